@@ -1,0 +1,1 @@
+"""Command line, experiment runner, recorder and reports of the haptic suite."""

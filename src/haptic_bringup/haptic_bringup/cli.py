@@ -1,0 +1,121 @@
+"""The command line: ./haptics COMMAND. Errors are one line and a hint; exit code 2 for usage, 1 for failure."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from haptic_bringup.experiments import experiment_names, load_experiment
+from haptic_bringup.launch_file import LaunchFileError, load_launch_file
+from haptic_bringup.runner import UsageError, run_experiment
+from haptic_core.errors import HapticError
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+console = Console()
+
+_PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+
+@app.command("list")
+def list_experiments() -> None:
+    """Lists the experiments."""
+    table = Table("experiment", "what it is", "counterpart of")
+    for name in experiment_names():
+        experiment = load_experiment(name)
+        table.add_row(name, experiment.title, experiment.paper)
+    console.print(table)
+
+
+@app.command()
+def run(
+    experiment: Annotated[str, typer.Argument(help="name, see ./haptics list")],
+    arguments: Annotated[list[str] | None, typer.Argument(help="name:=value ...")] = None,
+    show_args: Annotated[bool, typer.Option("--show-args", "-s", help="list the arguments and stop")] = False,
+) -> None:
+    """Runs an experiment and writes runs/<time>-<name>/ with bag, metrics, figure and report."""
+    if show_args:
+        show_arguments(experiment)
+        return
+    raise typer.Exit(run_experiment(experiment, arguments or [], console))
+
+
+def show_arguments(name: str) -> None:
+    """Prints the arguments of an experiment's launch file."""
+    table = Table("argument", "default", "what it is")
+    for argument in load_launch_file(load_experiment(name).launch_file).arguments:
+        choices = f" ({', '.join(argument.choices)})" if argument.choices else ""
+        table.add_row(argument.name, argument.default, f"{argument.description or ''}{choices}")
+    console.print(table)
+
+
+@app.command()
+def report(directory: Annotated[Path, typer.Argument(metavar="RUN", help="runs/<time>-<name>, or a bag")]) -> None:
+    """Builds metrics.json, figure.png and report.html again, from the bag alone."""
+    from haptic_bringup.report import write_report
+
+    write_report(directory, console)
+
+
+@app.command()
+def bench(name: Annotated[str, typer.Argument(help="which benchmark")] = "loop") -> None:
+    """Runs a benchmark of benchmarks/ and prints its table."""
+    folder = root() / "benchmarks"
+    names = sorted(path.stem.removeprefix("bench_") for path in folder.glob("bench_*.py"))
+    if name not in names:
+        raise UsageError(f"benchmark {name!r} is unknown, expected one of: {', '.join(names)}")
+    raise typer.Exit(subprocess.call([sys.executable, str(folder / f"bench_{name}.py")]))
+
+
+@app.command(context_settings=_PASS_ON)
+def test(context: typer.Context) -> None:
+    """Runs the tests; arguments go to pytest."""
+    raise typer.Exit(subprocess.call([sys.executable, "-m", "pytest", *context.args], cwd=root()))
+
+
+@app.command(context_settings=_PASS_ON)
+def setup() -> None:
+    """Sets the environment up (done by the script before this command line starts)."""
+
+
+@app.command(context_settings=_PASS_ON)
+def doctor() -> None:
+    """Says what is there, what is missing and what to do (done by the script itself)."""
+
+
+@app.command("exec", context_settings=_PASS_ON)
+def execute(context: typer.Context) -> None:
+    """Runs any command inside the suite's environment (done by the script itself)."""
+
+
+def root() -> Path:
+    """The suite's checkout."""
+    path = os.environ.get("HAPTICS_ROOT")
+    if not path:
+        raise HapticError("this command needs the suite's checkout: run it as ./haptics")
+    return Path(path)
+
+
+def main() -> None:
+    """Entry point; turns the suite's errors into one line and an exit code."""
+    try:
+        app(standalone_mode=True)
+    except UsageError as error:
+        _stop(error, 2, "see ./haptics run EXPERIMENT --show-args")
+    except LaunchFileError as error:
+        _stop(error, 1, "see docs/experiments.md for what a launch file may contain")
+    except HapticError as error:
+        _stop(error, 1, "./haptics doctor says what is missing")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _stop(error: Exception, code: int, hint: str) -> None:
+    print(f"error: {error}\n  hint: {hint}", file=sys.stderr)
+    sys.exit(code)

@@ -1,0 +1,77 @@
+"""Experiment metadata: what `config/experiments/<name>.yaml` says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from haptic_core.errors import HapticError
+
+
+class Recorded(BaseModel):
+    """Topics of the bag and their types."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    every_tick: dict[str, str] = Field(description="topics with one message a tick, checked for gaps")
+    events: dict[str, str] = Field(default={}, description="latched topics with a message now and then")
+
+
+class Experiment(BaseModel):
+    """Metadata of one experiment."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    title: str
+    paper: str = Field(description="which figure or section it is the counterpart of")
+    summary: str
+    launch: str = Field(description="launch file below launch/")
+    report: str = Field(description="module of haptic_bringup.reports")
+    clock: str = Field(description="topic of the device whose ticks the others answer")
+    recorded: Recorded
+    variants: dict[str, dict[str, str]] = Field(
+        default={}, description="argument sets that are run in turn, one bag each, in lockstep"
+    )
+
+    @property
+    def launch_file(self) -> Path:
+        """Path of the launch file."""
+        return share() / "launch" / self.launch
+
+    @property
+    def topics(self) -> dict[str, str]:
+        """All recorded topics and their types."""
+        return {**self.recorded.every_tick, **self.recorded.events}
+
+
+def share() -> Path:
+    """Share directory of the installed package, with launch/ and config/."""
+    try:
+        return Path(get_package_share_directory("haptic_bringup"))
+    except PackageNotFoundError:
+        raise HapticError("the workspace is not built or not sourced; run ./haptics setup") from None
+
+
+def experiment_names() -> list[str]:
+    """Names of all experiments."""
+    return sorted(path.stem for path in (share() / "config" / "experiments").glob("*.yaml"))
+
+
+def load_experiment(name: str) -> Experiment:
+    """Reads an experiment's metadata.
+
+    Raises:
+        HapticError: there is no such experiment, or its file is not valid.
+    """
+    names = experiment_names()
+    if name not in names:
+        raise HapticError(f"experiment {name!r} is unknown, expected one of: {', '.join(names)}")
+    path = share() / "config" / "experiments" / f"{name}.yaml"
+    try:
+        return Experiment(name=name, **yaml.safe_load(path.read_text()))
+    except (ValidationError, yaml.YAMLError, TypeError) as error:
+        raise HapticError(f"{path.name}: {' '.join(str(error).split())}") from None

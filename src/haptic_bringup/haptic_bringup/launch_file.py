@@ -1,0 +1,419 @@
+"""Launch files in ROS 2's YAML format, without ROS 2's launch: `load_launch_file(path).evaluate({...})`.
+
+The suite's launch files run under `ros2 launch` where that is installed. Where it is not, this module turns
+the same file into the list of processes that `ros2 launch` would start (Jazzy; same commands, parameters,
+remappings, namespaces, order). It understands what the suite uses and refuses everything else:
+
+* `arg` (name, default, description, choice), `let`, `group` (scoped), `node` (pkg, exec, name, namespace,
+  output, args, param, remap, env, on_exit), `executable` (cmd, name, output, env, on_exit), `include`
+  (file, arg), `push_ros_namespace` (namespace); `if` or `unless` on each.
+* the substitutions of `launch_substitutions`, the parameter types of `launch_parameters`.
+
+Points where ROS 2 may surprise and this module follows it:
+
+* Attributes are text: `default: 5` and `if: true` are errors, `default: "5"` is right (`value` of a param
+  excepted, where the type matters).
+* A `group` is a scope unless it says `scoped: false`; an `include` is none: its arguments and `let` values
+  stay visible after it, and `$(dirname)` then is the included file's directory. Put it into a `group`
+  (which restores the values, but not `$(dirname)`).
+* An included file's required arguments have to be given by the `include` itself.
+* Each inline `param` is passed as a parameter file. Its key is the node's full name when the file gives the
+  node a name and a namespace, `/**` otherwise; a full name beats `/**` whatever the order.
+* `args` and `cmd` are split at spaces; the value of a substitution is never split.
+
+Stricter than ROS 2: arguments that no file declares, attributes given twice, a missing parameter file, the
+launch settings (`emulate_tty` and so on) as names of values. `output` is checked and otherwise ignored: the
+runner shows everything.
+"""
+
+from __future__ import annotations
+
+import atexit
+import difflib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import yaml
+
+from .launch_elements import (
+    Argument,
+    ArgumentElement,
+    Element,
+    ExecutableElement,
+    GroupElement,
+    IncludeElement,
+    LetElement,
+    NamespaceElement,
+    NodeElement,
+    Parameters,
+    ProcessAttributes,
+    load_elements,
+)
+from .launch_parameters import ParameterValue, Scalar
+from .launch_substitutions import (
+    Context,
+    LaunchFileError,
+    Template,
+    evaluate,
+    evaluate_condition,
+    find_package_prefix,
+    find_package_share,
+    located,
+)
+from .processes import ProcessSpec
+
+__all__ = [
+    "Argument",
+    "LaunchDescription",
+    "LaunchFileError",
+    "ProcessSpec",
+    "find_executable",
+    "find_package_share",
+    "load_launch_file",
+]
+
+_MAXIMUM_DEPTH = 20
+_OUTPUTS = ("screen", "log", "both", "own_log", "full")
+_SETTINGS = (
+    "launch-prefix",
+    "launch-prefix-filter",
+    "emulate_tty",
+    "sigterm_timeout",
+    "sigkill_timeout",
+    "global_params",
+    "ros_remaps",
+)
+
+
+def find_executable(package: str, executable: str, environment: Mapping[str, str] | None = None) -> str:
+    """Returns `<prefix>/lib/<package>/<executable>` of the first prefix in AMENT_PREFIX_PATH with the package."""
+    directory = os.path.join(find_package_prefix(package, environment), "lib", package)
+    path = os.path.join(directory, executable)
+    if not os.path.isfile(path) or not os.access(path, os.X_OK):
+        raise LaunchFileError(f"package '{package}' has no executable '{executable}' in {directory}")
+    return path
+
+
+@dataclass(frozen=True)
+class LaunchDescription:
+    """A parsed launch file."""
+
+    path: Path
+    elements: Sequence[Element]
+
+    @property
+    def arguments(self) -> list[Argument]:
+        """The arguments that a user can give, as `ros2 launch --show-args` lists them.
+
+        Those of this file (in groups, too) and of the files it includes; of two with the same name the
+        first. An included file counts when its path needs no argument. (Unlike `--show-args`, a path that
+        starts with `$(dirname)` is found.)
+        """
+        found: dict[str, Argument] = {}
+        self._collect(found, find_package_share, os.environ)
+        return list(found.values())
+
+    def evaluate(
+        self,
+        arguments: Mapping[str, str] | None = None,
+        *,
+        find_package_share: Callable[[str], str] | None = None,
+        find_executable: Callable[[str, str], str] | None = None,
+        environment: Mapping[str, str] | None = None,
+        parameter_directory: Path | None = None,
+    ) -> list[ProcessSpec]:
+        """Returns the processes that the file starts with these arguments, in order.
+
+        Args:
+            arguments: values by name, as text, like `name:=value` on the command line.
+            find_package_share: share directory of a package; default: over AMENT_PREFIX_PATH.
+            find_executable: path of a package's executable; default: over AMENT_PREFIX_PATH.
+            environment: for `$(env ...)` and for the processes; default: this process's.
+            parameter_directory: where the files with inline parameters are written; default: a temporary
+                directory that is removed when this Python process ends.
+
+        Raises:
+            LaunchFileError: unknown argument, missing argument, value that is not among the choices,
+                anything in the file that cannot be evaluated.
+        """
+        variables = dict(os.environ if environment is None else environment)
+        share = find_package_share or (lambda package: _find_share(package, variables))
+        executable = find_executable or (lambda package, name: _find_executable(package, name, variables))
+        given = dict(arguments or {})
+        context = Context(given.copy(), variables, str(self.path.absolute().parent), share)
+        known: dict[str, Argument] = {}
+        evaluation = _Evaluation(context, executable, parameter_directory, known)
+        with located(str(self.path)):
+            if self._collect(known, share, variables):
+                _check_known(given, known)
+            if (missing := _missing_argument(self.elements, given)) is not None:
+                raise LaunchFileError(_describe_missing(missing))
+            evaluation.visit(self.elements)
+            _check_known(given, known)
+        return _unique_names(evaluation.processes)
+
+    def _collect(self, found: dict[str, Argument], share: Callable[[str], str], variables: Mapping[str, str]) -> bool:
+        """Adds the arguments to `found`; returns whether every included file could be read."""
+        context = Context({}, variables, str(self.path.absolute().parent), share)
+        return _collect(self.elements, context, found, (os.path.realpath(self.path),), conditional=False)
+
+
+# The parameters of `evaluate` hide these names.
+_find_share, _find_executable = find_package_share, find_executable
+
+
+def load_launch_file(path: str | os.PathLike[str]) -> LaunchDescription:
+    """Parses a YAML launch file; anything that is not understood is refused here, before anything starts.
+
+    Raises:
+        LaunchFileError: names file, line and element.
+    """
+    return LaunchDescription(Path(path), load_elements(Path(path)))
+
+
+def _collect(
+    elements: Sequence[Element],
+    context: Context,
+    found: dict[str, Argument],
+    chain: tuple[str, ...],
+    conditional: bool,
+) -> bool:
+    complete = True
+    for element in elements:
+        optional = conditional or element.condition is not None
+        if isinstance(element, ArgumentElement):
+            found.setdefault(element.argument.name, replace(element.argument, conditional=optional))
+        elif isinstance(element, GroupElement):
+            complete &= _collect(element.children, context, found, chain, optional)
+        elif isinstance(element, IncludeElement):
+            try:
+                path = os.path.realpath(evaluate(element.file, context))
+                if path in chain:
+                    continue
+                included = load_launch_file(path)
+            except LaunchFileError:
+                complete = False
+                continue
+            inner = replace(context, directory=os.path.dirname(path))
+            complete &= _collect(included.elements, inner, found, (*chain, path), optional)
+    return complete
+
+
+def _check_known(given: Mapping[str, str], known: Mapping[str, Argument]) -> None:
+    for name in given:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            hint = f"; did you mean '{close[0]}'?" if close else ""
+            names = ", ".join(sorted(known)) or "none"
+            raise LaunchFileError(f"unknown argument '{name}'{hint} (known arguments: {names})")
+
+
+def _unique_names(processes: Sequence[ProcessSpec]) -> list[ProcessSpec]:
+    """Tells processes with the same name apart: by namespace, and if that is not enough by number."""
+    names = [process.name for process in processes]
+    full = [
+        (process.fully_qualified_name or name).lstrip("/") if names.count(name) > 1 else name
+        for process, name in zip(processes, names)
+    ]
+    unique = [
+        f"{name}-{full[: index + 1].count(name)}" if full.count(name) > 1 else name for index, name in enumerate(full)
+    ]
+    return [replace(process, name=name) for process, name in zip(processes, unique)]
+
+
+_Evaluated = dict[str, Scalar | list[Scalar]]
+
+
+@dataclass
+class _Evaluation:
+    """One pass over a launch file and what it includes."""
+
+    context: Context
+    find_executable: Callable[[str, str], str]
+    parameter_directory: Path | None
+    known: dict[str, Argument]
+    processes: list[ProcessSpec] = field(default_factory=list)
+    depth: int = 0
+
+    def visit(self, elements: Sequence[Element]) -> None:
+        for element in elements:
+            with located(element.where):
+                if element.condition is None or (
+                    evaluate_condition(element.condition, self.context) != element.negated
+                ):
+                    self._execute(element)
+
+    def _execute(self, element: Element) -> None:
+        if isinstance(element, ArgumentElement):
+            self._declare(element)
+        elif isinstance(element, LetElement):
+            self._set(element.name, element.value)
+        elif isinstance(element, GroupElement):
+            self._group(element)
+        elif isinstance(element, IncludeElement):
+            self._include(element)
+        elif isinstance(element, NamespaceElement):
+            base = self.context.configurations.get("ros_namespace")
+            namespace = _join_namespace(base, self._text(element.namespace)) or "/"
+            self.context.configurations["ros_namespace"] = _valid_namespace(namespace)
+        elif isinstance(element, NodeElement):
+            self._node(element)
+        elif isinstance(element, ExecutableElement):
+            command = [self._text(argument) for argument in element.command]
+            if not command[0]:
+                raise LaunchFileError("attribute 'cmd' is empty")
+            own = element.process.name
+            name = os.path.basename(command[0]) if own is None else self._text(own)
+            self._add(element.process, element.where, name, command, None)
+
+    def _text(self, template: Template) -> str:
+        return evaluate(template, self.context)
+
+    def _set(self, name_template: Template, value: Template) -> None:
+        name = self._text(name_template)
+        if name in _SETTINGS:
+            raise LaunchFileError(f"'{name}' is a setting of ros2 launch that this runner does not know")
+        self.context.configurations[name] = self._text(value)
+
+    def _declare(self, element: ArgumentElement) -> None:
+        argument, values = element.argument, self.context.configurations
+        if argument.name not in values:
+            if element.default is None:
+                raise LaunchFileError(_describe_missing(argument))
+            values[argument.name] = self._text(element.default)
+        value = values[argument.name]
+        if argument.choices is not None and value not in argument.choices:
+            choices = ", ".join(argument.choices)
+            raise LaunchFileError(f"argument '{argument.name}' is '{value}' but has to be one of: {choices}")
+
+    def _group(self, element: GroupElement) -> None:
+        saved = self.context.configurations.copy()
+        self.visit(element.children)
+        if element.scoped:
+            self.context.configurations = saved
+
+    def _include(self, element: IncludeElement) -> None:
+        path = os.path.abspath(self._text(element.file))
+        if self.depth >= _MAXIMUM_DEPTH:
+            raise LaunchFileError(f"more than {_MAXIMUM_DEPTH} files include each other; the last is {path}")
+        description = load_launch_file(path)
+        self.context.directory = os.path.dirname(path)
+        missing = _missing_argument(description.elements, [self._text(name) for name, _ in element.arguments])
+        if missing is not None:
+            raise LaunchFileError(f"{path} requires the argument '{missing.name}'; the include has to give it")
+        for name, value in element.arguments:
+            self._set(name, value)
+        description._collect(self.known, self.context.find_package_share, self.context.environment)
+        self.depth += 1
+        self.visit(description.elements)
+        self.depth -= 1
+
+    def _node(self, element: NodeElement) -> None:
+        """Builds a node's command line; the order of its parts is that of `ros2 launch`."""
+        executable = self._text(element.executable)
+        if element.package is not None:
+            executable = self.find_executable(self._text(element.package), executable)
+        name = None if element.process.name is None else _valid_name(self._text(element.process.name))
+        own = None if element.namespace is None else self._text(element.namespace)
+        namespace = _join_namespace(self.context.configurations.get("ros_namespace"), own)
+        command = [executable, *(self._text(argument) for argument in element.arguments), "--ros-args"]
+        if name is not None:
+            command += ["-r", f"__node:={name}"]
+        if namespace is not None:
+            command += ["-r", f"__ns:={_valid_namespace(namespace)}"]
+        full_name = None if name is None else (namespace or "").rstrip("/") + "/" + name
+        for entry in element.parameters:
+            with located(entry.where):
+                key = full_name if namespace is not None else None
+                command += ["--params-file", self._parameter_file(entry, key or "/**")]
+        for source, target in element.remappings:
+            command += ["-r", f"{self._text(source)}:={self._text(target)}"]
+        self._add(element.process, element.where, name or os.path.basename(executable), command, full_name)
+
+    def _parameter_file(self, entry: Parameters, key: str) -> str:
+        if entry.file is not None:
+            path = str(Path(self._text(entry.file)))
+            if not os.path.isfile(path):
+                raise LaunchFileError(f"there is no parameter file {path}")
+            return path
+        parameters: _Evaluated = {}
+        self._flatten(entry, "", parameters)
+        if self.parameter_directory is None:
+            self.parameter_directory = Path(tempfile.mkdtemp(prefix="haptic_launch_"))
+            atexit.register(shutil.rmtree, self.parameter_directory, ignore_errors=True)
+        self.parameter_directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="parameters_", suffix=".yaml", dir=self.parameter_directory, delete=False
+        ) as file:
+            yaml.dump({key: {"ros__parameters": parameters}}, file, default_flow_style=False)
+        return file.name
+
+    def _flatten(self, entry: Parameters, prefix: str, result: _Evaluated) -> None:
+        """Evaluates nested parameters to names with dots."""
+        name = prefix + self._text(entry.name)
+        if isinstance(entry.value, ParameterValue):
+            result[name] = entry.value.evaluate(self.context)
+        for nested in entry.nested:
+            with located(nested.where):
+                self._flatten(nested, name + ".", result)
+
+    def _add(
+        self, process: ProcessAttributes, where: str, name: str, command: list[str], full_name: str | None
+    ) -> None:
+        output = "screen" if process.output is None else self._text(process.output)
+        if output not in _OUTPUTS:
+            raise LaunchFileError(f"output is '{output}' but has to be one of: {', '.join(_OUTPUTS)}")
+        environment = dict(self.context.environment)
+        for variable, value in process.environment:
+            environment[self._text(variable)] = self._text(value)
+        self.processes.append(ProcessSpec(name, command, environment, process.shuts_down, where, full_name))
+
+
+def _missing_argument(elements: Sequence[Element], given: Container[str]) -> Argument | None:
+    """Returns the first required argument, declared unconditionally in this very file, that is not given."""
+    for element in elements:
+        missing = None
+        if element.condition is None and isinstance(element, GroupElement):
+            missing = _missing_argument(element.children, given)
+        elif element.condition is None and isinstance(element, ArgumentElement):
+            required = element.argument.default is None and element.argument.name not in given
+            missing = element.argument if required else None
+        if missing is not None:
+            return missing
+    return None
+
+
+def _describe_missing(argument: Argument) -> str:
+    about = f" ({argument.description})" if argument.description else ""
+    choices = f", one of: {', '.join(argument.choices)}" if argument.choices is not None else ""
+    return f"argument '{argument.name}'{about} is required: give {argument.name}:=VALUE{choices}"
+
+
+def _join_namespace(base: str | None, namespace: str | None) -> str | None:
+    """Puts a relative namespace below the group's, and makes it absolute; None when neither is given."""
+    joined = base if namespace is None else namespace
+    if joined is None:
+        return None
+    if base and namespace is not None and not namespace.startswith("/"):
+        joined = f"{base.rstrip('/')}/{namespace}"
+    joined = joined.rstrip("/")
+    return joined if joined.startswith("/") else f"/{joined}"
+
+
+def _valid_namespace(namespace: str) -> str:
+    for token in namespace.split("/")[1:] if namespace != "/" else []:
+        _valid_name(token, f"namespace '{namespace}'")
+    return namespace
+
+
+def _valid_name(name: str, what: str | None = None) -> str:
+    """Checks a name (or a part of a namespace) by the rules of ROS 2."""
+    if not name.isascii() or not name.isidentifier() or len(name) > 255:
+        raise LaunchFileError(
+            f"{what or f'node name {name!r}'} is not valid: letters, digits and _ only, no digit first"
+        )
+    return name

@@ -1,0 +1,135 @@
+"""Values of node parameters in launch files: how they get their type.
+
+The rules are those of ROS 2's YAML launch front end (Jazzy):
+
+* A value without substitution keeps the type that YAML gave it: `5` is an integer, `"5"` is a string.
+  Lists have one type of element; `[1, 2.5]` is refused.
+* A string with a substitution is evaluated and the result is read as YAML again: `$(var x)` with `x:=5` is
+  an integer, with `x:=5.0` a float, with `x:=true` a boolean, with `x:='[1.0, 2.0]'` a list of floats. The
+  result `''` stays an empty string; null, mappings and dates are refused.
+* `type: str` keeps the text; `type: float` (`int`, `bool`) converts it, so that `x:=5` gives 5.0. A value
+  without substitution has to have the stated type already. `list_of_float` and so on take a YAML list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from .launch_substitutions import Context, LaunchFileError, Template, evaluate, parse_template
+
+__all__ = ["ParameterType", "ParameterValue", "Scalar", "parse_parameter_value"]
+
+Scalar = bool | int | float | str
+_SCALARS: dict[str, type] = {"str": str, "bool": bool, "float": float, "int": int}
+
+
+@dataclass(frozen=True)
+class ParameterType:
+    """The attribute `type` of a parameter: a scalar type, or a list of it."""
+
+    scalar: type
+    is_list: bool = False
+
+    @classmethod
+    def parse(cls, text: object) -> ParameterType | None:
+        """Reads the attribute; `yaml` is what holds without it, hence None."""
+        names = [*_SCALARS, *(f"list_of_{name}" for name in _SCALARS)]
+        if text == "yaml":
+            return None
+        if not isinstance(text, str) or text not in names:
+            raise LaunchFileError(f"unknown type '{text}'; understood: {', '.join(names)}, yaml")
+        return cls(_SCALARS[text.replace("list_of_", "")], text.startswith("list_of_"))
+
+    def __str__(self) -> str:
+        return f"list_of_{self.scalar.__name__}" if self.is_list else self.scalar.__name__
+
+
+@dataclass(frozen=True)
+class ParameterValue:
+    """A parameter's value, not evaluated yet; strings with substitutions are templates."""
+
+    value: Scalar | Template | list[Scalar | Template]
+    type: ParameterType | None
+
+    def evaluate(self, context: Context) -> Scalar | list[Scalar]:
+        """Returns the value with its final type."""
+        if isinstance(self.value, tuple):
+            value: Scalar | list[Scalar] = _coerce(evaluate(self.value, context), self.type)
+            return value
+        if not isinstance(self.value, list):
+            return self.value
+        element = ParameterType(self.type.scalar) if self.type else None
+        values: list[Any] = []
+        for item in self.value:
+            values.append(_coerce(evaluate(item, context), element) if isinstance(item, tuple) else item)
+        if not _is_uniform(values):
+            raise LaunchFileError(f"the elements of a list have to have one type, not {values}")
+        return values
+
+
+def parse_parameter_value(raw: object, kind: ParameterType | None) -> ParameterValue:
+    """Checks a `value` attribute as far as its type is known without evaluation.
+
+    Args:
+        raw: what YAML read.
+        kind: the attribute `type`, if given.
+    """
+    if isinstance(raw, list):
+        if kind is not None and not kind.is_list:
+            raise LaunchFileError(f"value {raw} is a list but type is {kind}")
+        values = [_parse_scalar(item) for item in raw]
+        types = {type(value) for value in values} - {tuple}
+        if len(types) > 1 or not types <= set(_SCALARS.values()):
+            names = ", ".join(sorted(entry.__name__ for entry in types))
+            raise LaunchFileError(f"the elements of {raw} have to have one type, not {names}")
+        if kind is not None and (types - {kind.scalar} or not values):
+            raise LaunchFileError(f"value {raw} does not have the stated type {kind}")
+        return ParameterValue(values, kind)
+    value = _parse_scalar(raw)
+    if kind is not None and kind.is_list:
+        raise LaunchFileError(f"value {raw!r} is not a list but type is {kind}")
+    if kind is not None and not isinstance(value, (tuple, kind.scalar)):
+        raise LaunchFileError(f"value {raw!r} does not have the stated type {kind}")
+    return ParameterValue(value, kind)
+
+
+def _parse_scalar(raw: object) -> Scalar | Template:
+    if isinstance(raw, str):
+        template = parse_template(raw)
+        return template[0] if len(template) == 1 and isinstance(template[0], str) else template
+    if isinstance(raw, (bool, int, float)):
+        return raw
+    raise LaunchFileError(
+        f"value {raw!r} is neither a boolean, a number, a string nor a list of these; use 'param' for nesting"
+    )
+
+
+def _coerce(text: str, kind: ParameterType | None) -> Any:
+    """Gives an evaluated text its type."""
+    if kind is not None and kind.scalar is str:
+        return text
+    try:
+        if kind is not None and kind.scalar in (int, float):
+            return kind.scalar(text)
+        if kind is None and not text:
+            return text
+        value = yaml.safe_load({"1": "true", "0": "false"}.get(text, text) if kind is not None else text)
+    except (ValueError, yaml.YAMLError):
+        hint = "" if kind is not None else " (type: str keeps it as it is)"
+        raise LaunchFileError(f"'{text}' cannot be read as {kind or 'YAML'}{hint}") from None
+    if kind is not None and not isinstance(value, bool):
+        raise LaunchFileError(f"'{text}' cannot be read as {kind}")
+    if not isinstance(value, (bool, int, float, str)) and not (isinstance(value, list) and _is_uniform(value)):
+        raise LaunchFileError(f"'{text}' is no parameter value (type: str keeps it as it is)")
+    return value
+
+
+def _is_uniform(values: list[Any]) -> bool:
+    """Returns whether all elements are instances of the first one's type (of the first that is no string)."""
+    if not values:
+        return True
+    first = next((type(value) for value in values if type(value) is not str), str)
+    return first in _SCALARS.values() and all(isinstance(value, first) for value in values)

@@ -1,0 +1,91 @@
+"""Makes sure that no process outlives a runner that is killed. Two small programs; the runner starts both.
+
+`start RUNNER_PID COMMAND...` prepares the process it runs in and becomes COMMAND:
+
+* When the runner dies, the kernel sends this process SIGINT (prctl PR_SET_PDEATHSIG, kept across exec), so
+  that a device node can go to its safe state. The setting is made here, in a program of its own, because
+  `preexec_fn` of subprocess runs Python between fork and exec, which is not safe beside threads.
+* SIGINT and SIGTERM get their default action. A shell starts background jobs with SIGINT ignored, and
+  without this a node would inherit that and never see the runner's request to stop.
+
+`guard` reads lines `+PGID` and `-PGID` from its standard input, whose other end only the runner holds. The
+end of the input means that the runner is gone: the processes of the remaining groups get two seconds for
+what SIGINT made them do, then every group is killed, with the children that nodes started.
+
+The module imports little, because each node's start waits for it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal
+import sys
+import time
+
+__all__ = ["guard", "guard_command", "start", "start_command"]
+
+_PR_SET_PDEATHSIG = 1
+_LAST_WORDS = 2.0
+
+
+def start_command(command: list[str]) -> list[str]:
+    """Returns the command line that runs `command` under `start`, for the calling process as runner."""
+    return [*_this_program(), "start", str(os.getpid()), *command]
+
+
+def guard_command() -> list[str]:
+    """Returns the command line of `guard`."""
+    return [*_this_program(), "guard"]
+
+
+def _this_program() -> list[str]:
+    return [sys.executable, "-I", "-S", __file__]
+
+
+def start(runner: int, command: list[str]) -> None:
+    """Ties this process to the runner and replaces it by the command; exits with 127 if that fails."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGINT), 0, 0, 0)
+    if os.getppid() != runner:  # the runner died before the line above
+        sys.exit(1)
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        print(f"cannot start {command[0]}: {error.strerror}", file=sys.stderr)
+        sys.exit(127)
+
+
+def guard() -> None:
+    """Waits for the end of the standard input and then ends the groups that are left."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    leaders: dict[int, int] = {}
+    for line in sys.stdin:
+        group = int(line[1:])
+        if line.startswith("+"):
+            try:
+                leaders[group] = os.pidfd_open(group)
+            except OSError:  # already gone
+                continue
+        elif group in leaders:
+            os.close(leaders.pop(group))
+    waiting = set(leaders.values())
+    deadline = time.monotonic() + _LAST_WORDS
+    while waiting and (remaining := deadline - time.monotonic()) > 0:
+        waiting -= set(select.select(list(waiting), [], [], remaining)[0])
+    for group in leaders:
+        try:
+            os.killpg(group, signal.SIGKILL)
+        except OSError:
+            pass
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "start":
+        start(int(sys.argv[2]), sys.argv[3:])
+    else:
+        guard()

@@ -1,0 +1,424 @@
+"""Runs the processes of an experiment: starts them, forwards their output, and stops all of them together.
+
+Each process leads a session of its own, so that Ctrl-C in a terminal reaches the runner alone, which then
+sends each process group SIGINT exactly once. Everything is driven by events (pipes, pidfds, a wake-up
+descriptor for signals): nothing polls. Linux 5.3 or newer.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TextIO
+
+from . import process_guard
+
+__all__ = ["ProcessSpec", "run_processes"]
+
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_ESCALATION = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+_CHUNK = 65536
+_LONGEST_LINE = 1 << 20
+_LEFTOVER_GRACE = 1.0  # for what a process leaves behind and holds its output open
+_SILENT_GRACE = 0.1  # for what does not, or is about to end
+_COLOURS = (36, 32, 33, 35, 34, 96, 92, 93, 95, 94)
+
+
+@dataclass(frozen=True)
+class ProcessSpec:
+    """One process to run.
+
+    Attributes:
+        name: short and unique; stands before each line of output.
+        command: program and arguments.
+        environment: all of its environment.
+        on_exit_shutdown: whether its end ends the run.
+        source: where it was asked for, e.g. file, line and element.
+        fully_qualified_name: the ROS node's name with its namespace, if it is one and the name is known.
+    """
+
+    name: str
+    command: list[str]
+    environment: dict[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
+    on_exit_shutdown: bool = False
+    source: str = ""
+    fully_qualified_name: str | None = None
+
+
+def run_processes(
+    specs: Sequence[ProcessSpec],
+    *,
+    output: TextIO | None = None,
+    grace: float = 10.0,
+    kill_grace: float = 5.0,
+    on_line: Callable[[str, str], None] | None = None,
+) -> int:
+    """Runs the processes until all have ended.
+
+    All are stopped when Ctrl-C, SIGTERM or SIGHUP arrives, when one with `on_exit_shutdown` ends, and when
+    one fails (exit code other than 0, or killed by a signal that is not the runner's): SIGINT to every
+    process group, after `grace` SIGTERM to those that are left, after `kill_grace` SIGKILL. The second
+    Ctrl-C goes to the next of these steps at once, and so does the third. What a process leaves behind in
+    its group has one second after the process's end, then it is killed.
+
+    stdout and stderr of a process share one pipe, so that their lines keep their order; Python processes
+    run unbuffered (PYTHONUNBUFFERED, if it is not set). stdin is empty. If the runner itself is killed, the
+    processes get SIGINT and, two seconds later, SIGKILL (see `process_guard`).
+
+    Signals are handled only when this is called in the main thread. The calling thread has to live until
+    the call returns.
+
+    Args:
+        specs: started in this order.
+        output: where the lines go, `[name] line`, coloured on a terminal; default: stdout.
+        grace: seconds from SIGINT to SIGTERM.
+        kill_grace: seconds from SIGTERM to SIGKILL.
+        on_line: called with name and line for every line, after it was written.
+
+    Raises:
+        Exception: whatever `output` or `on_line` raised, after all processes were stopped.
+
+    Returns:
+        0 when all ended with 0 or by the runner's SIGINT; 1 when one failed or had to be stopped harder
+        (one line on stderr names the first such process); 128 + signal when a signal stopped the run and
+        all ended as asked, that is 130 for Ctrl-C.
+    """
+    run = _Run(output or sys.stdout, grace, kill_grace, on_line)
+    with ExitStack() as stack:
+        stack.callback(run.close)
+        stack.enter_context(_wake_up_on_signals(run))
+        with _interrupt_blocked():
+            run.start(specs)
+        return run.loop()
+
+
+@contextmanager
+def _interrupt_blocked() -> Iterator[None]:
+    """Holds SIGINT back, for the children until `process_guard.start` is ready for it."""
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+
+
+@contextmanager
+def _wake_up_on_signals(run: _Run) -> Iterator[None]:
+    """Turns the stop signals into bytes on a socket that the event loop reads.
+
+    SIGHUP stays ignored under nohup. SIGINT is taken even if a shell started the runner with it ignored.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    receiver, sender = socket.socketpair()
+    with receiver, sender:
+        receiver.setblocking(False)
+        sender.setblocking(False)
+        numbers = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            numbers.append(signal.SIGHUP)
+        handlers = {number: signal.signal(number, lambda *_: None) for number in numbers}
+        previous = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
+        run.watch(receiver.fileno(), lambda: run.on_signals(receiver.recv(_CHUNK)))
+        try:
+            yield
+        finally:
+            run.unwatch(receiver.fileno())
+            signal.set_wakeup_fd(previous)
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+
+
+@dataclass
+class _Process:
+    spec: ProcessSpec
+    popen: subprocess.Popen[bytes]
+    pipe: int
+    pidfd: int
+    prefix: str
+    partial: bytes = b""
+    deadline: float | None = None
+    done: bool = False
+    received: set[int] = field(default_factory=set)
+
+    def send(self, number: signal.Signals) -> bool:
+        """Sends a signal to the process group; returns whether there was anyone to get it."""
+        try:
+            os.killpg(self.popen.pid, number)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return True
+
+    def group_exists(self) -> bool:
+        try:
+            os.killpg(self.popen.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            pass
+        return True
+
+
+class _Run:
+    """The event loop and its state: which stop signal was sent last, why, and what failed first."""
+
+    def __init__(
+        self, output: TextIO, grace: float, kill_grace: float, on_line: Callable[[str, str], None] | None
+    ) -> None:
+        self._output = output
+        self._waits = {signal.SIGINT: grace, signal.SIGTERM: kill_grace}
+        self._on_line = on_line
+        self._selector = selectors.DefaultSelector()
+        self._processes: list[_Process] = []
+        self._guard: subprocess.Popen[bytes] | None = None
+        self._stage: signal.Signals | None = None
+        self._deadline: float | None = None
+        self._interrupts = 0
+        self._forced_by_user = False
+        self._stopped_by: signal.Signals | None = None
+        self._failed = False
+        self._error: Exception | None = None
+
+    def watch(self, descriptor: int, callback: Callable[[], object]) -> None:
+        self._selector.register(descriptor, selectors.EVENT_READ, callback)
+
+    def unwatch(self, descriptor: int) -> None:
+        self._selector.unregister(descriptor)
+
+    def start(self, specs: Sequence[ProcessSpec]) -> None:
+        self._guard = subprocess.Popen(
+            process_guard.guard_command(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            bufsize=0,
+        )
+        coloured = self._output.isatty() and not os.environ.get("NO_COLOR")
+        for index, spec in enumerate(specs):
+            prefix = f"[{spec.name}]"
+            if coloured:
+                prefix = f"\x1b[{_COLOURS[index % len(_COLOURS)]}m{prefix}\x1b[0m"
+            try:
+                self._start_one(spec, prefix)
+            except OSError as error:
+                self._fail(f"{spec.name} could not be started: {error.strerror or error}")
+                break
+
+    def _start_one(self, spec: ProcessSpec, prefix: str) -> None:
+        popen = subprocess.Popen(
+            process_guard.start_command(spec.command),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={"PYTHONUNBUFFERED": "1", **spec.environment},
+            start_new_session=True,
+            bufsize=0,
+        )
+        assert popen.stdout is not None
+        pipe = os.dup(popen.stdout.fileno())
+        popen.stdout.close()
+        os.set_blocking(pipe, False)
+        process = _Process(spec, popen, pipe, os.pidfd_open(popen.pid), prefix)
+        self._processes.append(process)
+        self._tell_guard(f"+{popen.pid}\n")
+        self.watch(pipe, lambda: self._on_output(process))
+        self.watch(process.pidfd, lambda: self._on_end(process))
+
+    def loop(self) -> int:
+        while not all(process.done for process in self._processes):
+            try:
+                for key, _ in self._selector.select(self._timeout()):
+                    if key.fd in self._selector.get_map():  # not closed by an event before
+                        key.data()
+                self._on_deadlines()
+            except Exception as error:
+                if self._error is not None:
+                    raise
+                self._error = error
+                self._stop()
+        if self._error is not None:
+            raise self._error
+        if self._failed:
+            return 1
+        return 0 if self._stopped_by is None else 128 + self._stopped_by
+
+    def close(self) -> None:
+        """Leaves nothing behind, also after an exception."""
+        for process in self._processes:
+            if not process.done:
+                process.send(signal.SIGKILL)
+                process.popen.wait()
+                self._tell_guard(f"-{process.popen.pid}\n")
+            for descriptor in (process.pipe, process.pidfd):
+                if descriptor >= 0:
+                    os.close(descriptor)
+        self._selector.close()
+        if self._guard is not None and self._guard.stdin is not None:
+            self._guard.stdin.close()
+            self._guard.wait()
+
+    def _timeout(self) -> float | None:
+        deadlines = [process.deadline for process in self._processes] + [self._deadline]
+        waiting = [deadline for deadline in deadlines if deadline is not None]
+        return max(0.0, min(waiting) - time.monotonic()) if waiting else None
+
+    def _on_deadlines(self) -> None:
+        now = time.monotonic()
+        if self._deadline is not None and now >= self._deadline:
+            self._escalate()
+        for process in self._processes:
+            if process.deadline is not None and now >= process.deadline:
+                process.send(signal.SIGKILL)
+                while process.pipe >= 0 and self._on_output(process):
+                    pass
+                self._close_pipe(process)
+                self._finish(process)
+
+    # Output
+
+    def _on_output(self, process: _Process) -> bool:
+        """Forwards what the pipe holds, at most one chunk; returns whether there may be more."""
+        try:
+            data = os.read(process.pipe, _CHUNK)
+        except BlockingIOError:
+            return False
+        if not data:
+            self._close_pipe(process)
+            self._settle(process)
+            return False
+        *lines, process.partial = (process.partial + data).split(b"\n")
+        if len(process.partial) > _LONGEST_LINE:
+            lines.append(process.partial)
+            process.partial = b""
+        self._forward(process, lines)
+        return True
+
+    def _close_pipe(self, process: _Process) -> None:
+        if process.pipe >= 0:
+            self.unwatch(process.pipe)
+            os.close(process.pipe)
+            process.pipe = -1
+            if process.partial:
+                self._forward(process, [process.partial])
+                process.partial = b""
+
+    def _forward(self, process: _Process, lines: Sequence[bytes]) -> None:
+        texts = [line.decode(errors="replace").rstrip("\r") for line in lines]
+        if not texts or self._error is not None:
+            return
+        self._output.write("".join(f"{process.prefix} {text}\n" for text in texts))
+        self._output.flush()
+        if self._on_line is not None:
+            for text in texts:
+                self._on_line(process.spec.name, text)
+
+    # Ends
+
+    def _on_end(self, process: _Process) -> None:
+        self.unwatch(process.pidfd)
+        os.close(process.pidfd)
+        process.pidfd = -1
+        self._judge(process, process.popen.wait())
+        self._settle(process)
+
+    def _settle(self, process: _Process) -> None:
+        """After the process's end: waits for its output's end, and not long for what it left behind."""
+        if process.pidfd >= 0:
+            return
+        if process.pipe < 0 and not process.group_exists():
+            self._finish(process)
+        else:
+            deadline = time.monotonic() + (_LEFTOVER_GRACE if process.pipe >= 0 else _SILENT_GRACE)
+            process.deadline = min(process.deadline or deadline, deadline)
+
+    def _finish(self, process: _Process) -> None:
+        process.done = True
+        process.deadline = None
+        self._tell_guard(f"-{process.popen.pid}\n")
+
+    def _judge(self, process: _Process, code: int) -> None:
+        """Decides what the end of a process means for the run."""
+        number = -code if code < 0 else code - 128
+        ours = number in process.received
+        if code == 0:
+            if process.spec.on_exit_shutdown:
+                self._stop()
+        elif ours and number != signal.SIGINT:
+            message = f"{process.spec.name} did not stop on SIGINT; {signal.Signals(number).name} ended it"
+            if self._forced_by_user:
+                self._say(message)
+            else:
+                self._fail(message)
+        elif not ours:
+            self._fail(f"{process.spec.name} failed: {_describe(code)}")
+
+    def _fail(self, message: str) -> None:
+        if not self._failed:
+            self._failed = True
+            self._say(message)
+        self._stop()
+
+    # Stopping
+
+    def on_signals(self, numbers: bytes) -> None:
+        for number in numbers:
+            if number not in _STOP_SIGNALS:
+                continue
+            self._interrupts += number == signal.SIGINT
+            if self._stage is None:
+                self._stopped_by = signal.Signals(number)
+                self._say(f"{self._stopped_by.name}: stopping; Ctrl-C stops harder")
+                self._stop()
+            elif number == signal.SIGINT and (self._interrupts > 1 or self._stopped_by is not None):
+                self._forced_by_user = True
+                self._escalate()
+            elif number == signal.SIGINT:
+                self._say("already stopping; Ctrl-C again stops harder")
+
+    def _stop(self) -> None:
+        if self._stage is None:
+            self._send(signal.SIGINT)
+
+    def _escalate(self) -> None:
+        if self._stage is not None and self._stage is not signal.SIGKILL:
+            self._send(_ESCALATION[_ESCALATION.index(self._stage) + 1])
+
+    def _send(self, number: signal.Signals) -> None:
+        self._stage = number
+        wait = self._waits.get(number)
+        self._deadline = None if wait is None else time.monotonic() + wait
+        for process in self._processes:
+            if process.pidfd >= 0 and process.send(number):
+                process.received.add(number)
+
+    # Others
+
+    def _say(self, message: str) -> None:
+        print(f"haptics: {message}", file=sys.stderr, flush=True)
+
+    def _tell_guard(self, line: str) -> None:
+        if self._guard is not None and self._guard.stdin is not None:
+            try:
+                self._guard.stdin.write(line.encode())
+            except OSError:  # the guard is gone; the processes still get SIGINT from the kernel
+                pass
+
+
+def _describe(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"killed by signal {-code}"

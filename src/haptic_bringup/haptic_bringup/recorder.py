@@ -1,0 +1,185 @@
+"""Records an experiment's topics into a bag and loses nothing, or says what is missing."""
+
+from __future__ import annotations
+
+import struct
+import sys
+import time
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from rclpy.executors import Executor
+from rosbags.interfaces import Connection, Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
+from rosbags.rosbag2 import StoragePlugin, Writer
+
+from haptic_bringup.bags import typestore
+from haptic_bringup.experiments import Experiment, load_experiment
+from haptic_core.errors import HapticError
+from haptic_core.process import SPIN_TIMEOUT, run, stop_requested
+from haptic_core.qos import EVENT_DEPTH, latched_qos, recorder_qos
+from haptic_core.suite_node import SuiteNode
+
+#: longest time that the end waits for publishers that do not leave [s]
+_DRAIN_TIMEOUT = 10.0
+
+
+def stamp_of(data: bytes) -> int:
+    """The header's stamp [ns] of a serialised message that starts with a std_msgs/Header."""
+    seconds, nanoseconds = struct.unpack_from("<iI", data, 4)
+    return int(seconds) * 1_000_000_000 + int(nanoseconds)
+
+
+def tick_of(data: bytes) -> int:
+    """The field `tick` (uint64 behind the header) of a serialised message."""
+    (length,) = struct.unpack_from("<I", data, 12)
+    return int(struct.unpack_from("<Q", data, 4 + ((12 + length + 7) & ~7))[0])
+
+
+@dataclass
+class TickLog:
+    """Which ticks of one topic came: the last one and the gaps."""
+
+    last: int = -1
+    gaps: list[tuple[int, int]] = field(default_factory=list)
+    repeated: int = 0
+
+    def add(self, tick: int) -> None:
+        """Takes the next tick."""
+        if tick > self.last + 1:
+            self.gaps.append((self.last + 1, tick - 1))
+        elif tick <= self.last:
+            self.repeated += 1
+        self.last = max(self.last, tick)
+
+    def missing_until(self, end: int) -> list[tuple[int, int]]:
+        """Ranges of ticks that are missing up to and with `end`."""
+        return self.gaps + ([(self.last + 1, end)] if self.last < end else [])
+
+
+def _ranges(ranges: list[tuple[int, int]]) -> str:
+    text = ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in ranges[:5])
+    return text + (f" and {len(ranges) - 5} more ranges" if len(ranges) > 5 else "")
+
+
+class Recorder(SuiteNode):
+    """Subscribes to all topics of an experiment in serialised form and writes them as they come."""
+
+    def __init__(self, **node_options: Any) -> None:
+        self._writer: Writer | None = None
+        super().__init__("recorder", (Path(__file__).with_name("recorder.yaml"),), **node_options)
+
+    def build(self, parameters: dict[str, Any]) -> Experiment:
+        return load_experiment(parameters["experiment"])
+
+    def install(self, built: Experiment) -> None:
+        self.experiment = built
+
+    def reset(self) -> None:
+        """Nothing to reset: what was recorded stays."""
+
+    def configure(self) -> None:
+        super().configure()
+        self._lockstep = self.parameters["mode"] == "lockstep"
+        self.path = Path(self.parameters["output"] or self._default_path())
+        if self.path.exists():
+            raise HapticError(f"output: {self.path} exists already")
+        self._writer = Writer(self.path, version=9, storage_plugin=StoragePlugin.MCAP)
+        self._writer.set_custom_data("experiment", self.experiment.name)
+        self._writer.set_custom_data("mode", self.parameters["mode"])
+        self._writer.open()
+        self.logs = {topic: TickLog() for topic in self.experiment.recorded.every_tick}
+        self._messages = 0
+        for topic, name in self.experiment.topics.items():
+            self._subscribe(topic, name)
+
+    def _default_path(self) -> Path:
+        return Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{self.experiment.name}" / "bag"
+
+    def _subscribe(self, topic: str, name: str) -> None:
+        assert self._writer is not None
+        latched = topic in self.experiment.recorded.events
+        connection = self._writer.add_connection(
+            topic, name, typestore=typestore(), offered_qos_profiles=[_offered_qos(latched)]
+        )
+        qos = latched_qos(EVENT_DEPTH) if latched else recorder_qos()
+        callback = partial(self._on_message, connection, self.logs.get(topic))
+        self.create_subscription(_message_class(name), topic, callback, qos, raw=True)
+
+    def _on_message(self, connection: Connection, log: TickLog | None, data: bytes) -> None:
+        assert self._writer is not None
+        self._writer.write(connection, stamp_of(data), data)
+        self._messages += 1
+        if log is not None:
+            log.add(tick_of(data))
+
+    def spin(self, executor: Executor) -> None:
+        """Records until it is asked to stop, then until the publishers are gone and nothing more comes."""
+        while not stop_requested():
+            executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+        end = time.monotonic() + _DRAIN_TIMEOUT
+        while time.monotonic() < end:
+            before = self._messages
+            executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+            if self._messages == before and not any(self.count_publishers(topic) for topic in self.logs):
+                break
+        self.close()
+
+    def close(self) -> None:
+        """Finishes the bag and checks that no tick is missing."""
+        assert self._writer is not None
+        self._writer.close()
+        self._writer = None
+        last = self.logs[self.experiment.clock].last
+        self.get_logger().info(f"{self._messages} messages, {last + 1} ticks in {self.path}")
+        for line in self.missing():
+            self.fail(f"bag {self.path}: {line}")
+
+    def missing(self) -> list[str]:
+        """One line for every topic that lacks ticks.
+
+        The last tick may be without its answers when a run was interrupted. In realtime only the device's
+        own topics have to be complete: a source that misses a tick has nothing to record.
+        """
+        end = self.logs[self.experiment.clock].last
+        lines = []
+        for topic, log in self.logs.items():
+            if not self._lockstep and topic != self.experiment.clock:
+                continue
+            ranges = log.missing_until(end if topic == self.experiment.clock else end - 1)
+            if ranges:
+                lines.append(f"{topic} lacks ticks {_ranges(ranges)}")
+            if log.repeated:
+                lines.append(f"{topic} has {log.repeated} ticks twice")
+        return lines
+
+
+def _message_class(name: str) -> type:
+    package, _, message = name.split("/")
+    try:
+        return getattr(import_module(f"{package}.msg"), message)  # type: ignore[no-any-return]
+    except (ImportError, AttributeError):
+        raise HapticError(f"message type {name} is not installed") from None
+
+
+def _offered_qos(latched: bool) -> Qos:
+    forever = QosTime(2147483647, 4294967295)
+    return Qos(
+        history=QosHistory.KEEP_LAST if latched else QosHistory.KEEP_ALL,
+        depth=EVENT_DEPTH if latched else 0,
+        reliability=QosReliability.RELIABLE,
+        durability=QosDurability.TRANSIENT_LOCAL if latched else QosDurability.VOLATILE,
+        deadline=forever,
+        lifespan=forever,
+        liveliness=QosLiveliness.AUTOMATIC,
+        liveliness_lease_duration=forever,
+        avoid_ros_namespace_conventions=False,
+    )
+
+
+def main() -> None:
+    """Entry point of the executable recorder."""
+    sys.exit(run(Recorder))

@@ -1,0 +1,1 @@
+"""One module per experiment; each has `analyse(bags) -> Report`."""

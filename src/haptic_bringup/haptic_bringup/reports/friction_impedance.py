@@ -1,0 +1,269 @@
+"""Report of the impedance experiment: counterparts of Figs. 19 and 20 of Kikuuwe et al. and their claims."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from haptic_bringup.bags import Bag
+from haptic_bringup.report import Claim, Report
+
+#: a rest counts from here on, when the hand has let go of its stiffness [s]
+_SETTLING = 0.6
+#: shortest remaining rest that a drift is computed from [s]
+_SHORTEST_REST = 0.5
+#: speed above which the tip is said to slide [m/s]
+_SLIDING_SPEED = 0.02
+#: force above this frequency is neither the hand's nor its tremor's [Hz]
+_CHATTER_FREQUENCY = 50.0
+#: largest angle between force and velocity that still counts as opposing [rad]
+_OPPOSING_ANGLE = np.radians(20.0)
+
+
+@dataclass(frozen=True)
+class Run:
+    """The signals of one bag on common ticks, along x and y."""
+
+    period: float
+    time: np.ndarray
+    measured: np.ndarray  # measured tip position (n, 2) [m]
+    position: np.ndarray  # true tip position (n, 2) [m]
+    velocity: np.ndarray  # true tip velocity (n, 2) [m/s]
+    force: np.ndarray  # friction force f (n, 2) [N]; the tip feels -f
+    sticking: np.ndarray  # (n,)
+    phases: list[dict[str, Any]]
+
+    @classmethod
+    def from_bag(cls, bag: Bag) -> Run:
+        """Takes the ticks that all topics have."""
+        device, truth, friction = (
+            bag.topics[f"/joystick/{name}"] for name in ("device_state", "simulation_state", "friction/state")
+        )
+        n = min(len(device["tick"]), len(truth["tick"]), len(friction["tick"]))
+        period = float(device["period"][0])
+        return cls(
+            period=period,
+            time=np.arange(n) * period,
+            measured=device["tool_pose"][:n, 0:2],
+            position=truth["tool_pose"][:n, 0:2],
+            velocity=truth["tool_twist"][:n, 0:2],
+            force=friction["force"][:n],
+            sticking=friction["sticking"][:n, 0].astype(bool),
+            phases=bag.started("device").get("phases", []),
+        )
+
+    def part(self, start: float, end: float) -> slice:
+        """The samples between two times [s]."""
+        return slice(round(start / self.period), round(end / self.period))
+
+
+def rest_drifts(run: Run) -> list[dict[str, float]]:
+    """Drift of each rest, from the true position.
+
+    The stuck element is a spring: the tip moves with the force without drifting. So position is
+    regressed on force and time together, x = a + b t + C f, and the drift is |b| times the length.
+    """
+    results = []
+    for phase in run.phases:
+        start, end = phase["start"] + _SETTLING, min(phase["end"], run.time[-1])
+        if phase["kind"] != "rest" or end - start < _SHORTEST_REST:
+            continue
+        part = run.part(start, end)
+        time, force, position = run.time[part], run.force[part], run.position[part]
+        regressors = np.column_stack((np.ones_like(time), time - time[0], force))
+        rate = np.linalg.lstsq(regressors, position, rcond=None)[0][1]
+        length = float(time[-1] - time[0])
+        results.append(
+            {
+                "start": float(start),
+                "length": length,
+                "drift": float(np.linalg.norm(rate)) * length,
+                "travel": float(np.linalg.norm(np.ptp(position, axis=0))),
+                "largest_force": float(np.linalg.norm(force, axis=1).max()),
+                "sticking_share": float(run.sticking[part].mean()),
+                "chatter_force": chatter_force(force, run.period),
+            }
+        )
+    return results
+
+
+def chatter_force(force: np.ndarray, period: float) -> float:
+    """RMS [N] of what a force (n, 2) contains above 50 Hz."""
+    spectrum = np.fft.rfft(force - force.mean(axis=0), axis=0)
+    high = np.fft.rfftfreq(len(force), period) > _CHATTER_FREQUENCY
+    return float(np.sqrt(2.0 * np.sum(np.abs(spectrum[high]) ** 2)) / len(force))
+
+
+def opposition(run: Run) -> dict[str, float]:
+    """How well the force opposes the velocity while the tip slides: angle between f and the true velocity."""
+    speed = np.linalg.norm(run.velocity, axis=1)
+    magnitude = np.linalg.norm(run.force, axis=1)
+    sliding = (speed > _SLIDING_SPEED) & ~run.sticking & (magnitude > 0.0)
+    if not sliding.any():
+        return {}
+    along = np.sum(run.force[sliding] * run.velocity[sliding], axis=1)
+    angle = np.arccos(np.clip(along / (speed[sliding] * magnitude[sliding]), -1.0, 1.0))
+    flips = np.count_nonzero(np.diff(np.sign(along)) != 0.0)
+    return {
+        "samples": int(sliding.sum()),
+        "median_angle": float(np.median(angle)),
+        "p99_angle": float(np.percentile(angle, 99)),
+        "opposing_share": float(np.mean(angle < _OPPOSING_ANGLE)),
+        "mean_force": float(magnitude[sliding].mean()),
+        "sign_flips_per_second": float(flips / (sliding.sum() * run.period)),
+    }
+
+
+def analyse(bags: dict[str, Bag]) -> Report:
+    """Metrics, claims and figure of one or more bags of the experiment."""
+    runs = {name: Run.from_bag(bag) for name, bag in bags.items()}
+    first = next(iter(bags.values()))
+    friction, device = first.parameters("friction"), first.started("device")
+    count = device["device"]["encoder_resolution"] * device["device"]["length"]
+    count_force = (friction["stiffness"] + friction["damping"] / friction["period"]) * count
+    metrics: dict[str, Any] = {"encoder_count_at_tip": count, "force_of_one_count": count_force, "runs": {}}
+    for name, run in runs.items():
+        metrics["runs"][name] = {
+            "command_delay_ticks": bags[name].parameters("device")["command_delay_ticks"],
+            "mode": bags[name].parameters("device")["mode"],
+            "ticks": len(run.time),
+            "sliding": opposition(run),
+            "rests": rest_drifts(run),
+        }
+    claims = [_opposition_claim(metrics, friction["friction_force"])]
+    claims += [_drift_claim(result, friction["friction_force"], count) for result in metrics["runs"].values()]
+    claims += [_chatter_claim(result, count_force) for result in metrics["runs"].values()]
+    parameters = {"friction": friction, "device": first.parameters("device")}
+    parameters |= {name: device[name] for name in ("device", "hand") if device.get(name)}
+    return Report(metrics, claims, _figure(runs, metrics), _CAPTION, parameters)
+
+
+def _delay(result: dict[str, Any]) -> str:
+    if result["mode"] == "realtime":
+        return "realtime"
+    ticks = result["command_delay_ticks"]
+    return f"{ticks} tick{'' if ticks == 1 else 's'} of delay"
+
+
+def _opposition_claim(metrics: dict[str, Any], force: float) -> Claim:
+    text = "While the tip slides, also in curves, the force opposes the velocity (Fig. 19)."
+    results = [result["sliding"] for result in metrics["runs"].values() if result["sliding"]]
+    if not results:
+        return Claim(text, "no sliding", None)
+    worst = max(results, key=lambda result: result["p99_angle"])
+    return Claim(
+        text,
+        f"angle between -f and -v: median {np.degrees(worst['median_angle']):.1f}°, 99 % below "
+        f"{np.degrees(worst['p99_angle']):.1f}°; mean force {worst['mean_force']:.2f} N (F = {force:g} N)",
+        bool(worst["p99_angle"] < _OPPOSING_ANGLE),
+    )
+
+
+def _drift_claim(result: dict[str, Any], force: float, count: float) -> Claim:
+    text = f"Below F = {force:g} N the joystick stays where it is, without drift (Fig. 20, b); {_delay(result)}."
+    rests = [rest for rest in result["rests"] if rest["largest_force"] < force]
+    if not rests:
+        return Claim(text, "no rest below F long enough", None)
+    worst = max(rests, key=lambda rest: rest["drift"])
+    return Claim(
+        text,
+        f"drift at most {worst['drift']:.2e} m in {worst['length']:.1f} s with tremor (true position, "
+        f"{len(rests)} rests, force up to {max(rest['largest_force'] for rest in rests):.2f} N; one encoder "
+        f"count is {count:.1e} m)",
+        bool(worst["drift"] < count),
+    )
+
+
+def _chatter_claim(result: dict[str, Any], count_force: float) -> Claim:
+    text = f"The force does not chatter; {_delay(result)}."
+    if not result["rests"]:
+        return Claim(text, "no rest long enough", None)
+    chatter = max(rest["chatter_force"] for rest in result["rests"])
+    flips = result["sliding"].get("sign_flips_per_second", 0.0)
+    return Claim(
+        text,
+        f"RMS above {_CHATTER_FREQUENCY:g} Hz at rest {chatter:.3f} N (one encoder count makes {count_force:.3f} N); "
+        f"sign flips of the force along the motion while sliding: {flips:.2f} per second",
+        bool(chatter < count_force and flips < 1.0),
+    )
+
+
+_CAPTION = (
+    "Top left: measured path (grey) and the friction force on the tip every 0.01 s (thin lines; 1 N is drawn "
+    "2 mm long), as in Fig. 19. Top right: position and magnitude of the force over time, as in Fig. 20; rests are "
+    "shaded. Bottom left: true position in the last rest minus its mean, with the elastic part taken off. Bottom "
+    "right: amplitude spectrum of the force in that rest."
+)
+
+#: drawn length of one newton in the path plot [m/N]
+_FORCE_SCALE = 2e-3
+
+
+def _figure(runs: dict[str, Run], metrics: dict[str, Any]) -> Figure:
+    figure = Figure(figsize=(13, 9), layout="constrained")
+    path, time, drift, spectrum = figure.subplots(2, 2, height_ratios=(3, 2)).flat
+    first = next(iter(runs.values()))
+    _draw_path(path, first)
+    _draw_time(time, first)
+    for name, run in runs.items():
+        rests = metrics["runs"][name]["rests"]
+        if rests:
+            _draw_rest(drift, spectrum, run, rests[-1], _delay(metrics["runs"][name]))
+    drift.set(xlabel="time (s)", ylabel="position - a - C f (µm)", title="drift in the last rest")
+    spectrum.set(xlabel="frequency (Hz)", ylabel="force amplitude (N)", title="force in the last rest")
+    for axes in (drift, spectrum):
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend()
+        else:
+            axes.text(0.5, 0.5, "no rest reached in this run", ha="center", transform=axes.transAxes)
+    return figure
+
+
+def _draw_path(axes: Axes, run: Run) -> None:
+    axes.plot(*(1e3 * run.measured.T), color="0.7", linewidth=3, solid_capstyle="round")
+    every = max(1, round(0.01 / run.period))
+    start, force = run.measured[::every], -run.force[::every]
+    ends = start + _FORCE_SCALE * force
+    segments_x, segments_y = (
+        np.column_stack((1e3 * start[:, i], 1e3 * ends[:, i], np.full(len(start), np.nan))).ravel() for i in range(2)
+    )
+    axes.plot(segments_x, segments_y, color="black", linewidth=0.5)
+    for phase in run.phases:
+        if phase["kind"] == "rest" and phase["start"] < run.time[-1]:
+            point = 1e3 * run.measured[min(round(phase["start"] / run.period), len(run.measured) - 1)]
+            axes.annotate(phase["name"], point, xytext=(4, 4), textcoords="offset points", color="tab:red")
+    axes.set(xlabel="x (mm)", ylabel="y (mm)", title="path and force (Fig. 19)", aspect="equal")
+
+
+def _draw_time(axes: Axes, run: Run) -> None:
+    axes.plot(run.time, 1e3 * run.measured[:, 0], "k-", label="x")
+    axes.plot(run.time, 1e3 * run.measured[:, 1], "k--", label="y")
+    axes.set(xlabel="time (s)", ylabel="position (mm)", title="position and force (Fig. 20)")
+    force = axes.twinx()
+    force.plot(run.time, np.linalg.norm(run.force, axis=1), color="0.6", linewidth=0.8, label="||f||")
+    force.set_ylabel("||f|| (N)")
+    force.set_ylim(0.0, 12.0)
+    axes.set_zorder(force.get_zorder() + 1)
+    axes.patch.set_visible(False)
+    for phase in run.phases:
+        if phase["kind"] == "rest" and phase["start"] < run.time[-1]:
+            axes.axvspan(phase["start"], min(phase["end"], run.time[-1]), color="tab:red", alpha=0.08)
+    handles = [*axes.get_lines(), *force.get_lines()]
+    axes.legend(handles, [str(line.get_label()) for line in handles], loc="upper right")
+
+
+def _draw_rest(drift: Axes, spectrum: Axes, run: Run, rest: dict[str, float], label: str) -> None:
+    part = run.part(rest["start"], rest["start"] + rest["length"])
+    time, force, position = run.time[part], run.force[part], run.position[part]
+    regressors = np.column_stack((np.ones_like(time), force))
+    elastic = regressors @ np.linalg.lstsq(regressors, position, rcond=None)[0]
+    lines = drift.plot(time, 1e6 * (position - elastic)[:, 0], linewidth=0.8, label=f"x, {label}")
+    drift.plot(
+        time, 1e6 * (position - elastic)[:, 1], "--", linewidth=0.8, color=lines[0].get_color(), label=f"y, {label}"
+    )
+    amplitude = 2.0 * np.abs(np.fft.rfft(force - force.mean(axis=0), axis=0)) / len(force)
+    spectrum.loglog(np.fft.rfftfreq(len(force), run.period)[1:], np.linalg.norm(amplitude, axis=1)[1:], label=label)

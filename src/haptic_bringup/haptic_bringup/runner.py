@@ -1,0 +1,186 @@
+"""Runs an experiment: its launch file once, or once for each of its variants, then the report."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich.console import Console
+
+from haptic_bringup.experiments import Experiment, load_experiment
+from haptic_bringup.launch_file import LaunchDescription, LaunchFileError, load_launch_file
+from haptic_bringup.processes import run_processes
+from haptic_core.errors import HapticError
+
+INTERRUPTED = 130
+
+_PACKAGES = ("numpy", "scipy", "numba", "rosbags")
+
+
+class UsageError(HapticError):
+    """The user's command cannot be understood."""
+
+
+def parse_arguments(words: Sequence[str]) -> dict[str, str]:
+    """Turns name:=value words into a dict; raises UsageError for any other word."""
+    arguments = {}
+    for word in words:
+        name, separator, value = word.partition(":=")
+        if not separator or not name:
+            raise UsageError(f"argument {word!r}: expected name:=value")
+        arguments[name] = value
+    return arguments
+
+
+def effective_arguments(description: LaunchDescription, given: Mapping[str, str]) -> dict[str, str]:
+    """The launch file's arguments with their defaults and what the user gave.
+
+    Raises:
+        UsageError: an argument is unknown, or a value is not among its choices.
+    """
+    known = {argument.name: argument for argument in description.arguments}
+    for name, value in given.items():
+        if name not in known:
+            raise UsageError(f"argument {name!r} is unknown, expected one of: {', '.join(known)}")
+        choices = known[name].choices
+        if choices and value not in choices:
+            raise UsageError(f"argument {name}: expected one of {', '.join(choices)}, got {value!r}")
+    defaults = {name: argument.default or "" for name, argument in known.items()}
+    return {**defaults, **given}
+
+
+def chosen_variants(
+    experiment: Experiment, arguments: Mapping[str, str], given: Mapping[str, str]
+) -> dict[str, dict[str, str]]:
+    """The argument sets to run: all variants in lockstep, or one run where the user set what they vary."""
+    varied = {name for variant in experiment.variants.values() for name in variant}
+    if not experiment.variants or varied & set(given) or arguments.get("mode", "lockstep") != "lockstep":
+        return {"run": {}}
+    return experiment.variants
+
+
+def bag_directory(run: Path, place: int, variant: str) -> Path:
+    """Where a variant's bag lies: bag for the first, bag_<variant> for the others."""
+    return run / ("bag" if place == 0 else f"bag_{variant}")
+
+
+def new_run_directory(name: str) -> Path:
+    """Makes runs/<time>-<name> below the working directory; a number is added if it exists."""
+    base = Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{name}"
+    for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
+        directory = base.with_name(base.name + suffix)
+        try:
+            directory.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise HapticError(f"{directory}: cannot be made: {error.strerror}") from None
+        return directory
+    raise HapticError(f"{base}: cannot be made")
+
+
+def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
+    """Runs an experiment with name:=value arguments.
+
+    Returns:
+        0; 1 if a node failed or the bag lacks ticks; 130 after Ctrl-C.
+
+    Raises:
+        HapticError: the experiment cannot be run.
+    """
+    experiment = load_experiment(name)
+    description = load_launch_file(experiment.launch_file)
+    given = parse_arguments(words)
+    arguments = effective_arguments(description, given)
+    variants = chosen_variants(experiment, arguments, given)
+    records = arguments.get("record") == "true" and not arguments.get("output")
+    directory = new_run_directory(name) if records else None
+    code = 0
+    for place, (variant, settings) in enumerate(variants.items()):
+        if len(variants) > 1:
+            console.print(f"variant {place + 1} of {len(variants)}: {variant} {settings}", highlight=False)
+        values = {**given, **settings}
+        if directory is not None:
+            values["output"] = str(bag_directory(directory, place, variant).absolute())
+        code = launch(experiment.launch_file, values)
+        if code:
+            break
+    if directory is not None:
+        write_run_file(directory, experiment, arguments, variants, code)
+        if code == 0:
+            from haptic_bringup.report import write_report  # matplotlib loads only when it is needed
+
+            console.print("writing the report", highlight=False)
+            write_report(directory, console)
+    return code
+
+
+def launch(path: Path, arguments: Mapping[str, str]) -> int:
+    """Runs one launch file, by ROS 2's own launch where it is installed, else by the suite's runner."""
+    if importlib.util.find_spec("launch") and importlib.util.find_spec("launch_ros"):
+        from haptic_bringup.ros_launch import run_launch_file
+
+        return run_launch_file(path, arguments)
+    try:
+        specs = load_launch_file(path).evaluate(arguments)
+    except LaunchFileError as error:
+        raise HapticError(str(error)) from None
+    return run_processes(specs)
+
+
+def write_run_file(
+    directory: Path,
+    experiment: Experiment,
+    arguments: Mapping[str, str],
+    variants: Mapping[str, Mapping[str, str]],
+    code: int,
+) -> None:
+    """Writes run.yaml: what ran, with which arguments and versions."""
+    document: dict[str, Any] = {
+        "experiment": experiment.name,
+        "exit_code": code,
+        "arguments": dict(arguments),
+        "variants": {name: dict(settings) for name, settings in variants.items()},
+        "seed": arguments.get("seed"),
+        "git": git_state(),
+        "versions": {
+            "haptic_bringup": _version("haptic_bringup"),
+            "python": platform.python_version(),
+            "ros_distro": os.environ.get("ROS_DISTRO", "jazzy (wheels)"),
+            **{package: _version(package) for package in _PACKAGES},
+        },
+        "machine": {"system": platform.platform(), "cores": os.cpu_count()},
+    }
+    (directory / "run.yaml").write_text(yaml.safe_dump(document, sort_keys=False))
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def git_state() -> dict[str, Any]:
+    """Commit of the suite's checkout and whether files differ from it; empty outside a checkout."""
+    root = os.environ.get("HAPTICS_ROOT")
+    if not root:
+        return {}
+    try:
+        commit = _git(root, "rev-parse", "HEAD")
+        return {"commit": commit, "changed": bool(_git(root, "status", "--porcelain"))}
+    except (OSError, subprocess.CalledProcessError):
+        return {}
+
+
+def _git(root: str, *arguments: str) -> str:
+    done = subprocess.run(["git", "-C", root, *arguments], check=True, capture_output=True, text=True)
+    return done.stdout.strip()

@@ -1,0 +1,167 @@
+"""How a device puts the answers of its sources together, tick by tick. No ROS import."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from haptic_core.errors import HapticError, InputError
+from haptic_core.messages import require_finite, require_length, vector, wrench_array
+
+NONE, EFFORT, WRENCH, MOTION = range(4)
+MODE_NAMES = ("NONE", "EFFORT", "WRENCH", "MOTION")
+_MOTION_FIELDS = 7
+
+
+class CommandConflictError(HapticError):
+    """The sources' modes cannot be combined on one device."""
+
+
+def check_modes(modes: dict[str, str], kind: str) -> None:
+    """Refuses combinations of sources that a device cannot add up.
+
+    Args:
+        modes: mode name of each source.
+        kind: "impedance" (takes EFFORT and WRENCH) or "admittance" (takes MOTION).
+
+    Raises:
+        CommandConflictError: two sources command MOTION, MOTION stands beside a force, or the device does
+            not take that mode.
+    """
+    motion = sorted(source for source, mode in modes.items() if mode == "MOTION")
+    force = sorted(source for source, mode in modes.items() if mode in ("EFFORT", "WRENCH"))
+    if len(motion) > 1:
+        raise CommandConflictError(f"sources {', '.join(motion)}: at most one may command MOTION")
+    if motion and force:
+        raise CommandConflictError(
+            f"sources {motion[0]} (MOTION) and {force[0]} ({modes[force[0]]}): motion and force cannot be combined"
+        )
+    if motion and kind == "impedance":
+        raise CommandConflictError(f"source {motion[0]}: an impedance device takes EFFORT or WRENCH, not MOTION")
+    if force and kind == "admittance":
+        raise CommandConflictError(f"source {force[0]}: an admittance device takes MOTION, not {modes[force[0]]}")
+
+
+def check_command(command: Any, joints: int) -> None:
+    """Raises InputError unless a DeviceCommand is complete and finite in the fields that its mode uses."""
+    mode = command.mode
+    if mode == EFFORT:
+        require_length("joint_effort", command.joint_effort, joints)
+        require_finite("joint_effort", *command.joint_effort)
+    elif mode == WRENCH:
+        wrench = command.tool_wrench
+        require_finite("tool_wrench", *vector(wrench.force), *vector(wrench.torque))
+    elif mode == MOTION:
+        _check_motion(command, joints)
+    elif mode != NONE:
+        raise InputError("unknown mode", f"mode: expected 0 to 3, got {mode}")
+
+
+def _check_motion(command: Any, joints: int) -> None:
+    if not 0 < command.motion_fields <= _MOTION_FIELDS:
+        raise InputError("unknown mode", f"motion_fields: expected 1 to 7, got {command.motion_fields}")
+    for name in ("joint_position", "joint_velocity"):
+        values = getattr(command, name)
+        if len(values):
+            require_length(name, values, joints)
+            require_finite(name, *values)
+    pose, twist, accel = command.tool_pose, command.tool_twist, command.tool_acceleration
+    q = pose.orientation
+    require_finite("tool_pose", *vector(pose.position), q.x, q.y, q.z, q.w)
+    require_finite("tool_twist", *vector(twist.linear), *vector(twist.angular))
+    require_finite("tool_acceleration", *vector(accel.linear), *vector(accel.angular))
+
+
+class CommandCollector:
+    """Collects the commands of all sources for the tick that is out.
+
+    The efforts are added in the order of `sources`, never in the order of arrival, so that a run is
+    repeatable to the last bit.
+
+    Args:
+        sources: names of the nodes that must answer.
+        joints: number of joints.
+    """
+
+    def __init__(self, sources: Sequence[str], joints: int) -> None:
+        self.sources = tuple(sources)
+        self.joints = joints
+        self._wrench = np.zeros(6)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets all commands; the next tick may be any."""
+        self.expect(-1)
+        self._commands: dict[str, Any] = {}
+        self.last_answer = dict.fromkeys(self.sources, -1)
+
+    def expect(self, tick: int) -> None:
+        """Opens a tick: commands of this tick are awaited from now on."""
+        self.tick = tick
+        self._outstanding = len(self.sources)
+
+    def offer(self, command: Any) -> None:
+        """Takes a command for the open tick.
+
+        Raises:
+            InputError: unknown source, another tick, a second answer, or a field that cannot be used.
+                A command with an unusable field counts as an answer that commands nothing.
+        """
+        source = command.source
+        if source not in self.last_answer:
+            raise InputError("unknown source", f"source: expected one of {', '.join(self.sources)}, got {source!r}")
+        if command.tick != self.tick:
+            kind = "late" if command.tick < self.tick else "wrong tick"
+            raise InputError(kind, f"tick of {source}: expected {self.tick}, got {command.tick}")
+        if self.last_answer[source] == self.tick:
+            raise InputError("duplicate", f"source {source}: answered tick {self.tick} twice")
+        self.last_answer[source] = self.tick
+        self._outstanding -= 1
+        try:
+            check_command(command, self.joints)
+        except InputError as error:
+            self._commands.pop(source, None)
+            raise InputError(error.kind, f"command of {source}: {error}") from None
+        self._commands[source] = command
+
+    @property
+    def missing(self) -> list[str]:
+        """Sources that have not answered the open tick."""
+        return [source for source, tick in self.last_answer.items() if tick != self.tick]
+
+    @property
+    def complete(self) -> bool:
+        """All sources have answered the open tick."""
+        return self._outstanding == 0
+
+    def silent(self, periods: int) -> list[str]:
+        """Sources whose last answer is `periods` ticks old or older."""
+        return [source for source, tick in self.last_answer.items() if self.tick - tick >= periods]
+
+    def effort(self, jacobian: np.ndarray) -> np.ndarray:
+        """Sum of all commanded forces as joint efforts [N m] or [N], shape (joints,).
+
+        A source that has not answered in time contributes its last valid force until the watchdog
+        ends that; one whose last answer was unusable contributes nothing.
+
+        Args:
+            jacobian: of the tool point in the base frame, shape (6, joints), rows [linear; angular].
+        """
+        total = jacobian.T @ self.wrench()
+        for source in self.sources:
+            command = self._commands.get(source)
+            if command is not None and command.mode == EFFORT:
+                total += command.joint_effort
+        return total
+
+    def wrench(self) -> np.ndarray:
+        """Sum of the wrenches commanded last [N], [N m], shape (6,), without joint efforts; reused."""
+        total = self._wrench
+        total[:] = 0.0
+        for source in self.sources:
+            command = self._commands.get(source)
+            if command is not None and command.mode == WRENCH:
+                total += wrench_array(command.tool_wrench)
+        return total

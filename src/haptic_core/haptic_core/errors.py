@@ -1,0 +1,23 @@
+"""Errors with a meaning; every message names the field, what was expected and what came."""
+
+from __future__ import annotations
+
+
+class HapticError(Exception):
+    """Base of the suite's own errors: one clear line, shown to the user without a traceback."""
+
+
+class ParameterError(HapticError, ValueError):
+    """A parameter is unknown, has the wrong type or lies out of its bounds."""
+
+
+class InputError(HapticError, ValueError):
+    """A message cannot be used: not finite, wrong length, wrong tick, unknown mode or source.
+
+    Attributes:
+        kind: short name under which the rejection is counted.
+    """
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind

@@ -1,0 +1,53 @@
+"""Waiting until DDS endpoints know each other: nothing that is published after it is lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+
+from haptic_core.errors import HapticError
+
+#: name under which the suite's recorder appears in the graph
+RECORDER = "recorder"
+
+_POLL = 0.01
+
+
+def subscribers(node: Node, publisher: Publisher) -> set[str]:
+    """Names of the nodes whose subscriptions the publisher has matched, by the graph's word."""
+    if not publisher.get_subscription_count():
+        return set()
+    return {info.node_name for info in node.get_subscriptions_info_by_topic(publisher.topic_name)}
+
+
+def unmatched(node: Node, publisher: Publisher, names: Sequence[str]) -> list[str]:
+    """Which of the named nodes do not yet receive what the publisher sends."""
+    missing = sorted(set(names) - subscribers(node, publisher))
+    if not missing and publisher.get_subscription_count() < len(set(names)):
+        return sorted(names)  # the graph knows them, the writer does not yet
+    return missing
+
+
+def wait_for(condition: Callable[[], str], timeout: float, what: str, alive: Callable[[], bool] = lambda: True) -> None:
+    """Blocks until `condition` has nothing left to name.
+
+    Args:
+        condition: returns what is still missing, empty when nothing is.
+        timeout: longest wait [s], on a steady clock.
+        what: what is waited for, for the error.
+        alive: the wait ends early, without error, when this turns false.
+
+    Raises:
+        HapticError: the time is up; names what is missing.
+    """
+    end = time.monotonic() + timeout
+    while alive():
+        missing = condition()
+        if not missing:
+            return
+        if time.monotonic() > end:
+            raise HapticError(f"waited {timeout:g} s for {what}; still missing: {missing}")
+        time.sleep(_POLL)

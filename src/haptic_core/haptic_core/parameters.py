@@ -1,0 +1,159 @@
+"""Parameters of a node from one YAML file, in the grammar of generate_parameter_library.
+
+    friction_node:
+      stiffness: {type: double, default_value: 6000.0, description: "Stiffness K of model C [N/m]",
+                  validation: {bounds<>: [1.0, 1.0e+6]}}
+
+The grammar has no key for a unit; the description ends with it in square brackets ([-] where there is
+none), and every number must have one. The same file declares the parameters, checks them, is printed
+in the documentation and is walked by the tests.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from haptic_core.errors import ParameterError
+
+Value = Any
+
+_SCALARS: dict[str, type] = {"double": float, "int": int, "bool": bool, "string": str}
+_KEYS = {"type", "default_value", "description", "read_only", "validation"}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One validator of the grammar: how it is checked and how it reads in words."""
+
+    holds: Callable[..., bool]
+    words: Callable[..., str]
+
+
+def _each(value: Value) -> list[Value]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+_RULES: dict[str, Rule] = {
+    "bounds<>": Rule(lambda v, a, b: a <= v <= b, lambda a, b: f"from {a:g} to {b:g}"),
+    "gt<>": Rule(lambda v, a: v > a, lambda a: f"above {a:g}"),
+    "gt_eq<>": Rule(lambda v, a: v >= a, lambda a: f"{a:g} or more"),
+    "lt<>": Rule(lambda v, a: v < a, lambda a: f"below {a:g}"),
+    "lt_eq<>": Rule(lambda v, a: v <= a, lambda a: f"{a:g} or less"),
+    "one_of<>": Rule(lambda v, a: v in a, lambda a: "one of " + ", ".join(map(str, a))),
+    "subset_of<>": Rule(lambda v, a: set(v) <= set(a), lambda a: "taken from " + ", ".join(map(str, a))),
+    "unique<>": Rule(lambda v: len(set(v)) == len(v), lambda: "without repetition"),
+    "not_empty<>": Rule(lambda v: len(v) > 0, lambda: "not empty"),
+    "size_lt<>": Rule(lambda v, a: len(v) < a, lambda a: f"fewer than {a} entries"),
+}
+
+
+@dataclass(frozen=True)
+class ParameterSpec:
+    """What one parameter is: type, default, unit, description, validators, read-only or not."""
+
+    name: str
+    type: str
+    default: Value
+    description: str
+    unit: str
+    read_only: bool = False
+    validation: Mapping[str, list[Any]] = field(default_factory=dict)
+
+    @property
+    def constraints(self) -> str:
+        """The validators in words, for descriptions and errors."""
+        return " and ".join(_RULES[name].words(*arguments) for name, arguments in self.validation.items())
+
+    def check(self, value: Value) -> Value:
+        """The value in the declared type (an integer passes where a double is declared).
+
+        Raises:
+            ParameterError: wrong type, not finite, or a validator is not met.
+        """
+        scalar = self.type.removesuffix("_array")
+        if self.type.endswith("_array"):
+            if not isinstance(value, (list, tuple)) and not hasattr(value, "tolist"):
+                raise self._refusal(value, "a list")
+            checked: Value = [self._scalar(scalar, entry, value) for entry in value]
+        else:
+            checked = self._scalar(scalar, value, value)
+        for name, arguments in self.validation.items():
+            if not _RULES[name].holds(checked, *arguments):
+                raise self._refusal(value, _RULES[name].words(*arguments))
+        return checked
+
+    def _scalar(self, kind: str, value: Value, given: Value) -> Value:
+        if kind == "double" and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if type(value) is not _SCALARS[kind]:
+            raise self._refusal(given, f"{self.type}")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise self._refusal(given, "finite")
+        return value
+
+    def _refusal(self, value: Value, expected: str) -> ParameterError:
+        unit = f" [{self.unit}]" if self.unit else ""
+        return ParameterError(f"parameter {self.name}: expected {expected}{unit}, got {value!r}")
+
+
+def load_parameter_specs(path: Path) -> dict[str, ParameterSpec]:
+    """Reads a parameter file.
+
+    Args:
+        path: YAML file with one top-level key, the name of the parameter set.
+
+    Raises:
+        ParameterError: the file is not of the grammar, or a number lacks a unit.
+    """
+    document = yaml.safe_load(path.read_text())
+    if not isinstance(document, dict) or len(document) != 1:
+        raise ParameterError(f"{path.name}: expected one top-level key, the name of the parameter set")
+    (entries,) = document.values()
+    return {name: _spec(path.name, name, entry) for name, entry in entries.items()}
+
+
+def _spec(file: str, name: str, entry: dict[str, Any]) -> ParameterSpec:
+    unknown = set(entry) - _KEYS
+    if unknown:
+        raise ParameterError(f"{file}: {name}: unknown key {sorted(unknown)[0]}, expected {sorted(_KEYS)}")
+    kind = entry["type"]
+    if kind.removesuffix("_array") not in _SCALARS:
+        raise ParameterError(f"{file}: {name}: unknown type {kind}")
+    validation = entry.get("validation", {})
+    for rule in validation:
+        if rule not in _RULES:
+            raise ParameterError(f"{file}: {name}: unknown validator {rule}, expected one of {sorted(_RULES)}")
+    description = entry["description"].strip()
+    unit = description[description.rfind("[") + 1 : -1] if description.endswith("]") else ""
+    if kind.removesuffix("_array") in ("double", "int") and not unit:
+        raise ParameterError(f"{file}: {name}: the description must end with the unit in brackets")
+    spec = ParameterSpec(
+        name=name,
+        type=kind,
+        default=entry.get("default_value"),
+        description=description,
+        unit=unit,
+        read_only=bool(entry.get("read_only", False)),
+        validation=validation,
+    )
+    if spec.default is None:
+        raise ParameterError(f"{file}: {name}: default_value is missing")
+    return ParameterSpec(**{**spec.__dict__, "default": spec.check(spec.default)})
+
+
+def check_all(specs: Mapping[str, ParameterSpec], values: Mapping[str, Value]) -> dict[str, Value]:
+    """Checks given values against the specs and adds the defaults.
+
+    Raises:
+        ParameterError: a name is unknown or a value is refused.
+    """
+    for name in values:
+        if name not in specs:
+            raise ParameterError(f"parameter {name}: unknown, expected one of {', '.join(sorted(specs))}")
+    return {name: spec.check(values.get(name, spec.default)) for name, spec in specs.items()}

@@ -1,0 +1,93 @@
+"""The life of a node's process: signals, executor, start, orderly end, exit code."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from types import FrameType
+
+import rclpy
+from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.experimental import EventsExecutor
+from rclpy.signals import SignalHandlerOptions
+
+from haptic_core.errors import HapticError
+
+_stop = False
+
+#: executors that rclpy offers for one thread; `./haptics bench loop` compares them
+EXECUTORS: dict[str, Callable[[], Executor]] = {"events": EventsExecutor, "single_threaded": SingleThreadedExecutor}
+
+#: longest wait in the executor, so that a signal is seen soon [s]
+SPIN_TIMEOUT = 0.05
+
+
+def stop_requested() -> bool:
+    """SIGINT or SIGTERM came."""
+    return _stop
+
+
+def _request_stop(number: int, frame: FrameType | None) -> None:
+    global _stop
+    _stop = True
+
+
+def make_executor() -> Executor:
+    """The executor of a node's process; the environment's HAPTICS_EXECUTOR chooses another."""
+    name = os.environ.get("HAPTICS_EXECUTOR", "events")
+    if name not in EXECUTORS:
+        raise HapticError(f"HAPTICS_EXECUTOR: expected one of {', '.join(EXECUTORS)}, got {name!r}")
+    return EXECUTORS[name]()
+
+
+def spin(node: object, executor: Executor) -> None:
+    """Serves callbacks until the node has finished or a stop is requested."""
+    while not (_stop or node.finished):  # type: ignore[attr-defined]
+        executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+
+
+def run(make_node: Callable[[], object], arguments: Sequence[str] | None = None) -> int:
+    """Runs one node as a process.
+
+    The node may bring its own `spin(executor)`. After the loop it is deactivated, so that a device is
+    safe and nothing published is lost, also after Ctrl-C. An error of the suite ends the process with
+    one line; any other exception is a defect and keeps its traceback.
+
+    Returns:
+        Exit code: the node's, or 1 if it could not be made or started.
+    """
+    signal.signal(signal.SIGINT, _request_stop)
+    signal.signal(signal.SIGTERM, _request_stop)
+    rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        node = make_node()
+    except (HapticError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr, flush=True)
+        rclpy.try_shutdown()
+        return 1
+    try:
+        executor = make_executor()
+        executor.add_node(node)
+        node.start()  # type: ignore[attr-defined]
+        gc.collect()
+        gc.freeze()
+        if hasattr(node, "spin"):
+            node.spin(executor)
+        else:
+            spin(node, executor)
+        return int(node.exit_code)  # type: ignore[attr-defined]
+    except HapticError as error:
+        if not _stop:
+            print(f"error: {error}", file=sys.stderr, flush=True)
+            return 1
+        return 0
+    except ExternalShutdownException:
+        return 0
+    finally:
+        if getattr(node, "active", False):
+            node.trigger_deactivate()  # type: ignore[attr-defined]
+        node.destroy_node()  # type: ignore[attr-defined]
+        rclpy.try_shutdown()

@@ -1,0 +1,43 @@
+"""Every QoS profile of the suite, in one place."""
+
+from __future__ import annotations
+
+from rclpy.duration import Duration
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+
+#: closed set of the loop's modes
+MODES = ("lockstep", "realtime")
+
+
+def tick_qos(mode: str) -> QoSProfile:
+    """For topics with one message a tick: nothing may be lost in lockstep, nothing may pile up in realtime."""
+    if mode == "lockstep":
+        return QoSProfile(reliability=ReliabilityPolicy.RELIABLE, history=HistoryPolicy.KEEP_ALL)
+    return QoSProfile(reliability=ReliabilityPolicy.RELIABLE, history=HistoryPolicy.KEEP_LAST, depth=10)
+
+
+def recorder_qos() -> QoSProfile:
+    """For the recorder's subscriptions of tick topics, in both modes."""
+    return QoSProfile(reliability=ReliabilityPolicy.RELIABLE, history=HistoryPolicy.KEEP_ALL)
+
+
+def latched_qos(depth: int = 1) -> QoSProfile:
+    """For descriptions and events: a late subscriber gets the last `depth` messages."""
+    return QoSProfile(
+        reliability=ReliabilityPolicy.RELIABLE,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL,
+        history=HistoryPolicy.KEEP_LAST,
+        depth=depth,
+    )
+
+
+#: how long the end of a node waits for its readers to have everything
+ACKNOWLEDGEMENT_TIMEOUT = Duration(seconds=2)
+
+#: events (haptic_msgs/TickEvent): latched, deep enough for a session of parameter changes
+EVENT_DEPTH = 1000
+
+
+def display_qos() -> QoSProfile:
+    """For what a person looks at: diagnostics, joint states, wrenches, markers."""
+    return QoSProfile(reliability=ReliabilityPolicy.RELIABLE, history=HistoryPolicy.KEEP_LAST, depth=10)

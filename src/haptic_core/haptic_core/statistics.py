@@ -1,0 +1,52 @@
+"""Running statistics of a node: compute time, rate, rejected inputs."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+
+class TimeStatistics:
+    """Percentiles of the last `size` durations, kept without allocation.
+
+    Args:
+        size: how many durations the window holds.
+    """
+
+    def __init__(self, size: int = 4096) -> None:
+        self._window = np.zeros(size)
+        self.count = 0
+
+    def add(self, nanoseconds: int) -> None:
+        """Takes one duration [ns]."""
+        self._window[self.count % len(self._window)] = nanoseconds
+        self.count += 1
+
+    def percentiles(self, *percent: float) -> list[float]:
+        """Percentiles [s] of the durations in the window; zeros while it is empty."""
+        filled = self._window[: min(self.count, len(self._window))]
+        if not len(filled):
+            return [0.0 for _ in percent]
+        return [float(value) * 1e-9 for value in np.percentile(filled, percent)]
+
+
+class Rejections:
+    """Counts rejected inputs by kind and says when one is to be logged.
+
+    Args:
+        interval: shortest time between two log lines of one kind [s].
+    """
+
+    def __init__(self, interval: float = 1.0) -> None:
+        self.counts: Counter[str] = Counter()
+        self._interval = interval
+        self._last: dict[str, float] = {}
+
+    def add(self, kind: str, now: float) -> bool:
+        """Counts one rejection at the steady time `now` [s]; True when it is to be logged."""
+        self.counts[kind] += 1
+        if now - self._last.get(kind, float("-inf")) < self._interval:
+            return False
+        self._last[kind] = now
+        return True

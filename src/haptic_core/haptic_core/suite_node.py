@@ -1,0 +1,272 @@
+"""Base of all nodes of the suite: lifecycle, parameters from YAML, events, rejections, diagnostics."""
+
+from __future__ import annotations
+
+import json
+import time
+from abc import abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
+from rclpy.publisher import Publisher
+from std_srvs.srv import Trigger
+
+from haptic_core.errors import HapticError
+from haptic_core.messages import set_stamp
+from haptic_core.parameters import ParameterSpec, check_all, load_parameter_specs
+from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos
+from haptic_core.statistics import Rejections, TimeStatistics
+from haptic_msgs.msg import TickEvent
+
+RCLError = rclpy_implementation.RCLError
+
+#: how long a full history of a tick topic is waited for [s]
+WRITE_TIMEOUT = 30.0
+
+_ROS_OWN = {"use_sim_time", "start_type_description_service"}
+
+
+class SuiteNode(LifecycleNode):
+    """A lifecycle node whose parameters are declared by YAML files.
+
+    Parameters are checked when they are declared and again, all at once, when they are set; a change
+    is applied between ticks, whole or not at all, and published as a TickEvent.
+
+    Args:
+        name: default name of the node.
+        parameter_files: YAML files of `haptic_core.parameters`; later files may not repeat a name.
+        **node_options: passed on to rclpy (context, parameter_overrides, namespace).
+
+    Attributes:
+        specs: what is declared.
+        parameters: current values, checked.
+        finished: the node has done its work and the process may end.
+        exit_code: what the process then returns.
+    """
+
+    def __init__(self, name: str, parameter_files: Sequence[Path], **node_options: Any) -> None:
+        super().__init__(name, automatically_declare_parameters_from_overrides=True, **node_options)
+        self.finished = False
+        self.exit_code = 0
+        self.active = False
+        self.tick = -1
+        self.compute_time = TimeStatistics()
+        self.rejections = Rejections()
+        self._diagnosed = (time.monotonic(), -1)
+        self.specs: dict[str, ParameterSpec] = {}
+        for file in parameter_files:
+            self.specs.update(load_parameter_specs(file))
+        self.parameters = self._declare()
+        self._event = TickEvent(source=self.get_name())
+        self._events = self.create_publisher(TickEvent, "tick_event", latched_qos(EVENT_DEPTH))
+        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", display_qos())
+        self.create_service(Trigger, "~/reset", self._on_reset)
+        self._pending: Any = None
+        self.add_on_set_parameters_callback(self._on_set_parameters)
+        self.add_post_set_parameters_callback(self._on_parameters_set)
+
+    # ---- what a node implements -------------------------------------------------------------------
+
+    @abstractmethod
+    def build(self, parameters: dict[str, Any]) -> Any:
+        """Makes the object that does the node's work from checked parameters.
+
+        Called at configure and, beside the object in use, when parameters are about to change; it
+        must not touch the node. Raises ValueError (HapticError) to refuse.
+        """
+
+    @abstractmethod
+    def install(self, built: Any) -> None:
+        """Puts an object made by `build` to use; it takes over the state of the one in use."""
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Brings the node's state back to its start, between ticks."""
+
+    # ---- parameters -------------------------------------------------------------------------------
+
+    def _declare(self) -> dict[str, Any]:
+        given = {
+            name: parameter.value
+            for name, parameter in self.get_parameters_by_prefix("").items()
+            if name not in _ROS_OWN and not name.startswith("qos_overrides.")
+        }
+        values = check_all(self.specs, given)
+        for name, spec in self.specs.items():
+            if name in given:
+                self.undeclare_parameter(name)
+            descriptor = ParameterDescriptor(
+                description=spec.description,
+                additional_constraints=spec.constraints,
+                read_only=spec.read_only,
+            )
+            self.declare_parameter(name, values[name], descriptor, ignore_override=True)
+        return values
+
+    def _on_set_parameters(self, changes: list[Parameter]) -> SetParametersResult:
+        try:
+            wanted = {
+                change.name: self.specs[change.name].check(change.value)
+                for change in changes
+                if change.name in self.specs
+            }
+            candidate = {**self.parameters, **wanted}
+            self._pending = (candidate, wanted, self.build(candidate) if self.active else None)
+        except ValueError as error:
+            self.get_logger().error(f"refused: {error}")
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    def _on_parameters_set(self, _: list[Parameter]) -> None:
+        candidate, wanted, built = self._pending
+        self.parameters = candidate
+        if built is not None:
+            self.install(built)
+        self.publish_event("parameter", wanted)
+
+    # ---- lifecycle --------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Configures and activates the node if its parameter `autostart` says so.
+
+        Raises:
+            HapticError: a transition was refused; the reason is already in the log.
+        """
+        if not self.parameters["autostart"]:
+            return
+        for transition in (self.trigger_configure, self.trigger_activate):
+            if transition() != TransitionCallbackReturn.SUCCESS:
+                raise HapticError("not started")
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        return self._guarded(self.configure)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        super().on_activate(state)
+        result = self._guarded(self.activate)
+        self.active = result == TransitionCallbackReturn.SUCCESS
+        return result
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        self.active = False
+        result = self._guarded(self.deactivate)
+        super().on_deactivate(state)
+        return result
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        return self._guarded(self.cleanup)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        if self.active:
+            self.on_deactivate(state)
+        return TransitionCallbackReturn.SUCCESS
+
+    def _guarded(self, step: Any) -> TransitionCallbackReturn:
+        try:
+            step()
+        except (ValueError, OSError, HapticError) as error:
+            self.get_logger().error(f"{step.__name__} refused: {error}")
+            return TransitionCallbackReturn.FAILURE
+        return TransitionCallbackReturn.SUCCESS
+
+    def configure(self) -> None:
+        """Validates the parameters and makes publishers; extend, calling the base first."""
+        self.install(self.build(self.parameters))
+
+    def activate(self) -> None:
+        """Starts to answer; extend."""
+
+    def deactivate(self) -> None:
+        """Stops to answer; extend."""
+
+    def cleanup(self) -> None:
+        """Gives back what `configure` took; extend."""
+
+    # ---- events, rejections, diagnostics ----------------------------------------------------------
+
+    def publish_event(self, kind: str, detail: dict[str, Any]) -> None:
+        """Publishes what acted before the next tick, to be recorded and replayed."""
+        event = self._event
+        event.tick = self.tick + 1
+        lockstep = self.parameters["mode"] == "lockstep"
+        period = self.parameters["period"]
+        set_stamp(event.header, event.tick * round(period * 1e9) if lockstep else time.time_ns())
+        event.kind = kind
+        event.detail = json.dumps(detail, sort_keys=True)
+        self._events.publish(event)
+
+    def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self.reset()
+        self.publish_event("reset", {})
+        response.success = True
+        response.message = f"{self.get_name()}: reset before tick {self.tick + 1}"
+        return response
+
+    def publish_tick(self, publisher: Publisher, message: Any) -> None:
+        """Publishes on a tick topic, unless nobody listens; waits for a reader that has fallen behind.
+
+        A keep-all writer refuses a sample while its history is full of unacknowledged ones.
+
+        Raises:
+            HapticError: the history stayed full for `WRITE_TIMEOUT`.
+        """
+        if not publisher.get_subscription_count():
+            return
+        end = time.monotonic() + WRITE_TIMEOUT
+        while True:
+            try:
+                publisher.publish(message)
+                return
+            except RCLError:
+                if time.monotonic() > end:
+                    raise HapticError(
+                        f"{publisher.topic_name}: a subscriber has not taken anything for {WRITE_TIMEOUT:g} s"
+                    ) from None
+
+    def reject(self, kind: str, message: str) -> None:
+        """Counts a rejected input and logs it at most once a second for each kind."""
+        if self.rejections.add(kind, time.monotonic()):
+            count = self.rejections.counts[kind]
+            self.get_logger().error(f"rejected ({kind}, {count} so far): {message}")
+
+    def report_diagnostics(self, interval: float = 1.0) -> None:
+        """Publishes rate, compute time and rejections, at most once per `interval` of wall time [s]."""
+        now = time.monotonic()
+        then, tick = self._diagnosed
+        if now - then < interval:
+            return
+        self._diagnosed = (now, self.tick)
+        p50, p99 = self.compute_time.percentiles(50, 99)
+        values = {
+            "rate [1/s]": f"{(self.tick - tick) / (now - then):.1f}",
+            "compute time p50 [us]": f"{1e6 * p50:.1f}",
+            "compute time p99 [us]": f"{1e6 * p99:.1f}",
+            **{key: str(value) for key, value in self.diagnostic_values().items()},
+            **{f"rejected: {kind}": str(count) for kind, count in sorted(self.rejections.counts.items())},
+        }
+        status = DiagnosticStatus(
+            name=self.get_fully_qualified_name().lstrip("/"),
+            hardware_id=self.get_namespace().lstrip("/"),
+            level=DiagnosticStatus.WARN if self.rejections.counts else DiagnosticStatus.OK,
+            message="inputs were rejected" if self.rejections.counts else "ok",
+            values=[KeyValue(key=key, value=value) for key, value in values.items()],
+        )
+        message = DiagnosticArray(status=[status])
+        message.header.stamp = self.get_clock().now().to_msg()
+        self._diagnostics.publish(message)
+
+    def diagnostic_values(self) -> dict[str, Any]:
+        """More lines for the diagnostics; extend."""
+        return {}
+
+    def fail(self, message: str) -> None:
+        """Ends the process with exit code 1 after one clear line."""
+        self.get_logger().fatal(message)
+        self.exit_code = 1
+        self.finished = True

@@ -1,0 +1,168 @@
+"""The interface that a device driver implements, real or simulated. No ROS import.
+
+The order of calls: configure, activate, then in every period read (what the sensors say now) and
+write (the efforts of the next period; a simulated device then lets the period pass), at the end
+deactivate. safe_stop may come at any time and must leave the user's hand safe.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from haptic_core.errors import HapticError, ParameterError
+
+
+class DeviceError(HapticError):
+    """The device refused or failed."""
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Name and limits of one actuated joint; units rad, rad/s, N m (revolute) or m, m/s, N (prismatic)."""
+
+    name: str
+    effort_limit: float
+    velocity_limit: float
+    lower: float
+    upper: float
+    kind: str = "revolute"
+
+
+class Reading:
+    """What the sensors say: named views of one array, filled in place by the driver.
+
+    Args:
+        joints: number of joints n.
+
+    Attributes:
+        values: the whole array, n + n + n + 19 numbers in the order of the views below.
+        position: (n,) [rad] or [m].
+        velocity: (n,) [rad/s] or [m/s].
+        effort: (n,) that acted in the period that ends now [N m] or [N].
+        tool: (19,): tool_pose, tool_twist and tool_wrench together.
+        tool_pose: (7,) x, y, z [m] and quaternion x, y, z, w.
+        tool_twist: (6,) [m/s], [rad/s].
+        tool_wrench: (6,) of the user on the tool [N], [N m].
+        buttons: bit i is button i.
+    """
+
+    _TOOL = 19
+
+    def __init__(self, joints: int) -> None:
+        n = joints
+        self.values = np.zeros(3 * n + self._TOOL)
+        self.position, self.velocity, self.effort = (self.values[i * n : (i + 1) * n] for i in range(3))
+        self.tool = self.values[3 * n : 3 * n + 19]
+        self.tool_pose, self.tool_twist, self.tool_wrench = self.tool[0:7], self.tool[7:13], self.tool[13:19]
+        self.tool_pose[6] = 1.0
+        self.buttons = 0
+
+
+class Truth(Reading):
+    """The state behind the sensors of a simulated device.
+
+    Attributes:
+        operator_target: (7,) pose that the simulated hand wants, after the 19 numbers of the tool.
+    """
+
+    _TOOL = 26
+
+    def __init__(self, joints: int) -> None:
+        super().__init__(joints)
+        self.operator_target = self.values[3 * joints + 19 :]
+        self.operator_target[6] = 1.0
+
+
+class Device(ABC):
+    """A haptic device with n joints and one tool.
+
+    Attributes:
+        kind: "impedance" (takes efforts) or "admittance" (takes motion).
+        joints: names and limits.
+        base_frame: frame in which poses, twists and wrenches are given.
+        has_force_sensor: the wrench of the reading is measured.
+    """
+
+    kind: str = "impedance"
+    joints: tuple[Joint, ...]
+    base_frame: str
+    has_force_sensor: bool = False
+
+    @abstractmethod
+    def configure(self, period: float) -> None:
+        """Opens the device for a control period [s]; raises DeviceError or ValueError to refuse."""
+
+    @abstractmethod
+    def activate(self) -> None:
+        """Powers the device with zero effort."""
+
+    @abstractmethod
+    def read(self) -> Reading:
+        """The sensors' values now; the same object at every call."""
+
+    @abstractmethod
+    def write(self, effort: np.ndarray) -> None:
+        """Commands joint efforts (n,) [N m] or [N] for the next period; the device saturates them."""
+
+    @abstractmethod
+    def jacobian(self) -> np.ndarray:
+        """Of the tool point in the base frame at the last reading, shape (6, n), rows [linear; angular]."""
+
+    @abstractmethod
+    def safe_stop(self) -> None:
+        """Zero effort (impedance device) or hold (admittance device), until `activate`."""
+
+    @abstractmethod
+    def deactivate(self) -> None:
+        """Takes the power off."""
+
+    def truth(self) -> Truth | None:
+        """The true state of a simulated device; None for a real one."""
+        return None
+
+    def description(self) -> dict[str, Any]:
+        """What a report needs to know about the device and its operator, as plain data."""
+        return {}
+
+    @property
+    def end_time(self) -> float:
+        """When the operator's plan is over [s]; infinite for a device without a plan."""
+        return float("inf")
+
+
+class DeviceParameters(BaseModel):
+    """Base of a device's parameters: unknown names are refused, numbers are finite and bounded."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+Parameters = TypeVar("Parameters", bound=DeviceParameters)
+
+
+def load_parameters(model: type[Parameters], path: Path) -> Parameters:
+    """Reads a YAML file into a parameter model.
+
+    Raises:
+        ParameterError: the file is missing, is not YAML, or a value is refused; names the first one.
+    """
+    try:
+        document = yaml.safe_load(path.read_text())
+    except OSError as error:
+        raise ParameterError(f"{path}: cannot be read: {error.strerror}") from None
+    except yaml.YAMLError as error:
+        raise ParameterError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(document, dict):
+        raise ParameterError(f"{path}: expected a mapping of parameter names to values")
+    try:
+        return model(**document)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"]))
+        raise ParameterError(f"{path}: {name}: {first['msg'].lower()}, got {first['input']!r}") from None

@@ -1,0 +1,113 @@
+"""The tick loop of a device without ROS: commands in, one period, reading out.
+
+Order of one period: the commands that answer tick k are added up, delayed by `command_delay_ticks`,
+written to the device, the period passes, tick k + 1 is read.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from haptic_core.commands import CommandCollector
+from haptic_devices.device import Device, DeviceError, Reading
+
+OK, SAFE_STOP, FAULT = range(3)
+
+
+class TickLoop:
+    """Advances a device tick by tick.
+
+    Args:
+        device: configured and activated by the caller.
+        sources: who must answer.
+        command_delay_ticks: extra delay of the commands' effect [ticks].
+        watchdog_periods: silence of a source after which `advance` stops the device safely [ticks];
+            None where the caller waits for every answer.
+
+    Attributes:
+        tick: number of the tick that is out.
+        status: OK, SAFE_STOP (until `restart`) or FAULT.
+        missed: ticks that advanced without the answers of all sources.
+        reason: why the device is not OK.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        sources: Sequence[str],
+        *,
+        command_delay_ticks: int = 0,
+        watchdog_periods: int | None = None,
+    ) -> None:
+        self.device = device
+        self.collector = CommandCollector(sources, len(device.joints))
+        self._delay = command_delay_ticks
+        self._watchdog = watchdog_periods
+        self.restart()
+
+    def restart(self) -> None:
+        """Tick 0, no commands, status OK."""
+        self.collector.reset()
+        self.collector.expect(0)
+        self._queue: deque[np.ndarray] = deque(np.zeros((self._delay, len(self.device.joints))))
+        self.tick = 0
+        self.missed = 0
+        self.status = OK
+        self.reason = ""
+
+    def resume(self) -> None:
+        """Out of the safe state without starting anew: silence counts from the present tick."""
+        tick = self.tick
+        missed = self.missed
+        self.restart()
+        self.tick, self.missed = tick, missed
+        self.collector.last_answer = dict.fromkeys(self.collector.sources, tick - 1)
+        self.collector.expect(tick)
+
+    def offer(self, command: Any) -> bool:
+        """Takes a command; True when all sources have answered. Raises InputError to reject."""
+        self.collector.offer(command)
+        return self.collector.complete
+
+    def advance(self) -> Reading:
+        """Lets one period pass with what has been commanded and opens the next tick."""
+        collector, device = self.collector, self.device
+        if not collector.complete:
+            self.missed += 1
+        if self.status == OK and self._watchdog is not None:
+            silent = collector.silent(self._watchdog)
+            if silent:
+                self.stop(SAFE_STOP, f"source {', '.join(silent)}: silent for {self._watchdog} ticks")
+        effort = collector.effort(device.jacobian()) if self.status == OK else np.zeros(len(device.joints))
+        self._queue.append(effort)
+        try:
+            device.write(self._queue.popleft())
+            reading = device.read()
+        except DeviceError as error:
+            self.stop(FAULT, str(error))
+            reading = device.read()
+        self._check_speed(reading)
+        self.tick += 1
+        collector.expect(self.tick)
+        return reading
+
+    def stop(self, status: int, reason: str) -> None:
+        """Brings the device to its safe state and drops the delayed commands."""
+        self.status = status
+        self.reason = reason
+        self._queue = deque(np.zeros((self._delay, len(self.device.joints))))
+        self.device.safe_stop()
+
+    def _check_speed(self, reading: Reading) -> None:
+        if self.status != OK:
+            return
+        for joint, velocity in zip(self.device.joints, reading.velocity.tolist(), strict=True):
+            if abs(velocity) > joint.velocity_limit:
+                self.stop(
+                    SAFE_STOP,
+                    f"joint {joint.name}: speed {velocity:.3g} above the limit {joint.velocity_limit:g}",
+                )

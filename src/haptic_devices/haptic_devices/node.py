@@ -1,0 +1,278 @@
+"""ROS node that hosts a device: it is the clock of the loop."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from geometry_msgs.msg import WrenchStamped
+from rclpy.executors import Executor
+from sensor_msgs.msg import JointState
+
+from haptic_core.commands import check_modes
+from haptic_core.errors import InputError, ParameterError
+from haptic_core.matching import RECORDER, unmatched, wait_for
+from haptic_core.messages import ToolWriter, allocate, set_pose, set_stamp, set_wrench
+from haptic_core.process import SPIN_TIMEOUT, run, stop_requested
+from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, EVENT_DEPTH, display_qos, latched_qos, tick_qos
+from haptic_core.suite_node import SuiteNode
+from haptic_devices.device import Device, Reading
+from haptic_devices.loop import OK, TickLoop
+from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState, TickEvent
+
+ENTRY_POINTS = "haptic_devices"
+
+
+def find_device(name: str) -> Callable[[dict[str, Any]], Device]:
+    """The factory of an installed device; raises ParameterError with the names that there are."""
+    installed = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    if name not in installed:
+        raise ParameterError(f"parameter device: expected one of {', '.join(sorted(installed))}, got {name!r}")
+    return installed[name].load()  # type: ignore[no-any-return]
+
+
+class DeviceNode(SuiteNode):
+    """Publishes DeviceState, gathers the sources' DeviceCommands and advances the device."""
+
+    def __init__(self, **node_options: Any) -> None:
+        super().__init__("device", (Path(__file__).with_name("device_node.yaml"),), **node_options)
+        self._source_states: dict[str, dict[str, Any]] = {}
+        self._running = False
+
+    # ---- lifecycle --------------------------------------------------------------------------------
+
+    def build(self, parameters: dict[str, Any]) -> Device:
+        if self.active:
+            return self.device  # what may change while running does not touch the device
+        device = find_device(parameters["device"])(parameters)
+        device.configure(parameters["period"])
+        return device
+
+    def install(self, built: Device) -> None:
+        self.device = built
+
+    def configure(self) -> None:
+        super().configure()
+        p = self.parameters
+        qos = tick_qos(p["mode"])
+        self._lockstep = p["mode"] == "lockstep"
+        self._loop = TickLoop(
+            self.device,
+            p["sources"],
+            command_delay_ticks=p["command_delay_ticks"],
+            watchdog_periods=None if self._lockstep else p["watchdog_periods"],
+        )
+        length = p["duration"] or self.device.end_time
+        self._last_tick = round(length / p["period"]) - 1 if length != float("inf") else None
+        self._period_ns = round(p["period"] * 1e9)
+        self._display_ticks = max(1, round(1.0 / (p["display_rate"] * p["period"])))
+        self._make_messages(len(self.device.joints))
+        self._states = self.create_lifecycle_publisher(DeviceState, "device_state", qos)
+        self._truths = (
+            self.create_lifecycle_publisher(SimulationState, "simulation_state", qos)
+            if self.device.truth() is not None
+            else None
+        )
+        self._joint_states = self.create_lifecycle_publisher(JointState, "joint_states", display_qos())
+        self._wrenches = self.create_lifecycle_publisher(WrenchStamped, "rendered_wrench", display_qos())
+        self._commands = self.create_subscription(DeviceCommand, "device_command", self._on_command, qos)
+        self._source_events = self.create_subscription(
+            TickEvent, "tick_event", self._on_event, latched_qos(EVENT_DEPTH)
+        )
+
+    def _make_messages(self, n: int) -> None:
+        frame = self.device.base_frame
+        self._state = DeviceState(period=self.parameters["period"], has_force_sensor=self.device.has_force_sensor)
+        self._truth = SimulationState()
+        self._joint_state = JointState(name=[joint.name for joint in self.device.joints])
+        self._wrench = WrenchStamped()
+        for message in (self._state, self._truth, self._joint_state, self._wrench):
+            message.header.frame_id = frame
+        state, truth = self._state, self._truth
+        self._state_joints = [allocate(state, f"joint_{name}", n) for name in ("position", "velocity", "effort")]
+        self._truth_joints = [
+            allocate(truth, name, n) for name in ("joint_position", "joint_velocity", "applied_effort")
+        ]
+        self._state_tool = ToolWriter(state.tool_pose, state.tool_twist, state.tool_wrench)
+        self._truth_tool = ToolWriter(truth.tool_pose, truth.tool_twist, truth.operator_wrench)
+
+    def activate(self) -> None:
+        self.device.activate()
+        self._loop.restart()
+        self._running = False
+        self.publish_event("state", {"state": "active", "parameters": self.parameters, **self.device.description()})
+
+    def deactivate(self) -> None:
+        """Leaves the device safe and waits until what was published has arrived."""
+        self._running = False
+        self.device.safe_stop()
+        self.device.deactivate()
+        self.publish_event("state", {"state": "inactive", "ticks": self.tick + 1, "missed": self._loop.missed})
+        for publisher in (self._states, self._truths):
+            if publisher is not None:
+                publisher.wait_for_all_acked(ACKNOWLEDGEMENT_TIMEOUT)
+
+    def cleanup(self) -> None:
+        for publisher in (self._states, self._truths, self._joint_states, self._wrenches):
+            if publisher is not None:
+                self.destroy_publisher(publisher)
+        self.destroy_subscription(self._commands)
+        self.destroy_subscription(self._source_events)
+
+    def reset(self) -> None:
+        """Out of the safe state; the ticks go on."""
+        self.device.activate()
+        self._loop.resume()
+
+    # ---- start ------------------------------------------------------------------------------------
+
+    def _on_event(self, event: TickEvent) -> None:
+        if event.kind == "state" and event.source in self.parameters["sources"]:
+            self._source_states[event.source] = json.loads(event.detail)
+
+    def _not_ready(self) -> str:
+        """Names what the first tick still waits for; empty when everything is there."""
+        states = self._source_states
+        names = [
+            f"source {name}" for name in self.parameters["sources"] if states.get(name, {}).get("state") != "active"
+        ]
+        recorder = [RECORDER] if self.parameters["recorded"] else []
+        if not names:
+            names += unmatched(self, self._states, [*self.parameters["sources"], *recorder])
+            names += unmatched(self, self._truths, recorder) if self._truths is not None else []
+        return ", ".join(dict.fromkeys(names))
+
+    def _wait_for_sources(self, executor: Executor) -> None:
+        def missing() -> str:
+            executor.spin_once(timeout_sec=0.0)
+            return self._not_ready()
+
+        wait_for(missing, self.parameters["activation_timeout"], "all sources", alive=lambda: not stop_requested())
+        check_modes({name: state["mode"] for name, state in self._source_states.items()}, self.device.kind)
+
+    # ---- the loop ---------------------------------------------------------------------------------
+
+    def spin(self, executor: Executor) -> None:
+        """Waits for the sources, then runs the loop until the run is over."""
+        while not (self.active or stop_requested()):
+            executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+        self._wait_for_sources(executor)
+        if stop_requested():
+            return
+        self._running = True
+        start = time.monotonic()
+        self._publish(self.device.read())
+        if self._lockstep:
+            self._spin_lockstep(executor)
+        else:
+            self._spin_realtime(executor)
+        elapsed, ticks, missed = time.monotonic() - start, self.tick + 1, self._loop.missed
+        self.get_logger().info(f"{ticks} ticks in {elapsed:.2f} s ({ticks / elapsed:.0f} ticks/s), missed {missed}")
+
+    def _spin_lockstep(self, executor: Executor) -> None:
+        waited_tick, since = -1, time.monotonic()
+        while not (stop_requested() or self.finished):
+            executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+            if self._loop.tick != waited_tick:
+                waited_tick, since = self._loop.tick, time.monotonic()
+            elif time.monotonic() - since > self.parameters["answer_timeout"]:
+                missing = ", ".join(self._loop.collector.missing)
+                self.fail(
+                    f"source {missing}: no answer to tick {waited_tick} within {self.parameters['answer_timeout']:g} s"
+                )
+
+    def _spin_realtime(self, executor: Executor) -> None:
+        period = self.parameters["period"]
+        deadline = time.monotonic() + period
+        while not (stop_requested() or self.finished):
+            wait = deadline - time.monotonic()
+            if wait > 0.0:
+                executor.spin_once(timeout_sec=wait)
+                continue
+            deadline += period
+            if wait < -period:  # the process was held up: go on from now, do not hurry after the past
+                deadline += period * int(-wait / period)
+            self._advance()
+
+    def _on_command(self, command: DeviceCommand) -> None:
+        if not self._running:
+            return
+        try:
+            complete = self._loop.offer(command)
+        except InputError as error:
+            self.reject(error.kind, str(error))
+            complete = self._loop.collector.complete and error.kind not in ("late", "duplicate", "wrong tick")
+        if complete and self._lockstep:
+            self._advance()
+
+    def _advance(self) -> None:
+        loop = self._loop
+        if loop.tick == self._last_tick:
+            self._running = False
+            self.finished = True
+            return
+        status = loop.status
+        start = time.perf_counter_ns()
+        reading = loop.advance()
+        if loop.status != status:
+            self.get_logger().error(f"safe state at tick {loop.tick}: {loop.reason}")
+            self.publish_event("error", {"status": loop.status, "reason": loop.reason})
+        self._publish(reading)
+        self.compute_time.add(time.perf_counter_ns() - start)
+        self.report_diagnostics()
+
+    def _publish(self, reading: Reading) -> None:
+        tick = self.tick = self._loop.tick
+        stamp = tick * self._period_ns if self._lockstep else time.time_ns()
+        state = self._state
+        set_stamp(state.header, stamp)
+        state.tick = tick
+        position, velocity, effort = self._state_joints
+        position[:], velocity[:], effort[:] = reading.position, reading.velocity, reading.effort
+        self._state_tool.write(reading.tool.tolist())
+        state.buttons = reading.buttons
+        state.status = self._loop.status
+        self.publish_tick(self._states, state)
+        if self._truths is not None and self._truths.get_subscription_count():
+            self._publish_truth(tick, stamp)
+        if tick % self._display_ticks == 0:
+            self._publish_display(reading)
+
+    def _publish_truth(self, tick: int, stamp: int) -> None:
+        truth, message = self.device.truth(), self._truth
+        assert truth is not None and self._truths is not None
+        set_stamp(message.header, stamp)
+        message.tick = tick
+        position, velocity, effort = self._truth_joints
+        position[:], velocity[:], effort[:] = truth.position, truth.velocity, truth.effort
+        self._truth_tool.write(truth.tool.tolist())
+        set_pose(message.operator_target, truth.operator_target)
+        self.publish_tick(self._truths, message)
+
+    def _publish_display(self, reading: Reading) -> None:
+        stamp = self._state.header.stamp
+        joints = self._joint_state
+        joints.header.stamp = stamp
+        joints.position, joints.velocity = reading.position.tolist(), reading.velocity.tolist()
+        joints.effort = reading.effort.tolist()
+        self._joint_states.publish(joints)
+        self._wrench.header.stamp = stamp
+        set_wrench(self._wrench.wrench, self._loop.collector.wrench())
+        self._wrenches.publish(self._wrench)
+
+    def diagnostic_values(self) -> dict[str, Any]:
+        loop = self._loop
+        values: dict[str, Any] = {"missed ticks": loop.missed}
+        if loop.status != OK:
+            values["safe state"] = loop.reason
+        return values
+
+
+def main() -> None:
+    """Entry point of the executable device_node."""
+    sys.exit(run(DeviceNode))

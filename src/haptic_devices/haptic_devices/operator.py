@@ -1,0 +1,96 @@
+"""The simulated hand: an arm impedance that follows a plan, with physiological tremor.
+
+The hand holds the tool tip firmly, so its mass moves with the tip; its muscles pull with
+
+    F = grip K_h (x_d - x) + B_h (v_d - v) + F_plan + F_a v_d/(|v_d| + v_a) + F_tremor
+
+where (x_d, v_d), grip and F_plan come from a `MotionPlan`, and F_a is the resistance that the person
+has learnt to expect while moving. The tremor is a sum of sinusoids between 8 and 12 Hz with random
+frequencies and phases (a seed fixes them): a stationary band-limited force.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from pydantic import Field
+
+from haptic_devices.device import DeviceParameters
+from haptic_devices.motion import MotionPlan
+
+_TREMOR_COMPONENTS = 12
+#: speed at which the expected resistance is half applied [m/s]
+_ANTICIPATION_SPEED = 0.01
+
+
+class HandParameters(DeviceParameters):
+    """Arm impedance at the tool and tremor."""
+
+    mass: float = Field(ge=0.0, le=5.0, description="mass of the hand that moves with the tip [kg]")
+    stiffness: float = Field(ge=0.0, le=5000.0, description="stiffness K_h towards the target [N/m]")
+    damping: float = Field(ge=0.0, le=200.0, description="damping B_h towards the target's velocity [N s/m]")
+    expected_resistance: float = Field(ge=0.0, le=50.0, description="resistance F_a that the hand expects [N]")
+    tremor_force: float = Field(ge=0.0, le=5.0, description="RMS of the tremor force, both axes together [N]")
+    tremor_low: float = Field(gt=0.0, le=50.0, description="lowest tremor frequency [Hz]")
+    tremor_high: float = Field(gt=0.0, le=50.0, description="highest tremor frequency [Hz]")
+
+
+@njit(cache=True)
+def muscle_force(
+    target: np.ndarray, tremor: np.ndarray, time: float, impedance: np.ndarray, motion: np.ndarray, force: np.ndarray
+) -> None:
+    """Writes the muscles' force (2,) [N] on the tip.
+
+    Args:
+        target: one row of a plan's table.
+        tremor: rows (amplitude x, amplitude y, angular frequency, phase x, phase y).
+        time: [s].
+        impedance: (K_h, B_h, F_a).
+        motion: tip x, y, vx, vy.
+        force: result.
+    """
+    speed = np.sqrt(target[2] ** 2 + target[3] ** 2) + _ANTICIPATION_SPEED
+    for i in range(2):
+        force[i] = (
+            target[6] * impedance[0] * (target[i] - motion[i])
+            + impedance[1] * (target[2 + i] - motion[2 + i])
+            + target[4 + i]
+            + impedance[2] * target[2 + i] / speed
+        )
+        for n in range(tremor.shape[0]):
+            force[i] += tremor[n, i] * np.sin(tremor[n, 2] * time + tremor[n, 3 + i])
+
+
+class SimulatedHand:
+    """The hand's plan, impedance and tremor as arrays for a device's compiled integration.
+
+    Args:
+        parameters: arm impedance and tremor.
+        plan: what the hand intends.
+        seed: of the tremor.
+
+    Attributes:
+        table: the plan's table, shape (n, 7).
+        tremor: shape (12, 5), see `muscle_force`.
+        impedance: shape (3,), see `muscle_force`.
+    """
+
+    def __init__(self, parameters: HandParameters, plan: MotionPlan, seed: int) -> None:
+        if parameters.tremor_high < parameters.tremor_low:
+            raise ValueError(
+                f"tremor_high: expected {parameters.tremor_low:g} Hz or more, got {parameters.tremor_high:g}"
+            )
+        self.parameters = parameters
+        self.plan = plan
+        self.table = np.ascontiguousarray(plan.table)
+        self.impedance = np.array([parameters.stiffness, parameters.damping, parameters.expected_resistance])
+        self.tremor = self._make_tremor(np.random.default_rng(seed))
+
+    def _make_tremor(self, random: np.random.Generator) -> np.ndarray:
+        rows = np.zeros((_TREMOR_COMPONENTS, 5))
+        p = self.parameters
+        # each of 2 x 12 sinusoids of amplitude a has mean square a^2/2
+        rows[:, 0:2] = p.tremor_force / np.sqrt(_TREMOR_COMPONENTS)
+        rows[:, 2] = 2 * np.pi * random.uniform(p.tremor_low, p.tremor_high, _TREMOR_COMPONENTS)
+        rows[:, 3:5] = random.uniform(0.0, 2 * np.pi, (_TREMOR_COMPONENTS, 2))
+        return rows

@@ -1,0 +1,28 @@
+"""Installs haptic_devices as an ament_python package."""
+
+from setuptools import find_packages, setup
+
+package = "haptic_devices"
+
+setup(
+    name=package,
+    version="0.1.0",
+    packages=find_packages(exclude=["test"]),
+    package_data={package: ["py.typed", "*.yaml", "data/*"]},
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{package}"]),
+        (f"share/{package}", ["package.xml"]),
+    ],
+    zip_safe=True,
+    maintainer="Haptic suite maintainers",
+    maintainer_email="haptic-suite@example.org",
+    description="Device models, the simulated operator and the device node.",
+    license="Apache-2.0",
+    entry_points={
+        "console_scripts": ["device_node = haptic_devices.node:main"],
+        "haptic_devices": [
+            "joystick = haptic_devices.factories:joystick",
+            "scripted = haptic_devices.factories:scripted",
+        ],
+    },
+)
