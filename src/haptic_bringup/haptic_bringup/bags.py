@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -73,7 +73,7 @@ class Bag:
                         columns.setdefault(name, []).append(value)
                 self.custom = _custom_data(path)
         except (AnyReaderError, ReaderError, OSError) as error:
-            raise HapticError(f"{path}: not a readable bag: {error}") from None
+            raise HapticError(f"{path}: not a readable bag: {' '.join(str(error).split())}") from None
         self.topics = {topic: {k: _column(v) for k, v in columns.items()} for topic, columns in rows.items()}
 
     def parameters(self, source: str) -> dict[str, Any]:
@@ -99,11 +99,15 @@ def _event(message: Any) -> Event:
     return Event(int(message.tick), message.source, message.kind, json.loads(message.detail))
 
 
+@cache
+def _names(message_class: type) -> tuple[str, ...]:
+    """Names of a message's fields; its constants, which rosbags lists too, have a default."""
+    return tuple(field.name for field in fields(message_class) if field.default is MISSING)
+
+
 def _fields(message: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Name and value of each field; nested numbers become one flat tuple."""
-    for name in message.__dataclass_fields__:
-        if name.startswith("__"):
-            continue
+    for name in _names(message.__class__):
         value = getattr(message, name)
         if name == "header":
             yield "stamp", value.stamp.sec + 1e-9 * value.stamp.nanosec
@@ -114,9 +118,7 @@ def _fields(message: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _numbers(message: Any) -> Iterator[float]:
-    for name in message.__dataclass_fields__:
-        if name.startswith("__"):
-            continue
+    for name in _names(message.__class__):
         value = getattr(message, name)
         if hasattr(value, "__dataclass_fields__"):
             yield from _numbers(value)

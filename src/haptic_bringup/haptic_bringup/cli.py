@@ -63,14 +63,14 @@ def report(directory: Annotated[Path, typer.Argument(metavar="RUN", help="runs/<
     write_report(directory, console)
 
 
-@app.command()
-def bench(name: Annotated[str, typer.Argument(help="which benchmark")] = "loop") -> None:
-    """Runs a benchmark of benchmarks/ and prints its table."""
+@app.command(context_settings=_PASS_ON)
+def bench(context: typer.Context, name: Annotated[str, typer.Argument(help="which benchmark")] = "loop") -> None:
+    """Runs a benchmark of benchmarks/ and prints its table; options go to the benchmark."""
     folder = root() / "benchmarks"
     names = sorted(path.stem.removeprefix("bench_") for path in folder.glob("bench_*.py"))
     if name not in names:
         raise UsageError(f"benchmark {name!r} is unknown, expected one of: {', '.join(names)}")
-    raise typer.Exit(subprocess.call([sys.executable, str(folder / f"bench_{name}.py")]))
+    raise typer.Exit(subprocess.call([sys.executable, str(folder / f"bench_{name}.py"), *context.args]))
 
 
 @app.command(context_settings=_PASS_ON)

@@ -1,7 +1,7 @@
 """Prints what the suite finds on this machine, what is missing, and what to do about it.
 
 The ``haptics`` script starts this file with the system's Python, because the environment may be absent or
-broken: the standard library is all it may import. Checks inside the environment run in the environment's Python.
+broken: the standard library is all it may import. What lies inside the environment is checked by its own Python.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if __package__:
     from haptic_bringup import environment
 else:  # started as a file, without the path of the script's directory (python -I)
     sys.path.append(str(Path(__file__).resolve().parent))
-    import environment
+    import environment  # type: ignore[import-not-found, no-redef]
 
 DISK_FOR_RUNS = 0.5e9  # bytes
 SETUP = "./haptics setup"

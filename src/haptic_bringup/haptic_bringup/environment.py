@@ -8,8 +8,8 @@ build      the workspace, with colcon; a package is built again only when its ow
 activate   ``environment.sh``, which sets the variables, and ``contents``, which lists what must exist
 =========  =======================================================================================
 
-A stage that has succeeded leaves a marker, the fingerprint of its inputs; it is made again when the fingerprint
-differs or an earlier stage was made again. So setup may be interrupted anywhere and started again.
+A stage that has succeeded leaves a marker, the fingerprint of its inputs; it is made again when these change
+or an earlier stage was made again. So setup may be interrupted anywhere and started again.
 
 The ``haptics`` script starts this file with the system's Python: the standard library is all it may import.
 """
@@ -49,13 +49,13 @@ _INSTALLS_SHARED_FILES = "haptic_bringup"  # the package that installs launch/ a
 _WHEEL_NUMPY_INCLUDE = re.compile(r"/opt/python/cp[0-9a-z-]+/lib/python3\.\d+t?/site-packages/numpy/_?core/include")
 _WHEEL_PYTHON_INCLUDE = re.compile(r"/opt/python/cp[0-9a-z-]+/include/python3\.\d+t?")
 
-# Variables that environment.sh changes; it keeps their old values, for `haptics` called inside another environment.
-_VARIABLES = """
-PATH PYTHONPATH PYTHONHOME VIRTUAL_ENV LD_LIBRARY_PATH AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH
-ROS_DISTRO ROS_VERSION ROS_PYTHON_VERSION ROS_AUTOMATIC_DISCOVERY_RANGE ROS_HOME RMW_IMPLEMENTATION
-_ROS_WHEELS_BOOTSTRAP_COMPLETE NUMBA_CACHE_DIR MPLBACKEND MPLCONFIGDIR
-HAPTICS_ROOT HAPTICS_ROS HAPTICS_UNDERLAY HAPTICS_ACTIVE HAPTICS_OUTER
-""".split()
+# Variables that environment.sh changes; it keeps the old values for a `haptics` called inside.
+_VARIABLES = (
+    "PATH PYTHONPATH PYTHONHOME VIRTUAL_ENV LD_LIBRARY_PATH AMENT_PREFIX_PATH CMAKE_PREFIX_PATH "
+    "COLCON_PREFIX_PATH ROS_DISTRO ROS_VERSION ROS_PYTHON_VERSION ROS_AUTOMATIC_DISCOVERY_RANGE ROS_HOME "
+    "RMW_IMPLEMENTATION _ROS_WHEELS_BOOTSTRAP_COMPLETE NUMBA_CACHE_DIR MPLBACKEND MPLCONFIGDIR "
+    "HAPTICS_ROOT HAPTICS_ROS HAPTICS_UNDERLAY HAPTICS_ACTIVE HAPTICS_OUTER"
+)
 
 # What a stage's log says, and what to do about it.
 _HINTS = (
@@ -94,6 +94,7 @@ export AMENT_PREFIX_PATH={prefixes}"${{AMENT_PREFIX_PATH:+:$AMENT_PREFIX_PATH}}"
 export CMAKE_PREFIX_PATH={prefixes}"${{CMAKE_PREFIX_PATH:+:$CMAKE_PREFIX_PATH}}"
 export COLCON_PREFIX_PATH={install}"${{COLCON_PREFIX_PATH:+:$COLCON_PREFIX_PATH}}"
 export ROS_AUTOMATIC_DISCOVERY_RANGE="${{ROS_AUTOMATIC_DISCOVERY_RANGE:-LOCALHOST}}"
+export FASTRTPS_DEFAULT_PROFILES_FILE="${{FASTRTPS_DEFAULT_PROFILES_FILE:-$HAPTICS_ROOT/config/dds/fastdds.xml}}"
 export NUMBA_CACHE_DIR="$HAPTICS_ACTIVE/numba_cache"
 export MPLBACKEND="${{MPLBACKEND:-Agg}}"
 if [ ! -w "${{HOME:-/nonexistent}}" ]; then
@@ -316,7 +317,8 @@ def build_workspace(workspace: Workspace, show: Callable[[str], None]) -> None:
     if not fresh:
         changed = [name for name in wanted if name not in built or read(built[name]) != wanted[name]]
         try:
-            run_colcon(workspace, changed, show)
+            if changed:
+                run_colcon(workspace, changed, show)
         except SetupError:  # perhaps what an interrupted build left behind
             fresh = True
     if fresh:
@@ -337,8 +339,6 @@ def run_colcon(workspace: Workspace, names: list[str], show: Callable[[str], Non
     places = packages(workspace)
     if any(is_cmake(places[name]) for name in names):
         names = sorted({*names, *(name for name, path in places.items() if is_cmake(path))})
-    if not names:
-        return
     for name in names:
         (workspace.build / name / ".fingerprint").unlink(missing_ok=True)
     remove(workspace.log / "colcon")
@@ -365,7 +365,7 @@ def write_environment(workspace: Workspace, show: Callable[[str], None]) -> None
     modules = [workspace.build / name for name, path in places.items() if not is_cmake(path)]
     modules.append(workspace.site_packages(workspace.install))
     values = {
-        "variables": " ".join(_VARIABLES),
+        "variables": _VARIABLES,
         "home": quoted(workspace.home),
         "root": quoted(workspace.root),
         "ros": workspace.ros,
@@ -650,11 +650,16 @@ def run(command: list[str], log: Path, variables: dict[str, str], show: Callable
     with log.open("w", encoding="utf-8") as stream:
         stream.write(f"$ {shlex.join(command)}\n")
         stream.flush()
-        # The command inherits the lock (close_fds), which is thus held as long as the command lives.
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT, env=variables,
-            start_new_session=True, close_fds=False,
-        )  # fmt: skip
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            env=variables,
+            cwd=log.parent,  # not the user's: Python looks for modules there
+            start_new_session=True,
+            close_fds=False,  # it inherits the lock, which is thus held as long as it lives
+        )
         try:
             while True:
                 try:

@@ -62,30 +62,40 @@ Pairs = tuple[tuple[Template, Template], ...]
 
 @dataclass(frozen=True)
 class ArgumentElement(Element):
+    """`arg`."""
+
     argument: Argument
     default: Template | None
 
 
 @dataclass(frozen=True)
 class LetElement(Element):
+    """`let`."""
+
     name: Template
     value: Template
 
 
 @dataclass(frozen=True)
 class GroupElement(Element):
+    """`group`."""
+
     scoped: bool
     children: tuple[Element, ...]
 
 
 @dataclass(frozen=True)
 class IncludeElement(Element):
+    """`include`."""
+
     file: Template
     arguments: Pairs
 
 
 @dataclass(frozen=True)
 class NamespaceElement(Element):
+    """`push_ros_namespace`."""
+
     namespace: Template
 
 
@@ -101,6 +111,8 @@ class ProcessAttributes:
 
 @dataclass(frozen=True)
 class ExecutableElement(Element):
+    """`executable`."""
+
     process: ProcessAttributes
     command: tuple[Template, ...]
 
@@ -118,6 +130,8 @@ class Parameters:
 
 @dataclass(frozen=True)
 class NodeElement(Element):
+    """`node`."""
+
     process: ProcessAttributes
     package: Template | None
     executable: Template
@@ -133,7 +147,7 @@ class _Mapping(dict[Any, Any]):
     line = 0
 
 
-class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # where PyYAML has no stubs
+class _Loader(yaml.SafeLoader):
     """SafeLoader with lines, and without silently dropping an attribute that is given twice."""
 
     def construct_lined_mapping(self, node: yaml.MappingNode) -> Any:

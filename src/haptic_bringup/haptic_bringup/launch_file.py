@@ -91,11 +91,11 @@ _SETTINGS = (
 
 def find_executable(package: str, executable: str, environment: Mapping[str, str] | None = None) -> str:
     """Returns `<prefix>/lib/<package>/<executable>` of the first prefix in AMENT_PREFIX_PATH with the package."""
-    directory = os.path.join(find_package_prefix(package, environment), "lib", package)
-    path = os.path.join(directory, executable)
-    if not os.path.isfile(path) or not os.access(path, os.X_OK):
+    directory = Path(find_package_prefix(package, environment)) / "lib" / package
+    path = directory / executable
+    if not path.is_file() or not os.access(path, os.X_OK):
         raise LaunchFileError(f"package '{package}' has no executable '{executable}' in {directory}")
-    return path
+    return str(path)
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class LaunchDescription:
         share = find_package_share or (lambda package: _find_share(package, variables))
         executable = find_executable or (lambda package, name: _find_executable(package, name, variables))
         given = dict(arguments or {})
-        context = Context(given.copy(), variables, str(self.path.absolute().parent), share)
+        context = Context(given.copy(), variables, str(_absolute(self.path).parent), share)
         known: dict[str, Argument] = {}
         evaluation = _Evaluation(context, executable, parameter_directory, known)
         with located(str(self.path)):
@@ -158,7 +158,7 @@ class LaunchDescription:
 
     def _collect(self, found: dict[str, Argument], share: Callable[[str], str], variables: Mapping[str, str]) -> bool:
         """Adds the arguments to `found`; returns whether every included file could be read."""
-        context = Context({}, variables, str(self.path.absolute().parent), share)
+        context = Context({}, variables, str(_absolute(self.path).parent), share)
         return _collect(self.elements, context, found, (os.path.realpath(self.path),), conditional=False)
 
 
@@ -173,6 +173,11 @@ def load_launch_file(path: str | os.PathLike[str]) -> LaunchDescription:
         LaunchFileError: names file, line and element.
     """
     return LaunchDescription(Path(path), load_elements(Path(path)))
+
+
+def _absolute(path: str | Path) -> Path:
+    """Makes a path absolute and removes `..`, without following links."""
+    return Path(os.path.normpath(Path(path).absolute()))
 
 
 def _collect(
@@ -191,14 +196,15 @@ def _collect(
             complete &= _collect(element.children, context, found, chain, optional)
         elif isinstance(element, IncludeElement):
             try:
-                path = os.path.realpath(evaluate(element.file, context))
+                location = evaluate(element.file, context)
+                path = os.path.realpath(location)
                 if path in chain:
                     continue
-                included = load_launch_file(path)
+                included = load_launch_file(location)
             except LaunchFileError:
                 complete = False
                 continue
-            inner = replace(context, directory=os.path.dirname(path))
+            inner = replace(context, directory=str(_absolute(location).parent))
             complete &= _collect(included.elements, inner, found, (*chain, path), optional)
     return complete
 
@@ -217,12 +223,12 @@ def _unique_names(processes: Sequence[ProcessSpec]) -> list[ProcessSpec]:
     names = [process.name for process in processes]
     full = [
         (process.fully_qualified_name or name).lstrip("/") if names.count(name) > 1 else name
-        for process, name in zip(processes, names)
+        for process, name in zip(processes, names, strict=True)
     ]
     unique = [
         f"{name}-{full[: index + 1].count(name)}" if full.count(name) > 1 else name for index, name in enumerate(full)
     ]
-    return [replace(process, name=name) for process, name in zip(processes, unique)]
+    return [replace(process, name=name) for process, name in zip(processes, unique, strict=True)]
 
 
 _Evaluated = dict[str, Scalar | list[Scalar]]
@@ -267,7 +273,7 @@ class _Evaluation:
             if not command[0]:
                 raise LaunchFileError("attribute 'cmd' is empty")
             own = element.process.name
-            name = os.path.basename(command[0]) if own is None else self._text(own)
+            name = Path(command[0]).name if own is None else self._text(own)
             self._add(element.process, element.where, name, command, None)
 
     def _text(self, template: Template) -> str:
@@ -297,11 +303,11 @@ class _Evaluation:
             self.context.configurations = saved
 
     def _include(self, element: IncludeElement) -> None:
-        path = os.path.abspath(self._text(element.file))
+        path = _absolute(self._text(element.file))
         if self.depth >= _MAXIMUM_DEPTH:
             raise LaunchFileError(f"more than {_MAXIMUM_DEPTH} files include each other; the last is {path}")
         description = load_launch_file(path)
-        self.context.directory = os.path.dirname(path)
+        self.context.directory = str(path.parent)
         missing = _missing_argument(description.elements, [self._text(name) for name, _ in element.arguments])
         if missing is not None:
             raise LaunchFileError(f"{path} requires the argument '{missing.name}'; the include has to give it")
@@ -332,14 +338,14 @@ class _Evaluation:
                 command += ["--params-file", self._parameter_file(entry, key or "/**")]
         for source, target in element.remappings:
             command += ["-r", f"{self._text(source)}:={self._text(target)}"]
-        self._add(element.process, element.where, name or os.path.basename(executable), command, full_name)
+        self._add(element.process, element.where, name or Path(executable).name, command, full_name)
 
     def _parameter_file(self, entry: Parameters, key: str) -> str:
         if entry.file is not None:
-            path = str(Path(self._text(entry.file)))
-            if not os.path.isfile(path):
+            path = Path(self._text(entry.file))
+            if not path.is_file():
                 raise LaunchFileError(f"there is no parameter file {path}")
-            return path
+            return str(path)
         parameters: _Evaluated = {}
         self._flatten(entry, "", parameters)
         if self.parameter_directory is None:

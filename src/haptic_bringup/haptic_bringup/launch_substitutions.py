@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NoReturn
 
 import yaml
@@ -93,7 +94,7 @@ def find_package_prefix(package: str, environment: Mapping[str, str] | None = No
 
 def find_package_share(package: str, environment: Mapping[str, str] | None = None) -> str:
     """Returns the share directory of a package, as `$(find-pkg-share package)` does."""
-    return os.path.join(find_package_prefix(package, environment), "share", package)
+    return str(Path(find_package_prefix(package, environment)) / "share" / package)
 
 
 @dataclass

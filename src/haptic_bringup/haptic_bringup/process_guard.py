@@ -10,7 +10,8 @@
 
 `guard` reads lines `+PGID` and `-PGID` from its standard input, whose other end only the runner holds. The
 end of the input means that the runner is gone: the processes of the remaining groups get two seconds for
-what SIGINT made them do, then every group is killed, with the children that nodes started.
+what SIGINT made them do, then every group is killed, with the children that nodes started. (The kernel
+drops the setting of `start` for programs with set-user-ID or file capabilities: those are only killed.)
 
 The module imports little, because each node's start waits for it.
 """
@@ -80,8 +81,8 @@ def guard() -> None:
     for group in leaders:
         try:
             os.killpg(group, signal.SIGKILL)
-        except OSError:
-            pass
+        except OSError:  # empty by now
+            continue
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TextIO
 
@@ -139,17 +139,40 @@ def _wake_up_on_signals(run: _Run) -> Iterator[None]:
                 signal.signal(number, handler)
 
 
+class InterruptFilter:
+    """Drops the traceback with which Python says that SIGINT came before the program was ready for it."""
+
+    def __init__(self) -> None:
+        self._held: list[str] = []
+
+    def keep(self, lines: Sequence[str], *, last: bool = False) -> list[str]:
+        """The lines to show; those of a traceback are held until its end, or until the `last` call."""
+        shown: list[str] = []
+        for line in lines:
+            if line.startswith("Traceback (most recent call last)") or (self._held and line.startswith(" ")):
+                self._held.append(line)
+                continue
+            if not (self._held and line == "KeyboardInterrupt"):
+                shown += [*self._held, line]
+            self._held = []
+        if last:
+            shown += self._held
+            self._held = []
+        return shown
+
+
 @dataclass
 class _Process:
     spec: ProcessSpec
     popen: subprocess.Popen[bytes]
     pipe: int
-    pidfd: int
     prefix: str
+    pidfd: int = -1
     partial: bytes = b""
     deadline: float | None = None
     done: bool = False
     received: set[int] = field(default_factory=set)
+    interrupt_filter: InterruptFilter = field(default_factory=lambda: InterruptFilter())
 
     def send(self, number: signal.Signals) -> bool:
         """Sends a signal to the process group; returns whether there was anyone to get it."""
@@ -209,31 +232,35 @@ class _Run:
             prefix = f"[{spec.name}]"
             if coloured:
                 prefix = f"\x1b[{_COLOURS[index % len(_COLOURS)]}m{prefix}\x1b[0m"
-            try:
-                self._start_one(spec, prefix)
-            except OSError as error:
-                self._fail(f"{spec.name} could not be started: {error.strerror or error}")
+            if not self._start_one(spec, prefix):
                 break
 
-    def _start_one(self, spec: ProcessSpec, prefix: str) -> None:
-        popen = subprocess.Popen(
-            process_guard.start_command(spec.command),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env={"PYTHONUNBUFFERED": "1", **spec.environment},
-            start_new_session=True,
-            bufsize=0,
-        )
-        assert popen.stdout is not None
-        pipe = os.dup(popen.stdout.fileno())
-        popen.stdout.close()
+    def _start_one(self, spec: ProcessSpec, prefix: str) -> bool:
+        """Starts one process; returns whether that worked. (A wrong command shows only later, as exit code 127.)"""
+        pipe, writer = os.pipe()
+        try:
+            popen = subprocess.Popen(
+                process_guard.start_command(spec.command),
+                stdin=subprocess.DEVNULL,
+                stdout=writer,
+                stderr=subprocess.STDOUT,
+                env={"PYTHONUNBUFFERED": "1", **spec.environment},
+                start_new_session=True,
+            )
+        except OSError as error:
+            os.close(pipe)
+            self._fail(f"{spec.name} could not be started: {error.strerror}")
+            return False
+        finally:
+            os.close(writer)
         os.set_blocking(pipe, False)
-        process = _Process(spec, popen, pipe, os.pidfd_open(popen.pid), prefix)
+        process = _Process(spec, popen, pipe, prefix)
         self._processes.append(process)
         self._tell_guard(f"+{popen.pid}\n")
+        process.pidfd = os.pidfd_open(popen.pid)
         self.watch(pipe, lambda: self._on_output(process))
         self.watch(process.pidfd, lambda: self._on_end(process))
+        return True
 
     def loop(self) -> int:
         while not all(process.done for process in self._processes):
@@ -309,12 +336,13 @@ class _Run:
             self.unwatch(process.pipe)
             os.close(process.pipe)
             process.pipe = -1
-            if process.partial:
-                self._forward(process, [process.partial])
-                process.partial = b""
+            self._forward(process, [process.partial] if process.partial else [], last=True)
+            process.partial = b""
 
-    def _forward(self, process: _Process, lines: Sequence[bytes]) -> None:
+    def _forward(self, process: _Process, lines: Sequence[bytes], *, last: bool = False) -> None:
         texts = [line.decode(errors="replace").rstrip("\r") for line in lines]
+        if signal.SIGINT in process.received:
+            texts = process.interrupt_filter.keep(texts, last=last)
         if not texts or self._error is not None:
             return
         self._output.write("".join(f"{process.prefix} {text}\n" for text in texts))
@@ -409,10 +437,8 @@ class _Run:
 
     def _tell_guard(self, line: str) -> None:
         if self._guard is not None and self._guard.stdin is not None:
-            try:
+            with suppress(OSError):  # if the guard is gone, the processes still get SIGINT from the kernel
                 self._guard.stdin.write(line.encode())
-            except OSError:  # the guard is gone; the processes still get SIGINT from the kernel
-                pass
 
 
 def _describe(code: int) -> str:

@@ -34,7 +34,7 @@ def parse_arguments(words: Sequence[str]) -> dict[str, str]:
     arguments = {}
     for word in words:
         name, separator, value = word.partition(":=")
-        if not separator or not name:
+        if not separator or not name or not value:
             raise UsageError(f"argument {word!r}: expected name:=value")
         arguments[name] = value
     return arguments
@@ -60,8 +60,11 @@ def effective_arguments(description: LaunchDescription, given: Mapping[str, str]
 def chosen_variants(
     experiment: Experiment, arguments: Mapping[str, str], given: Mapping[str, str]
 ) -> dict[str, dict[str, str]]:
-    """The argument sets to run: all variants in lockstep, or one run where the user set what they vary."""
-    varied = {name for variant in experiment.variants.values() for name in variant}
+    """The argument sets to run: all variants in lockstep, or one run where the user set what they vary.
+
+    A given place for the bag also means one run: two bags cannot have it.
+    """
+    varied = {"output"}.union(*experiment.variants.values())
     if not experiment.variants or varied & set(given) or arguments.get("mode", "lockstep") != "lockstep":
         return {"run": {}}
     return experiment.variants

@@ -34,6 +34,14 @@ while not counted:
 signal.sigtimedwait([signal.SIGUSR1], 0.2)  # time for a second one
 print('interrupts', counted, flush=True)
 """
+EXIT_ON_INTERRUPT = """
+import signal, sys
+try:
+    print('ready', flush=True)
+    signal.pause()
+except KeyboardInterrupt:
+    sys.exit({})
+"""
 IGNORE = """
 import os, signal
 for name in {ignored}:
@@ -169,8 +177,11 @@ def test_the_run_ends_when_all_have_ended() -> None:
 
 
 def test_the_end_of_an_on_exit_shutdown_process_ends_the_run_cleanly(tmp_path: Path) -> None:
-    handled = "import signal, sys\ntry:\n print('ready', flush=True); signal.pause()\nexcept KeyboardInterrupt:\n sys.exit({})"
-    others = [spec("killed", WAIT), spec("zero", handled.format(0)), spec("shell", handled.format(130))]
+    others = [
+        spec("killed", WAIT),
+        spec("zero", EXIT_ON_INTERRUPT.format(0)),
+        spec("shell", EXIT_ON_INTERRUPT.format(130)),
+    ]
     fifo = tmp_path / "go"
     os.mkfifo(fifo)
     main = spec("main", f"open({str(fifo)!r}).read()", on_exit_shutdown=True)
@@ -206,10 +217,7 @@ def test_on_exit_shutdown_with_an_error_is_a_failure(capfd: pytest.CaptureFixtur
 
 
 def test_an_error_while_stopping_is_a_failure(capfd: pytest.CaptureFixture[str]) -> None:
-    failing = (
-        "import signal, sys\ntry:\n print('ready', flush=True); signal.pause()\nexcept KeyboardInterrupt:\n sys.exit(5)"
-    )
-    code, _ = run([spec("recorder", failing)], Recorder(1, interrupt))
+    code, _ = run([spec("recorder", EXIT_ON_INTERRUPT.format(5))], Recorder(1, interrupt))
     assert code == 1
     assert "recorder failed: exit code 5" in capfd.readouterr().err
 
@@ -219,6 +227,12 @@ def test_a_command_that_does_not_exist_is_named(capfd: pytest.CaptureFixture[str
     assert code == 1
     assert "cannot start /nonexistent/viewer: No such file or directory" in output
     assert capfd.readouterr().err == "haptics: viewer failed: exit code 127\n"
+
+
+def test_a_process_that_cannot_be_started_stops_all(capfd: pytest.CaptureFixture[str]) -> None:
+    code, _ = run([spec("device", WAIT), ProcessSpec("big", ["echo", "x" * 10_000_000]), spec("never", WAIT)])
+    assert code == 1
+    assert capfd.readouterr().err == "haptics: big could not be started: Argument list too long\n"
 
 
 # Stopping

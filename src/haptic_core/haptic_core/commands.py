@@ -97,6 +97,11 @@ class CommandCollector:
         self._commands: dict[str, Any] = {}
         self.last_answer = dict.fromkeys(self.sources, -1)
 
+    def resume(self) -> None:
+        """Forgets what was commanded but not who has answered the open tick; silence counts from that tick."""
+        self._commands = {}
+        self.last_answer = {source: max(tick, self.tick - 1) for source, tick in self.last_answer.items()}
+
     def expect(self, tick: int) -> None:
         """Opens a tick: commands of this tick are awaited from now on."""
         self.tick = tick

@@ -111,17 +111,27 @@ def load_parameter_specs(path: Path) -> dict[str, ParameterSpec]:
     Raises:
         ParameterError: the file is not of the grammar, or a number lacks a unit.
     """
-    document = yaml.safe_load(path.read_text())
+    try:
+        document = yaml.safe_load(path.read_text())
+    except yaml.YAMLError as error:
+        raise ParameterError(f"{path.name}: not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(document, dict) or len(document) != 1:
         raise ParameterError(f"{path.name}: expected one top-level key, the name of the parameter set")
     (entries,) = document.values()
+    if not isinstance(entries, dict):
+        raise ParameterError(f"{path.name}: expected a mapping of parameter names to their declarations")
     return {name: _spec(path.name, name, entry) for name, entry in entries.items()}
 
 
 def _spec(file: str, name: str, entry: dict[str, Any]) -> ParameterSpec:
+    if not isinstance(entry, dict):
+        raise ParameterError(f"{file}: {name}: expected a mapping with keys of {sorted(_KEYS)}, got {entry!r}")
     unknown = set(entry) - _KEYS
     if unknown:
         raise ParameterError(f"{file}: {name}: unknown key {sorted(unknown)[0]}, expected {sorted(_KEYS)}")
+    for key in ("type", "default_value", "description"):
+        if entry.get(key) is None:
+            raise ParameterError(f"{file}: {name}: {key} is missing")
     kind = entry["type"]
     if kind.removesuffix("_array") not in _SCALARS:
         raise ParameterError(f"{file}: {name}: unknown type {kind}")
@@ -136,14 +146,12 @@ def _spec(file: str, name: str, entry: dict[str, Any]) -> ParameterSpec:
     spec = ParameterSpec(
         name=name,
         type=kind,
-        default=entry.get("default_value"),
+        default=entry["default_value"],
         description=description,
         unit=unit,
         read_only=bool(entry.get("read_only", False)),
         validation=validation,
     )
-    if spec.default is None:
-        raise ParameterError(f"{file}: {name}: default_value is missing")
     return ParameterSpec(**{**spec.__dict__, "default": spec.check(spec.default)})
 
 

@@ -21,6 +21,9 @@ _stop = False
 #: executors that rclpy offers for one thread; `./haptics bench loop` compares them
 EXECUTORS: dict[str, Callable[[], Executor]] = {"events": EventsExecutor, "single_threaded": SingleThreadedExecutor}
 
+#: SCHED_FIFO priority of the nodes of a realtime loop: above everything ordinary, below the kernel's threads
+REALTIME_PRIORITY = 20
+
 #: longest wait in the executor, so that a signal is seen soon [s]
 SPIN_TIMEOUT = 0.05
 
@@ -41,6 +44,16 @@ def make_executor() -> Executor:
     if name not in EXECUTORS:
         raise HapticError(f"HAPTICS_EXECUTOR: expected one of {', '.join(EXECUTORS)}, got {name!r}")
     return EXECUTORS[name]()
+
+
+def raise_priority() -> bool:
+    """Puts all threads of this process under SCHED_FIFO; False where the user may not (see `ulimit -r`)."""
+    try:
+        for thread in os.listdir("/proc/self/task"):
+            os.sched_setscheduler(int(thread), os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
+    except OSError:
+        return False
+    return True
 
 
 def spin(node: object, executor: Executor) -> None:

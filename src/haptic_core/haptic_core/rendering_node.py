@@ -16,7 +16,7 @@ from haptic_core import commands
 from haptic_core.errors import InputError
 from haptic_core.matching import RECORDER, unmatched, wait_for
 from haptic_core.messages import check_device_state
-from haptic_core.process import stop_requested
+from haptic_core.process import raise_priority, stop_requested
 from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, tick_qos
 from haptic_core.suite_node import SuiteNode
 from haptic_core.ticks import TickCounter
@@ -81,6 +81,8 @@ class RenderingNode(SuiteNode):
         self._ticks.reset()
         self.tick = -1
         self.reset()
+        if self.parameters["mode"] == "realtime":
+            raise_priority()
         self.publish_event("state", {"state": "active", "mode": self.command_mode, "parameters": self.parameters})
 
     def deactivate(self) -> None:

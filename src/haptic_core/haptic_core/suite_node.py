@@ -17,7 +17,7 @@ from rclpy.parameter import Parameter
 from rclpy.publisher import Publisher
 from std_srvs.srv import Trigger
 
-from haptic_core.errors import HapticError
+from haptic_core.errors import HapticError, ParameterError
 from haptic_core.messages import set_stamp
 from haptic_core.parameters import ParameterSpec, check_all, load_parameter_specs
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos
@@ -45,6 +45,8 @@ class SuiteNode(LifecycleNode):
 
     Attributes:
         specs: what is declared.
+        configured: the node has what `build` made; true from configure to cleanup.
+        active: the node answers.
         parameters: current values, checked.
         finished: the node has done its work and the process may end.
         exit_code: what the process then returns.
@@ -54,6 +56,7 @@ class SuiteNode(LifecycleNode):
         super().__init__(name, automatically_declare_parameters_from_overrides=True, **node_options)
         self.finished = False
         self.exit_code = 0
+        self.configured = False
         self.active = False
         self.tick = -1
         self.compute_time = TimeStatistics()
@@ -61,7 +64,11 @@ class SuiteNode(LifecycleNode):
         self._diagnosed = (time.monotonic(), -1)
         self.specs: dict[str, ParameterSpec] = {}
         for file in parameter_files:
-            self.specs.update(load_parameter_specs(file))
+            specs = load_parameter_specs(file)
+            repeated = sorted(self.specs.keys() & specs.keys())
+            if repeated:
+                raise ParameterError(f"{file.name}: {repeated[0]}: declared by another file of this node already")
+            self.specs.update(specs)
         self.parameters = self._declare()
         self._event = TickEvent(source=self.get_name())
         self._events = self.create_publisher(TickEvent, "tick_event", latched_qos(EVENT_DEPTH))
@@ -77,7 +84,7 @@ class SuiteNode(LifecycleNode):
     def build(self, parameters: dict[str, Any]) -> Any:
         """Makes the object that does the node's work from checked parameters.
 
-        Called at configure and, beside the object in use, when parameters are about to change; it
+        Called at configure and, beside the object in use, when parameters are about to change after it; it
         must not touch the node. Raises ValueError (HapticError) to refuse.
         """
 
@@ -117,8 +124,8 @@ class SuiteNode(LifecycleNode):
                 if change.name in self.specs
             }
             candidate = {**self.parameters, **wanted}
-            self._pending = (candidate, wanted, self.build(candidate) if self.active else None)
-        except ValueError as error:
+            self._pending = (candidate, wanted, self.build(candidate) if self.configured else None)
+        except (ValueError, OSError, HapticError) as error:
             self.get_logger().error(f"refused: {error}")
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
@@ -145,7 +152,9 @@ class SuiteNode(LifecycleNode):
                 raise HapticError("not started")
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        return self._guarded(self.configure)
+        result = self._guarded(self.configure)
+        self.configured = result == TransitionCallbackReturn.SUCCESS
+        return result
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         super().on_activate(state)
@@ -160,6 +169,7 @@ class SuiteNode(LifecycleNode):
         return result
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        self.configured = False
         return self._guarded(self.cleanup)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -202,6 +212,9 @@ class SuiteNode(LifecycleNode):
         self._events.publish(event)
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        if not self.active:
+            response.message = f"{self.get_name()}: not active, nothing to reset"
+            return response
         self.reset()
         self.publish_event("reset", {})
         response.success = True

@@ -156,13 +156,14 @@ def load_parameters(model: type[Parameters], path: Path) -> Parameters:
         document = yaml.safe_load(path.read_text())
     except OSError as error:
         raise ParameterError(f"{path}: cannot be read: {error.strerror}") from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ParameterError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(document, dict):
         raise ParameterError(f"{path}: expected a mapping of parameter names to values")
     try:
-        return model(**document)
+        return model.model_validate(document)
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"]))
-        raise ParameterError(f"{path}: {name}: {first['msg'].lower()}, got {first['input']!r}") from None
+        got = "" if first["type"] == "missing" else f", got {first['input']!r}"
+        raise ParameterError(f"{path}: {name}: {first['msg'].lower()}{got}") from None

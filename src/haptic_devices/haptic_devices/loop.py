@@ -53,20 +53,19 @@ class TickLoop:
         """Tick 0, no commands, status OK."""
         self.collector.reset()
         self.collector.expect(0)
-        self._queue: deque[np.ndarray] = deque(np.zeros((self._delay, len(self.device.joints))))
         self.tick = 0
         self.missed = 0
-        self.status = OK
-        self.reason = ""
+        self._forget()
 
     def resume(self) -> None:
         """Out of the safe state without starting anew: silence counts from the present tick."""
-        tick = self.tick
-        missed = self.missed
-        self.restart()
-        self.tick, self.missed = tick, missed
-        self.collector.last_answer = dict.fromkeys(self.collector.sources, tick - 1)
-        self.collector.expect(tick)
+        self.collector.resume()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._queue: deque[np.ndarray] = deque(np.zeros((self._delay, len(self.device.joints))))
+        self.status = OK
+        self.reason = ""
 
     def offer(self, command: Any) -> bool:
         """Takes a command; True when all sources have answered. Raises InputError to reject."""

@@ -161,7 +161,8 @@ def _smooth_ramp(samples: int) -> np.ndarray:
 def _strokes() -> tuple[list[np.ndarray], list[str]]:
     """All strokes as positions [m] of shape (n, 2) at 200 Hz, centred, and their letters."""
     with np.load(STROKES_FILE) as data:
-        step = data["samples"][:, :2].astype(float) * float(data["metres_per_unit"])
+        # columns: pen force, x, y (drawn in this order, and only so, the strokes are letters)
+        step = data["samples"][:, 1:3].astype(float) * float(data["metres_per_unit"])
         start, letters = data["start"], [str(letter) for letter in data["letter"]]
     paths = [np.cumsum(step[a:b], axis=0) for a, b in pairwise(start)]
     return [path - (path.min(axis=0) + path.max(axis=0)) / 2 for path in paths], letters
@@ -181,9 +182,12 @@ def letter_indices(text: str) -> list[int]:
     available = sorted(set(letters))
     used: dict[str, int] = {}
     indices = []
-    for letter in text.upper():
+    for written in text:
+        letter = written.upper()
         if letter not in available:
-            raise ParameterError(f"letters: {letter!r} was not recorded, expected letters of {''.join(available)}")
+            raise ParameterError(
+                f"letters: {written!r} was not recorded, expected letters of {''.join(available).lower()}"
+            )
         recordings = [i for i, name in enumerate(letters) if name == letter]
         indices.append(recordings[used.get(letter, 0) % len(recordings)])
         used[letter] = used.get(letter, 0) + 1
@@ -215,7 +219,7 @@ def stroke_plan(
     scale = min(1.0, _WORD_WIDTH / (_LETTER_PITCH * len(indices)))
     builder: PlanBuilder | None = None
     for place, index in enumerate(indices):
-        name = f"{letters[index]}{place + 1}"
+        name = f"{letters[index].lower()}{place + 1}"
         offset = np.array([(place - (len(indices) - 1) / 2) * _LETTER_PITCH * scale, 0.0])
         position, velocity = _resampled(paths[index] * scale + offset, period)
         if builder is None:
@@ -223,7 +227,7 @@ def stroke_plan(
             builder.move(name, "slide", position[0], velocity[0], 0.1)
         else:
             builder.move(f"to {name}", "move", position[0], velocity[0], 0.6)
-        builder.path(name, "slide", position, velocity)
+        builder.path(name, "slide", position[1:], velocity[1:])
         builder.move(name, "slide", position[-1] + 0.05 * velocity[-1], np.zeros(2), 0.1)
         last = place == len(indices) - 1
         builder.rest(f"rest {place + 1}", rest_duration * (2 if last else 1), 0.9 + 2.4 * place, rest_force)

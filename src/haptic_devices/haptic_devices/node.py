@@ -15,11 +15,12 @@ from rclpy.executors import Executor
 from sensor_msgs.msg import JointState
 
 from haptic_core.commands import check_modes
-from haptic_core.errors import InputError, ParameterError
+from haptic_core.errors import HapticError, InputError, ParameterError
 from haptic_core.matching import RECORDER, unmatched, wait_for
 from haptic_core.messages import ToolWriter, allocate, set_pose, set_stamp, set_wrench
-from haptic_core.process import SPIN_TIMEOUT, run, stop_requested
+from haptic_core.process import SPIN_TIMEOUT, raise_priority, run, stop_requested
 from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, EVENT_DEPTH, display_qos, latched_qos, tick_qos
+from haptic_core.statistics import TimeStatistics
 from haptic_core.suite_node import SuiteNode
 from haptic_devices.device import Device, Reading
 from haptic_devices.loop import OK, TickLoop
@@ -43,12 +44,13 @@ class DeviceNode(SuiteNode):
         super().__init__("device", (Path(__file__).with_name("device_node.yaml"),), **node_options)
         self._source_states: dict[str, dict[str, Any]] = {}
         self._running = False
+        self._periods = TimeStatistics(65536)
 
     # ---- lifecycle --------------------------------------------------------------------------------
 
     def build(self, parameters: dict[str, Any]) -> Device:
-        if self.active:
-            return self.device  # what may change while running does not touch the device
+        if self.configured:
+            return self.device  # what may change then does not touch the device
         device = find_device(parameters["device"])(parameters)
         device.configure(parameters["period"])
         return device
@@ -153,6 +155,11 @@ class DeviceNode(SuiteNode):
             return self._not_ready()
 
         wait_for(missing, self.parameters["activation_timeout"], "all sources", alive=lambda: not stop_requested())
+        if self.count_publishers(self._states.topic_name) > 1:
+            raise HapticError(
+                f"another device already publishes {self._states.topic_name} in this ROS domain; "
+                "end it or set another ROS_DOMAIN_ID"
+            )
         check_modes({name: state["mode"] for name, state in self._source_states.items()}, self.device.kind)
 
     # ---- the loop ---------------------------------------------------------------------------------
@@ -168,15 +175,20 @@ class DeviceNode(SuiteNode):
         start = time.monotonic()
         self._publish(self.device.read())
         if self._lockstep:
-            self._spin_lockstep(executor)
+            self._spin_answered(executor, until=lambda: False)
         else:
             self._spin_realtime(executor)
         elapsed, ticks, missed = time.monotonic() - start, self.tick + 1, self._loop.missed
-        self.get_logger().info(f"{ticks} ticks in {elapsed:.2f} s ({ticks / elapsed:.0f} ticks/s), missed {missed}")
+        text = f"{ticks} ticks in {elapsed:.2f} s ({ticks / elapsed:.0f} ticks/s), missed {missed}"
+        if self._periods.count:
+            p50, p99, longest = (1e6 * value for value in self._periods.percentiles(50, 99, 100))
+            text += f"; period p50 {p50:.0f}, p99 {p99:.0f}, max {longest:.0f} us"
+        self.get_logger().info(text)
 
-    def _spin_lockstep(self, executor: Executor) -> None:
+    def _spin_answered(self, executor: Executor, until: Callable[[], bool]) -> None:
+        """Serves callbacks and fails when a tick stays without an answer for too long."""
         waited_tick, since = -1, time.monotonic()
-        while not (stop_requested() or self.finished):
+        while not (stop_requested() or self.finished or until()):
             executor.spin_once(timeout_sec=SPIN_TIMEOUT)
             if self._loop.tick != waited_tick:
                 waited_tick, since = self._loop.tick, time.monotonic()
@@ -187,7 +199,12 @@ class DeviceNode(SuiteNode):
                 )
 
     def _spin_realtime(self, executor: Executor) -> None:
+        """The clock starts once tick 0 is answered: a first answer takes longer than all others."""
+        if not raise_priority():
+            self.get_logger().warning("no realtime priority (ulimit -r): other programs can delay ticks")
+        self._spin_answered(executor, until=lambda: self._loop.collector.complete)
         period = self.parameters["period"]
+        last = time.perf_counter_ns()
         deadline = time.monotonic() + period
         while not (stop_requested() or self.finished):
             wait = deadline - time.monotonic()
@@ -197,6 +214,9 @@ class DeviceNode(SuiteNode):
             deadline += period
             if wait < -period:  # the process was held up: go on from now, do not hurry after the past
                 deadline += period * int(-wait / period)
+            now = time.perf_counter_ns()
+            self._periods.add(now - last)
+            last = now
             self._advance()
 
     def _on_command(self, command: DeviceCommand) -> None:
@@ -268,6 +288,9 @@ class DeviceNode(SuiteNode):
     def diagnostic_values(self) -> dict[str, Any]:
         loop = self._loop
         values: dict[str, Any] = {"missed ticks": loop.missed}
+        if self._periods.count:
+            p50, p99 = self._periods.percentiles(50, 99)
+            values |= {"period p50 [us]": f"{1e6 * p50:.1f}", "period p99 [us]": f"{1e6 * p99:.1f}"}
         if loop.status != OK:
             values["safe state"] = loop.reason
         return values

@@ -1,9 +1,9 @@
 """A clock without a device: plays a script and ignores the answers, for experiments of the papers' figures.
 
-A script is a CSV file with a header line: `time` [s] and any of position_0.. [m], velocity_0.. [m/s] and
-force_0.. [N] (up to six axes: x, y, z, rotations), or a hand's `MotionPlan`, whose target is then what the
-tool does. Between the samples of a file the values are interpolated linearly; after the end the last
-position stays and velocity and force are zero.
+A script is a CSV file with a header line: `time` [s] and any of position_0..2 [m] (x, y, z), velocity_0..5
+([m/s], then [rad/s]) and force_0..5 ([N], then [N m]), or a hand's `MotionPlan`, whose target is then what
+the tool does; the tool does not turn. Between the samples of a file the values are interpolated linearly;
+after the end the last position stays and velocity and force are zero.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from haptic_devices.device import Device, Joint, Reading
 from haptic_devices.motion import MotionPlan
 
 _KINDS = ("position", "velocity", "force")
+_COLUMNS = {f"{kind}_{axis}" for kind, axes in zip(_KINDS, (3, 6, 6), strict=True) for axis in range(axes)}
 
 
 class Script:
@@ -30,8 +31,8 @@ class Script:
     """
 
     def __init__(self, time: np.ndarray, values: dict[str, np.ndarray]) -> None:
-        if len(time) < 2 or not (np.diff(time) > 0.0).all():
-            raise ParameterError("time: expected two or more rising times [s]")
+        if len(time) < 2 or not (np.diff(time) > 0.0).all() or not np.isfinite(time).all():
+            raise ParameterError("time: expected two or more rising, finite times [s]")
         for name, column in values.items():
             if not np.isfinite(column).all():
                 raise ParameterError(f"{name}: expected finite numbers")
@@ -43,21 +44,38 @@ class Script:
         """Reads a file; raises ParameterError naming the column or line that cannot be used."""
         try:
             with path.open(newline="") as file:
-                header, *rows = list(csv.reader(file))
-            table = np.array(rows, dtype=float)
+                reader = csv.reader(file)
+                lines = [(reader.line_num, row) for row in reader if row]
         except OSError as error:
             raise ParameterError(f"{path}: cannot be read: {error.strerror}") from None
-        except ValueError as error:
-            raise ParameterError(f"{path}: expected a header line and rows of numbers: {error}") from None
-        if table.ndim != 2 or header[:1] != ["time"]:
-            raise ParameterError(f"{path}: expected a header that starts with time, got {','.join(header)}")
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise ParameterError(f"{path}: not a CSV file: {error}") from None
+        header = lines[0][1] if lines else []
+        if header[:1] != ["time"]:
+            raise ParameterError(f"{path}: expected a header that starts with time, got {','.join(header)!r}")
+        for place, name in enumerate(header[1:], start=1):
+            if name not in _COLUMNS or name in header[:place]:
+                raise ParameterError(
+                    f"{path}: column {name}: expected each of position_0..2, velocity_0..5, force_0..5 at most once"
+                )
+        table = np.array([cls._row(path, line, row, header) for line, row in lines[1:]]).reshape(-1, len(header))
         values = {kind: np.zeros((len(table), 6)) for kind in _KINDS}
         for column, name in enumerate(header[1:], start=1):
             kind, _, axis = name.partition("_")
-            if kind not in _KINDS or axis not in tuple("012345"):
-                raise ParameterError(f"{path}: column {name}: expected position_0..5, velocity_0..5 or force_0..5")
             values[kind][:, int(axis)] = table[:, column]
-        return cls(table[:, 0], values)
+        try:
+            return cls(table[:, 0], values)
+        except ParameterError as error:
+            raise ParameterError(f"{path}: {error}") from None
+
+    @staticmethod
+    def _row(path: Path, line: int, row: list[str], header: list[str]) -> list[float]:
+        if len(row) != len(header):
+            raise ParameterError(f"{path}: line {line}: expected {len(header)} numbers, got {len(row)}")
+        try:
+            return [float(text) for text in row]
+        except ValueError as error:
+            raise ParameterError(f"{path}: line {line}: {error}") from None
 
     @classmethod
     def from_plan(cls, plan: MotionPlan) -> Script:

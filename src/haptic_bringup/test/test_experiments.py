@@ -1,0 +1,140 @@
+"""Every experiment: its metadata, its launch file, and that each launch argument reaches a node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module, resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from haptic_bringup import experiments, runner
+from haptic_bringup.bags import typestore
+from haptic_bringup.experiments import experiment_names, load_experiment
+from haptic_bringup.launch_file import Argument, load_launch_file
+from haptic_bringup.recorder import _message_class
+from haptic_core import rendering_node
+from haptic_core.errors import HapticError
+from haptic_core.parameters import check_all, load_parameter_specs
+
+NAMES = experiment_names()
+DESCRIPTIONS = {name: load_launch_file(load_experiment(name).launch_file) for name in NAMES}
+ARGUMENTS = [(name, argument) for name in NAMES for argument in DESCRIPTIONS[name].arguments]
+CHOICES = [(name, argument, choice) for name, argument in ARGUMENTS for choice in argument.choices or ()]
+
+each_experiment = pytest.mark.parametrize("name", NAMES)
+
+
+def label(value: object) -> str:
+    return value.name if isinstance(value, Argument) else str(value)
+
+
+@pytest.fixture
+def evaluate(tmp_path: Path) -> Callable[..., dict[str, dict[str, Any]]]:
+    """Parameters of each process that an experiment's launch file starts, by `/package/executable`."""
+
+    def processes(name: str, arguments: dict[str, str] | None = None) -> dict[str, dict[str, Any]]:
+        specs = DESCRIPTIONS[name].evaluate(
+            arguments,
+            find_executable=lambda package, executable: f"/{package}/{executable}",
+            parameter_directory=tmp_path,
+        )
+        found: dict[str, dict[str, Any]] = {}
+        for spec in specs:
+            files = [b for a, b in zip(spec.command, spec.command[1:], strict=False) if a == "--params-file"]
+            parameters = found.setdefault(f"{spec.fully_qualified_name or spec.name} {spec.command[0]}", {})
+            for file in files:
+                (values,) = yaml.safe_load(Path(file).read_text()).values()
+                parameters.update(values["ros__parameters"])
+        return found
+
+    return processes
+
+
+def check_parameters(processes: dict[str, dict[str, Any]]) -> None:
+    """Lets each node's own YAML judge its parameters."""
+    base = load_parameter_specs(rendering_node._BASE_FILE)
+    for process, parameters in processes.items():
+        _, package, executable = process.rpartition(" ")[2].split("/")
+        specs = load_parameter_specs(Path(str(resources.files(package) / f"{executable}.yaml")))
+        check_all(specs if "mode" in specs else {**base, **specs}, parameters)
+
+
+def other_value(argument: Argument) -> str:
+    """A value that is not the argument's default."""
+    default = argument.default or ""
+    if argument.choices:
+        return next(choice for choice in argument.choices if choice != default)
+    value = yaml.safe_load(default or "''")
+    if isinstance(value, list):
+        return str([value[0] + 1])
+    return str(2 * value or 1) if isinstance(value, (int, float)) else default + "z"
+
+
+@each_experiment
+def test_the_metadata_name_what_exists(name: str) -> None:
+    experiment = load_experiment(name)
+    assert experiment.name == name and experiment.title and experiment.summary
+    assert callable(import_module(f"haptic_bringup.reports.{experiment.report}").analyse)
+    assert experiment.clock in experiment.recorded.every_tick
+    for kind in experiment.topics.values():
+        assert _message_class(kind).__name__ == kind.rpartition("/")[2]
+        assert kind in typestore().types
+
+
+@each_experiment
+def test_the_defaults_start_nodes_with_parameters_that_they_accept(name: str, evaluate: Callable[..., Any]) -> None:
+    processes = evaluate(name)
+    assert len(processes) >= 2
+    check_parameters(processes)
+
+
+@pytest.mark.parametrize(("name", "argument", "choice"), CHOICES, ids=label)
+def test_each_choice_gives_parameters_that_the_nodes_accept(
+    name: str, argument: Argument, choice: str, evaluate: Callable[..., Any]
+) -> None:
+    check_parameters(evaluate(name, {argument.name: choice}))
+
+
+@pytest.mark.parametrize(("name", "argument"), ARGUMENTS, ids=label)
+def test_each_argument_reaches_a_node(name: str, argument: Argument, evaluate: Callable[..., Any]) -> None:
+    changed = evaluate(name, {argument.name: other_value(argument)})
+    assert changed != evaluate(name)
+    check_parameters(changed)
+    assert argument.description
+
+
+@pytest.mark.parametrize("text", ["o'neil", '"', "a: b", "1.0", "true", "[1]", "null", "a # b", "~/x y", "\\"])
+@pytest.mark.parametrize("argument", ["output", "letters", "device_file", "hand_file"])
+def test_texts_reach_the_nodes_as_they_are(argument: str, text: str, evaluate: Callable[..., Any]) -> None:
+    processes = evaluate("friction_impedance", {argument: text})
+    assert [parameters[argument] for parameters in processes.values() if argument in parameters] == [text]
+
+
+@each_experiment
+def test_variants_differ_in_arguments_that_exist(name: str) -> None:
+    variants = list(load_experiment(name).variants.values())
+    for settings in variants:
+        runner.effective_arguments(DESCRIPTIONS[name], settings)
+    assert all(variants.count(settings) == 1 for settings in variants)
+
+
+def test_an_unknown_experiment_is_told_with_the_known_ones() -> None:
+    with pytest.raises(HapticError, match=r"^experiment 'friction_impedence' is unknown, .*\bfriction_impedance\b"):
+        load_experiment("friction_impedence")
+    with pytest.raises(HapticError, match=r"^experiment '\.\./x' is unknown"):
+        load_experiment("../x")
+
+
+@pytest.mark.parametrize("text", ["title: only", "- a list", "", "a: [1", "name: twice"])
+def test_metadata_that_are_not_valid_are_told_in_one_line(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config/experiments").mkdir(parents=True)
+    (tmp_path / "config/experiments/broken.yaml").write_text(text)
+    monkeypatch.setattr(experiments, "share", lambda: tmp_path)
+    with pytest.raises(HapticError, match=r"^broken\.yaml: ") as caught:
+        load_experiment("broken")
+    assert "\n" not in str(caught.value)

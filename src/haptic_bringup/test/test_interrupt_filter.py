@@ -1,0 +1,21 @@
+"""The traceback of an interrupted start is not shown, any other is."""
+
+from __future__ import annotations
+
+from haptic_bringup.processes import InterruptFilter
+
+TRACE = ["Traceback (most recent call last):", '  File "a.py", line 1', "    import numpy"]
+
+
+def test_the_traceback_of_an_interrupt_is_dropped_also_across_calls() -> None:
+    kept = InterruptFilter()
+    assert kept.keep(["before", *TRACE[:2]]) == ["before"]
+    assert kept.keep([TRACE[2], "KeyboardInterrupt", "after"], last=True) == ["after"]
+
+
+def test_any_other_traceback_is_shown_whole_and_in_order() -> None:
+    assert InterruptFilter().keep([*TRACE, "ValueError: no", "after"]) == [*TRACE, "ValueError: no", "after"]
+
+
+def test_a_traceback_that_is_cut_off_is_shown_at_the_end() -> None:
+    assert InterruptFilter().keep(TRACE, last=True) == TRACE

@@ -1,0 +1,155 @@
+"""The runner: arguments, variants, and what a run leaves behind."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from rich.console import Console
+
+from haptic_bringup import report, runner
+from haptic_bringup.experiments import Experiment, load_experiment
+from haptic_bringup.launch_file import LaunchDescription, load_launch_file
+from haptic_core.errors import HapticError
+
+
+@pytest.fixture(scope="module")
+def description() -> LaunchDescription:
+    return load_launch_file(load_experiment("friction_impedance").launch_file)
+
+
+# Arguments and variants
+
+
+def test_arguments_are_name_and_value() -> None:
+    assert runner.parse_arguments([]) == {}
+    assert runner.parse_arguments(["a:=1", "b:=x y", "c:=d:=e", "a:=2"]) == {"a": "2", "b": "x y", "c": "d:=e"}
+
+
+@pytest.mark.parametrize("word", ["duration", "duration=3", ":=3", "--help", ""])
+def test_other_words_are_refused(word: str) -> None:
+    with pytest.raises(runner.UsageError) as caught:
+        runner.parse_arguments(["mode:=lockstep", word])
+    assert str(caught.value) == f"argument {word!r}: expected name:=value"
+
+
+def test_effective_arguments_are_the_defaults_and_what_was_given(description: LaunchDescription) -> None:
+    defaults = runner.effective_arguments(description, {})
+    assert set(defaults) == {argument.name for argument in description.arguments}
+    assert defaults["friction_force"] == "4.0" and defaults["output"] == ""
+    assert runner.effective_arguments(description, {"seed": "7"}) == {**defaults, "seed": "7"}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"stifness": "1"}, r"^argument 'stifness' is unknown, expected one of: .*\bstiffness\b"),
+        ({"mode": "fast"}, r"^argument mode: expected one of lockstep, realtime, got 'fast'$"),
+    ],
+)
+def test_unknown_arguments_and_wrong_choices_are_usage_errors(
+    given: dict[str, str], message: str, description: LaunchDescription
+) -> None:
+    with pytest.raises(runner.UsageError, match=message):
+        runner.effective_arguments(description, given)
+
+
+def experiment_with(variants: dict[str, dict[str, str]]) -> Experiment:
+    return load_experiment("friction_impedance").model_copy(update={"variants": variants})
+
+
+VARIANTS = {"zero": {"delay": "0"}, "one": {"delay": "1", "seed": "3"}}
+
+
+def test_all_variants_run_in_lockstep() -> None:
+    arguments = {"mode": "lockstep", "delay": "0"}
+    assert runner.chosen_variants(experiment_with(VARIANTS), arguments, {}) == VARIANTS
+    assert runner.chosen_variants(experiment_with(VARIANTS), arguments, {"duration": "1"}) == VARIANTS
+
+
+@pytest.mark.parametrize(
+    ("variants", "mode", "given"),
+    [
+        ({}, "lockstep", {}),
+        (VARIANTS, "realtime", {"mode": "realtime"}),
+        (VARIANTS, "lockstep", {"delay": "0"}),
+        (VARIANTS, "lockstep", {"seed": "5"}),
+        (VARIANTS, "lockstep", {"output": "bag"}),  # two bags cannot have one place
+    ],
+)
+def test_otherwise_there_is_one_run(variants: dict[str, Any], mode: str, given: dict[str, str]) -> None:
+    assert runner.chosen_variants(experiment_with(variants), {"mode": mode, **given}, given) == {"run": {}}
+
+
+# A run
+
+
+@pytest.fixture
+def launched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, list[Any]]:
+    """Runs in an empty directory without processes: arguments of each launch, exit codes to give, reports."""
+    calls: dict[str, list[Any]] = {"arguments": [], "codes": [], "reports": []}
+
+    def launch(path: Path, arguments: dict[str, str]) -> int:
+        calls["arguments"].append(dict(arguments))
+        return calls["codes"].pop(0) if calls["codes"] else 0
+
+    monkeypatch.setattr(runner, "launch", launch)
+    monkeypatch.setattr(report, "write_report", lambda directory, console: calls["reports"].append(directory))
+    monkeypatch.chdir(tmp_path)
+    return calls
+
+
+def run(*words: str) -> int:
+    return runner.run_experiment("friction_impedance", words, Console(file=StringIO()))
+
+
+def test_a_run_has_one_bag_a_variant_a_run_file_and_a_report(launched: dict[str, list[Any]], tmp_path: Path) -> None:
+    assert run("seed:=5") == 0
+    (directory,) = (tmp_path / "runs").iterdir()
+    assert launched["arguments"] == [
+        {"seed": "5", "command_delay_ticks": "0", "output": str(directory / "bag")},
+        {"seed": "5", "command_delay_ticks": "1", "output": str(directory / "bag_one_tick_delay")},
+    ]
+    assert [path.absolute() for path in launched["reports"]] == [directory]
+    document = yaml.safe_load((directory / "run.yaml").read_text())
+    assert document["experiment"] == "friction_impedance" and document["exit_code"] == 0
+    assert document["seed"] == document["arguments"]["seed"] == "5"
+    assert document["arguments"]["friction_force"] == "4.0"
+    assert list(document["variants"]) == ["no_delay", "one_tick_delay"]
+    assert document["versions"]["numpy"]
+
+
+def test_a_failed_variant_ends_the_run_without_a_report(launched: dict[str, list[Any]], tmp_path: Path) -> None:
+    launched["codes"] = [1]
+    assert run() == 1
+    (directory,) = (tmp_path / "runs").iterdir()
+    assert len(launched["arguments"]) == 1 and launched["reports"] == []
+    assert yaml.safe_load((directory / "run.yaml").read_text())["exit_code"] == 1
+
+
+@pytest.mark.parametrize("words", [["record:=false"], ["output:=here"]])
+def test_without_a_bag_of_its_own_a_run_makes_no_directory(launched: dict[str, list[Any]], words: list[str]) -> None:
+    assert run("command_delay_ticks:=0", *words) == 0
+    assert len(launched["arguments"]) == 1 and launched["reports"] == []
+    assert list(Path().iterdir()) == []
+
+
+def test_a_wrong_argument_is_told_before_anything_starts(launched: dict[str, list[Any]]) -> None:
+    with pytest.raises(runner.UsageError):
+        run("mode:=fast")
+    assert launched["arguments"] == [] and list(Path().iterdir()) == []
+
+
+def test_two_runs_in_one_second_get_two_directories(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    directories = [runner.new_run_directory("x") for _ in range(4)]
+    assert len(set(directories)) == 4 and all(path.is_dir() for path in directories)
+
+
+def test_an_unknown_experiment_is_told_before_anything_starts(launched: dict[str, list[Any]]) -> None:
+    with pytest.raises(HapticError, match=r"^experiment 'friction_impedence' is unknown, expected one of: "):
+        runner.run_experiment("friction_impedence", [], Console(file=StringIO()))
+    assert launched["arguments"] == [] and list(Path().iterdir()) == []

@@ -1,0 +1,181 @@
+"""Conversions between messages and arrays, and the check of what came over the wire."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import Point, Pose, Twist, Vector3, Wrench
+from hypothesis import given
+from hypothesis import strategies as st
+from std_msgs.msg import Header
+
+from haptic_core.errors import InputError
+from haptic_core.messages import (
+    ToolWriter,
+    allocate,
+    check_device_state,
+    require_finite,
+    require_length,
+    set_pose,
+    set_stamp,
+    set_twist,
+    set_vector,
+    set_wrench,
+    vector,
+    view,
+    wrench_array,
+)
+from haptic_msgs.msg import DeviceState
+
+JOINTS = 2
+
+
+def numbers(message: Any, path: str = "") -> Iterator[str]:
+    """Paths of all floating-point numbers of a message, from its type; array entries as name[i]."""
+    for name, kind in message.get_fields_and_field_types().items():
+        here = f"{path}.{name}" if path else name
+        if kind == "double":
+            yield here
+        elif kind == "sequence<double>":
+            yield from (f"{here}[{i}]" for i in range(len(getattr(message, name))))
+        elif "/" in kind and not kind.startswith("std_msgs"):
+            yield from numbers(getattr(message, name), here)
+
+
+def put(message: Any, path: str, value: float) -> None:
+    """Writes a number at a path of `numbers`."""
+    *parents, last = path.split(".")
+    for parent in parents:
+        message = getattr(message, parent)
+    name, _, index = last.rstrip("]").partition("[")
+    if index:
+        getattr(message, name)[int(index)] = value
+    else:
+        setattr(message, name, value)
+
+
+def device_state() -> DeviceState:
+    state = DeviceState(period=1e-3)
+    for name in ("joint_position", "joint_velocity", "joint_effort"):
+        allocate(state, name, JOINTS)
+    return state
+
+
+def test_a_view_shares_the_field_s_memory_both_ways():
+    state = device_state()
+    position = view(state.joint_position)
+    position[1] = 2.5
+    assert state.joint_position[1] == 2.5
+    state.joint_position[0] = -1.0
+    assert position[0] == -1.0
+
+
+def test_an_allocated_field_has_the_size_and_is_zero():
+    state = DeviceState()
+    filled = allocate(state, "joint_effort", 3)
+    assert list(state.joint_effort) == [0.0, 0.0, 0.0]
+    filled[:] = (1.0, 2.0, 3.0)
+    assert list(state.joint_effort) == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("target", [Vector3(), Point()], ids=["Vector3", "Point"])
+def test_a_vector_is_x_y_z(target):
+    set_vector(target, (1.0, 2.0, 3.0))
+    assert (target.x, target.y, target.z) == (1.0, 2.0, 3.0)
+    assert vector(target) == (1.0, 2.0, 3.0)
+
+
+def test_a_pose_is_position_then_quaternion_x_y_z_w():
+    pose = Pose()
+    set_pose(pose, np.arange(1.0, 8.0))
+    p, q = pose.position, pose.orientation
+    assert (p.x, p.y, p.z, q.x, q.y, q.z, q.w) == (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0)
+
+
+def test_a_twist_is_linear_then_angular():
+    twist = Twist()
+    set_twist(twist, np.arange(1.0, 7.0))
+    assert vector(twist.linear) + vector(twist.angular) == (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+
+
+@given(st.lists(st.floats(allow_nan=False), min_size=6, max_size=6))
+def test_a_wrench_is_force_then_torque_and_comes_back_bit_for_bit(values):
+    wrench = Wrench()
+    set_wrench(wrench, np.array(values))
+    assert vector(wrench.force) + vector(wrench.torque) == tuple(values)
+    assert wrench_array(wrench).tolist() == values
+
+
+def test_the_tool_writer_takes_pose_twist_wrench_in_this_order():
+    state = DeviceState()
+    ToolWriter(state.tool_pose, state.tool_twist, state.tool_wrench).write([float(i) for i in range(19)])
+    p, q = state.tool_pose.position, state.tool_pose.orientation
+    assert (p.x, p.y, p.z, q.x, q.y, q.z, q.w) == tuple(range(7))
+    assert vector(state.tool_twist.linear) + vector(state.tool_twist.angular) == tuple(range(7, 13))
+    assert wrench_array(state.tool_wrench).tolist() == list(range(13, 19))
+
+
+@pytest.mark.parametrize(("nanoseconds", "stamp"), [(0, (0, 0)), (1_000_000, (0, 10**6)), (3_000_000_001, (3, 1))])
+def test_a_stamp_is_split_into_seconds_and_nanoseconds(nanoseconds, stamp):
+    header = Header()
+    set_stamp(header, nanoseconds)
+    assert (header.stamp.sec, header.stamp.nanosec) == stamp
+
+
+def test_a_complete_finite_state_passes():
+    check_device_state(device_state(), JOINTS)
+    check_device_state(device_state(), None)
+    assert len(list(numbers(device_state()))) == 1 + 3 * JOINTS + 19  # so the tests below cover every number
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("path", list(numbers(device_state())))
+def test_a_number_that_is_not_finite_is_refused_by_its_field(path, value):
+    state = device_state()
+    put(state, path, value)
+    field = path.split(".")[0].split("[")[0]
+    with pytest.raises(InputError, match=f"^{field}: expected finite numbers, got {value}$") as error:
+        check_device_state(state, JOINTS)
+    assert error.value.kind == "not finite"
+
+
+def test_infinities_that_cancel_are_refused_too():
+    state = device_state()
+    state.joint_position[0], state.tool_twist.linear.x = math.inf, -math.inf
+    with pytest.raises(InputError, match=r"^joint_position: expected finite numbers, got inf$"):
+        check_device_state(state, JOINTS)
+
+
+def test_finite_numbers_whose_sum_overflows_pass():
+    state = device_state()
+    state.joint_position[0] = state.joint_position[1] = 1.7e308
+    check_device_state(state, JOINTS)
+    assert math.isinf(sum(state.joint_position))
+
+
+@pytest.mark.parametrize("length", [0, 1, 3])
+@pytest.mark.parametrize("field", ["joint_position", "joint_velocity", "joint_effort"])
+def test_an_array_of_wrong_length_is_refused_by_its_field(field, length):
+    state = device_state()
+    allocate(state, field, length)
+    with pytest.raises(InputError, match=f"^{field}: expected {JOINTS} numbers, got {length}$") as error:
+        check_device_state(state, JOINTS)
+    assert error.value.kind == "wrong length"
+
+
+def test_without_an_expected_number_of_joints_the_arrays_must_agree():
+    state = device_state()
+    allocate(state, "joint_velocity", 3)
+    with pytest.raises(InputError, match=r"^joint_velocity: expected 2 numbers, got 3$"):
+        check_device_state(state, None)
+
+
+def test_requirements_name_the_field_what_was_expected_and_what_came():
+    with pytest.raises(InputError, match=r"^load: expected finite numbers, got nan$"):
+        require_finite("load", 1.0, math.nan)
+    with pytest.raises(InputError, match=r"^load: expected 2 numbers, got 1$"):
+        require_length("load", [1.0], 2)

@@ -1,0 +1,153 @@
+"""Nodes on a live graph: parameters, lifecycle, reset."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.parameter import Parameter
+from std_srvs.srv import Trigger
+
+from haptic_core.commands import WRENCH
+from haptic_core.errors import HapticError, ParameterError
+
+SUCCESS = TransitionCallbackReturn.SUCCESS
+
+# ---- parameters -----------------------------------------------------------------------------------
+
+
+def test_overrides_of_declared_parameters_are_taken_in_their_type(make):
+    node = make(damping=3).node
+    assert node.parameters["damping"] == 3.0
+    assert node.get_parameter("damping").type_ == Parameter.Type.DOUBLE
+
+
+def test_an_override_of_an_unknown_parameter_is_refused_by_name(make):
+    with pytest.raises(ParameterError, match=r"parameter dampnig: unknown, expected one of .*damping"):
+        make(dampnig=3.0)
+
+
+def test_an_override_out_of_bounds_is_refused_by_name_bound_and_unit(make):
+    with pytest.raises(ParameterError, match=r"parameter damping: expected from 0 to 100 \[N s/m\], got -1.0"):
+        make(damping=-1.0)
+
+
+def test_a_parameter_of_two_files_is_refused_by_name(make, damper_type, monkeypatch, tmp_path):
+    file = tmp_path / "twice.yaml"
+    file.write_text(damper_type.parameter_file.read_text().replace("mass:", "period:"))
+    monkeypatch.setattr(damper_type, "parameter_file", file)
+    with pytest.raises(ParameterError, match=r"twice\.yaml: period: declared by another file"):
+        make()
+
+
+def test_accepted_changes_act_at_the_next_tick_and_are_published_with_it(make):
+    bench = make().start()
+    assert bench.answer(0, velocity=1.0).tool_wrench.force.x == -2.0
+    assert bench.set(damping=5.0, mass=2.0).successful
+    event = bench.event("parameter")
+    assert (event.source, event.tick, json.loads(event.detail)) == ("damper", 1, {"damping": 5.0, "mass": 2.0})
+    assert bench.answer(1, velocity=1.0).tool_wrench.force.x == -5.0
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"mass": 3.0, "damping": -1.0}, "parameter damping: expected from 0 to 100 [N s/m], got -1.0"),
+        ({"mass": 3.0, "damping": math.nan}, "parameter damping: expected finite [N s/m], got nan"),
+        ({"mass": 0.5, "damping": 40.0}, "damping: too much for the mass"),
+        ({"damping": 5.0, "period": 0.002}, "read-only parameter: period"),
+        ({"damping": 5.0, "mass": "heavy"}, "Wrong parameter type"),
+        ({"damping": 5.0, "mass": None}, ""),  # would undeclare it
+        ({"damping": 5.0, "dampnig": 1.0}, ""),  # rclpy's own refusal names nothing
+    ],
+)
+def test_a_refused_change_changes_nothing_at_all(make, values, reason):
+    bench = make().start()
+    before = dict(bench.node.parameters)
+    result = bench.set(**values)
+    assert not result.successful and reason in result.reason
+    assert bench.node.parameters == before
+    assert bench.node.get_parameter("damping").value == 2.0
+    assert bench.answer(0, velocity=1.0).tool_wrench.force.x == -2.0
+
+
+def test_a_change_between_configure_and_activate_acts(make):
+    bench = make()
+    assert bench.node.trigger_configure() == SUCCESS
+    assert bench.set(damping=7.0).successful
+    assert bench.node.damping == 7.0
+    assert not bench.set(mass=0.1).successful  # build refuses
+
+
+# ---- lifecycle ------------------------------------------------------------------------------------
+
+
+def test_a_node_goes_through_its_lifecycle_twice_and_starts_from_tick_zero_again(make):
+    bench = make()
+    for _ in range(2):
+        bench.start()
+        assert [bench.answer(tick, velocity=1.0).mode for tick in (0, 1)] == [WRENCH, WRENCH]
+        bench.commands.clear()
+        assert (bench.node.trigger_deactivate(), bench.node.trigger_cleanup()) == (SUCCESS, SUCCESS)
+        bench.until(lambda: not bench.states.get_subscription_count())
+
+
+def test_an_inactive_node_does_not_answer(make):
+    bench = make()
+    taken, take = [], bench.node._on_device_state
+    bench.node._on_device_state = lambda state: (take(state), taken.append(state.tick))
+    bench.start().answer(0)
+    assert bench.node.trigger_deactivate() == SUCCESS
+    bench.publish(1)
+    bench.until(lambda: taken == [0, 1])
+    assert bench.node.trigger_activate() == SUCCESS
+    bench.answer(2)
+    assert [command.tick for command in bench.commands] == [0, 2]
+
+
+def test_activation_announces_mode_and_parameters(make):
+    detail = json.loads(make().start().event("state").detail)
+    assert (detail["state"], detail["mode"], detail["parameters"]["damping"]) == ("active", "WRENCH", 2.0)
+
+
+def test_a_refused_configuration_leaves_the_node_unconfigured_until_it_is_corrected(make):
+    node = make(damping=40.0, mass=0.5).node
+    assert node.trigger_configure() != SUCCESS and not node.configured
+    assert node.set_parameters([Parameter("mass", value=1.0)])[0].successful
+    assert node.trigger_configure() == SUCCESS and node.damping == 40.0
+
+
+def test_without_a_device_activation_fails_in_time_and_start_says_so(make):
+    bench = make(activation_timeout=0.1)
+    bench.device.destroy_subscription(next(s for s in bench.device.subscriptions if s.topic_name.endswith("command")))
+    with pytest.raises(HapticError, match=r"^not started$"):
+        bench.node.start()
+    assert not bench.node.active
+
+
+def test_autostart_false_leaves_the_lifecycle_to_a_manager(make):
+    node = make(autostart=False).node
+    node.start()
+    assert not node.configured
+
+
+# ---- reset ----------------------------------------------------------------------------------------
+
+
+def test_reset_answers_and_publishes_the_tick_before_which_it_acted(make):
+    bench = make().start()
+    for tick in range(3):
+        bench.answer(tick)
+    response = bench.call(Trigger, "reset", Trigger.Request())
+    assert (response.success, response.message) == (True, "damper: reset before tick 3")
+    event = bench.event("reset")
+    assert (event.source, event.tick) == ("damper", 3)
+    assert (event.header.stamp.sec, event.header.stamp.nanosec) == (0, 3_000_000)  # tick x period
+    assert bench.node.state.dissipated_energy == 0.0
+
+
+def test_reset_of_a_node_that_is_not_active_is_refused(make):
+    response = make().call(Trigger, "reset", Trigger.Request())
+    assert (response.success, response.message) == (False, "damper: not active, nothing to reset")

@@ -1,0 +1,184 @@
+"""The tick loop of a device: delay, watchdog, missed ticks, overspeed, faults."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from haptic_core.commands import EFFORT, WRENCH
+from haptic_core.errors import InputError
+from haptic_devices.device import Device, DeviceError, Joint, Reading
+from haptic_devices.loop import FAULT, OK, SAFE_STOP, TickLoop
+from haptic_msgs.msg import DeviceCommand
+
+
+class FakeDevice(Device):
+    """Notes what it is told; its speed and its failure are set by the test."""
+
+    base_frame = "base"
+
+    def __init__(self) -> None:
+        self.joints = (Joint("roll", 9.0, 2.0, -1.0, 1.0), Joint("pitch", 9.0, 3.0, -1.0, 1.0))
+        self.reading = Reading(2)
+        self.written: list[list[float]] = []
+        self.stops = 0
+        self.broken = False
+
+    def configure(self, period: float) -> None:
+        self.period = period
+
+    def activate(self) -> None:
+        self.broken = False
+
+    def read(self) -> Reading:
+        return self.reading
+
+    def write(self, effort: np.ndarray) -> None:
+        if self.broken:
+            raise DeviceError("amplifier off")
+        self.written.append(effort.tolist())
+
+    def jacobian(self) -> np.ndarray:
+        return np.eye(6, 2)
+
+    def safe_stop(self) -> None:
+        self.stops += 1
+
+    def deactivate(self) -> None:
+        self.safe_stop()
+
+
+def effort(source: str, tick: int, *values: float) -> DeviceCommand:
+    return DeviceCommand(source=source, tick=tick, mode=EFFORT, joint_effort=values)
+
+
+def advance(loop: TickLoop, ticks: int, *sources: str) -> None:
+    """Lets ticks pass in which the sources answer with the effort (tick + 1, 0)."""
+    for _ in range(ticks):
+        for source in sources:
+            loop.offer(effort(source, loop.tick, loop.tick + 1.0, 0.0))
+        loop.advance()
+
+
+def test_the_commands_of_a_tick_are_added_written_and_followed_by_the_next_tick():
+    device = FakeDevice()
+    loop = TickLoop(device, ["a", "b"])
+    wrench = DeviceCommand(source="b", tick=0, mode=WRENCH)
+    wrench.tool_wrench.force.y = 5.0
+    assert not loop.offer(effort("a", 0, 1.0, 2.0))
+    assert loop.offer(wrench)
+    assert loop.advance() is device.reading
+    assert device.written == [[1.0, 7.0]]
+    assert (loop.tick, loop.status, loop.missed) == (1, OK, 0)
+
+
+@pytest.mark.parametrize("delay", [0, 1, 2, 7])
+def test_a_command_acts_exactly_the_delay_later(delay):
+    device = FakeDevice()
+    advance(TickLoop(device, ["a"], command_delay_ticks=delay), 20, "a")
+    assert [first for first, _ in device.written] == [0.0] * delay + [k + 1.0 for k in range(20 - delay)]
+
+
+def test_a_rejected_command_is_reported_to_the_caller_and_counts_as_an_answer():
+    loop = TickLoop(FakeDevice(), ["a"])
+    with pytest.raises(InputError, match="joint_effort: expected finite"):
+        loop.offer(effort("a", 0, float("nan"), 0.0))
+    assert loop.collector.complete
+    loop.advance()
+    assert loop.missed == 0
+
+
+def test_ticks_without_all_answers_are_counted_and_the_last_force_stays():
+    device = FakeDevice()
+    loop = TickLoop(device, ["a", "b"], watchdog_periods=10)
+    advance(loop, 2, "a", "b")
+    advance(loop, 3, "a")
+    assert loop.missed == 3
+    assert [first for first, _ in device.written] == [2.0, 4.0, 5.0, 6.0, 7.0]  # b's last was 2
+
+
+@pytest.mark.parametrize("periods", [1, 3, 20])
+@pytest.mark.parametrize("answered", [0, 5])
+def test_the_watchdog_stops_a_device_after_exactly_its_periods_of_silence(periods, answered):
+    device = FakeDevice()
+    loop = TickLoop(device, ["a", "quiet"], watchdog_periods=periods)
+    advance(loop, answered, "a", "quiet")
+    advance(loop, periods - 1, "a")
+    assert (loop.status, device.stops) == (OK, 0)
+    advance(loop, 1, "a")
+    assert (loop.status, device.stops) == (SAFE_STOP, 1)
+    assert loop.reason == f"source quiet: silent for {periods} ticks"
+    assert device.written[-1] == [0.0, 0.0]
+
+
+def test_without_a_watchdog_silence_stops_nothing():
+    loop = TickLoop(FakeDevice(), ["quiet"])
+    advance(loop, 1000)
+    assert (loop.status, loop.missed) == (OK, 1000)
+
+
+def test_after_the_stop_efforts_stay_zero_whatever_is_commanded():
+    device = FakeDevice()
+    loop = TickLoop(device, ["a"], watchdog_periods=2, command_delay_ticks=1)
+    advance(loop, 5, "a")
+    advance(loop, 2)
+    stopped = len(device.written)
+    advance(loop, 10, "a")
+    assert loop.status == SAFE_STOP and device.stops == 1
+    assert device.written[stopped - 1 :] == [[0.0, 0.0]] * 11  # the delayed commands are dropped, too
+
+
+def test_resume_lets_commands_act_again_and_counts_silence_anew():
+    device = FakeDevice()
+    loop = TickLoop(device, ["a"], watchdog_periods=3)
+    advance(loop, 5)
+    assert loop.status == SAFE_STOP
+    loop.resume()
+    assert (loop.status, loop.reason, loop.tick, loop.missed) == (OK, "", 5, 5)
+    advance(loop, 2)
+    assert loop.status == OK and device.written[-1] == [0.0, 0.0]
+    advance(loop, 1, "a")
+    assert device.written[-1] == [8.0, 0.0]
+    advance(loop, 3)
+    assert loop.status == SAFE_STOP
+
+
+def test_resume_does_not_wait_for_an_answer_that_has_already_come():
+    loop = TickLoop(FakeDevice(), ["a", "b"])
+    loop.offer(effort("a", 0, 1.0, 0.0))
+    loop.resume()
+    assert loop.offer(effort("b", 0, 1.0, 0.0))
+
+
+def test_restart_begins_at_tick_zero_without_commands():
+    device = FakeDevice()
+    loop = TickLoop(device, ["a"], watchdog_periods=2)
+    advance(loop, 3, "a")
+    advance(loop, 4)
+    loop.restart()
+    assert (loop.tick, loop.missed, loop.status, loop.reason) == (0, 0, OK, "")
+    advance(loop, 1)
+    assert device.written[-1] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(("joint", "speed", "name"), [(0, 2.1, "roll"), (1, -3.1, "pitch")])
+def test_a_joint_above_its_speed_limit_stops_the_device_by_name(joint, speed, name):
+    device = FakeDevice()
+    loop = TickLoop(device, ["a"])
+    device.reading.velocity[:] = (2.0, -3.0)  # the limits themselves are allowed
+    advance(loop, 1, "a")
+    assert loop.status == OK
+    device.reading.velocity[joint] = speed
+    advance(loop, 1, "a")
+    assert (loop.status, device.stops) == (SAFE_STOP, 1)
+    assert loop.reason.startswith(f"joint {name}: speed {speed:.3g} above the limit")
+    advance(loop, 1, "a")
+    assert device.written[-1] == [0.0, 0.0]
+
+
+def test_a_failing_device_is_a_fault_with_its_own_words():
+    device = FakeDevice()
+    loop = TickLoop(device, ["a"])
+    device.broken = True
+    advance(loop, 1, "a")
+    assert (loop.status, loop.reason, device.stops, loop.tick) == (FAULT, "amplifier off", 1, 1)

@@ -1,0 +1,172 @@
+"""What the simulated hand intends: continuous plans inside the joystick's workspace."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from haptic_core.errors import ParameterError
+from haptic_devices.device import load_parameters
+from haptic_devices.joystick import DEFAULT_FILE, JoystickParameters
+from haptic_devices.motion import MotionPlan, PlanBuilder, letter_indices, make_plan, paper_plan, stroke_plan
+
+STROKES = 100
+PERIOD = 1e-3
+REST_FORCE = 1.6
+
+
+def word(letters: str, period: float = PERIOD, **options: Any) -> MotionPlan:
+    chosen = {"letters": letters, "strokes": [0], "rest_duration": 2.0, "rest_force": REST_FORCE, **options}
+    return make_plan("letters", period, **chosen)
+
+
+PLANS = {
+    "paper": paper_plan(PERIOD),
+    "paper at 0.5 ms": paper_plan(0.5e-3),
+    "curve": word("curve"),
+    "aab at 0.5 ms": word("aab", 0.5e-3),
+    "long word": word("chaosandpeace"),
+    **{f"stroke {index}": stroke_plan(PERIOD, [index]) for index in range(STROKES)},
+}
+
+every_plan = pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+
+
+@every_plan
+def test_the_velocity_column_is_the_derivative_of_the_position(plan):
+    position, velocity = plan.table[:, 0:2], plan.table[:, 2:4]
+    mean = (velocity[1:] + velocity[:-1]) / 2
+    # trapezoidal rule: T^2/12 of the jerk, which stays below 1000 m/s^3 (a 40 mm letter in half a second)
+    assert np.abs(np.diff(position, axis=0) / plan.period - mean).max() < plan.period**2 / 12 * 1000
+
+
+@every_plan
+def test_the_velocity_does_not_jump(plan):
+    acceleration = np.diff(plan.table[:, 2:4], axis=0) / plan.period
+    assert np.abs(acceleration).max() < 20.0  # of a quick hand [m/s^2]; a jump of 0.1 m/s would give 100
+
+
+@every_plan
+def test_a_plan_starts_and_ends_at_rest(plan):
+    # the first row is one period after the start: what a quintic without acceleration has reached by then
+    assert np.abs(plan.table[0, 2:4]).max() < 0.01
+    assert (plan.table[-1, 2:4] == 0.0).all()
+
+
+@every_plan
+def test_phases_follow_each_other_without_gaps_and_fill_the_plan(plan):
+    times = [time for phase in plan.phases for time in (phase.start, phase.end)]
+    assert times[0] == 0.0 and times[-1] == plan.duration == len(plan.table) * plan.period
+    assert all(before.end == after.start for before, after in pairwise(plan.phases))
+    assert all(phase.start < phase.end for phase in plan.phases)
+    assert len({phase.name for phase in plan.phases}) == len(plan.phases)
+    assert {phase.kind for phase in plan.phases} <= {"slide", "move", "rest"}
+
+
+@every_plan
+def test_the_hand_pulls_only_at_rest_with_less_than_1_7_times_the_mean(plan):
+    force = np.hypot(plan.table[:, 4], plan.table[:, 5])
+    kinds = np.empty(len(force), dtype=object)
+    for phase in plan.phases:
+        kinds[round(phase.start / plan.period) : round(phase.end / plan.period)] = phase.kind
+    assert (force[kinds != "rest"] == 0.0).all()
+    assert force.max() <= 1.7 * REST_FORCE
+    assert (plan.table[kinds != "rest", 6] == 1.0).all()  # grips what it moves
+    assert (plan.table[kinds == "rest", 2:4] == 0.0).all()
+    assert plan.table[:, 6].min() == 0.0  # and lets go at rest
+
+
+@every_plan
+def test_every_target_lies_inside_the_joystick_s_workspace(plan):
+    joystick = load_parameters(JoystickParameters, DEFAULT_FILE)
+    x, y = plan.table[:, 0] / joystick.length, plan.table[:, 1] / joystick.length
+    pitch = np.arcsin(y)
+    roll = np.arcsin(x / np.cos(pitch))
+    assert max(np.abs(pitch).max(), np.abs(roll).max()) < joystick.range
+
+
+def test_the_pull_at_rest_swings_about_its_mean_at_the_stated_frequencies():
+    builder = PlanBuilder(PERIOD, np.zeros(2))
+    builder.rest("rest", 20.3, direction=0.5, force=2.0)
+    table = builder.build().table[300:]  # after the transition
+    along = table[:, 4] * math.cos(0.5) + table[:, 5] * math.sin(0.5)
+    assert np.abs(table[:, 5] * math.cos(0.5) - table[:, 4] * math.sin(0.5)).max() < 1e-14  # roundings of 3 N
+    # 20 s hold whole periods of both frequencies: the mean is exact but for roundings
+    assert along.mean() == pytest.approx(2.0, rel=1e-12)
+    power = np.abs(np.fft.rfft(along - 2.0)) / len(along) * 2
+    assert (power[30], power[80]) == pytest.approx((1.0, 0.4), rel=1e-9)  # 1.5 Hz and 4 Hz
+
+
+def test_the_paper_s_motion_passes_its_lettered_points():
+    plan = paper_plan(PERIOD, rest_duration=4.0)
+    ends = {phase.name: plan.table[round(phase.end / PERIOD) - 1, 0:2] for phase in plan.phases}
+    points = {"a-b": (0.03, -0.01), "b": (0.03, -0.01), "b-c": (-0.03, 0.0), "c-d": (0.0, -0.03), "d-e": (0.02, -0.03)}
+    for name, point in points.items():
+        assert ends[name] == pytest.approx(point, abs=1e-15), name
+    durations = {phase.name: phase.end - phase.start for phase in plan.phases}
+    assert (durations["b"], durations["e"]) == pytest.approx((4.0, 2.0))
+
+
+# ---- letters and strokes --------------------------------------------------------------------------
+
+
+def test_a_repeated_letter_takes_the_next_recording_and_starts_over_after_the_last():
+    first = letter_indices("a")[0]
+    assert letter_indices("aaaaaa") == [first, first + 1, first + 2, first + 3, first + 4, first]
+    assert letter_indices("aba") == [first, letter_indices("b")[0], first + 1]
+
+
+def test_upper_and_lower_case_are_the_same_letter():
+    assert letter_indices("CuRve") == letter_indices("curve")
+
+
+@pytest.mark.parametrize("text", ["f", "box", "a b", "aé"])
+def test_an_unknown_letter_is_refused_with_the_letters_that_exist(text):
+    unknown = next(letter for letter in text if letter not in "abcdeghlmnopqrsuvwyz")
+    with pytest.raises(ParameterError) as error:
+        letter_indices(text)
+    expected = f"letters: {unknown!r} was not recorded, expected letters of abcdeghlmnopqrsuvwyz"
+    assert str(error.value) == expected
+
+
+def test_a_text_without_letters_is_refused():
+    with pytest.raises(ParameterError, match="letters: expected one letter or more, got ''"):
+        letter_indices("")
+
+
+@pytest.mark.parametrize("index", [-1, 100])
+def test_an_unknown_stroke_is_refused_with_the_numbers_that_exist(index):
+    with pytest.raises(ParameterError, match=f"strokes: expected numbers from 0 to 99, got {index}"):
+        stroke_plan(PERIOD, [0, index])
+
+
+def test_no_strokes_at_all_are_refused():
+    with pytest.raises(ParameterError, match="strokes: expected one number or more, got none"):
+        stroke_plan(PERIOD, [])
+
+
+def test_each_letter_is_a_named_phase_followed_by_a_rest_and_the_last_rest_is_twice_as_long():
+    plan = word("ab", rest_duration=1.0)
+    assert [(phase.name, phase.kind) for phase in plan.phases] == [
+        ("a1", "slide"), ("rest 1", "rest"), ("to b2", "move"), ("b2", "slide"), ("rest 2", "rest")
+    ]  # fmt: skip
+    rests = [phase.end - phase.start for phase in plan.phases if phase.kind == "rest"]
+    assert rests == pytest.approx([1.0, 2.0])
+
+
+def width(plan: MotionPlan, name: str) -> float:
+    phase = next(phase for phase in plan.phases if phase.name == name)
+    return float(np.ptp(plan.table[round(phase.start / PERIOD) : round(phase.end / PERIOD), 0]))
+
+
+def test_a_long_word_is_scaled_to_its_width_and_a_short_one_is_not():
+    single, three, twelve = (word("a" * count) for count in (1, 3, 12))
+    # pitch 45 mm: three letters fit the width of 140 mm, twelve need the factor 140/(12 x 45)
+    assert width(three, "a1") == pytest.approx(width(single, "a1"), abs=1e-6)  # the first sample is cut off
+    assert width(twelve, "a1") == pytest.approx(width(single, "a1") * 140 / (12 * 45), rel=1e-3)
+    for plan in (three, twelve):
+        assert np.ptp(plan.table[:, 0]) < 0.15  # a letter may be wider than its pitch

@@ -1,0 +1,28 @@
+"""Fixtures of the integration tests."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from started_runs import Run
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Run]]:
+    """Starts runs in folders of their own and leaves none behind."""
+    runs: list[Run] = []
+
+    def make(domain: int, *arguments: str) -> Run:
+        folder = tmp_path / f"run{len(runs)}"
+        folder.mkdir()
+        runs.append(Run(folder, domain, *arguments))
+        return runs[-1]
+
+    yield make
+    for run in runs:
+        if run.process.poll() is None:
+            run.process.send_signal(signal.SIGTERM)
+            run.finish()

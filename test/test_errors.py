@@ -1,0 +1,76 @@
+"""Everything a user can get wrong on the command line: one clear line each, the right exit code, no traceback."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from started_runs import environment, wait_until
+
+DOMAIN = 80
+
+
+def haptics(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "haptic_bringup", *words]
+    return subprocess.run(
+        command, cwd=folder, env=environment(DOMAIN), capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("run", "nonsense"), 1, "experiment 'nonsense' is unknown, expected one of: friction_impedance"),
+        (("run", "friction_impedance", "stifness:=1.0"), 2, "argument 'stifness' is unknown, expected one of: mode"),
+        (
+            ("run", "friction_impedance", "mode:=fast"),
+            2,
+            "argument mode: expected one of lockstep, realtime, got 'fast'",
+        ),
+        (("run", "friction_impedance", "mode=lockstep"), 2, "argument 'mode=lockstep': expected name:=value"),
+        (("report", "nowhere"), 1, "nowhere: no run and no bag"),
+        (("bench", "nonsense"), 2, "benchmark 'nonsense' is unknown, expected one of: loop"),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_one_line_and_a_hint(
+    tmp_path: Path, words: tuple[str, ...], code: int, message: str
+) -> None:
+    done = haptics(tmp_path, *words)
+    assert done.returncode == code
+    error, hint = done.stderr.strip().splitlines()
+    assert error.startswith(f"error: {message}")
+    assert hint.startswith("  hint: ")
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("stiffness:=-1.0", "parameter stiffness: expected from 1 to 1e+06 [N/m], got -1.0"),
+        ("friction_force:=nan", "parameter friction_force: expected finite [N], got nan"),
+        ("seed:=-3", "parameter seed: expected from 0 to 2.14748e+09 [-], got -3"),
+        ("seed:=1.5", "parameter seed: expected int [-], got 1.5"),
+        ("letters:=fox", "letters: 'f' was not recorded, expected letters of abcdeghlmnopqrsuvwyz"),
+        ("device_file:=missing.yaml", "missing.yaml: cannot be read: No such file or directory"),
+    ],
+)
+def test_a_refused_value_ends_the_run_with_one_line_that_names_it(tmp_path: Path, argument: str, message: str) -> None:
+    motion = ["motion:=letters"] if argument.startswith("letters") else []
+    done = haptics(tmp_path, "run", "friction_impedance", "record:=false", "command_delay_ticks:=0", argument, *motion)
+    text = done.stdout + done.stderr
+    assert done.returncode == 1
+    assert text.count(message) == 1, text
+    assert "Traceback" not in text
+
+
+def test_a_second_device_in_the_same_domain_is_refused(start) -> None:
+    first = start(DOMAIN + 1, "command_delay_ticks:=0")
+    try:
+        wait_until(lambda: first.recorded_bytes() > 100_000)
+        second = start(DOMAIN + 1, "command_delay_ticks:=0", "record:=false")
+        assert second.finish() == 1
+        assert "another device already publishes /joystick/device_state" in second.text
+    finally:
+        first.process.send_signal(2)
+        first.finish()

@@ -1,0 +1,88 @@
+"""What happens when a run is stopped, a node dies or falls silent."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import numpy as np
+import pytest
+from started_runs import children, find_child, wait_until
+
+from haptic_bringup.bags import Bag
+
+DOMAIN = 75
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("size", [0, 1, 200_000])
+def test_ctrl_c_leaves_a_readable_bag_and_no_process(start, size: int) -> None:
+    """At the start (size 0: before the bag exists), at the first byte, and in the middle of the run."""
+    run = start(DOMAIN, "command_delay_ticks:=0")
+    if size:
+        wait_until(lambda: run.recorded_bytes() >= size)
+    else:
+        wait_until(lambda: find_child(run.pid, "friction_node"))
+    nodes = children(run.pid)
+    run.process.send_signal(signal.SIGINT)
+    assert run.finish() == 130, run.text
+    assert not [pid for pid in nodes if alive(pid)]
+    assert "Traceback" not in run.text
+    bags = list(run.folder.glob("runs/*/bag"))
+    if size:
+        ticks = Bag(bags[0]).topics.get("/joystick/device_state", {"tick": np.zeros(0)})["tick"]
+        np.testing.assert_array_equal(ticks, np.arange(len(ticks)))
+    if size > 1:
+        assert len(ticks) > 0
+
+
+def test_a_killed_node_ends_the_run_which_names_it(start) -> None:
+    run = start(DOMAIN + 1, "command_delay_ticks:=0")
+    wait_until(lambda: run.recorded_bytes() > 100_000)
+    nodes = children(run.pid)
+    os.kill(find_child(run.pid, "friction_node"), signal.SIGKILL)
+    assert run.finish() == 1
+    assert "friction failed: killed by SIGKILL" in run.text
+    assert not [pid for pid in nodes if alive(pid)]
+    assert len(Bag(run.directory / "bag").topics["/joystick/device_state"]["tick"]) > 0
+
+
+def test_a_silent_source_brings_a_realtime_device_to_its_safe_state_in_time(start) -> None:
+    run = start(DOMAIN + 2, "mode:=realtime", "watchdog_periods:=25", "duration:=60.0")
+    wait_until(lambda: run.recorded_bytes() > 300_000)
+    friction = find_child(run.pid, "friction_node")
+    os.kill(friction, signal.SIGSTOP)
+    wait_until(lambda: "safe state at tick" in run.text)
+    os.kill(friction, signal.SIGCONT)
+    wait_until(lambda: "rejected (late" in run.text)  # what it answers on waking is old and must not act
+    run.process.send_signal(signal.SIGINT)
+    assert run.finish() == 130, run.text
+    bag = Bag(run.directory / "bag")
+    (event,) = (event for event in bag.events if event.kind == "error")
+    assert event.detail["reason"] == "source friction: silent for 25 ticks"
+    truth, state, command = (
+        bag.topics[f"/joystick/{name}"] for name in ("simulation_state", "device_state", "device_command")
+    )
+    stopped = int(state["tick"][np.argmax(state["status"] == 1)])
+    answered = command["tick"][command["tick"] < stopped].max()
+    assert stopped - answered <= 25 + 1  # the tick that carries the news is the one after the decision
+    assert not truth["applied_effort"][truth["tick"] >= stopped].any()
+    assert truth["applied_effort"][truth["tick"] < stopped - 1].any()
+
+
+def test_a_silent_source_in_lockstep_ends_the_run_with_its_name(start) -> None:
+    run = start(DOMAIN + 3, "command_delay_ticks:=0", "answer_timeout:=1.0")
+    wait_until(lambda: run.recorded_bytes() > 100_000)
+    friction = find_child(run.pid, "friction_node")
+    os.kill(friction, signal.SIGSTOP)
+    wait_until(lambda: "source friction: no answer to tick" in run.text)
+    os.kill(friction, signal.SIGCONT)
+    assert run.finish() == 1, run.text
+    assert "device failed: exit code 1" in run.text
