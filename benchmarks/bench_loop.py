@@ -60,7 +60,7 @@ def rate(closing: str) -> float:
     return float(match[1])
 
 
-def lockstep(rounds: int, ticks: int, folder: Path, console: Console) -> None:
+def lockstep(rounds: int, ticks: int, executors: list[str], folder: Path, console: Console) -> None:
     """Prints the table of throughputs and ratios."""
     cases: dict[str, list[float]] = {}
 
@@ -71,12 +71,13 @@ def lockstep(rounds: int, ticks: int, folder: Path, console: Console) -> None:
     duration = f"{ticks * 1e-3:.3f}"
     for number in range(rounds):
         console.print(f"round {number + 1} of {rounds}", highlight=False)
-        for executor in ("events", "single_threaded"):
+        for executor in executors:
             add(f"echo, {executor}", echo(executor, ticks))
             add(f"loop, {executor}", rate(experiment({"record": "false", "duration": duration}, executor)))
         bag = folder / f"bag_{number}"
         add("loop with recorder, events", rate(experiment({"output": str(bag), "duration": duration})))
-    add("echo, multi_threaded", echo("multi_threaded", max(20, ticks // 100)))
+    if "single_threaded" in executors:
+        add("echo, multi_threaded", echo("multi_threaded", 100))
     table = Table("case", "ticks/s (median)", "ratio to the echo with that executor (median; min to max)")
     for name, values in cases.items():
         other = cases.get(f"echo, {name.split(', ')[1]}", [])
@@ -90,12 +91,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--ticks", type=int, default=5000)
+    parser.add_argument("--executors", nargs="+", default=["events", "single_threaded"])
     parser.add_argument("--realtime", type=float, default=60.0, help="length of the realtime run [s], 0: none")
     options = parser.parse_args()
     console = Console()
     with tempfile.TemporaryDirectory() as folder:
         if options.rounds:
-            lockstep(options.rounds, options.ticks, Path(folder), console)
+            lockstep(options.rounds, options.ticks, options.executors, Path(folder), console)
         if options.realtime:
             console.print(f"realtime at 1 kHz for {options.realtime:g} s", highlight=False)
             arguments = {"mode": "realtime", "record": "false", "duration": str(options.realtime)}

@@ -140,15 +140,26 @@ def _wake_up_on_signals(run: _Run) -> Iterator[None]:
 
 
 class InterruptFilter:
-    """Drops the traceback with which Python says that SIGINT came before the program was ready for it."""
+    """Drops what Python says when SIGINT comes before the program is ready for it.
+
+    That is a traceback that ends with KeyboardInterrupt, or a fatal error of the interpreter's own start.
+
+    Attributes:
+        start_interrupted: the interpreter's start was interrupted; its exit code then is 1.
+    """
 
     def __init__(self) -> None:
+        self.start_interrupted = False
         self._held: list[str] = []
 
     def keep(self, lines: Sequence[str], *, last: bool = False) -> list[str]:
         """The lines to show; those of a traceback are held until its end, or until the `last` call."""
         shown: list[str] = []
         for line in lines:
+            self.start_interrupted |= line.startswith("Fatal Python error: init_")
+            if self.start_interrupted:
+                self._held = []
+                continue
             if line.startswith("Traceback (most recent call last)") or (self._held and line.startswith(" ")):
                 self._held.append(line)
                 continue
@@ -357,8 +368,11 @@ class _Run:
         self.unwatch(process.pidfd)
         os.close(process.pidfd)
         process.pidfd = -1
+        while process.pipe >= 0 and self._on_output(process):
+            pass  # what it said last belongs to the judgement
         self._judge(process, process.popen.wait())
-        self._settle(process)
+        if not process.done:
+            self._settle(process)
 
     def _settle(self, process: _Process) -> None:
         """After the process's end: waits for its output's end, and not long for what it left behind."""
@@ -388,7 +402,7 @@ class _Run:
                 self._say(message)
             else:
                 self._fail(message)
-        elif not ours:
+        elif not ours and not process.interrupt_filter.start_interrupted:
             self._fail(f"{process.spec.name} failed: {_describe(code)}")
 
     def _fail(self, message: str) -> None:

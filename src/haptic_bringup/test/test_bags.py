@@ -89,6 +89,7 @@ def record_run(recorder: OfflineRecorder) -> None:
         friction = stamped(FrictionState, k, model="C", force=[4.0, 0.0], sticking=[k % 2 == 0], dissipated_energy=0.5)
         deliver("/joystick/friction/state", friction)
     deliver(EVENTS, event(3, "friction", "parameter", stiffness=7000.0))
+    deliver(EVENTS, event(4, "device", "state", state="inactive"))
     recorder.close()
 
 
@@ -137,10 +138,11 @@ def test_lists_of_varying_length_stay_lists(bag: Bag) -> None:
 
 
 def test_events_keep_their_order_and_details(bag: Bag) -> None:
-    assert [(e.tick, e.source, e.kind) for e in bag.events] == [(0, "friction", "state"), (3, "friction", "parameter")]
+    order = [(0, "friction", "state"), (3, "friction", "parameter"), (4, "device", "state")]
+    assert [(e.tick, e.source, e.kind) for e in bag.events] == order
     assert bag.events[1].detail == {"stiffness": 7000.0}
     assert bag.parameters("friction") == {"stiffness": 6000.0}  # those at the start
-    assert bag.started("device") == {} == bag.parameters("device")
+    assert bag.started("device") == {} == bag.parameters("device")  # it never became active
 
 
 def test_the_type_hashes_are_those_of_the_built_messages(bag: Bag) -> None:
@@ -161,7 +163,7 @@ def test_the_mcap_package_reads_it_with_all_message_definitions(bag: Bag) -> Non
     with path.open("rb") as stream:
         summary = make_reader(stream).get_summary()
         assert summary is not None and summary.statistics is not None
-        assert summary.statistics.message_count == 4 * TICKS + 2
+        assert summary.statistics.message_count == 4 * TICKS + 3
         schemas = {channel.topic: summary.schemas[channel.schema_id] for channel in summary.channels.values()}
         times = [message.log_time for _, _, message in make_reader(stream).iter_messages("/joystick/device_state")]
     assert set(schemas) == {*TOPICS, EVENTS}

@@ -19,3 +19,10 @@ def test_any_other_traceback_is_shown_whole_and_in_order() -> None:
 
 def test_a_traceback_that_is_cut_off_is_shown_at_the_end() -> None:
     assert InterruptFilter().keep(TRACE, last=True) == TRACE
+
+
+def test_an_interrupted_start_of_the_interpreter_is_recognised_and_not_shown() -> None:
+    kept = InterruptFilter()
+    lines = ["before", "Fatal Python error: init_import_site: Failed to import the site module", "KeyError: 'x'"]
+    assert kept.keep(lines, last=True) == ["before"]
+    assert kept.start_interrupted

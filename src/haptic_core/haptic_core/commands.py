@@ -131,6 +131,10 @@ class CommandCollector:
             raise InputError(error.kind, f"command of {source}: {error}") from None
         self._commands[source] = command
 
+    def command_of(self, source: str) -> Any:
+        """The command in use of a source; None if there is none."""
+        return self._commands.get(source)
+
     @property
     def missing(self) -> list[str]:
         """Sources that have not answered the open tick."""
@@ -154,7 +158,7 @@ class CommandCollector:
         Args:
             jacobian: of the tool point in the base frame, shape (6, joints), rows [linear; angular].
         """
-        total = jacobian.T @ self.wrench()
+        total = np.dot(self.wrench(), jacobian)
         for source in self.sources:
             command = self._commands.get(source)
             if command is not None and command.mode == EFFORT:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ class ToolWriter:
             pose.position, pose.orientation, twist.linear, twist.angular, wrench.force, wrench.torque
         )  # fmt: skip
 
-    def write(self, values: list[float]) -> None:
+    def write(self, values: Sequence[float]) -> None:
         """Takes 19 numbers: pose (7) with quaternion x, y, z, w, twist (6), wrench (6)."""
         p, q, v, w, f, t = self._parts
         (

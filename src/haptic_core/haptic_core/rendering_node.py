@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from haptic_core import commands
+from haptic_core.cdr import DeviceStateDecoder
 from haptic_core.errors import InputError
 from haptic_core.matching import RECORDER, unmatched, wait_for
 from haptic_core.messages import check_device_state
@@ -45,6 +46,7 @@ class RenderingNode(SuiteNode):
         self._mode = commands.MODE_NAMES.index(self.command_mode)
         self.command = DeviceCommand(source=self.get_name())
         self.state = self.state_type()
+        self._decoder = DeviceStateDecoder()
         self._ticks = TickCounter()
 
     @abstractmethod
@@ -63,7 +65,7 @@ class RenderingNode(SuiteNode):
         qos = tick_qos(self.parameters["mode"])
         self._commands = self.create_lifecycle_publisher(DeviceCommand, "device_command", qos)
         self._states = self.create_lifecycle_publisher(self.state_type, "~/state", qos)
-        self._input = self.create_subscription(DeviceState, "device_state", self._on_device_state, qos)
+        self._input = self.create_subscription(DeviceState, "device_state", self._on_device_state, qos, raw=True)
 
     def activate(self) -> None:
         """Waits until the device (and the recorder) are matched, then announces itself as a source."""
@@ -96,12 +98,13 @@ class RenderingNode(SuiteNode):
             self.destroy_publisher(publisher)
         self.destroy_subscription(self._input)
 
-    def _on_device_state(self, device: DeviceState) -> None:
+    def _on_device_state(self, data: bytes) -> None:
         if not self.active:
             return
         start = time.perf_counter_ns()
         command = self.command
         try:
+            device = self._decoder.decode(data)
             self._ticks.accept(device.tick)
         except InputError as error:
             self.reject(error.kind, str(error))
@@ -111,6 +114,7 @@ class RenderingNode(SuiteNode):
         command.header.frame_id = device.header.frame_id
         try:
             check_device_state(device, None)
+            self._check_period(device)
             self.render(device)
             command.mode = self._mode
         except InputError as error:
@@ -125,6 +129,13 @@ class RenderingNode(SuiteNode):
         self.publish_tick(self._states, state)
         self.compute_time.add(time.perf_counter_ns() - start)
         self.report_diagnostics()
+
+    def _check_period(self, device: DeviceState) -> None:
+        expected = self.parameters["period"]
+        if abs(device.period - expected) > 1e-9:
+            raise InputError(
+                "wrong period", f"period: expected {expected:g} s (parameter period), got {device.period:g}"
+            )
 
     def diagnostic_values(self) -> dict[str, Any]:
         return {"missed ticks": self._ticks.missed}

@@ -248,12 +248,16 @@ class SuiteNode(LifecycleNode):
             count = self.rejections.counts[kind]
             self.get_logger().error(f"rejected ({kind}, {count} so far): {message}")
 
-    def report_diagnostics(self, interval: float = 1.0) -> None:
-        """Publishes rate, compute time and rejections, at most once per `interval` of wall time [s]."""
+    def report_diagnostics(self, interval: float = 1.0) -> bool:
+        """Publishes rate, compute time and rejections, at most once per `interval` of wall time [s].
+
+        Returns:
+            Whether they were published now.
+        """
         now = time.monotonic()
         then, tick = self._diagnosed
         if now - then < interval:
-            return
+            return False
         self._diagnosed = (now, self.tick)
         p50, p99 = self.compute_time.percentiles(50, 99)
         values = {
@@ -273,6 +277,7 @@ class SuiteNode(LifecycleNode):
         message = DiagnosticArray(status=[status])
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)
+        return True
 
     def diagnostic_values(self) -> dict[str, Any]:
         """More lines for the diagnostics; extend."""

@@ -8,10 +8,12 @@ import math
 import pytest
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
+from rclpy.serialization import deserialize_message
 from std_srvs.srv import Trigger
 
 from haptic_core.commands import WRENCH
 from haptic_core.errors import HapticError, ParameterError
+from haptic_msgs.msg import DeviceState
 
 SUCCESS = TransitionCallbackReturn.SUCCESS
 
@@ -97,7 +99,7 @@ def test_a_node_goes_through_its_lifecycle_twice_and_starts_from_tick_zero_again
 def test_an_inactive_node_does_not_answer(make):
     bench = make()
     taken, take = [], bench.node._on_device_state
-    bench.node._on_device_state = lambda state: (take(state), taken.append(state.tick))
+    bench.node._on_device_state = lambda data: (take(data), taken.append(deserialize_message(data, DeviceState).tick))
     bench.start().answer(0)
     assert bench.node.trigger_deactivate() == SUCCESS
     bench.publish(1)

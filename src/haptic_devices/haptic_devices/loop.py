@@ -105,7 +105,7 @@ class TickLoop:
         if self.status != OK:
             return
         for joint, velocity in zip(self.device.joints, reading.velocity.tolist(), strict=True):
-            if abs(velocity) > joint.velocity_limit:
+            if not abs(velocity) <= joint.velocity_limit:  # also true for NaN
                 self.stop(
                     SAFE_STOP,
                     f"joint {joint.name}: speed {velocity:.3g} above the limit {joint.velocity_limit:g}",

@@ -14,6 +14,7 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import Executor
 from sensor_msgs.msg import JointState
 
+from haptic_core.cdr import decode_device_command
 from haptic_core.commands import check_modes
 from haptic_core.errors import HapticError, InputError, ParameterError
 from haptic_core.matching import RECORDER, unmatched, wait_for
@@ -44,7 +45,9 @@ class DeviceNode(SuiteNode):
         super().__init__("device", (Path(__file__).with_name("device_node.yaml"),), **node_options)
         self._source_states: dict[str, dict[str, Any]] = {}
         self._running = False
+        self._spare_command = DeviceCommand()
         self._periods = TimeStatistics(65536)
+        self._seconds = 0
 
     # ---- lifecycle --------------------------------------------------------------------------------
 
@@ -82,7 +85,7 @@ class DeviceNode(SuiteNode):
         )
         self._joint_states = self.create_lifecycle_publisher(JointState, "joint_states", display_qos())
         self._wrenches = self.create_lifecycle_publisher(WrenchStamped, "rendered_wrench", display_qos())
-        self._commands = self.create_subscription(DeviceCommand, "device_command", self._on_command, qos)
+        self._commands = self.create_subscription(DeviceCommand, "device_command", self._on_command, qos, raw=True)
         self._source_events = self.create_subscription(
             TickEvent, "tick_event", self._on_event, latched_qos(EVENT_DEPTH)
         )
@@ -219,11 +222,14 @@ class DeviceNode(SuiteNode):
             last = now
             self._advance()
 
-    def _on_command(self, command: DeviceCommand) -> None:
+    def _on_command(self, data: bytes) -> None:
         if not self._running:
             return
         try:
+            command = decode_device_command(data, self._spare_command)
+            replaced = self._loop.collector.command_of(command.source)
             complete = self._loop.offer(command)
+            self._spare_command = replaced or DeviceCommand()  # the one just taken is in use now
         except InputError as error:
             self.reject(error.kind, str(error))
             complete = self._loop.collector.complete and error.kind not in ("late", "duplicate", "wrong tick")
@@ -244,7 +250,15 @@ class DeviceNode(SuiteNode):
             self.publish_event("error", {"status": loop.status, "reason": loop.reason})
         self._publish(reading)
         self.compute_time.add(time.perf_counter_ns() - start)
-        self.report_diagnostics()
+        if self.report_diagnostics():
+            self._show_progress()
+
+    def _show_progress(self) -> None:
+        """Says about every five seconds how far the run is."""
+        self._seconds += 1
+        if self._seconds % 5 == 0:
+            end = f" of {self._last_tick + 1}" if self._last_tick is not None else ""
+            self.get_logger().info(f"tick {self.tick}{end}")
 
     def _publish(self, reading: Reading) -> None:
         tick = self.tick = self._loop.tick
@@ -260,7 +274,9 @@ class DeviceNode(SuiteNode):
         self.publish_tick(self._states, state)
         if self._truths is not None and self._truths.get_subscription_count():
             self._publish_truth(tick, stamp)
-        if tick % self._display_ticks == 0:
+        if tick % self._display_ticks == 0 and (
+            self._joint_states.get_subscription_count() or self._wrenches.get_subscription_count()
+        ):
             self._publish_display(reading)
 
     def _publish_truth(self, tick: int, stamp: int) -> None:

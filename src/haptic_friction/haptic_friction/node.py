@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from haptic_core.errors import InputError
 from haptic_core.messages import allocate, set_vector, vector
 from haptic_core.process import run
 from haptic_core.rendering_node import RenderingNode
@@ -67,17 +66,14 @@ class FrictionNode(RenderingNode):
     def render(self, device: DeviceState) -> None:
         model = self.model
         assert model is not None
-        if abs(device.period - model.period) > 1e-9:
-            raise InputError(
-                "wrong period", f"period: expected {model.period:g} s (parameter period), got {device.period:g}"
-            )
         twist = vector(device.tool_twist.linear)
         for i, axis in enumerate(self._axes):
             self._velocity[i] = twist[axis]
-        self._force[:] = model.step(self._velocity)
+        force = model.step(self._velocity)
+        self._force[:] = force
         wrench = [0.0, 0.0, 0.0]
-        for i, axis in enumerate(self._axes):
-            wrench[axis] = -float(self._force[i])
+        for axis, component in zip(self._axes, force.tolist(), strict=True):
+            wrench[axis] = -component
         set_vector(self.command.tool_wrench.force, wrench)
 
     def fill_state(self) -> None:

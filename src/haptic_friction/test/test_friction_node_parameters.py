@@ -13,7 +13,6 @@ import pytest
 
 import haptic_friction
 from haptic_core import rendering_node
-from haptic_core.errors import InputError
 from haptic_core.parameters import ParameterSpec, check_all, load_parameter_specs
 from haptic_friction.node import FrictionNode, make_law, make_model
 from haptic_msgs.msg import DeviceCommand, DeviceState, FrictionState
@@ -126,12 +125,6 @@ def test_the_force_opposes_the_motion_along_the_axes_and_is_zero_along_the_other
     expected = np.zeros((len(MOTION), 3))
     expected[:, indices] = -make_model(values).simulate(MOTION[:, indices])
     np.testing.assert_array_equal(wrenches, expected)
-
-
-def test_a_device_with_another_period_is_refused() -> None:
-    node: Any = SimpleNamespace(model=make_model(base_values()))
-    with pytest.raises(InputError, match=r"period: expected 0\.001 s \(parameter period\), got 0\.002"):
-        FrictionNode.render(node, DeviceState(period=0.002))
 
 
 def test_a_model_is_made_ready_but_at_its_start() -> None:

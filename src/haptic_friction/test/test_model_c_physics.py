@@ -47,15 +47,29 @@ def test_steady_sliding_bears_g_and_stretches_the_spring_by_it_over_k(law: Frict
     np.testing.assert_allclose(model.sliding_velocity, velocity, rtol=16 * EPS)
 
 
-def test_it_does_not_creep_under_99_percent_of_f() -> None:
-    start = [0.99 * F / PAPER["stiffness"]]
-    model = ModelC(CoulombLaw(F), **PAPER)
+@pytest.mark.parametrize("seed", range(5))
+def test_it_does_not_creep_under_99_percent_of_f(seed: int) -> None:
+    direction = Rotation.random(rng=seed).as_matrix()[0]
+    start = 0.99 * F / PAPER["stiffness"] * direction
+    model = ModelC(CoulombLaw(F), dimension=3, **PAPER)
     model.reset(displacement=start)
-    forces = model.simulate(np.zeros((100_000, 1)))
-    np.testing.assert_array_equal(forces, np.full_like(forces, forces[0, 0]))
+    forces = model.simulate(np.zeros((100_000, 3)))
     np.testing.assert_array_equal(model.displacement, start)
-    assert forces[0, 0] == pytest.approx(0.99 * F, rel=8 * EPS)
+    np.testing.assert_array_equal(forces, np.tile(forces[0], (100_000, 1)))
+    np.testing.assert_allclose(forces[0], 0.99 * F * direction, rtol=8 * EPS)
     assert model.dissipated_energy == 0.0
+
+
+def test_sticking_is_exactly_without_sliding() -> None:
+    """(26c) and (38c) literally leave 1e-16 m/s in a part of the static steps, and creep."""
+    random = np.random.default_rng(0)
+    for _ in range(300):
+        model = ModelC(CoulombLaw(F), stiffness=random.uniform(1e2, 1e4), damping=random.uniform(0, 20), period=1e-3)
+        start, velocity = random.uniform(-1e-5, 1e-5), random.uniform(-1e-3, 1e-3)
+        model.reset(displacement=[start])
+        model.step([velocity])
+        assert model.sticking and model.sliding_velocity[0] == 0.0
+        assert model.displacement[0] == start + 1e-3 * velocity
 
 
 def test_in_sticking_it_is_a_spring_and_a_damper() -> None:

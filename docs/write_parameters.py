@@ -1,0 +1,37 @@
+"""Writes docs/parameters.md from the nodes' parameter files; with --check it only compares."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from haptic_core.parameters import load_parameter_specs
+
+ROOT = Path(__file__).parents[1]
+TARGET = ROOT / "docs" / "parameters.md"
+HEADER = """# Parameters
+
+Written from the nodes' parameter files by `docs/write_parameters.py`. A parameter marked "fixed" is read at start; the
+others can be set while the node runs and act between ticks, whole or not at all.
+"""
+
+
+def page() -> str:
+    """The page's text."""
+    parts = [HEADER]
+    for path in sorted((ROOT / "src").glob("*/*/*.yaml")):
+        if path.stem not in ("rendering_node", "friction_node", "device_node", "recorder"):
+            continue
+        parts.append(f"\n## {path.stem} (`{path.relative_to(ROOT)}`)\n")
+        parts.append("| parameter | type | default | bounds | | what it is |\n| --- | --- | --- | --- | --- | --- |")
+        for spec in load_parameter_specs(path).values():
+            fixed = "fixed" if spec.read_only else ""
+            cells = [f"`{spec.name}`", spec.type, repr(spec.default), spec.constraints, fixed, spec.description]
+            parts.append(f"| {' | '.join(cells)} |")
+    return "\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    if "--check" in sys.argv:
+        sys.exit(TARGET.read_text() != page())
+    TARGET.write_text(page())

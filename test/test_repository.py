@@ -1,0 +1,46 @@
+"""The repository keeps its own rules: style, types, documentation that follows the files."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["ruff", "check", "."],
+        ["ruff", "format", "--check", "."],
+        ["mypy"],
+        ["docs/write_parameters.py", "--check"],
+    ],
+    ids=lambda command: " ".join(command),
+)
+def test_check_passes(command: list[str]) -> None:
+    script = command if command[0].endswith(".py") else ["-m", *command]
+    done = subprocess.run([sys.executable, *script], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_link_of_the_documentation_leads_somewhere() -> None:
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+            assert target.startswith("http") or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_field_of_every_message_has_a_comment() -> None:
+    for path in (ROOT / "src" / "haptic_msgs").glob("*/*.[ms][sr][gv]"):
+        for line in path.read_text().splitlines():
+            assert not line or line == "---" or "#" in line, f"{path.name}: {line}"
+
+
+def test_every_message_is_built() -> None:
+    listed = (ROOT / "src" / "haptic_msgs" / "CMakeLists.txt").read_text()
+    for path in (ROOT / "src" / "haptic_msgs").glob("*/*.[ms][sr][gv]"):
+        assert f"{path.parent.name}/{path.name}" in listed
