@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import sys
 import time
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,8 +17,9 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 
 from haptic_bringup.bags import typestore
 from haptic_bringup.experiments import Experiment, load_experiment
+from haptic_core import process
 from haptic_core.errors import HapticError
-from haptic_core.process import SPIN_TIMEOUT, run, stop_requested
+from haptic_core.process import SPIN_TIMEOUT, stop_requested
 from haptic_core.qos import EVENT_DEPTH, latched_qos, recorder_qos
 from haptic_core.suite_node import SuiteNode
 
@@ -182,4 +182,4 @@ def _offered_qos(latched: bool) -> Qos:
 
 def main() -> None:
     """Entry point of the executable recorder."""
-    sys.exit(run(Recorder))
+    process.main(Recorder)

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from types import FrameType
+from typing import NoReturn
 
 import rclpy
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
@@ -60,6 +61,18 @@ def spin(node: object, executor: Executor) -> None:
     """Serves callbacks until the node has finished or a stop is requested."""
     while not (_stop or node.finished):  # type: ignore[attr-defined]
         executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+
+
+def main(make_node: Callable[[], object]) -> NoReturn:
+    """Entry point of a node's executable: runs it and ends the process.
+
+    The node is deactivated and destroyed and DDS is shut down by then. The interpreter's own end is left out:
+    static destructors of the DDS library have been seen to hang there after everything was done.
+    """
+    code = run(make_node)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def run(make_node: Callable[[], object], arguments: Sequence[str] | None = None) -> int:

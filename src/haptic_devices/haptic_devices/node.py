@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Callable
 from importlib.metadata import entry_points
@@ -14,12 +13,13 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import Executor
 from sensor_msgs.msg import JointState
 
+from haptic_core import process
 from haptic_core.cdr import decode_device_command
 from haptic_core.commands import check_modes
 from haptic_core.errors import HapticError, InputError, ParameterError
 from haptic_core.matching import RECORDER, unmatched, wait_for
 from haptic_core.messages import ToolWriter, allocate, set_pose, set_stamp, set_wrench
-from haptic_core.process import SPIN_TIMEOUT, raise_priority, run, stop_requested
+from haptic_core.process import SPIN_TIMEOUT, raise_priority, stop_requested
 from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, EVENT_DEPTH, display_qos, latched_qos, tick_qos
 from haptic_core.statistics import TimeStatistics
 from haptic_core.suite_node import SuiteNode
@@ -130,7 +130,7 @@ class DeviceNode(SuiteNode):
         self.destroy_subscription(self._source_events)
 
     def reset(self) -> None:
-        """Out of the safe state; the ticks go on."""
+        """The device starts again, a simulated one where its plan starts; the ticks go on."""
         self.device.activate()
         self._loop.resume()
 
@@ -158,12 +158,18 @@ class DeviceNode(SuiteNode):
             return self._not_ready()
 
         wait_for(missing, self.parameters["activation_timeout"], "all sources", alive=lambda: not stop_requested())
-        if self.count_publishers(self._states.topic_name) > 1:
-            raise HapticError(
-                f"another device already publishes {self._states.topic_name} in this ROS domain; "
-                "end it or set another ROS_DOMAIN_ID"
-            )
+        if self._other_device():
+            raise HapticError(self._other_device())
         check_modes({name: state["mode"] for name, state in self._source_states.items()}, self.device.kind)
+
+    def _other_device(self) -> str:
+        """Says that another device answers to the same topics; empty if none is known."""
+        if self.count_publishers(self._states.topic_name) < 2:
+            return ""
+        return (
+            f"another device already publishes {self._states.topic_name} in this ROS domain; "
+            "end it or set another ROS_DOMAIN_ID"
+        )
 
     # ---- the loop ---------------------------------------------------------------------------------
 
@@ -197,9 +203,9 @@ class DeviceNode(SuiteNode):
                 waited_tick, since = self._loop.tick, time.monotonic()
             elif time.monotonic() - since > self.parameters["answer_timeout"]:
                 missing = ", ".join(self._loop.collector.missing)
-                self.fail(
-                    f"source {missing}: no answer to tick {waited_tick} within {self.parameters['answer_timeout']:g} s"
-                )
+                timeout = self.parameters["answer_timeout"]
+                silence = f"source {missing}: no answer to tick {waited_tick} within {timeout:g} s"
+                self.fail(self._other_device() or silence)
 
     def _spin_realtime(self, executor: Executor) -> None:
         """The clock starts once tick 0 is answered: a first answer takes longer than all others."""
@@ -314,4 +320,4 @@ class DeviceNode(SuiteNode):
 
 def main() -> None:
     """Entry point of the executable device_node."""
-    sys.exit(run(DeviceNode))
+    process.main(DeviceNode)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from haptic_core import process
 from haptic_core.messages import allocate, set_vector, vector
-from haptic_core.process import run
 from haptic_core.rendering_node import RenderingNode
 from haptic_friction.laws import CoulombLaw, FrictionLaw, ViscousCoulombLaw
 from haptic_friction.model_c import ModelC
@@ -86,4 +85,4 @@ class FrictionNode(RenderingNode):
 
 def main() -> None:
     """Entry point of the executable friction_node."""
-    sys.exit(run(FrictionNode))
+    process.main(FrictionNode)
