@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +21,18 @@ def alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def shared_memory() -> set[str]:
+    """Fast DDS segments of this machine; one that belongs to no process any more stays for good."""
+    return {path.name for path in Path("/dev/shm").glob("fastrtps_*") if "port" not in path.name}
+
+
+def test_a_run_leaves_no_shared_memory_behind(start) -> None:
+    before = shared_memory()
+    run = start(DOMAIN + 4, "command_delay_ticks:=0", "duration:=0.3")
+    assert run.finish() == 0, run.text
+    wait_until(lambda: shared_memory() <= before)  # other programs on the machine may come and go
 
 
 @pytest.mark.parametrize("size", [0, 1, 200_000])

@@ -70,6 +70,8 @@ def main(make_node: Callable[[], object]) -> NoReturn:
     static destructors of the DDS library have been seen to hang there after everything was done.
     """
     code = run(make_node)
+    gc.unfreeze()
+    gc.collect()  # the lifecycle's state machine is the last to hold the DDS participant and its shared memory
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
@@ -94,6 +96,7 @@ def run(make_node: Callable[[], object], arguments: Sequence[str] | None = None)
         print(f"error: {error}", file=sys.stderr, flush=True)
         rclpy.try_shutdown()
         return 1
+    executor = None
     try:
         executor = make_executor()
         executor.add_node(node)
@@ -115,5 +118,7 @@ def run(make_node: Callable[[], object], arguments: Sequence[str] | None = None)
     finally:
         if getattr(node, "active", False):
             node.trigger_deactivate()  # type: ignore[attr-defined]
+        if executor is not None:
+            executor.shutdown()
         node.destroy_node()  # type: ignore[attr-defined]
         rclpy.try_shutdown()
