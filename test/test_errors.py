@@ -65,10 +65,10 @@ def test_a_refused_value_ends_the_run_with_one_line_that_names_it(tmp_path: Path
 
 
 def test_a_second_device_in_the_same_domain_is_refused(start) -> None:
-    first = start(DOMAIN + 1, "command_delay_ticks:=0")
+    first = start(DOMAIN + 1, "mode:=realtime", "duration:=300.0")
     try:
         wait_until(lambda: first.recorded_bytes() > 100_000)
-        second = start(DOMAIN + 1, "command_delay_ticks:=0", "record:=false")
+        second = start(DOMAIN + 1, "command_delay_ticks:=0", "record:=false", "answer_timeout:=5.0")
         assert second.finish() == 1
         assert "another device already publishes /joystick/device_state" in second.text
     finally:

@@ -142,7 +142,8 @@ def _wake_up_on_signals(run: _Run) -> Iterator[None]:
 class InterruptFilter:
     """Drops what Python says when SIGINT comes before the program is ready for it.
 
-    That is a traceback that ends with KeyboardInterrupt, or a fatal error of the interpreter's own start.
+    That is a traceback with a KeyboardInterrupt in it (imports wrap it in errors of their own), or a fatal error
+    of the interpreter's own start.
 
     Attributes:
         start_interrupted: the interpreter's start was interrupted; its exit code then is 1.
@@ -153,21 +154,17 @@ class InterruptFilter:
         self._held: list[str] = []
 
     def keep(self, lines: Sequence[str], *, last: bool = False) -> list[str]:
-        """The lines to show; those of a traceback are held until its end, or until the `last` call."""
+        """The lines to show; from a traceback on they are held until the `last` call, which decides."""
         shown: list[str] = []
         for line in lines:
             self.start_interrupted |= line.startswith("Fatal Python error: init_")
-            if self.start_interrupted:
-                self._held = []
-                continue
-            if line.startswith("Traceback (most recent call last)") or (self._held and line.startswith(" ")):
+            if self._held or line.startswith("Traceback (most recent call last)"):
                 self._held.append(line)
-                continue
-            if not (self._held and line == "KeyboardInterrupt"):
-                shown += [*self._held, line]
-            self._held = []
+            elif not self.start_interrupted:
+                shown.append(line)
         if last:
-            shown += self._held
+            if not self.start_interrupted and not any("KeyboardInterrupt" in line for line in self._held):
+                shown += self._held
             self._held = []
         return shown
 

@@ -10,11 +10,17 @@ TRACE = ["Traceback (most recent call last):", '  File "a.py", line 1', "    imp
 def test_the_traceback_of_an_interrupt_is_dropped_also_across_calls() -> None:
     kept = InterruptFilter()
     assert kept.keep(["before", *TRACE[:2]]) == ["before"]
-    assert kept.keep([TRACE[2], "KeyboardInterrupt", "after"], last=True) == ["after"]
+    assert kept.keep([TRACE[2], "KeyboardInterrupt"], last=True) == []
+
+
+def test_an_import_s_error_about_the_interrupt_is_dropped_with_it() -> None:
+    chain = ["", "During handling of the above exception, another exception occurred:", "", *TRACE, "ImportError: no"]
+    assert InterruptFilter().keep([*TRACE, "KeyboardInterrupt", *chain], last=True) == []
 
 
 def test_any_other_traceback_is_shown_whole_and_in_order() -> None:
-    assert InterruptFilter().keep([*TRACE, "ValueError: no", "after"]) == [*TRACE, "ValueError: no", "after"]
+    lines = [*TRACE, "ValueError: no", "after"]
+    assert InterruptFilter().keep(lines, last=True) == lines
 
 
 def test_a_traceback_that_is_cut_off_is_shown_at_the_end() -> None:
