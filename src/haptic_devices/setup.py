@@ -21,6 +21,7 @@ setup(
     entry_points={
         "console_scripts": ["device_node = haptic_devices.node:main"],
         "haptic_devices": [
+            "five_bar = haptic_devices.factories:five_bar",
             "joystick = haptic_devices.factories:joystick",
             "scripted = haptic_devices.factories:scripted",
         ],

@@ -109,14 +109,31 @@ def decode_device_command(data: bytes, message: DeviceCommand) -> DeviceCommand:
         (m._tick,) = _TICK.unpack_from(data, offset)
         m._source, offset = _text(data, offset + 8)
         m._mode = data[offset]
-        if m._mode == DeviceCommand.MOTION:
-            return _deserialized(data, DeviceCommand)
         m._joint_effort, offset = _numbers(data, offset + 1)
+        offset = _align(offset, 8)
         f, t = m.tool_wrench.force, m.tool_wrench.torque
-        f._x, f._y, f._z, t._x, t._y, t._z = _WRENCH.unpack_from(data, _align(offset, 8))
+        f._x, f._y, f._z, t._x, t._y, t._z = _WRENCH.unpack_from(data, offset)
+        if m._mode == DeviceCommand.MOTION:
+            _motion(data, offset + 48, m)
     except (StructError, ValueError, IndexError) as error:
         raise InputError("malformed", f"DeviceCommand: {error}") from None
     return m
+
+
+def _motion(data: bytes, offset: int, m: DeviceCommand) -> None:
+    """Fills what belongs to the mode MOTION."""
+    m._motion_fields = data[offset]
+    p, q = m.tool_pose.position, m.tool_pose.orientation
+    v, w = m.tool_twist.linear, m.tool_twist.angular
+    a, b = m.tool_acceleration.linear, m.tool_acceleration.angular
+    offset = _align(offset + 1, 8)
+    (
+        p._x, p._y, p._z, q._x, q._y, q._z, q._w,
+        v._x, v._y, v._z, w._x, w._y, w._z,
+        a._x, a._y, a._z, b._x, b._y, b._z,
+    ) = _TOOL.unpack_from(data, offset)  # fmt: skip
+    m._joint_position, offset = _numbers(data, offset + 152)
+    m._joint_velocity, offset = _numbers(data, offset)
 
 
 def _deserialized(data: bytes, kind: type) -> Any:

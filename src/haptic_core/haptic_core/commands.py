@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,33 @@ from haptic_core.messages import require_finite, require_length, vector, wrench_
 
 NONE, EFFORT, WRENCH, MOTION = range(4)
 MODE_NAMES = ("NONE", "EFFORT", "WRENCH", "MOTION")
-_MOTION_FIELDS = 7
+POSITION, VELOCITY, ACCELERATION = 1, 2, 4
+_MOTION_FIELDS = POSITION | VELOCITY | ACCELERATION
 
 
 class CommandConflictError(HapticError):
     """The sources' modes cannot be combined on one device."""
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Where an admittance device is to be, in its base frame.
+
+    Attributes:
+        fields: sum of POSITION, VELOCITY, ACCELERATION: which of the following hold.
+        pose: (7,) x, y, z [m] and quaternion x, y, z, w of the tool.
+        twist: (6,) of the tool point [m/s], [rad/s].
+        acceleration: (6,) of the tool point [m/s^2], [rad/s^2].
+        joint_position: (n,) [rad] or [m], instead of `pose`; None: the pose holds.
+        joint_velocity: (n,) [rad/s] or [m/s], instead of `twist`; None: the twist holds.
+    """
+
+    fields: int
+    pose: np.ndarray
+    twist: np.ndarray
+    acceleration: np.ndarray
+    joint_position: np.ndarray | None = None
+    joint_velocity: np.ndarray | None = None
 
 
 def check_modes(modes: dict[str, str], kind: str) -> None:
@@ -24,12 +47,15 @@ def check_modes(modes: dict[str, str], kind: str) -> None:
 
     Args:
         modes: mode name of each source.
-        kind: "impedance" (takes EFFORT and WRENCH) or "admittance" (takes MOTION).
+        kind: "impedance" (takes EFFORT and WRENCH), "admittance" (takes MOTION) or "scripted" (takes
+            anything from anyone, and ignores it).
 
     Raises:
         CommandConflictError: two sources command MOTION, MOTION stands beside a force, or the device does
             not take that mode.
     """
+    if kind == "scripted":
+        return
     motion = sorted(source for source, mode in modes.items() if mode == "MOTION")
     force = sorted(source for source, mode in modes.items() if mode in ("EFFORT", "WRENCH"))
     if len(motion) > 1:
@@ -72,6 +98,30 @@ def _check_motion(command: Any, joints: int) -> None:
     require_finite("tool_pose", *vector(pose.position), q.x, q.y, q.z, q.w)
     require_finite("tool_twist", *vector(twist.linear), *vector(twist.angular))
     require_finite("tool_acceleration", *vector(accel.linear), *vector(accel.angular))
+
+
+def motion_of(command: Any, *, late: bool = False) -> Motion | None:
+    """The motion that a checked DeviceCommand asks for; None where the device is to hold.
+
+    Args:
+        command: haptic_msgs/DeviceCommand, or None.
+        late: it is an earlier tick's: only its POSITION still holds.
+    """
+    if command is None or command.mode != MOTION:
+        return None
+    fields = command.motion_fields & (POSITION if late else _MOTION_FIELDS)
+    if not fields:
+        return None
+    pose, twist, accel = command.tool_pose, command.tool_twist, command.tool_acceleration
+    q = pose.orientation
+    joints = [np.array(field) if len(field) else None for field in (command.joint_position, command.joint_velocity)]
+    return Motion(
+        fields,
+        np.array((*vector(pose.position), q.x, q.y, q.z, q.w)),
+        np.array((*vector(twist.linear), *vector(twist.angular))),
+        np.array((*vector(accel.linear), *vector(accel.angular))),
+        *joints,
+    )
 
 
 class CommandCollector:
@@ -164,6 +214,18 @@ class CommandCollector:
             if command is not None and command.mode == EFFORT:
                 total += command.joint_effort
         return total
+
+    def motion(self) -> Motion | None:
+        """The commanded motion; None where the device is to hold.
+
+        A source that has not answered in time leaves the POSITION that it commanded last, without velocity
+        and acceleration, until the watchdog ends that; after an unusable answer or NONE there is no motion.
+        """
+        for source in self.sources:
+            command = self._commands.get(source)
+            if command is not None and command.mode == MOTION:
+                return motion_of(command, late=self.last_answer[source] != self.tick)
+        return None
 
     def wrench(self) -> np.ndarray:
         """Sum of the wrenches commanded last [N], [N m], shape (6,), without joint efforts; reused."""

@@ -41,6 +41,9 @@ def _each(value: Value) -> list[Value]:
 
 _RULES: dict[str, Rule] = {
     "bounds<>": Rule(lambda v, a, b: a <= v <= b, lambda a, b: f"from {a:g} to {b:g}"),
+    "element_bounds<>": Rule(
+        lambda v, a, b: all(a <= entry <= b for entry in v), lambda a, b: f"entries from {a:g} to {b:g}"
+    ),
     "gt<>": Rule(lambda v, a: v > a, lambda a: f"above {a:g}"),
     "gt_eq<>": Rule(lambda v, a: v >= a, lambda a: f"{a:g} or more"),
     "lt<>": Rule(lambda v, a: v < a, lambda a: f"below {a:g}"),

@@ -31,7 +31,7 @@ class RenderingNode(SuiteNode):
 
     Attributes:
         parameter_file: YAML file of the node's own parameters.
-        command_mode: "EFFORT", "WRENCH" or "MOTION".
+        command_mode: "EFFORT", "WRENCH", "MOTION" or "NONE"; may be set before `configure`.
         state_type: message class of the topic `~/state`.
         command: the message to fill in `render`; tick, stamp, source and mode are set by the base.
         state: the message to fill in `fill_state`.
@@ -43,7 +43,6 @@ class RenderingNode(SuiteNode):
 
     def __init__(self, name: str, **node_options: Any) -> None:
         super().__init__(name, (_BASE_FILE, self.parameter_file), **node_options)
-        self._mode = commands.MODE_NAMES.index(self.command_mode)
         self.command = DeviceCommand(source=self.get_name())
         self.state = self.state_type()
         self._decoder = DeviceStateDecoder()
@@ -62,6 +61,7 @@ class RenderingNode(SuiteNode):
 
     def configure(self) -> None:
         super().configure()
+        self._mode = commands.MODE_NAMES.index(self.command_mode)
         qos = tick_qos(self.parameters["mode"])
         self._commands = self.create_lifecycle_publisher(DeviceCommand, "device_command", qos)
         self._states = self.create_lifecycle_publisher(self.state_type, "~/state", qos)

@@ -45,20 +45,33 @@ def test_a_device_state_is_decoded_as_rclpy_does(
 
 
 @settings(derandomize=True, deadline=None, database=None)
-@given(LENGTHS, TEXTS, TEXTS, st.integers(0, 2**64 - 1), st.sampled_from([0, 1, 2, 3, 9]))
+@given(LENGTHS, LENGTHS, LENGTHS, TEXTS, TEXTS, st.integers(0, 2**64 - 1), st.sampled_from([0, 1, 2, 3, 9]))
 def test_what_a_command_s_mode_uses_is_decoded_as_rclpy_does(
-    n: int, frame: str, source: str, tick: int, mode: int
+    n: int, m: int, k: int, frame: str, source: str, tick: int, mode: int
 ) -> None:
-    random = np.random.default_rng(n)
+    random = np.random.default_rng(n + 7 * m + 31 * k)
     command = DeviceCommand(source=source, tick=tick, mode=mode, motion_fields=3)
     fill(command, random)
     command.header.frame_id = frame
     command.joint_effort = random.normal(size=n).tolist()
-    decoded = decode_device_command(serialize_message(command), DeviceCommand())
+    command.joint_position = random.normal(size=m).tolist()
+    command.joint_velocity = random.normal(size=k).tolist()
+    used = DeviceCommand(mode=3, motion_fields=7, joint_position=[1.0] * 4, joint_velocity=[2.0])  # leaves nothing
+    decoded = decode_device_command(serialize_message(command), used)
     for name in ("header", "source", "tick", "mode", "joint_effort", "tool_wrench"):
         assert getattr(decoded, name) == getattr(command, name), name
     if mode == DeviceCommand.MOTION:
         assert decoded == command
+
+
+def test_a_motion_that_is_cut_off_anywhere_is_refused_as_malformed() -> None:
+    command = DeviceCommand(mode=DeviceCommand.MOTION, joint_position=[1.0, 2.0], joint_velocity=[3.0, 4.0])
+    data = serialize_message(command)
+    whole = len(data.rstrip(b"\x00"))  # the serialiser may pad the end; the last number is not zero
+    for length in range(whole):
+        with pytest.raises(InputError) as caught:
+            decode_device_command(data[:length], DeviceCommand())
+        assert caught.value.kind == "malformed"
 
 
 @pytest.mark.parametrize("kind", [DeviceState, DeviceCommand])

@@ -112,3 +112,10 @@ def test_modes_that_cannot_be_combined_are_refused_with_their_sources(modes, kin
 )
 def test_modes_that_add_up_are_accepted(modes, kind):
     assert check_modes(modes, kind) is None
+
+
+@pytest.mark.parametrize(
+    "modes", [{"a": "MOTION", "b": "MOTION"}, {"a": "MOTION", "b": "WRENCH", "c": "EFFORT"}, {"a": "NONE"}]
+)
+def test_a_script_takes_any_modes_since_it_ignores_them(modes):
+    assert check_modes(modes, "scripted") is None

@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haptic_core.commands import EFFORT, NONE, WRENCH, CommandCollector
+from haptic_core.commands import (
+    ACCELERATION,
+    EFFORT,
+    MOTION,
+    NONE,
+    POSITION,
+    VELOCITY,
+    WRENCH,
+    CommandCollector,
+    motion_of,
+)
 from haptic_core.errors import InputError
 from haptic_msgs.msg import DeviceCommand
 
@@ -181,3 +191,90 @@ def test_resume_forgets_commands_but_not_who_has_answered_the_open_tick():
     assert c.effort(NO_JACOBIAN).tolist() == [0.0, 0.0]
     c.offer(effort("b", 30, 3.0, 4.0))
     assert c.complete
+
+
+# ---- motion ---------------------------------------------------------------------------------------
+
+
+def motion(source: str, tick: int, fields: int, **joints: list[float]) -> DeviceCommand:
+    """Position components 1 to 7, velocity 8 to 13, acceleration 14 to 19."""
+    command = DeviceCommand(source=source, tick=tick, mode=MOTION, motion_fields=fields, **joints)
+    p, q = command.tool_pose.position, command.tool_pose.orientation
+    p.x, p.y, p.z, q.x, q.y, q.z, q.w = map(float, range(1, 8))
+    for part, start in ((command.tool_twist, 8), (command.tool_acceleration, 14)):
+        for vector, first in ((part.linear, start), (part.angular, start + 3)):
+            vector.x, vector.y, vector.z = map(float, range(first, first + 3))
+    return command
+
+
+@pytest.mark.parametrize("fields", range(1, 8))
+def test_a_motion_is_handed_on_as_arrays_with_its_fields(fields):
+    c = collector("other", "a")
+    c.offer(motion("a", 0, fields))
+    wanted = c.motion()
+    assert wanted.fields == fields
+    assert wanted.pose.tolist() == [1, 2, 3, 4, 5, 6, 7]
+    assert wanted.twist.tolist() == [8, 9, 10, 11, 12, 13]
+    assert wanted.acceleration.tolist() == [14, 15, 16, 17, 18, 19]
+    assert wanted.joint_position is None and wanted.joint_velocity is None
+
+
+def test_a_motion_of_the_joints_stands_beside_the_pose():
+    c = collector()
+    c.offer(motion("a", 0, POSITION | VELOCITY, joint_position=[0.1, 0.2], joint_velocity=[0.3, 0.4]))
+    assert c.motion().joint_position.tolist() == [0.1, 0.2]
+    assert c.motion().joint_velocity.tolist() == [0.3, 0.4]
+
+
+def test_a_motion_does_not_change_with_the_message_that_brought_it():
+    c = collector()
+    command = motion("a", 0, POSITION, joint_position=[0.1, 0.2])
+    c.offer(command)
+    wanted = c.motion()
+    command.tool_pose.position.x = 100.0
+    command.joint_position[0] = 100.0
+    assert (wanted.pose[0], wanted.joint_position[0]) == (1.0, 0.1)
+
+
+@pytest.mark.parametrize("command", [None, DeviceCommand(source="a", mode=NONE), effort("a", 0, 1.0, 2.0)])
+def test_without_a_motion_command_there_is_no_motion(command):
+    c = collector()
+    if command is not None:
+        c.offer(command)
+    assert c.motion() is None
+
+
+@pytest.mark.parametrize("fields", range(1, 8))
+def test_a_source_that_is_late_keeps_the_position_and_nothing_else_of_its_last_motion(fields):
+    c = collector()
+    c.offer(motion("a", 0, fields))
+    c.expect(1)
+    wanted = c.motion()
+    if fields & POSITION:
+        assert wanted.fields == POSITION and wanted.pose[0] == 1.0
+    else:
+        assert wanted is None
+    c.offer(motion("a", 1, POSITION | VELOCITY | ACCELERATION))
+    assert c.motion().fields == POSITION | VELOCITY | ACCELERATION
+
+
+@pytest.mark.parametrize("answer", [NONE, MOTION])
+def test_after_an_unusable_answer_there_is_no_motion(answer):
+    c = collector()
+    c.offer(motion("a", 0, POSITION))
+    c.expect(1)
+    command = motion("a", 1, POSITION)
+    command.mode = answer
+    if answer == MOTION:
+        command.tool_pose.position.y = math.nan
+        assert rejected(c, command).kind == "not finite"
+    else:
+        c.offer(command)
+    assert c.motion() is None
+    c.expect(2)
+    assert c.motion() is None
+
+
+@pytest.mark.parametrize("command", [None, DeviceCommand(), effort("a", 0, 1.0), wrench("a", 0, *[0.0] * 6)])
+def test_a_recorded_command_that_is_no_motion_means_to_hold(command):
+    assert motion_of(command) is None

@@ -41,6 +41,8 @@ REFUSED = [
     ("string_array", {"unique": []}, ["x", "x"], "without repetition"),
     ("string_array", {"not_empty": []}, [], "not empty"),
     ("string", {"not_empty": []}, "", "not empty"),
+    ("double_array", {"element_bounds": [0.0, 1.0]}, [0.5, 1.5], "entries from 0 to 1"),
+    ("double_array", {"element_bounds": [0.0, 1.0]}, [-0.5, 0.5], "entries from 0 to 1"),
     ("int_array", {"size_lt": [2]}, [1, 2], "fewer than 2 entries"),
     ("double", {}, True, "double"),
     ("int", {}, True, "int"),

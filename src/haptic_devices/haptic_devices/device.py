@@ -1,13 +1,15 @@
 """The interface that a device driver implements, real or simulated. No ROS import.
 
 The order of calls: configure, activate, then in every period read (what the sensors say now) and
-write (the efforts of the next period; a simulated device then lets the period pass), at the end
-deactivate. safe_stop may come at any time and must leave the user's hand safe.
+write (the efforts of the next period) or, of an admittance device, follow (the motion of the next
+period); a simulated device then lets the period pass; at the end deactivate. safe_stop may come at any
+time and must leave the user's hand safe.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,11 +18,16 @@ import numpy as np
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from haptic_core.commands import Motion
 from haptic_core.errors import HapticError, ParameterError
 
 
 class DeviceError(HapticError):
     """The device refused or failed."""
+
+
+class EntryError(ParameterError):
+    """An entry "name=value" that replaces a number of a device's file cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +91,8 @@ class Device(ABC):
     """A haptic device with n joints and one tool.
 
     Attributes:
-        kind: "impedance" (takes efforts) or "admittance" (takes motion).
+        kind: "impedance" (takes efforts, implements `write`), "admittance" (takes motion, implements
+            `follow`) or "scripted" (takes any command and ignores it, implements `write`).
         joints: names and limits.
         base_frame: frame in which poses, twists and wrenches are given.
         has_force_sensor: the wrench of the reading is measured.
@@ -101,15 +109,19 @@ class Device(ABC):
 
     @abstractmethod
     def activate(self) -> None:
-        """Powers the device with zero effort."""
+        """Powers the device: zero effort (impedance device) or hold (admittance device)."""
 
     @abstractmethod
     def read(self) -> Reading:
         """The sensors' values now; the same object at every call."""
 
-    @abstractmethod
     def write(self, effort: np.ndarray) -> None:
         """Commands joint efforts (n,) [N m] or [N] for the next period; the device saturates them."""
+        raise NotImplementedError(f"{type(self).__name__} takes no efforts")
+
+    def follow(self, motion: Motion | None) -> None:
+        """Commands the motion of the next period; None: hold the place that was commanded last."""
+        raise NotImplementedError(f"{type(self).__name__} takes no motion")
 
     @abstractmethod
     def jacobian(self) -> np.ndarray:
@@ -146,11 +158,18 @@ class DeviceParameters(BaseModel):
 Parameters = TypeVar("Parameters", bound=DeviceParameters)
 
 
-def load_parameters(model: type[Parameters], path: Path) -> Parameters:
+def load_parameters(model: type[Parameters], path: Path, overrides: Sequence[str] = ()) -> Parameters:
     """Reads a YAML file into a parameter model.
+
+    Args:
+        model: what the file must contain.
+        path: the file.
+        overrides: entries "name=value" that replace what the file says, the value in YAML; an empty entry
+            says nothing.
 
     Raises:
         ParameterError: the file is missing, is not YAML, or a value is refused; names the first one.
+        EntryError: an override is refused; names the entry.
     """
     try:
         document = yaml.safe_load(path.read_text())
@@ -160,10 +179,31 @@ def load_parameters(model: type[Parameters], path: Path) -> Parameters:
         raise ParameterError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(document, dict):
         raise ParameterError(f"{path}: expected a mapping of parameter names to values")
+    entries = _parse_overrides(overrides)
     try:
-        return model.model_validate(document)
+        return model.model_validate({**document, **{name: value for name, (value, _) in entries.items()}})
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"]))
         got = "" if first["type"] == "missing" else f", got {first['input']!r}"
+        if name in entries:
+            raise EntryError(f"entry {entries[name][1]!r}: {first['msg'].lower()}{got}") from None
         raise ParameterError(f"{path}: {name}: {first['msg'].lower()}{got}") from None
+
+
+def _parse_overrides(overrides: Sequence[str]) -> dict[str, tuple[Any, str]]:
+    """Value and whole entry by parameter name."""
+    entries: dict[str, tuple[Any, str]] = {}
+    for entry in overrides:
+        name, _, text = (part.strip() for part in entry.partition("="))
+        if not entry.strip():
+            continue  # ROS launch files cannot write an empty list of strings
+        if not (name and text):
+            raise EntryError(f"entry {entry!r}: expected name=value")
+        if name in entries:
+            raise EntryError(f"entry {entry!r}: {name} is given twice")
+        try:
+            entries[name] = (yaml.safe_load(text), entry)
+        except yaml.YAMLError:
+            raise EntryError(f"entry {entry!r}: the value is not YAML") from None
+    return entries

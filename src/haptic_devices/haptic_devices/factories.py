@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from haptic_devices.device import load_parameters
-from haptic_devices.joystick import Joystick
+from haptic_core.errors import ParameterError
+from haptic_devices.device import DeviceParameters, EntryError, load_parameters
+from haptic_devices.five_bar import DEFAULT_FILE as FIVE_BAR_FILE
+from haptic_devices.five_bar import FiveBar, FiveBarParameters
+from haptic_devices.joystick import DEFAULT_FILE as JOYSTICK_FILE
+from haptic_devices.joystick import Joystick, JoystickParameters
 from haptic_devices.motion import MotionPlan, make_plan
 from haptic_devices.operator import HandParameters, SimulatedHand
-from haptic_devices.scripted import Script, ScriptedDevice
+from haptic_devices.scripted import Script, ScriptedDevice, load_script
 
 HAND_FILE = Path(__file__).with_name("hand.yaml")
+
+Model = TypeVar("Model", bound=DeviceParameters)
 
 
 def _plan(parameters: dict[str, Any]) -> MotionPlan:
@@ -23,16 +29,39 @@ def _file(parameters: dict[str, Any], name: str) -> Path | None:
     return Path(parameters[name]) if parameters[name] else None
 
 
+def _numbers(model: type[Model], parameters: dict[str, Any], subject: str, default: Path) -> Model:
+    """What the parameters `<subject>_file` and `<subject>_parameters` say."""
+    entries = parameters[f"{subject}_parameters"]
+    try:
+        return load_parameters(model, _file(parameters, f"{subject}_file") or default, entries)
+    except EntryError as error:
+        raise ParameterError(f"parameter {subject}_parameters: {error}") from None
+
+
+def _hand(parameters: dict[str, Any]) -> SimulatedHand | None:
+    """Who holds the tool; None if `held` is false."""
+    if not parameters["held"]:
+        return None
+    impedance = _numbers(HandParameters, parameters, "hand", HAND_FILE)
+    return SimulatedHand(impedance, _plan(parameters), parameters["seed"])
+
+
 def joystick(parameters: dict[str, Any]) -> Joystick:
     """The simulated joystick, held by the simulated hand unless `held` is false."""
-    hand = None
-    if parameters["held"]:
-        impedance = load_parameters(HandParameters, _file(parameters, "hand_file") or HAND_FILE)
-        hand = SimulatedHand(impedance, _plan(parameters), parameters["seed"])
-    return Joystick.from_file(_file(parameters, "device_file"), hand)
+    hand = _hand(parameters)
+    return Joystick(_numbers(JoystickParameters, parameters, "device", JOYSTICK_FILE), hand)
+
+
+def five_bar(parameters: dict[str, Any]) -> FiveBar:
+    """The simulated parallel-link manipulator, held by the simulated hand unless `held` is false."""
+    hand = _hand(parameters)
+    numbers = _numbers(FiveBarParameters, parameters, "device", FIVE_BAR_FILE)
+    return FiveBar(numbers, hand, parameters["seed"])
 
 
 def scripted(parameters: dict[str, Any]) -> ScriptedDevice:
-    """Plays the CSV file `device_file`, or the chosen motion where none is given."""
+    """Plays the CSV or YAML file `device_file`, or the chosen motion where none is given."""
+    if any(parameters.get("device_parameters", ())):
+        raise ParameterError("parameter device_parameters: expected none, a script has no numbers to replace")
     file = _file(parameters, "device_file")
-    return ScriptedDevice(Script.from_csv(file) if file else Script.from_plan(_plan(parameters)))
+    return ScriptedDevice(load_script(file) if file else Script.from_plan(_plan(parameters)))

@@ -1,18 +1,19 @@
 """The tick loop of a device without ROS: commands in, one period, reading out.
 
-Order of one period: the commands that answer tick k are added up, delayed by `command_delay_ticks`,
-written to the device, the period passes, tick k + 1 is read.
+Order of one period: the commands that answer tick k are added up (an admittance device takes the motion
+that one of them gives), delayed by `command_delay_ticks`, handed to the device, the period passes,
+tick k + 1 is read.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from haptic_core.commands import CommandCollector
+from haptic_core.commands import CommandCollector, Motion
 from haptic_devices.device import Device, DeviceError, Reading
 
 OK, SAFE_STOP, FAULT = range(3)
@@ -47,6 +48,7 @@ class TickLoop:
         self.collector = CommandCollector(sources, len(device.joints))
         self._delay = command_delay_ticks
         self._watchdog = watchdog_periods
+        self._follows = device.kind == "admittance"
         self.restart()
 
     def restart(self) -> None:
@@ -63,9 +65,21 @@ class TickLoop:
         self._forget()
 
     def _forget(self) -> None:
-        self._queue: deque[np.ndarray] = deque(np.zeros((self._delay, len(self.device.joints))))
+        self._drop_delayed()
         self.status = OK
         self.reason = ""
+
+    def _drop_delayed(self) -> None:
+        self._queue: deque[np.ndarray | Motion | None] = deque(self._idle() for _ in range(self._delay))
+
+    def _idle(self) -> np.ndarray | None:
+        """What the device gets where nothing is commanded: zero effort, or None to hold."""
+        return None if self._follows else np.zeros(len(self.device.joints))
+
+    def _commanded(self) -> np.ndarray | Motion | None:
+        if self.status != OK:
+            return self._idle()
+        return self.collector.motion() if self._follows else self.collector.effort(self.device.jacobian())
 
     def offer(self, command: Any) -> bool:
         """Takes a command; True when all sources have answered. Raises InputError to reject."""
@@ -81,10 +95,10 @@ class TickLoop:
             silent = collector.silent(self._watchdog)
             if silent:
                 self.stop(SAFE_STOP, f"source {', '.join(silent)}: silent for {self._watchdog} ticks")
-        effort = collector.effort(device.jacobian()) if self.status == OK else np.zeros(len(device.joints))
-        self._queue.append(effort)
+        self._queue.append(self._commanded())
+        act: Callable[[Any], None] = device.follow if self._follows else device.write
         try:
-            device.write(self._queue.popleft())
+            act(self._queue.popleft())
             reading = device.read()
         except DeviceError as error:
             self.stop(FAULT, str(error))
@@ -98,7 +112,7 @@ class TickLoop:
         """Brings the device to its safe state and drops the delayed commands."""
         self.status = status
         self.reason = reason
-        self._queue = deque(np.zeros((self._delay, len(self.device.joints))))
+        self._drop_delayed()
         self.device.safe_stop()
 
     def _check_speed(self, reading: Reading) -> None:

@@ -65,12 +65,13 @@ class PlanBuilder:
     Args:
         period: sampling period [s].
         start: first target (2,) [m].
+        velocity: there (2,) [m/s]; zero if not given.
     """
 
-    def __init__(self, period: float, start: np.ndarray) -> None:
+    def __init__(self, period: float, start: np.ndarray, velocity: np.ndarray | None = None) -> None:
         self.period = period
         self._position = np.asarray(start, dtype=float)
-        self._velocity = np.zeros(2)
+        self._velocity = np.zeros(2) if velocity is None else np.asarray(velocity, dtype=float)
         self._blocks: list[np.ndarray] = []
         self._phases: list[Phase] = []
         self._samples = 0
@@ -147,6 +148,35 @@ def paper_plan(period: float, *, rest_duration: float = 4.0, rest_force: float =
     velocity = np.gradient(position, period, axis=0)
     builder.path("c-d", "slide", position, velocity)
     builder.move("d-e", "slide", np.array([0.02, -0.03]), still, 0.8)
+    builder.rest("e", rest_duration / 2, direction=-2.0, force=rest_force)
+    return builder.build()
+
+
+#: corners, start and middle of the curve [m], its radius [m], and the speed at which the hand enters it [m/s]
+_A, _B, _C, _D = np.array([[-0.08, -0.08], [0.08, -0.08], [0.08, 0.07], [-0.04, 0.07]])
+_CURVE_CENTRE, _CURVE_RADIUS, _CURVE_SPEED = np.array([-0.04, 0.01]), 0.06, 0.25
+
+
+def paper_admittance_plan(period: float, *, rest_duration: float = 4.0, rest_force: float = 1.6) -> MotionPlan:
+    """The lettered motion of Figs. 16 and 17: straight to b, to c, rest there, straight to d, curve to e.
+
+    It fills 0.18 m x 0.15 m, the workspace of the manipulator. The paper does not tell sizes; the hand passes d at
+    0.25 m/s, so that the centrifugal force of 2 kg on the curve is a third of 6 N.
+    """
+    builder = PlanBuilder(period, _A)
+    still = np.zeros(2)
+    builder.move("a-b", "slide", _B, still, 1.0)
+    builder.move("b-c", "slide", _C, still, 1.0)
+    builder.rest("c", rest_duration, direction=0.6, force=rest_force)
+    builder.move("c-d", "slide", _D, np.array([-_CURVE_SPEED, 0.0]), 0.9)
+    # the angle [rad] takes the place of x
+    turn = PlanBuilder(period, np.array([0.5 * np.pi, 0.0]), np.array([_CURVE_SPEED / _CURVE_RADIUS, 0.0]))
+    turn.move("d-e", "slide", np.array([2.0 * np.pi, 0.0]), still, 1.5)
+    angle, rate = turn.build().table[:, [0, 2]].T
+    outward = np.column_stack((np.cos(angle), np.sin(angle)))
+    along = np.column_stack((-outward[:, 1], outward[:, 0]))
+    position, velocity = _CURVE_CENTRE + _CURVE_RADIUS * outward, _CURVE_RADIUS * rate[:, None] * along
+    builder.path("d-e", "slide", position, velocity)
     builder.rest("e", rest_duration / 2, direction=-2.0, force=rest_force)
     return builder.build()
 
@@ -251,8 +281,9 @@ def make_plan(
     rest_duration: float,
     rest_force: float,
 ) -> MotionPlan:
-    """The plan that a run's arguments choose: motion is "paper", "letters" or "strokes"."""
-    if motion == "paper":
-        return paper_plan(period, rest_duration=2 * rest_duration, rest_force=rest_force)
+    """The plan that a run's arguments choose: motion is "paper", "paper_admittance", "letters" or "strokes"."""
+    if motion in ("paper", "paper_admittance"):
+        plan = paper_plan if motion == "paper" else paper_admittance_plan
+        return plan(period, rest_duration=2 * rest_duration, rest_force=rest_force)
     indices = letter_indices(letters) if motion == "letters" else list(strokes)
     return stroke_plan(period, indices, rest_duration=rest_duration, rest_force=rest_force)

@@ -1,25 +1,35 @@
 """A clock without a device: plays a script and ignores the answers, for experiments of the papers' figures.
 
-A script is a CSV file with a header line: `time` [s] and any of position_0..2 [m] (x, y, z), velocity_0..5
-([m/s], then [rad/s]) and force_0..5 ([N], then [N m]), or a hand's `MotionPlan`, whose target is then what
-the tool does; the tool does not turn. Between the samples of a file the values are interpolated linearly;
-after the end the last position stays and velocity and force are zero.
+A script has the channels position_0..2 [m] (x, y, z), velocity_0..5 ([m/s], then [rad/s]) and force_0..5 ([N],
+then [N m]), all zero where it says nothing. It is one of
+
+* a CSV file (`Script`) with a header line: `time` [s] and any of the channels, interpolated linearly between the lines;
+* a hand's `MotionPlan` (`Script`), whose target is then what the tool does;
+* a YAML file (`SignalScript`): sums of constants, ramps, sines and lines over time, evaluated at each tick's time.
+
+After the end the last position stays and velocity and force are zero. The tool does not turn. Nothing is
+integrated or differentiated: a script that gives only velocities leaves the position at zero, and the other way round.
 """
 
 from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from haptic_core.errors import ParameterError
-from haptic_devices.device import Device, Joint, Reading
+from haptic_devices.device import Device, DeviceParameters, Joint, Reading, load_parameters
 from haptic_devices.motion import MotionPlan
 
 _KINDS = ("position", "velocity", "force")
-_COLUMNS = {f"{kind}_{axis}" for kind, axes in zip(_KINDS, (3, 6, 6), strict=True) for axis in range(axes)}
+#: kind and axis of each channel
+_COLUMNS = {f"{kind}_{i}": (kind, i) for kind, axes in zip(_KINDS, (3, 6, 6), strict=True) for i in range(axes)}
+#: ticks that are evaluated at once: together they cost little more than one
+_BLOCK = 256
 
 
 class Script:
@@ -37,7 +47,8 @@ class Script:
             if not np.isfinite(column).all():
                 raise ParameterError(f"{name}: expected finite numbers")
         self.time = time
-        self.values = values
+        self.values = {kind: np.asfortranarray(table) for kind, table in values.items()}
+        self._used = {kind: np.flatnonzero(table.any(axis=0)) for kind, table in values.items()}
 
     @classmethod
     def from_csv(cls, path: Path) -> Script:
@@ -61,8 +72,8 @@ class Script:
         table = np.array([cls._row(path, line, row, header) for line, row in lines[1:]]).reshape(-1, len(header))
         values = {kind: np.zeros((len(table), 6)) for kind in _KINDS}
         for column, name in enumerate(header[1:], start=1):
-            kind, _, axis = name.partition("_")
-            values[kind][:, int(axis)] = table[:, column]
+            kind, axis = _COLUMNS[name]
+            values[kind][:, axis] = table[:, column]
         try:
             return cls(table[:, 0], values)
         except ParameterError as error:
@@ -85,15 +96,139 @@ class Script:
             values[kind][:, 0:2] = plan.table[:, columns]
         return cls(np.arange(len(plan.table)) * plan.period, values)
 
-    def at(self, time: float) -> dict[str, np.ndarray]:
-        """Position, velocity and force (6,) at a time [s]."""
-        over = time > self.time[-1]
-        return {
-            kind: np.zeros(6)
-            if over and kind != "position"
-            else np.array([np.interp(time, self.time, column) for column in table.T])
-            for kind, table in self.values.items()
-        }
+    def at(self, time: float | np.ndarray) -> dict[str, np.ndarray]:
+        """Position, velocity and force (..., 6) at times (...) [s]."""
+        values = {kind: np.zeros((*np.shape(time), 6)) for kind in self.values}
+        for kind, axes in self._used.items():
+            for axis in axes:
+                values[kind][..., axis] = np.interp(time, self.time, self.values[kind][:, axis])
+        return _stopped(values, time > self.time[-1])
+
+    @property
+    def end(self) -> float:
+        """Time of the last sample [s]."""
+        return float(self.time[-1])
+
+
+def _stopped(values: dict[str, np.ndarray], over: bool | np.ndarray) -> dict[str, np.ndarray]:
+    """Velocity and force made zero where the script is over."""
+    for kind in ("velocity", "force"):
+        values[kind][over] = 0.0
+    return values
+
+
+def _nanoseconds(time: float | np.ndarray) -> Any:
+    """A time [s] as a whole number, so that tick x period meets the same time in decimals."""
+    return np.rint(np.multiply(time, 1e9))
+
+
+_Value = Annotated[float, Field(ge=-1e6, le=1e6)]
+
+
+class Sine(DeviceParameters):
+    """amplitude sin(2 pi frequency t + phase)."""
+
+    amplitude: _Value = Field(description="in the channel's unit")
+    frequency: float = Field(gt=0.0, le=5000.0, description="[Hz], up to half the fastest control rate")
+    phase: _Value = Field(default=0.0, description="at t = 0 [rad]")
+
+
+class Term(DeviceParameters):
+    """One part of a channel: exactly one of `constant`, `ramp`, `sine`, or `from` with `to`.
+
+    It acts for start <= t < end, so a term may begin where another ends; one that ends with the script also
+    acts at that last instant. t counts from the start of the script for every term.
+    """
+
+    constant: _Value | None = Field(default=None, description="in the channel's unit")
+    ramp: _Value | None = Field(default=None, description="times t, in the channel's unit per second")
+    sine: Sine | None = None
+    from_: _Value | None = Field(default=None, alias="from", description="at `start`, in the channel's unit")
+    to: _Value | None = Field(default=None, description="at `end`; linear in between")
+    start: float = Field(default=0.0, ge=0.0, description="[s]")
+    end: float | None = Field(default=None, description="[s]; none: the script's duration")
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Term:
+        line = (self.from_ is not None) + (self.to is not None)
+        if line == 1 or sum(form is not None for form in (self.constant, self.ramp, self.sine)) + line // 2 != 1:
+            raise PydanticCustomError("form", "expected one of constant, ramp, sine, or from with to")
+        return self
+
+    def at(self, time: np.ndarray, duration: float) -> np.ndarray:
+        """Values (...) at times (...) [s] up to the script's duration [s]."""
+        end = duration if self.end is None else self.end
+        if self.constant is not None:
+            value = np.full_like(time, self.constant)
+        elif self.ramp is not None:
+            value = self.ramp * time
+        elif self.sine is not None:
+            value = self.sine.amplitude * np.sin(2.0 * np.pi * self.sine.frequency * time + self.sine.phase)
+        else:
+            assert self.from_ is not None and self.to is not None
+            value = self.from_ + (self.to - self.from_) * (time - self.start) / (end - self.start)
+        now, last = _nanoseconds(time), _nanoseconds(end)
+        acts = (now >= _nanoseconds(self.start)) & ((now < last) | (last == _nanoseconds(duration)))
+        return np.where(acts, value, 0.0)
+
+
+_Signal = list[Term]
+
+
+class SignalScript(DeviceParameters):
+    """Signals over time: each channel is the sum of its terms. Times are compared in whole nanoseconds."""
+
+    duration: float = Field(gt=0.0, le=1e6, description="[s]; the last tick that plays is the one at this time")
+    position_0: _Signal = Field(default=[], description="x [m]")
+    position_1: _Signal = Field(default=[], description="y [m]")
+    position_2: _Signal = Field(default=[], description="z [m]")
+    velocity_0: _Signal = Field(default=[], description="along x [m/s]")
+    velocity_1: _Signal = Field(default=[], description="along y [m/s]")
+    velocity_2: _Signal = Field(default=[], description="along z [m/s]")
+    velocity_3: _Signal = Field(default=[], description="about x [rad/s]")
+    velocity_4: _Signal = Field(default=[], description="about y [rad/s]")
+    velocity_5: _Signal = Field(default=[], description="about z [rad/s]")
+    force_0: _Signal = Field(default=[], description="along x, of the user on the tool [N]")
+    force_1: _Signal = Field(default=[], description="along y [N]")
+    force_2: _Signal = Field(default=[], description="along z [N]")
+    force_3: _Signal = Field(default=[], description="about x [N m]")
+    force_4: _Signal = Field(default=[], description="about y [N m]")
+    force_5: _Signal = Field(default=[], description="about z [N m]")
+
+    @field_validator(*_COLUMNS)
+    @classmethod
+    def _within(cls, terms: _Signal, info: ValidationInfo) -> _Signal:
+        duration = info.data.get("duration", np.inf)  # missing where it was refused itself
+        for place, term in enumerate(terms):
+            end = duration if term.end is None else term.end
+            if not _nanoseconds(term.start) < _nanoseconds(end) <= _nanoseconds(duration):
+                expected = "term {place}: expected start < end <= duration {duration} s"
+                raise PydanticCustomError("span", expected, {"place": place, "duration": duration})
+        return terms
+
+    def at(self, time: float | np.ndarray) -> dict[str, np.ndarray]:
+        """Position, velocity and force (..., 6) at times (...) [s]."""
+        over = _nanoseconds(time) > _nanoseconds(self.duration)
+        clock = np.where(over, self.duration, time)
+        values = {kind: np.zeros((*clock.shape, 6)) for kind in _KINDS}
+        for name, (kind, axis) in _COLUMNS.items():
+            for term in getattr(self, name):
+                values[kind][..., axis] += term.at(clock, self.duration)
+        return _stopped(values, over)
+
+    @property
+    def end(self) -> float:
+        """The duration [s]."""
+        return self.duration
+
+
+def load_script(path: Path) -> Script | SignalScript:
+    """Reads a .csv or .yaml file; raises ParameterError naming the file and what in it cannot be used."""
+    if path.suffix == ".csv":
+        return Script.from_csv(path)
+    if path.suffix == ".yaml":
+        return load_parameters(SignalScript, path)
+    raise ParameterError(f"{path}: expected a script that ends in .csv or .yaml, got {path.suffix!r}")
 
 
 class ScriptedDevice(Device):
@@ -103,10 +238,11 @@ class ScriptedDevice(Device):
         script: what happens.
     """
 
+    kind = "scripted"
     base_frame = "script_base"
     has_force_sensor = True
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script | SignalScript) -> None:
         self.script = script
         infinite = float("inf")
         self.joints = tuple(Joint(axis, infinite, infinite, -infinite, infinite, "prismatic") for axis in "xyz")
@@ -131,10 +267,14 @@ class ScriptedDevice(Device):
         self._play()
 
     def _play(self) -> None:
-        now, reading = self.script.at(self._tick * self.period), self._reading
-        reading.position[:], reading.velocity[:] = now["position"][:3], now["velocity"][:3]
-        reading.tool_pose[:3], reading.tool_twist[:] = now["position"][:3], now["velocity"]
-        reading.tool_wrench[:] = now["force"]
+        place = self._tick % _BLOCK
+        if place == 0:
+            self._block = self.script.at((self._tick + np.arange(_BLOCK)) * self.period)
+        position, velocity = self._block["position"][place], self._block["velocity"][place]
+        reading = self._reading
+        reading.position[:], reading.velocity[:] = position[:3], velocity[:3]
+        reading.tool_pose[:3], reading.tool_twist[:] = position[:3], velocity
+        reading.tool_wrench[:] = self._block["force"][place]
 
     def jacobian(self) -> np.ndarray:
         return self._jacobian
@@ -150,4 +290,4 @@ class ScriptedDevice(Device):
 
     @property
     def end_time(self) -> float:
-        return float(self.script.time[-1]) + self.period
+        return self.script.end + self.period

@@ -1,11 +1,11 @@
-"""The tick loop of a device: delay, watchdog, missed ticks, overspeed, faults."""
+"""The tick loop of a device: delay, watchdog, missed ticks, overspeed, faults, efforts and motions."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from haptic_core.commands import EFFORT, WRENCH
+from haptic_core.commands import EFFORT, MOTION, POSITION, VELOCITY, WRENCH, Motion
 from haptic_core.errors import InputError
 from haptic_devices.device import Device, DeviceError, Joint, Reading
 from haptic_devices.loop import FAULT, OK, SAFE_STOP, TickLoop
@@ -182,3 +182,127 @@ def test_a_failing_device_is_a_fault_with_its_own_words():
     device.broken = True
     advance(loop, 1, "a")
     assert (loop.status, loop.reason, device.stops, loop.tick) == (FAULT, "amplifier off", 1, 1)
+
+
+# ---- motion ---------------------------------------------------------------------------------------
+
+
+class FakeManipulator(FakeDevice):
+    """Notes the motions that it is told: (fields, x of the pose), or None to hold."""
+
+    kind = "admittance"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.followed: list[tuple[int, float] | None] = []
+
+    def write(self, effort: np.ndarray) -> None:
+        raise AssertionError("an admittance device gets no efforts")
+
+    def follow(self, motion: Motion | None) -> None:
+        if self.broken:
+            raise DeviceError("amplifier off")
+        self.followed.append(motion and (motion.fields, motion.pose[0]))
+
+
+def motion(tick: int, x: float = 0.0, fields: int = POSITION | VELOCITY, source: str = "a") -> DeviceCommand:
+    command = DeviceCommand(source=source, tick=tick, mode=MOTION, motion_fields=fields)
+    command.tool_pose.position.x = x
+    return command
+
+
+def lead(loop: TickLoop, ticks: int) -> None:
+    """Lets ticks pass in which source a commands position and velocity with x = tick + 1."""
+    for _ in range(ticks):
+        loop.offer(motion(loop.tick, loop.tick + 1.0))
+        loop.advance()
+
+
+@pytest.mark.parametrize("delay", [0, 1, 2, 7])
+def test_a_motion_reaches_the_device_exactly_the_delay_later_and_before_that_it_holds(delay):
+    device = FakeManipulator()
+    lead(TickLoop(device, ["a"], command_delay_ticks=delay), 20)
+    assert device.followed == [None] * delay + [(3, k + 1.0) for k in range(20 - delay)]
+
+
+def test_one_source_of_several_commands_the_motion():
+    device = FakeManipulator()
+    loop = TickLoop(device, ["none", "a"])
+    loop.offer(motion(0, 5.0))
+    assert loop.offer(DeviceCommand(source="none", tick=0))
+    loop.advance()
+    assert device.followed == [(3, 5.0)]
+
+
+def test_without_a_usable_motion_the_device_holds():
+    device = FakeManipulator()
+    loop = TickLoop(device, ["a"])
+    loop.advance()  # no answer at all
+    lead(loop, 1)
+    with pytest.raises(InputError, match="tool_pose: expected finite numbers, got nan"):
+        loop.offer(motion(2, float("nan")))
+    loop.advance()
+    lead(loop, 1)
+    loop.offer(DeviceCommand(source="a", tick=4))
+    loop.advance()
+    assert device.followed == [None, (3, 2.0), None, (3, 4.0), None]
+
+
+def test_a_late_answer_leaves_the_last_position_without_its_velocity_until_the_watchdog():
+    device = FakeManipulator()
+    loop = TickLoop(device, ["a"], watchdog_periods=4)
+    lead(loop, 2)
+    for _ in range(5):
+        loop.advance()
+    assert (loop.status, loop.missed, device.stops) == (SAFE_STOP, 5, 1)
+    assert device.followed == [(3, 1.0), (3, 2.0), (POSITION, 2.0), (POSITION, 2.0), (POSITION, 2.0), None, None]
+
+
+def test_a_late_velocity_without_position_is_not_extrapolated():
+    device = FakeManipulator()
+    loop = TickLoop(device, ["a"], watchdog_periods=4)
+    loop.offer(motion(0, fields=VELOCITY))
+    loop.advance()
+    loop.advance()
+    assert device.followed == [(VELOCITY, 0.0), None]
+
+
+def test_after_the_stop_an_admittance_device_holds_whatever_is_commanded_or_under_way():
+    device = FakeManipulator()
+    loop = TickLoop(device, ["a"], command_delay_ticks=2)
+    lead(loop, 4)
+    device.reading.velocity[0] = 2.1
+    lead(loop, 1)
+    assert (loop.status, device.stops) == (SAFE_STOP, 1)
+    stopped = len(device.followed)
+    lead(loop, 5)
+    assert device.followed[stopped:] == [None] * 5
+    device.reading.velocity[0] = 0.0
+    loop.resume()
+    lead(loop, 3)
+    assert device.followed[-3:] == [None, None, (3, 11.0)]
+
+
+def test_a_failing_admittance_device_is_a_fault_with_its_own_words():
+    device = FakeManipulator()
+    loop = TickLoop(device, ["a"])
+    device.broken = True
+    lead(loop, 1)
+    assert (loop.status, loop.reason, device.stops) == (FAULT, "amplifier off", 1)
+
+
+def test_a_script_takes_motions_of_several_sources_beside_forces_and_ignores_the_motions():
+    device = FakeDevice()
+    device.kind = "scripted"
+    loop = TickLoop(device, ["a", "b", "c"])
+    loop.offer(motion(0, 1.0, source="a"))
+    loop.offer(motion(0, 2.0, source="b"))
+    assert loop.offer(effort("c", 0, 3.0, 4.0))
+    loop.advance()
+    assert device.written == [[3.0, 4.0]]
+
+
+@pytest.mark.parametrize(("call", "what"), [("write", "efforts"), ("follow", "motion")])
+def test_a_device_without_the_call_that_its_kind_needs_says_so(call, what):
+    with pytest.raises(NotImplementedError, match=f"^FakeDevice takes no {what}$"):
+        getattr(Device, call)(FakeDevice(), None)

@@ -11,8 +11,17 @@ import pytest
 
 from haptic_core.errors import ParameterError
 from haptic_devices.device import load_parameters
+from haptic_devices.five_bar import FiveBar, inverse
 from haptic_devices.joystick import DEFAULT_FILE, JoystickParameters
-from haptic_devices.motion import MotionPlan, PlanBuilder, letter_indices, make_plan, paper_plan, stroke_plan
+from haptic_devices.motion import (
+    MotionPlan,
+    PlanBuilder,
+    letter_indices,
+    make_plan,
+    paper_admittance_plan,
+    paper_plan,
+    stroke_plan,
+)
 
 STROKES = 100
 PERIOD = 1e-3
@@ -33,7 +42,13 @@ PLANS = {
     **{f"stroke {index}": stroke_plan(PERIOD, [index]) for index in range(STROKES)},
 }
 
-every_plan = pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+#: too large for the joystick
+MANIPULATOR = {
+    "paper_admittance": paper_admittance_plan(PERIOD),
+    "paper_admittance at 0.5 ms": paper_admittance_plan(0.5e-3),
+}
+
+every_plan = pytest.mark.parametrize("plan", [*PLANS.values(), *MANIPULATOR.values()], ids=[*PLANS, *MANIPULATOR])
 
 
 @every_plan
@@ -80,13 +95,21 @@ def test_the_hand_pulls_only_at_rest_with_less_than_1_7_times_the_mean(plan):
     assert plan.table[:, 6].min() == 0.0  # and lets go at rest
 
 
-@every_plan
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 def test_every_target_lies_inside_the_joystick_s_workspace(plan):
     joystick = load_parameters(JoystickParameters, DEFAULT_FILE)
     x, y = plan.table[:, 0] / joystick.length, plan.table[:, 1] / joystick.length
     pitch = np.arcsin(y)
     roll = np.arcsin(x / np.cos(pitch))
     assert max(np.abs(pitch).max(), np.abs(roll).max()) < joystick.range
+
+
+@pytest.mark.parametrize("plan", [*PLANS.values(), *MANIPULATOR.values()], ids=[*PLANS, *MANIPULATOR])
+def test_every_target_lies_inside_the_manipulator_s_workspace(plan):
+    device, q = FiveBar.from_file(), np.zeros(2)
+    for x, y in plan.table[::10, 0:2]:
+        inverse(device.geometry, x, y, q)
+        assert np.abs(q - device.geometry[4:6]).max() < 0.8 * device.parameters.range
 
 
 def test_the_pull_at_rest_swings_about_its_mean_at_the_stated_frequencies():
@@ -109,6 +132,25 @@ def test_the_paper_s_motion_passes_its_lettered_points():
         assert ends[name] == pytest.approx(point, abs=1e-15), name
     durations = {phase.name: phase.end - phase.start for phase in plan.phases}
     assert (durations["b"], durations["e"]) == pytest.approx((4.0, 2.0))
+
+
+def test_the_manipulator_s_motion_passes_its_lettered_points_and_goes_round_a_circle():
+    plan = make_plan("paper_admittance", PERIOD, letters="a", strokes=[0], rest_duration=1.5, rest_force=2.0)
+    rows = {phase.name: plan.table[round(phase.start / PERIOD) : round(phase.end / PERIOD)] for phase in plan.phases}
+    ends = {name: part[-1, 0:2] for name, part in rows.items()}
+    points = {"a-b": (0.08, -0.08), "b-c": (0.08, 0.07), "c": (0.08, 0.07), "c-d": (-0.04, 0.07), "d-e": (0.02, 0.01)}
+    for name, point in points.items():
+        assert ends[name] == pytest.approx(point, abs=1e-15), name
+    for name in ("a-b", "b-c", "c-d"):  # straight
+        assert np.ptp(rows[name][:, 0:2], axis=0).min() < 1e-15
+    assert rows["c-d"][-1, 2:4] == pytest.approx([-0.25, 0.0], abs=1e-12)
+    outward = rows["d-e"][:, 0:2] - [-0.04, 0.01]
+    assert np.linalg.norm(outward, axis=1) == pytest.approx(np.full(len(outward), 0.06))
+    turning = outward[:, 0] * rows["d-e"][:, 3] - outward[:, 1] * rows["d-e"][:, 2]
+    assert (turning[:-1] > 0.0).all()  # to the left all the way, without a stop
+    assert (len(rows["c"]), len(rows["e"])) == (3000, 1500)
+    force = np.hypot(*rows["c"][:, 4:6].T)
+    assert 1.5 * 2.0 < force.max() <= 1.7 * 2.0
 
 
 # ---- letters and strokes --------------------------------------------------------------------------
