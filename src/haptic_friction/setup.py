@@ -18,5 +18,11 @@ setup(
     maintainer_email="haptic-suite@example.org",
     description="Friction rendering by implicit Euler models (Kikuuwe et al.).",
     license="Apache-2.0",
-    entry_points={"console_scripts": ["friction_node = haptic_friction.node:main"]},
+    entry_points={
+        "console_scripts": [
+            "friction_node = haptic_friction.node:main",
+            "comparison_node = haptic_friction.comparison_node:main",
+            "network_node = haptic_friction.network_node:main",
+        ]
+    },
 )

@@ -1,10 +1,74 @@
-"""Friction rendering by implicit Euler integration (Kikuuwe, Takesue, Sano, Mochiyama, Fujimoto).
+"""Friction rendering by implicit Euler integration (Kikuuwe, Takesue, Sano, Mochiyama, Fujimoto)."""
 
-Laws are in `laws`, one model a module (`model_c`), compiled loops in `kernels`; `node` is the only
-module that knows ROS.
-"""
-
-from haptic_friction.laws import CoulombLaw, FrictionLaw, ViscousCoulombLaw
+from haptic_friction.batch import Batch, ParallelElements
+from haptic_friction.classical_bristles import (
+    DahlModel,
+    ElastoplasticModel,
+    HaywardArmstrongModel,
+    LuGreModel,
+    ResetIntegratorModel,
+)
+from haptic_friction.classical_thresholds import (
+    ExplicitCoulombModel,
+    KarnoppModel,
+    QuinnModel,
+    RegularizedCoulombModel,
+)
+from haptic_friction.design import ModelCDesign, design_model_c, evaluate_model_c
+from haptic_friction.identification import Estimate, Identification, identify_law, identify_model_c
+from haptic_friction.laws import (
+    AnisotropicLaw,
+    CoulombLaw,
+    FrictionLaw,
+    FunctionLaw,
+    StribeckLaw,
+    TableLaw,
+    ViscousCoulombLaw,
+)
+from haptic_friction.model import AdmittanceModel, FrictionModel, ImpedanceModel, WithCompliance, WithMass
+from haptic_friction.model_a import ModelA
+from haptic_friction.model_b import ModelB
 from haptic_friction.model_c import ModelC
+from haptic_friction.model_d import ModelD
+from haptic_friction.network import BASE, Body, Contact, ContactNetwork
 
-__all__ = ["CoulombLaw", "FrictionLaw", "ModelC", "ViscousCoulombLaw"]
+__all__ = [
+    "BASE",
+    "AdmittanceModel",
+    "AnisotropicLaw",
+    "Batch",
+    "Body",
+    "Contact",
+    "ContactNetwork",
+    "CoulombLaw",
+    "DahlModel",
+    "ElastoplasticModel",
+    "Estimate",
+    "ExplicitCoulombModel",
+    "FrictionLaw",
+    "FrictionModel",
+    "FunctionLaw",
+    "HaywardArmstrongModel",
+    "Identification",
+    "ImpedanceModel",
+    "KarnoppModel",
+    "LuGreModel",
+    "ModelA",
+    "ModelB",
+    "ModelC",
+    "ModelCDesign",
+    "ModelD",
+    "ParallelElements",
+    "QuinnModel",
+    "RegularizedCoulombModel",
+    "ResetIntegratorModel",
+    "StribeckLaw",
+    "TableLaw",
+    "ViscousCoulombLaw",
+    "WithCompliance",
+    "WithMass",
+    "design_model_c",
+    "evaluate_model_c",
+    "identify_law",
+    "identify_model_c",
+]

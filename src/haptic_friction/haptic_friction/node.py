@@ -1,4 +1,4 @@
-"""ROS node that renders friction on a device: velocity of the tool in, friction force out."""
+"""ROS node that renders friction on a device: velocity in and force out, or force in and motion out."""
 
 from __future__ import annotations
 
@@ -10,77 +10,133 @@ import numpy as np
 from haptic_core import process
 from haptic_core.messages import allocate, set_vector, vector
 from haptic_core.rendering_node import RenderingNode
-from haptic_friction.laws import CoulombLaw, FrictionLaw, ViscousCoulombLaw
+from haptic_friction.batch import ParallelElements
+from haptic_friction.design import evaluate_model_c
+from haptic_friction.factory import make_model
+from haptic_friction.model import AdmittanceModel, FrictionModel
 from haptic_friction.model_c import ModelC
-from haptic_msgs.msg import DeviceState, FrictionState
+from haptic_msgs.msg import DeviceCommand, DeviceState, FrictionState
+
+Model = FrictionModel | ParallelElements
+
+#: Z max|g'| up to which an approximated Phi_Z passes without a warning: its error is about that share (47)
+_ACCURATE = 0.1
 
 
-def make_law(parameters: dict[str, Any]) -> FrictionLaw:
-    """The friction law that the node's parameters describe."""
-    if parameters["law"] == "viscous_coulomb":
-        return ViscousCoulombLaw(parameters["friction_force"], viscosity=parameters["viscosity"])
-    return CoulombLaw(parameters["friction_force"])
+def take_over(old: Model, new: Model) -> None:
+    """Gives a model the state of the one it replaces, so that a change of parameters moves nothing by itself.
 
-
-def make_model(parameters: dict[str, Any]) -> ModelC:
-    """The friction model that the node's parameters describe, with its compiled loop ready."""
-    options = {name: parameters[name] for name in ("stiffness", "damping", "period")}
-    model = ModelC(make_law(parameters), dimension=len(parameters["axes"]), **options)
-    model.step(np.zeros(model.dimension))  # compiles, or loads what was compiled before
-    model.reset()
-    return model
+    An elastic displacement is scaled so that its spring keeps the force. Elements in parallel start anew.
+    """
+    if not (isinstance(old, FrictionModel) and isinstance(new, FrictionModel) and old.rows == new.rows):
+        return
+    state = old.state
+    before, after = getattr(old, "stiffness", 1.0), getattr(new, "stiffness", 1.0)
+    for name in state:
+        if name.endswith("displacement") or name == "stretch":
+            state[name] *= before / after
+    new.restore(state)
+    new.dissipated_energy = old.dissipated_energy
 
 
 class FrictionNode(RenderingNode):
-    """Answers the tool's velocity with the wrench -f of the friction model."""
+    """Answers with the wrench -f (rendering: impedance) or with the motion of the mass (admittance)."""
 
     parameter_file = Path(__file__).with_name("friction_node.yaml")
     command_mode = "WRENCH"
     state_type = FrictionState
 
     def __init__(self, **node_options: Any) -> None:
-        self.model: ModelC | None = None
+        self.model: Model | None = None
         super().__init__("friction", **node_options)
 
-    def build(self, parameters: dict[str, Any]) -> ModelC:
-        return make_model(parameters)
+    def configure(self) -> None:
+        self.command_mode = "WRENCH" if self.parameters["rendering"] == "impedance" else "MOTION"
+        super().configure()
 
-    def install(self, built: ModelC) -> None:
-        """Takes over the spring's force, so that a change of parameters moves nothing by itself."""
-        old = self.model
-        if old is not None:
-            built.reset(displacement=old.displacement * (old.stiffness / built.stiffness))
-            built.dissipated_energy = old.dissipated_energy
-        self.model = built
+    def build(self, parameters: dict[str, Any]) -> Model:
+        return make_model(parameters, dimension=len(parameters["axes"]))
+
+    def install(self, built: Model) -> None:
+        if self.model is None:
+            self.model = built
+            self.reset()
+        else:
+            take_over(self.model, built)
+            self.model = built
         self._axes = ["xyz".index(axis) for axis in self.parameters["axes"]]
+        self._value = np.zeros(built.dimension)
         self._velocity = allocate(self.state, "velocity", built.dimension)
         self._force = allocate(self.state, "force", built.dimension)
-        self._displacement = allocate(self.state, "elastic_displacement", built.dimension)
+        self._displacement = allocate(self.state, "elastic_displacement", built.displacement.size)
         self.state.model = self.parameters["model"]
+        warning = self.warning()
+        if warning:
+            self.get_logger().warning(warning)
+
+    def warning(self) -> str:
+        """What the design rules say against the present parameters; empty if nothing."""
+        p, model = self.parameters, self.model
+        Z = getattr(getattr(model, "model", model), "Z", 0.0)  # a coupled model's own is inside
+        if model is not None and model.law.is_approximated and model.law.accuracy(Z) > _ACCURATE:
+            return f"law: Z max|g'| = {model.law.accuracy(Z):.3g}, (48), (58) want it far below 1 to approximate Phi_Z"
+        if not isinstance(model, ModelC) or p["load_mass"] == 0.0:
+            return ""
+        return evaluate_model_c(
+            mass=p["load_mass"], stiffness=model.stiffness, damping=model.damping, period=model.period
+        ).warning
 
     def reset(self) -> None:
-        assert self.model is not None
-        self.model.reset()
+        model = self.model
+        assert model is not None
+        if isinstance(model, AdmittanceModel):
+            start = np.zeros(model.dimension)
+            start[0] = self.parameters["initial_velocity"]
+            model.reset(velocity=start)
+        else:
+            model.reset()
+        self._position: np.ndarray | None = None
 
     def render(self, device: DeviceState) -> None:
         model = self.model
         assert model is not None
-        twist = vector(device.tool_twist.linear)
+        impedance = model.kind == "impedance"
+        given = vector(device.tool_twist.linear if impedance else device.tool_wrench.force)
         for i, axis in enumerate(self._axes):
-            self._velocity[i] = twist[axis]
-        force = model.step(self._velocity)
-        self._force[:] = force
-        wrench = [0.0, 0.0, 0.0]
-        for axis, component in zip(self._axes, force.tolist(), strict=True):
-            wrench[axis] = -component
-        set_vector(self.command.tool_wrench.force, wrench)
+            self._value[i] = given[axis]
+        output = model.step(self._value).tolist()
+        answer = [0.0, 0.0, 0.0]
+        for axis, component in zip(self._axes, output, strict=True):
+            answer[axis] = component
+        if impedance:
+            set_vector(self.command.tool_wrench.force, [-component for component in answer])
+        else:
+            self._command_motion(device, answer)
+
+    def _command_motion(self, device: DeviceState, velocity: list[float]) -> None:
+        """Integrates the velocity from the tool's pose at the first tick after a reset."""
+        command = self.command
+        if self._position is None:
+            self._position = np.array(vector(device.tool_pose.position))
+            command.tool_pose.orientation = device.tool_pose.orientation
+            command.motion_fields = DeviceCommand.POSITION | DeviceCommand.VELOCITY
+        self._position += self.parameters["period"] * np.array(velocity)
+        set_vector(command.tool_pose.position, self._position.tolist())
+        set_vector(command.tool_twist.linear, velocity)
 
     def fill_state(self) -> None:
         model = self.model
         assert model is not None
+        self._velocity[:] = model.velocity
+        self._force[:] = model.force if model.kind == "impedance" else model.friction_force
         self._displacement[:] = model.displacement
         self.state.sticking = [model.sticking]
         self.state.dissipated_energy = model.dissipated_energy
+
+    def diagnostic_values(self) -> dict[str, Any]:
+        values = super().diagnostic_values()
+        warning = self.warning() if self.configured else ""
+        return {**values, "design": warning} if warning else values
 
 
 def main() -> None:

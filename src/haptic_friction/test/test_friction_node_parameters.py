@@ -5,6 +5,7 @@ The parameters are read from the file, so that one added later without effect fa
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,133 +14,247 @@ import pytest
 
 import haptic_friction
 from haptic_core import rendering_node
+from haptic_core.errors import ParameterError
 from haptic_core.parameters import ParameterSpec, check_all, load_parameter_specs
-from haptic_friction.node import FrictionNode, make_law, make_model
+from haptic_friction.factory import LAWS, MODELS, make_law, make_model
+from haptic_friction.node import FrictionNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, FrictionState
 
 OWN = load_parameter_specs(FrictionNode.parameter_file)
 #: of the parameters that all rendering nodes have, the one that the model needs
 PERIOD = {"period": load_parameter_specs(rendering_node._BASE_FILE)["period"]}
 SPECS = {**OWN, **PERIOD}
-#: refused when they change, because there is one choice only; see the test of `model`
-SINGLE = [name for name, spec in OWN.items() if len(spec.validation.get("one_of<>", [[0, 0]])[0]) == 1]
 
-#: velocity (m/s) along x, y, z that sticks, slides and turns, shape (200, 3)
+#: velocity (m/s) or force (N) along x, y, z that sticks, slides and turns, shape (200, 3)
 MOTION = 0.1 * np.sin(0.05 * np.arange(200)[:, None] + np.arange(3))
+FORCE = 100.0 * MOTION
+
+#: what the defaults must be changed to for a parameter to act
+CONTEXT: dict[str, dict[str, Any]] = {
+    "law": {"viscosity": 1.0, "damping": 400.0},
+    "viscosity": {"law": "viscous_coulomb"},
+    "static_force": {"law": "stribeck", "damping": 400.0},
+    "stribeck_velocity": {"law": "stribeck", "damping": 400.0},
+    "projection": {"law": "stribeck", "damping": 400.0},
+    "force_tensor": {"law": "anisotropic"},
+    "law_file": {"law": "table", "damping": 400.0},
+    "law_function": {"law": "function"},
+    "mass": {"model": "A", "rendering": "admittance"},
+    "velocity_threshold": {"model": "karnopp", "rendering": "admittance"},
+    "initial_velocity": {"model": "A", "rendering": "admittance"},
+    "loading_displacement": {"model": "parallel"},
+    "loading_force": {"model": "parallel"},
+}
+#: other values where twice the value is none
+OTHER: dict[str, list[Any]] = {
+    "static_force": [6.0],
+    "force_tensor": [[4.0, 1.0, 1.0, 2.0], [2.0, 0.0, 0.0, 4.0]],
+    "initial_velocity": [0.1, -0.1],
+    "loading_displacement": [[0.0002, 0.001, 0.003]],
+    "loading_force": [[3.0, 4.0, 4.5]],
+    "viscosity": [3.0],
+    "axes": [["x", "y", "z"], ["x"], ["y", "x"]],
+}
 
 
-def base_values() -> dict[str, Any]:
-    """The defaults, with the last choice of each list, and no number zero: nothing is switched off."""
-    values = {}
-    for name, spec in SPECS.items():
-        choices = spec.validation.get("one_of<>", [[spec.default]])[0]
-        values[name] = choices[-1] if choices[-1] != 0 else 2.0
-    return check_all(SPECS, values)
+@pytest.fixture(autouse=True)
+def laws_can_be_imported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`law_function` names a module; this file stands for a user's."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "users_laws.py").write_text(
+        "from haptic_friction import FunctionLaw\n"
+        "def one(): return FunctionLaw(lambda s: 3.0 + s, lambda s: 1.0)\n"
+        "def other(): return FunctionLaw(lambda s: 4.0 + s, lambda s: 1.0)\n"
+        "def no_law(): return 'friction'\n"
+    )
+    (tmp_path / "one.csv").write_text("speed,force\n0,4\n0.1,3\n")
+    (tmp_path / "other.csv").write_text("speed,force\n0,4\n0.05,3\n0.1,3.5\n")
 
 
-def other_values(spec: ParameterSpec, value: Any) -> list[Any]:
+def base_values(tmp_path: Path, name: str = "") -> dict[str, Any]:
+    """The defaults, in the context in which a parameter acts."""
+    files = {"law_file": str(tmp_path / "one.csv"), "law_function": "users_laws:one"}
+    return check_all(SPECS, {**files, **CONTEXT.get(name, {})})
+
+
+def other_values(spec: ParameterSpec, value: Any, tmp_path: Path) -> list[Any]:
     """Values that differ from the given one and are allowed."""
+    if spec.name == "law_file":
+        return [str(tmp_path / "other.csv")]
+    if spec.name == "law_function":
+        return ["users_laws:other"]
+    if spec.name in OTHER:
+        return OTHER[spec.name]
     if "one_of<>" in spec.validation:
         return [choice for choice in spec.validation["one_of<>"][0] if choice != value]
-    if "subset_of<>" in spec.validation:
-        everything = spec.validation["subset_of<>"][0]
-        return [everything, everything[:1], everything[-2:], value[::-1]]
-    if spec.type == "bool":
-        return [not value]
     return [value * 2, value / 2]
 
 
 def rendered(parameters: dict[str, Any]) -> tuple[list[list[float]], str]:
-    """What the node answers to the motion: wrench forces (N) and its state messages.
+    """What the node answers to the motion and force: wrench (N) or position (m), and its state messages.
 
     The node's own methods run on a plain object in the node's place; ROS need not be started.
     """
-    node: Any = SimpleNamespace(model=None, parameters=parameters, command=DeviceCommand(), state=FrictionState())
-    FrictionNode.install(node, make_model(parameters))
+    node: Any = SimpleNamespace(
+        model=None, parameters=parameters, command=DeviceCommand(), state=FrictionState(), warning=lambda: ""
+    )
+    node.reset = lambda: FrictionNode.reset(node)
+    node._command_motion = lambda *arguments: FrictionNode._command_motion(node, *arguments)
+    FrictionNode.install(node, FrictionNode.build(node, parameters))
     device = DeviceState(period=parameters["period"])
-    wrenches, states = [], []
-    for velocity in MOTION.tolist():
-        linear = device.tool_twist.linear
+    answers, states = [], []
+    for velocity, force in zip(MOTION.tolist(), FORCE.tolist(), strict=True):
+        linear, pull = device.tool_twist.linear, device.tool_wrench.force
         linear.x, linear.y, linear.z = velocity
+        pull.x, pull.y, pull.z = force
         FrictionNode.render(node, device)
         FrictionNode.fill_state(node)
-        force = node.command.tool_wrench.force
-        wrenches.append([force.x, force.y, force.z])
+        command = node.command
+        answer = command.tool_wrench.force if node.model.kind == "impedance" else command.tool_pose.position
+        answers.append([answer.x, answer.y, answer.z])
         states.append(repr(node.state))
-    return wrenches, "\n".join(states)
+    return answers, "\n".join(states)
 
 
-@pytest.mark.parametrize("name", [name for name in SPECS if name not in SINGLE])
-def test_changing_the_parameter_changes_what_is_rendered(name: str) -> None:
-    values = base_values()
-    wrenches, states = rendered(values)
-    for value in other_values(SPECS[name], values[name]):
-        changed_wrenches, changed_states = rendered(check_all(SPECS, {**values, name: value}))
+@pytest.mark.parametrize("name", [name for name in SPECS if name != "load_mass"])
+def test_changing_the_parameter_changes_what_is_rendered(name: str, tmp_path: Path) -> None:
+    values = base_values(tmp_path, name)
+    answers, states = rendered(values)
+    for value in other_values(SPECS[name], values[name], tmp_path):
+        changed_answers, changed_states = rendered(check_all(SPECS, {**values, name: value}))
         assert changed_states != states, f"{name} = {value!r} has no effect"
-        # reversing the axes only reorders the state: the force on the tool is the same, and must be
-        assert (changed_wrenches != wrenches) == (name != "axes" or set(value) != set(values[name]))
+        # reversing the axes only reorders the state: what the tool gets is the same, and must be
+        assert (changed_answers != answers) == (name != "axes" or set(value) != set(values[name])), value
 
 
-@pytest.mark.parametrize("name", [name for name in SPECS if name not in SINGLE])
-def test_the_law_and_the_model_take_the_parameter(name: str) -> None:
-    """Each parameter is somewhere in the library objects; none is left to the node but the axes' names."""
-    values = base_values()
-
-    def numbers(parameters: dict[str, Any]) -> list[Any]:
-        model, law = make_model(parameters), make_law(parameters)
-        assert type(model.law) is type(law)
-        np.testing.assert_array_equal(model.law.coefficients, law.coefficients)
-        steps = MOTION[:, : model.dimension]
-        return model.simulate(steps).tolist()
-
-    changed = [
-        numbers({**values, name: value})
-        for value in other_values(SPECS[name], values[name])
-        if name != "axes" or len(value) != len(values[name])
-    ]
-    assert changed and numbers(values) not in changed
+def test_the_choices_of_law_and_model_are_those_of_the_factory() -> None:
+    assert set(OWN["law"].validation["one_of<>"][0]) == set(LAWS)
+    assert set(OWN["model"].validation["one_of<>"][0]) == set(MODELS)
+    library = {name.removeprefix("Model") for name in haptic_friction.__all__ if name.startswith("Model")}
+    assert library - {"CDesign"} <= set(MODELS)
 
 
-def test_the_choices_of_model_are_the_models_that_can_be_made() -> None:
-    assert SINGLE == ["model"]
-    choices = OWN["model"].validation["one_of<>"][0]
-    library = [name.removeprefix("Model") for name in haptic_friction.__all__ if name.startswith("Model")]
-    assert sorted(choices) == sorted(library)
-    for choice in choices:
-        model = make_model({**base_values(), "model": choice})
-        assert type(model).__name__ == f"Model{choice}"
+@pytest.mark.parametrize("rendering", ["impedance", "admittance"])
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "parallel"])
+def test_every_model_can_be_rendered_either_way(name: str, rendering: str, tmp_path: Path) -> None:
+    values = {**base_values(tmp_path), "model": name, "rendering": rendering}
+    model = make_model(values, dimension=2)
+    assert model.kind == rendering
+    assert model.dissipated_energy == 0.0 and model.sticking
+    answers = np.array(rendered(values)[0])
+    assert np.isfinite(answers).all() and (answers[:, :2] != 0.0).any() and (answers[:, 2] == 0.0).all()
 
 
-def test_viscosity_acts_with_the_law_that_has_it_only() -> None:
-    coulomb = {**base_values(), "law": "coulomb"}
-    assert rendered(coulomb) == rendered({**coulomb, "viscosity": 5.0})
-    assert type(make_law(coulomb)) is haptic_friction.CoulombLaw
-    assert type(make_law({**coulomb, "law": "viscous_coulomb"})) is haptic_friction.ViscousCoulombLaw
+def test_parallel_elements_are_refused_as_an_admittance(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"model: parallel elements are rendered as an impedance"):
+        make_model({**base_values(tmp_path), "model": "parallel", "rendering": "admittance"}, dimension=2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"law": "stribeck", "static_force": 1.0}, r"static_force: expected kinetic_force = 4 N or more, got 1\.0"),
+        ({"law": "stribeck", "static_force": 9.0, "stribeck_velocity": 0.01}, r"steepest fall g' = -428\.\d+ N s/m"),
+        ({"law": "table", "law_file": ""}, r"law_file: \(empty\)"),
+        ({"law": "table", "law_file": "none.csv"}, r"law_file: none\.csv: .*No such file"),
+        ({"law": "function", "law_function": "nowhere:law"}, r"law_function: 'nowhere:law': .*No module named"),
+        ({"law": "function", "law_function": "users_laws"}, r"law_function: 'users_laws'"),
+        ({"law": "function", "law_function": "users_laws:no_law"}, r"expected a FrictionLaw, got str"),
+        ({"law": "anisotropic", "force_tensor": [1.0, 2.0]}, r"force_tensor: expected n times n numbers.*got 2"),
+        ({"law": "anisotropic", "force_tensor": [1.0]}, r"dimension: expected 1, that of force_tensor, got 2"),
+        ({"model": "parallel", "loading_force": [4.0, 3.0, 5.0]}, r"force: expected a rising, strictly concave curve"),
+        ({"model": "dahl", "law": "viscous_coulomb", "viscosity": 1.0}, r"law: expected"),
+    ],
+)
+def test_what_cannot_be_made_is_refused_in_one_line(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        make_model({**base_values(tmp_path), **change}, dimension=2)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "force,speed\n0,4\n1,3\n", "speed,force\n0,4\n1\n", "speed,force\n0,x\n", "speed,force\n1,4\n2,3\n"]
+)
+def test_a_file_that_is_no_table_is_named(text: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text(text)
+    with pytest.raises(ValueError, match=r"law_file: .*bad\.csv: "):
+        make_law({**base_values(tmp_path), "law": "table", "law_file": str(tmp_path / "bad.csv")})
+
+
+def test_an_unknown_choice_names_the_choices() -> None:
+    with pytest.raises(ParameterError, match=r"parameter model: expected one of A, B, C, D"):
+        check_all(SPECS, {"model": "E"})
 
 
 @pytest.mark.parametrize("axes", [["x"], ["z"], ["x", "z"], ["z", "x"], ["y", "z", "x"]])
-def test_the_force_opposes_the_motion_along_the_axes_and_is_zero_along_the_others(axes: list[str]) -> None:
-    values = {**base_values(), "axes": axes}
+def test_the_force_opposes_the_motion_along_the_axes_and_is_zero_along_the_others(
+    axes: list[str], tmp_path: Path
+) -> None:
+    values = {**base_values(tmp_path), "axes": axes}
     wrenches = np.array(rendered(values)[0])
     indices = ["xyz".index(axis) for axis in axes]
     expected = np.zeros((len(MOTION), 3))
-    expected[:, indices] = -make_model(values).simulate(MOTION[:, indices])
+    expected[:, indices] = -make_model(values, dimension=len(axes)).simulate(MOTION[:, indices])
     np.testing.assert_array_equal(wrenches, expected)
 
 
-def test_a_model_is_made_ready_but_at_its_start() -> None:
-    model = make_model(base_values())
+def test_an_admittance_commands_the_integral_of_its_velocity(tmp_path: Path) -> None:
+    """From the pose that the tool had at the first tick, with the velocity beside it."""
+    values = {**base_values(tmp_path), "model": "A", "rendering": "admittance", "initial_velocity": 0.2}
+    positions = np.array(rendered(values)[0])
+    model = make_model(values, dimension=2)
+    model.reset(velocity=[0.2, 0.0])
+    expected = np.cumsum(values["period"] * model.simulate(FORCE[:, :2]), axis=0)
+    np.testing.assert_array_equal(positions[:, :2], expected)
+    np.testing.assert_array_equal(positions[:, 2], 0.0)
+
+
+def test_a_model_is_made_ready_but_at_its_start(tmp_path: Path) -> None:
+    model = make_model(base_values(tmp_path), dimension=2)
     assert model.sticking and model.dissipated_energy == 0.0
     np.testing.assert_array_equal(model.displacement, np.zeros(model.dimension))
 
 
-def test_changing_the_stiffness_keeps_the_springs_force() -> None:
-    values = base_values()
-    node: Any = SimpleNamespace(model=None, parameters=values, state=FrictionState())
-    FrictionNode.install(node, make_model(values))
+@pytest.mark.parametrize("change", [{}, {"model": "B"}, {"model": "D"}])
+def test_changing_the_stiffness_keeps_the_springs_force(change: dict[str, Any], tmp_path: Path) -> None:
+    values = {**base_values(tmp_path), **change}
+    node: Any = SimpleNamespace(model=None, parameters=values, state=FrictionState(), warning=lambda: "")
+    node.reset = lambda: FrictionNode.reset(node)
+    FrictionNode.install(node, make_model(values, dimension=2))
     node.model.simulate(np.full((100, 2), 0.05))
     before = node.model
-    FrictionNode.install(node, make_model({**values, "stiffness": 2 * values["stiffness"]}))
-    assert node.model.stiffness == 2 * before.stiffness
-    np.testing.assert_array_equal(node.model.displacement, before.displacement / 2)
+    stiffer = {**values, "stiffness": 2 * values["stiffness"]}
+    FrictionNode.install(node, make_model(stiffer, dimension=2))
+    np.testing.assert_array_equal(node.model.velocity, before.velocity)
+    if values["rendering"] == before.kind and "displacement" in before.rows:
+        np.testing.assert_array_equal(node.model.displacement, before.displacement / 2)
     assert node.model.dissipated_energy == before.dissipated_energy > 0.0
+
+
+def test_the_node_warns_when_a_light_tool_would_vibrate(tmp_path: Path) -> None:
+    """The limits of section IV-C: with K = 6000 N/m, B = 10 N s/m, T = 1 ms a stuck mass below 6.5 g is unstable."""
+
+    def warning(load_mass: float, model: str = "C") -> str:
+        values = {**base_values(tmp_path), "load_mass": load_mass, "model": model}
+        node: Any = SimpleNamespace(parameters=values, model=make_model(values, dimension=2))
+        return FrictionNode.warning(node)
+
+    assert warning(0.0) == ""
+    assert "is unstable" in warning(0.006)  # 4 M = T^2 K + 2 T B, so M = 6.5 g
+    assert "oscillates" in warning(0.36)  # B is below critical damping, 2 sqrt(K M)
+    assert warning(0.006, model="A") == ""
+
+
+def test_the_node_reports_the_accuracy_condition_of_an_approximation(tmp_path: Path) -> None:
+    """(48): the Stribeck law falls by up to (Fs - Fc) sqrt(2/e)/vs = 17.2 N s/m; Z = 1/(B + T K)."""
+
+    def warning(damping: float, projection: str, rendering: str = "impedance") -> str:
+        change = {"law": "stribeck", "projection": projection, "damping": damping, "rendering": rendering}
+        values = {**base_values(tmp_path), **change}
+        node: Any = SimpleNamespace(parameters=values, model=make_model(values, dimension=2))
+        return FrictionNode.warning(node)
+
+    assert "Z max|g'| = 0.322" in warning(47.3, "approximate")  # 17.16/53.3
+    assert "Z max|g'| = 0.322" in warning(47.3, "approximate", "admittance")
+    assert warning(47.3, "exact") == ""
+    assert warning(400.0, "approximate") == ""

@@ -1,0 +1,405 @@
+"""Classical friction with presliding displacement: Dahl, LuGre, elastoplastic, reset integrator, Hayward-Armstrong.
+
+All take a velocity u and answer with a force f, from a contact whose bristle is bent by z: u = z' + w'
+with the sliding velocity w'. They are here to be compared with models A to D, whose interface they have.
+Each is given in n dimensions with vectors for u, z, w, f and lengths for absolute values, which is the
+common form along a line and does not depend on the axes (for LuGre that of Velenis, Tsiotras and Canudas
+de Wit 2002 with isotropic constants).
+
+`displacement` is z, `sliding_velocity` is w', `sticking` is w' = 0, and `dissipated_energy` is the work
+T f_k . w'_k of the force on the sliding velocity: what bristles store is not in it, nor what their
+damping loses. LuGre's can fall, see `LuGreModel.passivity_margin`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike
+
+from haptic_friction.classical_thresholds import check_constant, check_isotropic
+from haptic_friction.laws import FrictionLaw, checked
+from haptic_friction.model import ImpedanceModel, incoming_velocity
+from haptic_friction.projection import magnitude
+from haptic_friction.vectors import Vector, along, axpy, difference, divided, dot, length, load, scaled, store
+
+#: relative; a vector that was shortened to a length has it but for less than this, in a few dimensions
+_ROUNDING = 1e-14
+
+#: speeds [m/s] at which passivity is inspected
+_INSPECTED_SPEEDS = np.logspace(-9.0, 3.0, 1201)
+
+
+@njit(cache=True, error_model="numpy")
+def _plastic_share(z: Vector, u: Vector, largest: float, elastic_fraction: float) -> float:
+    """alpha of the elastoplastic model, the share of the motion that slides in the end; 1 for a negative fraction."""
+    if elastic_fraction < 0.0:
+        return 1.0
+    bend, elastic = length(z), elastic_fraction * largest
+    if bend <= elastic or dot(z, u) <= 0.0:
+        return 0.0
+    if bend >= largest:
+        return 1.0
+    return 0.5 * math.sin(math.pi * (bend - (largest + elastic) / 2.0) / (largest - elastic)) + 0.5
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run_bristle(
+    code: int,
+    coefficients: np.ndarray,
+    constants: np.ndarray,
+    inputs: np.ndarray,
+    states: np.ndarray,
+    outputs: np.ndarray,
+    sticking: np.ndarray,
+    energies: np.ndarray,
+    zero: Vector,
+) -> None:
+    """Kernel of z' = u - alpha s0 |u| z/g(|u|), see `haptic_friction.model`.
+
+    Constants T, coupling T/M and 0, s0, s1, s2, elastic fraction (negative: alpha = 1), 1 for explicit Euler.
+    """
+    for m in range(inputs.shape[0]):
+        c, p = min(m, coefficients.shape[0] - 1), min(m, constants.shape[0] - 1)
+        T, T_over_M, s0, s1, s2 = constants[p, 0], constants[p, 1], constants[p, 3], constants[p, 4], constants[p, 5]
+        elastic_fraction, explicit = constants[p, 6], constants[p, 7] != 0.0
+        u, f, z = load(states, m, 0, zero), load(states, m, 1, zero), load(states, m, 2, zero)
+        w = load(states, m, 3, zero)
+        energy = 0.0
+        for k in range(inputs.shape[1]):
+            u = incoming_velocity(inputs, m, k, T_over_M, u, f)
+            speed, z_1 = length(u), z
+            g = magnitude(code, coefficients, c, speed)
+            alpha = _plastic_share(z_1, u, g / s0, elastic_fraction)
+            if explicit:
+                w = divided(scaled(alpha * s0 * speed, z_1), g)
+                rate = difference(u, w)
+                z = axpy(T, rate, z_1)
+                damping = scaled(s1, rate)
+            else:
+                z = divided(axpy(T, u, z_1), 1.0 + T * alpha * s0 * speed / g)
+                w = divided(scaled(alpha * s0 * speed, z), g)
+                damping = divided(scaled(s1, difference(z, z_1)), T)
+            f = axpy(s2, u, axpy(s0, z, damping))
+            energy += T * dot(f, w)
+            store(outputs, m, k, f if T_over_M == 0.0 else u)
+        store(states, m, 0, u)
+        store(states, m, 1, f)
+        store(states, m, 2, z)
+        store(states, m, 3, w)
+        sticking[m] = length(w) == 0.0
+        energies[m] += energy
+
+
+class _Bristle(ImpedanceModel):
+    """What the models of one bristle share."""
+
+    rows = ("velocity", "force", "displacement", "sliding_velocity")
+
+    def reset(self, *, displacement: ArrayLike | None = None) -> None:
+        """Starts again from a displacement z [m] of the bristle, shape (dimension,); zero if not given."""
+        self._restart(displacement=displacement)
+
+
+class DahlModel(_Bristle):
+    """Dahl's solid friction (1968) with exponent 1: velocity in, force out.
+
+        z' = u - s0 |u| z/F,   f = s0 z
+
+    Implicit Euler z_k = (z_(k-1) + T u_k)/(1 + T s0 |u_k|/F), or explicit Euler
+    z_k = z_(k-1) + T (u_k - s0 |u_k| z_(k-1)/F). Steady sliding gives f = F u/|u|.
+
+    What goes wrong: z relaxes in every motion however small, so a force that oscillates below F makes a
+    mass drift without bound; nothing damps the mass on the bristle. Explicit Euler overshoots above
+    T s0 |u|/F = 1 and diverges above 2.
+
+    Args:
+        law: friction law with a constant g(s) = F above 0.
+        bristle_stiffness: s0 [N/m], above 0.
+        period: T [s], above 0.
+        dimension: number of components of velocity, displacement and force.
+        explicit: explicit Euler instead of implicit.
+    """
+
+    kernel = staticmethod(run_bristle)
+
+    def __init__(
+        self,
+        law: FrictionLaw,
+        *,
+        bristle_stiffness: float,
+        period: float,
+        dimension: int = 1,
+        explicit: bool = False,
+    ) -> None:
+        check_constant(law)
+        self.bristle_stiffness = checked("bristle_stiffness", bristle_stiffness, "N/m", positive=True)
+        self.explicit = bool(explicit)
+        super().__init__(law, period, dimension, [self.bristle_stiffness, 0.0, 0.0, -1.0, float(self.explicit)])
+
+
+class LuGreModel(_Bristle):
+    """The LuGre model (Canudas de Wit, Olsson, Astrom, Lischinsky 1995): velocity in, force out.
+
+        z' = u - s0 |u| z/g(|u|),   f = s0 z + s1 z' + s2 u
+
+    g is the whole magnitude of the law, with a viscous part if the law has one: steady sliding gives
+    g(|u|) + s2 |u|. The usual form has the viscous part in s2 and none in the law.
+
+    Implicit Euler z_k = (z_(k-1) + T u_k)/(1 + T s0 |u_k|/g), z' = (z_k - z_(k-1))/T, or explicit Euler
+    z' = u_k - s0 |u_k| z_(k-1)/g, z_k = z_(k-1) + T z'.
+
+    What goes wrong: the drift of Dahl's model stays. Explicit Euler diverges above T s0 |u|/g = 2. A large
+    s1 with a falling g makes the element active, see `passivity_margin`.
+
+    Args:
+        law: isotropic friction law with g(0) above 0, usually a `StribeckLaw` without viscosity.
+        bristle_stiffness: s0 [N/m], above 0.
+        bristle_damping: s1 [N s/m], not negative.
+        viscosity: s2 [N s/m], not negative.
+        period: T [s], above 0.
+        dimension: number of components of velocity, displacement and force.
+        explicit: explicit Euler instead of implicit.
+    """
+
+    kernel = staticmethod(run_bristle)
+
+    def __init__(
+        self,
+        law: FrictionLaw,
+        *,
+        bristle_stiffness: float,
+        bristle_damping: float,
+        viscosity: float = 0.0,
+        period: float,
+        dimension: int = 1,
+        explicit: bool = False,
+    ) -> None:
+        check_isotropic(law)
+        self.bristle_stiffness = checked("bristle_stiffness", bristle_stiffness, "N/m", positive=True)
+        self.bristle_damping = checked("bristle_damping", bristle_damping, "N s/m")
+        self.viscosity = checked("viscosity", viscosity, "N s/m")
+        self.explicit = bool(explicit)
+        constants = [self.bristle_stiffness, self.bristle_damping, self.viscosity, -1.0, float(self.explicit)]
+        super().__init__(law, period, dimension, constants)
+
+    def passivity_margin(self, speed: float = math.inf) -> float:
+        """Least damping that is left [N s/m] in motions up to a speed; the element is passive if not negative.
+
+        With the stored energy V = s0 |z|^2/2 and the relative load r = s0 z/g(|u|), z' = u - |u| r gives
+
+            f . u - V' = g |u| |r|^2 + (s1 + s2) |u|^2 - s1 |u| r . u
+                      >= |u|^2 (g |r|^2/|u| + s1 (1 - |r|) + s2)
+
+        and z, once in it, never leaves |z| <= G/s0 with G the largest g, so |r| <= G/g. The margin is the
+        least value of the bracket over these |r| and all speeds. For unlimited speed and bounded g it is
+        s2 - s1 (G/g - 1) with the smallest g where that is at high speed: not negative is the condition
+        s1 (Fs - Fc)/Fc <= s2 of Barabanov and Ortega (2000), which is also necessary. Without the bound on z
+        the least value is at |r| = s1 |u|/(2 g) and gives Olsson's (1996) s1 <= 4 g/|u| for s2 = 0.
+
+        Implicit Euler keeps it for every period: V is convex, so V_k - V_(k-1) <= T s0 z_k . z'_k, and the
+        bound on z holds. Explicit Euler does not keep it, nor does `WithMass`, whose force comes a step late.
+
+        Args:
+            speed: highest speed [m/s], above 0; infinity for all.
+        """
+        if math.isnan(speed) or speed <= 0.0:
+            raise ValueError(f"speed: expected a number above 0 [m/s], got {speed!r}")
+        s1, s2 = self.bristle_damping, self.viscosity
+        if s1 == 0.0:
+            return s2
+        speeds = _INSPECTED_SPEEDS
+        if math.isfinite(speed):
+            speeds = np.append(speeds[speeds < speed], speed)
+        g = np.array([self.law.magnitude(s) for s in speeds])
+        largest = max(self.law.breakaway_force, float(g.max()))
+        if math.isinf(speed):
+            if self.law.slope(float(speeds[-1])) > 0.0:
+                largest = math.inf
+            speeds, g = np.append(speeds, math.inf), np.append(g, g[-1])
+        if math.isinf(largest):
+            # g = g(s) + D s far out: |u|/g tends to 1/D
+            slowness = np.append(speeds[:-1] / g[:-1], 1.0 / self.law.slope(float(speeds[-2])))
+            return float((s1 + s2 - s1 * s1 * slowness / 4.0).min())
+        load_ratio = np.minimum(s1 * speeds / (2.0 * g), largest / g)
+        return float((g * load_ratio**2 / speeds + s1 * (1.0 - load_ratio) + s2).min())
+
+
+class ElastoplasticModel(_Bristle):
+    """The elastoplastic model (Dupont, Hayward, Armstrong, Altpeter 2002): velocity in, force out.
+
+        z' = u - alpha s0 |u| z/g(|u|),   f = s0 z + s1 z' + s2 u
+
+    that is LuGre with an elastic range: with zmax = g(|u|)/s0 and zba = c zmax,
+
+        alpha = 0                                                       |z| <= zba, or z . u <= 0
+        alpha = 1                                                       |z| >= zmax
+        alpha = (1 + sin(pi (|z| - (zmax + zba)/2)/(zmax - zba)))/2     between
+
+    at z_(k-1); implicit Euler z_k = (z_(k-1) + T u_k)/(1 + T alpha s0 |u_k|/g), z' = (z_k - z_(k-1))/T. The
+    original has one zba for all speeds, which is the same for a constant g.
+
+    What goes wrong: above c g(0) the drift of LuGre is back. Since alpha takes z of the step before, a step
+    T |u| above zmax from the elastic range overshoots zmax, with a force far above g for one step.
+
+    Args:
+        law: isotropic friction law with g(0) above 0, with its viscous part if it has one.
+        bristle_stiffness: s0 [N/m], above 0.
+        bristle_damping: s1 [N s/m], not negative.
+        viscosity: s2 [N s/m], not negative.
+        elastic_fraction: c, from 0 to below 1.
+        period: T [s], above 0.
+        dimension: number of components of velocity, displacement and force.
+    """
+
+    kernel = staticmethod(run_bristle)
+
+    def __init__(
+        self,
+        law: FrictionLaw,
+        *,
+        bristle_stiffness: float,
+        bristle_damping: float,
+        viscosity: float = 0.0,
+        elastic_fraction: float = 0.7,
+        period: float,
+        dimension: int = 1,
+    ) -> None:
+        check_isotropic(law)
+        self.bristle_stiffness = checked("bristle_stiffness", bristle_stiffness, "N/m", positive=True)
+        self.bristle_damping = checked("bristle_damping", bristle_damping, "N s/m")
+        self.viscosity = checked("viscosity", viscosity, "N s/m")
+        self.elastic_fraction = checked("elastic_fraction", elastic_fraction, "1")
+        if self.elastic_fraction >= 1.0:
+            raise ValueError(f"elastic_fraction: expected a number below 1, got {elastic_fraction!r}")
+        constants = [self.bristle_stiffness, self.bristle_damping, self.viscosity, self.elastic_fraction, 0.0]
+        super().__init__(law, period, dimension, constants)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run_limited_spring(
+    code: int,
+    coefficients: np.ndarray,
+    constants: np.ndarray,
+    inputs: np.ndarray,
+    states: np.ndarray,
+    outputs: np.ndarray,
+    sticking: np.ndarray,
+    energies: np.ndarray,
+    zero: Vector,
+) -> None:
+    """Kernel of a spring that slips at F/s0, see `haptic_friction.model`.
+
+    Constants T, coupling T/M and 0, s0, s0 and s1 while it sticks, exponent of the creep (0: none).
+    """
+    for m in range(inputs.shape[0]):
+        c, p = min(m, coefficients.shape[0] - 1), min(m, constants.shape[0] - 1)
+        T, T_over_M, s0 = constants[p, 0], constants[p, 1], constants[p, 3]
+        static_stiffness, static_damping, exponent = constants[p, 4], constants[p, 5], constants[p, 6]
+        limit = coefficients[c, 0] / s0
+        u, f, z = load(states, m, 0, zero), load(states, m, 1, zero), load(states, m, 2, zero)
+        w = load(states, m, 3, zero)
+        energy = 0.0
+        for k in range(inputs.shape[1]):
+            u = incoming_velocity(inputs, m, k, T_over_M, u, f)
+            z_1, z = z, axpy(T, u, z)
+            bend, w = length(z), zero
+            if bend >= limit * (1.0 - _ROUNDING):
+                z = along(limit, z, bend)
+                if bend > limit * (1.0 + _ROUNDING):
+                    w = axpy(-1.0 / T, difference(z, z_1), u)
+                f = scaled(s0, z)
+            else:
+                if exponent > 0.0:
+                    w = scaled(length(u) * (bend / limit) ** exponent / limit, z)
+                    z = axpy(-T, w, z)
+                f = axpy(static_damping, u, scaled(static_stiffness, z))
+            energy += T * dot(f, w)
+            store(outputs, m, k, f if T_over_M == 0.0 else u)
+        store(states, m, 0, u)
+        store(states, m, 1, f)
+        store(states, m, 2, z)
+        store(states, m, 3, w)
+        sticking[m] = length(w) == 0.0
+        energies[m] += energy
+
+
+class ResetIntegratorModel(_Bristle):
+    """The reset integrator (Haessig and Friedland 1991): velocity in, force out.
+
+        z' = u, but z stays within |z| <= z0 = F/s0 (a vector outside is shortened to z0)
+        f  = s0 (1 + a) z + s1 u     |z| < z0
+        f  = s0 z                    |z| = z0
+
+    with z_k = z_(k-1) + T u_k.
+
+    What goes wrong: the force jumps at |z| = z0, where damping and the gain a end, so it exceeds F by
+    a F + s1 |u| just before it slides. It does not drift.
+
+    Args:
+        law: friction law with a constant g(s) = F above 0.
+        bristle_stiffness: s0 [N/m], above 0.
+        bristle_damping: s1 [N s/m], not negative.
+        stiction_gain: a, not negative: static friction is F (1 + a).
+        period: T [s], above 0.
+        dimension: number of components of velocity, displacement and force.
+    """
+
+    kernel = staticmethod(run_limited_spring)
+
+    def __init__(
+        self,
+        law: FrictionLaw,
+        *,
+        bristle_stiffness: float,
+        bristle_damping: float,
+        stiction_gain: float = 0.0,
+        period: float,
+        dimension: int = 1,
+    ) -> None:
+        check_constant(law)
+        self.bristle_stiffness = checked("bristle_stiffness", bristle_stiffness, "N/m", positive=True)
+        self.bristle_damping = checked("bristle_damping", bristle_damping, "N s/m")
+        self.stiction_gain = checked("stiction_gain", stiction_gain, "1")
+        static = self.bristle_stiffness * (1.0 + self.stiction_gain)
+        super().__init__(law, period, dimension, [self.bristle_stiffness, static, self.bristle_damping, 0.0])
+
+
+class HaywardArmstrongModel(_Bristle):
+    """Hayward and Armstrong's model (2000): velocity in, force out.
+
+        z_k = z_(k-1) + T u_k, shortened to zmax = F/s0 if it is longer,   f_k = s0 z_k
+
+    (z = x - w with the position x and an anchor w, which is dragged along at zmax). With a creep exponent p
+    the anchor follows inside the limit too: w grows by |T u_k| (|z|/zmax)^p z/zmax, a stand-in for the
+    creep of the original. Without creep it is model C with B = 0 and Coulomb friction.
+
+    What goes wrong: nothing damps a mass on the spring, so it rings and, driven near the resonance of mass
+    and spring, slips.
+
+    Args:
+        law: friction law with a constant g(s) = F above 0.
+        bristle_stiffness: s0 [N/m], above 0.
+        creep_exponent: p, not negative; 0 for no creep.
+        period: T [s], above 0.
+        dimension: number of components of velocity, displacement and force.
+    """
+
+    kernel = staticmethod(run_limited_spring)
+
+    def __init__(
+        self,
+        law: FrictionLaw,
+        *,
+        bristle_stiffness: float,
+        creep_exponent: float = 0.0,
+        period: float,
+        dimension: int = 1,
+    ) -> None:
+        check_constant(law)
+        self.bristle_stiffness = checked("bristle_stiffness", bristle_stiffness, "N/m", positive=True)
+        self.creep_exponent = checked("creep_exponent", creep_exponent, "1")
+        constants = [self.bristle_stiffness, self.bristle_stiffness, 0.0, self.creep_exponent]
+        super().__init__(law, period, dimension, constants)

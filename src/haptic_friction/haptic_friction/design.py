@@ -1,0 +1,140 @@
+"""Choice of stiffness and damping for model C (Kikuuwe et al., section IV-C).
+
+A mass M held by a sticking element of model C whose force acts one period later, eq. (60), has the
+linear map (63). With a = T^2 K/M and b = T B/M its eigenvalues obey l^2 - (2 - a - b) l + (1 - b) = 0:
+they are real and in [0, 1] when (a + b)^2 >= 4 a and b <= 1, which for critical damping B = 2 sqrt(K M)
+means a <= 1/4; one reaches -1 where a + 2 b = 4, for critical damping at a = (2 sqrt(2) - 2)^2 = 0.686.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from haptic_friction.laws import checked
+
+#: T^2 K/M up to which a critically damped element converges without oscillation
+CONVERGENCE_LIMIT = 0.25
+#: T^2 K/M from which a critically damped element is unstable
+INSTABILITY_LIMIT = (2.0 * math.sqrt(2.0) - 2.0) ** 2
+
+
+def sticking_matrix(*, mass: float, stiffness: float, damping: float, period: float, delay: int = 0) -> np.ndarray:
+    """Map of (e, u) over one period while the element sticks, eq. (63); shape (2 + delay, 2 + delay).
+
+    Args:
+        mass: M [kg].
+        stiffness: K [N/m].
+        damping: B [N s/m].
+        period: T [s].
+        delay: further periods by which the force acts late; each adds a row, the force of that age over M.
+    """
+    size = 2 + delay
+    matrix = np.zeros((size, size))
+    # u_k = u_(k-1) - T/M f_(k-1-delay), e_k = e_(k-1) + T u_k, f_k = K e_k + B u_k as in (61)
+    if delay:
+        matrix[1, 1], matrix[1, -1] = 1.0, -period
+        matrix[0] = period * matrix[1]
+        matrix[0, 0] += 1.0
+        matrix[2, 0], matrix[2, 1] = stiffness / mass, damping / mass
+        matrix[3:, 2:-1] = np.eye(delay - 1)
+    else:
+        matrix[1] = -period * stiffness / mass, 1.0 - period * damping / mass
+        matrix[0] = period * matrix[1]
+        matrix[0, 0] += 1.0
+    return matrix
+
+
+@dataclass(frozen=True)
+class ModelCDesign:
+    """Stiffness and damping of model C for a mass and a period, and how far they are from the limits.
+
+    Attributes:
+        mass: M [kg].
+        period: T [s].
+        stiffness: K [N/m].
+        damping: B [N s/m].
+        delay: further periods by which the force acts late.
+        eigenvalues: of the sticking element's map (63).
+        convergence_ratio: T^2 K/M over 1/4; above 1 a critically damped element oscillates.
+        instability_ratio: T^2 K/M over 0.686; above 1 a critically damped element is unstable.
+    """
+
+    mass: float
+    period: float
+    stiffness: float
+    damping: float
+    delay: int
+    eigenvalues: np.ndarray
+    convergence_ratio: float
+    instability_ratio: float
+
+    @property
+    def spectral_radius(self) -> float:
+        """Largest magnitude of the eigenvalues; below 1 the stuck element comes to rest."""
+        return float(np.abs(self.eigenvalues).max())
+
+    @property
+    def is_stable(self) -> bool:
+        """The stuck element comes to rest."""
+        return self.spectral_radius < 1.0
+
+    @property
+    def is_monotone(self) -> bool:
+        """All eigenvalues are real and in [0, 1]: it comes to rest without oscillation."""
+        # a double eigenvalue splits by the square root of the rounding
+        tolerance = 1e-7
+        return bool(
+            (np.abs(self.eigenvalues.imag) <= tolerance).all()
+            and (self.eigenvalues.real >= -tolerance).all()
+            and self.is_stable
+        )
+
+    @property
+    def warning(self) -> str:
+        """What is wrong with the choice, in one line with numbers; empty if nothing is."""
+        if self.is_monotone:
+            return ""
+        effect = "oscillates before it rests" if self.is_stable else "is unstable"
+        return (
+            f"stiffness {self.stiffness:g} N/m, damping {self.damping:g} N s/m: a mass of {self.mass:g} kg held by "
+            f"model C at T = {self.period:g} s and {self.delay} ticks of delay {effect} "
+            f"(spectral radius {self.spectral_radius:.4f}, T^2 K/M = {self.convergence_ratio:.3g} times the limit 1/4, "
+            f"{self.instability_ratio:.3g} times 0.686)"
+        )
+
+
+def evaluate_model_c(*, mass: float, stiffness: float, damping: float, period: float, delay: int = 0) -> ModelCDesign:
+    """How a given model C behaves with a mass, see `ModelCDesign`; raises ValueError naming a bad number."""
+    M, T = checked("mass", mass, "kg", positive=True), checked("period", period, "s", positive=True)
+    K, B = checked("stiffness", stiffness, "N/m", positive=True), checked("damping", damping, "N s/m")
+    if not 0 <= delay < math.inf or delay != int(delay):
+        raise ValueError(f"delay: expected a whole number of periods, not negative, got {delay!r}")
+    ratio = T * T * K / M
+    eigenvalues = np.linalg.eigvals(sticking_matrix(mass=M, stiffness=K, damping=B, period=T, delay=int(delay)))
+    return ModelCDesign(M, T, K, B, int(delay), eigenvalues, ratio / CONVERGENCE_LIMIT, ratio / INSTABILITY_LIMIT)
+
+
+def design_model_c(*, mass: float, period: float, stiffness: float | None = None, margin: float = 2.0) -> ModelCDesign:
+    """Stiffness and critical damping of model C for a mass and a period (section IV-C).
+
+    Args:
+        mass: M [kg], above 0: the smallest mass that the element will hold.
+        period: T [s], above 0.
+        stiffness: K [N/m]; None: the stiffest with real eigenvalues in [0, 1], M/(4 T^2), over `margin`.
+        margin: factor on the limit, 1 or more.
+
+    Returns:
+        The design with B = 2 sqrt(K M); its `warning` says whether a given stiffness is too high.
+
+    Raises:
+        ValueError: a number is out of its range.
+    """
+    M, T = checked("mass", mass, "kg", positive=True), checked("period", period, "s", positive=True)
+    if not margin >= 1.0:
+        raise ValueError(f"margin: expected 1 or more, got {margin!r}")
+    K = CONVERGENCE_LIMIT * M / (T * T * margin) if stiffness is None else stiffness
+    K = checked("stiffness", K, "N/m", positive=True)
+    return evaluate_model_c(mass=M, stiffness=K, damping=2.0 * math.sqrt(K * M), period=T)

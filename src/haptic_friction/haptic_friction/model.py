@@ -1,0 +1,300 @@
+"""What all friction models share: input checks, stepping, compiled simulation, batches, coupling.
+
+A model is a law, a row of constants and a compiled loop (its `kernel`) over a state of named rows. An
+*impedance* takes the velocity u of its free end and answers with a force; an *admittance* takes a force
+h and answers with a velocity. `WithMass` and `WithCompliance` turn the one into the other the way of
+Fig. 12 (Kikuuwe et al.): with the other element's output of the step before.
+
+Every kernel has the same arguments:
+
+    kernel(code, coefficients (m or 1, .), constants (m or 1, .), inputs (m, n, dimension),
+           states (m, rows, dimension), outputs (m, n, dimension), sticking (m,), energies (m,), zero)
+
+for m independent elements, each over n steps; the first three constants are T and the coupling, see
+`incoming_velocity` and `incoming_force`. States 0 and 1 are velocity and force of the port.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike
+
+from haptic_friction.laws import FrictionLaw, checked
+from haptic_friction.vectors import Vector, axpy, difference, load, scaled
+
+#: inputs [m/s], [N] from here on are refused: their square could overflow and leave a state that is not finite
+LARGEST = 1e100
+
+
+@njit(forceinline=True, error_model="numpy")
+def incoming_velocity(inputs: np.ndarray, m: int, k: int, T_over_M: float, velocity: Vector, force: Vector) -> Vector:
+    """u_k of an impedance: the input, or with a mass the velocity (60) that the input force gives it."""
+    x = load(inputs, m, k, velocity)
+    return x if T_over_M == 0.0 else axpy(T_over_M, difference(x, force), velocity)
+
+
+@njit(forceinline=True, error_model="numpy")
+def incoming_force(
+    inputs: np.ndarray, m: int, k: int, T: float, K: float, B: float, velocity: Vector, stretch: Vector
+) -> tuple[Vector, Vector]:
+    """h_k of an admittance and the stretch of its compliance: the input, or K e + B e' of Fig. 12(a)."""
+    x = load(inputs, m, k, velocity)
+    if K == 0.0 and B == 0.0:
+        return x, stretch
+    relative = difference(x, velocity)
+    stretch = axpy(T, relative, stretch)
+    return axpy(B, relative, scaled(K, stretch)), stretch
+
+
+class FrictionModel(ABC):
+    """A friction element with a law, a period and a state.
+
+    Args:
+        law: friction law Phi.
+        period: T [s], above 0.
+        dimension: number of components n of velocity, displacement and force.
+        constants: what the kernel needs after T and the coupling.
+
+    Attributes:
+        kind: "impedance" (velocity in, force out) or "admittance" (force in, velocity out).
+        rows: names of the state's rows; the first two are always velocity and force of the port.
+        sticking: the contact stuck in the last step.
+        dissipated_energy: work of the friction force on the sliding velocity since the reset [J]; where
+            the model gives no sliding velocity, work of the force at the port.
+
+    Raises:
+        ValueError: a parameter is out of its range; the message names it.
+    """
+
+    kind: ClassVar[str]
+    rows: tuple[str, ...]
+    kernel: Callable[..., None]
+
+    def __init__(self, law: FrictionLaw, period: float, dimension: int, constants: ArrayLike) -> None:
+        if not 1 <= dimension < math.inf or dimension != int(dimension):
+            raise ValueError(f"dimension: expected a whole number from 1, got {dimension}")
+        law.check_dimension(int(dimension))
+        self.law = law
+        self.period = checked("period", period, "s", positive=True)
+        self.dimension = int(dimension)
+        self.constants = np.concatenate(([self.period, 0.0, 0.0], np.asarray(constants, dtype=float)))
+        n = self.dimension
+        self._zero = (0.0,) * n
+        self._state = np.zeros((1, len(self.rows), n))
+        self._input, self._output = np.zeros((1, 1, n)), np.zeros((1, 1, n))
+        self._sticking, self._energy = np.ones(1, dtype=bool), np.zeros(1)
+        self._arguments = (law.code, law.coefficients[None], self.constants[None])
+
+    @property
+    def input_name(self) -> str:
+        """What `step` takes: "velocity" [m/s] or "force" [N]."""
+        return "velocity" if self.kind == "impedance" else "force"
+
+    def step(self, value: ArrayLike) -> np.ndarray:
+        """Advances one period.
+
+        Args:
+            value: velocity u [m/s] of an impedance, force h [N] of an admittance, shape (dimension,).
+
+        Returns:
+            Force [N] of an impedance in the direction of u (the body that moves with u feels the
+            opposite), velocity [m/s] of an admittance, shape (dimension,).
+
+        Raises:
+            ValueError: wrong shape, or a number that is not finite; the state is unchanged.
+        """
+        self._input[0, 0] = self._vector(self.input_name, value)
+        self.kernel(*self._arguments, self._input, self._state, self._output, self._sticking, self._energy, self._zero)
+        return self._output[0, 0].copy()
+
+    def simulate(self, inputs: ArrayLike) -> np.ndarray:
+        """Advances over an array of inputs in one compiled loop.
+
+        Args:
+            inputs: as those of `step`, shape (n, dimension).
+
+        Returns:
+            The same numbers as n calls of `step`, shape (n, dimension).
+
+        Raises:
+            ValueError: wrong shape, or a number that is not finite; the state is unchanged.
+        """
+        values = np.require(inputs, dtype=float, requirements=["C", "W"])  # compiled for writeable arrays only
+        if values.ndim != 2 or values.shape[1] != self.dimension:
+            raise ValueError(f"{self.input_name}: expected shape (n, {self.dimension}), got {values.shape}")
+        if not (np.abs(values) < LARGEST).all():
+            raise ValueError(f"{self.input_name}: expected finite numbers below {LARGEST:g}, got some that are not")
+        outputs = np.empty_like(values)
+        if len(values):
+            self.kernel(
+                *self._arguments, values[None], self._state, outputs[None], self._sticking, self._energy, self._zero
+            )
+        return outputs
+
+    @property
+    def state(self) -> dict[str, np.ndarray]:
+        """All that the next step depends on, by name, shape (dimension,) each, copies."""
+        return {name: self._state[0, row].copy() for row, name in enumerate(self.rows)}
+
+    def restore(self, state: Mapping[str, ArrayLike]) -> None:
+        """Sets the state to what `state` gave; flags and energy stay.
+
+        Raises:
+            ValueError: a name that the model does not have, or a value that cannot be used; nothing is changed.
+        """
+        unknown = sorted(set(state) - set(self.rows))
+        if unknown:
+            raise ValueError(f"{unknown[0]}: expected one of {', '.join(self.rows)}")
+        values = {name: self._vector(name, value) for name, value in state.items()}
+        for name, value in values.items():
+            self._state[0, self.rows.index(name)] = value
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Starts again; a model's own `reset` takes what it can start from."""
+
+    def _restart(self, **state: ArrayLike | None) -> None:
+        """Zero but for what is given; the flags and the energy start anew."""
+        before = self._state.copy()
+        self._state[:] = 0.0
+        try:
+            self.restore({name: value for name, value in state.items() if value is not None})
+        except ValueError:
+            self._state[:] = before
+            raise
+        self._sticking[0] = True
+        self._energy[0] = 0.0
+
+    @property
+    def sticking(self) -> bool:
+        """The contact stuck in the last step; true after a reset."""
+        return bool(self._sticking[0])
+
+    @property
+    def dissipated_energy(self) -> float:
+        """Work of the friction force since the reset [J], see the class."""
+        return float(self._energy[0])
+
+    @dissipated_energy.setter
+    def dissipated_energy(self, value: float) -> None:
+        self._energy[0] = value
+
+    def _row(self, name: str) -> np.ndarray:
+        return self._state[0, self.rows.index(name)].copy()
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """Velocity of the port in the last step [m/s], of the mass behind a `WithCompliance`; (dimension,), a copy."""
+        return self._state[0, 0].copy()
+
+    @property
+    def force(self) -> np.ndarray:
+        """Force at the port in the last step [N], shape (dimension,), a copy; without a mass it is f."""
+        return self._state[0, 1].copy()
+
+    @property
+    def friction_force(self) -> np.ndarray:
+        """Friction force f of the last step [N], shape (dimension,), a copy."""
+        return self._row("friction_force" if "friction_force" in self.rows else "force")
+
+    @property
+    def displacement(self) -> np.ndarray:
+        """Elastic displacement e [m], shape (dimension,), a copy; zero for a rigid model."""
+        return self._row("displacement") if "displacement" in self.rows else np.zeros(self.dimension)
+
+    @property
+    def sliding_velocity(self) -> np.ndarray:
+        """Velocity at the contact in the last step [m/s], exactly zero while sticking, a copy."""
+        return self._row("sliding_velocity" if "sliding_velocity" in self.rows else "velocity")
+
+    def _vector(self, name: str, value: ArrayLike) -> np.ndarray:
+        vector = np.asarray(value, dtype=float)
+        if vector.shape != (self.dimension,):
+            raise ValueError(f"{name}: expected shape ({self.dimension},), got {vector.shape}")
+        if not sum(map(abs, vector.tolist())) < LARGEST:  # also true for NaN
+            raise ValueError(f"{name}: expected finite numbers below {LARGEST:g}, got {vector}")
+        return vector
+
+
+class ImpedanceModel(FrictionModel):
+    """Velocity u of the free end in, force out."""
+
+    kind = "impedance"
+
+
+class AdmittanceModel(FrictionModel):
+    """Force h in, velocity out."""
+
+    kind = "admittance"
+
+    @abstractmethod
+    def reset(self, *, velocity: ArrayLike | None = None) -> None:
+        """Starts again from a velocity [m/s], shape (dimension,); zero if not given."""
+
+
+def _check_part(model: FrictionModel, kind: str) -> None:
+    """Refuses to couple a model of the other kind, or one that is coupled already: a kernel has one coupling."""
+    if model.kind != kind or model.constants[1:3].any():
+        raise ValueError(f"model: expected an {kind} model that is not coupled, got {type(model).__name__}")
+
+
+class WithMass(AdmittanceModel):
+    """An impedance model pulled through a mass: u_k = u_(k-1) + T/M (h_k - f_(k-1)), eq. (60).
+
+    `WithMass(ModelC(...), mass=)` is the alternative to model D in Fig. 12(b). The force of the step
+    before makes it unstable for a high stiffness or a long period, see `haptic_friction.design`.
+
+    Args:
+        model: the impedance; its parameters are taken over, its state is not.
+        mass: M [kg], above 0.
+    """
+
+    def __init__(self, model: ImpedanceModel, *, mass: float) -> None:
+        _check_part(model, "impedance")
+        self.model = model
+        self.mass = checked("mass", mass, "kg", positive=True)
+        self.rows, self.kernel = model.rows, model.kernel
+        super().__init__(model.law, model.period, model.dimension, model.constants[3:])
+        self.constants[1] = model.period / self.mass
+
+    def reset(self, *, velocity: ArrayLike | None = None, **state: ArrayLike) -> None:
+        """Starts again from a velocity u [m/s] and named rows of the state: force [N], ...; zero if not given."""
+        self._restart(velocity=velocity, **state)
+
+
+class WithCompliance(ImpedanceModel):
+    """An admittance model pulled through a spring and damper: the alternative to model B in Fig. 12(a).
+
+    e_k = e_(k-1) + T (u_k - v_(k-1)), h_k = K e_k + B (u_k - v_(k-1)); then the model takes h_k.
+
+    Args:
+        model: the admittance; its parameters are taken over, its state is not.
+        stiffness: K [N/m], not negative.
+        damping: B [N s/m], not negative; K and B are not both zero.
+    """
+
+    def __init__(self, model: AdmittanceModel, *, stiffness: float, damping: float) -> None:
+        _check_part(model, "admittance")
+        self.model = model
+        self.stiffness = checked("stiffness", stiffness, "N/m")
+        self.damping = checked("damping", damping, "N s/m")
+        if self.stiffness == 0.0 and self.damping == 0.0:
+            raise ValueError("stiffness, damping: expected one above 0, got 0 for both")
+        self.rows, self.kernel = model.rows, model.kernel
+        super().__init__(model.law, model.period, model.dimension, model.constants[3:])
+        self.constants[1:3] = self.stiffness, self.damping
+
+    @property
+    def displacement(self) -> np.ndarray:
+        """Stretch of the compliance [m], shape (dimension,), a copy."""
+        return self._row("stretch")
+
+    def reset(self, **state: ArrayLike) -> None:
+        """Starts again at rest, but for rows of the state given by name: velocity v [m/s], stretch [m], ..."""
+        self._restart(**state)

@@ -1,0 +1,232 @@
+"""Compiled evaluation of the friction laws: Phi and its implicit counterpart Phi_Z (eqs. (52) to (59)).
+
+A law reaches compiled code as an integer (which closed form) and a row of coefficients, the first of
+which is g(0), so that every kernel can be cached on disk and knows nothing of the law's class. Rows
+stand one per element (or one for all) in an array (elements, coefficients).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.cpython.unsafe.tuple import tuple_setitem
+from numba.extending import intrinsic
+
+from haptic_friction.vectors import Vector, along, axpy, divided, length, load, scaled, store, transformed
+
+#: g(s) = F + D s; coefficients F, D
+COULOMB_VISCOUS = 0
+#: g(s) = Fc + (Fs - Fc) exp(-(s/vs)^2) + D s; coefficients Fs, Fc, vs, D
+STRIBECK = 1
+#: linear between points (s_j, g_j), constant beyond the last; coefficients g_0, n, s_0 = 0 ... s_n-1, g_0 ... g_n-1
+TABLE = 2
+#: g and g' as compiled functions; coefficients g(0) and the two addresses as bits
+FUNCTION = 3
+#: Phi(x) = S x/|x| + V x; coefficients max sigma, n, then sigma (n), nu (n), Q (n, n), S (n, n), V (n, n)
+#: with S = Q diag(sigma) Q^T, V = Q diag(nu) Q^T
+ANISOTROPIC = 4
+#: added to one of the above: Phi_Z by the closed-form approximation (46), (57), (59)
+APPROXIMATE = 8
+
+#: Newton steps and bisections together; 60 bisections alone reach rounding
+_MOST_ITERATIONS = 100
+
+
+@intrinsic
+def _call(context, address, argument):  # type: ignore[no-untyped-def]
+    """Calls the double(double) function at an address."""
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        function_type = ir.FunctionType(ir.DoubleType(), [ir.DoubleType()])
+        return builder.call(builder.inttoptr(arguments[0], function_type.as_pointer()), [arguments[1]])
+
+    return types.float64(types.int64, types.float64), codegen
+
+
+@njit(cache=True, error_model="numpy")
+def _segment(coefficients: np.ndarray, element: int, speed: float, Z: float) -> int:
+    """Last j of a table with s_j + Z g_j <= speed; 0 where there is none."""
+    n = int(coefficients[element, 1])
+    low, high = 0, n
+    while high - low > 1:
+        middle = (low + high) // 2
+        if coefficients[element, 2 + middle] + Z * coefficients[element, 2 + n + middle] <= speed:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, error_model="numpy")
+def slope(code: int, coefficients: np.ndarray, element: int, speed: float) -> float:
+    """g'(s) [N s/m] of an isotropic law at a speed [m/s]; to the right of a kink."""
+    law = code & ~APPROXIMATE
+    if law == COULOMB_VISCOUS:
+        return coefficients[element, 1]
+    if law == STRIBECK:
+        excess = coefficients[element, 0] - coefficients[element, 1]
+        r = speed / coefficients[element, 2]
+        return coefficients[element, 3] - 2.0 * excess * r * math.exp(-r * r) / coefficients[element, 2]
+    if law == TABLE:
+        n, j = int(coefficients[element, 1]), _segment(coefficients, element, speed, 0.0)
+        if j == n - 1:
+            return 0.0
+        rise = coefficients[element, 3 + n + j] - coefficients[element, 2 + n + j]
+        return rise / (coefficients[element, 3 + j] - coefficients[element, 2 + j])
+    return _call(coefficients[element].view(np.int64)[2], speed)
+
+
+@njit(cache=True, error_model="numpy")
+def magnitude(code: int, coefficients: np.ndarray, element: int, speed: float) -> float:
+    """g(s) [N] of an isotropic law at a speed [m/s]."""
+    law = code & ~APPROXIMATE
+    if law == COULOMB_VISCOUS:
+        return coefficients[element, 0] + coefficients[element, 1] * speed
+    if law == STRIBECK:
+        r = speed / coefficients[element, 2]
+        excess = coefficients[element, 0] - coefficients[element, 1]
+        return coefficients[element, 1] + excess * math.exp(-r * r) + coefficients[element, 3] * speed
+    if law == TABLE:
+        n, j = int(coefficients[element, 1]), _segment(coefficients, element, speed, 0.0)
+        rate = slope(code, coefficients, element, speed)
+        return coefficients[element, 2 + n + j] + rate * (speed - coefficients[element, 2 + j])
+    return _call(coefficients[element].view(np.int64)[1], speed)
+
+
+@njit(cache=True, error_model="numpy")
+def evaluate(code: int, coefficients: np.ndarray, element: int, x: Vector) -> Vector:
+    """Phi(x) [N]; zero at x = 0, where Phi is a set (51)."""
+    speed = length(x)
+    if speed == 0.0:
+        return x
+    if code & ~APPROXIMATE != ANISOTROPIC:
+        return along(magnitude(code, coefficients, element, speed), x, speed)
+    n = len(x)
+    start = 2 + 2 * n + n * n
+    coulomb = transformed(coefficients, element, start, divided(x, speed), False)
+    return axpy(1.0, transformed(coefficients, element, start + n * n, x, False), coulomb)
+
+
+@njit(cache=True, error_model="numpy")
+def implicit_magnitude(code: int, coefficients: np.ndarray, element: int, speed: float, Z: float) -> float:
+    """|Phi_Z(x)| for |x| = speed > Z g(0): g(s) at the root s > 0 of s + Z g(s) = speed, eq. (16).
+
+    The left side rises with s where the existence condition (15) holds. A table is solved on the segment
+    that contains the root; otherwise Newton, kept inside a shrinking bracket by bisection.
+    """
+    if code == TABLE:
+        n, j = int(coefficients[element, 1]), _segment(coefficients, element, speed, Z)
+        start, force = coefficients[element, 2 + j], coefficients[element, 2 + n + j]
+        rate = slope(code, coefficients, element, start)
+        return force + rate * (speed - start - Z * force) / (1.0 + Z * rate)
+    low, high = 0.0, speed
+    s = max(speed - Z * magnitude(code, coefficients, element, speed), 0.5 * speed)
+    for _ in range(_MOST_ITERATIONS):
+        excess = s + Z * magnitude(code, coefficients, element, s) - speed
+        if excess > 0.0:
+            high = s
+        else:
+            low = s
+        step = excess / (1.0 + Z * slope(code, coefficients, element, s))
+        trial = s - step
+        if not (low < trial < high):
+            trial = 0.5 * (low + high)
+        if abs(trial - s) <= 2e-16 * s:
+            s = trial
+            break
+        s = trial
+    return magnitude(code, coefficients, element, s)
+
+
+@njit(cache=True, error_model="numpy")
+def _principal_length(coefficients: np.ndarray, element: int, x: Vector, Z: float, s: float) -> tuple[float, float]:
+    """|n|^2 and its derivative, n = (s (1 + Z V) + Z S)^-1 x in the principal axes."""
+    n = len(x)
+    square, rate = 0.0, 0.0
+    for i in range(n):
+        gain = 1.0 + Z * coefficients[element, 2 + n + i]
+        denominator = gain * s + Z * coefficients[element, 2 + i]
+        component = x[i] / denominator
+        square += component * component
+        rate -= 2.0 * component * component * gain / denominator
+    return square, rate
+
+
+@njit(cache=True, error_model="numpy")
+def _project_anisotropic(coefficients: np.ndarray, element: int, x: Vector, Z: float) -> tuple[Vector, bool]:
+    """Phi_Z(x) for Phi(x) = S x/|x| + V x with common principal axes.
+
+    With w = x - Z y = s n, |n| = 1: n = (s (1 + Z V) + Z S)^-1 x, and |n| = 1 has one root s > 0 when x/Z
+    lies outside the ellipsoid F = {S n, |n| <= 1}, because |n| falls with s. 1/|n| is concave in s, so Newton
+    from s = 0 stays on the left of the root.
+    """
+    n = len(x)
+    principal = transformed(coefficients, element, 2 + 2 * n, x, True)
+    square, rate = _principal_length(coefficients, element, principal, Z, 0.0)
+    if square <= 1.0:
+        return divided(x, Z), True
+    s = 0.0
+    for _ in range(_MOST_ITERATIONS):
+        # 1/|n| - 1 is nearly linear in s: its Newton step converges where that of |n|^2 - 1 crawls
+        step = 2.0 * square * (math.sqrt(square) - 1.0) / -rate
+        s += step
+        square, rate = _principal_length(coefficients, element, principal, Z, s)
+        if abs(step) <= 4e-16 * s:
+            break
+    y = principal
+    for i in range(n):
+        sigma, nu = coefficients[element, 2 + i], coefficients[element, 2 + n + i]
+        y = tuple_setitem(y, i, (sigma + nu * s) * principal[i] / ((1.0 + Z * nu) * s + Z * sigma))
+    return transformed(coefficients, element, 2 + 2 * n, y, False), False
+
+
+@njit(cache=True, error_model="numpy")
+def _project_generally(code: int, coefficients: np.ndarray, element: int, x: Vector, Z: float) -> tuple[Vector, bool]:
+    """`project` for all that has no short closed form."""
+    if code == ANISOTROPIC:
+        return _project_anisotropic(coefficients, element, x, Z)
+    speed = length(x)
+    if code & APPROXIMATE:
+        force = evaluate(code, coefficients, element, x)
+        strength = length(force)
+        if speed <= Z * strength or speed == 0.0:
+            return divided(x, Z), True
+        if code & ~APPROXIMATE != ANISOTROPIC:
+            return force, False  # (46), (57)
+        turn = axpy(strength / speed, x, scaled(-1.0, force))
+        return axpy(Z * strength / speed, turn, force), False  # (59)
+    if speed <= Z * coefficients[element, 0]:
+        return divided(x, Z), True
+    return along(implicit_magnitude(code, coefficients, element, speed, Z), x, speed), False
+
+
+@njit(forceinline=True, error_model="numpy")
+def project(code: int, coefficients: np.ndarray, element: int, x: Vector, Z: float) -> tuple[Vector, bool]:
+    """Phi_Z(x), eq. (52), and whether it lies in the static branch."""
+    if code != COULOMB_VISCOUS:
+        return _project_generally(code, coefficients, element, x, Z)
+    speed = length(x)
+    if speed <= Z * coefficients[element, 0]:
+        return divided(x, Z), True
+    viscosity = coefficients[element, 1]
+    return along((coefficients[element, 0] + viscosity * speed) / (1.0 + Z * viscosity), x, speed), False  # (53), (55)
+
+
+@njit(cache=True, error_model="numpy")
+def project_all(
+    code: int, coefficients: np.ndarray, x: np.ndarray, Z: float, y: np.ndarray, static: np.ndarray, zero: Vector
+) -> None:
+    """`project` row by row: writes y (1, n, dimension) and static (n,) for x (1, n, dimension)."""
+    for k in range(x.shape[1]):
+        force, static[k] = project(code, coefficients, 0, load(x, 0, k, zero), Z)
+        store(y, 0, k, force)
+
+
+@njit(cache=True, error_model="numpy")
+def evaluate_all(code: int, coefficients: np.ndarray, x: np.ndarray, y: np.ndarray, zero: Vector) -> None:
+    """Phi(x) row by row, zero at x = 0: writes y (1, n, dimension) for x (1, n, dimension)."""
+    for k in range(x.shape[1]):
+        store(y, 0, k, evaluate(code, coefficients, 0, load(x, 0, k, zero)))

@@ -1,0 +1,104 @@
+"""Small vectors for compiled loops: tuples of floats, which stay in registers.
+
+Numba turns a tuple of known length into scalars, so a loop written with these functions runs as fast as
+one written out by hand for its dimension, and compiles once per dimension. `zero` is the tuple
+(0.0, ..., 0.0) that tells a kernel its dimension.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numba.cpython.unsafe.tuple import tuple_setitem
+
+Vector = tuple[float, ...]
+
+
+@njit(forceinline=True, error_model="numpy")
+def load(array: np.ndarray, element: int, row: int, zero: Vector) -> Vector:
+    """array[element, row, :] as a vector."""
+    x = zero
+    for i in range(len(zero)):
+        x = tuple_setitem(x, i, array[element, row, i])
+    return x
+
+
+@njit(forceinline=True, error_model="numpy")
+def store(array: np.ndarray, element: int, row: int, x: Vector) -> None:
+    """Writes a vector to array[element, row, :]."""
+    for i in range(len(x)):
+        array[element, row, i] = x[i]
+
+
+@njit(forceinline=True, error_model="numpy")
+def scaled(a: float, x: Vector) -> Vector:
+    """a x."""
+    y = x
+    for i in range(len(x)):
+        y = tuple_setitem(y, i, a * x[i])
+    return y
+
+
+@njit(forceinline=True, error_model="numpy")
+def divided(x: Vector, a: float) -> Vector:
+    """x / a, one division per component: not the same bits as scaled(1/a, x)."""
+    y = x
+    for i in range(len(x)):
+        y = tuple_setitem(y, i, x[i] / a)
+    return y
+
+
+@njit(forceinline=True, error_model="numpy")
+def axpy(a: float, x: Vector, y: Vector) -> Vector:
+    """a x + y."""
+    z = y
+    for i in range(len(x)):
+        z = tuple_setitem(z, i, a * x[i] + y[i])
+    return z
+
+
+@njit(forceinline=True, error_model="numpy")
+def difference(x: Vector, y: Vector) -> Vector:
+    """x - y."""
+    return axpy(-1.0, y, x)
+
+
+@njit(forceinline=True, error_model="numpy")
+def dot(x: Vector, y: Vector) -> float:
+    """x . y."""
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i] * y[i]
+    return total
+
+
+@njit(forceinline=True, error_model="numpy")
+def length(x: Vector) -> float:
+    """|x|; exact in one dimension, where the square could underflow."""
+    if len(x) == 1:
+        return abs(x[0])
+    return math.sqrt(dot(x, x))
+
+
+@njit(forceinline=True, error_model="numpy")
+def along(magnitude: float, x: Vector, x_length: float) -> Vector:
+    """The vector of a length in the direction of x, whose length is given."""
+    if len(x) == 1:
+        return tuple_setitem(x, 0, math.copysign(magnitude, x[0]))
+    return scaled(magnitude / x_length, x)
+
+
+@njit(forceinline=True, error_model="numpy")
+def transformed(matrix: np.ndarray, element: int, start: int, x: Vector, transpose: bool) -> Vector:
+    """A x or A^T x with A (n, n) stored row by row in matrix[element, start:]."""
+    n = len(x)
+    y = x
+    for i in range(n):
+        total = 0.0
+        for j in range(n):
+            place = start + (j * n + i if transpose else i * n + j)
+            total += matrix[element, place] * x[j]
+        y = tuple_setitem(y, i, total)
+    return y
