@@ -86,7 +86,7 @@ def test_one_tick_of_delay_delays_the_effort_by_one_tick(finished: Path) -> None
 
 def test_the_report_says_what_the_paper_claims(finished: Path) -> None:
     claims = json.loads((finished / "metrics.json").read_text())["claims"]
-    assert len(claims) == 5  # opposition; drift and chatter with and without delay
+    assert len(claims) == 9  # opposition; drift, chatter and two identifications, each with and without delay
     assert all(claim["shown"] for claim in claims), claims
     page = (finished / "report.html").read_text()
     assert "data:image/png;base64," in page and "expected_resistance" in page

@@ -128,6 +128,10 @@ class SetupError(Exception):
         self.log = log
 
 
+#: what ends a setup early
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 class Interrupted(BaseException):
     """A signal asks to stop; carries the exit code."""
 
@@ -653,17 +657,24 @@ def run(command: list[str], log: Path, variables: dict[str, str], show: Callable
     with log.open("w", encoding="utf-8") as stream:
         stream.write(f"$ {shlex.join(command)}\n")
         stream.flush()
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=subprocess.STDOUT,
-            env=variables,
-            cwd=log.parent,  # not the user's: Python looks for modules there
-            start_new_session=True,
-            close_fds=False,  # it inherits the lock, which is thus held as long as it lives
-        )
+        process = None
         try:
+            # an interrupt that came while the command starts would leave it running, unknown to us
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
+            try:
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=stream,
+                    stderr=subprocess.STDOUT,
+                    env=variables,
+                    cwd=log.parent,  # not the user's: Python looks for modules there
+                    start_new_session=True,
+                    close_fds=False,  # it inherits the lock, which is thus held as long as it lives
+                    preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before),
+                )
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)  # what came meanwhile is raised here
             while True:
                 try:
                     code = process.wait(timeout=0.2)
@@ -671,7 +682,8 @@ def run(command: list[str], log: Path, variables: dict[str, str], show: Callable
                 except subprocess.TimeoutExpired:
                     show(last_line(log))
         except BaseException:
-            stop(process)
+            if process is not None:
+                stop(process)
             raise
     if code:
         text = log.read_text(encoding="utf-8", errors="replace")
@@ -850,7 +862,7 @@ def main(arguments: list[str]) -> NoReturn:
     def interrupt(number: int, _: object) -> NoReturn:
         raise Interrupted(128 + number)
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in INTERRUPTS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, interrupt)
     try:

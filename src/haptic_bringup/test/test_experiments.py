@@ -69,7 +69,9 @@ def other_value(argument: Argument) -> str:
         return next(choice for choice in argument.choices if choice != default)
     value = yaml.safe_load(default or "''")
     if isinstance(value, list):
-        return str([value[0] + 1])
+        if isinstance(value[0], str):
+            return str([value[0], value[0]])
+        return str([entry + 1 if isinstance(entry, int) else 2.0 * entry for entry in value])
     return str(2 * value or 1) if isinstance(value, (int, float)) else default + "z"
 
 

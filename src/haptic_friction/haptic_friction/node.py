@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -114,15 +115,33 @@ class FrictionNode(RenderingNode):
             self._command_motion(device, answer)
 
     def _command_motion(self, device: DeviceState, velocity: list[float]) -> None:
-        """Integrates the velocity from the tool's pose at the first tick after a reset."""
+        """Integrates the velocity from the tool's pose at the first tick after a reset.
+
+        A tool that cannot follow, at a stop or in the safe state, is waited for: the mass stops
+        `largest_lead` ahead of it, and at the tool itself while the device is not OK.
+        """
         command = self.command
-        if self._position is None:
-            self._position = np.array(vector(device.tool_pose.position))
+        tool = np.array(vector(device.tool_pose.position))
+        if self._position is None or device.status != DeviceState.STATUS_OK:
+            if device.status != DeviceState.STATUS_OK:
+                velocity = self._stop()
+            self._position = tool.copy()
             command.tool_pose.orientation = device.tool_pose.orientation
             command.motion_fields = DeviceCommand.POSITION | DeviceCommand.VELOCITY
         self._position += self.parameters["period"] * np.array(velocity)
+        lead, largest = self._position - tool, self.parameters["largest_lead"]
+        distance = math.sqrt(float(lead @ lead))
+        if 0.0 < largest < distance:
+            self._position = tool + lead * (largest / distance)
+            velocity = self._stop()
         set_vector(command.tool_pose.position, self._position.tolist())
         set_vector(command.tool_twist.linear, velocity)
+
+    def _stop(self) -> list[float]:
+        """Takes the mass's velocity away; returns it along x, y, z."""
+        assert isinstance(self.model, FrictionModel)
+        self.model.restore({"velocity": np.zeros(self.model.dimension)})
+        return [0.0, 0.0, 0.0]
 
     def fill_state(self) -> None:
         model = self.model

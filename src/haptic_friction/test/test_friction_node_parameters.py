@@ -42,6 +42,7 @@ CONTEXT: dict[str, dict[str, Any]] = {
     "mass": {"model": "A", "rendering": "admittance"},
     "velocity_threshold": {"model": "karnopp", "rendering": "admittance"},
     "initial_velocity": {"model": "A", "rendering": "admittance"},
+    "largest_lead": {"model": "A", "rendering": "admittance", "largest_lead": 0.004},
     "loading_displacement": {"model": "parallel"},
     "loading_force": {"model": "parallel"},
 }
@@ -99,6 +100,7 @@ def rendered(parameters: dict[str, Any]) -> tuple[list[list[float]], str]:
         model=None, parameters=parameters, command=DeviceCommand(), state=FrictionState(), warning=lambda: ""
     )
     node.reset = lambda: FrictionNode.reset(node)
+    node._stop = lambda: FrictionNode._stop(node)
     node._command_motion = lambda *arguments: FrictionNode._command_motion(node, *arguments)
     FrictionNode.install(node, FrictionNode.build(node, parameters))
     device = DeviceState(period=parameters["period"])
@@ -246,10 +248,11 @@ def test_the_node_warns_when_a_light_tool_would_vibrate(tmp_path: Path) -> None:
 
 
 def test_the_node_reports_the_accuracy_condition_of_an_approximation(tmp_path: Path) -> None:
-    """(48): the Stribeck law falls by up to (Fs - Fc) sqrt(2/e)/vs = 17.2 N s/m; Z = 1/(B + T K)."""
+    """(48): the Stribeck law falls by up to (Fs - Fc) sqrt(2/e)/vs = 17.2 N s/m for vs = 0.05 m/s; Z = 1/(B + T K)."""
 
     def warning(damping: float, projection: str, rendering: str = "impedance") -> str:
         change = {"law": "stribeck", "projection": projection, "damping": damping, "rendering": rendering}
+        change["stribeck_velocity"] = 0.05
         values = {**base_values(tmp_path), **change}
         node: Any = SimpleNamespace(parameters=values, model=make_model(values, dimension=2))
         return FrictionNode.warning(node)
@@ -258,3 +261,43 @@ def test_the_node_reports_the_accuracy_condition_of_an_approximation(tmp_path: P
     assert "Z max|g'| = 0.322" in warning(47.3, "approximate", "admittance")
     assert warning(47.3, "exact") == ""
     assert warning(400.0, "approximate") == ""
+
+
+def moved(device_state: Any, ticks: int, tmp_path: Path, **change: Any) -> tuple[np.ndarray, Any]:
+    """Positions (m) that an admittance commands under 10 N along x, and the node."""
+    values = {**base_values(tmp_path), "model": "A", "rendering": "admittance", **change}
+    node: Any = SimpleNamespace(
+        model=None, parameters=values, command=DeviceCommand(), state=FrictionState(), warning=lambda: ""
+    )
+    node.reset = lambda: FrictionNode.reset(node)
+    node._stop = lambda: FrictionNode._stop(node)
+    node._command_motion = lambda *arguments: FrictionNode._command_motion(node, *arguments)
+    FrictionNode.install(node, FrictionNode.build(node, values))
+    device_state.tool_wrench.force.x = 10.0
+    positions = []
+    for _ in range(ticks):
+        FrictionNode.render(node, device_state)
+        positions.append(node.command.tool_pose.position.x)
+    return np.array(positions), node
+
+
+def test_an_admittance_waits_for_a_tool_that_cannot_follow(tmp_path: Path) -> None:
+    """Under 6 N beyond friction 2 kg would be 1.5 t^2 away: 0.1 m after 0.26 s, then it stands."""
+    device = DeviceState(period=1e-3)
+    device.tool_pose.position.x = 0.3
+    positions, _ = moved(device, 400, tmp_path)
+    assert positions.max() == pytest.approx(0.4, abs=1e-12) and positions[-1] > 0.399
+    assert (np.diff(positions)[:250] > 0.0).all()
+    free, _ = moved(device, 400, tmp_path, largest_lead=0.0)
+    assert free[-1] == pytest.approx(0.3 + 1.5 * 0.4**2, rel=0.01)  # implicit Euler is T/t = 1/400 ahead
+
+
+def test_an_admittance_stands_at_the_tool_while_the_device_is_not_ok(tmp_path: Path) -> None:
+    device = DeviceState(period=1e-3, status=DeviceState.STATUS_SAFE_STOP)
+    device.tool_pose.position.x = 0.3
+    positions, node = moved(device, 50, tmp_path)
+    np.testing.assert_array_equal(positions, 0.3)
+    np.testing.assert_array_equal(node.model.velocity, 0.0)
+    device.status = DeviceState.STATUS_OK
+    FrictionNode.render(node, device)
+    assert 0.3 < node.command.tool_pose.position.x < 0.3 + 1e-5

@@ -447,4 +447,4 @@ def test_inputs_whose_square_could_overflow_are_refused_alike(name: str, size: f
 
 def test_parameters_that_leave_no_finite_impedance_are_refused() -> None:
     with pytest.raises(ValueError, match=r"Z: expected a finite number above 0 .* got inf"):
-        ModelA(LAW, mass=1e-310, **PERIOD)
+        ModelA(LAW, mass=1e-320, **PERIOD)

@@ -11,8 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from haptic_bringup.bags import Bag
+from haptic_bringup.identification import identify_bag, known_parameters
 from haptic_bringup.report import Claim, Report
 from haptic_core.errors import HapticError
+from haptic_friction.identification import Estimate
 
 #: a rest counts from here on, when the hand has let go of its stiffness [s]
 _SETTLING = 0.6
@@ -24,6 +26,13 @@ _SLIDING_SPEED = 0.02
 _CHATTER_FREQUENCY = 50.0
 #: largest angle between force and velocity that still counts as opposing [rad]
 _OPPOSING_ANGLE = np.radians(20.0)
+#: symbols under which parameters are named in the claims
+_SYMBOLS = {"force": "F", "viscosity": "D", "stiffness": "K", "damping": "B"}
+#: what the encoder may change of F, D and K beyond their intervals, as a share, and of the delay in periods: the force
+#: saturates at F, so the noise of the counts only lowers it
+_BIAS, _DELAY_BIAS = 0.01, 0.1
+#: speed [m/s] at which that share of the force counts as a bias of D
+_TYPICAL_SPEED = 0.1
 #: what is read of device_state, simulation_state and friction/state
 _COLUMNS = (
     ("period", "tool_pose"),
@@ -65,7 +74,8 @@ class Run:
             position=truth["tool_pose"][:, 0:2],
             velocity=truth["tool_twist"][:, 0:2],
             force=friction["force"],
-            displacement=friction["elastic_displacement"],
+            # elements in parallel have one each; the last one begins to slip last
+            displacement=friction["elastic_displacement"][:, -2:],
             sticking=friction["sticking"][:, 0].astype(bool),
             phases=bag.started("device").get("phases", []),
         )
@@ -162,6 +172,36 @@ def opposition(run: Run, yield_distance: float) -> dict[str, float]:
     }
 
 
+def measurement_delay(bag: Bag) -> float:
+    """Delay [s] of the measured behind the true velocity: T/2 of the difference, and the filter's (1 - a) T/a."""
+    period, device = bag.parameters("friction")["period"], bag.started("device")["device"]
+    return float(period * (0.5 + 1.0 / np.expm1(2.0 * np.pi * device["velocity_cutoff"] * period)))
+
+
+def identification(bag: Bag, velocity: str) -> dict[str, Any]:
+    """What `identify_bag` finds, beside the known answers.
+
+    With the measured velocity, the input of the element, these are the node's parameters. With the true one, the
+    encoder and the filter are a part of what is identified, and the known damping is B - K t, t their delay.
+    """
+    known = known_parameters(bag)
+    if velocity == "true" and known:
+        known["damping"] -= known["stiffness"] * measurement_delay(bag)
+    try:
+        found = identify_bag(bag, velocity=velocity)
+    except HapticError as error:
+        return {"estimates": {}, "known": known, "not_identified": {"all": str(error)}}
+    return {
+        "law": found.law,
+        "estimates": {name: vars(estimate) for name, estimate in found.estimates.items()},
+        "known": known,
+        "contained": {name: e.contains(known[name]) for name, e in found.estimates.items() if name in known},
+        "not_identified": dict(found.not_identified),
+        "residual_rms": found.residual_rms,
+        "samples": found.samples,
+    }
+
+
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
     runs = {name: Run.from_bag(bag) for name, bag in bags.items()}
@@ -175,15 +215,30 @@ def analyse(bags: dict[str, Bag]) -> Report:
             "command_delay_ticks": bags[name].parameters("device")["command_delay_ticks"],
             "mode": bags[name].parameters("device")["mode"],
             "ticks": len(run.time),
-            "sliding": opposition(run, friction["friction_force"] / friction["stiffness"]),
+            "sliding": opposition(run, breakaway_force(friction) / friction["stiffness"]),
             "rests": rest_drifts(run),
+            "identification": {velocity: identification(bags[name], velocity) for velocity in ("measured", "true")},
         }
     claims = [_opposition_claim(metrics, friction["friction_force"])]
     claims += [_drift_claim(result, friction["friction_force"], count) for result in metrics["runs"].values()]
     claims += [_chatter_claim(result, count_force) for result in metrics["runs"].values()]
+    claims = [_of_model_c(claim, friction) for claim in claims]
+    claims += [_measured_claim(result) for result in metrics["runs"].values()]
+    claims += [_true_claim(result, bags[name]) for name, result in metrics["runs"].items()]
     parameters = {"friction": friction, "device": first.parameters("device")}
     parameters |= {name: device[name] for name in ("device", "hand") if device.get(name)}
     return Report(metrics, claims, _figure(runs, metrics), _CAPTION, parameters)
+
+
+def breakaway_force(friction: dict[str, Any]) -> float:
+    """Force [N] at which the friction node's contact begins to slide: F, of the Stribeck law Fs."""
+    return float(friction["static_force" if friction.get("law") == "stribeck" else "friction_force"])
+
+
+def _of_model_c(claim: Claim, friction: dict[str, Any]) -> Claim:
+    """The claim, which is about model C: another model's numbers are given, but not judged."""
+    model = friction.get("model", "C")
+    return claim if model == "C" else Claim(claim.text, f"model {model}, not C: {claim.measured}", None)
 
 
 def _delay(result: dict[str, Any]) -> str:
@@ -233,6 +288,63 @@ def _chatter_claim(result: dict[str, Any], count_force: float) -> Claim:
         f"RMS above {_CHATTER_FREQUENCY:g} Hz at rest {chatter:.3f} N (one encoder count makes {count_force:.3f} N); "
         f"sign flips of the force along the motion while sliding: {flips:.2f} per second",
         bool(chatter < count_force and flips < 1.0),
+    )
+
+
+def _found(result: dict[str, Any]) -> str:
+    """Estimates and intervals in words."""
+    estimates = {name: Estimate(**values) for name, values in result["estimates"].items()}
+    found = [f"{_SYMBOLS.get(name, name)} = {estimate}" for name, estimate in estimates.items()]
+    return ", ".join(
+        found + [f"{_SYMBOLS.get(n, n)} not identified: {why}" for n, why in result["not_identified"].items()]
+    )
+
+
+def _measured_claim(result: dict[str, Any]) -> Claim:
+    text = (
+        "The force is that of model C (38) at the measured velocity: identification finds the node's parameters again; "
+        f"{_delay(result)}."
+    )
+    found = result["identification"]["measured"]
+    if not found["estimates"]:
+        return Claim(text, _found(found), None)
+    answers = ", ".join(f"{value:g}" for value in found["known"].values())
+    complete = not found["not_identified"] and set(found["known"]) == set(found["estimates"])
+    return Claim(
+        text,
+        f"identified from the bag: {_found(found)} (rendered: {answers}; {found['residual_rms']:.1e} N RMS left, so "
+        "the intervals are the solver's resolution)",
+        all(found["contained"].values()) if complete else None,
+    )
+
+
+def _true_claim(result: dict[str, Any], bag: Bag) -> Claim:
+    text = (
+        "At the tip's true velocity encoder and filter only take K times their delay off the damping; "
+        f"{_delay(result)}."
+    )
+    found = result["identification"]["true"]
+    if not found["estimates"]:
+        return Claim(text, _found(found), None)
+    known, delay = found["known"], measurement_delay(bag)
+    if found["not_identified"] or set(known) != set(found["estimates"]):
+        return Claim(text, f"identified from the true velocity: {_found(found)}", None)
+    bias = {name: _BIAS * value for name, value in known.items()}
+    bias["viscosity"] = _BIAS * known.get("force", 0.0) / _TYPICAL_SPEED
+    bias["damping"] = _DELAY_BIAS * bag.parameters("friction")["period"] * known["stiffness"]
+    near = [e["low"] - bias[n] <= known[n] <= e["high"] + bias[n] for n, e in found["estimates"].items()]
+    outside = [
+        f"{_SYMBOLS.get(name, name)} by {estimate['value'] - known[name]:+.2g} {estimate['unit']}"
+        for name, estimate in found["estimates"].items()
+        if not found["contained"][name]
+    ]
+    return Claim(
+        text,
+        f"identified from the true velocity: {_found(found)}; B less K times {1e3 * delay:.2f} ms is "
+        f"{known['damping']:.2f} N s/m; the encoder leaves "
+        f"{found['residual_rms']:.3f} N RMS; outside the intervals: {', '.join(outside) or 'nothing'} (as a bias "
+        f"{100 * _BIAS:g} % of the force and of K, and {_DELAY_BIAS:g} T of delay are allowed)",
+        all(near),
     )
 
 
