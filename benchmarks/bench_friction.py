@@ -29,7 +29,7 @@ from haptic_friction.factory import MODELS
 HERE = Path(__file__).parent
 SPECS = load_parameter_specs(Path(haptic_friction.__file__).with_name("friction_node.yaml"))
 FORCE, MASS, STIFFNESS, DAMPING, PERIOD = 6.0, 2.0, 1e5, 447.2, 1e-3
-DIMENSIONS = (1, 3)
+DIMENSIONS = (1, 2, 3)
 
 
 def compiled_loops(directory: Path) -> dict[tuple[str, int], Callable[..., None]]:

@@ -10,6 +10,7 @@ import pytest
 from started_runs import environment, wait_until
 
 DOMAIN = 80
+ARGS = "see ./haptics run EXPERIMENT --show-args"
 
 
 def haptics(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -20,28 +21,36 @@ def haptics(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "message"),
+    ("words", "code", "message", "advice"),
     [
-        (("run", "nonsense"), 1, "experiment 'nonsense' is unknown, expected one of: friction_admittance, friction"),
-        (("run", "friction_impedance", "stifness:=1.0"), 2, "argument 'stifness' is unknown, expected one of: mode"),
+        (("run", "nonsense"), 1, "experiment 'nonsense' is unknown, expected one of: friction_admittance, ", ""),
+        (("run", "friction_impedance", "stifness:=1.0"), 2, "argument 'stifness' is unknown, expected one of: ", ARGS),
         (
             ("run", "friction_impedance", "mode:=fast"),
             2,
             "argument mode: expected one of lockstep, realtime, got 'fast'",
+            ARGS,
         ),
-        (("run", "friction_impedance", "mode=lockstep"), 2, "argument 'mode=lockstep': expected name:=value"),
-        (("report", "nowhere"), 1, "nowhere: no run and no bag"),
-        (("bench", "nonsense"), 2, "benchmark 'nonsense' is unknown, expected one of: friction, loop"),
+        (
+            ("run", "friction_impedance", "friction_force:=abc"),
+            2,
+            "argument friction_force: expected a number, got 'abc'",
+            ARGS,
+        ),
+        (("run", "friction_impedance", "mode=lockstep"), 2, "argument 'mode=lockstep': expected name:=value", ARGS),
+        (("report", "nowhere"), 1, "nowhere: no run and no bag", ""),
+        (("bench", "nonsense"), 2, "benchmark 'nonsense' is unknown, expected one of: friction, loop", "README.md"),
     ],
 )
 def test_a_mistake_on_the_command_line_is_one_line_and_a_hint(
-    tmp_path: Path, words: tuple[str, ...], code: int, message: str
+    tmp_path: Path, words: tuple[str, ...], code: int, message: str, advice: str
 ) -> None:
     done = haptics(tmp_path, *words)
     assert done.returncode == code
     error, hint = done.stderr.strip().splitlines()
     assert error.startswith(f"error: {message}")
-    assert hint.startswith("  hint: ")
+    assert hint.startswith(f"  hint: {advice}")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -61,7 +70,7 @@ def test_a_refused_value_ends_the_run_with_one_line_that_names_it(tmp_path: Path
     text = done.stdout + done.stderr
     assert done.returncode == 1
     assert text.count(message) == 1, text
-    assert "Traceback" not in text
+    assert "Traceback" not in text, text
 
 
 def test_a_second_device_in_the_same_domain_is_refused(start) -> None:

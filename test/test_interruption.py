@@ -91,7 +91,7 @@ def test_a_silent_source_brings_a_realtime_device_to_its_safe_state_in_time(star
 
 
 def test_a_silent_source_in_lockstep_ends_the_run_with_its_name(start) -> None:
-    run = start(DOMAIN + 3, "command_delay_ticks:=0", "answer_timeout:=1.0")
+    run = start(DOMAIN + 3, "command_delay_ticks:=0", "answer_timeout:=5.0")  # the stop has to come first
     wait_until(lambda: run.recorded_bytes() > 100_000)
     friction = find_child(run.pid, "friction_node")
     os.kill(friction, signal.SIGSTOP)

@@ -69,7 +69,8 @@ def bench(context: typer.Context, name: Annotated[str, typer.Argument(help="whic
     folder = root() / "benchmarks"
     names = sorted(path.stem.removeprefix("bench_") for path in folder.glob("bench_*.py"))
     if name not in names:
-        raise UsageError(f"benchmark {name!r} is unknown, expected one of: {', '.join(names)}")
+        message = f"benchmark {name!r} is unknown, expected one of: {', '.join(names)}"
+        raise UsageError(message, hint="README.md says what each of them measures")
     raise typer.Exit(subprocess.call([sys.executable, str(folder / f"bench_{name}.py"), *context.args]))
 
 
@@ -107,7 +108,7 @@ def main() -> None:
     try:
         app(standalone_mode=True)
     except UsageError as error:
-        _stop(error, 2, "see ./haptics run EXPERIMENT --show-args")
+        _stop(error, 2, error.hint)
     except LaunchFileError as error:
         _stop(error, 1, "see docs/experiments.md for what a launch file may contain")
     except HapticError as error:

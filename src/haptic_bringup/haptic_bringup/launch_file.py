@@ -33,7 +33,7 @@ import difflib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -63,6 +63,7 @@ from .launch_substitutions import (
     find_package_prefix,
     find_package_share,
     located,
+    parse_template,
 )
 from .processes import ProcessSpec
 
@@ -116,6 +117,11 @@ class LaunchDescription:
         found: dict[str, Argument] = {}
         self._collect(found, find_package_share, os.environ)
         return list(found.values())
+
+    def parameters_of(self, argument: str) -> list[ParameterValue]:
+        """The values of node parameters in this file that are `$(var argument)` and nothing else."""
+        template = parse_template(f"$(var {argument})")
+        return [value for value in _parameter_values(self.elements) if value.value == template]
 
     def evaluate(
         self,
@@ -173,6 +179,14 @@ def load_launch_file(path: str | os.PathLike[str]) -> LaunchDescription:
         LaunchFileError: names file, line and element.
     """
     return LaunchDescription(Path(path), load_elements(Path(path)))
+
+
+def _parameter_values(elements: Sequence[Element]) -> Iterator[ParameterValue]:
+    for element in elements:
+        if isinstance(element, GroupElement):
+            yield from _parameter_values(element.children)
+        elif isinstance(element, NodeElement):
+            yield from (entry.value for entry in element.parameters if entry.value is not None)
 
 
 def _absolute(path: str | Path) -> Path:

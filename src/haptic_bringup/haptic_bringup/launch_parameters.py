@@ -54,6 +54,13 @@ class ParameterValue:
     value: Scalar | Template | list[Scalar | Template]
     type: ParameterType | None
 
+    @property
+    def expected(self) -> str:
+        """The type in words, for the user who gives the value."""
+        if self.type is None:
+            return "a value, or a list of values of one type"
+        return {float: "a number", int: "a whole number", bool: "true or false"}.get(self.type.scalar, "text")
+
     def evaluate(self, context: Context) -> Scalar | list[Scalar]:
         """Returns the value with its final type."""
         if isinstance(self.value, tuple):

@@ -17,6 +17,7 @@ from rich.console import Console
 
 from haptic_bringup.experiments import Experiment, load_experiment
 from haptic_bringup.launch_file import LaunchDescription, LaunchFileError, load_launch_file
+from haptic_bringup.launch_substitutions import Context
 from haptic_bringup.processes import run_processes
 from haptic_core.errors import HapticError
 
@@ -26,7 +27,15 @@ _PACKAGES = ("numpy", "scipy", "numba", "rosbags")
 
 
 class UsageError(HapticError):
-    """The user's command cannot be understood."""
+    """The user's command cannot be understood.
+
+    Attributes:
+        hint: where the user sees what can be given.
+    """
+
+    def __init__(self, message: str, hint: str = "see ./haptics run EXPERIMENT --show-args") -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 def parse_arguments(words: Sequence[str]) -> dict[str, str]:
@@ -44,7 +53,7 @@ def effective_arguments(description: LaunchDescription, given: Mapping[str, str]
     """The launch file's arguments with their defaults and what the user gave.
 
     Raises:
-        UsageError: an argument is unknown, or a value is not among its choices.
+        UsageError: an argument is unknown, or a value is not among its choices or not of its parameter's type.
     """
     known = {argument.name: argument for argument in description.arguments}
     for name, value in given.items():
@@ -53,6 +62,11 @@ def effective_arguments(description: LaunchDescription, given: Mapping[str, str]
         choices = known[name].choices
         if choices and value not in choices:
             raise UsageError(f"argument {name}: expected one of {', '.join(choices)}, got {value!r}")
+        for parameter in description.parameters_of(name):
+            try:
+                parameter.evaluate(Context({name: value}))
+            except LaunchFileError:
+                raise UsageError(f"argument {name}: expected {parameter.expected}, got {value!r}") from None
     defaults = {name: argument.default or "" for name, argument in known.items()}
     return {**defaults, **given}
 

@@ -91,7 +91,8 @@ def bag_of() -> Callable[..., Bag]:
             "phases": run.phases,
         }
         parameters = {"friction_force": F, "stiffness": K, "damping": B, "period": T, "axes": ["x", "y"]}
-        parameters |= {"model": "C", "law": "coulomb", "viscosity": 0.0} | friction_parameters
+        parameters |= {"model": "C", "law": "coulomb", "viscosity": 0.0, "loading_force": [0.5 * F, F]}
+        parameters |= friction_parameters
         bag.events = [
             Event(0, "device", "state", {"state": "active", **device}),
             Event(0, "friction", "state", {"state": "active", "parameters": parameters}),

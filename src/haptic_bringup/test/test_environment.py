@@ -411,6 +411,7 @@ def test_interrupted_setup_ends_with_one_line_and_continues_later(checkout: Chec
     deadline = time.monotonic() + 30
     while not slow.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
+    assert slow.exists(), "the slow stage did not start"
     process.send_signal(number)
     _, complaint = process.communicate(timeout=20)
     assert process.returncode == 128 + number

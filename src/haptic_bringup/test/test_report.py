@@ -109,6 +109,18 @@ def test_another_model_has_numbers_and_a_figure_but_no_verdict(model: str, signa
     assert result.figure.axes
 
 
+@pytest.mark.parametrize("law", ["table", "function", "anisotropic"])
+def test_a_law_without_one_friction_force_is_not_judged(law: str, signals: Signals, bag_of: Bags) -> None:
+    result = analyse({"bag": bag_of(signals(), law=law)})
+    assert [claim.shown for claim in result.claims] == [None] * 5
+    assert all(claim.measured.startswith(f"law {law}, which has no F: ") for claim in result.claims[:3])
+
+
+def test_elements_in_parallel_slide_at_the_end_of_their_loading_curve(signals: Signals, bag_of: Bags) -> None:
+    result = analyse({"bag": bag_of(signals(), model="parallel", friction_force=9.0, loading_force=[1.0, 3.0])})
+    assert "Below F = 3 N" in result.claims[1].text
+
+
 def test_the_stribeck_law_begins_to_slide_at_its_static_force(signals: Signals, bag_of: Bags) -> None:
     run = signals()
     samples = [

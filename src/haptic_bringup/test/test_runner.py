@@ -40,7 +40,8 @@ def test_effective_arguments_are_the_defaults_and_what_was_given(description: La
     defaults = runner.effective_arguments(description, {})
     assert set(defaults) == {argument.name for argument in description.arguments}
     assert defaults["friction_force"] == "4.0" and defaults["output"] == ""
-    assert runner.effective_arguments(description, {"seed": "7"}) == {**defaults, "seed": "7"}
+    for given in ({"seed": "7"}, {"friction_force": "1e-1"}, {"strokes": "[0, 3]"}, {"letters": "[ab"}):
+        assert runner.effective_arguments(description, given) == {**defaults, **given}
 
 
 @pytest.mark.parametrize(
@@ -48,9 +49,13 @@ def test_effective_arguments_are_the_defaults_and_what_was_given(description: La
     [
         ({"stifness": "1"}, r"^argument 'stifness' is unknown, expected one of: .*\bstiffness\b"),
         ({"mode": "fast"}, r"^argument mode: expected one of lockstep, realtime, got 'fast'$"),
+        ({"friction_force": "abc"}, r"^argument friction_force: expected a number, got 'abc'$"),
+        ({"period": "1 ms"}, r"^argument period: expected a number, got '1 ms'$"),
+        ({"strokes": "[1, 2.5]"}, r"^argument strokes: expected a value, or a list of values of one type, got"),
+        ({"strokes": "[1"}, r"^argument strokes: expected a value, or a list of values of one type, got '\[1'$"),
     ],
 )
-def test_unknown_arguments_and_wrong_choices_are_usage_errors(
+def test_unknown_arguments_and_wrong_values_are_usage_errors(
     given: dict[str, str], message: str, description: LaunchDescription
 ) -> None:
     with pytest.raises(runner.UsageError, match=message):
@@ -137,9 +142,10 @@ def test_without_a_bag_of_its_own_a_run_makes_no_directory(launched: dict[str, l
     assert list(Path().iterdir()) == []
 
 
-def test_a_wrong_argument_is_told_before_anything_starts(launched: dict[str, list[Any]]) -> None:
+@pytest.mark.parametrize("word", ["mode:=fast", "friction_force:=abc"])
+def test_a_wrong_argument_is_told_before_anything_starts(launched: dict[str, list[Any]], word: str) -> None:
     with pytest.raises(runner.UsageError):
-        run("mode:=fast")
+        run(word)
     assert launched["arguments"] == [] and list(Path().iterdir()) == []
 
 

@@ -12,7 +12,7 @@ in the documentation and is walked by the tests.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,10 +29,11 @@ _KEYS = {"type", "default_value", "description", "read_only", "validation"}
 
 @dataclass(frozen=True)
 class Rule:
-    """One validator of the grammar: how it is checked and how it reads in words."""
+    """One validator of the grammar: how it is checked, how it reads in words, which entries of a list violate it."""
 
     holds: Callable[..., bool]
     words: Callable[..., str]
+    wrong: Callable[..., list[Value]] | None = None
 
 
 def _each(value: Value) -> list[Value]:
@@ -49,7 +50,11 @@ _RULES: dict[str, Rule] = {
     "lt<>": Rule(lambda v, a: v < a, lambda a: f"below {a:g}"),
     "lt_eq<>": Rule(lambda v, a: v <= a, lambda a: f"{a:g} or less"),
     "one_of<>": Rule(lambda v, a: v in a, lambda a: "one of " + ", ".join(map(str, a))),
-    "subset_of<>": Rule(lambda v, a: set(v) <= set(a), lambda a: "taken from " + ", ".join(map(str, a))),
+    "subset_of<>": Rule(
+        lambda v, a: set(v) <= set(a),
+        lambda a: "taken from " + ", ".join(map(str, a)),
+        lambda v, a: [entry for entry in v if entry not in a],
+    ),
     "unique<>": Rule(lambda v: len(set(v)) == len(v), lambda: "without repetition"),
     "not_empty<>": Rule(lambda v: len(v) > 0, lambda: "not empty"),
     "size_lt<>": Rule(lambda v, a: len(v) < a, lambda a: f"fewer than {a} entries"),
@@ -87,8 +92,10 @@ class ParameterSpec:
         else:
             checked = self._scalar(scalar, value, value)
         for name, arguments in self.validation.items():
-            if not _RULES[name].holds(checked, *arguments):
-                raise self._refusal(value, _RULES[name].words(*arguments))
+            rule = _RULES[name]
+            if not rule.holds(checked, *arguments):
+                wrong = rule.wrong(checked, *arguments) if rule.wrong else []
+                raise self._refusal(value, rule.words(*arguments), wrong)
         return checked
 
     def _scalar(self, kind: str, value: Value, given: Value) -> Value:
@@ -100,9 +107,10 @@ class ParameterSpec:
             raise self._refusal(given, "finite")
         return value
 
-    def _refusal(self, value: Value, expected: str) -> ParameterError:
+    def _refusal(self, value: Value, expected: str, wrong: Sequence[Value] = ()) -> ParameterError:
         unit = f" [{self.unit}]" if self.unit else ""
-        return ParameterError(f"parameter {self.name}: expected {expected}{unit}, got {value!r}")
+        culprits = f"{', '.join(map(repr, wrong))} in " if wrong else ""
+        return ParameterError(f"parameter {self.name}: expected {expected}{unit}, got {culprits}{value!r}")
 
 
 def load_parameter_specs(path: Path) -> dict[str, ParameterSpec]:

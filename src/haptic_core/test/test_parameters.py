@@ -37,7 +37,6 @@ REFUSED = [
     ("double", {"lt": [1.0]}, 1.0, "below 1"),
     ("int", {"lt_eq": [1]}, 2, "1 or less"),
     ("string", {"one_of": [["a", "b"]]}, "c", "one of a, b"),
-    ("string_array", {"subset_of": [["x", "y"]]}, ["x", "z"], "taken from x, y"),
     ("string_array", {"unique": []}, ["x", "x"], "without repetition"),
     ("string_array", {"not_empty": []}, [], "not empty"),
     ("string", {"not_empty": []}, "", "not empty"),
@@ -68,8 +67,17 @@ def test_a_refusal_names_the_parameter_what_was_expected_and_what_came(kind, val
     assert str(error.value) == f"parameter gain: expected {expected} [N/m], got {value!r}"
 
 
+@pytest.mark.parametrize(
+    ("value", "got"), [(["x", "z"], "'z' in ['x', 'z']"), (["w", "x", "z"], "'w', 'z' in ['w', 'x', 'z']")]
+)
+def test_a_refused_list_of_choices_names_the_wrong_entries(value, got):
+    with pytest.raises(ParameterError) as error:
+        spec("string_array", [], subset_of=[["x", "y"]]).check(value)
+    assert str(error.value) == f"parameter gain: expected taken from x, y [N/m], got {got}"
+
+
 def test_every_validator_is_refused_once_above():
-    assert {f"{name}<>" for _, validation, _, _ in REFUSED for name in validation} == set(_RULES)
+    assert {f"{name}<>" for _, validation, _, _ in REFUSED for name in validation} | {"subset_of<>"} == set(_RULES)
 
 
 def test_an_integer_passes_as_a_double_and_becomes_one():

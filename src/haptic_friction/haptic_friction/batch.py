@@ -6,13 +6,13 @@ other numbers may differ from element to element.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from haptic_friction.laws import CoulombLaw, checked
-from haptic_friction.model import LARGEST, FrictionModel, ImpedanceModel
+from haptic_friction.laws import LARGEST, CoulombLaw, checked
+from haptic_friction.model import FrictionModel, ImpedanceModel
 from haptic_friction.model_c import ModelC
 
 
@@ -80,7 +80,7 @@ class Batch:
         Raises:
             ValueError: wrong shape, or a number that is not finite; the states are unchanged.
         """
-        values = np.ascontiguousarray(inputs, dtype=float)
+        values = np.require(inputs, dtype=float, requirements=["C", "W"])  # else the kernel is compiled anew
         if values.ndim != 3 or values.shape[0] != len(self) or values.shape[2] != self.dimension:
             raise ValueError(
                 f"{self.input_name}: expected shape ({len(self)}, n, {self.dimension}), got {values.shape}"
@@ -103,7 +103,8 @@ class Batch:
 
 
 def _signature(model: FrictionModel) -> tuple[object, ...]:
-    return type(model).__name__, model.law.code, len(model.law.coefficients), model.dimension, model.period
+    law = (model.law.code, len(model.law.coefficients))
+    return type(model).__name__, model.kernel.__name__, len(model.constants), *law, model.dimension, model.period
 
 
 class ParallelElements:
@@ -128,6 +129,7 @@ class ParallelElements:
         self.dimension, self.period = self.batch.dimension, elements[0].period
         self.input_name = "velocity"
         self.law = elements[0].law
+        self.stiffness = np.array([getattr(element, "stiffness", 1.0) for element in elements])
         self._force, self._velocity = np.zeros(self.dimension), np.zeros(self.dimension)
 
     @classmethod
@@ -199,6 +201,26 @@ class ParallelElements:
         if len(u):
             self._force, self._velocity = forces[-1].copy(), u[-1].copy()
         return forces
+
+    @property
+    def state(self) -> dict[str, np.ndarray]:
+        """All that the next step depends on, by name, shape (m, dimension) each, copies."""
+        return {name: self.batch.row(name).copy() for name in self.batch.rows}
+
+    def restore(self, state: Mapping[str, ArrayLike]) -> None:
+        """Sets the state to what `state` gave; flags and energy stay.
+
+        Raises:
+            ValueError: an unknown name, a wrong shape, or a number that is not finite; nothing is changed.
+        """
+        values = {}
+        for name, value in state.items():
+            array = np.asarray(value, dtype=float)
+            if array.shape != self.batch.row(name).shape or not np.isfinite(array).all():
+                raise ValueError(f"{name}: expected finite numbers, shape {self.batch.row(name).shape}, got {value!r}")
+            values[name] = array
+        for name, array in values.items():
+            self.batch.row(name)[:] = array
 
     @property
     def velocity(self) -> np.ndarray:

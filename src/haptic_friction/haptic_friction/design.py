@@ -13,7 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from haptic_friction.batch import ParallelElements
 from haptic_friction.laws import checked
+from haptic_friction.model import FrictionModel, WithMass
+from haptic_friction.model_c import ModelC
 
 #: T^2 K/M up to which a critically damped element converges without oscillation
 CONVERGENCE_LIMIT = 0.25
@@ -102,7 +105,8 @@ class ModelCDesign:
             f"stiffness {self.stiffness:g} N/m, damping {self.damping:g} N s/m: a mass of {self.mass:g} kg held by "
             f"model C at T = {self.period:g} s and {self.delay} ticks of delay {effect} "
             f"(spectral radius {self.spectral_radius:.4f}, T^2 K/M = {self.convergence_ratio:.3g} times the limit 1/4, "
-            f"{self.instability_ratio:.3g} times 0.686)"
+            f"{self.instability_ratio:.3g} times 0.686; these limits are for B = 2 sqrt(K M) = "
+            f"{2.0 * math.sqrt(self.stiffness * self.mass):.4g} N s/m)"
         )
 
 
@@ -138,3 +142,37 @@ def design_model_c(*, mass: float, period: float, stiffness: float | None = None
     K = CONVERGENCE_LIMIT * M / (T * T * margin) if stiffness is None else stiffness
     K = checked("stiffness", K, "N/m", positive=True)
     return evaluate_model_c(mass=M, stiffness=K, damping=2.0 * math.sqrt(K * M), period=T)
+
+
+#: Z max|g'| up to which an approximated Phi_Z passes without a warning: its error is about that share (47)
+_ACCURATE = 0.1
+
+
+def model_warning(model: FrictionModel | ParallelElements, *, load_mass: float = 0.0) -> str:
+    """What the conditions of the paper say against a model, in one line; empty if nothing.
+
+    An approximated law is held against (48), (58); model C behind a mass, and with `load_mass` model C at a
+    device, for 0 and 1 further periods of delay, against (63).
+
+    Args:
+        model: as it is used.
+        load_mass: smallest mass [kg] that a model C holds at a device; 0: unknown.
+    """
+    inner = getattr(model, "model", model)  # what `WithMass`, `WithCompliance` carry
+    accuracy = model.law.accuracy(getattr(inner, "Z", 0.0)) if model.law.is_approximated else 0.0
+    if math.isinf(accuracy):
+        return (
+            "law: nothing bounds the error of (59) for an anisotropic law; its static limit can be twice the exact one"
+        )
+    if accuracy > _ACCURATE:
+        return f"law: Z max|g'| = {accuracy:.3g}, (48), (58) want it far below 1 to approximate Phi_Z"
+    if not isinstance(inner, ModelC):
+        return ""
+    mass, delays = (model.mass, (0,)) if isinstance(model, WithMass) else (load_mass, (0, 1))
+    for delay in delays if mass > 0.0 else ():
+        design = evaluate_model_c(
+            mass=mass, stiffness=inner.stiffness, damping=inner.damping, period=inner.period, delay=delay
+        )
+        if design.warning:
+            return design.warning
+    return ""

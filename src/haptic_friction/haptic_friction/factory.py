@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -46,33 +48,77 @@ def read_table(path: str) -> TableLaw:
     Raises:
         ValueError: the file cannot be read, or is not such a table; the message names it.
     """
+    if not path:
+        raise ValueError("law_file: expected the path of a CSV file, got nothing")
     try:
-        lines = Path(path).read_text().splitlines()
-        table = np.array([[float(cell) for cell in line.split(",")] for line in lines[1:] if line.strip()])
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise ValueError(f"law_file: {path or '(empty)'}: {error}") from None
-    if not lines or lines[0].replace(" ", "") != "speed,force" or table.ndim != 2 or table.shape[1] != 2:
-        raise ValueError(f"law_file: {path}: expected the header speed,force and two numbers a line")
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise ValueError(f"law_file: {path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if not lines or lines[0][1].replace(" ", "") != "speed,force":
+        got = repr(lines[0][1]) if lines else "an empty file"
+        raise ValueError(f"law_file: {path}: expected the header speed,force, got {got}")
+    speeds, forces = [], []
+    for number, line in lines[1:]:
+        try:
+            speed, force = map(float, line.split(","))
+        except ValueError:
+            raise ValueError(f"law_file: {path}: line {number}: expected two numbers, got {line!r}") from None
+        speeds.append(speed)
+        forces.append(force)
     try:
-        return TableLaw(table[:, 0], table[:, 1])
+        return TableLaw(speeds, forces)
     except ValueError as error:
-        raise ValueError(f"law_file: {path}: {error}") from None
+        raise ValueError(f"law_file: {path}: {' '.join(str(error).split())}") from None  # an array has many lines
 
 
 def load_function(name: str) -> FrictionLaw:
     """The law that a function of an installed module makes, named `module:function`.
 
     Raises:
-        ValueError: there is no such function, or it does not return a `FrictionLaw`.
+        ValueError: there is no such function, it raises an error, or it does not return a `FrictionLaw`.
     """
     module, _, attribute = name.partition(":")
     try:
         law = getattr(import_module(module), attribute)()
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise ValueError(f"law_function: {name!r}: expected module:function without arguments: {error}") from None
+    except Exception as error:  # whatever the user's code raises
+        reason = ": ".join([type(error).__name__, *str(error).strip().splitlines()[:1]])
+        raise ValueError(
+            f"law_function: {name!r}: expected module:function without arguments that makes a FrictionLaw, got {reason}"
+        ) from error
     if not isinstance(law, FrictionLaw):
         raise ValueError(f"law_function: {name}: expected a FrictionLaw, got {type(law).__name__}")
     return law
+
+
+@contextmanager
+def _renamed(**names: str) -> Iterator[None]:
+    """A refusal inside names the parameters instead of the arguments of the library that got their values."""
+    try:
+        yield
+    except ValueError as error:
+        words = rf"\b({'|'.join(names)})\b"
+        raise ValueError(re.sub(words, lambda found: names[found[0]], str(error))) from error
+
+
+@_renamed(force="friction_force")
+def _coulomb(p: Parameters) -> CoulombLaw:
+    return CoulombLaw(p["friction_force"])
+
+
+@_renamed(force="friction_force")
+def _viscous_coulomb(p: Parameters) -> ViscousCoulombLaw:
+    return ViscousCoulombLaw(p["friction_force"], viscosity=p["viscosity"])
+
+
+@_renamed(kinetic_force="friction_force")
+def _stribeck(p: Parameters) -> StribeckLaw:
+    return StribeckLaw(
+        p["friction_force"],
+        static_force=p["static_force"],
+        stribeck_velocity=p["stribeck_velocity"],
+        viscosity=p["viscosity"],
+    )
 
 
 def _anisotropic(p: Parameters) -> AnisotropicLaw:
@@ -85,14 +131,9 @@ def _anisotropic(p: Parameters) -> AnisotropicLaw:
 
 #: how each law is made
 LAWS: dict[str, Callable[[Parameters], FrictionLaw]] = {
-    "coulomb": lambda p: CoulombLaw(p["friction_force"]),
-    "viscous_coulomb": lambda p: ViscousCoulombLaw(p["friction_force"], viscosity=p["viscosity"]),
-    "stribeck": lambda p: StribeckLaw(
-        p["friction_force"],
-        static_force=p["static_force"],
-        stribeck_velocity=p["stribeck_velocity"],
-        viscosity=p["viscosity"],
-    ),
+    "coulomb": _coulomb,
+    "viscous_coulomb": _viscous_coulomb,
+    "stribeck": _stribeck,
     "anisotropic": _anisotropic,
     "table": lambda p: read_table(p["law_file"]),
     "function": lambda p: load_function(p["law_function"]),
@@ -109,7 +150,11 @@ def make_law(p: Parameters) -> FrictionLaw:
     return law.approximated() if p["projection"] == "approximate" else law
 
 
+@_renamed(displacement="loading_displacement", force="loading_force")
 def _parallel(law: FrictionLaw, p: Parameters, common: dict[str, Any]) -> ParallelElements:
+    beside = set(p.get("models", ())) - {"parallel"}  # models for which the law is meant
+    if p["law"] != "coulomb" and not beside:
+        raise ValueError(f"law: expected coulomb for model parallel, whose forces are loading_force, got {p['law']!r}")
     return ParallelElements.from_loading_curve(
         p["loading_displacement"], p["loading_force"], damping_time=p["damping"] / p["stiffness"], **common
     )

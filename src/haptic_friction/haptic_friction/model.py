@@ -25,11 +25,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from haptic_friction.laws import FrictionLaw, checked
+from haptic_friction.laws import LARGEST, FrictionLaw, checked
 from haptic_friction.vectors import Vector, axpy, difference, load, scaled
-
-#: inputs [m/s], [N] from here on are refused: their square could overflow and leave a state that is not finite
-LARGEST = 1e100
 
 
 @njit(forceinline=True, error_model="numpy")

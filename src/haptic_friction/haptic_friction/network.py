@@ -65,6 +65,9 @@ class ContactNetwork:
         mass = [checked(f"mass of body {i}", body.mass, "kg", positive=True) for i, body in enumerate(bodies)]
         spring = [checked(f"stiffness of body {i}", body.stiffness, "N/m") for i, body in enumerate(bodies)]
         for place, contact in enumerate(contacts):
+            if not isinstance(contact.element, ImpedanceModel):
+                got = type(contact.element).__name__
+                raise ValueError(f"contact {place}: expected an impedance model (velocity in, force out), got {got}")
             partners = (contact.first, contact.second)
             if contact.first == contact.second or not all(BASE <= partner < len(bodies) for partner in partners):
                 raise ValueError(

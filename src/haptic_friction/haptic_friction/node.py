@@ -12,32 +12,29 @@ from haptic_core import process
 from haptic_core.messages import allocate, set_vector, vector
 from haptic_core.rendering_node import RenderingNode
 from haptic_friction.batch import ParallelElements
-from haptic_friction.design import evaluate_model_c
+from haptic_friction.design import model_warning
 from haptic_friction.factory import make_model
 from haptic_friction.model import AdmittanceModel, FrictionModel
-from haptic_friction.model_c import ModelC
 from haptic_msgs.msg import DeviceCommand, DeviceState, FrictionState
 
 Model = FrictionModel | ParallelElements
-
-#: Z max|g'| up to which an approximated Phi_Z passes without a warning: its error is about that share (47)
-_ACCURATE = 0.1
 
 
 def take_over(old: Model, new: Model) -> None:
     """Gives a model the state of the one it replaces, so that a change of parameters moves nothing by itself.
 
-    An elastic displacement is scaled so that its spring keeps the force. Elements in parallel start anew.
+    An elastic displacement is scaled so that its spring keeps the force. Models with other states start anew.
     """
-    if not (isinstance(old, FrictionModel) and isinstance(new, FrictionModel) and old.rows == new.rows):
+    state, fresh = old.state, new.state
+    if {name: value.shape for name, value in state.items()} != {name: value.shape for name, value in fresh.items()}:
         return
-    state = old.state
-    before, after = getattr(old, "stiffness", 1.0), getattr(new, "stiffness", 1.0)
+    ratio = np.divide(getattr(old, "stiffness", 1.0), getattr(new, "stiffness", 1.0))
     for name in state:
         if name.endswith("displacement") or name == "stretch":
-            state[name] *= before / after
+            state[name] *= ratio[:, None] if ratio.ndim else ratio
     new.restore(state)
-    new.dissipated_energy = old.dissipated_energy
+    if isinstance(old, FrictionModel) and isinstance(new, FrictionModel):
+        new.dissipated_energy = old.dissipated_energy
 
 
 class FrictionNode(RenderingNode):
@@ -77,15 +74,7 @@ class FrictionNode(RenderingNode):
 
     def warning(self) -> str:
         """What the design rules say against the present parameters; empty if nothing."""
-        p, model = self.parameters, self.model
-        Z = getattr(getattr(model, "model", model), "Z", 0.0)  # a coupled model's own is inside
-        if model is not None and model.law.is_approximated and model.law.accuracy(Z) > _ACCURATE:
-            return f"law: Z max|g'| = {model.law.accuracy(Z):.3g}, (48), (58) want it far below 1 to approximate Phi_Z"
-        if not isinstance(model, ModelC) or p["load_mass"] == 0.0:
-            return ""
-        return evaluate_model_c(
-            mass=p["load_mass"], stiffness=model.stiffness, damping=model.damping, period=model.period
-        ).warning
+        return model_warning(self.model, load_mass=self.parameters["load_mass"]) if self.model is not None else ""
 
     def reset(self) -> None:
         model = self.model

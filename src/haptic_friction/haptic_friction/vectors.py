@@ -15,6 +15,9 @@ from numba.cpython.unsafe.tuple import tuple_setitem
 
 Vector = tuple[float, ...]
 
+#: a sum of squares down to here has all its digits
+_SMALLEST_SQUARE = 1e-290
+
 
 @njit(forceinline=True, error_model="numpy")
 def load(array: np.ndarray, element: int, row: int, zero: Vector) -> Vector:
@@ -76,10 +79,19 @@ def dot(x: Vector, y: Vector) -> float:
 
 @njit(forceinline=True, error_model="numpy")
 def length(x: Vector) -> float:
-    """|x|; exact in one dimension, where the square could underflow."""
+    """|x|, also where the square underflows."""
     if len(x) == 1:
         return abs(x[0])
-    return math.sqrt(dot(x, x))
+    square = dot(x, x)
+    if square > _SMALLEST_SQUARE:
+        return math.sqrt(square)
+    largest = 0.0
+    for i in range(len(x)):
+        largest = max(largest, abs(x[i]))
+    if largest == 0.0:
+        return 0.0
+    part = divided(x, largest)
+    return largest * math.sqrt(dot(part, part))
 
 
 @njit(forceinline=True, error_model="numpy")

@@ -250,3 +250,17 @@ def test_model_c_slides_along_the_law_and_stays_in_the_ellipsoid(motion: Motion)
                 S @ n, force, rtol=0, atol=1e-13 / np.linalg.norm(model.sliding_velocity) + 1e-13
             )
     assert 100 < stuck < 900
+
+
+def test_the_approximation_of_an_anisotropic_law_has_no_accuracy() -> None:
+    """(58) speaks of forces along the velocity: at 45 degrees (59) holds twice what S = diag(4, 1) N allows."""
+    exact = AnisotropicLaw(np.diag([4.0, 1.0]))
+    assert exact.accuracy(0.1) == np.inf
+    assert AnisotropicLaw(np.diag([4.0, 4.0]), viscosity=2.0).accuracy(0.1) == pytest.approx(0.2)
+    direction, Z = np.array([1.0, 1.0]) / np.sqrt(2.0), 0.1
+    limit = 1.0 / np.linalg.norm([direction[0] / 4.0, direction[1]])  # on the ellipsoid of S
+    printed = np.linalg.norm(exact.force(direction))  # |y| <= |Phi(y)| along a ray
+    assert (limit, printed) == (pytest.approx(1.372, abs=1e-3), pytest.approx(2.915, abs=1e-3))
+    between = Z * 2.0 * direction
+    assert np.linalg.norm(between - Z * exact.projected(between, Z)) > 0.0
+    np.testing.assert_allclose(exact.approximated().projected(between, Z), 2.0 * direction, rtol=1e-15)

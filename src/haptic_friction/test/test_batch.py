@@ -12,6 +12,7 @@ from haptic_friction import (
     AnisotropicLaw,
     Batch,
     CoulombLaw,
+    DahlModel,
     FrictionModel,
     ImpedanceModel,
     ModelA,
@@ -437,3 +438,31 @@ def test_a_curve_that_elements_cannot_follow_is_refused(displacement: Any, force
 def test_a_bad_damping_time_is_named(damping_time: float) -> None:
     with pytest.raises(ValueError, match=r"^damping_time: expected a finite number, not negative \[s\]"):
         ParallelElements.from_loading_curve(*CURVE, damping_time=damping_time, period=T)
+
+
+def test_the_state_of_parallel_elements_can_be_taken_and_given_back() -> None:
+    parallel = ParallelElements.from_loading_curve([1e-3, 2e-3], [2.0, 3.0], damping_time=1e-3, period=1e-3)
+    motion = 0.5 * np.sin(0.1 * np.arange(60))[:, None]
+    parallel.simulate(motion[:20])
+    state = parallel.state
+    first = parallel.simulate(motion[20:])
+    parallel.restore(state)
+    np.testing.assert_array_equal(parallel.simulate(motion[20:]), first)
+    before = parallel.state
+    for bad in (
+        {"displacement": np.zeros((1, 1))},
+        {"displacement": np.full((2, 1), np.nan)},
+        {"bend": np.zeros((2, 1))},
+    ):
+        with pytest.raises(ValueError, match=r"displacement|bend"):
+            parallel.restore({"force": np.ones((2, 1)), **bad})
+    for name, value in parallel.state.items():
+        np.testing.assert_array_equal(value, before[name])
+
+
+def test_a_batch_of_differently_coupled_models_is_refused() -> None:
+    law = CoulombLaw(1.0)
+    spring = ModelC(law, stiffness=1e3, damping=1.0, period=1e-3)
+    bristle = DahlModel(law, bristle_stiffness=1e3, period=1e-3)
+    with pytest.raises(ValueError, match=r"models: expected elements of one model"):
+        Batch([WithMass(spring, mass=1.0), WithMass(bristle, mass=1.0)])

@@ -219,7 +219,7 @@ def test_a_list_of_another_length_is_named(name: str, tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"models": []}, r"^parameter models: expected .*not empty, got \[\]"),
-        ({"models": ["A", "E"]}, r"^parameter models: expected taken from A, B, C, D"),
+        ({"models": ["A", "E"]}, r"^parameter models: expected taken from A, B, C, D.*, got 'E' in \['A', 'E'\]$"),
         ({"mass": [1.0, 0.0]}, r"^parameter mass: expected entries from 0\.001 to 1000.* \[kg\], got"),
         ({"stiffness": 1.0}, r"^parameter stiffness: expected a list \[N/m\], got 1\.0"),
         ({"rendering": "both"}, r"^parameter rendering: expected one of impedance, admittance, got 'both'"),
@@ -235,6 +235,13 @@ def test_numbers_that_the_library_refuses_are_named(tmp_path: Path) -> None:
         made(base_values(tmp_path, law="stribeck", static_force=1.0))
     with pytest.raises(ValueError, match=r"^law_file: "):
         made(base_values(tmp_path, law="table", law_file="none.csv"))
+
+
+def test_a_law_for_elements_in_parallel_alone_is_refused_and_one_for_a_model_beside_them_is_not(tmp_path: Path) -> None:
+    values = base_values(tmp_path, rendering="impedance", law="stribeck")
+    with pytest.raises(ValueError, match=r"^law: expected coulomb for model parallel, .*, got 'stribeck'$"):
+        made({**values, "models": ["parallel", "parallel"]})
+    assert len(made({**values, "models": ["parallel", "C"]}).models) == 2
 
 
 def test_the_parameters_of_one_model_make_it(tmp_path: Path) -> None:

@@ -8,8 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from haptic_friction import CoulombLaw, ModelC, WithMass, design_model_c, evaluate_model_c
-from haptic_friction.design import CONVERGENCE_LIMIT, INSTABILITY_LIMIT, sticking_matrix
+from haptic_friction import (
+    AnisotropicLaw,
+    CoulombLaw,
+    FrictionLaw,
+    ModelC,
+    StribeckLaw,
+    WithMass,
+    design_model_c,
+    evaluate_model_c,
+)
+from haptic_friction.design import CONVERGENCE_LIMIT, INSTABILITY_LIMIT, model_warning, sticking_matrix
 
 #: masses [kg], stiffnesses [N/m], dampings [N s/m], periods [s]: overdamped, critical, ringing, unstable
 CASES = [
@@ -231,3 +240,31 @@ def test_no_damping_at_all_is_evaluated() -> None:
     found = evaluate_model_c(mass=1.0, stiffness=1e4, damping=0.0, period=1e-3)
     assert not found.is_monotone
     assert found.spectral_radius == pytest.approx(1.0)  # symplectic Euler keeps the energy of a spring
+
+
+def test_a_model_is_held_against_the_conditions_that_concern_it() -> None:
+    law = CoulombLaw(4.0)
+    stiff = ModelC(law, stiffness=1e6, damping=2000.0, period=1e-3)
+    assert model_warning(stiff) == ""  # whatever it holds is unknown
+    assert "is unstable" in model_warning(WithMass(stiff, mass=1.0))
+    assert "is unstable" in model_warning(stiff, load_mass=1.0)
+    soft = design_model_c(mass=1.0, period=1e-3, margin=100.0)  # 2 K T = 5 N s/m of lag is small against B = 100
+    good = ModelC(law, stiffness=soft.stiffness, damping=soft.damping, period=1e-3)
+    assert model_warning(WithMass(good, mass=1.0)) == ""
+    edge = design_model_c(mass=1.0, period=1e-3, margin=1.0)  # the limit itself: one more tick is too much
+    limit = ModelC(law, stiffness=edge.stiffness, damping=edge.damping, period=1e-3)
+    assert model_warning(WithMass(limit, mass=1.0)) == ""
+    assert "1 ticks of delay" in model_warning(limit, load_mass=1.0)
+
+
+def test_an_approximated_law_is_held_against_the_accuracy_condition() -> None:
+    steep = StribeckLaw(4.0, static_force=5.0, stribeck_velocity=0.05)  # falls by up to 17.2 N s/m
+
+    def warning(law: FrictionLaw, damping: float) -> str:
+        return model_warning(ModelC(law, stiffness=6000.0, damping=damping, period=1e-3, dimension=2))
+
+    assert warning(steep, 47.3) == ""
+    assert "Z max|g'| = 0.322" in warning(steep.approximated(), 47.3)
+    assert warning(steep.approximated(), 400.0) == ""
+    assert "anisotropic" in warning(AnisotropicLaw(np.diag([4.0, 1.0]), exact=False), 10.0)
+    assert warning(AnisotropicLaw(np.diag([4.0, 4.0]), exact=False), 10.0) == ""

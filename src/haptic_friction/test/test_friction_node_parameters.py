@@ -16,6 +16,7 @@ import haptic_friction
 from haptic_core import rendering_node
 from haptic_core.errors import ParameterError
 from haptic_core.parameters import ParameterSpec, check_all, load_parameter_specs
+from haptic_friction import FrictionLaw
 from haptic_friction.factory import LAWS, MODELS, make_law, make_model
 from haptic_friction.node import FrictionNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, FrictionState
@@ -67,7 +68,12 @@ def laws_can_be_imported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
         "def one(): return FunctionLaw(lambda s: 3.0 + s, lambda s: 1.0)\n"
         "def other(): return FunctionLaw(lambda s: 4.0 + s, lambda s: 1.0)\n"
         "def no_law(): return 'friction'\n"
+        "def division(): return 1 / 0\n"
+        "def unknown_name(): return FunctionLaw(lambda s: nowhere * s, lambda s: 1.0)\n"
+        "def long(): raise RuntimeError('first line\\nsecond line')\n"
+        "def silent(): raise RuntimeError\n"
     )
+    (tmp_path / "broken_laws.py").write_text("def one(: pass\n")
     (tmp_path / "one.csv").write_text("speed,force\n0,4\n0.1,3\n")
     (tmp_path / "other.csv").write_text("speed,force\n0,4\n0.05,3\n0.1,3.5\n")
 
@@ -155,16 +161,50 @@ def test_parallel_elements_are_refused_as_an_admittance(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"law": "stribeck", "static_force": 1.0}, r"static_force: expected kinetic_force = 4 N or more, got 1\.0"),
+        ({"law": "stribeck", "static_force": 1.0}, r"^static_force: expected friction_force = 4 N or more, got 1\.0$"),
+        ({"law": "stribeck", "friction_force": -1.0}, r"^friction_force: expected a finite number, not negative \[N\]"),
+        ({"friction_force": -1.0}, r"^friction_force: expected a finite number, not negative \[N\], got -1\.0$"),
+        (
+            {"law": "viscous_coulomb", "friction_force": -1.0},
+            r"^friction_force: expected a finite number, not negative",
+        ),
         ({"law": "stribeck", "static_force": 9.0, "stribeck_velocity": 0.01}, r"steepest fall g' = -428\.\d+ N s/m"),
-        ({"law": "table", "law_file": ""}, r"law_file: \(empty\)"),
-        ({"law": "table", "law_file": "none.csv"}, r"law_file: none\.csv: .*No such file"),
-        ({"law": "function", "law_function": "nowhere:law"}, r"law_function: 'nowhere:law': .*No module named"),
-        ({"law": "function", "law_function": "users_laws"}, r"law_function: 'users_laws'"),
+        ({"law": "table", "law_file": ""}, r"^law_file: expected the path of a CSV file, got nothing$"),
+        ({"law": "table", "law_file": "none.csv"}, r"^law_file: none\.csv: cannot be read: No such file or directory$"),
+        ({"law": "table", "law_file": "/"}, r"^law_file: /: cannot be read: Is a directory$"),
+        (
+            {"law": "function", "law_function": "nowhere:law"},
+            r"'nowhere:law': .*got ModuleNotFoundError: No module named",
+        ),
+        ({"law": "function", "law_function": ""}, r"^law_function: '': expected module:function without arguments"),
+        ({"law": "function", "law_function": "users_laws"}, r"^law_function: 'users_laws': expected module:function"),
+        ({"law": "function", "law_function": "users_laws:division"}, r", got ZeroDivisionError: division by zero$"),
+        ({"law": "function", "law_function": "users_laws:long"}, r", got RuntimeError: first line$"),
+        ({"law": "function", "law_function": "users_laws:silent"}, r", got RuntimeError$"),
+        (
+            {"law": "function", "law_function": "broken_laws:one"},
+            r"^law_function: 'broken_laws:one': .*SyntaxError: .*line 1",
+        ),
+        (
+            {"law": "function", "law_function": "users_laws:unknown_name"},
+            r"^law_function: 'users_laws:unknown_name': .* magnitude: cannot be compiled: .*'nowhere'",
+        ),
         ({"law": "function", "law_function": "users_laws:no_law"}, r"expected a FrictionLaw, got str"),
         ({"law": "anisotropic", "force_tensor": [1.0, 2.0]}, r"force_tensor: expected n times n numbers.*got 2"),
         ({"law": "anisotropic", "force_tensor": [1.0]}, r"dimension: expected 1, that of force_tensor, got 2"),
-        ({"model": "parallel", "loading_force": [4.0, 3.0, 5.0]}, r"force: expected a rising, strictly concave curve"),
+        (
+            {"model": "parallel", "loading_force": [4.0, 3.0, 5.0]},
+            r"^loading_force: expected a rising, strictly concave curve",
+        ),
+        (
+            {"model": "parallel", "loading_displacement": [0.1, 0.1, 0.2]},
+            r"^loading_displacement: expected rising values above 0 \[m\]",
+        ),
+        ({"model": "parallel", "loading_force": [4.0]}, r"^loading_displacement, loading_force: expected"),
+        (
+            {"model": "parallel", "law": "stribeck"},
+            r"^law: expected coulomb for model parallel, whose forces are loading_force, got 'stribeck'$",
+        ),
         ({"model": "dahl", "law": "viscous_coulomb", "viscosity": 1.0}, r"law: expected"),
     ],
 )
@@ -174,13 +214,42 @@ def test_what_cannot_be_made_is_refused_in_one_line(change: dict[str, Any], mess
     assert "\n" not in str(caught.value)
 
 
+def table_law(text: bytes, tmp_path: Path) -> FrictionLaw:
+    (tmp_path / "table.csv").write_bytes(text)
+    return make_law({**base_values(tmp_path), "law": "table", "law_file": str(tmp_path / "table.csv")})
+
+
 @pytest.mark.parametrize(
-    "text", ["", "force,speed\n0,4\n1,3\n", "speed,force\n0,4\n1\n", "speed,force\n0,x\n", "speed,force\n1,4\n2,3\n"]
+    ("text", "message"),
+    [
+        (b"", "expected the header speed,force, got an empty file"),
+        (b"\n \n", "expected the header speed,force, got an empty file"),
+        (b"force,speed\n0,4\n1,3\n", "expected the header speed,force, got 'force,speed'"),
+        (b"speed,force\n0,4\n1\n", "line 3: expected two numbers, got '1'"),
+        (b"speed,force\n0,4\n1,2,3\n", "line 3: expected two numbers, got '1,2,3'"),
+        (b"speed,force\n\n0,4\n\n1,abc\n", "line 5: expected two numbers, got '1,abc'"),
+        (b"speed,force\n0,4\n1,\n", "line 3: expected two numbers, got '1,'"),
+        (b"speed,force\n", "speed, force: expected two or more points each"),
+        (b"speed,force\n1,4\n2,3\n", "speed: expected rising, finite speeds from 0 [m/s], got [1. 2.]"),
+        (b"speed,force\n" + b"".join(b"%d,-1\n" % i for i in range(100)), "force: expected finite forces above 0 [N]"),
+        (b"\xff\xfes\0p\0", "cannot be read: 'utf-8' codec can't decode"),
+    ],
 )
-def test_a_file_that_is_no_table_is_named(text: str, tmp_path: Path) -> None:
-    (tmp_path / "bad.csv").write_text(text)
-    with pytest.raises(ValueError, match=r"law_file: .*bad\.csv: "):
-        make_law({**base_values(tmp_path), "law": "table", "law_file": str(tmp_path / "bad.csv")})
+def test_a_file_that_is_no_table_is_refused_in_one_line_with_the_place(
+    text: bytes, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError) as caught:
+        table_law(text, tmp_path)
+    assert str(caught.value).startswith(f"law_file: {tmp_path / 'table.csv'}: {message}")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text", [b"\xef\xbb\xbfspeed,force\r\n0,4\r\n0.1,3\r\n", b"\nspeed, force\n\n0, 4\n  \n0.1, 3\n\n"]
+)
+def test_a_table_may_have_a_byte_order_mark_and_blank_lines(text: bytes, tmp_path: Path) -> None:
+    law = table_law(text, tmp_path)
+    assert (law.breakaway_force, law.magnitude(0.05), law.magnitude(0.2)) == (4.0, 3.5, 3.0)
 
 
 def test_an_unknown_choice_names_the_choices() -> None:
@@ -245,22 +314,6 @@ def test_the_node_warns_when_a_light_tool_would_vibrate(tmp_path: Path) -> None:
     assert "is unstable" in warning(0.006)  # 4 M = T^2 K + 2 T B, so M = 6.5 g
     assert "oscillates" in warning(0.36)  # B is below critical damping, 2 sqrt(K M)
     assert warning(0.006, model="A") == ""
-
-
-def test_the_node_reports_the_accuracy_condition_of_an_approximation(tmp_path: Path) -> None:
-    """(48): the Stribeck law falls by up to (Fs - Fc) sqrt(2/e)/vs = 17.2 N s/m for vs = 0.05 m/s; Z = 1/(B + T K)."""
-
-    def warning(damping: float, projection: str, rendering: str = "impedance") -> str:
-        change = {"law": "stribeck", "projection": projection, "damping": damping, "rendering": rendering}
-        change["stribeck_velocity"] = 0.05
-        values = {**base_values(tmp_path), **change}
-        node: Any = SimpleNamespace(parameters=values, model=make_model(values, dimension=2))
-        return FrictionNode.warning(node)
-
-    assert "Z max|g'| = 0.322" in warning(47.3, "approximate")  # 17.16/53.3
-    assert "Z max|g'| = 0.322" in warning(47.3, "approximate", "admittance")
-    assert warning(47.3, "exact") == ""
-    assert warning(400.0, "approximate") == ""
 
 
 def moved(device_state: Any, ticks: int, tmp_path: Path, **change: Any) -> tuple[np.ndarray, Any]:

@@ -99,7 +99,7 @@ def test_force_is_g_along_the_velocity(name: str) -> None:
 
 def test_in_one_dimension_the_force_is_g_to_the_last_bit_at_any_speed() -> None:
     law = CoulombLaw(0.1)
-    for s in (5e-324, 1e-200, 0.3, 7.7, 1e200):
+    for s in (5e-324, 1e-200, 0.3, 7.7, 1e99):
         for sign in (1.0, -1.0):
             assert law.force([sign * s])[0] == sign * 0.1
             assert law.projected([sign * s], 1e-323 if s < 1e-300 else 1e-300)[0] == sign * 0.1
@@ -542,9 +542,9 @@ def test_a_bad_z_is_refused_by_name(Z: float) -> None:
 
 @pytest.mark.parametrize("value", [[np.nan], [0.0, np.inf], [[[1.0]]], []])
 def test_bad_vectors_are_refused_by_name(value: Any) -> None:
-    with pytest.raises(ValueError, match=r"^velocity: expected finite numbers \[m/s\], shape"):
+    with pytest.raises(ValueError, match=r"^velocity: expected finite numbers below 1e\+100 \[m/s\], shape"):
         CoulombLaw(1.0).force(value)
-    with pytest.raises(ValueError, match=r"^x: expected finite numbers \[m/s\], shape"):
+    with pytest.raises(ValueError, match=r"^x: expected finite numbers below 1e\+100 \[m/s\], shape"):
         CoulombLaw(1.0).projected(value, 0.1)
 
 

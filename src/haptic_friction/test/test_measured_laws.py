@@ -202,6 +202,25 @@ def test_bad_functions_are_refused_by_name(
         FunctionLaw(g, slope)
 
 
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda s: unknown_name * s, "'unknown_name'"),  # noqa: F821
+        (lambda s: None, "none to float64"),
+        (lambda s: math.exp(s, s), "function exp"),
+        (lambda s: math.no_such(s), "'no_such'"),
+        (lambda: 1.0, "takes 0 arguments"),
+        (3.0, "'float' object"),
+    ],
+)
+def test_a_function_that_cannot_be_compiled_is_refused_with_the_reason_in_one_line(function: Any, reason: str) -> None:
+    for name, functions in (("magnitude", (function, lambda s: 1.0)), ("slope", (lambda s: 4.0 + s, function))):
+        with pytest.raises(ValueError) as caught:
+            FunctionLaw(*functions)
+        assert str(caught.value).startswith(f"{name}: cannot be compiled: ") and reason in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
 def test_a_slope_that_is_infinite_at_rest_only_is_accepted() -> None:
     law = FunctionLaw(lambda s: 1.0 + math.sqrt(s), lambda s: 0.5 / math.sqrt(s))
     # s + Z (1 + sqrt(s)) = 0.75 with Z = 0.5 has the root s = 0.25

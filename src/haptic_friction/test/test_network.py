@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from haptic_friction import BASE, Body, Contact, ContactNetwork, CoulombLaw, ModelB, ModelC
+from haptic_friction import BASE, Body, Contact, ContactNetwork, CoulombLaw, ModelA, ModelB, ModelC, ParallelElements
 
 DATA = Path(__file__).with_name("data")
 T = 1e-3
@@ -239,3 +239,12 @@ def test_a_network_that_cannot_be_is_refused(
 def test_elements_of_different_periods_are_refused() -> None:
     with pytest.raises(ValueError, match="expected elements of one model, kind of law, dimension and period"):
         ContactNetwork([Body(1.0)], [Contact(BASE, 0, element()), Contact(BASE, 0, element(period=2e-3))])
+
+
+@pytest.mark.parametrize(
+    "element",
+    [ModelA(CoulombLaw(1.0), mass=1.0, period=1e-3), ParallelElements.from_loading_curve([1e-3], [1.0], period=1e-3)],
+)
+def test_a_contact_takes_impedance_models_only(element: Any) -> None:
+    with pytest.raises(ValueError, match=rf"contact 0: expected an impedance model .* got {type(element).__name__}"):
+        ContactNetwork([Body(1.0)], [Contact(BASE, 0, element)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,6 +30,8 @@ CONTEXT: dict[str, dict[str, Any]] = {
     "static_force": {"law": "stribeck"},
     "stribeck_velocity": {"law": "stribeck"},
     "projection": {"law": "stribeck"},
+    "law_file": {"law": "table"},
+    "law_function": {"law": "function"},
     "mass": {"model": "B"},
 }
 #: other values where twice and half the value are none
@@ -43,8 +46,31 @@ OTHER: dict[str, list[Any]] = {
 }
 
 
-def other_values(spec: ParameterSpec, value: Any) -> list[Any]:
+@pytest.fixture(autouse=True)
+def laws_can_be_imported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`law_function` names a module; this file stands for a user's."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "network_laws.py").write_text(
+        "from haptic_friction import FunctionLaw\n"
+        "def one(): return FunctionLaw(lambda s: 3.0 + s, lambda s: 1.0)\n"
+        "def other(): return FunctionLaw(lambda s: 4.0 + s, lambda s: 1.0)\n"
+    )
+    (tmp_path / "one.csv").write_text("speed,force\n0,4\n0.1,3\n")
+    (tmp_path / "other.csv").write_text("speed,force\n0,4\n0.05,3\n0.1,3.5\n")
+
+
+def base_values(tmp_path: Path, **change: Any) -> dict[str, Any]:
+    """The defaults with the user's laws at hand."""
+    files = {"law_file": str(tmp_path / "one.csv"), "law_function": "network_laws:one"}
+    return check_all(SPECS, {**files, **change})
+
+
+def other_values(spec: ParameterSpec, value: Any, tmp_path: Path) -> list[Any]:
     """Values that differ from the given one and are allowed."""
+    if spec.name == "law_file":
+        return [str(tmp_path / "other.csv")]
+    if spec.name == "law_function":
+        return ["network_laws:other"]
     if spec.name in OTHER:
         return OTHER[spec.name]
     if "one_of<>" in spec.validation:
@@ -80,10 +106,10 @@ def shown(parameters: dict[str, Any]) -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_changing_the_parameter_changes_state_and_wrench(name: str) -> None:
-    values = check_all(SPECS, CONTEXT.get(name, {}))
+def test_changing_the_parameter_changes_state_and_wrench(name: str, tmp_path: Path) -> None:
+    values = base_values(tmp_path, **CONTEXT.get(name, {}))
     before = shown(values)
-    for value in other_values(SPECS[name], values[name]):
+    for value in other_values(SPECS[name], values[name], tmp_path):
         after = shown(check_all(SPECS, {**values, name: value}))
         assert after["force"] != before["force"], f"{name} = {value!r} has no effect"
         assert after["wrench"] != before["wrench"], f"{name} = {value!r} has no effect on the tool"
@@ -176,6 +202,8 @@ def test_a_list_of_another_length_is_named(name: str, value: list[Any], count: i
         ({"contact_first": [-1, 7]}, r"^contact 1: expected two of BASE and bodies 0 to 1, got \(7, 1\)"),
         ({"contact_first": [-1, 1]}, r"^contact 1: expected two of BASE and bodies"),
         ({"law": "stribeck", "static_force": [1.0, 3.75]}, r"^static_force: expected"),
+        ({"law": "table", "law_file": "none.csv"}, r"^law_file: none\.csv: "),
+        ({"law": "function", "law_function": "nowhere:law"}, r"^law_function: 'nowhere:law': .*nowhere"),
     ],
 )
 def test_what_cannot_be_made_is_refused_in_one_line(change: dict[str, Any], message: str) -> None:

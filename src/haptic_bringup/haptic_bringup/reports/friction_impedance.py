@@ -219,8 +219,8 @@ def analyse(bags: dict[str, Bag]) -> Report:
             "rests": rest_drifts(run),
             "identification": {velocity: identification(bags[name], velocity) for velocity in ("measured", "true")},
         }
-    claims = [_opposition_claim(metrics, friction["friction_force"])]
-    claims += [_drift_claim(result, friction["friction_force"], count) for result in metrics["runs"].values()]
+    claims = [_opposition_claim(metrics, kinetic_force(friction))]
+    claims += [_drift_claim(result, kinetic_force(friction), count) for result in metrics["runs"].values()]
     claims += [_chatter_claim(result, count_force) for result in metrics["runs"].values()]
     claims = [_of_model_c(claim, friction) for claim in claims]
     claims += [_measured_claim(result) for result in metrics["runs"].values()]
@@ -230,15 +230,24 @@ def analyse(bags: dict[str, Bag]) -> Report:
     return Report(metrics, claims, _figure(runs, metrics), _CAPTION, parameters)
 
 
+def kinetic_force(friction: dict[str, Any]) -> float:
+    """Force F [N] at which the friction node's contact slides; of elements in parallel all of theirs."""
+    return float(friction["loading_force"][-1] if friction.get("model") == "parallel" else friction["friction_force"])
+
+
 def breakaway_force(friction: dict[str, Any]) -> float:
     """Force [N] at which the friction node's contact begins to slide: F, of the Stribeck law Fs."""
-    return float(friction["static_force" if friction.get("law") == "stribeck" else "friction_force"])
+    return float(friction["static_force"] if friction.get("law") == "stribeck" else kinetic_force(friction))
 
 
 def _of_model_c(claim: Claim, friction: dict[str, Any]) -> Claim:
-    """The claim, which is about model C: another model's numbers are given, but not judged."""
-    model = friction.get("model", "C")
-    return claim if model == "C" else Claim(claim.text, f"model {model}, not C: {claim.measured}", None)
+    """The claim, which is about model C and a law with F: the numbers of others are given, but not judged."""
+    model, law = friction.get("model", "C"), friction.get("law", "coulomb")
+    if model != "C":
+        return Claim(claim.text, f"model {model}, not C: {claim.measured}", None)
+    if law in ("table", "function", "anisotropic"):
+        return Claim(claim.text, f"law {law}, which has no F: {claim.measured}", None)
+    return claim
 
 
 def _delay(result: dict[str, Any]) -> str:
