@@ -54,6 +54,7 @@ _VARIABLES = (
     "PATH PYTHONPATH PYTHONHOME VIRTUAL_ENV LD_LIBRARY_PATH AMENT_PREFIX_PATH CMAKE_PREFIX_PATH "
     "COLCON_PREFIX_PATH ROS_DISTRO ROS_VERSION ROS_PYTHON_VERSION ROS_AUTOMATIC_DISCOVERY_RANGE ROS_HOME "
     "RMW_IMPLEMENTATION _ROS_WHEELS_BOOTSTRAP_COMPLETE NUMBA_CACHE_DIR MPLBACKEND MPLCONFIGDIR "
+    "ADMITTANCE_CONSTRAINTS_CACHE_DIR "
     "HAPTICS_ROOT HAPTICS_ROS HAPTICS_UNDERLAY HAPTICS_ACTIVE HAPTICS_OUTER"
 )
 
@@ -99,6 +100,7 @@ export FASTRTPS_DEFAULT_PROFILES_FILE="${{FASTRTPS_DEFAULT_PROFILES_FILE:-$HAPTI
 HAPTICS_KERNELS=$(grep -rl --include='*.py' njit "$HAPTICS_ROOT/src" | LC_ALL=C sort | xargs cat | cksum)
 export NUMBA_CACHE_DIR="$HAPTICS_ACTIVE/numba_cache/${{HAPTICS_KERNELS%% *}}"
 unset HAPTICS_KERNELS
+export ADMITTANCE_CONSTRAINTS_CACHE_DIR="$HAPTICS_ACTIVE/constraints_cache"
 export MPLBACKEND="${{MPLBACKEND:-Agg}}"
 if [ ! -w "${{HOME:-/nonexistent}}" ]; then
   export MPLCONFIGDIR="${{MPLCONFIGDIR:-$HAPTICS_ACTIVE/matplotlib}}"
@@ -751,7 +753,7 @@ def only_setup(workspace: Workspace) -> Iterator[None]:
 
 def clear(workspace: Workspace) -> None:
     """Removes all that setup made, the markers first."""
-    names = "stamp stages contents environment.sh install build launch config colcon env numba_cache"
+    names = "stamp stages contents environment.sh install build launch config colcon env numba_cache constraints_cache"
     for name in names.split():
         remove(workspace.home / name)
 

@@ -1,0 +1,56 @@
+"""Haptic display of constrained dynamic systems via admittance displays (Faulring, Lynch, Colgate, Peshkin).
+
+A `Mechanism` states what is rendered (`definition`); `system` derives the rest; `ReferenceGenerator` steps
+Algorithm 1. Ready mechanisms are in `mechanisms`; `load_mechanism` finds one's own. Around the generator:
+`PIDFeedback` (17), (18), `EndEffector`, `FreeDirectionFriction`; wrenches of the appendices in `wrenches`.
+"""
+
+from admittance_constraints.accelerations import solve_accelerations
+from admittance_constraints.definition import Definition
+from admittance_constraints.end_effector import EndEffector
+from admittance_constraints.errors import MechanismError, SingularConfigurationError
+from admittance_constraints.feedback import PIDFeedback, motion_command, pose_error, task_error
+from admittance_constraints.friction import FreeDirectionFriction
+from admittance_constraints.linkage import Link, add_serial_linkage
+from admittance_constraints.loading import load_mechanism
+from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.mechanisms import (
+    DiskOnSphere,
+    DiskOnSphereAsPrinted,
+    FourBar,
+    KnifeEdge,
+    Pendulum,
+    PointOnSurface,
+    RollingDisk,
+    TwoLinkOnCircle,
+)
+from admittance_constraints.reference_generator import GeneratorState, Reference, ReferenceGenerator, Trajectory
+
+__all__ = [
+    "Definition",
+    "DiskOnSphere",
+    "DiskOnSphereAsPrinted",
+    "EndEffector",
+    "FourBar",
+    "FreeDirectionFriction",
+    "GeneratorState",
+    "KnifeEdge",
+    "Link",
+    "Mechanism",
+    "MechanismError",
+    "PIDFeedback",
+    "Pendulum",
+    "PointOnSurface",
+    "Reference",
+    "ReferenceGenerator",
+    "RollingDisk",
+    "SingularConfigurationError",
+    "Trajectory",
+    "TwoLinkOnCircle",
+    "add_serial_linkage",
+    "load_mechanism",
+    "motion_command",
+    "pose_error",
+    "solve_accelerations",
+    "task_error",
+]

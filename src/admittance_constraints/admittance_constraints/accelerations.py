@@ -1,0 +1,45 @@
+"""Accelerations and multipliers of a constrained mechanism, eqs. (11) to (13), as they stand in the paper.
+
+The readable form; `chart` has the same equations as compiled code.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from admittance_constraints.checks import finite_vector
+from admittance_constraints.errors import SingularConfigurationError
+from admittance_constraints.mechanism import Mechanism
+
+
+def solve_accelerations(
+    mechanism: Mechanism, q: ArrayLike, qdot: ArrayLike, tau: ArrayLike
+) -> tuple[np.ndarray, np.ndarray]:
+    """Solves M qddot + C qdot = tau + A^T lambda with A qddot + (dA/dt) qdot = 0.
+
+    Args:
+        mechanism: n coordinates, m constraints.
+        q: coordinates, shape (n,).
+        qdot: rates, shape (n,); they need not satisfy A qdot = 0.
+        tau: all generalised forces but those of the constraints, shape (n,): f_q - tau_d - tau_s - g. The
+            mechanism's own share is `mechanism.passive_force(q, qdot)`.
+
+    Returns:
+        qddot, shape (n,), eq. (13), and the multipliers lambda, shape (m,), eq. (11).
+
+    Raises:
+        ValueError: wrong shape, or a number that is not finite.
+        SingularConfigurationError: M or A M^-1 A^T is singular at q.
+    """
+    force = finite_vector("tau", tau, mechanism.dimension)
+    v = finite_vector("qdot", qdot, mechanism.dimension)
+    M, h = mechanism.inertia(q), mechanism.coriolis_force(q, v)
+    A, bias = mechanism.constraint_matrix(q), mechanism.constraint_matrix_rate(q, v) @ v
+    try:
+        W = np.linalg.solve(M, A.T)  # M^-1 A^T
+        multipliers = np.linalg.solve(A @ W, -bias + W.T @ (h - force))  # (11)
+        acceleration = np.linalg.solve(M, force - h) + W @ multipliers  # (12), (13)
+    except np.linalg.LinAlgError:
+        raise SingularConfigurationError(f"the equations of motion are singular at q = {np.asarray(q)}") from None
+    return acceleration, multipliers

@@ -1,0 +1,234 @@
+"""What a user states about a mechanism: coordinates, energy, kinematics, constraints, forces.
+
+A `Definition` is handed to `Mechanism.define`. It offers symbols (CasADi SX) and takes expressions in them;
+everything else is derived (`system`). Two spaces are in play (section II-A):
+
+* q, the mechanism's n coordinates, and qdot;
+* x, the six task coordinates of the tool: position (x1, x2, x3) [m] in the base frame and angles
+  (x4, x5, x6) [rad] with R = Rz(x4) Rx(x6) Rz(x5), and xdot. `position`, `rotation` (body to space) and
+  `angular_velocity` (body frame) say the same without angles; constraints written with them alone have no
+  Euler singularity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from admittance_constraints.checks import finite_number, finite_vector
+from admittance_constraints.errors import MechanismError
+
+#: dimension of the task space
+TASK = 6
+
+
+class Definition:
+    """Collects the statements of one mechanism.
+
+    Attributes:
+        x: task coordinates, shape (6,).
+        xdot: their rates, shape (6,).
+        position: x1, x2, x3, shape (3,).
+        rotation: R, body to space, shape (3, 3).
+        angular_velocity: of the tool in its own frame, shape (3,) [rad/s].
+        q, qdot: coordinates and rates, shape (n,), once `coordinates` or `rigid_body` has been called.
+        z: parameters of the holonomic submanifold, once `parameters` has been called.
+    """
+
+    def __init__(self) -> None:
+        self.x = ca.SX.sym("x", TASK)
+        self.xdot = ca.SX.sym("xdot", TASK)
+        self.position = self.x[:3]
+        self.rotation = ca.SX.sym("R", 3, 3)
+        self.angular_velocity = ca.SX.sym("omega", 3)
+        self.q = ca.SX(0, 1)
+        self.qdot = ca.SX(0, 1)
+        self.z = ca.SX(0, 1)
+        self.is_rigid_body = False
+        self.phi: ca.SX | None = None
+        self.psi: ca.SX | None = None
+        self.inverse_map: ca.SX | None = None
+        self.energy: ca.SX | None = None
+        self.potential_energy = ca.SX(0)
+        self.damping = ca.SX(0)
+        self.applied = ca.SX(0)
+        self.body_wrenches: list[ca.SX] = []
+        self.holonomic_constraints: list[tuple[str, ca.SX]] = []
+        self.nonholonomic_constraints: list[tuple[str, ca.SX]] = []
+        self.parameter_symbols: list[ca.SX] = []
+        self.parameter_values: dict[str, float] = {}
+        self.nominal_q: np.ndarray | None = None
+        self.nominal_z: np.ndarray | None = None
+
+    # --- coordinates ---------------------------------------------------------------------------------------
+
+    def coordinates(self, count: int) -> tuple[ca.SX, ca.SX]:
+        """Declares n = count coordinates; returns the symbols (q, qdot), each of shape (n,)."""
+        if self.q.numel():
+            raise MechanismError("coordinates: declared twice")
+        if not 1 <= count <= TASK:
+            raise MechanismError(f"coordinates: expected 1 to {TASK} (dim(q) <= dim(x), eq. (2)), got {count}")
+        self.q, self.qdot = ca.SX.sym("q", count), ca.SX.sym("qdot", count)
+        return self.q, self.qdot
+
+    def forward(self, phi: ca.SX | Sequence[ca.SX]) -> None:
+        """States the kinematics x = phi(q), eq. (1); fewer than six rows are completed by zeros."""
+        rows = _column(phi)
+        if rows.numel() > TASK:
+            raise MechanismError(f"forward: expected at most {TASK} rows, got {rows.numel()}")
+        self.phi = ca.vertcat(rows, ca.SX(TASK - rows.numel(), 1))
+
+    def inverse(self, q_of_x: ca.SX | Sequence[ca.SX]) -> None:
+        """States q = phi^-1(x) as an expression in `x`; used to start. Without it a nominal point is needed."""
+        self.inverse_map = _column(q_of_x)
+
+    def parameters(self, count: int) -> ca.SX:
+        """Declares the parameters z of the holonomic submanifold (section II-G); returns the symbols."""
+        if self.z.numel():
+            raise MechanismError("parameters: declared twice")
+        if count < 1:
+            raise MechanismError(f"parameters: expected 1 or more, got {count}")
+        self.z = ca.SX.sym("z", count)
+        return self.z
+
+    def parametrisation(self, psi: ca.SX | Sequence[ca.SX]) -> None:
+        """States x = psi(z); fewer than six rows are completed by zeros.
+
+        Without a parametrisation the configuration is kept on the submanifold by projection, and z is q.
+        """
+        rows = _column(psi)
+        if rows.numel() > TASK:
+            raise MechanismError(f"parametrisation: expected at most {TASK} rows, got {rows.numel()}")
+        self.psi = ca.vertcat(rows, ca.SX(TASK - rows.numel(), 1))
+
+    def nominal(self, *, q: ArrayLike | None = None, z: ArrayLike | None = None) -> None:
+        """A typical configuration: the checks look around it, and phi^-1 is searched for from it."""
+        self.nominal_q = self.nominal_q if q is None else finite_vector("nominal q", q, self.q.numel())
+        self.nominal_z = self.nominal_z if z is None else finite_vector("nominal z", z, self.z.numel())
+
+    def parameter(self, name: str, value: float) -> ca.SX:
+        """A number that reaches the compiled code at run time: changing it compiles nothing anew.
+
+        Plain floats in expressions are fine too; they are compiled in.
+        """
+        if name in self.parameter_values:
+            raise MechanismError(f"parameter {name}: declared twice")
+        self.parameter_values[name] = finite_number(name, value)
+        symbol = ca.SX.sym(name)
+        self.parameter_symbols.append(symbol)
+        return symbol
+
+    # --- inertia -------------------------------------------------------------------------------------------
+
+    def kinetic_energy(self, energy: ca.SX) -> None:
+        """States (or adds) kinetic energy T(q, qdot) [J]; also in xdot and angular_velocity."""
+        self.energy = energy if self.energy is None else self.energy + energy
+
+    def rigid_body(self, mass: ca.SX | float, inertia: Sequence[ca.SX | float] | ca.SX) -> None:
+        """The mechanism is one rigid body with its tool point in the centre of mass: q = x, eq. (19).
+
+        Args:
+            mass: m [kg].
+            inertia: J in the body frame [kg m^2], (Jxx, Jyy, Jzz) or a symmetric (3, 3) matrix.
+        """
+        q, _ = self.coordinates(TASK)
+        self.is_rigid_body = True
+        self.phi, self.inverse_map = q, self.x
+        J = _inertia_matrix(inertia)
+        omega = self.angular_velocity
+        self.kinetic_energy(mass * ca.sumsqr(self.xdot[:3]) / 2 + ca.dot(omega, ca.mtimes(J, omega)) / 2)
+
+    # --- constraints ---------------------------------------------------------------------------------------
+
+    def holonomic(self, name: str, expression: ca.SX) -> None:
+        """States H'(x) = 0, eq. (8); an expression in x, position, rotation (and q, for what x does not show)."""
+        self._name_is_free(name)
+        if expression.numel() != 1:
+            raise MechanismError(f"constraint {name}: expected one expression, got {expression.numel()}")
+        self.holonomic_constraints.append((name, ca.SX(expression)))
+
+    def nonholonomic(self, name: str, expression: ca.SX) -> None:
+        """States A'(x) xdot = 0, eq. (9); an expression linear in xdot, angular_velocity (and qdot)."""
+        self._name_is_free(name)
+        if expression.numel() != 1:
+            raise MechanismError(f"constraint {name}: expected one expression, got {expression.numel()}")
+        self.nonholonomic_constraints.append((name, ca.SX(expression)))
+
+    # --- forces --------------------------------------------------------------------------------------------
+
+    def potential(self, energy: ca.SX) -> None:
+        """Adds potential energy V [J] of springs or gravity; its force is -dV/dq (section II-E)."""
+        self.potential_energy = self.potential_energy + energy
+
+    def gravity(self, mass: ca.SX | float, point: ca.SX, acceleration: Sequence[float] = (0.0, 0.0, -9.81)) -> None:
+        """Adds the weight of a mass [kg] at a point [m] of the base frame; acceleration in m/s^2."""
+        field = finite_vector("gravity acceleration", acceleration, 3)
+        self.potential(-mass * sum((float(field[i]) * point[i] for i in range(3)), ca.SX(0)))
+
+    def damping_force(self, force: ca.SX | Sequence[ca.SX]) -> None:
+        """Adds tau_d, shape (n,), an expression in q, qdot; it acts as -tau_d."""
+        self.damping = self.damping + _column(force)
+
+    def applied_force(self, force: ca.SX | Sequence[ca.SX]) -> None:
+        """Adds any other generalised force, shape (n,), an expression in q, qdot; it acts as it is."""
+        self.applied = self.applied + _column(force)
+
+    def task_damping(self, translational: ca.SX | float, rotational: ca.SX | float) -> None:
+        """Adds a damper on the tool, eq. (41): b_t [N s/m], b_r [N m s/rad], isotropic in the body frame."""
+        v = ca.mtimes(self.rotation.T, self.xdot[:3])
+        self.body_wrenches.append(-ca.vertcat(translational * v, rotational * self.angular_velocity))
+
+    def task_spring(
+        self,
+        translational: ca.SX | float,
+        rotational: ca.SX | float,
+        *,
+        position: ca.SX | Sequence[float],
+        orientation: ca.SX | Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+    ) -> None:
+        """Adds a spring on the tool, eq. (44), with (45), (46) replaced by a form exact at every angle.
+
+        Args:
+            translational: k_t [N/m].
+            rotational: k_r [N m/rad].
+            position: p_o [m], base frame.
+            orientation: R_o as a quaternion (x, y, z, w).
+        """
+        from admittance_constraints import symbolic
+
+        p_o, R_o = _column(position), symbolic.rotation_from_quaternion(_column(orientation))
+        displacement = ca.mtimes(self.rotation.T, p_o - self.position)
+        Q = symbolic.quaternion_from_rotation(ca.mtimes(self.rotation.T, R_o))
+        self.body_wrenches.append(ca.vertcat(translational * displacement, rotational * symbolic.rotation_vector(Q)))
+
+    # ---------------------------------------------------------------------------------------------------------
+
+    def _name_is_free(self, name: str) -> None:
+        if any(name == other for other, _ in self.holonomic_constraints + self.nonholonomic_constraints):
+            raise MechanismError(f"constraint {name}: the name is taken")
+
+
+def _column(value: ca.SX | Sequence[ca.SX] | Sequence[float]) -> ca.SX:
+    """A column of expressions."""
+    if isinstance(value, ca.SX):
+        return cast(ca.SX, ca.vec(value))
+    return cast(ca.SX, ca.vertcat(*[ca.SX(element) for element in value]))
+
+
+def _inertia_matrix(inertia: Sequence[ca.SX | float] | ca.SX) -> ca.SX:
+    """The (3, 3) matrix of principal moments or of a full matrix."""
+    if isinstance(inertia, ca.SX):
+        J = inertia
+    elif any(isinstance(element, ca.SX) for element in inertia):
+        J = ca.vertcat(*[ca.SX(element) for element in inertia])
+    else:
+        J = ca.SX(np.asarray(inertia, dtype=float))
+    if J.shape == (3, 3):
+        return J
+    if J.numel() != 3:
+        raise MechanismError(f"inertia: expected (Jxx, Jyy, Jzz) or a (3, 3) matrix, got {J.numel()} numbers")
+    return cast(ca.SX, ca.diag(J))

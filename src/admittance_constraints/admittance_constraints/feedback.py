@@ -1,0 +1,128 @@
+"""Feedback of the manipulandum onto the reference, eqs. (17), (18), with anti-windup.
+
+Two ways to form the error: in task coordinates, as in the paper, and in position and rotation vector, which has
+no singular angles. The second is what a display with poses on its interface uses.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from admittance_constraints import rotations
+from admittance_constraints.checks import finite_number, finite_vector
+from admittance_constraints.reference_generator import Reference
+
+_SIZE = 6
+
+
+class PIDFeedback:
+    """xddot_fb = K_p e + K_i (integral of e) + K_d edot, eq. (17), with a bounded integral.
+
+    Args:
+        proportional: K_p [1/s^2], a number, shape (6,) or (6, 6).
+        integral: K_i [1/s^3], likewise.
+        derivative: K_d [1/s], likewise.
+        period: T [s].
+        limit: bound of each component of xddot_fb [m/s^2; rad/s^2], a number or shape (6,); inf if not given.
+            The integral does not grow in a direction whose component is at its bound, unless the error
+            would bring it back (conditional integration).
+    """
+
+    def __init__(
+        self,
+        *,
+        proportional: ArrayLike,
+        derivative: ArrayLike,
+        integral: ArrayLike = 0.0,
+        period: float = 1e-3,
+        limit: ArrayLike = math.inf,
+    ) -> None:
+        self.proportional = _gain("proportional", proportional)
+        self.integral = _gain("integral", integral)
+        self.derivative = _gain("derivative", derivative)
+        self.period = finite_number("period", period, above=0.0)
+        bound = np.broadcast_to(np.asarray(limit, dtype=float), (_SIZE,)).copy()
+        if np.isnan(bound).any() or (bound <= 0.0).any():
+            raise ValueError(f"limit: expected numbers above 0, got {limit!r}")
+        self.limit = bound
+        self.reset()
+
+    def reset(self) -> None:
+        """Empties the integral."""
+        self._sum = np.zeros(_SIZE)
+        self.saturated = np.zeros(_SIZE, dtype=bool)
+
+    @property
+    def error_integral(self) -> np.ndarray:
+        """Integral of e [m s; rad s], shape (6,), a copy."""
+        return self._sum.copy()
+
+    def step(self, error: ArrayLike, error_rate: ArrayLike) -> np.ndarray:
+        """xddot_fb, shape (6,) [m/s^2; rad/s^2].
+
+        Args:
+            error: e = x_r - x, shape (6,).
+            error_rate: edot, shape (6,).
+
+        Raises:
+            ValueError: wrong shape, or a number that is not finite; the state is unchanged.
+        """
+        e, rate = finite_vector("error", error, _SIZE), finite_vector("error_rate", error_rate, _SIZE)
+        grown = self._sum + self.period * e
+        wanted = self.proportional @ e + self.integral @ grown + self.derivative @ rate
+        self.saturated = np.abs(wanted) > self.limit
+        if self.saturated.any():
+            pushes_out = (self.integral @ e) * np.sign(wanted) > 0.0
+            held = self.saturated & pushes_out
+            if held.any():  # the part of e that drives the components at their bounds is not integrated
+                blocked = self.integral[held]
+                e_integrated = e - np.linalg.pinv(blocked) @ (blocked @ e)
+                grown = self._sum + self.period * e_integrated
+                wanted = self.proportional @ e + self.integral @ grown + self.derivative @ rate
+        self._sum = grown
+        return np.clip(wanted, -self.limit, self.limit)
+
+
+def task_error(reference: Reference, x: ArrayLike, x_velocity: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """e = x_r - x with angles brought to (-pi, pi], and edot (lines 13, 14 of Algorithm 1), each of shape (6,)."""
+    e = reference.x - finite_vector("x", x, _SIZE)
+    e[3:] -= 2.0 * math.pi * np.round(e[3:] / (2.0 * math.pi))
+    return e, reference.x_velocity - finite_vector("x_velocity", x_velocity, _SIZE)
+
+
+def pose_error(
+    reference: Reference, position: ArrayLike, orientation: ArrayLike, twist: ArrayLike
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same between poses: [p_r - p; rotation vector from body to reference] in the base frame, and twists.
+
+    Args:
+        reference: x_r.
+        position: of the manipulandum [m], base frame, shape (3,).
+        orientation: its unit quaternion (x, y, z, w).
+        twist: [velocity; angular velocity], base frame, shape (6,).
+    """
+    R = rotations.rotation_from_quaternion(orientation)
+    turn = R @ rotations.rotation_vector(R.T @ rotations.rotation_from_quaternion(reference.orientation))
+    e = np.concatenate([reference.x[:3] - finite_vector("position", position, 3), turn])
+    return e, reference.twist - finite_vector("twist", twist, _SIZE)
+
+
+def motion_command(feedforward: ArrayLike, feedback: ArrayLike) -> np.ndarray:
+    """xddot = xddot_ff + xddot_fb, eq. (18), shape (6,)."""
+    return finite_vector("feedforward", feedforward, _SIZE) + finite_vector("feedback", feedback, _SIZE)
+
+
+def _gain(name: str, value: ArrayLike) -> np.ndarray:
+    gain = np.asarray(value, dtype=float)
+    if gain.shape == ():
+        gain = np.full(_SIZE, float(gain))
+    if gain.shape == (_SIZE,):
+        gain = np.diag(gain)
+    if gain.shape != (_SIZE, _SIZE):
+        raise ValueError(f"{name}: expected a number, shape ({_SIZE},) or ({_SIZE}, {_SIZE}), got {gain.shape}")
+    if not np.isfinite(gain).all():
+        raise ValueError(f"{name}: expected finite numbers, got {value!r}")
+    return gain

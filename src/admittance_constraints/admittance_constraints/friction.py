@@ -1,0 +1,203 @@
+"""Friction on the free directions: a law that opposes the tool's motion tangential to the constraints.
+
+The paper renders viscous damping (section II-E); dry friction evaluated from the last velocity would chatter at
+rest. Here it is implicit: with v* the velocity that the tool would have after the step without friction and W
+its response to an impulse, the force f and the velocity v after the step satisfy together
+
+    v = v* - T W f,   f = g(|v|) v/|v| while sliding,   |f| <= g(0) at v = 0,
+
+the vector form of Kikuuwe et al. (52) with the matrix T W = T J M^-1 P_u J^T in place of the scalar Z. Constraint
+forces do not enter: a friction that grows with the normal force (Coulomb's with a coefficient) needs its breakaway
+force set by the user.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+#: eigenvalues of W below this fraction of the largest are directions that the constraints forbid
+_FORBIDDEN = 1e-9
+#: eigenvalues of W this close count as one: the law's own closed form then holds, to the same fraction
+_EQUAL = 1e-12
+_SWEEPS = 200
+
+
+class Law(Protocol):
+    """What is used of a friction law, as in `haptic_friction`."""
+
+    @property
+    def breakaway_force(self) -> float:
+        """g(0): the largest force that static friction bears."""
+        ...
+
+    def force(self, velocity: ArrayLike) -> np.ndarray:
+        """Phi(v) = g(|v|) v/|v|."""
+        ...
+
+    def projected(self, x: ArrayLike, Z: float) -> np.ndarray:
+        """Phi_Z(x), the solution y of y = Phi(x - Z y)."""
+        ...
+
+
+@dataclass(frozen=True)
+class FrictionSolution:
+    """Friction of one step.
+
+    Attributes:
+        wrench: [force; moment] on the tool, base frame, shape (6,); against the motion.
+        sticking: every element sticks. With two elements of which one slides and one sticks the velocity of the
+            second is zero to the convergence of their iteration (1e-14 of the force), not exactly.
+        at_rest: they stick and leave no free direction: the mechanism stands still.
+    """
+
+    wrench: np.ndarray
+    sticking: bool
+    at_rest: bool
+
+
+class FreeDirectionFriction:
+    """Laws of friction on the tool's velocity, its angular velocity, or both.
+
+    Args:
+        translation: law on the tool point's velocity [N, m/s], or None.
+        rotation: law on the tool's angular velocity [N m, rad/s], or None.
+
+    Raises:
+        ValueError: neither is given.
+    """
+
+    def __init__(self, *, translation: Law | None = None, rotation: Law | None = None) -> None:
+        if translation is None and rotation is None:
+            raise ValueError("translation: expected a law for translation, rotation or both, got neither")
+        self.translation, self.rotation = translation, rotation
+        self._laws = [law for law in (translation, rotation) if law is not None]
+        self._rows = slice(0 if translation is not None else 3, 6 if rotation is not None else 3)
+
+    def solve(
+        self, velocity: np.ndarray, mobility: np.ndarray, twist: np.ndarray, period: float, freedoms: int
+    ) -> FrictionSolution:
+        """The friction of one step.
+
+        Args:
+            velocity: v* in the free coordinates after the step without friction, shape (k,).
+            mobility: their acceleration per wrench on the tool, shape (k, 6).
+            twist: the tool's twist per velocity, shape (6, k).
+            period: T [s].
+            freedoms: number of free directions, n - m.
+        """
+        rows = self._rows
+        response = _Response(period * (twist[rows] @ mobility[:, rows]))
+        y = response.within(twist[rows] @ velocity)
+        wrench = np.zeros(6)
+        held = response.held(y, self._laws)
+        if held is not None:
+            wrench[rows] = -held
+            return FrictionSolution(wrench, True, len(response.values) == freedoms)
+        if len(self._laws) == 1:
+            wrench[rows] = -response.slide(y, self._laws[0])
+        else:
+            wrench -= self._slide_together(velocity, mobility, twist, period)
+        return FrictionSolution(wrench, False, False)
+
+    def _slide_together(
+        self, velocity: np.ndarray, mobility: np.ndarray, twist: np.ndarray, period: float
+    ) -> np.ndarray:
+        """Forces of two elements of which one at least slides, shape (6,), by block Gauss-Seidel."""
+        parts = (slice(0, 3), slice(3, 6))
+        responses = [_Response(period * (twist[part] @ mobility[:, part])) for part in parts]
+        forces = np.zeros(6)
+        for _ in range(_SWEEPS):
+            before = forces.copy()
+            for part, response, law in zip(parts, responses, self._laws, strict=True):
+                forces[part] = 0.0
+                y = response.within(twist[part] @ (velocity - period * (mobility @ forces)))
+                held = response.held(y, [law])
+                forces[part] = response.slide(y, law) if held is None else held
+            if np.abs(forces - before).max() <= 1e-14 * np.abs(forces).max():
+                break
+        return forces
+
+
+class _Response:
+    """Solves f = Phi(v* - Z f) for a symmetric matrix Z, positive semidefinite, shape (r, r)."""
+
+    def __init__(self, Z: np.ndarray) -> None:
+        values, vectors = np.linalg.eigh((Z + Z.T) / 2.0)
+        # where the constraints forbid all motion, nothing is left and nothing acts
+        first = int(np.searchsorted(values, _FORBIDDEN * max(float(values[-1]), 1e-300), side="right"))
+        self.values: np.ndarray = values[first:]
+        self.vectors: np.ndarray = vectors[:, first:]
+
+    def within(self, velocity: np.ndarray) -> np.ndarray:
+        """Components of a velocity along the eigenvectors that can move."""
+        return np.asarray(self.vectors.T @ velocity)
+
+    def held(self, y: np.ndarray, laws: list[Law]) -> np.ndarray | None:
+        """Forces within the breakaway forces of all laws that leave no velocity, shape (r,); None without any.
+
+        Each law has three of the rows. Among the forces that hold, the one with the least weighted norm
+        lambda a^2 + (1 - lambda) b^2 of the utilisations a, b of two laws is a lower bound of max(a, b)^2 for every
+        lambda, so that either some lambda shows that they hold, or some lambda shows that they cannot.
+        """
+        if not y.any():
+            return np.zeros(len(self.vectors))
+        force = self.vectors @ (y / self.values)
+        if len(laws) == 1:
+            return force if math.sqrt(float(force @ force)) <= laws[0].breakaway_force else None
+        B = (self.vectors * self.values).T
+        breakaway = np.array([max(law.breakaway_force, 1e-300) for law in laws])
+        low, high = 0.0, 1.0
+        for _ in range(_SWEEPS):
+            weights = np.array([(low + high) / 2, 1.0 - (low + high) / 2])
+            D = np.repeat(breakaway**2 / weights, 3)
+            force = D * (B.T @ np.linalg.solve((B * D) @ B.T, y))
+            used = np.sqrt((force * force).reshape(2, 3).sum(axis=1)) / breakaway
+            if used.max() <= 1.0:
+                return force
+            if weights @ used**2 > 1.0:
+                return None
+            low, high = ((low + high) / 2, high) if used[0] > used[1] else (low, (low + high) / 2)
+        return None
+
+    def slide(self, y: np.ndarray, law: Law) -> np.ndarray:
+        """f of a sliding contact, shape (3,)."""
+        if self.values[-1] - self.values[0] <= _EQUAL * self.values[-1]:
+            return np.asarray(self.vectors @ law.projected(y, float(self.values[-1])))
+        return np.asarray(self.vectors @ self._slide(y, law))
+
+    def _slide(self, y: np.ndarray, law: Law) -> np.ndarray:
+        """Finds the speed s > 0 with sum (y_i / (s + Z_i g(s)))^2 = 1; then f = g v/s.
+
+        The function 1/sqrt(sum) - 1 is linear in s where g is constant and all Z_i are equal, so that secants
+        converge in a few steps; bisection guards them.
+        """
+
+        def excess(s: float) -> tuple[float, np.ndarray]:
+            g = float(law.force(np.array([s]))[0])
+            ratio = y / (s + self.values * g)
+            return 1.0 / math.sqrt(float(ratio @ ratio)) - 1.0, g * ratio
+
+        low, high = 0.0, math.sqrt(float(y @ y))
+        old, (old_value, force) = high, excess(high)
+        Z = float(self.values.mean())
+        start = y - Z * law.projected(y, Z)
+        s = min(max(math.sqrt(float(start @ start)), 1e-3 * high), 0.999 * high)
+        for _ in range(100):
+            value, force = excess(s)
+            if value < 0.0:
+                low = s
+            else:
+                high = s
+            slope = (value - old_value) / (s - old)
+            following = s - value / slope if slope > 0.0 else 0.5 * (low + high)
+            if not low < following < high:
+                following = 0.5 * (low + high)
+            if abs(following - s) <= 1e-15 * high or abs(value) <= 4e-16:
+                break
+            old, old_value, s = s, value, following
+        return force

@@ -1,0 +1,81 @@
+"""Mechanisms by name: the ready ones, a class of an importable module, or a class in a file of one's own."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from admittance_constraints import mechanisms
+from admittance_constraints.errors import MechanismError
+from admittance_constraints.mechanism import Mechanism
+
+
+def load_mechanism(name: str, **arguments: object) -> Mechanism:
+    """Makes a mechanism from its name.
+
+    Args:
+        name: "RollingDisk" (a ready one), "package.module:Class", "/path/file.py:Class", or only the path when the
+            file defines a single mechanism.
+        arguments: keyword arguments of the class.
+
+    Raises:
+        MechanismError: there is no such mechanism; the message says what there is. Also from its definition.
+        ValueError: an argument is out of its range.
+    """
+    found = mechanism_class(name)
+    try:
+        return found(**arguments)
+    except TypeError as error:
+        raise MechanismError(f"mechanism {name}: {error}") from None
+
+
+def mechanism_class(name: str) -> type[Mechanism]:
+    """The class of a mechanism by its name; see `load_mechanism`."""
+    place, _, class_name = name.rpartition(":") if ":" in name else (name, "", "")
+    if place.endswith(".py"):
+        return _choose(name, _load_file(Path(place).expanduser()), class_name)
+    if class_name:
+        try:
+            return _choose(name, importlib.import_module(place), class_name)
+        except ModuleNotFoundError as error:
+            raise MechanismError(f"mechanism {name}: {error}") from None
+    if place in mechanisms.__all__:
+        return _choose(name, mechanisms, place)
+    ready = ", ".join(mechanisms.__all__)
+    raise MechanismError(f"mechanism {name}: expected one of {ready}, or module:Class, or file.py:Class")
+
+
+def _load_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise MechanismError(f"mechanism file {path}: not found")
+    label = "mechanism_" + hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
+    specification = importlib.util.spec_from_file_location(label, path)
+    assert specification is not None and specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[label] = module
+    try:
+        specification.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[label]
+        raise MechanismError(f"mechanism file {path}: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _choose(name: str, module: ModuleType, class_name: str) -> type[Mechanism]:
+    own = {
+        label: value
+        for label, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Mechanism) and value is not Mechanism
+    }
+    if class_name:
+        if class_name not in own:
+            raise MechanismError(f"mechanism {name}: expected one of {', '.join(own) or '(none)'}, got {class_name}")
+        return own[class_name]
+    defined = {label: value for label, value in own.items() if value.__module__ == module.__name__}
+    if len(defined) != 1:
+        raise MechanismError(f"mechanism {name}: expected file.py:Class with one of {', '.join(defined) or '(none)'}")
+    return next(iter(defined.values()))

@@ -1,0 +1,272 @@
+"""A mechanism: what the user states, what is derived from it, and whether it is consistent (section II)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from admittance_constraints import consistency, symbolic
+from admittance_constraints.checks import finite_vector
+from admittance_constraints.definition import TASK, Definition
+from admittance_constraints.errors import SingularConfigurationError
+from admittance_constraints.system import System, about_pose, in_coordinates
+
+#: Newton steps of phi^-1; each squares the error, so that this many suffice wherever it converges at all
+_NEWTON_LIMIT = 50
+
+
+class Mechanism(ABC):
+    """A mechanism under holonomic and nonholonomic constraints; subclass it and state it in `define`.
+
+    The methods evaluate the paper's functions at given numbers. Shapes: n = `dimension`, m = number of
+    `constraint_names`, nz = `parameter_dimension`. Multipliers and rows of A are in the order of
+    `constraint_names`, holonomic constraints first. Nothing here has a state.
+
+    Attributes:
+        parameters: numbers that reach compiled code at run time, by name.
+        constraint_names: of the constraints that act, holonomic first.
+        dropped_constraints: names of those whose row of A is zero for every q (after (10)).
+
+    Raises:
+        MechanismError: the definition contradicts itself; the message names the constraint or part.
+    """
+
+    def __init__(self) -> None:
+        d = Definition()
+        self.define(d)
+        consistency.check_definition(d)
+        self.definition = d
+        everything = in_coordinates(d)
+        kept = consistency.nonzero_constraints(d, everything)
+        self.dropped_constraints = tuple(name for name in everything.names if name not in kept)
+        self.system: System = in_coordinates(d, kept) if self.dropped_constraints else everything
+        self.parameters = dict(d.parameter_values)
+        self.constraint_names = self.system.names
+        self.dimension = int(d.q.numel())
+        self.holonomic_count = int(self.system.holonomic.numel())
+        self.has_parametrisation = d.psi is not None
+        self.parameter_dimension = int(d.z.numel()) if self.has_parametrisation else self.dimension
+        consistency.check_mechanism(self)
+
+    @abstractmethod
+    def define(self, d: Definition) -> None:
+        """States the mechanism: coordinates, energy, kinematics, constraints, forces."""
+
+    # --- the paper's functions ------------------------------------------------------------------------------
+
+    def inertia(self, q: ArrayLike) -> np.ndarray:
+        """M(q), eq. (5), shape (n, n)."""
+        return self._evaluate("inertia", q)
+
+    def coriolis_matrix(self, q: ArrayLike, qdot: ArrayLike) -> np.ndarray:
+        """C(q, qdot) by Christoffel symbols, eqs. (6), (7), shape (n, n)."""
+        return self._evaluate("coriolis", q, qdot)
+
+    def coriolis_force(self, q: ArrayLike, qdot: ArrayLike) -> np.ndarray:
+        """C(q, qdot) qdot, shape (n,)."""
+        return self._evaluate("coriolis_force", q, qdot).ravel()
+
+    def constraint_matrix(self, q: ArrayLike) -> np.ndarray:
+        """A(q) of A qdot = 0, eqs. (4), (10), shape (m, n)."""
+        return self._evaluate("constraint_matrix", q)
+
+    def constraint_matrix_rate(self, q: ArrayLike, qdot: ArrayLike) -> np.ndarray:
+        """dA/dt along qdot, shape (m, n)."""
+        return self._evaluate("constraint_matrix_rate", q, qdot)
+
+    def holonomic_residual(self, q: ArrayLike) -> np.ndarray:
+        """H'(phi(q)), eq. (8), shape (b,), in the units of the constraints."""
+        return self._evaluate("holonomic", q).ravel()
+
+    def kinetic_energy(self, q: ArrayLike, qdot: ArrayLike) -> float:
+        """T(q, qdot) [J]."""
+        return float(self._evaluate("kinetic_energy", q, qdot)[0, 0])
+
+    def potential_energy(self, q: ArrayLike) -> float:
+        """V(q) [J] of what was stated as potential (gravity, springs in coordinates)."""
+        return float(self._evaluate("potential_energy", q)[0, 0])
+
+    def passive_force(self, q: ArrayLike, qdot: ArrayLike) -> np.ndarray:
+        """-tau_d - tau_s - g (section II-E) and other stated forces, shape (n,)."""
+        return self._evaluate("passive_force", q, qdot).ravel()
+
+    def forward(self, q: ArrayLike) -> np.ndarray:
+        """x = phi(q), eq. (1), shape (6,): position [m] and angles [rad], see `definition`."""
+        return self._evaluate("x", q).ravel()
+
+    def task_jacobian(self, q: ArrayLike) -> np.ndarray:
+        """dphi/dq, shape (6, n)."""
+        return self._evaluate("task_jacobian", q)
+
+    def task_bias(self, q: ArrayLike, qdot: ArrayLike) -> np.ndarray:
+        """qdot^T (d2phi/dq2) qdot of (14), shape (6,)."""
+        return self._evaluate("task_bias", q, qdot).ravel()
+
+    def twist(self, q: ArrayLike, qdot: ArrayLike) -> np.ndarray:
+        """[velocity; angular velocity] of the tool in the base frame, shape (6,) [m/s; rad/s]."""
+        return self._evaluate("twist_jacobian", q) @ finite_vector("qdot", qdot, self.dimension)
+
+    def orientation(self, q: ArrayLike) -> np.ndarray:
+        """Quaternion (x, y, z, w) of the tool, base frame."""
+        return self._evaluate("orientation", q).ravel()
+
+    def task_force(self, wrench: ArrayLike, q: ArrayLike) -> np.ndarray:
+        """f_x dual to the task coordinates for a wrench on the tool.
+
+        Args:
+            wrench: [force; moment] on the tool at the tool point, base frame, shape (6,) [N; N m].
+            q: coordinates, shape (n,).
+
+        Returns:
+            f_x, shape (6,): the force, and the moment's power per rate of x4, x5, x6.
+        """
+        w = finite_vector("wrench", wrench, TASK)
+        return np.concatenate([w[:3], self._evaluate("angle_jacobian", q).T @ w[3:]])
+
+    def generalised_force(self, task_force: ArrayLike, q: ArrayLike) -> np.ndarray:
+        """f_q = (dphi/dq)^T f_x, eq. (2), shape (n,)."""
+        return self.task_jacobian(q).T @ finite_vector("task_force", task_force, TASK)
+
+    # --- the submanifold ------------------------------------------------------------------------------------
+
+    def parametric(self, z: ArrayLike) -> np.ndarray:
+        """x = psi(z), shape (6,); phi(z) for a mechanism without psi."""
+        return self._evaluate_z("psi", z).ravel()
+
+    def parametric_jacobian(self, z: ArrayLike) -> np.ndarray:
+        """dpsi/dz, shape (6, nz)."""
+        return self._evaluate_z("psi_jacobian", z)
+
+    def parametric_bias(self, z: ArrayLike, zdot: ArrayLike) -> np.ndarray:
+        """zdot^T (d2psi/dz2) zdot of (15), shape (6,)."""
+        return self._evaluate_z("psi_bias", z, zdot).ravel()
+
+    def configuration(self, z: ArrayLike, guess: ArrayLike | None = None) -> np.ndarray:
+        """q = phi^-1(psi(z)), shape (n,); for a mechanism without psi z itself, checked against H'.
+
+        Args:
+            z: parameters, shape (nz,).
+            guess: where to start the search, shape (n,); the stated inverse or the nominal point otherwise.
+
+        Raises:
+            ValueError: a mechanism without psi, and z violates a holonomic constraint (named).
+            SingularConfigurationError: phi(q) = psi(z) has no solution near the guess.
+        """
+        start = finite_vector("z", z, self.parameter_dimension)
+        if not self.has_parametrisation:
+            residual = self.holonomic_residual(start)
+            for name, value in zip(self.constraint_names, residual, strict=False):
+                if not abs(value) < 1e-6:
+                    raise ValueError(
+                        f"z: constraint {name} is violated by {value:.3g}; project_position(q) gives a point near by"
+                    )
+            return start.copy()
+        x = self.parametric(start)
+        if guess is not None:
+            q = finite_vector("guess", guess, self.dimension).copy()
+        elif self.definition.inverse_map is not None:
+            q = self._evaluate_x("inverse", x).ravel()
+            if not np.isfinite(q).all():
+                raise SingularConfigurationError(f"phi^-1 does not exist at z = {start}: the tool cannot reach x = {x}")
+        else:
+            q = consistency.nominal_q(self.definition).copy()
+        for _ in range(_NEWTON_LIMIT):
+            error = x - self.forward(q)
+            step, *_ = np.linalg.lstsq(self.task_jacobian(q), error, rcond=1e-13)
+            q = q + step / max(1.0, float(np.abs(step).max()))  # never further than 1 m or 1 rad at once
+            if np.abs(step).max() <= 1e-15 * max(1.0, float(np.abs(q).max())):
+                break
+        if not np.abs(x - self.forward(q)).max() <= 1e-9 * max(1.0, float(np.abs(x).max())):
+            raise SingularConfigurationError(f"phi(q) = psi(z) has no solution near the guess, for z = {start}")
+        return q
+
+    def project_position(self, q: ArrayLike) -> np.ndarray:
+        """The point of H' = 0 next to q, by Newton steps of least kinetic energy, shape (n,).
+
+        Raises:
+            SingularConfigurationError: no convergence.
+        """
+        point = finite_vector("q", q, self.dimension).copy()
+        for _ in range(_NEWTON_LIMIT):
+            H = self.holonomic_residual(point)
+            if not H.size or np.abs(H).max() == 0.0:
+                return point
+            A = self.constraint_matrix(point)[: self.holonomic_count]
+            W = np.linalg.solve(self.inertia(point), A.T)
+            step = W @ np.linalg.lstsq(A @ W, -H, rcond=1e-13)[0]
+            point = point + step
+            if np.abs(step).max() <= 1e-15 * max(1.0, float(np.abs(point).max())):
+                return point
+        raise SingularConfigurationError(f"the holonomic constraints have no solution near q = {point}")
+
+    def project_velocity(self, q: ArrayLike, qdot: ArrayLike) -> np.ndarray:
+        """The velocity with A qdot = 0 next to qdot in kinetic energy, shape (n,): what an impulse leaves."""
+        v = finite_vector("qdot", qdot, self.dimension)
+        A = self.constraint_matrix(q)
+        W = np.linalg.solve(self.inertia(q), A.T)
+        return v - W @ np.linalg.solve(A @ W, A @ v)
+
+    @cached_property
+    def pose_system(self) -> System:
+        """The same mechanism in coordinates about a pose, for orientations without singularity."""
+        return about_pose(self.definition, set(self.constraint_names))
+
+    # --- numbers --------------------------------------------------------------------------------------------
+
+    @property
+    def parameter_vector(self) -> np.ndarray:
+        """Values of the run-time parameters, in the order of the system's symbols."""
+        return np.array([self.parameters[name] for name in self.definition.parameter_values], dtype=float)
+
+    @cached_property
+    def _functions(self) -> dict[str, ca.Function]:
+        s, d = self.system, self.definition
+        arguments = [s.q, s.qdot, s.parameters]
+        names = (
+            *("inertia", "coriolis", "coriolis_force", "constraint_matrix", "constraint_matrix_rate", "holonomic"),
+            *("kinetic_energy", "potential_energy", "passive_force", "x", "task_jacobian", "task_bias"),
+            *("twist_jacobian", "orientation"),
+        )
+        functions = {name: ca.Function(name, arguments, [getattr(s, name)]) for name in names}
+        angles = s.x[3:]
+        E = ca.mtimes(symbolic.rotation_from_angles(angles), symbolic.body_rates(angles))
+        functions["angle_jacobian"] = ca.Function("angle_jacobian", arguments, [E])
+        z, zdot, psi = self.parametric_symbols
+        J = ca.jacobian(psi, z)
+        of_z = [z, zdot, s.parameters]
+        functions["psi"] = ca.Function("psi", of_z, [psi])
+        functions["psi_jacobian"] = ca.Function("psi_jacobian", of_z, [J])
+        functions["psi_bias"] = ca.Function("psi_bias", of_z, [symbolic.along(ca.mtimes(J, zdot), z, zdot)])
+        if d.inverse_map is not None:
+            functions["inverse"] = ca.Function("inverse", [d.x, s.parameters], [d.inverse_map])
+        return functions
+
+    @cached_property
+    def parametric_symbols(self) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Symbols z, zdot and the expression psi(z)."""
+        d = self.definition
+        if d.psi is not None:
+            return d.z, ca.SX.sym("zdot", d.z.numel()), d.psi
+        return self.system.q, self.system.qdot, self.system.x
+
+    def _evaluate(self, name: str, q: ArrayLike, qdot: ArrayLike | None = None) -> np.ndarray:
+        v = np.zeros(self.dimension) if qdot is None else finite_vector("qdot", qdot, self.dimension)
+        return self._call(name, finite_vector("q", q, self.dimension), v, self.parameter_vector)
+
+    def _evaluate_z(self, name: str, z: ArrayLike, zdot: ArrayLike | None = None) -> np.ndarray:
+        v = (
+            np.zeros(self.parameter_dimension)
+            if zdot is None
+            else finite_vector("zdot", zdot, self.parameter_dimension)
+        )
+        return self._call(name, finite_vector("z", z, self.parameter_dimension), v, self.parameter_vector)
+
+    def _evaluate_x(self, name: str, x: np.ndarray) -> np.ndarray:
+        return self._call(name, x, self.parameter_vector)
+
+    def _call(self, name: str, *arguments: np.ndarray) -> np.ndarray:
+        return np.asarray(self._functions[name](*arguments).full())

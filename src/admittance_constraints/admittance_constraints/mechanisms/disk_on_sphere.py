@@ -1,0 +1,89 @@
+"""Disk sliding on a sphere, section III-B, eqs. (27) to (32), in the corrected and in the printed form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import casadi as ca
+
+from admittance_constraints import symbolic
+from admittance_constraints.checks import finite_number, finite_vector
+from admittance_constraints.definition import Definition
+from admittance_constraints.mechanism import Mechanism
+
+
+class DiskOnSphere(Mechanism):
+    """A disk whose centre stays on a sphere and whose axis stays along the sphere's normal.
+
+    q = x = (q1, q2, q3; q4, q5, q6): centre [m], angles [rad], R = Rz(q4) Rx(q6) Rz(q5). z = (q4, q5, q6); the
+    free spin about the normal is q5. The normal is the disk's axis, the third column of R,
+    (sin q4 sin q6, -cos q4 sin q6, cos q6); the paper prints the third row (`DiskOnSphereAsPrinted`).
+    The angles are singular at the poles (sin q6 = 0): use orientation="quaternion" to pass over them.
+
+    Args:
+        mass: m [kg].
+        inertia: principal moments (Jxx, Jyy, Jzz) in the body frame [kg m^2].
+        sphere_radius: r_s [m].
+        center: of the sphere, (s1, s2, s3) [m].
+        translational_damping: b_t [N s/m] of (41).
+        rotational_damping: b_r [N m s/rad] of (41).
+
+    The defaults are the paper's but for the damping, which is zero here; `DiskOnSphere.paper()` has it.
+    """
+
+    def __init__(
+        self,
+        *,
+        mass: float = 0.25,
+        inertia: Sequence[float] = (0.0025, 0.0025, 0.0025),
+        sphere_radius: float = 0.05,
+        center: Sequence[float] = (0.0, 0.0, 0.0),
+        translational_damping: float = 0.0,
+        rotational_damping: float = 0.0,
+    ) -> None:
+        self.mass = finite_number("mass", mass, above=0.0)
+        self.principal_inertia = tuple(
+            finite_number(f"inertia[{i}]", value, above=0.0)
+            for i, value in enumerate(finite_vector("inertia", inertia, 3))
+        )
+        self.sphere_radius = finite_number("sphere_radius", sphere_radius, above=0.0)
+        self.center = tuple(finite_vector("center", center, 3).tolist())
+        self.translational_damping = finite_number("translational_damping", translational_damping, minimum=0.0)
+        self.rotational_damping = finite_number("rotational_damping", rotational_damping, minimum=0.0)
+        super().__init__()
+
+    @classmethod
+    def paper(cls) -> DiskOnSphere:
+        """The disk of section IV-B: inertia and damping of the rolling disk."""
+        return cls(translational_damping=1.0, rotational_damping=0.1)
+
+    def normal(self, rotation: ca.SX) -> ca.SX:
+        """The direction from the sphere's centre to the disk's."""
+        return rotation[:, 2]
+
+    def define(self, d: Definition) -> None:
+        mass, radius = d.parameter("mass", self.mass), d.parameter("sphere_radius", self.sphere_radius)
+        J = [d.parameter(f"inertia[{i}]", value) for i, value in enumerate(self.principal_inertia)]
+        center = ca.vertcat(*[d.parameter(f"center[{i}]", value) for i, value in enumerate(self.center)])
+        d.rigid_body(mass, J)
+        d.task_damping(
+            d.parameter("translational_damping", self.translational_damping),
+            d.parameter("rotational_damping", self.rotational_damping),
+        )
+        gap = d.position - center - radius * self.normal(d.rotation)
+        for i, axis in enumerate("xyz"):
+            d.holonomic(f"on the sphere, {axis}", gap[i])  # (28) to (30)
+        z = d.parameters(3)
+        d.nominal(z=[0.4, 0.2, 1.2])
+        d.parametrisation(ca.vertcat(center + radius * self.normal(symbolic.rotation_from_angles(z)), z))  # (32)
+
+
+class DiskOnSphereAsPrinted(DiskOnSphere):
+    """The constraints (28) to (32) as printed: the third row of R in place of its third column.
+
+    The disk's centre stays on the sphere, but the disk is not tangent to it, and the free direction is q4.
+    Arguments, q and z as `DiskOnSphere`.
+    """
+
+    def normal(self, rotation: ca.SX) -> ca.SX:
+        return rotation[2, :].T

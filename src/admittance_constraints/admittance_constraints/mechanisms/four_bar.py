@@ -1,0 +1,57 @@
+"""Planar four-bar linkage: crank and coupler as a chain, the rocker as the constraint that closes the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from admittance_constraints.checks import finite_number, finite_vector
+from admittance_constraints.definition import Definition
+from admittance_constraints.linkage import Link, add_serial_linkage
+from admittance_constraints.mechanism import Mechanism
+
+
+class FourBar(Mechanism):
+    """Three uniform bars between two fixed pivots, on x1 = 0 and x1 = ground.
+
+    q = z = angle of the crank and of the coupler relative to it [rad]. The tool is the coupler's end, where the
+    rocker keeps its distance from the second pivot; the configuration stays closed by projection, since no
+    parametrisation holds on both branches of the linkage.
+
+    Args:
+        lengths: of crank, coupler, rocker [m].
+        ground: distance of the fixed pivots [m].
+        density: mass per length of the bars [kg/m].
+        damping: of the crank's joint [N m s/rad].
+        near: joint angles from which a closed configuration is searched [rad].
+    """
+
+    def __init__(
+        self,
+        *,
+        lengths: Sequence[float] = (0.05, 0.12, 0.10),
+        ground: float = 0.13,
+        density: float = 2.0,
+        damping: float = 0.0,
+        near: Sequence[float] = (1.0, -0.6),
+    ) -> None:
+        self.lengths = tuple(
+            finite_number(f"lengths[{i}]", value, above=0.0)
+            for i, value in enumerate(finite_vector("lengths", lengths, 3))
+        )
+        self.ground = finite_number("ground", ground, above=0.0)
+        self.density = finite_number("density", density, above=0.0)
+        self.damping = finite_number("damping", damping, minimum=0.0)
+        self.near = finite_vector("near", near, 2)
+        super().__init__()
+
+    def define(self, d: Definition) -> None:
+        crank, coupler, rocker = self.lengths
+        bars = [Link.bar(length, mass=self.density * length) for length in (crank, coupler)]
+        end = add_serial_linkage(d, bars).ends[-1]
+        d.forward([end[0], end[1]])
+        u, v = d.x[0] - self.ground, d.x[1]  # along the rocker, from its pivot
+        rate = (u * d.xdot[1] - v * d.xdot[0]) / rocker**2
+        d.kinetic_energy(self.density * rocker**3 / 3 * rate**2 / 2)
+        d.holonomic("rocker", (u**2 + v**2 - rocker**2) / (2 * rocker))  # its multiplier is the force in the rocker
+        d.damping_force([self.damping * d.qdot[0], 0 * d.qdot[1]])
+        d.nominal(q=self.near)

@@ -1,0 +1,41 @@
+"""A skate on a plane: a body that slides along its edge and turns, but does not slip sideways."""
+
+from __future__ import annotations
+
+import math
+
+import casadi as ca
+
+from admittance_constraints.checks import finite_number
+from admittance_constraints.definition import Definition
+from admittance_constraints.mechanism import Mechanism
+
+
+class KnifeEdge(Mechanism):
+    """q = z = (q1, q2, q3): contact point [m] and heading [rad]; its centre of mass is over the contact.
+
+    On a plane inclined by `slope` about x1 (downhill along -x2) the free skate moves on a cycloid and, against
+    intuition, does not go downhill in the mean.
+
+    Args:
+        mass: [kg].
+        inertia: about the vertical [kg m^2].
+        slope: of the plane [rad].
+        gravity: [m/s^2].
+    """
+
+    def __init__(self, *, mass: float = 0.5, inertia: float = 0.001, slope: float = 0.0, gravity: float = 9.81) -> None:
+        self.mass = finite_number("mass", mass, above=0.0)
+        self.moment = finite_number("inertia", inertia, above=0.0)
+        self.slope = finite_number("slope", slope)
+        self.gravity = finite_number("gravity", gravity)
+        super().__init__()
+
+    def define(self, d: Definition) -> None:
+        m, J = d.parameter("mass", self.mass), d.parameter("inertia", self.moment)
+        q, qdot = d.coordinates(3)
+        d.forward([q[0], q[1], ca.SX(0), q[2]])  # the heading is x4
+        d.inverse([d.x[0], d.x[1], d.x[3]])
+        d.kinetic_energy(m * (qdot[0] ** 2 + qdot[1] ** 2) / 2 + J * qdot[2] ** 2 / 2)
+        d.potential(m * d.parameter("downhill", self.gravity * math.sin(self.slope)) * q[1])
+        d.nonholonomic("no side slip", -ca.sin(d.x[3]) * d.xdot[0] + ca.cos(d.x[3]) * d.xdot[1])

@@ -1,0 +1,75 @@
+"""2R manipulator whose end point stays on a circle, section III-C, eqs. (33) to (40)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import casadi as ca
+
+from admittance_constraints.checks import finite_number, finite_vector
+from admittance_constraints.definition import Definition
+from admittance_constraints.mechanism import Mechanism
+
+
+class TwoLinkOnCircle(Mechanism):
+    """Two uniform links in the plane x3 = 0; the end point moves on the circle x1^2 + x2^2 = r_c^2, (37).
+
+    q = (q1, q2): angle of the first link and of the second relative to it [rad]. z = the angle on the circle.
+    The row of A has the factor 2 of (38), so that the multiplier is half the radial force over r_c.
+
+    Args:
+        link_mass: m of each link [kg].
+        link_length: l of each link [m].
+        base: (s1, s2) [m].
+        circle_radius: r_c [m].
+        elbow: sign of q2, 1 or -1.
+        joint_damping: of each joint [N m s/rad].
+
+    The defaults are the paper's but for the damping, which is zero here (`TwoLinkOnCircle.paper()` has it); of
+    the base the paper gives only the distance, 0.21 m.
+    """
+
+    def __init__(
+        self,
+        *,
+        link_mass: float = 2.0,
+        link_length: float = 0.15,
+        base: Sequence[float] = (-0.21, 0.0),
+        circle_radius: float = 0.05,
+        elbow: int = 1,
+        joint_damping: float = 0.0,
+    ) -> None:
+        self.link_mass = finite_number("link_mass", link_mass, above=0.0)
+        self.link_length = finite_number("link_length", link_length, above=0.0)
+        self.base = tuple(finite_vector("base", base, 2).tolist())
+        self.circle_radius = finite_number("circle_radius", circle_radius, above=0.0)
+        if elbow not in (1, -1):
+            raise ValueError(f"elbow: expected 1 or -1, got {elbow!r}")
+        self.elbow = int(elbow)
+        self.joint_damping = finite_number("joint_damping", joint_damping, minimum=0.0)
+        super().__init__()
+
+    @classmethod
+    def paper(cls) -> TwoLinkOnCircle:
+        """The manipulator of section IV-C: damping 0.01 N m s/rad at the joints."""
+        return cls(joint_damping=0.01)
+
+    def define(self, d: Definition) -> None:
+        m, length = d.parameter("link_mass", self.link_mass), d.parameter("link_length", self.link_length)
+        s1, s2 = (d.parameter(f"base[{i}]", value) for i, value in enumerate(self.base))
+        r = d.parameter("circle_radius", self.circle_radius)
+        q, qdot = d.coordinates(2)
+        c2 = ca.cos(q[1])
+        quadratic = (5 + 3 * c2) * qdot[0] ** 2 + (2 + 3 * c2) * qdot[0] * qdot[1] + qdot[1] ** 2
+        d.kinetic_energy(m * length**2 / 6 * quadratic)  # (33)
+        both = q[0] + q[1]
+        d.forward(
+            [s1 + length * ca.cos(q[0]) + length * ca.cos(both), s2 + length * ca.sin(q[0]) + length * ca.sin(both)]
+        )  # (36)
+        a, b = d.x[0] - s1, d.x[1] - s2
+        bend = self.elbow * ca.acos((a**2 + b**2) / (2 * length**2) - 1)
+        d.inverse([ca.atan2(b, a) - bend / 2, bend])
+        d.holonomic("on the circle", d.x[0] ** 2 + d.x[1] ** 2 - r**2)  # (37)
+        z = d.parameters(1)
+        d.parametrisation([r * ca.cos(z), r * ca.sin(z)])  # (40)
+        d.damping_force(d.parameter("joint_damping", self.joint_damping) * qdot)

@@ -1,0 +1,502 @@
+"""The reference that an admittance display follows: Algorithm 1 as an object with state.
+
+Per period: the force on the tool in, the reference x_r, its velocity, and the feedforward acceleration out. The
+feedback of (17), (18) is in `feedback`, the correction of the measured force in `end_effector`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from admittance_constraints import kernels, rotations
+from admittance_constraints.chart import FORCE
+from admittance_constraints.checks import finite_matrix, finite_number, finite_vector
+from admittance_constraints.compiled import Step
+from admittance_constraints.definition import TASK
+from admittance_constraints.errors import SingularConfigurationError
+from admittance_constraints.friction import FreeDirectionFriction
+from admittance_constraints.integrators import RULES
+from admittance_constraints.kernels import Layout
+from admittance_constraints.mechanism import Mechanism
+
+#: relative pivot below which equations count as singular: 16 digits leave four beyond it
+_SINGULAR = 1e-12
+#: A qdot of a stated velocity, relative to the velocity, that passes for rounding of what a user typed
+_CONSISTENT = 1e-6
+
+_EQUATIONS = (
+    "the inertia M is singular (for angles: sin q6 = 0; orientation='quaternion' has no such point)",
+    "the constraints {names} are dependent",
+    "the parametrisation dpsi/dz is singular",
+    "the configuration after the step is not found: dphi/dq (or dH/dq) is singular, as in a stretched linkage, or the "
+    "step is too large",
+)
+
+
+def _field(name: str) -> property:
+    return property(lambda self: self._data[..., self._slices[name]])
+
+
+def _scalar(name: str) -> property:
+    return property(lambda self: float(self._data[self._slices[name].start]))
+
+
+def _column(name: str) -> property:
+    return property(lambda self: self._data[:, self._slices[name].start])
+
+
+class Reference:
+    """What one step gives. Arrays are views of one copy made in that step; they do not change later.
+
+    Position and velocity fields hold after the step, accelerations and multipliers at its beginning, where the
+    force was measured; Algorithm 1 sends them together (lines 8, 12).
+
+    Attributes:
+        z, z_velocity, z_acceleration: parameters of the submanifold, shape (nz,); (16).
+        q, q_velocity, q_acceleration: coordinates, shape (n,); (13).
+        multipliers: lambda, shape (m,), (11), in the order of `mechanism.constraint_names`.
+        x, x_velocity, x_acceleration: x_r and its rates, shape (6,); x_acceleration is the feedforward (14).
+        orientation: quaternion (x, y, z, w) of the tool, base frame.
+        twist: [velocity; angular velocity] of the tool, base frame, shape (6,) [m/s; rad/s].
+        twist_rate: its feedforward rate, shape (6,) [m/s^2; rad/s^2].
+        holonomic_residual: largest |H'| of the constraints, in their units.
+        velocity_residual: largest |A qdot|.
+        kinetic_energy, potential_energy: T, V [J].
+        friction_force: on the tool by the friction option, shape (6,), [force; moment], base frame.
+        sticking: whether every friction element sticks; False without friction.
+    """
+
+    __slots__ = ("_data", "_slices", "friction_force", "sticking")
+
+    def __init__(self, data: np.ndarray, slices: dict[str, slice], friction_force: np.ndarray, sticking: bool) -> None:
+        self._data = data
+        self._slices = slices
+        self.friction_force = friction_force
+        self.sticking = sticking
+
+    z = _field("z")
+    z_velocity = _field("z_velocity")
+    z_acceleration = _field("z_acceleration")
+    q = _field("q")
+    q_velocity = _field("q_velocity")
+    q_acceleration = _field("q_acceleration")
+    multipliers = _field("multipliers")
+    x = _field("x")
+    x_velocity = _field("x_velocity")
+    x_acceleration = _field("x_acceleration")
+    orientation = _field("orientation")
+    twist = _field("twist")
+    twist_rate = _field("twist_rate")
+    holonomic_residual = _scalar("holonomic_residual")
+    velocity_residual = _scalar("velocity_residual")
+    kinetic_energy = _scalar("kinetic_energy")
+    potential_energy = _scalar("potential_energy")
+
+
+class Trajectory:
+    """What many steps give: the fields of `Reference` (without friction) with one row per kept step."""
+
+    __slots__ = ("_data", "_slices")
+
+    def __init__(self, data: np.ndarray, slices: dict[str, slice]) -> None:
+        self._data = data
+        self._slices = slices
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    z = _field("z")
+    z_velocity = _field("z_velocity")
+    z_acceleration = _field("z_acceleration")
+    q = _field("q")
+    q_velocity = _field("q_velocity")
+    q_acceleration = _field("q_acceleration")
+    multipliers = _field("multipliers")
+    x = _field("x")
+    x_velocity = _field("x_velocity")
+    x_acceleration = _field("x_acceleration")
+    orientation = _field("orientation")
+    twist = _field("twist")
+    twist_rate = _field("twist_rate")
+    holonomic_residual = _column("holonomic_residual")
+    velocity_residual = _column("velocity_residual")
+    kinetic_energy = _column("kinetic_energy")
+    potential_energy = _column("potential_energy")
+
+
+@dataclass(frozen=True)
+class GeneratorState:
+    """Everything a step depends on; `ReferenceGenerator.restore` goes back to it to the last bit."""
+
+    vector: np.ndarray
+    force: np.ndarray | None
+    steps: int
+
+
+class ReferenceGenerator:
+    """Algorithm 1 for one mechanism.
+
+    Args:
+        mechanism: what is rendered.
+        period: T [s].
+        z: where it starts, shape (nz,); the mechanism's nominal point, or zero, if not given.
+        z_velocity: its rate, shape (nz,); zero if not given. A velocity that violates a nonholonomic constraint is
+            projected onto it (with a warning if that changes it by more than rounding), unless
+            velocity_projection is off.
+        q: a configuration near which phi^-1(psi(z)) is searched for, shape (n,).
+        integrator: "algorithm1" (line 11), "symplectic_euler", "midpoint" (variational, implicit, order 2) or "rk4". If
+            not given, "algorithm1", and "rk4" with quaternions, about which order one is too coarse for a fast spin.
+        velocity_projection: every step ends with A qdot = 0. "orthogonal" removes what integration left of A qdot with
+            the least kinetic energy; "symmetric" (True, the default) also lets the constraint's impulse of
+            "algorithm1" and "symplectic_euler" act along the rows of A half-way, so that turning costs no energy
+            (quaternions and friction take "orthogonal" in its place). "off" (False) is the paper's literal form, whose
+            rolling constraint drifts.
+        orientation: "euler" integrates the mechanism's coordinates; "quaternion" integrates a rigid body's pose,
+            which passes where angles are singular; the submanifold is then kept by projection.
+        force_hold: "zero" holds the force over the period, the part that the constraints bear turning with them;
+            "linear" extrapolates it from the last two, which makes "midpoint" and "rk4" accurate to second order for
+            a force that changes, and amplifies its noise. Rules of order one use its beginning alone.
+        friction: elements of friction on the free directions, see `friction`; "algorithm1" and
+            "symplectic_euler" only.
+        compiled: machine code (default) or CasADi's virtual machine.
+
+    Raises:
+        ValueError: an argument is out of its range; the message names it.
+        SingularConfigurationError: the mechanism cannot start there.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        *,
+        period: float = 1e-3,
+        z: ArrayLike | None = None,
+        z_velocity: ArrayLike | None = None,
+        q: ArrayLike | None = None,
+        integrator: str | None = None,
+        velocity_projection: str | bool = True,
+        orientation: str = "euler",
+        force_hold: str = "zero",
+        friction: FreeDirectionFriction | None = None,
+        compiled: bool = True,
+    ) -> None:
+        _one_of("orientation", orientation, ("euler", "quaternion"))
+        if integrator is None:
+            integrator = "rk4" if orientation == "quaternion" and friction is None else "algorithm1"
+        _one_of("integrator", integrator, tuple(RULES))
+        _one_of("force_hold", force_hold, ("zero", "linear"))
+        if friction is not None and integrator not in ("algorithm1", "symplectic_euler"):
+            raise ValueError(f"friction: expected integrator algorithm1 or symplectic_euler with it, got {integrator}")
+        self.mechanism = mechanism
+        self.period = finite_number("period", period, above=0.0)
+        self.integrator = integrator
+        if isinstance(velocity_projection, (bool, np.bool_)):
+            velocity_projection = "symmetric" if velocity_projection else "off"
+        _one_of("velocity_projection", velocity_projection, ("symmetric", "orthogonal", "off"))
+        if friction is not None and velocity_projection == "symmetric":
+            velocity_projection = "orthogonal"
+        self.velocity_projection = velocity_projection
+        self.orientation = orientation
+        self.force_hold = force_hold
+        self.friction = friction
+        self._about_pose = orientation == "quaternion"
+        self._freedoms = mechanism.dimension - len(mechanism.constraint_names)
+        built = kernels.step_function(
+            mechanism,
+            integrator=integrator,
+            projection=self.velocity_projection,
+            about_pose=self._about_pose,
+            hold=self.force_hold,
+            with_response=friction is not None,
+        )
+        self._states: Layout = built.state
+        self._slices = built.result.slices
+        self._step = Step(
+            built.function,
+            checksum=self._slices["checksum"].start,
+            health=self._slices["health"].start,
+            threshold=_SINGULAR,
+            compiled=compiled,
+        )
+        self._step.parameters[:] = np.concatenate([[self.period], mechanism.parameter_vector])
+        self._no_friction = np.zeros(TASK)
+        self._no_friction.setflags(write=False)
+        self.reset(z=z, z_velocity=z_velocity, q=q)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether steps run as machine code."""
+        return self._step.is_compiled
+
+    # --- state ----------------------------------------------------------------------------------------------
+
+    def reset(
+        self, *, z: ArrayLike | None = None, z_velocity: ArrayLike | None = None, q: ArrayLike | None = None
+    ) -> None:
+        """Starts again (line 1 of Algorithm 1); arguments as in the class.
+
+        Raises:
+            ValueError: wrong shape, or a number that is not finite; the state is unchanged.
+            SingularConfigurationError: the mechanism cannot start there; the state is unchanged.
+        """
+        m = self.mechanism
+        if z is None:
+            z = self._nominal_z(q)
+        start = finite_vector("z", z, m.parameter_dimension)
+        rate = np.zeros(m.parameter_dimension)
+        if z_velocity is not None:
+            rate = finite_vector("z_velocity", z_velocity, m.parameter_dimension)
+        configuration = m.configuration(start, q)
+        velocity = np.linalg.lstsq(m.task_jacobian(configuration), m.parametric_jacobian(start) @ rate, rcond=None)[0]
+        rate, velocity = self._consistent(start, configuration, rate.copy(), velocity)
+        vector = np.zeros(self._states.size)
+        if self._about_pose:
+            twist = m.twist(configuration, velocity)
+            Q = m.orientation(configuration)
+            body = rotations.rotation_from_quaternion(Q).T @ twist[3:]
+            pose, rates = np.concatenate([configuration[:3], Q]), np.concatenate([twist[:3], body])
+            values = {"pose": pose, "twist": rates, "x": configuration, "z": start}
+        else:
+            values = {"z": start, "z_velocity": rate, "q": configuration, "q_velocity": velocity}
+        for name, value in values.items():
+            vector[self._states.slices[name]] = value
+        self._vector = vector
+        self._previous_force: np.ndarray | None = None
+        self._still: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+        self.steps = 0
+
+    @property
+    def state(self) -> GeneratorState:
+        """A copy of the state, for `restore`."""
+        force = None if self._previous_force is None else self._previous_force.copy()
+        return GeneratorState(self._vector.copy(), force, self.steps)
+
+    def restore(self, state: GeneratorState) -> None:
+        """Goes back to a state: what follows repeats to the last bit.
+
+        Raises:
+            ValueError: the state is that of another mechanism or chart.
+        """
+        vector = finite_vector("state", state.vector, self._states.size)
+        self._vector = vector.copy()
+        self._still = None
+        self._previous_force = None if state.force is None else state.force.copy()
+        self.steps = state.steps
+
+    @property
+    def time(self) -> float:
+        """Number of steps times the period [s]."""
+        return self.steps * self.period
+
+    # --- stepping -------------------------------------------------------------------------------------------
+
+    def step(self, task_force: ArrayLike | None = None, *, wrench: ArrayLike | None = None) -> Reference:
+        """Advances one period.
+
+        Args:
+            task_force: f_x, shape (6,), dual to the task coordinates x [N; N m]; the user's force on the tool.
+            wrench: instead or in addition, [force; moment] on the tool at the tool point in the base frame,
+                shape (6,) [N; N m]. It needs no angles and is exact at their singularities.
+
+        Raises:
+            ValueError: wrong shape, or a number that is not finite; the state is unchanged.
+            SingularConfigurationError: the equations are singular here; the state is unchanged.
+        """
+        force = self._force(task_force, wrench)
+        step = self._step
+        step.state[:] = self._vector
+        step.start[:] = force
+        if self.force_hold == "linear" and self._previous_force is not None:
+            step.end[:] = 2.0 * force - self._previous_force
+        else:
+            step.end[:] = force
+        step.run()
+        if not step.is_good():
+            raise self._singular()
+        if self.friction is not None:
+            return self._step_with_friction(force)
+        self._vector[:] = step.new_state
+        self._previous_force = force
+        self.steps += 1
+        return Reference(step.result.copy(), self._slices, self._no_friction, False)
+
+    def simulate(
+        self, task_forces: ArrayLike | None = None, *, wrenches: ArrayLike | None = None, every: int = 1
+    ) -> Trajectory:
+        """Advances over rows of inputs in one compiled loop; the same numbers as as many calls of `step`.
+
+        Args:
+            task_forces: f_x, shape (steps, 6); see `step`.
+            wrenches: shape (steps, 6); see `step`.
+            every: keeps each `every`-th result.
+
+        Raises:
+            ValueError: as `step`; or quaternions with task_forces, or friction, which need Python between steps.
+            SingularConfigurationError: as `step`, with the step's number; the state is that before the call.
+        """
+        if self.friction is not None:
+            raise ValueError("friction: expected none in simulate; call step")
+        if task_forces is None and wrenches is None:
+            raise ValueError("task_forces: expected task_forces, wrenches or both, got neither")
+        if self._about_pose and task_forces is not None:
+            raise ValueError("task_forces: expected wrenches with orientation='quaternion' in simulate")
+        rows = np.asarray(wrenches if task_forces is None else task_forces).shape[:1]
+        start = np.zeros((*rows, FORCE) if rows else (1, FORCE))
+        for name, value, part in (("task_forces", task_forces, slice(TASK)), ("wrenches", wrenches, slice(TASK, None))):
+            if value is not None:
+                start[:, part] = finite_matrix(name, value, (len(start), TASK))
+        if every < 1:
+            raise ValueError(f"every: expected 1 or more, got {every}")
+        end = start.copy()
+        if self.force_hold == "linear":
+            end[1:] = 2.0 * start[1:] - start[:-1]
+            if len(start) and self._previous_force is not None:
+                end[0] = 2.0 * start[0] - self._previous_force
+        vector = self._vector.copy()
+        good, results = self._step.simulate(vector, start, end, every)
+        if good < len(start):
+            raise self._singular(f" in step {good} of {len(start)}")
+        self._vector = vector
+        if len(start):
+            self._previous_force = start[-1].copy()
+        self.steps += len(start)
+        return Trajectory(results, self._slices)
+
+    # --- parts ----------------------------------------------------------------------------------------------
+
+    def _force(self, task_force: ArrayLike | None, wrench: ArrayLike | None) -> np.ndarray:
+        force = np.zeros(FORCE)
+        if task_force is None and wrench is None:
+            raise ValueError("task_force: expected task_force, wrench or both, got neither")
+        if task_force is not None:
+            force[:TASK] = finite_vector("task_force", task_force, TASK)
+        if wrench is not None:
+            force[TASK:] = finite_vector("wrench", wrench, TASK)
+        if self._about_pose and task_force is not None:
+            force[TASK:] += self._wrench_of(force[:TASK])
+            force[:TASK] = 0.0
+        return force
+
+    def _wrench_of(self, task_force: np.ndarray) -> np.ndarray:
+        """The wrench with the power of f_x: the moment is E^-T f_x[3:], which needs regular angles."""
+        if not task_force[3:].any():
+            return task_force
+        x = self._vector[self._states.slices["x"]]
+        E = rotations.angle_jacobian(x[3:])
+        if abs(np.sin(x[5])) < 1e-9:
+            raise SingularConfigurationError("task_force: f_x has no moment at sin x6 = 0; give the wrench")
+        return np.concatenate([task_force[:3], np.linalg.solve(E.T, task_force[3:])])
+
+    def _step_with_friction(self, force: np.ndarray) -> Reference:
+        """The step again with the friction's force, which is found from the step without it."""
+        assert self.friction is not None
+        step, s = self._step, self._slices
+        free = step.result.copy()
+        nz = s["mobility"].stop - s["mobility"].start
+        nz //= TASK
+        if self._about_pose:
+            velocity = self._vector[self._states.slices["twist"]]
+        else:
+            velocity = self._vector[self._states.slices["z_velocity"]]
+        acceleration = self._free_acceleration(free)
+        found = self.friction.solve(
+            velocity + self.period * acceleration,
+            free[s["mobility"]].reshape(nz, TASK),
+            free[s["twist_per_z_velocity"]].reshape(TASK, nz),
+            self.period,
+            self._freedoms,
+        )
+        step.state[:] = self._vector
+        step.start[:] = force
+        step.start[TASK:] += found.wrench  # [force; moment], base frame
+        step.end[:] = step.start
+        step.run()
+        if not step.is_good():
+            raise self._singular()
+        result = step.result.copy()
+        new = step.new_state.copy()
+        if found.at_rest:
+            self._stop(new, result, velocity)
+        else:
+            self._still = None
+        self._vector = new
+        self._previous_force = force
+        self.steps += 1
+        return Reference(result, s, found.wrench, found.sticking)
+
+    def _free_acceleration(self, result: np.ndarray) -> np.ndarray:
+        if self._about_pose:
+            R = rotations.rotation_from_quaternion(self._vector[self._states.slices["pose"]][3:])
+            rate = result[self._slices["twist_rate"]]
+            return np.concatenate([rate[:3], R.T @ rate[3:]])
+        return result[self._slices["z_acceleration"]]
+
+    def _stop(self, new: np.ndarray, result: np.ndarray, velocity: np.ndarray) -> None:
+        """All free directions rest: velocities are exactly zero, and what rested before has not moved."""
+        states, s = self._states.slices, self._slices
+        for name in ("z_velocity", "q_velocity", "x_velocity", "twist", "velocity_residual", "kinetic_energy"):
+            result[s[name]] = 0.0
+        for name in ("z_velocity", "q_velocity", "twist"):
+            if name in states:
+                new[states[name]] = 0.0
+        if not velocity.any():
+            new[:] = self._vector
+            result[s["z"]] = new[states["z"]]
+            if self._still is None:  # what stands still is reported to the same last bit
+                q = new[states["x" if self._about_pose else "q"]]
+                pose = new[states["pose"]][3:] if self._about_pose else self.mechanism.orientation(q)
+                x = q if self._about_pose else self.mechanism.forward(q)
+                self._still = (q.copy(), x.copy(), pose.copy())
+            result[s["q"]], result[s["x"]], result[s["orientation"]] = self._still
+            for name in ("z_acceleration", "q_acceleration", "x_acceleration", "twist_rate"):
+                result[s[name]] = 0.0
+
+    def _nominal_z(self, q: ArrayLike | None) -> np.ndarray:
+        m, d = self.mechanism, self.mechanism.definition
+        if m.has_parametrisation:
+            return np.zeros(m.parameter_dimension) if d.nominal_z is None else d.nominal_z
+        if q is not None:
+            return m.project_position(q)
+        return m.project_position(np.zeros(m.dimension) if d.nominal_q is None else d.nominal_q)
+
+    def _consistent(
+        self, z: np.ndarray, q: np.ndarray, rate: np.ndarray, velocity: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The start's velocity on A qdot = 0, or as it is in the literal form."""
+        m = self.mechanism
+        residual = m.constraint_matrix(q) @ velocity
+        if not residual.size or not np.abs(residual).max() > 0.0:
+            return rate, velocity
+        if np.abs(residual).max() > _CONSISTENT * max(float(np.abs(velocity).max()), 1e-3):
+            worst = int(np.abs(residual).argmax())
+            what = "is kept" if self.velocity_projection == "off" else "is projected onto it"
+            warnings.warn(
+                f"z_velocity: constraint {m.constraint_names[worst]} is violated by {residual[worst]:.3g}; "
+                f"the velocity {what}",
+                stacklevel=4,
+            )
+        if self.velocity_projection == "off":
+            return rate, velocity
+        projected = m.project_velocity(q, velocity)
+        if m.has_parametrisation:
+            rate = np.linalg.lstsq(m.parametric_jacobian(z), m.task_jacobian(q) @ projected, rcond=None)[0]
+        else:
+            rate = projected
+        return rate, projected
+
+    def _singular(self, where: str = "") -> SingularConfigurationError:
+        healths = self._step.result[self._slices["healths"]]
+        names = ", ".join(self.mechanism.constraint_names)
+        for text, health in zip(_EQUATIONS, healths, strict=True):
+            if not health > _SINGULAR:
+                return SingularConfigurationError(f"{text.format(names=names)}{where}; the state is unchanged")
+        return SingularConfigurationError(f"the step gives numbers that are not finite{where}; the state is unchanged")
+
+
+def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")

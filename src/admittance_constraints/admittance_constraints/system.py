@@ -1,0 +1,210 @@
+"""Everything that can be derived from a definition, as symbolic expressions (sections II-B to II-G).
+
+A `System` is written in one chart. `in_coordinates` uses the mechanism's own q. `about_pose` exists for rigid
+bodies: its coordinates u are the displacement of the centre and the Cayley coordinates of the rotation from a
+given pose, so that u = 0 there and no orientation is singular; the pose is a further argument.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from admittance_constraints import symbolic
+from admittance_constraints.definition import TASK, Definition
+from admittance_constraints.errors import MechanismError
+
+
+@dataclass(frozen=True)
+class System:
+    """Expressions of one mechanism in one chart; n coordinates, m constraints, b of them holonomic.
+
+    Attributes:
+        q, qdot: coordinates and rates, shape (n,).
+        parameters: symbols of the run-time parameters, shape (k,).
+        pose: position (3) and quaternion (x, y, z, w) that the chart is about; shape (0,) in coordinates.
+        inertia: M, eq. (5), shape (n, n).
+        coriolis: C, eqs. (6), (7), shape (n, n).
+        kinetic_energy, potential_energy: T, V [J].
+        passive_force: -tau_d - tau_s - g and other forces that are not the user's, shape (n,).
+        names: of the constraints, holonomic ones first.
+        holonomic: H'(phi(q)), shape (b,).
+        constraint_matrix: A, eq. (10), shape (m, n).
+        constraint_matrix_rate: dA/dt, shape (m, n).
+        x: phi(q), shape (6,). In a chart about a pose its angles are not unwrapped.
+        task_jacobian: dphi/dq, shape (6, n), and task_bias: qdot^T d2phi/dq2 qdot of (14), shape (6,).
+        orientation: quaternion (x, y, z, w) of the tool.
+        twist_jacobian: maps qdot to [velocity; angular velocity] in the base frame, shape (6, n).
+        twist_bias: its rate times qdot, shape (6,).
+    """
+
+    q: ca.SX
+    qdot: ca.SX
+    parameters: ca.SX
+    pose: ca.SX
+    inertia: ca.SX
+    coriolis: ca.SX
+    kinetic_energy: ca.SX
+    potential_energy: ca.SX
+    passive_force: ca.SX
+    names: tuple[str, ...]
+    holonomic: ca.SX
+    constraint_matrix: ca.SX
+    constraint_matrix_rate: ca.SX
+    x: ca.SX
+    task_jacobian: ca.SX
+    task_bias: ca.SX
+    orientation: ca.SX
+    twist_jacobian: ca.SX
+    twist_bias: ca.SX
+
+    @property
+    def coriolis_force(self) -> ca.SX:
+        """C(q, qdot) qdot, shape (n,)."""
+        return ca.mtimes(self.coriolis, self.qdot)
+
+    @property
+    def constraint_bias(self) -> ca.SX:
+        """(dA/dt) qdot, shape (m,)."""
+        return ca.mtimes(self.constraint_matrix_rate, self.qdot)
+
+    @property
+    def arguments(self) -> list[ca.SX]:
+        """What the expressions depend on: q, qdot, parameters, pose."""
+        return [self.q, self.qdot, self.parameters, self.pose]
+
+
+def in_coordinates(d: Definition, keep: set[str] | None = None) -> System:
+    """The system in the mechanism's own coordinates; only the constraints named in `keep`, if it is given."""
+    assert d.phi is not None
+    angles = d.phi[3:]
+    xdot = symbolic.along(d.phi, d.q, d.qdot)
+    return _derive(
+        d,
+        d.q,
+        d.qdot,
+        pose=ca.SX(0, 1),
+        x=d.phi,
+        xdot=xdot,
+        rotation=symbolic.rotation_from_angles(angles),
+        omega=ca.mtimes(symbolic.body_rates(angles), xdot[3:]),
+        orientation=symbolic.quaternion_from_angles(angles),
+        keep=keep,
+    )
+
+
+def about_pose(d: Definition, keep: set[str] | None = None) -> System:
+    """The system of a rigid body in coordinates about a pose."""
+    if not d.is_rigid_body:
+        raise MechanismError("orientation: only a rigid body (Definition.rigid_body) has a pose as its coordinates")
+    u, udot, pose = ca.SX.sym("u", TASK), ca.SX.sym("udot", TASK), ca.SX.sym("pose", 7)
+    orientation = symbolic.quaternion_product(pose[3:], symbolic.cayley_quaternion(u[3:]))
+    rotation = symbolic.rotation_from_quaternion(orientation)
+    x = ca.vertcat(pose[:3] + u[:3], symbolic.angles_from_rotation(rotation))
+    return _derive(
+        d,
+        u,
+        udot,
+        pose=pose,
+        x=x,
+        xdot=symbolic.along(x, u, udot),
+        rotation=rotation,
+        omega=ca.mtimes(symbolic.cayley_body_rates(u[3:]), udot[3:]),
+        orientation=orientation,
+        keep=keep,
+    )
+
+
+def _derive(
+    d: Definition,
+    q: ca.SX,
+    qdot: ca.SX,
+    *,
+    pose: ca.SX,
+    x: ca.SX,
+    xdot: ca.SX,
+    rotation: ca.SX,
+    omega: ca.SX,
+    orientation: ca.SX,
+    keep: set[str] | None,
+) -> System:
+    def express(expression: ca.SX) -> ca.SX:
+        """The expression in the chart's own symbols."""
+        old = [d.x, d.xdot, ca.vec(d.rotation), d.angular_velocity]
+        new = [x, xdot, ca.vec(rotation), omega]
+        if d.is_rigid_body:  # a user may have written q, which is x
+            old, new = [d.q, d.qdot, *old], [x, xdot, *new]
+            if q is d.q:
+                old, new = old[2:], new[2:]
+        result: ca.SX = ca.substitute([ca.SX(expression)], old, [ca.densify(value) for value in new])[0]
+        return result
+
+    assert d.energy is not None
+    energy = express(d.energy)
+    inertia, _ = ca.hessian(energy, qdot)
+    potential = express(d.potential_energy)
+
+    body_velocity = ca.vertcat(ca.mtimes(rotation.T, xdot[:3]), omega)
+    passive = -ca.gradient(potential, q)
+    body_jacobian = ca.jacobian(body_velocity, qdot)
+    for wrench in d.body_wrenches:  # tau_q = J_b^T tau_body (appendices)
+        passive = passive + ca.mtimes(body_jacobian.T, express(wrench))
+    if d.is_rigid_body and pose.numel():  # forces dual to the angles' rates become forces dual to u'
+        passive = passive + ca.mtimes(ca.jacobian(xdot, qdot).T, express(d.applied - d.damping) + ca.SX.zeros(TASK))
+    else:
+        passive = passive + express(d.applied - d.damping)
+
+    names: list[str] = []
+    rows: list[ca.SX] = []
+    values: list[ca.SX] = []
+    for name, expression in d.holonomic_constraints:
+        if keep is None or name in keep:
+            names.append(name)
+            values.append(express(expression))
+            rows.append(ca.jacobian(values[-1], q))
+    for name, expression in d.nonholonomic_constraints:
+        if keep is None or name in keep:
+            names.append(name)
+            rows.append(ca.jacobian(express(expression), qdot))
+    A = ca.vertcat(ca.SX(0, q.numel()), *rows)
+    twist = ca.vertcat(xdot[:3], ca.mtimes(rotation, omega))
+    twist_jacobian = ca.jacobian(twist, qdot)
+    task_jacobian = ca.jacobian(x, q)
+    return System(
+        q=q,
+        qdot=qdot,
+        parameters=ca.vertcat(ca.SX(0, 1), *d.parameter_symbols),
+        pose=pose,
+        inertia=inertia,
+        coriolis=_christoffel(inertia, q, qdot),
+        kinetic_energy=energy,
+        potential_energy=potential,
+        passive_force=ca.densify(passive),
+        names=tuple(names),
+        holonomic=ca.vertcat(ca.SX(0, 1), *values),
+        constraint_matrix=A,
+        constraint_matrix_rate=_rate(A, q, qdot),
+        x=x,
+        task_jacobian=task_jacobian,
+        task_bias=symbolic.along(ca.mtimes(task_jacobian, qdot), q, qdot),
+        orientation=orientation,
+        twist_jacobian=twist_jacobian,
+        twist_bias=symbolic.along(ca.mtimes(twist_jacobian, qdot), q, qdot),
+    )
+
+
+def _christoffel(M: ca.SX, q: ca.SX, qdot: ca.SX) -> ca.SX:
+    """C with C_ij = sum_k Gamma^k_ij qdot_k, eqs. (6), (7)."""
+    n = q.numel()
+    derivatives = [ca.reshape(ca.jacobian(ca.vec(ca.densify(M)), q[k]), n, n) for k in range(n)]
+    total = sum((derivatives[k] * qdot[k] for k in range(n)), ca.SX(n, n))
+    columns = ca.horzcat(*[ca.mtimes(derivatives[j], qdot) for j in range(n)])  # (i, j): sum_k dM_ik/dq_j qdot_k
+    return (total + columns - columns.T) / 2
+
+
+def _rate(A: ca.SX, q: ca.SX, qdot: ca.SX) -> ca.SX:
+    """dA/dt along qdot."""
+    if not A.numel():
+        return ca.SX(A.shape[0], A.shape[1])
+    return ca.reshape(symbolic.along(ca.vec(ca.densify(A)), q, qdot), *A.shape)

@@ -1,0 +1,115 @@
+"""What the tests of the constrained mechanisms share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from admittance_constraints import (
+    DiskOnSphere,
+    DiskOnSphereAsPrinted,
+    Mechanism,
+    RollingDisk,
+    TwoLinkOnCircle,
+    solve_accelerations,
+)
+
+DATA = Path(__file__).with_name("data")
+
+MakeMechanism = Callable[..., Mechanism]
+NumpyStep = Callable[..., tuple[np.ndarray, ...]]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Machine code compiled by these tests, apart from the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ADMITTANCE_CONSTRAINTS_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def data() -> Callable[[str], Any]:
+    """A file of reference data by name."""
+
+    def load(name: str) -> Any:
+        path = DATA / name
+        return np.load(path) if path.suffix == ".npz" else json.loads(path.read_text())
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def make_mechanism() -> MakeMechanism:
+    """The mechanism of a reference case, from its scenario and parameters; further arguments go to the class."""
+
+    def make(case: dict[str, Any], **arguments: Any) -> Mechanism:
+        p, scenario = case["params"], case["scenario"]
+        if scenario == "rolling_disk":
+            return RollingDisk(mass=p[0], inertia=p[1:4], radius=p[4], **arguments)
+        if scenario == "two_r":
+            elbow = case.get("elbow") or 1
+            return TwoLinkOnCircle(
+                link_mass=p[0], link_length=p[1], base=p[2:4], circle_radius=p[4], elbow=elbow, **arguments
+            )
+        kind = {"disk_on_sphere_corrected": DiskOnSphere, "disk_on_sphere_printed": DiskOnSphereAsPrinted}[scenario]
+        return kind(mass=p[0], inertia=p[1:4], sphere_radius=p[4], center=p[5:8], **arguments)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def numpy_step() -> NumpyStep:
+    """One step of Algorithm 1 as it reads in the paper: the compiled code's slow double.
+
+    Returns z, zdot, q, qdot after the step, and qddot, multipliers, xddot, zddot.
+    """
+
+    def step(
+        mechanism: Mechanism,
+        state: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+        task_force: np.ndarray,
+        period: float,
+        *,
+        projection: str,
+    ) -> tuple[np.ndarray, ...]:
+        m = mechanism
+        z, zdot, q, qdot = state
+        tau = m.generalised_force(task_force, q) + m.passive_force(q, qdot)  # lines 4 to 6
+        qddot, multipliers = solve_accelerations(m, q, qdot, tau)  # line 8
+        xddot = m.task_jacobian(q) @ qddot + m.task_bias(q, qdot)  # line 9
+        zddot = np.linalg.pinv(m.parametric_jacobian(z)) @ (xddot - m.parametric_bias(z, zdot))  # line 10
+        old, M = q, m.inertia(q)
+        free = qdot + period * np.linalg.solve(M, tau - m.coriolis_force(q, qdot))
+        z, zdot = z + zdot * period + zddot * period**2 / 2, zdot + zddot * period  # line 11
+        q = m.configuration(z, q + period * qdot)  # line 14
+        qdot = np.linalg.pinv(m.task_jacobian(q)) @ m.parametric_jacobian(z) @ zdot
+        if projection == "symmetric" and len(m.constraint_names) > m.holonomic_count:
+            W = np.linalg.solve(M, m.constraint_matrix((old + q) / 2).T)
+            A = m.constraint_matrix(q)
+            qdot = free - W @ np.linalg.solve(A @ W, A @ free)
+        if projection != "off":
+            qdot = m.project_velocity(q, qdot)
+            zdot = np.linalg.pinv(m.parametric_jacobian(z)) @ m.task_jacobian(q) @ qdot
+        return z, zdot, q, qdot, qddot, multipliers, xddot, zddot
+
+    return step
+
+
+@pytest.fixture(scope="session")
+def derivative() -> Callable[[Callable[[np.ndarray], np.ndarray], np.ndarray], np.ndarray]:
+    """Jacobian by central differences of step 1e-5: for functions of order one, right to about 1e-9."""
+
+    def differentiate(function: Callable[[np.ndarray], np.ndarray], point: np.ndarray) -> np.ndarray:
+        h = 1e-5
+        steps = h * np.eye(len(point))
+        return np.stack(
+            [(np.asarray(function(point + s)) - np.asarray(function(point - s))) / (2 * h) for s in steps], -1
+        )
+
+    return differentiate
