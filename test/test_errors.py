@@ -39,7 +39,12 @@ def haptics(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         ),
         (("run", "friction_impedance", "mode=lockstep"), 2, "argument 'mode=lockstep': expected name:=value", ARGS),
         (("report", "nowhere"), 1, "nowhere: no run and no bag", ""),
-        (("bench", "nonsense"), 2, "benchmark 'nonsense' is unknown, expected one of: constraints, friction", "README.md"),
+        (
+            ("bench", "nonsense"),
+            2,
+            "benchmark 'nonsense' is unknown, expected one of: constraints, friction",
+            "README.md",
+        ),
     ],
 )
 def test_a_mistake_on_the_command_line_is_one_line_and_a_hint(
