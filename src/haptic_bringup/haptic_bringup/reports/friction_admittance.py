@@ -331,6 +331,7 @@ def _mass_claim(case: Case, found: dict[str, Any], runs: dict[str, Any]) -> Clai
     masses = sorted({mass for _, mass in shaking})
     present = [result["shaking"] for result in runs.values() if result["shaking"] is not None]
     own = f"; these runs: at most {1e3 * max(present):.1f} mm/s above 30 Hz" if present else ""
+    own += "; all of it rests on the elasticity that the gears were given (docs/devices.md)"
     limits = [limit for pair in (normal, firm) for limit in pair]
     shown = (
         all(_PAPER_MASS / _FACTOR < limit < _PAPER_MASS * _FACTOR for limit in firm)
