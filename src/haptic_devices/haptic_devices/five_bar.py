@@ -35,7 +35,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numba import njit
@@ -43,9 +43,9 @@ from pydantic import Field
 
 from haptic_core.commands import ACCELERATION, POSITION, VELOCITY, Motion
 from haptic_devices import encoder, force_sensor, joint_friction
-from haptic_devices.device import Device, DeviceParameters, Joint, Reading, Truth, load_parameters
+from haptic_devices.device import DeviceParameters, Joint, Reading, Truth, load_parameters
 from haptic_devices.friction_compensation import FrictionCompensation
-from haptic_devices.operator import SimulatedHand, muscle_force
+from haptic_devices.operator import HandHeldDevice, SimulatedHand, muscle_force
 
 DEFAULT_FILE = Path(__file__).with_name("five_bar.yaml")
 
@@ -358,7 +358,7 @@ def observe(
     tool_jacobian(geometry, reading[0:2], jacobian)
 
 
-class FiveBar(Device):
+class FiveBar(HandHeldDevice):
     """The simulated manipulator; `hand` None leaves the grip alone.
 
     Args:
@@ -376,6 +376,7 @@ class FiveBar(Device):
         links: (4,) true angles [rad] and velocities [rad/s] of the links behind the gears.
     """
 
+    parameters: FiveBarParameters
     kind = "admittance"
     base_frame = "five_bar_base"
     has_force_sensor = True
@@ -583,15 +584,3 @@ class FiveBar(Device):
 
     def truth(self) -> Truth:
         return self._truth
-
-    def description(self) -> dict[str, Any]:
-        hand = self.hand
-        return {
-            "device": self.parameters.model_dump(),
-            "hand": hand.parameters.model_dump() if hand else None,
-            "phases": [phase.__dict__ for phase in hand.plan.phases] if hand else [],
-        }
-
-    @property
-    def end_time(self) -> float:
-        return self.hand.plan.duration if self.hand else float("inf")

@@ -17,15 +17,14 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numba import njit
 from pydantic import Field
 
 from haptic_devices import encoder
-from haptic_devices.device import Device, DeviceParameters, Joint, Reading, Truth, load_parameters
-from haptic_devices.operator import SimulatedHand, muscle_force
+from haptic_devices.device import DeviceParameters, Joint, Reading, Truth, load_parameters
+from haptic_devices.operator import HandHeldDevice, SimulatedHand, muscle_force
 
 DEFAULT_FILE = Path(__file__).with_name("joystick.yaml")
 
@@ -156,7 +155,7 @@ def pass_period(
     observe(truth, reading, jacobian, model[5])
 
 
-class Joystick(Device):
+class Joystick(HandHeldDevice):
     """The simulated joystick; `hand` None leaves the stick alone.
 
     Args:
@@ -164,6 +163,7 @@ class Joystick(Device):
         hand: who holds the tip.
     """
 
+    parameters: JoystickParameters
     base_frame = "joystick_base"
 
     def __init__(self, parameters: JoystickParameters, hand: SimulatedHand | None = None) -> None:
@@ -248,15 +248,3 @@ class Joystick(Device):
 
     def truth(self) -> Truth:
         return self._truth
-
-    def description(self) -> dict[str, Any]:
-        hand = self.hand
-        return {
-            "device": self.parameters.model_dump(),
-            "hand": hand.parameters.model_dump() if hand else None,
-            "phases": [phase.__dict__ for phase in hand.plan.phases] if hand else [],
-        }
-
-    @property
-    def end_time(self) -> float:
-        return self.hand.plan.duration if self.hand else float("inf")

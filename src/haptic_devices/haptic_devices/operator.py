@@ -11,11 +11,13 @@ frequencies and phases (a seed fixes them): a stationary band-limited force.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from pydantic import Field
 
-from haptic_devices.device import DeviceParameters
+from haptic_devices.device import Device, DeviceParameters
 from haptic_devices.motion import MotionPlan
 
 _TREMOR_COMPONENTS = 12
@@ -94,3 +96,27 @@ class SimulatedHand:
         rows[:, 2] = 2 * np.pi * random.uniform(p.tremor_low, p.tremor_high, _TREMOR_COMPONENTS)
         rows[:, 3:5] = random.uniform(0.0, 2 * np.pi, (_TREMOR_COMPONENTS, 2))
         return rows
+
+
+class HandHeldDevice(Device):
+    """A simulated device whose tool a simulated hand may hold.
+
+    Attributes:
+        parameters: numbers of the device.
+        hand: who holds the tool; None: nobody.
+    """
+
+    parameters: DeviceParameters
+    hand: SimulatedHand | None
+
+    def description(self) -> dict[str, Any]:
+        hand = self.hand
+        return {
+            "device": self.parameters.model_dump(),
+            "hand": hand.parameters.model_dump() if hand else None,
+            "phases": [phase.__dict__ for phase in hand.plan.phases] if hand else [],
+        }
+
+    @property
+    def end_time(self) -> float:
+        return self.hand.plan.duration if self.hand else float("inf")

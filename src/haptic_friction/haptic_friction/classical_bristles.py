@@ -20,16 +20,13 @@ from numba import njit
 from numpy.typing import ArrayLike
 
 from haptic_friction.classical_thresholds import check_constant, check_isotropic
-from haptic_friction.laws import FrictionLaw, checked
+from haptic_friction.laws import INSPECTED_SPEEDS, FrictionLaw, checked
 from haptic_friction.model import ImpedanceModel, incoming_velocity
 from haptic_friction.projection import magnitude
 from haptic_friction.vectors import Vector, along, axpy, difference, divided, dot, length, load, scaled, store
 
 #: relative; a vector that was shortened to a length has it but for less than this, in a few dimensions
 _ROUNDING = 1e-14
-
-#: speeds [m/s] at which passivity is inspected
-_INSPECTED_SPEEDS = np.logspace(-9.0, 3.0, 1201)
 
 
 @njit(cache=True, error_model="numpy")
@@ -210,7 +207,7 @@ class LuGreModel(_Bristle):
         s1, s2 = self.bristle_damping, self.viscosity
         if s1 == 0.0:
             return s2
-        speeds = _INSPECTED_SPEEDS
+        speeds = INSPECTED_SPEEDS[1:]
         if math.isfinite(speed):
             speeds = np.append(speeds[speeds < speed], speed)
         g = np.array([self.law.magnitude(s) for s in speeds])

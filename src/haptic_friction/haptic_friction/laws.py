@@ -26,7 +26,7 @@ from scipy.optimize import minimize_scalar
 from haptic_friction import projection
 
 #: speeds [m/s] at which a user's g and g' are inspected
-_INSPECTED_SPEEDS = np.concatenate(([0.0], np.logspace(-9.0, 3.0, 1201)))
+INSPECTED_SPEEDS = np.concatenate(([0.0], np.logspace(-9.0, 3.0, 1201)))
 
 
 Law = TypeVar("Law", bound="FrictionLaw")
@@ -254,15 +254,15 @@ class FunctionLaw(FrictionLaw):
     def __init__(self, magnitude: Callable[[float], float], slope: Callable[[float], float]) -> None:
         compiled = [_compiled("magnitude", magnitude), _compiled("slope", slope)]
         self._functions = compiled  # keeps the code at these addresses alive
-        g, rate = (np.array([function.ctypes(s) for s in _INSPECTED_SPEEDS]) for function in compiled)
+        g, rate = (np.array([function.ctypes(s) for s in INSPECTED_SPEEDS]) for function in compiled)
         for name, function, values in zip(("magnitude", "slope"), compiled, (g, rate[1:]), strict=True):
             if not np.isfinite(values).all():
-                s = _INSPECTED_SPEEDS[-len(values) :][~np.isfinite(values)][0]
+                s = INSPECTED_SPEEDS[-len(values) :][~np.isfinite(values)][0]
                 raise ValueError(
                     f"{name}: expected a finite number at every speed, got {function.ctypes(s)} at {s:g} m/s"
                 )
         if (g[1:] <= 0.0).any() or g[0] < 0.0:
-            s = _INSPECTED_SPEEDS[1:][g[1:] <= 0.0]
+            s = INSPECTED_SPEEDS[1:][g[1:] <= 0.0]
             raise ValueError(
                 f"magnitude: expected a force above 0, got a smaller one at {s[0] if len(s) else 0.0:g} m/s"
             )
@@ -274,7 +274,7 @@ class FunctionLaw(FrictionLaw):
     def _check_derivative(self, rate: np.ndarray) -> None:
         """Compares g' with central differences of g where their rounding leaves six digits."""
         g = self._functions[0].ctypes
-        for s, expected in zip(_INSPECTED_SPEEDS[1::40], rate[1::40], strict=True):
+        for s, expected in zip(INSPECTED_SPEEDS[1::40], rate[1::40], strict=True):
             step = 1e-5 * s
             measured = (g(s + step) - g(s - step)) / (2.0 * step)
             rounding = 4e-16 * abs(g(s)) / step
@@ -287,7 +287,7 @@ class FunctionLaw(FrictionLaw):
     def _extreme(self, rate: np.ndarray, sign: float) -> float:
         """Least value of sign g' at the inspected speeds and between the neighbours of the best of them."""
         best = int(np.argmin(rate[1:])) + 1
-        low, high = _INSPECTED_SPEEDS[max(best - 1, 0)], _INSPECTED_SPEEDS[min(best + 1, len(rate) - 1)]
+        low, high = INSPECTED_SPEEDS[max(best - 1, 0)], INSPECTED_SPEEDS[min(best + 1, len(rate) - 1)]
         slope = self._functions[1].ctypes
         refined = minimize_scalar(
             lambda s: sign * slope(s), bounds=(low, high), method="bounded", options={"xatol": 1e-9 * high}

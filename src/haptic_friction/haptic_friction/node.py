@@ -111,9 +111,9 @@ class FrictionNode(RenderingNode):
         """
         command = self.command
         tool = np.array(vector(device.tool_pose.position))
-        if self._position is None or device.status != DeviceState.STATUS_OK:
-            if device.status != DeviceState.STATUS_OK:
-                velocity = self._stop()
+        if device.status != DeviceState.STATUS_OK:
+            velocity, self._position = self._stop(), None
+        if self._position is None:
             self._position = tool.copy()
             command.tool_pose.orientation = device.tool_pose.orientation
             command.motion_fields = DeviceCommand.POSITION | DeviceCommand.VELOCITY

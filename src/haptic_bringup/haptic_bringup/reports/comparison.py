@@ -6,6 +6,7 @@ network, in the order of the node's parameters.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -118,6 +119,29 @@ class ScriptedRun:
         return float(values[column if len(values) > 1 else 0])
 
 
+def measured_by_period(
+    bags: dict[str, Bag], measure: Callable[[ScriptedRun, int], dict[str, Any]]
+) -> tuple[dict[str, ScriptedRun], dict[str, dict[str, Any]], list[dict[str, Any]]]:
+    """Runs, shortest period first, and what `measure` says of each of their columns.
+
+    Args:
+        bags: of a comparison.
+        measure: numbers of one column of a run.
+
+    Returns:
+        Runs by the name of their bag, the numbers by bag and label, and the same as one list with the model's name.
+    """
+    runs = {name: ScriptedRun.from_bag(bag) for name, bag in bags.items()}
+    runs = dict(sorted(runs.items(), key=lambda item: item[1].period))
+    metrics = {name: {label: measure(run, i) for i, label in enumerate(run.labels)} for name, run in runs.items()}
+    entries = [
+        {**numbers, "model": model}
+        for run, of_run in zip(runs.values(), metrics.values(), strict=True)
+        for model, numbers in zip(run.models, of_run.values(), strict=True)
+    ]
+    return runs, metrics, entries
+
+
 def _bounded(values: np.ndarray) -> np.ndarray:
     """The values within plus and minus HUGE; what is not a number counts as HUGE."""
     return np.clip(np.nan_to_num(values, nan=HUGE), -HUGE, HUGE)
@@ -174,3 +198,8 @@ def power_of_ten(value: float) -> str:
     mantissa, exponent = f"{value:.2e}".split("e")
     digits = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
     return f"{float(mantissa):g} × 10{digits}"
+
+
+def named(entry: dict[str, Any]) -> str:
+    """Which of a comparison's cases an entry is, in words."""
+    return f"K = {power_of_ten(entry['stiffness'])} N/m, T = {1e3 * entry['period']:g} ms"

@@ -15,6 +15,8 @@ from haptic_bringup.reports.comparison import (
     ScriptedRun,
     dominant_mode,
     largest,
+    measured_by_period,
+    named,
     power_of_ten,
     roughness,
     stiffness_style,
@@ -128,15 +130,8 @@ def measure(run: ScriptedRun, column: int) -> dict[str, Any]:
 
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
-    runs = {name: ScriptedRun.from_bag(bag) for name, bag in bags.items()}
-    runs = dict(sorted(runs.items(), key=lambda item: item[1].period))
-    metrics = {name: {label: measure(run, i) for i, label in enumerate(run.labels)} for name, run in runs.items()}
-    known = [
-        {**numbers, "model": model}
-        for run, of_run in zip(runs.values(), metrics.values(), strict=True)
-        for model, numbers in zip(run.models, of_run.values(), strict=True)
-        if "deviation" in numbers
-    ]
+    runs, metrics, entries = measured_by_period(bags, measure)
+    known = [entry for entry in entries if "deviation" in entry]
     originals = [entry for entry in known if entry["model"] == _ORIGINAL]
     alternatives = [entry for entry in known if entry["model"] == _ALTERNATIVE]
     claims = [_original_claim(originals), _alternative_claim(alternatives), _period_claim(alternatives)]
@@ -147,10 +142,6 @@ def analyse(bags: dict[str, Bag]) -> Report:
 
 
 _NOT_REACHED = "no run of model {} with Coulomb friction, critical damping or more, and a ramp that makes it slide"
-
-
-def _where(entry: dict[str, Any]) -> str:
-    return f"K = {power_of_ten(entry['stiffness'])} N/m, T = {1e3 * entry['period']:g} ms"
 
 
 def _vibrates(entry: dict[str, Any]) -> bool:
@@ -166,7 +157,7 @@ def _original_claim(originals: list[dict[str, Any]]) -> Claim:
     return Claim(
         text,
         f"{len(originals)} cases up to T^2 K/M = {max(map(_number, originals)):.3g}: at most "
-        f"{worst['deviation']:.3f} N from the continuous motion ({_where(worst)}; before it slides the force rises "
+        f"{worst['deviation']:.3f} N from the continuous motion ({named(worst)}; before it slides the force rises "
         f"by {worst['force_step']:.3f} N a step), second differences at most {rough:.2f} times those of that motion",
         all(entry["deviation"] < entry["force_step"] and not _vibrates(entry) for entry in originals),
     )
@@ -183,7 +174,7 @@ def _alternative_claim(alternatives: list[dict[str, Any]]) -> Claim:
     cases = [entry for entry in alternatives if entry["period"] == shortest]
     if not any(not entry["stable"] for entry in cases) or not any(entry["monotone"] for entry in cases):
         return Claim(text, "no low and no high stiffness of model A with a spring in front at one period", None)
-    parts = [f"{_where(entry)}: second differences {entry['roughness_ratio']:.3g} times" for entry in cases]
+    parts = [f"{named(entry)}: second differences {entry['roughness_ratio']:.3g} times" for entry in cases]
     return Claim(
         text,
         f"{'; '.join(parts)} those of the continuous motion",
@@ -202,7 +193,7 @@ def _period_claim(alternatives: list[dict[str, Any]]) -> Claim:
     if not pairs:
         return Claim(text, "no stiffness that is stable at one period and unstable at a longer one", None)
     parts = [
-        f"{_where(entry)}: force up to {entry['largest_force']:.3g} N, second differences "
+        f"{named(entry)}: force up to {entry['largest_force']:.3g} N, second differences "
         f"{entry['roughness_ratio']:.3g} times those of the continuous motion"
         for entry in pairs[0]
     ]
@@ -215,7 +206,7 @@ def _growth_claim(alternatives: list[dict[str, Any]]) -> Claim:
     if not measured:
         return Claim(text, "no alternative that slides for long enough", None)
     parts = [
-        f"{_where(entry)}: {entry['growth']:.4f} per step (eigenvalue {entry['spectral_radius']:.4f})"
+        f"{named(entry)}: {entry['growth']:.4f} per step (eigenvalue {entry['spectral_radius']:.4f})"
         for entry in measured
     ]
     close = [abs(entry["growth"] / entry["spectral_radius"] - 1.0) < _GROWTH for entry in measured]

@@ -14,6 +14,8 @@ from haptic_bringup.reports.comparison import (
     ScriptedRun,
     dominant_mode,
     largest,
+    measured_by_period,
+    named,
     power_of_ten,
     sign_changes,
     stiffness_style,
@@ -99,15 +101,8 @@ def measure(run: ScriptedRun, column: int) -> dict[str, Any]:
 
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
-    runs = {name: ScriptedRun.from_bag(bag) for name, bag in bags.items()}
-    runs = dict(sorted(runs.items(), key=lambda item: item[1].period))
-    metrics = {name: {label: measure(run, i) for i, label in enumerate(run.labels)} for name, run in runs.items()}
-    known = [
-        {**numbers, "model": model}
-        for run, of_run in zip(runs.values(), metrics.values(), strict=True)
-        for model, numbers in zip(run.models, of_run.values(), strict=True)
-        if "stop_step" in numbers
-    ]
+    runs, metrics, entries = measured_by_period(bags, measure)
+    known = [entry for entry in entries if "stop_step" in entry]
     originals = [entry for entry in known if entry["model"] == _ORIGINAL]
     alternatives = sorted((e for e in known if e["model"] == _ALTERNATIVE), key=lambda entry: float(entry["ratio"]))
     claims = [_original_claim(originals), _alternative_claim(alternatives), _period_claim(alternatives)]
@@ -120,10 +115,6 @@ def analyse(bags: dict[str, Bag]) -> Report:
 _NOT_REACHED = (
     "no run of model {} with Coulomb friction, critical damping, a start velocity and no force until it rests"
 )
-
-
-def _where(entry: dict[str, Any]) -> str:
-    return f"K = {power_of_ten(entry['stiffness'])} N/m, T = {1e3 * entry['period']:g} ms"
 
 
 def _times(sign_changes: int) -> str:
@@ -143,7 +134,7 @@ def _original_claim(originals: list[dict[str, Any]]) -> Claim:
         text,
         f"{len(originals)} cases up to T^2 K/M = {max(e['ratio'] for e in originals):.3g}: one change of sign each "
         f"(the spring's pull back), at the end at most {max(e['left'] for e in originals):.1e} of it left; at most "
-        f"{1e3 * worst['deviation']:.2f} mm/s from the continuous motion ({_where(worst)}; T F/M = "
+        f"{1e3 * worst['deviation']:.2f} mm/s from the continuous motion ({named(worst)}; T F/M = "
         f"{1e3 * worst['velocity_step']:g} mm/s)",
         all(e["sign_changes"] <= 1 and _rests(e) and e["deviation"] < e["velocity_step"] for e in originals),
     )
@@ -158,8 +149,7 @@ def _alternative_claim(alternatives: list[dict[str, Any]]) -> Claim:
     if not low or not high:
         return Claim(text, "no low and no high stiffness of a mass on model C at one period", None)
     parts = [
-        f"{_where(entry)}: {_times(entry['sign_changes'])}, {entry['left']:.2g} of the pull back left"
-        for entry in cases
+        f"{named(entry)}: {_times(entry['sign_changes'])}, {entry['left']:.2g} of the pull back left" for entry in cases
     ]
     return Claim(text, "; ".join(parts), all(map(_rests, low)) and not any(map(_rests, high)))
 
@@ -175,7 +165,7 @@ def _period_claim(alternatives: list[dict[str, Any]]) -> Claim:
     if not pairs:
         return Claim(text, "no stiffness below 1/4 at one period and above it at a longer one", None)
     parts = [
-        f"{_where(entry)}: {_times(entry['sign_changes'])}, {entry['left']:.2g} of the pull back left"
+        f"{named(entry)}: {_times(entry['sign_changes'])}, {entry['left']:.2g} of the pull back left"
         for entry in pairs[0]
     ]
     return Claim(text, "; ".join(parts), all(_rests(a) and b["sign_changes"] > a["sign_changes"] for a, b in pairs))
@@ -214,7 +204,7 @@ def _decay_claim(alternatives: list[dict[str, Any]]) -> Claim:
     measured = [entry for entry in alternatives if entry["decay"] is not None]
     if not measured:
         return Claim(text, "no alternative that sticks for long enough", None)
-    parts = [f"{_where(e)}: {e['decay']:.4f} per step (eigenvalue {e['spectral_radius']:.4f})" for e in measured]
+    parts = [f"{named(e)}: {e['decay']:.4f} per step (eigenvalue {e['spectral_radius']:.4f})" for e in measured]
     close = [abs(entry["decay"] / entry["spectral_radius"] - 1.0) < _GROWTH for entry in measured]
     return Claim(text, "; ".join(parts), all(close))
 
