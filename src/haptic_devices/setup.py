@@ -21,6 +21,7 @@ setup(
     entry_points={
         "console_scripts": ["device_node = haptic_devices.node:main"],
         "haptic_devices": [
+            "cobotic_hand_controller = haptic_devices.factories:cobotic_hand_controller",
             "five_bar = haptic_devices.factories:five_bar",
             "joystick = haptic_devices.factories:joystick",
             "scripted = haptic_devices.factories:scripted",

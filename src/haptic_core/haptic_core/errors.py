@@ -21,3 +21,7 @@ class InputError(HapticError, ValueError):
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+class EntryError(ParameterError):
+    """An entry "name=value" cannot be used."""

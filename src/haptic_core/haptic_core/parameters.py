@@ -19,7 +19,7 @@ from typing import Any
 
 import yaml
 
-from haptic_core.errors import ParameterError
+from haptic_core.errors import EntryError, ParameterError
 
 Value = Any
 
@@ -176,3 +176,25 @@ def check_all(specs: Mapping[str, ParameterSpec], values: Mapping[str, Value]) -
         if name not in specs:
             raise ParameterError(f"parameter {name}: unknown, expected one of {', '.join(sorted(specs))}")
     return {name: spec.check(values.get(name, spec.default)) for name, spec in specs.items()}
+
+
+def parse_entries(entries: Sequence[str]) -> dict[str, tuple[Value, str]]:
+    """Value and whole entry by name of entries "name=value", the value in YAML; an empty entry says nothing.
+
+    Raises:
+        EntryError: an entry has another form, or a name is given twice; the message has the entry.
+    """
+    parsed: dict[str, tuple[Value, str]] = {}
+    for entry in entries:
+        name, _, text = (part.strip() for part in entry.partition("="))
+        if not entry.strip():
+            continue  # ROS launch files cannot write an empty list of strings
+        if not (name and text):
+            raise EntryError(f"entry {entry!r}: expected name=value")
+        if name in parsed:
+            raise EntryError(f"entry {entry!r}: {name} is given twice")
+        try:
+            parsed[name] = (yaml.safe_load(text), entry)
+        except (yaml.YAMLError, ValueError):  # such as the date 2020-13-45
+            raise EntryError(f"entry {entry!r}: the value is not YAML") from None
+    return parsed

@@ -19,15 +19,12 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from haptic_core.commands import Motion
-from haptic_core.errors import HapticError, ParameterError
+from haptic_core.errors import EntryError, HapticError, ParameterError
+from haptic_core.parameters import parse_entries
 
 
 class DeviceError(HapticError):
     """The device refused or failed."""
-
-
-class EntryError(ParameterError):
-    """An entry "name=value" that replaces a number of a device's file cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +176,7 @@ def load_parameters(model: type[Parameters], path: Path, overrides: Sequence[str
         raise ParameterError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(document, dict):
         raise ParameterError(f"{path}: expected a mapping of parameter names to values")
-    entries = _parse_overrides(overrides)
+    entries = parse_entries(overrides)
     try:
         return model.model_validate({**document, **{name: value for name, (value, _) in entries.items()}})
     except ValidationError as error:
@@ -189,21 +186,3 @@ def load_parameters(model: type[Parameters], path: Path, overrides: Sequence[str
         if name in entries:
             raise EntryError(f"entry {entries[name][1]!r}: {first['msg'].lower()}{got}") from None
         raise ParameterError(f"{path}: {name}: {first['msg'].lower()}{got}") from None
-
-
-def _parse_overrides(overrides: Sequence[str]) -> dict[str, tuple[Any, str]]:
-    """Value and whole entry by parameter name."""
-    entries: dict[str, tuple[Any, str]] = {}
-    for entry in overrides:
-        name, _, text = (part.strip() for part in entry.partition("="))
-        if not entry.strip():
-            continue  # ROS launch files cannot write an empty list of strings
-        if not (name and text):
-            raise EntryError(f"entry {entry!r}: expected name=value")
-        if name in entries:
-            raise EntryError(f"entry {entry!r}: {name} is given twice")
-        try:
-            entries[name] = (yaml.safe_load(text), entry)
-        except yaml.YAMLError:
-            raise EntryError(f"entry {entry!r}: the value is not YAML") from None
-    return entries

@@ -5,22 +5,37 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, TypeVar
 
-from haptic_core.errors import ParameterError
-from haptic_devices.device import DeviceParameters, EntryError, load_parameters
+from haptic_core.errors import EntryError, ParameterError
+from haptic_devices.cobotic_hand_controller import DEFAULT_FILE as COBOTIC_HAND_CONTROLLER_FILE
+from haptic_devices.cobotic_hand_controller import CoboticHandController, CoboticHandControllerParameters
+from haptic_devices.device import DeviceParameters, load_parameters
 from haptic_devices.five_bar import DEFAULT_FILE as FIVE_BAR_FILE
 from haptic_devices.five_bar import FiveBar, FiveBarParameters
 from haptic_devices.joystick import DEFAULT_FILE as JOYSTICK_FILE
 from haptic_devices.joystick import Joystick, JoystickParameters
-from haptic_devices.motion import MotionPlan, make_plan
+from haptic_devices.motion import PLANAR_MOTIONS, MotionPlan, make_plan
 from haptic_devices.operator import HandParameters, SimulatedHand
 from haptic_devices.scripted import Script, ScriptedDevice, load_script
+from haptic_devices.spatial_hand import SpatialHand, SpatialHandParameters
+from haptic_devices.spatial_motion import SPATIAL_MOTIONS, make_spatial_plan
 
 HAND_FILE = Path(__file__).with_name("hand.yaml")
+SPATIAL_HAND_FILE = Path(__file__).with_name("spatial_hand.yaml")
 
 Model = TypeVar("Model", bound=DeviceParameters)
 
 
+def _check_motion(parameters: dict[str, Any], motions: tuple[str, ...]) -> None:
+    """Refuses a motion that is not one of those that fit the device."""
+    if parameters["motion"] not in motions:
+        raise ParameterError(
+            f"parameter motion: expected one of {', '.join(motions)} for device {parameters['device']}, "
+            f"got {parameters['motion']!r}"
+        )
+
+
 def _plan(parameters: dict[str, Any]) -> MotionPlan:
+    _check_motion(parameters, PLANAR_MOTIONS)
     options = {name: parameters[name] for name in ("letters", "strokes", "rest_duration", "rest_force")}
     return make_plan(parameters["motion"], parameters["period"], **options)
 
@@ -57,6 +72,18 @@ def five_bar(parameters: dict[str, Any]) -> FiveBar:
     hand = _hand(parameters)
     numbers = _numbers(FiveBarParameters, parameters, "device", FIVE_BAR_FILE)
     return FiveBar(numbers, hand, parameters["seed"])
+
+
+def cobotic_hand_controller(parameters: dict[str, Any]) -> CoboticHandController:
+    """The simulated 6-DOF admittance display, held by the simulated hand unless `held` is false."""
+    hand = None
+    if parameters["held"]:
+        _check_motion(parameters, SPATIAL_MOTIONS)
+        impedance = _numbers(SpatialHandParameters, parameters, "hand", SPATIAL_HAND_FILE)
+        plan = make_spatial_plan(parameters["motion"], parameters["period"])
+        hand = SpatialHand(impedance, plan, parameters["seed"])
+    numbers = _numbers(CoboticHandControllerParameters, parameters, "device", COBOTIC_HAND_CONTROLLER_FILE)
+    return CoboticHandController(numbers, hand, parameters["seed"])
 
 
 def scripted(parameters: dict[str, Any]) -> ScriptedDevice:

@@ -377,6 +377,7 @@ class FiveBar(HandHeldDevice):
     """
 
     parameters: FiveBarParameters
+    hand: SimulatedHand | None
     kind = "admittance"
     base_frame = "five_bar_base"
     has_force_sensor = True

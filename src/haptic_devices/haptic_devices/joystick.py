@@ -164,6 +164,7 @@ class Joystick(HandHeldDevice):
     """
 
     parameters: JoystickParameters
+    hand: SimulatedHand | None
     base_frame = "joystick_base"
 
     def __init__(self, parameters: JoystickParameters, hand: SimulatedHand | None = None) -> None:

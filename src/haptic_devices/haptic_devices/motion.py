@@ -17,6 +17,9 @@ from scipy.interpolate import CubicSpline
 
 from haptic_core.errors import ParameterError
 
+#: values of the device node's parameter `motion` that are plans in the plane
+PLANAR_MOTIONS = ("paper", "paper_admittance", "letters", "strokes")
+
 STROKES_FILE = Path(__file__).parent / "data" / "pen_strokes.npz"
 
 #: columns of MotionPlan.table
@@ -30,7 +33,11 @@ _LETTER_PITCH = 0.045
 
 @dataclass(frozen=True)
 class Phase:
-    """A named part of a plan: kind is "slide", "move" (between strokes) or "rest"; times in s."""
+    """A named part of a plan; times in s.
+
+    kind is "slide", "move" (between strokes) or "rest", in plans with six degrees of freedom also "push" (an extra
+    wrench acts) or "release" (the hand lets go).
+    """
 
     name: str
     kind: str
@@ -39,13 +46,12 @@ class Phase:
 
 
 @dataclass(frozen=True)
-class MotionPlan:
+class Plan:
     """The hand's intention, sampled every `period`.
 
     Attributes:
         period: sampling period of the table [s].
-        table: shape (n, 7), columns `COLUMNS`: target [m], its velocity [m/s], extra force [N], and
-            grip, the share (0 to 1) of the hand's stiffness that acts.
+        table: one row per period.
         phases: named parts, in order, without gaps.
     """
 
@@ -59,19 +65,50 @@ class MotionPlan:
         return len(self.table) * self.period
 
 
-class PlanBuilder:
-    """Puts a plan together phase by phase, continuous in position and velocity.
+@dataclass(frozen=True)
+class MotionPlan(Plan):
+    """A plan in the plane.
+
+    Attributes:
+        table: shape (n, 7), columns `COLUMNS`: target [m], its velocity [m/s], extra force [N], and
+            grip, the share (0 to 1) of the hand's stiffness that acts.
+    """
+
+
+def quintic(
+    start: np.ndarray, velocity: np.ndarray, target: np.ndarray, end_velocity: np.ndarray, t: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """A motion with zero acceleration at both ends.
+
+    Args:
+        start: (d,) place at time 0.
+        velocity: (d,) there.
+        target: (d,) place at the last of the times.
+        end_velocity: (d,) there.
+        t: (n,) times [s].
+
+    Returns:
+        Places and velocities, (n, d) each.
+    """
+    length = t[-1]
+    s = t / length
+    v0, v1 = velocity * length, end_velocity * length
+    gap = target - start
+    a, b, c = 10 * gap - 6 * v0 - 4 * v1, -15 * gap + 8 * v0 + 7 * v1, 6 * gap - 3 * v0 - 3 * v1
+    power = [np.power(s, n)[:, None] for n in range(6)]
+    position = start + v0 * power[1] + a * power[3] + b * power[4] + c * power[5]
+    return position, (v0 + 3 * a * power[2] + 4 * b * power[3] + 5 * c * power[4]) / length
+
+
+class PhaseBuilder:
+    """Rows and phases of a plan in the making.
 
     Args:
         period: sampling period [s].
-        start: first target (2,) [m].
-        velocity: there (2,) [m/s]; zero if not given.
     """
 
-    def __init__(self, period: float, start: np.ndarray, velocity: np.ndarray | None = None) -> None:
+    def __init__(self, period: float) -> None:
         self.period = period
-        self._position = np.asarray(start, dtype=float)
-        self._velocity = np.zeros(2) if velocity is None else np.asarray(velocity, dtype=float)
         self._blocks: list[np.ndarray] = []
         self._phases: list[Phase] = []
         self._samples = 0
@@ -89,6 +126,21 @@ class PlanBuilder:
     def _times(self, duration: float) -> np.ndarray:
         return np.arange(1, max(1, round(duration / self.period)) + 1) * self.period
 
+
+class PlanBuilder(PhaseBuilder):
+    """Puts a plan together phase by phase, continuous in position and velocity.
+
+    Args:
+        period: sampling period [s].
+        start: first target (2,) [m].
+        velocity: there (2,) [m/s]; zero if not given.
+    """
+
+    def __init__(self, period: float, start: np.ndarray, velocity: np.ndarray | None = None) -> None:
+        super().__init__(period)
+        self._position = np.asarray(start, dtype=float)
+        self._velocity = np.zeros(2) if velocity is None else np.asarray(velocity, dtype=float)
+
     def path(self, name: str, kind: str, position: np.ndarray, velocity: np.ndarray) -> None:
         """Appends a sampled path, (n, 2) each."""
         block = np.zeros((len(position), len(COLUMNS)))
@@ -99,15 +151,8 @@ class PlanBuilder:
     def move(self, name: str, kind: str, target: np.ndarray, velocity: np.ndarray, duration: float) -> None:
         """A quintic to a target [m] and velocity [m/s], with zero acceleration at both ends."""
         t = self._times(duration)
-        length = t[-1]
-        s = t / length
-        start, v0 = self._position, self._velocity * length
-        v1 = np.asarray(velocity, dtype=float) * length
-        gap = np.asarray(target, dtype=float) - start
-        a, b, c = 10 * gap - 6 * v0 - 4 * v1, -15 * gap + 8 * v0 + 7 * v1, 6 * gap - 3 * v0 - 3 * v1
-        power = [np.power(s, n)[:, None] for n in range(6)]
-        position = start + v0 * power[1] + a * power[3] + b * power[4] + c * power[5]
-        speed = (v0 + 3 * a * power[2] + 4 * b * power[3] + 5 * c * power[4]) / length
+        wanted, end = np.asarray(target, dtype=float), np.asarray(velocity, dtype=float)
+        position, speed = quintic(self._position, self._velocity, wanted, end, t)
         self.path(name, kind, position, speed)
 
     def rest(self, name: str, duration: float, direction: float, force: float) -> None:

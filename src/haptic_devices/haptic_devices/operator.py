@@ -11,6 +11,7 @@ frequencies and phases (a seed fixes them): a stationary band-limited force.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from numba import njit
 from pydantic import Field
 
 from haptic_devices.device import Device, DeviceParameters
-from haptic_devices.motion import MotionPlan
+from haptic_devices.motion import MotionPlan, Plan
 
 _TREMOR_COMPONENTS = 12
 #: speed at which the expected resistance is half applied [m/s]
@@ -63,7 +64,43 @@ def muscle_force(
             force[i] += tremor[n, i] * np.sin(tremor[n, 2] * time + tremor[n, 3 + i])
 
 
-class SimulatedHand:
+def make_tremor(rms: Sequence[float], axes: int, low: float, high: float, random: np.random.Generator) -> np.ndarray:
+    """A stationary tremor as rows (amplitude of each axis, angular frequency, phase of each axis).
+
+    Args:
+        rms: of each group of axes, all its axes together [N] or [N m].
+        axes: number of axes of each group.
+        low: lowest frequency [Hz].
+        high: highest frequency [Hz].
+        random: draws frequencies and phases.
+
+    Raises:
+        ValueError: the highest frequency is below the lowest.
+    """
+    if high < low:
+        raise ValueError(f"tremor_high: expected {low:g} Hz or more, got {high:g}")
+    n = axes * len(rms)
+    rows = np.zeros((_TREMOR_COMPONENTS, 2 * n + 1))
+    # each of axes x 12 sinusoids of amplitude a has mean square a^2/2
+    rows[:, :n] = np.repeat(rms, axes) / np.sqrt(_TREMOR_COMPONENTS * axes / 2)
+    rows[:, n] = 2 * np.pi * random.uniform(low, high, _TREMOR_COMPONENTS)
+    rows[:, n + 1 :] = random.uniform(0.0, 2 * np.pi, (_TREMOR_COMPONENTS, n))
+    return rows
+
+
+class Hand:
+    """Who may hold a simulated device.
+
+    Attributes:
+        parameters: impedance and tremor.
+        plan: what the hand intends.
+    """
+
+    parameters: DeviceParameters
+    plan: Plan
+
+
+class SimulatedHand(Hand):
     """The hand's plan, impedance and tremor as arrays for a device's compiled integration.
 
     Args:
@@ -77,25 +114,15 @@ class SimulatedHand:
         impedance: shape (3,), see `muscle_force`.
     """
 
+    parameters: HandParameters
+
     def __init__(self, parameters: HandParameters, plan: MotionPlan, seed: int) -> None:
-        if parameters.tremor_high < parameters.tremor_low:
-            raise ValueError(
-                f"tremor_high: expected {parameters.tremor_low:g} Hz or more, got {parameters.tremor_high:g}"
-            )
         self.parameters = parameters
         self.plan = plan
         self.table = np.ascontiguousarray(plan.table)
         self.impedance = np.array([parameters.stiffness, parameters.damping, parameters.expected_resistance])
-        self.tremor = self._make_tremor(np.random.default_rng(seed))
-
-    def _make_tremor(self, random: np.random.Generator) -> np.ndarray:
-        rows = np.zeros((_TREMOR_COMPONENTS, 5))
-        p = self.parameters
-        # each of 2 x 12 sinusoids of amplitude a has mean square a^2/2
-        rows[:, 0:2] = p.tremor_force / np.sqrt(_TREMOR_COMPONENTS)
-        rows[:, 2] = 2 * np.pi * random.uniform(p.tremor_low, p.tremor_high, _TREMOR_COMPONENTS)
-        rows[:, 3:5] = random.uniform(0.0, 2 * np.pi, (_TREMOR_COMPONENTS, 2))
-        return rows
+        low, high = parameters.tremor_low, parameters.tremor_high
+        self.tremor = make_tremor([parameters.tremor_force], 2, low, high, np.random.default_rng(seed))
 
 
 class HandHeldDevice(Device):
@@ -107,7 +134,7 @@ class HandHeldDevice(Device):
     """
 
     parameters: DeviceParameters
-    hand: SimulatedHand | None
+    hand: Hand | None
 
     def description(self) -> dict[str, Any]:
         hand = self.hand
