@@ -2,10 +2,12 @@
 
 A `Mechanism` states what is rendered (`definition`); `system` derives the rest; `ReferenceGenerator` steps
 Algorithm 1. Ready mechanisms are in `mechanisms`; `load_mechanism` finds one's own. Around the generator:
-`PIDFeedback` (17), (18), `EndEffector`, `FreeDirectionFriction`; wrenches of the appendices in `wrenches`.
+`AdmittanceController` (Fig. 2), `PIDFeedback` (17), (18), `EndEffector`, `FreeDirectionFriction`; wrenches of the
+appendices in `wrenches`.
 """
 
 from admittance_constraints.accelerations import solve_accelerations
+from admittance_constraints.controller import AdmittanceController, Placement, ToolMotion
 from admittance_constraints.definition import Definition
 from admittance_constraints.end_effector import EndEffector
 from admittance_constraints.errors import MechanismError, SingularConfigurationError
@@ -27,6 +29,7 @@ from admittance_constraints.mechanisms import (
 from admittance_constraints.reference_generator import GeneratorState, Reference, ReferenceGenerator, Trajectory
 
 __all__ = [
+    "AdmittanceController",
     "Definition",
     "DiskOnSphere",
     "DiskOnSphereAsPrinted",
@@ -40,11 +43,13 @@ __all__ = [
     "MechanismError",
     "PIDFeedback",
     "Pendulum",
+    "Placement",
     "PointOnSurface",
     "Reference",
     "ReferenceGenerator",
     "RollingDisk",
     "SingularConfigurationError",
+    "ToolMotion",
     "Trajectory",
     "TwoLinkOnCircle",
     "add_serial_linkage",

@@ -33,6 +33,11 @@ def nominal_q(d: Definition) -> np.ndarray:
     return 0.3 + 0.1 * np.arange(d.q.numel()) if d.nominal_q is None else d.nominal_q
 
 
+def nominal_z(d: Definition) -> np.ndarray:
+    """The stated nominal z, or zero."""
+    return np.zeros(d.z.numel()) if d.nominal_z is None else d.nominal_z
+
+
 def check_definition(d: Definition) -> None:
     """Raises MechanismError for what is missing, or depends on what it must not."""
     if not d.q.numel():
@@ -130,7 +135,7 @@ def _check_parametrisation(mechanism: Mechanism) -> None:
             f"parametrisation: expected n - b = {mechanism.dimension} - {b} parameters for the holonomic constraints "
             f"{', '.join(mechanism.constraint_names[:b]) or '(none)'}, got {nz}"
         )
-    for z in _around(np.zeros(nz) if d.nominal_z is None else d.nominal_z):
+    for z in _around(nominal_z(d)):
         for name, value in zip(mechanism.constraint_names, _psi_residual(mechanism, z), strict=False):
             if not abs(value) <= 1e-9:
                 raise MechanismError(f"constraint {name}: psi(z) violates it by {value:.3g} at z = {_short(z)}")
@@ -171,13 +176,13 @@ def _configurations(mechanism: Mechanism) -> list[np.ndarray]:
     d = mechanism.definition
     found: list[np.ndarray] = []
     if mechanism.has_parametrisation:
-        centre = np.zeros(mechanism.parameter_dimension) if d.nominal_z is None else d.nominal_z
-        for z in _around(centre):
+        for z in _around(nominal_z(d)):
             try:
                 found.append(mechanism.configuration(z))
             except SingularConfigurationError:
                 continue
         if not found:
+            centre = nominal_z(d)
             mechanism.configuration(centre)  # raises with its own words, or is the only configuration
             raise SingularConfigurationError(f"phi(q) = psi(z) has no solution for any z tried around {_short(centre)}")
         return found

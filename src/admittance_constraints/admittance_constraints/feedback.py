@@ -55,6 +55,10 @@ class PIDFeedback:
         self._sum = np.zeros(_SIZE)
         self.saturated = np.zeros(_SIZE, dtype=bool)
 
+    def restore(self, error_integral: ArrayLike) -> None:
+        """Sets the integral of e, shape (6,) [m s; rad s]."""
+        self._sum = finite_vector("error_integral", error_integral, _SIZE).copy()
+
     @property
     def error_integral(self) -> np.ndarray:
         """Integral of e [m s; rad s], shape (6,), a copy."""

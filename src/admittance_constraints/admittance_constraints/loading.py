@@ -14,7 +14,7 @@ from admittance_constraints.errors import MechanismError
 from admittance_constraints.mechanism import Mechanism
 
 
-def load_mechanism(name: str, **arguments: object) -> Mechanism:
+def load_mechanism(name: str, /, **arguments: object) -> Mechanism:
     """Makes a mechanism from its name.
 
     Args:

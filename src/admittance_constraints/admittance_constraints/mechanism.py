@@ -8,15 +8,21 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import least_squares
 
-from admittance_constraints import consistency, symbolic
+from admittance_constraints import consistency, rotations, symbolic
 from admittance_constraints.checks import finite_vector
 from admittance_constraints.definition import TASK, Definition
+from admittance_constraints.drawing import MOVING, TRACK, Canvas
 from admittance_constraints.errors import SingularConfigurationError
 from admittance_constraints.system import System, about_pose, in_coordinates
 
 #: Newton steps of phi^-1; each squares the error, so that this many suffice wherever it converges at all
 _NEWTON_LIMIT = 50
+#: |H'| of a projected point that is rounding, in the units of the constraints
+_KEPT = 1e-9
+#: search for the point next to a pose: what a radian counts [m], starts beside the nominal one, costs that are equal
+_ARM, _STARTS, _SAME = 0.1, 12, 1e-12
 
 
 class Mechanism(ABC):
@@ -55,6 +61,12 @@ class Mechanism(ABC):
     @abstractmethod
     def define(self, d: Definition) -> None:
         """States the mechanism: coordinates, energy, kinematics, constraints, forces."""
+
+    def draw(self, canvas: Canvas, q: np.ndarray) -> None:
+        """Draws the mechanism at q (n,) as shapes in its spatial frame; override. Here: the tool and its trail."""
+        p = self.forward(q)[:3]
+        canvas.sphere("tool", p, 0.006, MOVING)
+        canvas.trail("trail", p, 0.001, TRACK)
 
     # --- the paper's functions ------------------------------------------------------------------------------
 
@@ -196,11 +208,15 @@ class Mechanism(ABC):
             if not H.size or np.abs(H).max() == 0.0:
                 return point
             A = self.constraint_matrix(point)[: self.holonomic_count]
+            if not np.isfinite(A).all():
+                break
             W = np.linalg.solve(self.inertia(point), A.T)
             step = W @ np.linalg.lstsq(A @ W, -H, rcond=1e-13)[0]
-            point = point + step
+            point = point + step / max(1.0, float(np.abs(step).max()))  # never further than 1 m or 1 rad at once
             if np.abs(step).max() <= 1e-15 * max(1.0, float(np.abs(point).max())):
-                return point
+                if np.abs(self.holonomic_residual(point)).max() <= _KEPT:
+                    return point
+                break  # the rows of A vanish before H' does
         raise SingularConfigurationError(f"the holonomic constraints have no solution near q = {point}")
 
     def project_velocity(self, q: ArrayLike, qdot: ArrayLike) -> np.ndarray:
@@ -209,6 +225,61 @@ class Mechanism(ABC):
         A = self.constraint_matrix(q)
         W = np.linalg.solve(self.inertia(q), A.T)
         return v - W @ np.linalg.solve(A @ W, A @ v)
+
+    def nearest_parameters(self, position: ArrayLike, orientation: ArrayLike) -> np.ndarray:
+        """z of the point of the submanifold next to a pose of the tool, shape (nz,).
+
+        Least squares of the pose's error, a radian counting as 0.1 m, from the nominal point and from points about
+        it. Where several are equally near, the one found first is taken. Without psi the search is over q and ends
+        with `project_position`, of where it started if there is none of where it ended.
+
+        Args:
+            position: of the tool [m], base frame, shape (3,).
+            orientation: its unit quaternion (x, y, z, w).
+
+        Raises:
+            SingularConfigurationError: a mechanism without psi finds no point there.
+        """
+        p, R = finite_vector("position", position, 3), rotations.rotation_from_quaternion(orientation)
+        weights = np.repeat([1.0, _ARM], 3)
+
+        def error(z: np.ndarray) -> np.ndarray:
+            x = self.parametric(z)
+            turn = R.T @ rotations.rotation_from_angles(x[3:])
+            return np.asarray(weights * np.concatenate([x[:3] - p, R @ rotations.rotation_vector(turn)]))
+
+        def jacobian(z: np.ndarray) -> np.ndarray:
+            J = self.parametric_jacobian(z)
+            return weights[:, None] * np.vstack([J[:3], rotations.angle_jacobian(self.parametric(z)[3:]) @ J[3:]])
+
+        d = self.definition
+        nominal = consistency.nominal_z(d) if self.has_parametrisation else consistency.nominal_q(d)
+        offsets = np.random.default_rng(0).uniform(-np.pi, np.pi, (_STARTS, nominal.size))
+        nearest, least = None, np.inf
+        for start in (nominal, *(nominal + offsets)):
+            z = least_squares(error, start, jacobian, method="lm").x
+            if not self.has_parametrisation:
+                z = self._projected(z, start)
+            if z is None:
+                continue
+            e = error(z)
+            cost = 0.5 * float(e @ e)
+            if cost < least - _SAME:
+                nearest, least = z, cost
+            if least <= _SAME:
+                break
+        if nearest is None:
+            raise SingularConfigurationError(f"the holonomic constraints have no solution near the tool at {p}")
+        return np.asarray(nearest)
+
+    def _projected(self, *points: np.ndarray) -> np.ndarray | None:
+        """The first of some points that can be projected, projected."""
+        for point in points:
+            try:
+                return self.project_position(point)
+            except (SingularConfigurationError, np.linalg.LinAlgError):
+                continue
+        return None
 
     @cached_property
     def pose_system(self) -> System:

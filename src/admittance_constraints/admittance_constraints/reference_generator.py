@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from admittance_constraints import kernels, rotations
+from admittance_constraints import consistency, kernels, rotations
 from admittance_constraints.chart import FORCE
 from admittance_constraints.checks import finite_matrix, finite_number, finite_vector
 from admittance_constraints.compiled import Step
@@ -27,6 +27,8 @@ from admittance_constraints.mechanism import Mechanism
 _SINGULAR = 1e-12
 #: A qdot of a stated velocity, relative to the velocity, that passes for rounding of what a user typed
 _CONSISTENT = 1e-6
+#: jump of the tool [m, rad] that passes for rounding of its state
+_UNMOVED = 1e-6
 
 _EQUATIONS = (
     "the inertia M is singular (for angles: sin q6 = 0; orientation='quaternion' has no such point)",
@@ -34,6 +36,13 @@ _EQUATIONS = (
     "the parametrisation dpsi/dz is singular",
     "the configuration after the step is not found: dphi/dq (or dH/dq) is singular, as in a stretched linkage, or the "
     "step is too large",
+)
+
+
+#: fields of `Reference` that are zero at rest
+_OF_MOTION = (
+    *("z_velocity", "z_acceleration", "q_velocity", "q_acceleration", "multipliers", "x_velocity", "x_acceleration"),
+    *("twist", "twist_rate", "velocity_residual", "kinetic_energy"),
 )
 
 
@@ -95,6 +104,13 @@ class Reference:
     velocity_residual = _scalar("velocity_residual")
     kinetic_energy = _scalar("kinetic_energy")
     potential_energy = _scalar("potential_energy")
+
+    def at_rest(self) -> Reference:
+        """The same place, without velocities, accelerations, constraint forces and friction."""
+        data = self._data.copy()
+        for name in _OF_MOTION:
+            data[self._slices[name]] = 0.0
+        return Reference(data, self._slices, np.zeros(TASK), False)
 
 
 class Trajectory:
@@ -287,6 +303,35 @@ class ReferenceGenerator:
         self._previous_force = None if state.force is None else state.force.copy()
         self.steps = state.steps
 
+    def agrees_with(self, other: ReferenceGenerator) -> bool:
+        """Whether this generator can go on from the state of another one without moving the tool by itself."""
+        state, m = other.state, self.mechanism
+        if self._states.size != state.vector.size:
+            return False
+        q = state.vector[self._states.slices["x" if self._about_pose else "q"]]
+        try:
+            due = m.configuration(state.vector[self._states.slices["z"]], q)
+        except (ValueError, SingularConfigurationError):
+            return False
+        jump = max(np.abs(due - q).max(), np.abs(m.forward(q) - other.mechanism.forward(q)).max())
+        return bool(jump <= _UNMOVED)
+
+    @property
+    def pose(self) -> tuple[np.ndarray, np.ndarray]:
+        """Position (3,) [m] and unit quaternion (x, y, z, w) of the tool now, base frame."""
+        slices, vector, m = self._states.slices, self._vector, self.mechanism
+        if self._about_pose:
+            return vector[slices["pose"]][:3].copy(), vector[slices["pose"]][3:].copy()
+        q = vector[slices["q"]]
+        return m.forward(q)[:3], m.orientation(q)
+
+    def stop(self) -> None:
+        """Takes all velocity away; the configuration stays to the last bit."""
+        for name in ("z_velocity", "q_velocity", "twist"):
+            if name in self._states.slices:
+                self._vector[self._states.slices[name]] = 0.0
+        self._previous_force = None
+
     @property
     def time(self) -> float:
         """Number of steps times the period [s]."""
@@ -458,7 +503,7 @@ class ReferenceGenerator:
     def _nominal_z(self, q: ArrayLike | None) -> np.ndarray:
         m, d = self.mechanism, self.mechanism.definition
         if m.has_parametrisation:
-            return np.zeros(m.parameter_dimension) if d.nominal_z is None else d.nominal_z
+            return consistency.nominal_z(d)
         if q is not None:
             return m.project_position(q)
         return m.project_position(np.zeros(m.dimension) if d.nominal_q is None else d.nominal_q)

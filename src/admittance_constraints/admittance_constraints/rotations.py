@@ -47,8 +47,16 @@ def rotation_from_quaternion(quaternion: ArrayLike) -> np.ndarray:
 
 def quaternion_product(a: ArrayLike, b: ArrayLike) -> np.ndarray:
     """Quaternion (x, y, z, w) of the rotation R(a) R(b)."""
-    p, q = finite_vector("a", a, 4), finite_vector("b", b, 4)
-    return np.concatenate([p[3] * q[:3] + q[3] * p[:3] + np.cross(p[:3], q[:3]), [p[3] * q[3] - p[:3] @ q[:3]]])
+    ax, ay, az, aw = finite_vector("a", a, 4).tolist()
+    bx, by, bz, bw = finite_vector("b", b, 4).tolist()
+    return np.array(
+        (
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw,
+            aw * bw - ax * bx - ay * by - az * bz,
+        )
+    )
 
 
 def quaternion_from_rotation(rotation: ArrayLike) -> np.ndarray:

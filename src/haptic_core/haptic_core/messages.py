@@ -60,6 +60,12 @@ def set_wrench(wrench: Any, values: np.ndarray) -> None:
     f._x, f._y, f._z, t._x, t._y, t._z = values.tolist()
 
 
+def pose_array(pose: Any) -> np.ndarray:
+    """[x, y, z, qx, qy, qz, qw] of a Pose, shape (7,)."""
+    p, q = pose.position, pose.orientation
+    return np.array((p._x, p._y, p._z, q._x, q._y, q._z, q._w))
+
+
 def wrench_array(wrench: Any) -> np.ndarray:
     """[force; torque] of a Wrench, shape (6,)."""
     f, t = wrench.force, wrench.torque

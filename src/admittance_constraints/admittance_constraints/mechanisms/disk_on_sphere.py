@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import casadi as ca
+import numpy as np
 
-from admittance_constraints import symbolic
+from admittance_constraints import rotations, symbolic
 from admittance_constraints.checks import finite_number, finite_vector
 from admittance_constraints.definition import Definition
+from admittance_constraints.drawing import FIXED, MOVING, TRACK, Canvas
 from admittance_constraints.mechanism import Mechanism
 
 
@@ -56,6 +58,15 @@ class DiskOnSphere(Mechanism):
     def paper(cls) -> DiskOnSphere:
         """The disk of section IV-B: inertia and damping of the rolling disk."""
         return cls(translational_damping=1.0, rotational_damping=0.1)
+
+    def draw(self, canvas: Canvas, q: np.ndarray) -> None:
+        """The sphere, the disk, an arrow that turns with it, and its path (Fig. 10)."""
+        Q, size = self.orientation(q), 0.2 * self.sphere_radius
+        canvas.sphere("sphere", np.array(self.center), self.sphere_radius, FIXED)
+        canvas.cylinder("disk", q[:3], Q, size, 0.1 * size, MOVING)
+        ahead = q[:3] + 1.5 * size * rotations.rotation_from_quaternion(Q)[:, 0]
+        canvas.arrow("heading", q[:3], ahead, 0.1 * size, TRACK)
+        canvas.trail("path", q[:3], 0.05 * size, TRACK)
 
     def normal(self, rotation: ca.SX) -> ca.SX:
         """The direction from the sphere's centre to the disk's."""

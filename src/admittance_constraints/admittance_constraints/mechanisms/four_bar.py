@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from admittance_constraints.checks import finite_number, finite_vector
 from admittance_constraints.definition import Definition
+from admittance_constraints.drawing import FIXED, MOVING, TRACK, Canvas
 from admittance_constraints.linkage import Link, add_serial_linkage
 from admittance_constraints.mechanism import Mechanism
 
@@ -43,6 +46,14 @@ class FourBar(Mechanism):
         self.damping = finite_number("damping", damping, minimum=0.0)
         self.near = finite_vector("near", near, 2)
         super().__init__()
+
+    def draw(self, canvas: Canvas, q: np.ndarray) -> None:
+        """The three bars, the ground, and the path of the coupler's end."""
+        pivot, end = np.array([self.ground, 0.0, 0.0]), self.forward(q)[:3]
+        elbow = self.lengths[0] * np.array([np.cos(q[0]), np.sin(q[0]), 0.0])
+        canvas.line("ground", [np.zeros(3), pivot], 0.004, FIXED)
+        canvas.line("bars", [np.zeros(3), elbow, end, pivot], 0.006, MOVING)
+        canvas.trail("path", end, 0.001, TRACK)
 
     def define(self, d: Definition) -> None:
         crank, coupler, rocker = self.lengths

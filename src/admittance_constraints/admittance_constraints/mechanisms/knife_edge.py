@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 
 import casadi as ca
+import numpy as np
 
 from admittance_constraints.checks import finite_number
 from admittance_constraints.definition import Definition
+from admittance_constraints.drawing import MOVING, TRACK, Canvas
 from admittance_constraints.mechanism import Mechanism
 
 
@@ -30,6 +32,12 @@ class KnifeEdge(Mechanism):
         self.slope = finite_number("slope", slope)
         self.gravity = finite_number("gravity", gravity)
         super().__init__()
+
+    def draw(self, canvas: Canvas, q: np.ndarray) -> None:
+        """The blade and its track."""
+        p, along = self.forward(q)[:3], 0.03 * np.array([np.cos(q[2]), np.sin(q[2]), 0.0])
+        canvas.arrow("blade", p - along, p + along, 0.004, MOVING)
+        canvas.trail("track", p, 0.001, TRACK)
 
     def define(self, d: Definition) -> None:
         m, J = d.parameter("mass", self.mass), d.parameter("inertia", self.moment)

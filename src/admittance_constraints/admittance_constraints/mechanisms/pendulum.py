@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import casadi as ca
+import numpy as np
 
 from admittance_constraints.checks import finite_number
 from admittance_constraints.definition import Definition
+from admittance_constraints.drawing import FIXED, MOVING, Canvas
 from admittance_constraints.mechanism import Mechanism
 
 
@@ -25,6 +27,12 @@ class Pendulum(Mechanism):
         self.gravity = finite_number("gravity", gravity)
         self.damping = finite_number("damping", damping, minimum=0.0)
         super().__init__()
+
+    def draw(self, canvas: Canvas, q: np.ndarray) -> None:
+        """The rod and the mass."""
+        p = self.forward(q)[:3]
+        canvas.line("rod", [np.zeros(3), p], 0.003, FIXED)
+        canvas.sphere("mass", p, 0.015, MOVING)
 
     def define(self, d: Definition) -> None:
         m, length = d.parameter("mass", self.mass), d.parameter("length", self.length)

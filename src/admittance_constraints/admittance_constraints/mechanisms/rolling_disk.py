@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import casadi as ca
+import numpy as np
 
+from admittance_constraints import rotations
 from admittance_constraints.checks import finite_number, finite_vector
 from admittance_constraints.definition import Definition
+from admittance_constraints.drawing import MOVING, TRACK, Canvas
 from admittance_constraints.mechanism import Mechanism
 
 
@@ -50,6 +53,14 @@ class RollingDisk(Mechanism):
     def paper(cls) -> RollingDisk:
         """The disk of section IV-A: with damping 1.0 N s/m and 0.1 N m s/rad."""
         return cls(translational_damping=1.0, rotational_damping=0.1)
+
+    def draw(self, canvas: Canvas, q: np.ndarray) -> None:
+        """The disk, a spoke, and the track that its rim leaves on the plane (Fig. 8)."""
+        Q = self.orientation(q)
+        rim = q[:3] + 0.9 * self.radius * rotations.rotation_from_quaternion(Q)[:, 0]
+        canvas.cylinder("disk", q[:3], Q, self.radius, 0.1 * self.radius, MOVING)
+        canvas.line("spoke", [q[:3], rim], 0.1 * self.radius, TRACK)
+        canvas.trail("tyre track", np.array([q[0], q[1], q[2] - self.radius]), 0.05 * self.radius, TRACK)
 
     def define(self, d: Definition) -> None:
         mass, radius = d.parameter("mass", self.mass), d.parameter("radius", self.radius)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import casadi as ca
+import numpy as np
 
 from admittance_constraints.checks import finite_number, finite_vector
 from admittance_constraints.definition import Definition
+from admittance_constraints.drawing import FIXED, MOVING, TRACK, Canvas, circle
 from admittance_constraints.mechanism import Mechanism
 
 
@@ -53,6 +55,16 @@ class TwoLinkOnCircle(Mechanism):
     def paper(cls) -> TwoLinkOnCircle:
         """The manipulator of section IV-C: damping 0.01 N m s/rad at the joints."""
         return cls(joint_damping=0.01)
+
+    def draw(self, canvas: Canvas, q: np.ndarray) -> None:
+        """Both links, the circle, the joints."""
+        base = np.array([*self.base, 0.0])
+        elbow = base + self.link_length * np.array([np.cos(q[0]), np.sin(q[0]), 0.0])
+        end = elbow + self.link_length * np.array([np.cos(q[0] + q[1]), np.sin(q[0] + q[1]), 0.0])
+        canvas.line("circle", circle(np.zeros(3), self.circle_radius), 0.001, FIXED)
+        canvas.line("links", [base, elbow, end], 0.01, MOVING)
+        for name, joint in (("base", base), ("elbow", elbow), ("end point", end)):
+            canvas.sphere(name, joint, 0.008, TRACK if name == "end point" else FIXED)
 
     def define(self, d: Definition) -> None:
         m, length = d.parameter("link_mass", self.link_mass), d.parameter("link_length", self.link_length)

@@ -1,0 +1,101 @@
+"""From a node's parameters to a controller; no ROS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from admittance_constraints.controller import AdmittanceController, Placement
+from admittance_constraints.errors import SingularConfigurationError
+from admittance_constraints.feedback import PIDFeedback
+from admittance_constraints.friction import FreeDirectionFriction
+from admittance_constraints.loading import load_mechanism
+from admittance_constraints.reference_generator import ReferenceGenerator
+from haptic_friction import CoulombLaw
+
+#: parameters that make another generator when they change: deriving one takes longer than the watchdog of a device
+REFERENCE_PARAMETERS = (
+    *("mechanism", "mechanism_parameters", "period", "integrator", "orientation", "velocity_projection", "force_hold"),
+    *("friction_force", "friction_torque"),
+)
+
+
+def make_controller(
+    p: Mapping[str, Any], arguments: Mapping[str, Any], generator: ReferenceGenerator | None = None
+) -> AdmittanceController:
+    """The controller that the parameters of constraint_node.yaml describe, its step compiled.
+
+    Args:
+        p: the parameters.
+        arguments: of the mechanism, what the parameter mechanism_parameters says.
+        generator: of a controller with the same `REFERENCE_PARAMETERS`, to be used on.
+
+    Raises:
+        ValueError: a parameter is refused; the message names it.
+    """
+    if generator is None:
+        generator = _generator(p, arguments)
+    with _renamed({"position": "frame_position", "orientation": "frame_orientation"}):
+        placement = Placement(p["frame_position"], p["frame_orientation"], p["tool_orientation"])
+    feedback = None
+    if p["feedback"] == "node":
+        gains = {name: p[f"{name}_gain"] for name in ("proportional", "integral", "derivative")}
+        feedback = PIDFeedback(period=p["period"], **gains)
+    return AdmittanceController(
+        generator,
+        placement,
+        feedback=feedback,
+        derivative_cutoff=p["derivative_cutoff"],
+        largest_correction=(p["largest_correction"], p["largest_turn_correction"]),
+        force_deadband=p["force_deadband"],
+        moment_deadband=p["moment_deadband"],
+        largest_lead=(p["largest_lead"], p["largest_turn_lead"]),
+        approach_time=p["approach_time"],
+    )
+
+
+def _generator(p: Mapping[str, Any], arguments: Mapping[str, Any]) -> ReferenceGenerator:
+    subject = "parameters mechanism, mechanism_parameters"
+    try:
+        mechanism = load_mechanism(p["mechanism"], **arguments)
+    except (ValueError, SingularConfigurationError) as error:
+        raise ValueError(f"{subject}: {_line(error)}") from None
+    except Exception as error:  # the class may be a user's own
+        raise ValueError(f"{subject}: {type(error).__name__}: {_line(error)}") from error
+    try:
+        with _renamed({"friction": "friction_force, friction_torque"}):
+            return ReferenceGenerator(
+                mechanism,
+                period=p["period"],
+                integrator=None if p["integrator"] == "default" else p["integrator"],
+                orientation=p["orientation"],
+                velocity_projection=p["velocity_projection"],
+                force_hold=p["force_hold"],
+                friction=_friction(p),
+            )
+    except SingularConfigurationError as error:
+        raise ValueError(f"{subject}: it cannot start: {_line(error)}") from None
+
+
+@contextmanager
+def _renamed(parameters: Mapping[str, str]) -> Iterator[None]:
+    """Refusals name the node's parameter, whose name is not that of the argument."""
+    try:
+        yield
+    except ValueError as error:
+        argument, _, rest = _line(error).partition(": ")
+        raise ValueError(f"{parameters.get(argument, argument)}: {rest}") from None
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _friction(p: Mapping[str, Any]) -> FreeDirectionFriction | None:
+    laws = {
+        name: CoulombLaw(p[parameter])
+        for name, parameter in (("translation", "friction_force"), ("rotation", "friction_torque"))
+        if p[parameter] > 0.0
+    }
+    return FreeDirectionFriction(**laws) if laws else None

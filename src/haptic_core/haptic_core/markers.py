@@ -1,0 +1,114 @@
+"""Shapes as visualization_msgs markers, in the device's base frame, so that RViz needs no tf."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Point
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker, MarkerArray
+
+from haptic_core.messages import set_pose
+
+#: a trail forgets its oldest points beyond this number, and takes none nearer than this to the last [m]
+_TRAIL_POINTS, _TRAIL_STEP = 3000, 5e-4
+
+_Color = tuple[float, float, float, float]
+
+
+class MarkerCanvas:
+    """Draws shapes into one MarkerArray; a shape of a name that was drawn before replaces it.
+
+    Args:
+        frame_id: of the markers.
+        namespace: of the markers, the node's name.
+        position: of the drawing's own frame in `frame_id` [m], shape (3,).
+        orientation: of the drawing's own frame, quaternion (x, y, z, w); its length is brought to 1.
+
+    Positions (3,) [m] and quaternions (x, y, z, w) of the methods are in the drawing's own frame.
+    """
+
+    def __init__(
+        self, frame_id: str, namespace: str, position: Any = (0.0, 0.0, 0.0), orientation: Any = (0.0, 0.0, 0.0, 1.0)
+    ) -> None:
+        self._frame_id, self._namespace = frame_id, namespace
+        turn = np.asarray(orientation, dtype=float)
+        self._origin = np.concatenate([np.asarray(position, dtype=float), turn / np.linalg.norm(turn)])
+        self._markers: dict[str, Marker] = {}
+        self._trails: dict[str, list[Point]] = {}
+
+    def message(self, stamp: Time) -> MarkerArray:
+        """All shapes, with one stamp."""
+        for marker in self._markers.values():
+            marker.header.stamp = stamp
+        return MarkerArray(markers=list(self._markers.values()))
+
+    def cylinder(
+        self, name: str, position: np.ndarray, orientation: np.ndarray, radius: float, length: float, color: _Color
+    ) -> None:
+        """A cylinder about its z axis, centred at the position; radius and length [m]."""
+        marker = self._marker(name, Marker.CYLINDER, color, (2 * radius, 2 * radius, length))
+        set_pose(marker.pose, _chained(self._origin, np.concatenate([position, orientation])))
+
+    def box(
+        self, name: str, position: np.ndarray, orientation: np.ndarray, size: Sequence[float], color: _Color
+    ) -> None:
+        """A box with edges `size` (3,) [m], centred at the position."""
+        marker = self._marker(name, Marker.CUBE, color, tuple(size))
+        set_pose(marker.pose, _chained(self._origin, np.concatenate([position, orientation])))
+
+    def sphere(self, name: str, position: np.ndarray, radius: float, color: _Color) -> None:
+        """A sphere; radius [m]."""
+        marker = self._marker(name, Marker.SPHERE, color, (2 * radius,) * 3)
+        set_pose(marker.pose, _chained(self._origin, np.concatenate([position, [0.0, 0.0, 0.0, 1.0]])))
+
+    def line(self, name: str, points: Sequence[np.ndarray] | np.ndarray, width: float, color: _Color) -> None:
+        """A line through points (n, 3), of a width [m]."""
+        self._points(name, Marker.LINE_STRIP, color, (width, 0.0, 0.0), [_point(p) for p in points])
+
+    def arrow(self, name: str, start: np.ndarray, end: np.ndarray, width: float, color: _Color) -> None:
+        """An arrow whose shaft has a width [m]."""
+        self._points(name, Marker.ARROW, color, (width, 2 * width, 0.0), [_point(start), _point(end)])
+
+    def trail(self, name: str, point: np.ndarray, width: float, color: _Color) -> None:
+        """A line through this point and those of the same name before it."""
+        trail = self._trails.setdefault(name, [])
+        new = _point(point)
+        if not trail or max(abs(new.x - trail[-1].x), abs(new.y - trail[-1].y), abs(new.z - trail[-1].z)) > _TRAIL_STEP:
+            trail.append(new)
+            del trail[:-_TRAIL_POINTS]
+        self._points(name, Marker.LINE_STRIP, color, (width, 0.0, 0.0), trail)
+
+    def _points(self, name: str, kind: int, color: _Color, scale: tuple[float, ...], points: list[Point]) -> None:
+        marker = self._marker(name, kind, color, scale)
+        set_pose(marker.pose, self._origin)
+        marker.points = points
+
+    def _marker(self, name: str, kind: int, color: _Color, scale: tuple[float, ...]) -> Marker:
+        marker = self._markers.get(name)
+        if marker is None:
+            marker = Marker(ns=f"{self._namespace}/{name}", id=0, action=Marker.ADD)
+            marker.header.frame_id = self._frame_id
+            self._markers[name] = marker
+        if marker.type != kind:
+            marker.type, marker.points = kind, []
+        marker.scale.x, marker.scale.y, marker.scale.z = (float(value) for value in scale)
+        r, g, b, a = color
+        marker.color = ColorRGBA(r=r, g=g, b=b, a=a)
+        return marker
+
+
+def _point(p: np.ndarray) -> Point:
+    x, y, z = (float(value) for value in p)
+    return Point(x=x, y=y, z=z)
+
+
+def _chained(outer: np.ndarray, inner: np.ndarray) -> np.ndarray:
+    """Pose (7,) of `inner`, given in the frame of pose `outer`."""
+    u, w = outer[3:6], outer[6]
+    p, v, s = inner[:3], inner[3:6], inner[6]
+    turned = p + 2.0 * np.cross(u, np.cross(u, p) + w * p)
+    return np.concatenate([outer[:3] + turned, w * v + s * u + np.cross(u, v), [w * s - u @ v]])
