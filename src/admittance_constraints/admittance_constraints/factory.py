@@ -63,16 +63,18 @@ def _generator(p: Mapping[str, Any], arguments: Mapping[str, Any]) -> ReferenceG
         raise ValueError(f"{subject}: {_line(error)}") from None
     except Exception as error:  # the class may be a user's own
         raise ValueError(f"{subject}: {type(error).__name__}: {_line(error)}") from error
+    friction = _friction(p)
+    best = "rk4" if friction is None else "algorithm1"
     try:
         with _renamed({"friction": "friction_force, friction_torque"}):
             return ReferenceGenerator(
                 mechanism,
                 period=p["period"],
-                integrator=None if p["integrator"] == "default" else p["integrator"],
+                integrator=best if p["integrator"] == "default" else p["integrator"],
                 orientation=p["orientation"],
                 velocity_projection=p["velocity_projection"],
                 force_hold=p["force_hold"],
-                friction=_friction(p),
+                friction=friction,
             )
     except SingularConfigurationError as error:
         raise ValueError(f"{subject}: it cannot start: {_line(error)}") from None

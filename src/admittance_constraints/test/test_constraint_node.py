@@ -72,8 +72,7 @@ def twist_array(twist: Any) -> np.ndarray:
 SHORT = {"approach_time": 0.02}
 #: what the defaults must be changed to for a parameter to act
 CONTEXT: dict[str, dict[str, Any]] = {
-    "integrator": {"orientation": "quaternion"},  # where the default is another one than algorithm1
-    "force_hold": {"integrator": "rk4"},
+    "velocity_projection": {"integrator": "algorithm1"},  # symmetric or orthogonal is the same for rk4
     "largest_correction": {"largest_correction": 0.002},
     "largest_turn_correction": {"largest_turn_correction": 0.01},
     "largest_lead": {"largest_lead": 8e-4},
@@ -151,9 +150,9 @@ def test_changing_the_parameter_changes_what_is_commanded(name: str) -> None:
             assert changed_states != states, f"{name} = {value!r} does not reach the reference"
 
 
-def test_without_angles_or_friction_the_default_integrator_is_algorithm1() -> None:
+def test_without_friction_the_default_integrator_is_rk4() -> None:
     values = base_values()
-    assert rendered(values) == rendered({**values, "integrator": "algorithm1"})
+    assert rendered(values) == rendered({**values, "integrator": "rk4"})
     values["orientation"] = "quaternion"
     assert rendered(values) == rendered({**values, "integrator": "rk4"})
     values["friction_force"] = 0.1

@@ -1,4 +1,4 @@
-"""A synthetic run of friction_impedance with known answers, for the tests of the report."""
+"""Synthetic bags with known answers, for the tests of the reports."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from haptic_bringup.bags import Bag, Event
 from haptic_bringup.reports.friction_impedance import Run
+from haptic_core.commands import MOTION, NONE
 
 #: period (s), friction force (N), stiffness (N/m), damping (N s/m)
 T, F, K, B = 1e-3, 4.0, 6000.0, 10.0
@@ -145,6 +147,128 @@ def scripted_bag() -> Callable[..., Bag]:
         bag.events = [
             Event(0, node, "state", {"state": "active", "parameters": known}),
             Event(0, "device", "state", {"state": "active", "parameters": {"mode": "lockstep"}}),
+        ]
+        return bag
+
+    return make
+
+
+#: coordinates x (n, 6) of a virtual tool, position [m] and angles [rad], and their rates
+Coordinates = tuple[np.ndarray, np.ndarray]
+#: parameters of constraint_node, its defaults
+PLACE = {"frame_position": [0.0, 0.0, 0.0], "frame_orientation": [0.0, 0.0, 0.0, 1.0]}
+PLACE |= {"tool_orientation": [0.0, 0.0, 0.0, 1.0]}
+
+
+def in_base(motion: Coordinates, node: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Poses (n, 7) and twists (n, 6) of the display's tool in its base frame, R = Rz(x4) Rx(x6) Rz(x5)."""
+    x, xdot = motion
+    turn = Rotation.from_euler("ZXZ", x[:, [3, 5, 4]])
+    line, flat, rates = np.array([0.0, 0.0, 1.0]), np.zeros_like(x[:, :3]), xdot[:, 3:]
+    flat[:, 0], flat[:, 1] = np.cos(x[:, 3]), np.sin(x[:, 3])
+    omega = rates[:, :1] * line + rates[:, 1:2] * turn.apply(line) + rates[:, 2:] * flat
+    frame, tool = (Rotation.from_quat(node[name]) for name in ("frame_orientation", "tool_orientation"))
+    pose = np.hstack((frame.apply(x[:, :3]) + node["frame_position"], (frame * turn * tool.inv()).as_quat()))
+    return pose, np.hstack((frame.apply(xdot[:, :3]), frame.apply(omega)))
+
+
+@pytest.fixture
+def display_bag() -> Callable[..., Bag]:
+    """Makes the bag of a constrained mechanism on the admittance display from the motion of its virtual tool."""
+
+    def make(
+        mechanism: str,
+        measured: Coordinates,
+        *,
+        reference: Coordinates | None = None,
+        true: Coordinates | None = None,
+        wrench: np.ndarray | None = None,
+        numbers: dict[str, np.ndarray] | None = None,
+        phases: list[dict[str, Any]] | None = None,
+        touched: np.ndarray | None = None,
+        led: int = 0,
+        refused: int = 0,
+        stopped: slice = slice(0),
+        missed: tuple[int, ...] = (),
+        delay: int = 0,
+        mode: str = "lockstep",
+        **node: Any,
+    ) -> Bag:
+        """A bag whose tick k has row k of the signals, the reference of row k being what was due then.
+
+        Args:
+            mechanism: its name.
+            measured: motion that the display measures.
+            reference: what was due; the measured motion if not given.
+            true: likewise.
+            wrench: measured, (n, 6), in the mechanism's frame [N; N m].
+            numbers: fields of ConstrainedReference at the tick when they are due; x and its rate for q if not given.
+            phases: of the hand; None: the device tells none.
+            touched: (n,) whether the hand acts; always if not given.
+            led: so many ticks at the beginning lead the tool to the mechanism, which has not started.
+            refused: so many commands are NONE.
+            stopped: ticks in the safe state.
+            missed: ticks without an answer of the node.
+            delay: command_delay_ticks.
+            mode: lockstep or realtime.
+            node: parameters of the node that are not the defaults.
+        """
+        bag = Bag.__new__(Bag)
+        bag.path, bag.custom = Path("runs/x/bag"), {"mode": mode}
+        known = {"mechanism": mechanism, "mechanism_parameters": [""], "feedback": "node", "orientation": "euler"}
+        known = {**PLACE, **known, **node}
+        reference = reference or measured
+        n = len(measured[0])
+        ticks = np.arange(n, dtype=np.uint64)  # the message's type
+        state = {"q": reference[0], "q_velocity": reference[1], "kinetic_energy": np.zeros(n), **(numbers or {})}
+        state["pose"], state["twist"] = in_base(reference, known)
+        nothing = {"z": state["q"], "multipliers": np.zeros((n, 2)), "constraint_residual": np.zeros(n)}
+        state = {**nothing, **state}
+        ahead = 1 + (delay if known["feedback"] == "device" else 0)
+        state = {name: values[np.minimum(np.arange(n) + ahead, n - 1)].copy() for name, values in state.items()}
+        for name in ("z", "q", "q_velocity", "multipliers"):
+            state[name][:led] = 0.0
+        state["pose"][:led, 0] += 1.0
+        state["twist"][:led, 0] += 1.0
+        state["tick"] = ticks
+        kept = np.setdiff1d(np.arange(n), missed)
+        force = np.zeros((n, 6)) if wrench is None else wrench
+        turn = Rotation.from_quat(known["frame_orientation"])
+        force = np.hstack((turn.apply(force[:, :3]), turn.apply(force[:, 3:])))
+        hand = np.ones(n, dtype=bool) if touched is None else touched
+        pose, twist = in_base(measured, known)
+        true_pose, true_twist = in_base(true or measured, known)
+        status = np.zeros(n, dtype=np.uint8)
+        status[stopped] = 1
+        mode_of_command = np.where(np.arange(n) < refused, NONE, MOTION)
+        topics = {
+            "device_state": {
+                "period": np.full(n, T),
+                "tool_pose": pose,
+                "tool_twist": twist,
+                "tool_wrench": force,
+                "status": status,
+            },
+            "simulation_state": {
+                "tool_pose": true_pose,
+                "tool_twist": true_twist,
+                "operator_wrench": np.where(hand[:, None], force + 1.0, 0.0),
+            },
+            "device_command": {"mode": mode_of_command},
+        }
+        bag.topics = {
+            f"/cobotic_hand_controller/{name}": {"tick": ticks, **columns} for name, columns in topics.items()
+        }
+        bag.topics["/cobotic_hand_controller/constraints/state"] = {name: v[kept] for name, v in state.items()}
+        device: dict[str, Any] = {
+            "parameters": {"command_delay_ticks": delay, "mode": mode},
+            "device": {"position_resolution": 1e-5, "angle_resolution": 1e-4},
+        }
+        if phases is not None:
+            device["phases"] = phases
+        bag.events = [
+            Event(0, "device", "state", {"state": "active", **device}),
+            Event(0, "constraints", "state", {"state": "active", "parameters": known}),
         ]
         return bag
 
