@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 
 from admittance_constraints import rotations
 from admittance_constraints.checks import finite_number, finite_vector
-from admittance_constraints.feedback import PIDFeedback
+from admittance_constraints.feedback import PIDFeedback, pose_difference
 from admittance_constraints.reference_generator import Reference, ReferenceGenerator
 
 #: distance [m] and angle [rad] of the tool from its start below which no way to it is needed
@@ -105,7 +105,8 @@ class AdmittanceController:
         force_deadband: force that is taken off the measured one [N].
         moment_deadband: likewise [N m].
         largest_lead: distance of the reference from the tool at which it waits, [m] and [rad], shape (2,).
-        approach_time: duration of the way from the tool's place to the start [s].
+        approach_time: duration of the way from the tool's place to the start [s]; forces do not act meanwhile and come
+            in as slowly afterwards, since a hand may have been pulling all the way.
 
     Attributes:
         reference: what the generator gave last, at rest where it has been stopped; None before its first step.
@@ -149,6 +150,7 @@ class AdmittanceController:
         self.waiting = True
         self._way: _Approach | None = None
         self._lost = False
+        self._deaf = 0
         self._halt()
 
     def take_over(self, old: AdmittanceController) -> None:
@@ -161,7 +163,7 @@ class AdmittanceController:
             return
         self.generator.restore(old.generator.state)
         self.reference, self.motion, self.waiting = old.reference, old.motion, old.waiting
-        self._way, self._lost = copy.copy(old._way), old._lost
+        self._way, self._lost, self._deaf = copy.copy(old._way), old._lost, old._deaf
         self._correction = np.clip(old._correction, -self._bound, self._bound)
         self._error, self._error_rate = old._error, old._error_rate
         if self.feedback is not None and old.feedback is not None:
@@ -216,7 +218,7 @@ class AdmittanceController:
         """The way from the tool to where the reference rests, if that is not where the tool is."""
         goal = self.placement.outside(*self.generator.pose)
         still = ToolMotion(goal, np.zeros(6), np.zeros(6))
-        self._way = None
+        self._way, self._deaf = None, 0
         distance, angle = _distances(pose_difference(goal, pose))
         if distance > _ARRIVED or angle > _TURNED:
             self._way = _Approach(pose, goal, max(1, self._approach_steps), self.generator.period)
@@ -228,12 +230,16 @@ class AdmittanceController:
         assert self._way is not None
         self.motion = self._way.step()
         if self._way.is_over:
-            self._way = None
+            self._way, self._deaf = None, self._approach_steps
 
     def _move(self, pose: np.ndarray, wrench: np.ndarray) -> None:
         generator = self.generator
         before = generator.state
-        r = generator.step(wrench=self.placement.wrench(self._felt(wrench)))
+        felt = self._felt(wrench)
+        if self._deaf:
+            felt = _smooth(1.0 - self._deaf / self._approach_steps) * felt
+        r = generator.step(wrench=self.placement.wrench(felt))
+        self._deaf = max(0, self._deaf - 1)
         place = self.placement
         target = place.outside(r.x[:3], r.orientation)
         if self._is_too_far(target, pose):
@@ -307,7 +313,7 @@ class _Approach:
     def step(self) -> ToolMotion:
         self._done += 1
         s = min(self._done / self._steps, 1.0)
-        left = 1.0 - s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
+        left = 1.0 - _smooth(s)
         rate = -30.0 * s**2 * (1.0 - s) ** 2 / self._duration
         curvature = -60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / self._duration**2
         turn = _quaternion_of(left * self._away[3:])
@@ -315,15 +321,9 @@ class _Approach:
         return ToolMotion(np.concatenate([place, turned]), rate * self._away, curvature * self._away)
 
 
-def pose_difference(target: np.ndarray, pose: np.ndarray) -> np.ndarray:
-    """[position; rotation vector] from a pose (7,) to a target (7,), base frame, shape (6,) [m; rad]."""
-    back = pose[3:] * [-1.0, -1.0, -1.0, 1.0]
-    x, y, z, w = rotations.quaternion_product(target[3:], back).tolist()
-    sine = math.sqrt(x * x + y * y + z * z)
-    factor = 2.0 if sine < 1e-12 else 2.0 * math.atan2(sine, abs(w)) / sine
-    factor = math.copysign(factor, w)
-    p, o = target[:3].tolist(), pose[:3].tolist()
-    return np.array((p[0] - o[0], p[1] - o[1], p[2] - o[2], factor * x, factor * y, factor * z))
+def _smooth(s: float) -> float:
+    """From 0 to 1 with zero first and second derivatives at both ends."""
+    return s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
 
 
 def _distances(difference: np.ndarray) -> tuple[float, float]:

@@ -146,17 +146,18 @@ class Definition:
 
     def holonomic(self, name: str, expression: ca.SX) -> None:
         """States H'(x) = 0, eq. (8); an expression in x, position, rotation (and q, for what x does not show)."""
-        self._name_is_free(name)
-        if expression.numel() != 1:
-            raise MechanismError(f"constraint {name}: expected one expression, got {expression.numel()}")
-        self.holonomic_constraints.append((name, ca.SX(expression)))
+        self.holonomic_constraints.append((name, self._one_expression(name, expression)))
 
     def nonholonomic(self, name: str, expression: ca.SX) -> None:
         """States A'(x) xdot = 0, eq. (9); an expression linear in xdot, angular_velocity (and qdot)."""
+        self.nonholonomic_constraints.append((name, self._one_expression(name, expression)))
+
+    def _one_expression(self, name: str, expression: ca.SX) -> ca.SX:
         self._name_is_free(name)
-        if expression.numel() != 1:
-            raise MechanismError(f"constraint {name}: expected one expression, got {expression.numel()}")
-        self.nonholonomic_constraints.append((name, ca.SX(expression)))
+        stated = ca.SX(expression)
+        if stated.numel() != 1:
+            raise MechanismError(f"constraint {name}: expected one expression, got {stated.numel()}")
+        return stated
 
     # --- forces --------------------------------------------------------------------------------------------
 

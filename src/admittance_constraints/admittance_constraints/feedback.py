@@ -108,10 +108,20 @@ def pose_error(
         orientation: its unit quaternion (x, y, z, w).
         twist: [velocity; angular velocity], base frame, shape (6,).
     """
-    R = rotations.rotation_from_quaternion(orientation)
-    turn = R @ rotations.rotation_vector(R.T @ rotations.rotation_from_quaternion(reference.orientation))
-    e = np.concatenate([reference.x[:3] - finite_vector("position", position, 3), turn])
+    p, Q = finite_vector("position", position, 3), finite_vector("orientation", orientation, 4)
+    e = pose_difference(np.concatenate([reference.x[:3], reference.orientation]), np.concatenate([p, Q]))
     return e, reference.twist - finite_vector("twist", twist, _SIZE)
+
+
+def pose_difference(target: np.ndarray, pose: np.ndarray) -> np.ndarray:
+    """[position; rotation vector] from a pose (7,) to a target (7,), base frame, shape (6,) [m; rad]."""
+    back = pose[3:] * [-1.0, -1.0, -1.0, 1.0]
+    x, y, z, w = rotations.quaternion_product(target[3:], back).tolist()
+    sine = math.sqrt(x * x + y * y + z * z)
+    factor = 2.0 if sine < 1e-12 else 2.0 * math.atan2(sine, abs(w)) / sine
+    factor = math.copysign(factor, w)
+    p, o = target[:3].tolist(), pose[:3].tolist()
+    return np.array((p[0] - o[0], p[1] - o[1], p[2] - o[2], factor * x, factor * y, factor * z))
 
 
 def motion_command(feedforward: ArrayLike, feedback: ArrayLike) -> np.ndarray:

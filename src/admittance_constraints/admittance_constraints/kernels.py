@@ -86,7 +86,7 @@ def _step_in_coordinates(c: Chart, rule: Rule) -> StepFunction:
     ]  # fmt: skip
     result = ca.vertcat(*parts)
     layout = _result_layout(c, c.nz)
-    return StepFunction(ca.Function("constrained_step", [state, f0, f1, p], [new, result]), states, layout)
+    return StepFunction(_dense_function([state, f0, f1, p], [new, result]), states, layout)
 
 
 def _step_about_pose(c: Chart, rule: Rule) -> StepFunction:
@@ -116,7 +116,12 @@ def _step_about_pose(c: Chart, rule: Rule) -> StepFunction:
         twist_rate, *scalars, mobility, per_zdot, healths, ca.mmin(healths), checksum,
     ]  # fmt: skip
     layout = _result_layout(c, nz)
-    return StepFunction(ca.Function("constrained_step", [state, f0, f1, p], [new, ca.vertcat(*parts)]), states, layout)
+    return StepFunction(_dense_function([state, f0, f1, p], [new, ca.vertcat(*parts)]), states, layout)
+
+
+def _dense_function(arguments: list[ca.MX], results: list[ca.MX]) -> ca.Function:
+    """The compiled step's arrays have a place for every entry, also for what is zero whatever the arguments are."""
+    return ca.Function("constrained_step", arguments, [ca.densify(result) for result in results])
 
 
 def _recentre(c: Chart) -> ca.Function:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import inspect
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -28,9 +29,10 @@ def load_mechanism(name: str, /, **arguments: object) -> Mechanism:
     """
     found = mechanism_class(name)
     try:
-        return found(**arguments)
+        inspect.signature(found).bind(**arguments)
     except TypeError as error:
         raise MechanismError(f"mechanism {name}: {error}") from None
+    return found(**arguments)
 
 
 def mechanism_class(name: str) -> type[Mechanism]:

@@ -14,7 +14,7 @@ from admittance_constraints import consistency, rotations, symbolic
 from admittance_constraints.checks import finite_vector
 from admittance_constraints.definition import TASK, Definition
 from admittance_constraints.drawing import MOVING, TRACK, Canvas
-from admittance_constraints.errors import SingularConfigurationError
+from admittance_constraints.errors import MechanismError, SingularConfigurationError
 from admittance_constraints.system import System, about_pose, in_coordinates
 
 #: Newton steps of phi^-1; each squares the error, so that this many suffice wherever it converges at all
@@ -41,7 +41,20 @@ class Mechanism(ABC):
         MechanismError: the definition contradicts itself; the message names the constraint or part.
     """
 
+    definition: Definition
+    system: System
+    parameters: dict[str, float]
+    constraint_names: tuple[str, ...]
+    dropped_constraints: tuple[str, ...]
+    dimension: int
+    holonomic_count: int
+    has_parametrisation: bool
+    parameter_dimension: int
+
     def __init__(self) -> None:
+        for name in vars(self):
+            if hasattr(Mechanism, name) or name in Mechanism.__annotations__:
+                raise MechanismError(f"attribute {name}: the name belongs to Mechanism; choose another one")
         d = Definition()
         self.define(d)
         consistency.check_definition(d)
@@ -49,7 +62,7 @@ class Mechanism(ABC):
         everything = in_coordinates(d)
         kept = consistency.nonzero_constraints(d, everything)
         self.dropped_constraints = tuple(name for name in everything.names if name not in kept)
-        self.system: System = in_coordinates(d, kept) if self.dropped_constraints else everything
+        self.system = in_coordinates(d, kept) if self.dropped_constraints else everything
         self.parameters = dict(d.parameter_values)
         self.constraint_names = self.system.names
         self.dimension = int(d.q.numel())

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from admittance_constraints import Definition, Mechanism, MechanismError, Pendulum, RollingDisk
+from admittance_constraints import Definition, Mechanism, MechanismError, Pendulum, ReferenceGenerator, RollingDisk
 
 
 def define(statements: Callable[[Definition], Any]) -> Mechanism:
@@ -165,3 +165,39 @@ def test_parameters_reach_the_equations_by_name() -> None:
     assert Pendulum(mass=0.7).parameters["mass"] == 0.7
     with pytest.raises(MechanismError, match="parameter mass: declared twice"):
         define(lambda d: (d.parameter("mass", 1.0), d.parameter("mass", 2.0)))
+
+
+@pytest.mark.parametrize("name", ["inertia", "forward", "parameters", "constraint_names"])
+def test_an_attribute_that_would_hide_one_of_mechanism_s_is_refused(name: str) -> None:
+    class Hiding(Pendulum):
+        def define(self, d: Definition) -> None:
+            super().define(d)
+
+        def __init__(self) -> None:
+            setattr(self, name, 1.0)
+            super().__init__()
+
+    with pytest.raises(MechanismError, match=f"^attribute {name}: the name belongs to Mechanism"):
+        Hiding()
+
+
+@pytest.mark.parametrize("state", ["holonomic", "nonholonomic"])
+def test_a_constraint_may_be_stated_by_a_number_and_is_then_refused_by_name(state: str) -> None:
+    with pytest.raises(MechanismError, match="constraint wrong"):
+        define(lambda d: (planar(d), getattr(d, state)("wrong", 3.0)))
+
+
+def test_a_mechanism_without_freedom_stands_still() -> None:
+    """As many constraints as coordinates: every entry of the compiled step has its place, also those always zero."""
+
+    def both(d: Definition) -> None:
+        planar(d)
+        d.holonomic("x", d.x[0] - 0.1)
+        d.holonomic("y", d.x[1])
+        d.nominal(q=[0.1, 0.0])
+
+    generator = ReferenceGenerator(define(both), compiled=False)
+    for _ in range(3):
+        r = generator.step(wrench=[3.0, -2.0, 0.0, 0.0, 0.0, 0.0])
+    np.testing.assert_allclose(r.x[:2], [0.1, 0.0], atol=1e-15)
+    np.testing.assert_allclose(r.multipliers, [-3.0, 2.0], atol=1e-12)

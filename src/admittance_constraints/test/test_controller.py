@@ -627,7 +627,7 @@ def test_a_restart_forgets_everything() -> None:
 #: at which tick one controller takes over from another: on the way to the start, in motion, ahead of a blocked tool,
 #: and while the display does not obey
 @pytest.mark.parametrize(
-    ("tick", "waiting"), [(0, True), (30, True), (150, False), (280, True), (320, True), (330, True)]
+    ("tick", "waiting"), [(0, True), (30, True), (150, False), (300, True), (320, True), (330, True)]
 )
 @pytest.mark.parametrize("force_hold", ["zero", "linear"])
 def test_taking_over_changes_no_bit(tick: int, waiting: bool, force_hold: str) -> None:
@@ -761,3 +761,21 @@ def test_a_singular_place_is_refused_and_nothing_changes() -> None:
 def test_bad_arguments_are_refused_by_name(make: Callable[[], Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_after_the_way_to_the_start_a_force_comes_in_smoothly() -> None:
+    """A hand that has pulled all the way does not throw the mechanism: its acceleration grows from zero."""
+    controller = made(approach_time=0.1)
+    display = pose([0.0, 0.0, 0.04])
+    pull, accelerations = np.array([5.0, 0.0, 0.0, 0.0, 0.0, 0.0]), []
+    while len(accelerations) < 150:
+        motion = controller.step(display, pull)
+        display = motion.pose
+        if not controller.waiting:
+            accelerations.append(float(motion.acceleration[0]))
+    full = accelerations[120]
+    assert abs(accelerations[0]) < 1e-4 * abs(full) and abs(accelerations[50]) == pytest.approx(
+        0.5 * abs(full), rel=0.1
+    )
+    # the steepest change of the quintic is 15/8 in its duration of 100 ticks
+    assert np.abs(np.diff(accelerations)).max() < 1.2 * 15.0 / 8.0 / 100.0 * abs(full)

@@ -71,7 +71,7 @@ def other_value(argument: Argument) -> str:
     if isinstance(value, list):
         if isinstance(value[0], str):
             return str([value[0], value[0]])
-        return str([entry + 1 if isinstance(entry, int) else 2.0 * entry for entry in value])
+        return str([entry + 1 if isinstance(entry, int) else 0.5 * entry + 0.125 for entry in value])
     return str(2 * value or 1) if isinstance(value, (int, float)) else default + "z"
 
 

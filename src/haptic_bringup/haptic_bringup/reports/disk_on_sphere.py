@@ -11,7 +11,7 @@ from mpl_toolkits.mplot3d import Axes3D
 from admittance_constraints import DiskOnSphere
 from haptic_bringup.bags import Bag
 from haptic_bringup.report import Claim, Report
-from haptic_bringup.reports.display import DisplayRun, ToolPath, general_report, shade, spread
+from haptic_bringup.reports.display import DisplayRun, ToolPath, are_judged, general_report, shade, spread
 
 #: force along the normal that counts as large [N]
 LARGE_FORCE = 15.0
@@ -67,7 +67,7 @@ def measure(run: DisplayRun) -> dict[str, Any]:
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
     runs = {name: DisplayRun.from_bag(bag) for name, bag in bags.items()}
-    if not all(type(run.mechanism) is DiskOnSphere for run in runs.values()):
+    if not are_judged(runs, DiskOnSphere):
         return general_report(runs)
     metrics = {name: measure(run) for name, run in runs.items()}
     first = next(iter(metrics.values()))

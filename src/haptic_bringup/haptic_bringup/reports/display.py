@@ -65,6 +65,7 @@ class DisplayRun:
         led: ticks left out, at which the tool was led to the mechanism.
         stopped: ticks left out, at which the display's status was not OK.
         refused: ticks whose step was refused, at which the display held.
+        changed: parameters of the node that were changed during the run.
     """
 
     period: float
@@ -82,6 +83,7 @@ class DisplayRun:
     led: int = 0
     stopped: int = 0
     refused: int = 0
+    changed: tuple[str, ...] = ()
 
     @classmethod
     def from_bag(cls, bag: Bag) -> DisplayRun:
@@ -121,6 +123,7 @@ class DisplayRun:
             led=int(led.sum()),
             stopped=int(np.sum(~obeys)),
             refused=int(np.sum(command["mode"] == NONE)),
+            changed=_changed(bag),
         )
 
     def part(self, start: float, end: float) -> slice:
@@ -164,6 +167,11 @@ class DisplayRun:
         ]
         return f" Left out: {' and '.join(words)}." if words else ""
 
+    @property
+    def changes(self) -> str:
+        """What the claim of the general report has to say."""
+        return f" Changed during the run: {', '.join(self.changed)}." if self.changed else ""
+
     def common_metrics(self) -> dict[str, Any]:
         """What every mechanism's report tells; errors of the measured tool against the reference."""
         return {
@@ -185,6 +193,17 @@ def _is_led(state: dict[str, Any]) -> np.ndarray:
     for name in ("z", "q", "q_velocity", "multipliers"):
         started |= np.any(state[name], axis=1)
     return ~started | (np.any(state["twist"], axis=1) & ~np.any(state["q_velocity"], axis=1))
+
+
+def _changed(bag: Bag) -> tuple[str, ...]:
+    """Names of the node's parameters that were changed while it ran."""
+    changes = [e.detail for e in bag.events if e.source == "constraints" and e.kind == "parameter"]
+    return tuple(sorted({name for detail in changes for name in detail}))
+
+
+def are_judged(runs: dict[str, DisplayRun], kind: type[Mechanism]) -> bool:
+    """Whether the paper's claims can be judged: the experiment's mechanism, and the same parameters throughout."""
+    return all(type(run.mechanism) is kind and not run.changed for run in runs.values())
 
 
 class _Place:
@@ -239,7 +258,7 @@ def shade(axes: Axes, run: DisplayRun, kind: str) -> None:
 
 
 def general_report(runs: dict[str, DisplayRun]) -> Report:
-    """For a mechanism that the experiment was not made for: residual, tracking, energy; no claims of the paper."""
+    """For another mechanism, or one whose parameters changed meanwhile: no claim of the paper is judged."""
     figure = Figure(figsize=(11, 9), layout="constrained")
     errors, angles, energy = figure.subplots(3, 1, sharex=True)
     claims = []
@@ -254,8 +273,8 @@ def general_report(runs: dict[str, DisplayRun]) -> Report:
                 f"largest residual {numbers['holonomic_residual']:.1e} (rounding: below {RESIDUAL:g}); the tool is at "
                 f"most {1e3 * numbers['tracking_error']['largest']:.2g} mm and "
                 f"{1e3 * numbers['turning_error']['largest']:.2g} mrad from it; {run.refused} steps refused."
-                f"{run.left_out}",
-                numbers["holonomic_residual"] < RESIDUAL,
+                f"{run.left_out}{run.changes}",
+                numbers["holonomic_residual"] < RESIDUAL if not run.stopped else None,
             )
         )
     errors.set_ylabel("distance from the reference (mm)")

@@ -11,7 +11,7 @@ from mpl_toolkits.mplot3d import Axes3D
 from admittance_constraints import RollingDisk
 from haptic_bringup.bags import Bag
 from haptic_bringup.report import Claim, Report
-from haptic_bringup.reports.display import DisplayRun, ToolPath, general_report, shade, spread
+from haptic_bringup.reports.display import DisplayRun, ToolPath, are_judged, general_report, shade, spread
 
 #: epsilon of Fig. 9D [m/s]
 EPSILON = 1e-3
@@ -130,7 +130,7 @@ def _gave_way(run: DisplayRun, flags: np.ndarray, along: np.ndarray) -> dict[str
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
     runs = {name: DisplayRun.from_bag(bag) for name, bag in bags.items()}
-    if not all(isinstance(run.mechanism, RollingDisk) for run in runs.values()):
+    if not are_judged(runs, RollingDisk):
         return general_report(runs)
     metrics = {name: measure(run) for name, run in runs.items()}
     first = next(iter(metrics.values()))

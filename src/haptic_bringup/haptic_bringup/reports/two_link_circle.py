@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from admittance_constraints import TwoLinkOnCircle
 from haptic_bringup.bags import Bag
 from haptic_bringup.report import Claim, Report
-from haptic_bringup.reports.display import DisplayRun, ToolPath, general_report, spread
+from haptic_bringup.reports.display import DisplayRun, ToolPath, are_judged, general_report, spread
 
 #: energies are followed until this share of the energy at the release is left
 _REST = 1e-3
@@ -167,7 +167,7 @@ def _rises(speed: np.ndarray) -> int:
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
     runs = {name: DisplayRun.from_bag(bag) for name, bag in bags.items()}
-    if not all(isinstance(run.mechanism, TwoLinkOnCircle) for run in runs.values()):
+    if not are_judged(runs, TwoLinkOnCircle):
         return general_report(runs)
     metrics = {name: measure(run) for name, run in runs.items()}
     first = next(iter(metrics.values()))
