@@ -58,7 +58,30 @@ def _column(name: str) -> property:
     return property(lambda self: self._data[:, self._slices[name].start])
 
 
-class Reference:
+class _Fields:
+    """The vectors that `Reference` and `Trajectory` have alike, as views of one array."""
+
+    __slots__ = ("_data", "_slices")
+
+    _data: np.ndarray
+    _slices: dict[str, slice]
+
+    z = _field("z")
+    z_velocity = _field("z_velocity")
+    z_acceleration = _field("z_acceleration")
+    q = _field("q")
+    q_velocity = _field("q_velocity")
+    q_acceleration = _field("q_acceleration")
+    multipliers = _field("multipliers")
+    x = _field("x")
+    x_velocity = _field("x_velocity")
+    x_acceleration = _field("x_acceleration")
+    orientation = _field("orientation")
+    twist = _field("twist")
+    twist_rate = _field("twist_rate")
+
+
+class Reference(_Fields):
     """What one step gives. Arrays are views of one copy made in that step; they do not change later.
 
     Position and velocity fields hold after the step, accelerations and multipliers at its beginning, where the
@@ -79,7 +102,7 @@ class Reference:
         sticking: whether every friction element sticks; False without friction.
     """
 
-    __slots__ = ("_data", "_slices", "friction_force", "sticking")
+    __slots__ = ("friction_force", "sticking")
 
     def __init__(self, data: np.ndarray, slices: dict[str, slice], friction_force: np.ndarray, sticking: bool) -> None:
         self._data = data
@@ -87,19 +110,6 @@ class Reference:
         self.friction_force = friction_force
         self.sticking = sticking
 
-    z = _field("z")
-    z_velocity = _field("z_velocity")
-    z_acceleration = _field("z_acceleration")
-    q = _field("q")
-    q_velocity = _field("q_velocity")
-    q_acceleration = _field("q_acceleration")
-    multipliers = _field("multipliers")
-    x = _field("x")
-    x_velocity = _field("x_velocity")
-    x_acceleration = _field("x_acceleration")
-    orientation = _field("orientation")
-    twist = _field("twist")
-    twist_rate = _field("twist_rate")
     holonomic_residual = _scalar("holonomic_residual")
     velocity_residual = _scalar("velocity_residual")
     kinetic_energy = _scalar("kinetic_energy")
@@ -113,10 +123,10 @@ class Reference:
         return Reference(data, self._slices, np.zeros(TASK), False)
 
 
-class Trajectory:
+class Trajectory(_Fields):
     """What many steps give: the fields of `Reference` (without friction) with one row per kept step."""
 
-    __slots__ = ("_data", "_slices")
+    __slots__ = ()
 
     def __init__(self, data: np.ndarray, slices: dict[str, slice]) -> None:
         self._data = data
@@ -125,19 +135,6 @@ class Trajectory:
     def __len__(self) -> int:
         return len(self._data)
 
-    z = _field("z")
-    z_velocity = _field("z_velocity")
-    z_acceleration = _field("z_acceleration")
-    q = _field("q")
-    q_velocity = _field("q_velocity")
-    q_acceleration = _field("q_acceleration")
-    multipliers = _field("multipliers")
-    x = _field("x")
-    x_velocity = _field("x_velocity")
-    x_acceleration = _field("x_acceleration")
-    orientation = _field("orientation")
-    twist = _field("twist")
-    twist_rate = _field("twist_rate")
     holonomic_residual = _column("holonomic_residual")
     velocity_residual = _column("velocity_residual")
     kinetic_energy = _column("kinetic_energy")
