@@ -278,7 +278,7 @@ class LaggedElastoplastic(Approximation):
         trial = k[:, None] * p.stretched(p.elastic_displacement) + kappa[:, None] * p.stretched(v[:, :2])
         size = np.sqrt((trial * trial).sum(axis=1))
         bound = p.coefficient * p.lagged_impulse / p.period
-        held = np.real(size) <= np.real(bound)
+        held = (np.real(size) <= np.real(bound)) & (np.real(bound) > 0.0)
         factor = np.where(held, 1.0, bound / np.where(np.real(size) > 0.0, size, 1.0))
         return kappa, trial, size, bound, held, factor
 

@@ -219,8 +219,8 @@ class FunctionLaw(NormalLaw):
             raise ValueError("force: expected finite values and derivatives, got some that are not")
         for i, (name, step) in enumerate((("phi", 1e-6 * overlap), ("v", 1e-6 * speed))):
             shift = (step, 0.0) if i == 0 else (0.0, step)
-            ends = [self.force(phi + s * shift[0], v + s * shift[1], K, D) for s in (-1.0, 1.0)]
-            found = (ends[1] - ends[0]) / (2.0 * step)
+            less, more = (self.force(phi + s * shift[0], v + s * shift[1], K, D) for s in (-1.0, 1.0))
+            found = (more - less) / (2.0 * step)
             scale = max(float(np.abs(found).max()), 1e-300)
             if (worst := int(np.argmax(found))) >= 0 and found[worst] > 1e-8 * scale:
                 raise ValueError(
@@ -246,9 +246,9 @@ class FunctionLaw(NormalLaw):
                     epsabs=0.0,
                     epsrel=1e-9,
                 )
-                ends = [self._antiderivative(x, phi0, period, k, d) for x in (low, high)]
-                came = float(ends[1] - ends[0])
-                if not abs(came - expected) <= _TOLERANCE * max(abs(expected), abs(float(ends[0])) * 1e-6):
+                start, end = (float(self._antiderivative(x, phi0, period, k, d)) for x in (low, high))
+                came = end - start
+                if not abs(came - expected) <= _TOLERANCE * max(abs(expected), 1e-6 * abs(start)):
                     raise ValueError(
                         f"antiderivative: expected {expected:.9g} between v = {low:g} and {high:g} m/s with phi0 = "
                         f"{phi0:g} m and period = {period:g} s (by quadrature of the force), got {came:.9g}"

@@ -60,7 +60,7 @@ class Solution:
 
     @cached_property
     def elastic_displacement(self) -> np.ndarray:
-        """e at the end of the step [m], in this step's contact frames, shape (nc, 2); zero but for lagged_elastoplastic."""
+        """e at the end of the step [m], in its contact frames, shape (nc, 2); zero but for lagged_elastoplastic."""
         return self._approximation.displacement(self.problem.parameters, self.impulse)
 
     @cached_property
