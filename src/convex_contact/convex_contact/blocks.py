@@ -1,8 +1,7 @@
 """Small dense blocks inside one flat array: what the block Cholesky factorisation and the contact Jacobians need.
 
 Blocks are stored row by row at an offset of a flat float64 array; sizes are numbers of velocities of a clique. Blocks
-of 6 by 6 (free bodies) have loops of constant length, two rows at a time, which the compiler turns into vector
-instructions; indices are unsigned, because Numba tests signed ones for being negative at each access.
+of 6 by 6 (free bodies) go to `vector_blocks`. Indices are unsigned, because Numba tests signed ones at each access.
 """
 
 from __future__ import annotations
@@ -12,39 +11,18 @@ import math
 import numpy as np
 from numba import njit
 
+from convex_contact import vector_blocks
+
 _U = np.uintp
 _FAST = {"contract", "reassoc", "nsz"}
 
 
-@njit(error_model="numpy", fastmath=_FAST, cache=True)
+@njit(error_model="numpy", fastmath=_FAST, _nrt=False, cache=True)
 def subtract_product(D: np.ndarray, c: int, a: int, b: int, nk: int, nr: int, nc: int) -> None:
     """C -= A^T B with C (nr, nc), A (nk, nr), B (nk, nc) at the offsets c, a, b of D."""
     uc, ua, ub = _U(c), _U(a), _U(b)
     if nk == 6 and nr == 6 and nc == 6:
-        for half in range(_U(3)):
-            r = _U(2) * half
-            o = uc + _U(6) * r
-            c0, c1, c2, c3, c4, c5 = D[o], D[o + _U(1)], D[o + _U(2)], D[o + _U(3)], D[o + _U(4)], D[o + _U(5)]
-            o2 = o + _U(6)
-            d0, d1, d2, d3, d4, d5 = D[o2], D[o2 + _U(1)], D[o2 + _U(2)], D[o2 + _U(3)], D[o2 + _U(4)], D[o2 + _U(5)]
-            for k in range(_U(6)):
-                p = ub + _U(6) * k
-                x, y = D[ua + _U(6) * k + r], D[ua + _U(6) * k + r + _U(1)]
-                b0, b1, b2, b3, b4, b5 = D[p], D[p + _U(1)], D[p + _U(2)], D[p + _U(3)], D[p + _U(4)], D[p + _U(5)]
-                c0 -= x * b0
-                c1 -= x * b1
-                c2 -= x * b2
-                c3 -= x * b3
-                c4 -= x * b4
-                c5 -= x * b5
-                d0 -= y * b0
-                d1 -= y * b1
-                d2 -= y * b2
-                d3 -= y * b3
-                d4 -= y * b4
-                d5 -= y * b5
-            D[o], D[o + _U(1)], D[o + _U(2)], D[o + _U(3)], D[o + _U(4)], D[o + _U(5)] = c0, c1, c2, c3, c4, c5
-            D[o2], D[o2 + _U(1)], D[o2 + _U(2)], D[o2 + _U(3)], D[o2 + _U(4)], D[o2 + _U(5)] = d0, d1, d2, d3, d4, d5
+        vector_blocks.subtract_product6(D, c, a, b)
         return
     for k in range(_U(nk)):
         for r in range(_U(nr)):
@@ -54,24 +32,12 @@ def subtract_product(D: np.ndarray, c: int, a: int, b: int, nk: int, nr: int, nc
                 D[o + j] -= x * D[p + j]
 
 
-@njit(error_model="numpy", fastmath=_FAST, cache=True)
+@njit(error_model="numpy", fastmath=_FAST, _nrt=False, cache=True)
 def lower_times(D: np.ndarray, h: int, L: np.ndarray, l: int, nk: int, nc: int) -> None:  # noqa: E741
     """H <- L H in place, L (nk, nk) lower triangular at offset l of L, H (nk, nc) at h of D."""
     uh, ul = _U(h), _U(l)
     if nk == 6 and nc == 6:
-        for back in range(_U(6)):
-            r = _U(5) - back
-            c0 = c1 = c2 = c3 = c4 = c5 = 0.0
-            for k in range(r + _U(1)):
-                x, p = L[ul + _U(6) * r + k], uh + _U(6) * k
-                c0 += x * D[p]
-                c1 += x * D[p + _U(1)]
-                c2 += x * D[p + _U(2)]
-                c3 += x * D[p + _U(3)]
-                c4 += x * D[p + _U(4)]
-                c5 += x * D[p + _U(5)]
-            o = uh + _U(6) * r
-            D[o], D[o + _U(1)], D[o + _U(2)], D[o + _U(3)], D[o + _U(4)], D[o + _U(5)] = c0, c1, c2, c3, c4, c5
+        vector_blocks.lower_times6(D, h, L, l)
         return
     un, uc = _U(nk), _U(nc)
     for reverse in range(un):
@@ -85,19 +51,20 @@ def lower_times(D: np.ndarray, h: int, L: np.ndarray, l: int, nk: int, nc: int) 
                 D[uh + r * uc + j] += x * D[uh + k * uc + j]
 
 
-@njit(error_model="numpy", cache=True)
-def inverse_factor(D: np.ndarray, h: int, L: np.ndarray, l: int, n: int, floor: np.ndarray, f: int) -> int:  # noqa: E741
+@njit(error_model="numpy", _nrt=False, cache=True)
+def inverse_factor(D: np.ndarray, h: int, L: np.ndarray, l: int, n: int, floor: np.ndarray, f: int) -> None:  # noqa: E741
     """L = U^-T with H = U^T U, for H (n, n) symmetric at offset h of D, of which the upper half is read and lost.
 
-    Pivots that rounding has made smaller than `floor`, from offset f on, are replaced by it; the count is returned.
+    Pivots that rounding has made smaller than `floor`, from offset f on, are replaced by it.
     """
+    if n == 6:
+        vector_blocks.inverse_factor6(D, h, L, l, floor, f)
+        return
     uh, ul, un, uf = _U(h), _U(l), _U(n), _U(f)
-    replaced = 0
     for j in range(un):
         pivot = D[uh + j * un + j]
         if not pivot > floor[uf + j]:
             pivot = floor[uf + j]
-            replaced += 1
         inverse = 1.0 / math.sqrt(pivot)
         for c in range(j, un):
             D[uh + j * un + c] *= inverse
@@ -116,12 +83,14 @@ def inverse_factor(D: np.ndarray, h: int, L: np.ndarray, l: int, n: int, floor: 
             for k in range(c, r):
                 total += D[uh + k * un + r] * L[ul + k * un + c]
             L[ul + r * un + c] = -total * D[uh + r * un + r]
-    return replaced
 
 
-@njit(error_model="numpy", fastmath=_FAST, cache=True)
+@njit(error_model="numpy", fastmath=_FAST, forceinline=True, _nrt=False, cache=True)
 def lower_times_vector(L: np.ndarray, l: int, x: np.ndarray, s: int, n: int) -> None:  # noqa: E741
     """x <- L x in place, L (n, n) lower triangular at l, x (n,) at s."""
+    if n == 6:
+        vector_blocks.lower_times_vector6(L, l, x, s)
+        return
     ul, us, un = _U(l), _U(s), _U(n)
     for back in range(un):
         r = un - _U(1) - back
@@ -131,9 +100,12 @@ def lower_times_vector(L: np.ndarray, l: int, x: np.ndarray, s: int, n: int) -> 
         x[us + r] = total
 
 
-@njit(error_model="numpy", fastmath=_FAST, cache=True)
+@njit(error_model="numpy", fastmath=_FAST, forceinline=True, _nrt=False, cache=True)
 def transposed_lower_times_vector(L: np.ndarray, l: int, x: np.ndarray, s: int, n: int) -> None:  # noqa: E741
     """x <- L^T x in place."""
+    if n == 6:
+        vector_blocks.transposed_lower_times_vector6(L, l, x, s)
+        return
     ul, us, un = _U(l), _U(s), _U(n)
     for r in range(un):
         total = 0.0
@@ -142,21 +114,12 @@ def transposed_lower_times_vector(L: np.ndarray, l: int, x: np.ndarray, s: int, 
         x[us + r] = total
 
 
-@njit(error_model="numpy", fastmath=_FAST, cache=True)
+@njit(error_model="numpy", fastmath=_FAST, forceinline=True, _nrt=False, cache=True)
 def subtract_transposed(D: np.ndarray, a: int, x: np.ndarray, s: int, y: np.ndarray, t: int, nr: int, nc: int) -> None:
     """y -= A^T x, A (nr, nc) at offset a of D, x (nr,) at s, y (nc,) at t."""
     ua, us, ut, uc = _U(a), _U(s), _U(t), _U(nc)
     if nr == 6 and nc == 6:
-        c0, c1, c2, c3, c4, c5 = y[ut], y[ut + _U(1)], y[ut + _U(2)], y[ut + _U(3)], y[ut + _U(4)], y[ut + _U(5)]
-        for r in range(_U(6)):
-            z, p = x[us + r], ua + _U(6) * r
-            c0 -= z * D[p]
-            c1 -= z * D[p + _U(1)]
-            c2 -= z * D[p + _U(2)]
-            c3 -= z * D[p + _U(3)]
-            c4 -= z * D[p + _U(4)]
-            c5 -= z * D[p + _U(5)]
-        y[ut], y[ut + _U(1)], y[ut + _U(2)], y[ut + _U(3)], y[ut + _U(4)], y[ut + _U(5)] = c0, c1, c2, c3, c4, c5
+        vector_blocks.subtract_transposed6(D, a, x, s, y, t)
         return
     for r in range(_U(nr)):
         z = x[us + r]
@@ -164,17 +127,12 @@ def subtract_transposed(D: np.ndarray, a: int, x: np.ndarray, s: int, y: np.ndar
             y[ut + j] -= z * D[ua + r * uc + j]
 
 
-@njit(error_model="numpy", fastmath=_FAST, cache=True)
+@njit(error_model="numpy", fastmath=_FAST, forceinline=True, _nrt=False, cache=True)
 def subtract_times(D: np.ndarray, a: int, x: np.ndarray, s: int, y: np.ndarray, t: int, nr: int, nc: int) -> None:
     """y -= A x, A (nr, nc) at offset a of D, x (nc,) at s, y (nr,) at t."""
     ua, us, ut, uc = _U(a), _U(s), _U(t), _U(nc)
     if nr == 6 and nc == 6:
-        x0, x1, x2, x3, x4, x5 = x[us], x[us + _U(1)], x[us + _U(2)], x[us + _U(3)], x[us + _U(4)], x[us + _U(5)]
-        for r in range(_U(6)):
-            p = ua + _U(6) * r
-            y[ut + r] -= (D[p] * x0 + D[p + _U(1)] * x1 + D[p + _U(2)] * x2) + (
-                D[p + _U(3)] * x3 + D[p + _U(4)] * x4 + D[p + _U(5)] * x5
-            )
+        vector_blocks.subtract_times6(D, a, x, s, y, t)
         return
     for r in range(_U(nr)):
         total = 0.0
@@ -183,26 +141,17 @@ def subtract_times(D: np.ndarray, a: int, x: np.ndarray, s: int, y: np.ndarray, 
         y[ut + r] -= total
 
 
-@njit(error_model="numpy", fastmath=_FAST, cache=True)
+@njit(error_model="numpy", fastmath=_FAST, forceinline=True, _nrt=False, cache=True)
 def row_times(J: np.ndarray, j: int, x: np.ndarray, s: int, n: int) -> float:
     """J x of one row of n numbers at offset j, x at s."""
     uj, us = _U(j), _U(s)
-    if n == 6:
-        return (
-            J[uj] * x[us]
-            + J[uj + _U(1)] * x[us + _U(1)]
-            + J[uj + _U(2)] * x[us + _U(2)]
-            + J[uj + _U(3)] * x[us + _U(3)]
-            + J[uj + _U(4)] * x[us + _U(4)]
-            + J[uj + _U(5)] * x[us + _U(5)]
-        )
     total = 0.0
     for k in range(_U(n)):
         total += J[uj + k] * x[us + k]
     return total
 
 
-@njit(error_model="numpy", fastmath=_FAST, cache=True)
+@njit(error_model="numpy", fastmath=_FAST, forceinline=True, _nrt=False, cache=True)
 def add_row(J: np.ndarray, j: int, factor: float, x: np.ndarray, s: int, n: int) -> None:
     """x += factor J of one row."""
     uj, us = _U(j), _U(s)
@@ -210,19 +159,18 @@ def add_row(J: np.ndarray, j: int, factor: float, x: np.ndarray, s: int, n: int)
         x[us + k] += factor * J[uj + k]
 
 
-@njit(error_model="numpy", fastmath=_FAST, cache=True)
+@njit(error_model="numpy", fastmath=_FAST, forceinline=True, _nrt=False, cache=True)
 def add_three_rows(J: np.ndarray, j: int, a: float, b: float, c: float, x: np.ndarray, s: int, n: int) -> None:
     """x += J^T (a, b, c), J (3, n) at offset j."""
     uj, us, un = _U(j), _U(s), _U(n)
     if n == 6:
-        for k in range(_U(6)):
-            x[us + k] += a * J[uj + k] + b * J[uj + _U(6) + k] + c * J[uj + _U(12) + k]
+        vector_blocks.add_three_rows6(J, j, a, b, c, x, s)
         return
     for k in range(un):
         x[us + k] += a * J[uj + k] + b * J[uj + un + k] + c * J[uj + _U(2) * un + k]
 
 
-@njit(error_model="numpy", fastmath=_FAST, cache=True)
+@njit(error_model="numpy", fastmath=_FAST, _nrt=False, cache=True)
 def add_congruence(
     D: np.ndarray,
     h: int,
@@ -241,18 +189,7 @@ def add_congruence(
     """H += Ja^T G Jb with Ja (3, na) at a, Jb (3, nb) at b of J, H (na, nb) at h of D."""
     uh, ua, ub, un, um = _U(h), _U(a), _U(b), _U(na), _U(nb)
     if na == 6 and nb == 6:
-        for r in range(_U(6)):
-            x, y, z = J[ua + r], J[ua + _U(6) + r], J[ua + _U(12) + r]
-            u, v, w = g11 * x + g12 * y + g13 * z, g12 * x + g22 * y + g23 * z, g13 * x + g23 * y + g33 * z
-            o = uh + _U(6) * r
-            c0, c1, c2, c3, c4, c5 = D[o], D[o + _U(1)], D[o + _U(2)], D[o + _U(3)], D[o + _U(4)], D[o + _U(5)]
-            c0 += u * J[ub] + v * J[ub + _U(6)] + w * J[ub + _U(12)]
-            c1 += u * J[ub + _U(1)] + v * J[ub + _U(7)] + w * J[ub + _U(13)]
-            c2 += u * J[ub + _U(2)] + v * J[ub + _U(8)] + w * J[ub + _U(14)]
-            c3 += u * J[ub + _U(3)] + v * J[ub + _U(9)] + w * J[ub + _U(15)]
-            c4 += u * J[ub + _U(4)] + v * J[ub + _U(10)] + w * J[ub + _U(16)]
-            c5 += u * J[ub + _U(5)] + v * J[ub + _U(11)] + w * J[ub + _U(17)]
-            D[o], D[o + _U(1)], D[o + _U(2)], D[o + _U(3)], D[o + _U(4)], D[o + _U(5)] = c0, c1, c2, c3, c4, c5
+        vector_blocks.add_congruence6(D, h, J, a, b, g11, g12, g22, g13, g23, g33)
         return
     for r in range(un):
         x, y, z = J[ua + r], J[ua + un + r], J[ua + _U(2) * un + r]
@@ -261,7 +198,7 @@ def add_congruence(
             D[uh + r * um + j] += u * J[ub + j] + v * J[ub + um + j] + w * J[ub + _U(2) * um + j]
 
 
-@njit(error_model="numpy", fastmath=_FAST, cache=True)
+@njit(error_model="numpy", fastmath=_FAST, _nrt=False, cache=True)
 def add_outer(D: np.ndarray, h: int, g: float, J: np.ndarray, a: int, na: int, b: int, nb: int) -> None:
     """H += g Ja^T Jb of two rows."""
     uh, ua, ub, um = _U(h), _U(a), _U(b), _U(nb)

@@ -63,7 +63,7 @@ def _call4(context, address, a, b, c, d):  # type: ignore[no-untyped-def]
     return types.float64(types.int64, *[types.float64] * 4), generate
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def normal_force(law: int, addresses: np.ndarray, phi: float, v: float, k: float, d: float) -> float:
     """f_n(phi, v)."""
     if law == FUNCTION:
@@ -76,7 +76,7 @@ def normal_force(law: int, addresses: np.ndarray, phi: float, v: float, k: float
     return k * -phi * part
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def normal_slope(law: int, addresses: np.ndarray, dt: float, phi: float, v: float, k: float, d: float) -> float:
     """-n'(v) = -dt (dt df/dphi + df/dv)."""
     if law == FUNCTION:
@@ -90,7 +90,7 @@ def normal_slope(law: int, addresses: np.ndarray, dt: float, phi: float, v: floa
     return dt * k * (dt * part - d * phi)
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def prepare(
     approximation: int,
     law: int,
@@ -133,13 +133,13 @@ def prepare(
     derived[i, D_EPS], derived[i, D_BOUND] = eps, lagged
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def needs_mobility(approximation: int) -> bool:
     """The approximation depends on w."""
     return approximation in (SAP, LAGGED_REGULARIZED, SIMILAR_REGULARIZED)
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def impulse(
     approximation: int,
     law: int,
@@ -187,7 +187,7 @@ def impulse(
     return factor * (a * x1 + b * x2), factor * (b * x1 + c * x2), gn
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def impulse_and_hessian(
     approximation: int,
     law: int,
@@ -289,7 +289,18 @@ def impulse_and_hessian(
     )
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
+def idle_by_normal(approximation: int, law: int, dt: float, p: np.ndarray, i: int, vn: float) -> bool:
+    """Contact i has neither impulse nor Hessian at any tangential velocity, by its parameters; False: not known.
+
+    With phi0 >= 0 friction of the lagged approximations has no bound, so that the normal force alone decides.
+    """
+    if approximation in (SAP, SIMILAR, SIMILAR_REGULARIZED) or law == FUNCTION:
+        return False
+    return p[i, PHI0] >= 0.0 and p[i, PHI0] + dt * vn >= 0.0
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
 def is_idle(
     approximation: int,
     law: int,
@@ -302,10 +313,5 @@ def is_idle(
     vn: float,
 ) -> bool:
     """Contact i has neither impulse nor Hessian at this velocity."""
-    if approximation != SAP and approximation != SIMILAR and approximation != SIMILAR_REGULARIZED:
-        if q[i, D_BOUND] != 0.0:
-            return False
-        if law != FUNCTION:
-            return q[i, PHI0] + dt * vn >= 0.0 or 1.0 - q[i, DISSIPATION] * vn <= 0.0
     g1, g2, gn, h11, _, h22, _, _, hn = impulse_and_hessian(approximation, law, addresses, dt, q, i, v1, v2, vn)
     return gn == 0.0 and hn == 0.0 and g1 == 0.0 and g2 == 0.0 and h11 == 0.0 and h22 == 0.0

@@ -47,7 +47,6 @@ from convex_contact.blocks import (
 )
 from convex_contact.contact_kernels import (
     BIAS,
-    FUNCTION,
     PHI0,
     ROW_BIAS,
     ROW_COMPLIANCE,
@@ -55,7 +54,7 @@ from convex_contact.contact_kernels import (
     ROW_NEAR_RIGID,
     ROW_TARGET,
     ROW_UPPER,
-    SAP,
+    idle_by_normal,
     impulse,
     impulse_and_hessian,
     is_idle,
@@ -63,6 +62,7 @@ from convex_contact.contact_kernels import (
     prepare,
 )
 from convex_contact.structure import find, minimum_degree, trailing_zeros
+from convex_contact.vector_blocks import three_rows_times6, three_rows_times66
 
 #: status of a workspace after `solve_step`
 CONVERGED, ITERATION_LIMIT, STALLED, NOT_FINITE = range(4)
@@ -109,7 +109,7 @@ def solve_step(w: Any) -> int:
     return w.status
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def _mobility(
     dof_start: np.ndarray,
     A_start: np.ndarray,
@@ -142,7 +142,7 @@ def _mobility(
     return math.sqrt(w11 * w11 + w22 * w22 + w33 * w33 + 2.0 * (w12 * w12 + w13 * w13 + w23 * w23)) / 3.0
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def _row_mobility(
     dof_start: np.ndarray, A_start: np.ndarray, A_factor: np.ndarray, J: np.ndarray, j: int, a: int, b: int
 ) -> float:
@@ -194,19 +194,20 @@ def _prepare(w: Any) -> None:
     for c in range(n):
         touched[c] = 0
     vs, sigma, beta = w.stiction_tolerance, w.sigma, w.near_rigid
-    everything = approximation == SAP
     total = 0
     for i in range(nc):
         a, b, j = contact_a[i], contact_b[i], J_start[i]
-        weight = 0.0
-        if mobility and (everything or parameters[i, PHI0] < 0.0 or law == FUNCTION):
-            weight = _mobility(dof_start, A_start, A_factor, J, j, a, b)
-        prepare(approximation, law, addresses, dt, vs, sigma, beta, weight, parameters, derived, i)
         v1, v2, vn = _contact_velocity(dof_start, J, j, a, b, v)
         v1 += parameters[i, BIAS]
         v2 += parameters[i, BIAS + 1]
         vn += parameters[i, BIAS + 2]
         vc[i, 0], vc[i, 1], vc[i, 2] = v1, v2, vn
+        if idle_by_normal(approximation, law, dt, parameters, i, vn):
+            candidate[i] = 0
+            gamma[i, 0] = gamma[i, 1] = gamma[i, 2] = 0.0
+            continue
+        weight = _mobility(dof_start, A_start, A_factor, J, j, a, b) if mobility else 0.0
+        prepare(approximation, law, addresses, dt, vs, sigma, beta, weight, parameters, derived, i)
         if is_idle(approximation, law, addresses, dt, derived, i, v1, v2, vn):
             candidate[i] = 0
             gamma[i, 0] = gamma[i, 1] = gamma[i, 2] = 0.0
@@ -234,23 +235,38 @@ def _prepare(w: Any) -> None:
                 v[k] = v_star[k]
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def _contact_velocity(
     dof_start: np.ndarray, J: np.ndarray, j: int, a: int, b: int, v: np.ndarray
 ) -> tuple[float, float, float]:
     """J v of one contact."""
+    s = dof_start[a]
+    if dof_start[a + 1] - s == 6:
+        if b < 0:
+            return three_rows_times6(J, j, v, s)
+        t = dof_start[b]
+        if dof_start[b + 1] - t == 6:
+            return three_rows_times66(J, j, v, s, t)
+    return _general_contact_velocity(dof_start, J, j, a, b, v)
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def _general_contact_velocity(
+    dof_start: np.ndarray, J: np.ndarray, j: int, a: int, b: int, v: np.ndarray
+) -> tuple[float, float, float]:
+    """J v of one contact between cliques of any sizes."""
     s, m = dof_start[a], dof_start[a + 1] - dof_start[a]
     v1, v2, vn = row_times(J, j, v, s, m), row_times(J, j + m, v, s, m), row_times(J, j + 2 * m, v, s, m)
     if b >= 0:
+        t, k = dof_start[b], dof_start[b + 1] - dof_start[b]
         j += 3 * m
-        s, m = dof_start[b], dof_start[b + 1] - dof_start[b]
-        v1 += row_times(J, j, v, s, m)
-        v2 += row_times(J, j + m, v, s, m)
-        vn += row_times(J, j + 2 * m, v, s, m)
+        v1 += row_times(J, j, v, t, k)
+        v2 += row_times(J, j + k, v, t, k)
+        vn += row_times(J, j + 2 * k, v, t, k)
     return v1, v2, vn
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def _row_velocity(dof_start: np.ndarray, J: np.ndarray, j: int, a: int, b: int, v: np.ndarray) -> float:
     """J v of one constraint row."""
     s, m = dof_start[a], dof_start[a + 1] - dof_start[a]
@@ -261,7 +277,7 @@ def _row_velocity(dof_start: np.ndarray, J: np.ndarray, j: int, a: int, b: int, 
     return total
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def _find_entry(position: np.ndarray, entry_start: np.ndarray, entry_column: np.ndarray, a: int, b: int) -> int:
     """2 e + swapped for the block of cliques a and b, -2 where the pattern has none."""
     p, q, swapped = position[a], position[b], 0
@@ -840,6 +856,27 @@ def _line_search(w: Any) -> None:
 
 
 @njit(error_model="numpy", cache=True)
+def _derive(w: Any, i: int) -> None:
+    """Derived numbers of a contact that was left out."""
+    weight = 0.0
+    if needs_mobility(w.approximation):
+        weight = _mobility(w.dof_start, w.A_start, w.A_factor, w.J, w.J_start[i], w.contact_a[i], w.contact_b[i])
+    prepare(
+        w.approximation,
+        w.law,
+        w.addresses,
+        w.period,
+        w.stiction_tolerance,
+        w.sigma,
+        w.near_rigid,
+        weight,
+        w.contact_parameters,
+        w.derived,
+        i,
+    )
+
+
+@njit(error_model="numpy", cache=True)
 def _wake(w: Any) -> bool:
     """Takes in the idle contacts that are not idle at the present v; True where there are any."""
     approximation, law, addresses, dt = w.approximation, w.law, w.addresses, w.period
@@ -848,11 +885,15 @@ def _wake(w: Any) -> bool:
     woken = 0
     for i in range(w.nc):
         if candidate[i] == 0:
-            v1, v2, vn = _contact_velocity(dof_start, J, J_start[i], contact_a[i], contact_b[i], v)
+            a, b, j = contact_a[i], contact_b[i], J_start[i]
+            v1, v2, vn = _contact_velocity(dof_start, J, j, a, b, v)
             v1 += parameters[i, BIAS]
             v2 += parameters[i, BIAS + 1]
             vn += parameters[i, BIAS + 2]
             vc[i, 0], vc[i, 1], vc[i, 2] = v1, v2, vn
+            if idle_by_normal(approximation, law, dt, parameters, i, vn):
+                continue
+            _derive(w, i)
             if not is_idle(approximation, law, addresses, dt, derived, i, v1, v2, vn):
                 candidate[i] = 1
                 woken += 1

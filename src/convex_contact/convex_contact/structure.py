@@ -38,7 +38,7 @@ def _count_ones(context, word):  # type: ignore[no-untyped-def]
     return types.int64(types.uint64), generate
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def find(parent: np.ndarray, i: int) -> int:
     """Root of i in a union-find forest, with path halving."""
     while parent[i] != i:
@@ -47,7 +47,7 @@ def find(parent: np.ndarray, i: int) -> int:
     return i
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def minimum_degree(
     n: int,
     first: np.ndarray,
