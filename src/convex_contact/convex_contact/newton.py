@@ -15,8 +15,8 @@ What the paper does not say, and what makes a step cheap:
   have come alive enter, and the iteration goes on. Since a left-out potential is flat at the solution, that solution
   is the minimum of the whole problem.
 * **Factors are kept.** The symbolic factorisation serves as long as it has a block for every coupling, the numeric
-  factors of the last iteration or step as long as they bring the residual down by `KEEP`: any positive definite matrix
-  gives a direction of descent, the line search is exact, and the stopping test is the same.
+  factors of the last iteration or step as long as they bring the residual down by `keep` (a tenth): any positive
+  definite matrix gives a direction of descent, the line search is exact, and the stopping test is the same.
 * **Rounding.** With phi0 + dt v_n the impulse of a contact of stiffness k changes by dt^2 k with the velocity, so that
   a velocity in doubles determines it only to dt^2 k eps |v|. An iteration that ends above the tolerance, but below a
   bound on this, has found the best velocity there is; it is accepted, anything else is a failure. Never a silent early
@@ -47,6 +47,11 @@ from convex_contact.blocks import (
 )
 from convex_contact.contact_kernels import (
     BIAS,
+    COEFFICIENT,
+    D_BOUND,
+    D_EPS,
+    D_SECOND,
+    DISSIPATION,
     PHI0,
     ROW_BIAS,
     ROW_COMPLIANCE,
@@ -54,23 +59,24 @@ from convex_contact.contact_kernels import (
     ROW_NEAR_RIGID,
     ROW_TARGET,
     ROW_UPPER,
+    SAP,
+    STIFFNESS,
     idle_by_normal,
     impulse,
     impulse_and_hessian,
     is_idle,
     needs_mobility,
+    normal_slope,
     prepare,
 )
 from convex_contact.structure import find, minimum_degree, trailing_zeros
 from convex_contact.vector_blocks import three_rows_times6, three_rows_times66
 
 #: status of a workspace after `solve_step`
-CONVERGED, ITERATION_LIMIT, STALLED, NOT_FINITE = range(4)
+CONVERGED, ITERATION_LIMIT, NOT_FINITE = range(3)
 
-#: factors are used again while they reduce the residual by this
-KEEP = 0.1
-#: the line search ends at this fraction of the initial slope
-SLOPE = 1e-3
+#: Newton steps after which contacts are softened to come closer
+PATIENCE = 50
 #: unit rounding
 _EPS = 2.0**-52
 #: states of an island
@@ -86,27 +92,107 @@ def solve_step(w: Any) -> int:
     w.iterations = w.factorizations = w.failed_island = 0
     w.status = CONVERGED
     _prepare(w)
+    eased = 2 if w.max_iterations <= PATIENCE else 0
     while True:
         _match_pattern(w)
         _sort(w)
-        _evaluate(w, True)
-        _judge(w, 0, True)
-        iteration = 0
-        while w.active > 0:
-            if iteration == w.max_iterations:
+        _iterate(w, PATIENCE if eased == 0 else w.max_iterations)
+        if w.active > 0:
+            if eased == 2:
                 w.status = ITERATION_LIMIT
                 break
-            iteration += 1
-            _factorise(w)
-            _direction(w)
-            _line_search(w)
-            _evaluate(w, False)
-            _judge(w, iteration, False)
-        w.iterations += iteration
-        if w.status != CONVERGED or not _wake(w):
+            _ease(w, 30.0 if eased == 0 else 3.0, 1e-2 if eased == 0 else 1e-4)
+            eased += 1
+        elif w.status != CONVERGED or not _wake(w):
             break
     _finish(w)
     return w.status
+
+
+@njit(error_model="numpy", cache=True)
+def _iterate(w: Any, limit: int) -> None:
+    """Newton steps until no island is active, or so many of them."""
+    _evaluate(w, True)
+    _judge(w, True)
+    iteration = 0
+    while w.active > 0 and iteration < limit:
+        iteration += 1
+        _factorise(w)
+        _direction(w)
+        _line_search(w)
+        _evaluate(w, False)
+        _judge(w, False)
+    w.iterations += iteration
+
+
+@njit(error_model="numpy", cache=True)
+def _ease(w: Any, ratio: float, tolerance: float) -> None:
+    """Brings the islands that are still active near their solution by softer contacts, stiffer from stage to stage.
+
+    A stiff contact far from its solution makes a narrow curved valley of the cost, along which Newton's steps are short
+    (Similar above all). With the stiffness limited to `level` effective masses per dt^2 the valley is wide, and each
+    solution is a good guess for the next level. The widths of the soft norms and the lagged impulses keep their values.
+
+    Args:
+        w: workspace.
+        ratio: of one level to the one before.
+        tolerance: relative tolerance of each level but the last, which is the problem itself.
+    """
+    relative, polish = w.relative_tolerance, w.polish
+    w.relative_tolerance, w.polish = tolerance, 0
+    island_contacts, contact_order, state, wanted = w.island_contacts, w.contact_order, w.island_state, w.touched
+    islands = w.islands
+    for i in range(islands):
+        wanted[i] = 1 if state[i] == _ACTIVE else 0
+    level, softened = 10.0, 1
+    while softened > 0 and w.status == CONVERGED:
+        softened = 0
+        for island in range(islands):
+            if wanted[island] != 0:
+                w.island_factor[island] = 0
+                for x in range(island_contacts[island], island_contacts[island + 1]):
+                    softened += _soften(w, contact_order[x], level)
+        if softened > 0:
+            _iterate(w, 2 * PATIENCE)
+        level *= ratio
+    w.relative_tolerance, w.polish = relative, polish
+
+
+@njit(error_model="numpy", cache=True)
+def _soften(w: Any, i: int, level: float) -> int:
+    """Derived numbers of contact i with its stiffness limited to level/(w dt^2); 1 where that is less than its own."""
+    p, q, dt = w.contact_parameters, w.derived, w.period
+    if not needs_mobility(w.approximation):
+        _invert_masses(w)
+    mobility = _mobility(w.dof_start, w.A_start, w.A_factor, w.J, w.J_start[i], w.contact_a[i], w.contact_b[i])
+    k, s = p[i, STIFFNESS], p[i, COEFFICIENT]
+    if w.approximation == SAP:
+        _derive(w, i)
+        Rn = q[i, D_BOUND]
+        if Rn * level >= mobility:
+            return 0
+        q[i, D_BOUND], q[i, D_SECOND] = mobility / level, s * s * q[i, D_EPS] * level / mobility
+        return 1
+    overlap = max(abs(p[i, PHI0]), dt * abs(w.vc[i, 2]))
+    slope = normal_slope(w.law, w.addresses, dt, -overlap, 0.0, k, p[i, DISSIPATION])
+    q[i, STIFFNESS] = k
+    if slope * mobility <= level:
+        return 0
+    q[i, STIFFNESS] = k * level / (slope * mobility)
+    return 1
+
+
+@njit(error_model="numpy", cache=True)
+def _invert_masses(w: Any) -> None:
+    """L of A^-1 = L^T L for each clique."""
+    dof_start, A_start, A, A_factor, floor, scratch = w.dof_start, w.A_start, w.A, w.A_factor, w.floor, w.scratch
+    for c in range(w.n):
+        s, m, a = dof_start[c], dof_start[c + 1] - dof_start[c], A_start[c]
+        for k in range(m * m):
+            scratch[k] = A[a + k]
+        for k in range(m):
+            floor[s + k] = 0.0
+        inverse_factor(scratch, 0, A_factor, a, m, floor, s)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
@@ -166,7 +252,7 @@ def _prepare(w: Any) -> None:
     """Scaling, mobilities, derived numbers, and which contacts may be left out."""
     n, nc, nr = w.n, w.nc, w.nr
     dof_start, A_start, A, A_factor, scale = w.dof_start, w.A_start, w.A, w.A_factor, w.scale
-    floor, scratch, v, v_star, A_v_star = w.floor, w.scratch, w.v, w.v_star, w.A_v_star
+    v, v_star, A_v_star = w.v, w.v_star, w.A_v_star
     for c in range(n):
         s, m, a = dof_start[c], dof_start[c + 1] - dof_start[c], A_start[c]
         for k in range(m):
@@ -180,13 +266,7 @@ def _prepare(w: Any) -> None:
     for i in range(nr):
         mobility = mobility or row_parameters[i, ROW_NEAR_RIGID] > 0.0
     if mobility:
-        for c in range(n):
-            s, m, a = dof_start[c], dof_start[c + 1] - dof_start[c], A_start[c]
-            for k in range(m * m):
-                scratch[k] = A[a + k]
-            for k in range(m):
-                floor[s + k] = 0.0
-            inverse_factor(scratch, 0, A_factor, a, m, floor, s)
+        _invert_masses(w)
     approximation, law, addresses, dt = w.approximation, w.law, w.addresses, w.period
     contact_a, contact_b, J_start, J = w.contact_a, w.contact_b, w.J_start, w.J
     parameters, derived, vc, candidate, gamma = w.contact_parameters, w.derived, w.vc, w.candidate, w.gamma
@@ -529,7 +609,7 @@ def _evaluate(w: Any, everything: bool) -> None:
 
 
 @njit(error_model="numpy", cache=True)
-def _judge(w: Any, iteration: int, first: bool) -> None:
+def _judge(w: Any, first: bool) -> None:
     """Which islands go on, and which of them need a new factor.
 
     With `polish` an island goes on from where it has converged for as long as a step quarters its residual; a last step
@@ -555,15 +635,14 @@ def _judge(w: Any, iteration: int, first: bool) -> None:
             if residual[i] > last[i]:
                 _restore(w, i)
         elif not converged:
-            if not residual[i] < 0.5 * last[i]:
-                stalls[i] += 1
-            if stalls[i] >= 5 or iteration == w.max_iterations:
+            stalls[i] = 0 if residual[i] < 0.5 * last[i] else stalls[i] + 1
+            if stalls[i] >= 4:
                 finished = residual[i] <= _rounding(w, i)
         polishing[i] = 1 if converged else 0
         state[i] = _DONE if finished else _ACTIVE
         if not finished:
             active += 1
-            if polish or (not first and residual[i] > KEEP * last[i]):
+            if polish or (not first and residual[i] > w.keep * last[i]):
                 factor[i] = 0
         last[i] = residual[i]
     w.active = 0 if w.status != CONVERGED else active
@@ -832,7 +911,7 @@ def _line_search(w: Any) -> None:
                 if row_parameters[i, ROW_LOWER] < y < row_parameters[i, ROW_UPPER]:
                     bend += row_ds[i] * row_ds[i] / row_compliance[i]
                 f -= row_ds[i] * min(max(y, row_parameters[i, ROW_LOWER]), row_parameters[i, ROW_UPPER])
-            if abs(f) <= SLOPE * abs(f0):
+            if abs(f) <= w.slope * abs(f0):
                 break
             if f < 0.0:
                 low, f_low = alpha, f

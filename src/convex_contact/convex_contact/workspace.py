@@ -66,6 +66,8 @@ _NUMBERS = (
     "near_rigid",
     "relative_tolerance",
     "absolute_tolerance",
+    "keep",
+    "slope",
     # outputs
     "residual",
 )
@@ -172,6 +174,7 @@ def new_workspace() -> Any:
     w.max_iterations = 200
     w.period, w.stiction_tolerance, w.sigma, w.near_rigid = 1e-3, 1e-4, 1e-3, 0.0
     w.relative_tolerance, w.absolute_tolerance = 1e-5, 1e-14
+    w.keep, w.slope = 0.1, 1e-3
     w.addresses = np.zeros(4, dtype=np.int64)
     return w
 
