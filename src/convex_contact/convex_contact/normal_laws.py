@@ -166,7 +166,7 @@ class FunctionLaw(NormalLaw):
         both = njit(**options)(derivatives)
         self._functions = [
             cfunc("float64(float64, float64, float64, float64)", **options)(function)
-            for function in (force, lambda *x: both(*x)[0], lambda *x: both(*x)[1])
+            for function in (force, lambda p, v, k, d: both(p, v, k, d)[0], lambda p, v, k, d: both(p, v, k, d)[1])
         ]
         self._functions.append(cfunc("float64(float64, float64, float64, float64, float64)", **options)(antiderivative))
         self.addresses = np.array([function.address for function in self._functions], dtype=np.int64)
@@ -208,10 +208,8 @@ class FunctionLaw(NormalLaw):
 
     def _inspect(self, k: float, d: float, overlap: float, speed: float) -> None:
         # an odd number of points, shifted off zero: laws have their kinks there
-        phi, v = np.meshgrid(
-            overlap * (np.linspace(-1.0, 1.0, 41) + 0.003), speed * (np.linspace(-1.0, 1.0, 41) + 0.007)
-        )
-        phi, v = phi.ravel(), v.ravel()
+        grid = np.linspace(-1.0, 1.0, 41)
+        phi, v = (x.ravel() for x in np.meshgrid(overlap * (grid + 0.003), speed * (grid + 0.007)))
         K, D = np.full_like(phi, k), np.full_like(phi, d)
         f = self.force(phi, v, K, D)
         given = self.derivatives(phi, v, K, D)
@@ -222,13 +220,15 @@ class FunctionLaw(NormalLaw):
             less, more = (self.force(phi + s * shift[0], v + s * shift[1], K, D) for s in (-1.0, 1.0))
             found = (more - less) / (2.0 * step)
             scale = max(float(np.abs(found).max()), 1e-300)
-            if (worst := int(np.argmax(found))) >= 0 and found[worst] > 1e-8 * scale:
+            worst = int(np.argmax(found))
+            if found[worst] > 1e-8 * scale:
                 raise ValueError(
                     f"force: expected df/d{name} <= 0 (eq. (8)), got {found[worst]:.6g} at phi = {phi[worst]:.6g} m, "
                     f"v = {v[worst]:.6g} m/s"
                 )
             wrong = np.abs(found - given[i])
-            if wrong[worst := int(np.argmax(wrong))] > _TOLERANCE * scale:
+            worst = int(np.argmax(wrong))
+            if wrong[worst] > _TOLERANCE * scale:
                 raise ValueError(
                     f"derivatives: expected df/d{name} = {found[worst]:.6g} at phi = {phi[worst]:.6g} m, "
                     f"v = {v[worst]:.6g} m/s, got {given[i][worst]:.6g}"
