@@ -14,7 +14,7 @@ n, dofs, nc, nr      integers             counts of cliques, velocities, contact
 dof_start            (n + 1,)             first velocity of each clique
 A_start, A           (n + 1,), flat       block of A of each clique, row by row
 v_star, v            (dofs,)              free-motion velocity; the guess, on return the solution
-contact_a, contact_b (nc,)                cliques of a contact; contact_b = -1 for the world or one clique alone
+contact_a, contact_b (nc,)                two different cliques; contact_b = -1 where there is only one
 J_start, J           (nc + 1,), flat      3 x n_a block, then 3 x n_b block, rows t1, t2, n
 contact_parameters   (nc, 16)             columns of `contact_kernels` (PHI0, V_N0, ...)
 row_a, row_b, ...    likewise             scalar rows of the constraints, `row_parameters` (nr, 6)
@@ -262,6 +262,12 @@ def reserve(
     w.row_J = _floats(w.row_J, row_entries)
     if len(w.edge_a) < contacts + rows:
         w.edge_a, w.edge_b = _integers(w.edge_a, contacts + rows), _integers(w.edge_b, contacts + rows)
+
+
+@njit(cache=True)
+def forget(w: Any) -> None:
+    """Drops pattern and factors: needed where the cliques' sizes change but not their number and sum."""
+    w.pattern = 0
 
 
 @njit(cache=True)
