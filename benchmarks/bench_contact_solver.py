@@ -1,9 +1,9 @@
 """Contact solver: time per solve of piles of spheres, on one core, the solver alone.
 
-`pile`: n spheres fall into a box of a quarter as many places per layer; `clutter`: columns of ten that collapse on a wide
-floor (Castro et al., section XII-A); `chain`: a tower in a tube. Every pair below the threshold is in the problem, as the
-paper has it. Times are those of the thread, without what other processes take: the mean over the fall, mean and median
-over its last third, and the 99 % quantile.
+`pile`: n spheres fall into a box of a quarter as many places per layer; `clutter`: columns of ten that collapse on a
+wide floor (Castro et al., section XII-A); `chain`: a tower in a tube. Every pair below the threshold is in the
+problem, as the paper has it. Times are those of the thread, without what other processes take: the mean over the fall,
+mean and median over its last third, and the 99 % quantile.
 """
 
 from __future__ import annotations

@@ -290,14 +290,23 @@ def impulse_and_hessian(
 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
-def idle_by_normal(approximation: int, law: int, dt: float, p: np.ndarray, i: int, vn: float) -> bool:
-    """Contact i has neither impulse nor Hessian at any tangential velocity, by its parameters; False: not known.
+def idle_by_velocity(
+    approximation: int, law: int, dt: float, p: np.ndarray, i: int, v1: float, v2: float, vn: float
+) -> bool:
+    """Contact i has neither impulse nor Hessian, by its parameters alone, without w; False: not known.
 
-    With phi0 >= 0 friction of the lagged approximations has no bound, so that the normal force alone decides.
+    The lagged approximations have no friction where phi0 >= 0. Similar's z is at least v_n - s ||x||, and SAP's cone
+    is left where v_n - v^_n >= s ||x||, whatever R is.
     """
-    if approximation in (SAP, SIMILAR, SIMILAR_REGULARIZED) or law == FUNCTION:
-        return False
-    return p[i, PHI0] >= 0.0 and p[i, PHI0] + dt * vn >= 0.0
+    phi0 = p[i, PHI0]
+    if approximation in (SAP, SIMILAR, SIMILAR_REGULARIZED):
+        if law == FUNCTION:
+            return False
+        a, b, c = p[i, M11], p[i, M12], p[i, M22]
+        x1, x2 = a * v1 + b * v2, b * v1 + c * v2
+        wait = dt + p[i, RELAXATION_TIME] if approximation == SAP else dt
+        return phi0 + wait * (vn - p[i, COEFFICIENT] * math.sqrt(x1 * x1 + x2 * x2)) >= 0.0
+    return phi0 >= 0.0 and phi0 + dt * vn >= 0.0 and law != FUNCTION
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)

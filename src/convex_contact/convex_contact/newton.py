@@ -61,7 +61,7 @@ from convex_contact.contact_kernels import (
     ROW_UPPER,
     SAP,
     STIFFNESS,
-    idle_by_normal,
+    idle_by_velocity,
     impulse,
     impulse_and_hessian,
     is_idle,
@@ -282,7 +282,7 @@ def _prepare(w: Any) -> None:
         v2 += parameters[i, BIAS + 1]
         vn += parameters[i, BIAS + 2]
         vc[i, 0], vc[i, 1], vc[i, 2] = v1, v2, vn
-        if idle_by_normal(approximation, law, dt, parameters, i, vn):
+        if idle_by_velocity(approximation, law, dt, parameters, i, v1, v2, vn):
             candidate[i] = 0
             gamma[i, 0] = gamma[i, 1] = gamma[i, 2] = 0.0
             continue
@@ -970,7 +970,7 @@ def _wake(w: Any) -> bool:
             v2 += parameters[i, BIAS + 1]
             vn += parameters[i, BIAS + 2]
             vc[i, 0], vc[i, 1], vc[i, 2] = v1, v2, vn
-            if idle_by_normal(approximation, law, dt, parameters, i, vn):
+            if idle_by_velocity(approximation, law, dt, parameters, i, v1, v2, vn):
                 continue
             _derive(w, i)
             if not is_idle(approximation, law, addresses, dt, derived, i, v1, v2, vn):
