@@ -1,0 +1,184 @@
+#include "manifold.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+// How a manifold is made, for shapes apart as for shapes in contact:
+//
+// 1. GJK, or EPA when they overlap, gives the normal n, the signed distance and the two closest points.
+// 2. Each shape's support set along n, with a thickness of `kFaceAngle` times the thinner shape's width, is projected
+//    along n; Coal's contact patch is the intersection of the two polygons. It does not depend on the distance: it is
+//    the patch of the shapes shifted along n until they touch.
+// 3. A corner p of the patch gets the gap along n between the two surfaces over p, and lies midway between them.
+// 4. Where no corner is as close as the closest points (edges that cross), these make one more point.
+//
+// A patch of two nearly parallel segments is computed here: Coal 3.0.3 keeps a comparison for their determinant and
+// takes most of them for crossing.
+
+namespace convex_contact {
+
+namespace {
+
+constexpr double kFaceAngle = 0.1;        // rad, about: how far from parallel a face still counts as facing
+constexpr double kSamePlace = 1e-4;       // of the width: the patch holds the closest point if it comes that close
+constexpr double kPolytopeTolerance = 1e-10;  // m; GJK ends on polytopes at rounding
+constexpr double kSmoothTolerance = 1e-8;     // m; on smooth shapes it converges linearly
+constexpr int kCircleSamples = 8;
+
+using coal::Transform3s;
+
+bool is_polytope(const Shape &shape) { return shape.kind == Kind::box || shape.kind == Kind::hull; }
+
+// Calls a function with the shape as Coal's own type.
+template <typename Function>
+void with_geometry(const Shape &shape, Function function) {
+  switch (shape.kind) {
+    case Kind::sphere:
+      return function(static_cast<const coal::Sphere &>(*shape.geometry));
+    case Kind::box:
+      return function(static_cast<const coal::Box &>(*shape.geometry));
+    case Kind::cylinder:
+      return function(static_cast<const coal::Cylinder &>(*shape.geometry));
+    case Kind::capsule:
+      return function(static_cast<const coal::Capsule &>(*shape.geometry));
+    case Kind::hull:
+      return function(static_cast<const coal::ConvexBase &>(*shape.geometry));
+  }
+}
+
+double separation_along(const Vec3s &n, const Shape &a, const Transform3s &pose_a, const Shape &b,
+                        const Transform3s &pose_b) {
+  return n.dot(pose_b.getTranslation() - pose_a.getTranslation()) - a.support(pose_a.getRotation().transpose() * n) -
+         b.support(-(pose_b.getRotation().transpose() * n));
+}
+
+// Overlap of the segments ab and cd, which are nearly parallel; false if they cross at an angle.
+bool parallel_overlap(const coal::SupportSet &first, const coal::SupportSet &second, std::vector<coal::Vec2s> &ends) {
+  const coal::Vec2s a = first.points()[0], c = second.points()[0];
+  const coal::Vec2s ab = first.points()[1] - a, cd = second.points()[1] - c;
+  const double length = ab.norm(), other = cd.norm();
+  if (std::abs(ab[0] * cd[1] - ab[1] * cd[0]) > kFaceAngle * length * other) return false;
+  const double from = ab.dot(c - a) / length, to = ab.dot(c + cd - a) / length;
+  const double low = std::max(0.0, std::min(from, to)), high = std::min(length, std::max(from, to));
+  if (!(high > low)) return false;
+  ends = {a + ab * (low / length), a + ab * (high / length)};
+  return true;
+}
+
+}  // namespace
+
+ManifoldFinder::ManifoldFinder() : patch_(16) {
+  solver_.gjk_initial_guess = coal::GJKInitialGuess::CachedGuess;
+  solver_.gjk_max_iterations = 128;
+  solver_.epa_max_iterations = 128;
+  patch_solver_.num_samples_curved_shapes = kCircleSamples;
+}
+
+void ManifoldFinder::find_normal(const Shape &a, const Transform3s &pose_a, const Shape &b, const Transform3s &pose_b,
+                                 double reach, Vec3s &midpoint, Manifold &manifold) {
+  const double tolerance = is_polytope(a) && is_polytope(b) ? kPolytopeTolerance : kSmoothTolerance;
+  solver_.gjk_tolerance = solver_.epa_tolerance = tolerance;
+  const Vec3s between = pose_b.getTranslation() - pose_a.getTranslation();
+  Vec3s p, q, n = Vec3s::Constant(std::numeric_limits<double>::quiet_NaN());
+  double distance = 0;
+  const auto query = [&](const Transform3s &pose) {
+    // the same start for the same relative pose, whatever was asked before
+    const Vec3s guess = pose_a.getRotation().transpose() * (pose_a.getTranslation() - pose.getTranslation());
+    solver_.cached_guess = guess.squaredNorm() > 0 ? guess : Vec3s(1, 0, 0);
+    solver_.support_func_cached_guess.setZero();
+    with_geometry(a, [&](const auto &s) {
+      with_geometry(b, [&](const auto &t) { distance = solver_.shapeDistance(s, pose_a, t, pose, true, p, q, n); });
+    });
+  };
+  solver_.distance_upper_bound = std::max(reach, tolerance);
+  query(pose_b);
+  if (solver_.gjk.status == coal::details::GJK::NoCollisionEarlyStopped) {
+    manifold.reliable = true;
+    manifold.normal = Vec3s::Zero();
+    manifold.distance = std::numeric_limits<double>::infinity();
+    return;
+  }
+  solver_.distance_upper_bound = std::numeric_limits<double>::max();
+  const double norm = n.norm();
+  manifold.reliable = std::abs(norm - 1) < 1e-6 && std::abs(distance) < 1e300 && p.allFinite() && q.allFinite();
+  if (manifold.reliable) {
+    manifold.normal = n / norm;
+    manifold.distance = distance;
+    midpoint = 0.5 * (p + q);
+    return;
+  }
+  // EPA failed: shift the second shape away until GJK sees a gap, and keep that normal
+  const Vec3s away = between.squaredNorm() > 0 ? between.normalized() : Vec3s(0, 0, 1);
+  manifold.normal = away;
+  midpoint = 0.5 * (pose_a.getTranslation() + pose_b.getTranslation());
+  const double width = std::min(a.thickness, b.thickness);
+  for (double shift = 1e-3 * width; shift < 1e4 * width; shift *= 2) {
+    query(Transform3s(pose_b.getRotation(), pose_b.getTranslation() + shift * away));
+    if (n.allFinite() && p.allFinite() && distance > tolerance) {
+      manifold.normal = n.normalized();
+      midpoint = 0.5 * (p + q - shift * away);
+      break;
+    }
+  }
+  manifold.distance = separation_along(manifold.normal, a, pose_a, b, pose_b);
+}
+
+void ManifoldFinder::find(const Shape &a, const Transform3s &pose_a, const Shape &b, const Transform3s &pose_b,
+                          double reach, Manifold &manifold) {
+  manifold.points.clear();
+  manifold.gaps.clear();
+  Vec3s midpoint;
+  find_normal(a, pose_a, b, pose_b, reach, midpoint, manifold);
+  if (!(manifold.distance < reach)) return;
+  const Vec3s &n = manifold.normal;
+  const double width = std::min(a.thickness, b.thickness);
+
+  corners_.clear();
+  with_geometry(a, [&](const auto &s) {
+    with_geometry(b, [&](const auto &t) {
+      using S = std::decay_t<decltype(s)>;
+      using T = std::decay_t<decltype(t)>;
+      if constexpr (!std::is_same_v<S, coal::Sphere> && !std::is_same_v<T, coal::Sphere>) {
+        coal::Contact contact;
+        contact.normal = n;
+        contact.pos = midpoint;
+        contact.penetration_depth = manifold.distance;
+        patch_solver_.patch_tolerance = kFaceAngle * width;
+        patch_solver_.computePatch(s, pose_a, t, pose_b, contact, patch_);
+        const auto &first = patch_solver_.support_set_shape1, &second = patch_solver_.support_set_shape2;
+        if (first.size() == 2 && second.size() == 2) {
+          std::vector<coal::Vec2s> ends;
+          if (!parallel_overlap(first, second, ends)) return;
+          for (const auto &end : ends) corners_.push_back(patch_.tf.transform(Vec3s(end[0], end[1], 0)));
+        } else if (first.size() >= 2 && second.size() >= 2 && patch_.size() >= 2) {
+          for (std::size_t i = 0; i < patch_.size(); ++i) corners_.push_back(patch_.getPoint(i));
+        }
+      }
+    });
+  });
+
+  const Vec3s n_a = pose_a.getRotation().transpose() * n, n_b = pose_b.getRotation().transpose() * (-n);
+  double closest = std::numeric_limits<double>::infinity();
+  for (const Vec3s &corner : corners_) {
+    const double up = a.exit_height(pose_a.getRotation().transpose() * (corner - pose_a.getTranslation()), n_a);
+    const double down = b.exit_height(pose_b.getRotation().transpose() * (corner - pose_b.getTranslation()), n_b);
+    const double gap = -up - down;
+    if (!std::isfinite(gap)) continue;
+    const Vec3s point = corner + 0.5 * (up - down) * n;
+    const bool repeated = std::any_of(manifold.points.begin(), manifold.points.end(), [&](const Vec3s &other) {
+      return (other - point).squaredNorm() < kSamePlace * kSamePlace * width * width;
+    });
+    if (repeated) continue;
+    manifold.points.push_back(point);
+    manifold.gaps.push_back(gap);
+    closest = std::min(closest, gap);
+  }
+  if (closest > manifold.distance + kSamePlace * width) {
+    manifold.points.push_back(midpoint);
+    manifold.gaps.push_back(manifold.distance);
+  }
+}
+
+}  // namespace convex_contact
