@@ -1,11 +1,11 @@
 """Time of the geometry of one step: poses, A and v*, pairs, contact points and Jacobians, without the solver.
 
-Piles of spheres, or of spheres and boxes in alternation, of 0.1 m within four walls. They are laid down by a crude scheme
-(bodies sink, and contacts that overlap push them apart), which gives piles as dense as a simulation does; their speeds
-are random, about 0.1 m/s, so that margins are not trivially small.
+Piles of spheres, or of spheres and boxes in alternation, of 0.1 m within four walls. They are laid down by a crude
+scheme (bodies sink, and contacts that overlap push them apart), which gives piles as dense as a simulation does;
+their speeds are random, about 0.1 m/s, so that margins are not trivially small.
 
-Rules: "all pairs" has every pair with phi < 0.1 m in the problem, as the paper; "enough" leaves out contacts that provably
-do nothing in this step.
+Rules: "all pairs" has every pair with phi < 0.1 m in the problem, as the paper; "enough" leaves out contacts that
+provably do nothing in this step.
 """
 
 from __future__ import annotations

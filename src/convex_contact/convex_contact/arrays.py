@@ -1,7 +1,7 @@
 """Named NumPy arrays that compiled kernels receive as one argument.
 
-Numba unpacks every array argument of a call, about 60 ns each; a world and its contacts have eighty. A structure that is
-unpacked once makes a call cost less than a microsecond.
+Numba unpacks every array argument of a call, about 60 ns each; a world and its contacts have eighty. A structure that
+is unpacked once makes a call cost less than a microsecond.
 """
 
 from __future__ import annotations

@@ -25,24 +25,27 @@ _KEEP_AXIS = 1.5  # a new axis must be this much wider
 @njit(cache=True)
 def place_geometries(w):  # type: ignore[no-untyped-def]
     """World poses and bounding boxes of all geometries, from the poses of their bodies."""
-    for g in range(w.geometry_kind.shape[0]):
-        b, l, p = w.body_pose[w.geometry_body[g]], w.geometry_local[g], w.geometry_pose[g]
+    kinds, bodies, radii = w.geometry_kind, w.geometry_body, w.geometry_radius
+    body, local, pose = w.body_pose, w.geometry_local, w.geometry_pose
+    centers, extents, bounds = w.geometry_center, w.geometry_extent, w.geometry_bounds
+    for g in range(kinds.shape[0]):
+        b = bodies[g]
         for i in range(3):
-            x, y, z = b[3 * i], b[3 * i + 1], b[3 * i + 2]
+            x, y, z = body[b, 3 * i], body[b, 3 * i + 1], body[b, 3 * i + 2]
             for j in range(3):
-                p[3 * i + j] = x * l[j] + y * l[3 + j] + z * l[6 + j]
-            p[9 + i] = x * l[9] + y * l[10] + z * l[11] + b[9 + i]
-        if w.geometry_kind[g] == HALF_SPACE:
+                pose[g, 3 * i + j] = x * local[g, j] + y * local[g, 3 + j] + z * local[g, 6 + j]
+            pose[g, 9 + i] = x * local[g, 9] + y * local[g, 10] + z * local[g, 11] + body[b, 9 + i]
+        if kinds[g] == HALF_SPACE:
             continue
-        c, e, bounds = w.geometry_center[g], w.geometry_extent[g], w.geometry_bounds[g]
-        centred = c[0] == 0 and c[1] == 0 and c[2] == 0
+        cx, cy, cz = centers[g, 0], centers[g, 1], centers[g, 2]
+        centred = cx == 0 and cy == 0 and cz == 0
         for i in range(3):
-            x, y, z = p[3 * i], p[3 * i + 1], p[3 * i + 2]
-            middle = x * c[0] + y * c[1] + z * c[2] + p[9 + i]
-            half = abs(x) * e[0] + abs(y) * e[1] + abs(z) * e[2]
+            x, y, z = pose[g, 3 * i], pose[g, 3 * i + 1], pose[g, 3 * i + 2]
+            middle = x * cx + y * cy + z * cz + pose[g, 9 + i]
+            half = abs(x) * extents[g, 0] + abs(y) * extents[g, 1] + abs(z) * extents[g, 2]
             if centred:
-                half = min(half, w.geometry_radius[g])
-            bounds[i], bounds[3 + i] = middle - half, middle + half
+                half = min(half, radii[g])
+            bounds[g, i], bounds[g, 3 + i] = middle - half, middle + half
 
 
 @njit(cache=True)
@@ -51,10 +54,10 @@ def _may_touch(w, a, b):  # type: ignore[no-untyped-def]
     one, two = w.geometry_body[a], w.geometry_body[b]
     if one == two or (w.body_tree[one] < 0 and w.body_tree[two] < 0):
         return False
+    allowed = True
     for i in range(w.disabled_start[a], w.disabled_start[a + 1]):
-        if w.disabled_other[i] == b:
-            return False
-    return True
+        allowed &= w.disabled_other[i] != b
+    return allowed
 
 
 @njit(cache=True)

@@ -19,9 +19,9 @@ anchor              (n, 2, 3)       the point in the frames of the two bodies, m
 previous            (n,)            number of the same contact in the list of the step before; -1 if it is new
 ==================  ==============  ============================================================================
 
-The contact velocity v_c = J v + bias is the velocity of B's point less that of A's, in the frame: v_n > 0 separates, and
-the impulse gamma acts on B, -gamma on A. A self-collision has both parts in the first block. d is the largest number of
-velocities of a tree.
+The contact velocity v_c = J v + bias is the velocity of B's point less that of A's, in the frame: v_n > 0 separates,
+and the impulse gamma acts on B, -gamma on A. A self-collision has both parts in the first block. d is the largest
+number of velocities of a tree.
 
 Order: by A, then B, then feature as the narrow phase makes them: the same state gives the same list.
 """

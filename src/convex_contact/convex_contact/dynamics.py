@@ -28,22 +28,22 @@ geometry_pose           (ng, 12)          of shapes
 law                     (nc, nc, 4)       combined k, d, tau_d, mu by class of geometry
 ======================  ================  =====================================================================
 
-**Which contacts are enough.** The paper's rule puts every pair with phi0 < 0.1 m into the problem; nearly all of them do
-nothing. A contact whose force vanishes in a neighbourhood of the solution can be left out without changing it: let v be
-the minimiser of the cost without the contacts of a set E. If every contact of E has zero impulse at v, then the gradient
-of the full cost vanishes at v too, and as that cost is strictly convex, v is its only minimiser. So it is enough to look
-at v afterwards. With V = |v_c| an upper bound of a contact's speed, its impulse is zero when
+**Which contacts are enough.** The paper's rule puts every pair with phi0 < 0.1 m into the problem; nearly all of them
+do nothing. A contact whose force vanishes in a neighbourhood of the solution can be left out without changing it: let
+v be the minimiser of the cost without the contacts of a set E. If every contact of E has zero impulse at v, then the
+gradient of the full cost vanishes at v too, and as that cost is strictly convex, v is its only minimiser. So it is
+enough to look at v afterwards. With V = |v_c| an upper bound of a contact's speed, its impulse is zero when
 
     phi0 >= h s V,   Lagged and its relatives:  h = dt,          s = 1              (phi0 + dt v_n >= 0)
                      Similar:                   h = dt,          s = sqrt(1 + mu^2) (phi0 + dt (v_n - mu ||v_t||) >= 0)
                      SAP:                       h = dt + tau_d,  s = sqrt(1 + mu^2) (v_n - mu ||v_t|| >= -phi0 / h)
 
-because a normal law is zero for phi >= 0, a lagged bound mu gamma_n0 is zero where phi0 >= 0, and
-mu V_t - V_n <= sqrt(1 + mu^2) V. (A law that pulls is not covered.) A contact that was left out has
-phi0 >= min(threshold, mA + mB) with the margins of its bodies, and V <= SA + SB, where S = |v| + |omega| (r + threshold/2)
-bounds the speed of a body's points. So **h s S <= m for every body proves that the solution is the full problem's**;
-where it fails, that body's margin grows and the step is solved again. :meth:`WorldDynamics.covers` does this; margins come
-from the speeds before the step, and are chosen so that it seldom fails. ``speculative=False`` is the paper's rule.
+because a normal law is zero for phi >= 0, a lagged bound mu gamma_n0 is zero where phi0 >= 0, and mu V_t - V_n <=
+sqrt(1 + mu^2) V. (A law that pulls is not covered.) A contact that was left out has phi0 >= min(threshold, mA + mB)
+with the margins of its bodies, and V <= SA + SB, where S = |v| + |omega| (r + threshold/2) bounds the speed of a
+body's points. So **h s S <= m for every body proves that the solution is the full problem's**; where it fails, that
+body's margin grows and the step is solved again. :meth:`WorldDynamics.covers` does this; margins come from the speeds
+before the step, and are chosen so that it seldom fails. ``speculative=False`` is the paper's rule.
 """
 
 from __future__ import annotations
@@ -323,7 +323,9 @@ class WorldDynamics:
         """
         number = self.world.number(body)
         if number not in self._prescribed:
-            raise ValueError(f"{self.world.bodies[number].name}: it is {self.world.bodies[number].kind}, not prescribed")
+            raise ValueError(
+                f"{self.world.bodies[number].name}: it is {self.world.bodies[number].kind}, not prescribed"
+            )
         values = np.asarray(twist, dtype=np.float64)
         if values.shape != (6,) or not np.isfinite(values).all():
             raise ValueError(f"twist: expected 6 finite numbers, got {twist!r}")
@@ -349,9 +351,7 @@ class WorldDynamics:
         for tree in self._articulated:
             i, j, k, m = a.tree_q[tree], a.tree_q[tree + 1], a.tree_v[tree], a.tree_v[tree + 1]
             model = self._trees[tree]
-            model.prepare(
-                a.q[i:j], a.v[k:m], a.effort[k:m], self.period, a.A[tree, : m - k, : m - k], a.v_star[k:m]
-            )
+            model.prepare(a.q[i:j], a.v[k:m], a.effort[k:m], self.period, a.A[tree, : m - k, : m - k], a.v_star[k:m])
             self._write_links(tree)
 
     def _write_links(self, tree: int) -> None:
@@ -630,7 +630,9 @@ def _geometry_arrays(world: World, a: dict[str, np.ndarray]) -> native.ShapeTabl
             continue
         key = id(s) if isinstance(s, Hull) else (s.kind, *s.parameters)
         if key not in known:
-            known[key] = table.add_hull(s.vertices) if isinstance(s, Hull) else table.add_primitive(s.kind, s.parameters)
+            known[key] = (
+                table.add_hull(s.vertices) if isinstance(s, Hull) else table.add_primitive(s.kind, s.parameters)
+            )
         a["geometry_shape"][i] = known[key]
     return table
 

@@ -92,9 +92,7 @@ class ShapeTable:
     def add_hull(self, points: np.ndarray) -> int:
         """Adds the convex hull of points (n, 3); returns its number."""
         values = np.ascontiguousarray(points, dtype=np.float64)
-        return self._checked(
-            self._library.convex_contact_add_hull(self._context, _INT(len(values)), _address(values))
-        )
+        return self._checked(self._library.convex_contact_add_hull(self._context, _INT(len(values)), _address(values)))
 
     def _checked(self, number: int) -> int:
         if number < 0:

@@ -7,9 +7,8 @@ matter below the plane z = 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -66,7 +65,7 @@ def _positive(**sizes: float) -> None:
             raise ValueError(f"{name}: expected a positive number of metres, got {size}")
 
 
-def _set(shape: Shape, parameters: Sequence[float], extent: Sequence[float], radius: float) -> None:
+def _set(shape: Shape, parameters: Any, extent: Any, radius: float) -> None:
     padded = np.zeros(3)
     padded[: len(parameters)] = parameters
     for name, value in (

@@ -1,8 +1,9 @@
 """Articulated trees from URDF files, by Pinocchio.
 
-Joints, masses, damping (``<dynamics damping>``), limits and collision shapes come from the file; what URDF has no place
-for (armature, springs) is given beside it. Meshes become their convex hulls. Links that are welded together are one body;
-a body is named ``<tree>/<link>`` after the link that its joint moves. Bodies that a joint connects do not collide.
+Joints, masses, damping (``<dynamics damping>``), limits and collision shapes come from the file; what URDF has no
+place for (armature, springs) is given beside it. Meshes become their convex hulls. Links that are welded together are
+one body; a body is named ``<tree>/<link>`` after the link that its joint moves. Bodies that a joint connects do not
+collide.
 """
 
 from __future__ import annotations
@@ -72,7 +73,11 @@ def add_urdf(
     root = Placement.of(position, orientation, name)
     directories = [str(directory) for directory in (*package_dirs, file.parent)]
     try:
-        model = pin.buildModelFromUrdf(str(file), pin.JointModelFreeFlyer()) if floating else pin.buildModelFromUrdf(str(file))
+        model = (
+            pin.buildModelFromUrdf(str(file), pin.JointModelFreeFlyer())
+            if floating
+            else pin.buildModelFromUrdf(str(file))
+        )
         shapes = pin.buildGeomFromUrdf(model, str(file), pin.GeometryType.COLLISION, directories)
     except (ValueError, RuntimeError) as error:
         raise WorldError(f"{name}: {file.name}: {error}") from error
@@ -85,7 +90,11 @@ def add_urdf(
     joint_velocities = model.nv - (6 if floating else 0)
 
     def per_joint(values: Any, field: str) -> np.ndarray:
-        spread = np.broadcast_to(np.asarray(values, dtype=np.float64), (joint_velocities,)) if np.ndim(values) == 0 else values
+        spread = (
+            np.broadcast_to(np.asarray(values, dtype=np.float64), (joint_velocities,))
+            if np.ndim(values) == 0
+            else values
+        )
         array = vector(spread, joint_velocities, f"{name}: {field}")
         if (array < 0).any():
             raise WorldError(f"{name}: {field}: expected no negative numbers, got {array}")
@@ -105,9 +114,7 @@ def add_urdf(
     by_joint: dict[int, list[Geometry]] = {joint: [] for joint in range(model.njoints)}
     for shape in shapes.geometryObjects:
         placement = Placement.from_se3(shape.placement if shape.parentJoint else welded * shape.placement)
-        by_joint[shape.parentJoint].append(
-            Geometry(_shape(shape, f"{name}/{shape.name}"), placement, surface)
-        )
+        by_joint[shape.parentJoint].append(Geometry(_shape(shape, f"{name}/{shape.name}"), placement, surface))
     bodies = []
     base = world.add_body(f"{name}/{_link(model, 0)}", geometries=by_joint[0], fixed=True) if by_joint[0] else None
     for link, joint in enumerate(tree.link_joints):
@@ -123,11 +130,20 @@ def add_urdf(
         for i, a in enumerate(inner):
             for b in inner[i + 1 :]:
                 world.disable_pair(a, b)
-    options = {"position": position, "orientation": orientation, "floating": floating, "self_collision": self_collision}
-    world.trees.append(
-        Tree(name, tree, tree.rest.copy(), np.zeros(model.nv) if v is None else vector(v, model.nv, f"{name}: v"), bodies,
-             {"file": str(path), **options})
-    )  # fmt: skip
+    source = {
+        "urdf": str(file.resolve()),
+        "material": surface,
+        "position": root.position,
+        "orientation": root.orientation,
+        "floating": floating,
+        "package_dirs": [str(Path(directory).resolve()) for directory in package_dirs],
+        "armature": armature,
+        "stiffness": stiffness,
+        "damping": damping,
+        "self_collision": self_collision,
+    }
+    speed = np.zeros(model.nv) if v is None else vector(v, model.nv, f"{name}: v")
+    world.trees.append(Tree(name, tree, tree.rest.copy(), speed, bodies, source))
     return number
 
 

@@ -341,6 +341,19 @@ class World:
 
         return add_urdf(self, name, path, **options)
 
+    @classmethod
+    def from_yaml(cls, path: str | Path) -> World:
+        """The world of a YAML file; see :mod:`convex_contact.world_file`."""
+        from convex_contact.world_file import load_world
+
+        return load_world(path)
+
+    def to_yaml(self) -> str:
+        """This world as a YAML text."""
+        from convex_contact.world_file import dump_world
+
+        return dump_world(self)
+
     # --- pairs -----------------------------------------------------------------------------------------------
 
     def number(self, body: int | str) -> int:
