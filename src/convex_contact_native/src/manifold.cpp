@@ -3,11 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <type_traits>
 
 // How a manifold is made, for shapes apart as for shapes in contact:
 //
-// 1. GJK, or EPA when they overlap, gives the normal n, the signed distance and the two closest points.
+// 1. GJK, or EPA when they overlap, gives the normal n, the signed distance and the two closest points. On cylinders
+//    EPA is not reliable: with a loose tolerance the normals of shallow overlaps are arbitrary, with a tight one it
+//    ends far from the smallest depth in a few per cent of deep ones. There GJK works on a smaller cylinder, which
+//    stays clear of the other shape up to a tenth of the radius of overlap. Its normal is the cylinder's, but for the
+//    direction in which rims and edges meet, where it is that of rounded ones. As the signed distance is the largest
+//    separation along any direction, the separation of the true shapes along n is taken, and n is moved onto a face
+//    or edge it nearly fits where that separates more.
 // 2. Each shape's support set along n, with a thickness of `kFaceAngle` times the thinner shape's width, is projected
 //    along n; Coal's contact patch is the intersection of the two polygons. It does not depend on the distance: it is
 //    the patch of the shapes shifted along n until they touch.
@@ -24,27 +31,28 @@ namespace {
 constexpr double kFaceAngle = 0.1;        // rad, about: how far from parallel a face still counts as facing
 constexpr double kSamePlace = 1e-4;       // of the width: the patch holds the closest point if it comes that close
 constexpr double kPolytopeTolerance = 1e-10;  // m; GJK ends on polytopes at rounding
-constexpr double kSmoothTolerance = 1e-8;     // m; on smooth shapes it converges linearly
+constexpr double kSmoothTolerance = 1e-12;    // m; GJK on cylinders, whose normal is wrong by the root of it
+constexpr double kDeepTolerance = 1e-6;       // m; EPA on cylinders that overlap deeply
 constexpr int kCircleSamples = 8;
 
 using coal::Transform3s;
 
 bool is_polytope(const Shape &shape) { return shape.kind == Kind::box || shape.kind == Kind::hull; }
 
-// Calls a function with the shape as Coal's own type.
+// Calls a function with a shape's geometry as Coal's own type.
 template <typename Function>
-void with_geometry(const Shape &shape, Function function) {
-  switch (shape.kind) {
+void with_geometry(Kind kind, const coal::ShapeBase &geometry, Function function) {
+  switch (kind) {
     case Kind::sphere:
-      return function(static_cast<const coal::Sphere &>(*shape.geometry));
+      return function(static_cast<const coal::Sphere &>(geometry));
     case Kind::box:
-      return function(static_cast<const coal::Box &>(*shape.geometry));
+      return function(static_cast<const coal::Box &>(geometry));
     case Kind::cylinder:
-      return function(static_cast<const coal::Cylinder &>(*shape.geometry));
+      return function(static_cast<const coal::Cylinder &>(geometry));
     case Kind::capsule:
-      return function(static_cast<const coal::Capsule &>(*shape.geometry));
+      return function(static_cast<const coal::Capsule &>(geometry));
     case Kind::hull:
-      return function(static_cast<const coal::ConvexBase &>(*shape.geometry));
+      return function(static_cast<const coal::ConvexBase &>(geometry));
   }
 }
 
@@ -78,8 +86,10 @@ ManifoldFinder::ManifoldFinder() : patch_(16) {
 
 void ManifoldFinder::find_normal(const Shape &a, const Transform3s &pose_a, const Shape &b, const Transform3s &pose_b,
                                  double reach, Vec3s &midpoint, Manifold &manifold) {
-  const double tolerance = is_polytope(a) && is_polytope(b) ? kPolytopeTolerance : kSmoothTolerance;
-  solver_.gjk_tolerance = solver_.epa_tolerance = tolerance;
+  const bool with_cores = a.core || b.core;
+  const bool exact = is_polytope(a) && is_polytope(b);
+  solver_.gjk_tolerance = exact ? kPolytopeTolerance : kSmoothTolerance;
+  solver_.epa_tolerance = exact ? kPolytopeTolerance : kDeepTolerance;
   const Vec3s between = pose_b.getTranslation() - pose_a.getTranslation();
   Vec3s p, q, n = Vec3s::Constant(std::numeric_limits<double>::quiet_NaN());
   double distance = 0;
@@ -88,11 +98,14 @@ void ManifoldFinder::find_normal(const Shape &a, const Transform3s &pose_a, cons
     const Vec3s guess = pose_a.getRotation().transpose() * (pose_a.getTranslation() - pose.getTranslation());
     solver_.cached_guess = guess.squaredNorm() > 0 ? guess : Vec3s(1, 0, 0);
     solver_.support_func_cached_guess.setZero();
-    with_geometry(a, [&](const auto &s) {
-      with_geometry(b, [&](const auto &t) { distance = solver_.shapeDistance(s, pose_a, t, pose, true, p, q, n); });
+    with_geometry(a.kind, a.gjk_geometry(), [&](const auto &s) {
+      with_geometry(b.kind, b.gjk_geometry(),
+                    [&](const auto &t) { distance = solver_.shapeDistance(s, pose_a, t, pose, true, p, q, n); });
     });
   };
-  solver_.distance_upper_bound = std::max(reach, tolerance);
+  // rims that are rounded for GJK are farther apart, by less than this
+  const double rounding = (a.core ? a.core->getSweptSphereRadius() : 0) + (b.core ? b.core->getSweptSphereRadius() : 0);
+  solver_.distance_upper_bound = std::max(reach, 0.0) + rounding;
   query(pose_b);
   if (solver_.gjk.status == coal::details::GJK::NoCollisionEarlyStopped) {
     manifold.reliable = true;
@@ -107,6 +120,7 @@ void ManifoldFinder::find_normal(const Shape &a, const Transform3s &pose_a, cons
     manifold.normal = n / norm;
     manifold.distance = distance;
     midpoint = 0.5 * (p + q);
+    if (with_cores) sharpen(a, pose_a, b, pose_b, midpoint, manifold);
     return;
   }
   // EPA failed: shift the second shape away until GJK sees a gap, and keep that normal
@@ -116,13 +130,45 @@ void ManifoldFinder::find_normal(const Shape &a, const Transform3s &pose_a, cons
   const double width = std::min(a.thickness, b.thickness);
   for (double shift = 1e-3 * width; shift < 1e4 * width; shift *= 2) {
     query(Transform3s(pose_b.getRotation(), pose_b.getTranslation() + shift * away));
-    if (n.allFinite() && p.allFinite() && distance > tolerance) {
+    if (n.allFinite() && p.allFinite() && distance > solver_.gjk_tolerance) {
       manifold.normal = n.normalized();
       midpoint = 0.5 * (p + q - shift * away);
       break;
     }
   }
-  manifold.distance = separation_along(manifold.normal, a, pose_a, b, pose_b);
+  sharpen(a, pose_a, b, pose_b, midpoint, manifold);
+}
+
+void ManifoldFinder::sharpen(const Shape &a, const Transform3s &pose_a, const Shape &b, const Transform3s &pose_b,
+                             Vec3s &midpoint, Manifold &manifold) const {
+  Vec3s &n = manifold.normal;
+  double &distance = manifold.distance;
+  distance = separation_along(n, a, pose_a, b, pose_b);
+  Vec3s better;
+  for (const auto &[shape, pose, sign] : {std::tuple(&a, &pose_a, 1.0), std::tuple(&b, &pose_b, -1.0)}) {
+    const auto &rotation = pose->getRotation();
+    for (int i = 0; shape->aligned(sign * (rotation.transpose() * n), i, better); ++i) {
+      better = sign * (rotation * better);
+      const double separation = separation_along(better, a, pose_a, b, pose_b);
+      if (separation > distance) {
+        n = better;
+        distance = separation;
+      }
+    }
+  }
+  // a point of a rim is a place of its own, beside that of the rounded rim
+  Vec3s point;
+  int rims = 0;
+  Vec3s sum = Vec3s::Zero();
+  if (a.rim_point(pose_a.getRotation().transpose() * n, point)) {
+    sum += pose_a.transform(point) + 0.5 * distance * n;
+    ++rims;
+  }
+  if (b.rim_point(-(pose_b.getRotation().transpose() * n), point)) {
+    sum += pose_b.transform(point) - 0.5 * distance * n;
+    ++rims;
+  }
+  if (rims > 0) midpoint = sum / rims;
 }
 
 void ManifoldFinder::find(const Shape &a, const Transform3s &pose_a, const Shape &b, const Transform3s &pose_b,
@@ -136,8 +182,8 @@ void ManifoldFinder::find(const Shape &a, const Transform3s &pose_a, const Shape
   const double width = std::min(a.thickness, b.thickness);
 
   corners_.clear();
-  with_geometry(a, [&](const auto &s) {
-    with_geometry(b, [&](const auto &t) {
+  with_geometry(a.kind, *a.geometry, [&](const auto &s) {
+    with_geometry(b.kind, *b.geometry, [&](const auto &t) {
       using S = std::decay_t<decltype(s)>;
       using T = std::decay_t<decltype(t)>;
       if constexpr (!std::is_same_v<S, coal::Sphere> && !std::is_same_v<T, coal::Sphere>) {

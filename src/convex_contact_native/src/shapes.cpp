@@ -28,6 +28,8 @@ double sphere_exit(double radius, const Vec3s &point, const Vec3s &direction) {
   return std::sqrt(std::max(0.0, b * b - point.squaredNorm() + radius * radius)) - b;
 }
 
+double rim(const double *cylinder) { return kRim * std::min(cylinder[0], cylinder[1]); }
+
 }  // namespace
 
 Shape::Shape(Kind kind_, const double *p) : kind(kind_) {
@@ -44,6 +46,8 @@ Shape::Shape(Kind kind_, const double *p) : kind(kind_) {
       break;
     case Kind::cylinder:
       geometry = std::make_unique<coal::Cylinder>(p[0], 2 * p[1]);
+      core = std::make_unique<coal::Cylinder>(p[0] - rim(p), 2 * (p[1] - rim(p)));
+      core->setSweptSphereRadius(rim(p));
       size = Vec3s(p[0], p[1], 0);
       thickness = 2 * std::min(p[0], p[1]);
       break;
@@ -118,6 +122,34 @@ double Shape::support(const Vec3s &direction) const {
     }
   }
   return 0;
+}
+
+bool Shape::rim_point(const Vec3s &direction, Vec3s &point) const {
+  const double across = direction.head<2>().norm();
+  if (kind != Kind::cylinder || across < kAlignment || std::abs(direction[2]) < kAlignment) return false;
+  point.head<2>() = size[0] / across * direction.head<2>();
+  point[2] = std::copysign(size[1], direction[2]);
+  return true;
+}
+
+bool Shape::aligned(const Vec3s &direction, int choice, Vec3s &better) const {
+  better = direction;
+  if (kind == Kind::hull) {
+    if (choice > 0) return false;
+    for (const Vec3s &normal : *hull().normals)
+      if (normal.dot(direction) > 1 - 0.5 * kAlignment * kAlignment) better = normal;
+    return true;
+  }
+  const bool round = kind == Kind::cylinder || kind == Kind::capsule;
+  if (kind == Kind::sphere || choice > (round ? 1 : 2)) return false;
+  if (round && choice == 1) {
+    if (direction.head<2>().norm() < kAlignment) better = Vec3s(0, 0, direction[2]);
+  } else {
+    const int axis = round ? 2 : choice;
+    if (std::abs(direction[axis]) < kAlignment) better[axis] = 0;
+  }
+  better.normalize();
+  return true;
 }
 
 }  // namespace convex_contact

@@ -19,6 +19,7 @@ using Hull = coal::Convex<coal::Triangle>;
 struct Shape {
   Kind kind;
   std::unique_ptr<coal::ShapeBase> geometry;
+  std::unique_ptr<coal::ShapeBase> core;  // of a cylinder: a smaller one, with a sphere of `kRim` swept around it
   Vec3s size;        // half sides of a box; radius and half length of a cylinder or capsule; radius of a sphere
   double thickness;  // smallest width, m
 
@@ -32,9 +33,20 @@ struct Shape {
   // Largest component along a direction (own frame).
   double support(const Vec3s &direction) const;
 
+  // The point that reaches farthest along a direction; false if a whole edge or face does (own frame, cylinders only).
+  bool rim_point(const Vec3s &direction, Vec3s &point) const;
+
+  // A direction that is better aligned with an edge or face that it nearly fits; `choice` counts from 0. False beyond
+  // the last choice (own frame).
+  bool aligned(const Vec3s &direction, int choice, Vec3s &better) const;
+
+  const coal::ShapeBase &gjk_geometry() const { return core ? *core : *geometry; }
+
   const Hull &hull() const { return static_cast<const Hull &>(*geometry); }
 };
 
 constexpr double kSteepest = 0.05;  // cosine between a face's normal and the direction
+constexpr double kRim = 0.1;        // of a cylinder's smaller half size
+constexpr double kAlignment = 1e-3;  // rad
 
 }  // namespace convex_contact
