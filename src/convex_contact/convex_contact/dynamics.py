@@ -452,7 +452,7 @@ class WorldDynamics:
         rows = []
         for tree in self._articulated:
             model = self._trees[tree].model
-            for joint in model.joints:
+            for joint in list(model.joints)[1:]:  # the first is the world
                 if joint.nq == 1 and joint.nv == 1:
                     low, high = model.lowerPositionLimit[joint.idx_q], model.upperPositionLimit[joint.idx_q]
                     low = low if abs(low) < 1e300 else -math.inf

@@ -68,6 +68,8 @@ def add_urdf(
         WorldError: The file cannot be read, or a length does not fit.
     """
     file = Path(path)
+    if not name or any(other.name == name for other in world.trees):
+        raise WorldError(f"name: {name!r} is empty or taken")
     if not file.is_file():
         raise WorldError(f"{name}: {path}: no such file")
     root = Placement.of(position, orientation, name)
@@ -78,7 +80,7 @@ def add_urdf(
             if floating
             else pin.buildModelFromUrdf(str(file))
         )
-        shapes = pin.buildGeomFromUrdf(model, str(file), pin.GeometryType.COLLISION, directories)
+        shapes = pin.buildGeomFromUrdf(model, str(file), pin.GeometryType.COLLISION, package_dirs=directories)
     except (ValueError, RuntimeError) as error:
         raise WorldError(f"{name}: {file.name}: {error}") from error
     model.gravity.linear = world.gravity
@@ -109,14 +111,21 @@ def add_urdf(
         rest=pin.normalize(model, start),
         armature=np.array(model.armature) + per_joint(armature, "armature"),
     )
+    speed = np.zeros(model.nv) if v is None else vector(v, model.nv, f"{name}: v")
+    inertia = np.linalg.eigvalsh(tree.mass_matrix(tree.rest))
+    if not inertia[0] > 1e-12 * inertia[-1]:
+        raise WorldError(
+            f"{name}: {file.name}: a joint moves no mass; its link needs an <inertial>, or give an armature"
+        )
     number = len(world.trees)
     surface = material or Material()
     by_joint: dict[int, list[Geometry]] = {joint: [] for joint in range(model.njoints)}
     for shape in shapes.geometryObjects:
-        placement = Placement.from_se3(shape.placement if shape.parentJoint else welded * shape.placement)
+        placement = Placement.from_se3(shape.placement)
         by_joint[shape.parentJoint].append(Geometry(_shape(shape, f"{name}/{shape.name}"), placement, surface))
     bodies = []
-    base = world.add_body(f"{name}/{_link(model, 0)}", geometries=by_joint[0], fixed=True) if by_joint[0] else None
+    root_at: dict[str, Any] = {"position": root.position, "orientation": root.orientation, "fixed": True}
+    base = world.add_body(f"{name}/{_link(model, 0)}", geometries=by_joint[0], **root_at) if by_joint[0] else None
     for link, joint in enumerate(tree.link_joints):
         body = Body(f"{name}/{_link(model, joint)}", "link", by_joint[joint], tree=number, link=link)
         bodies.append(world._append(body))
@@ -142,7 +151,6 @@ def add_urdf(
         "damping": damping,
         "self_collision": self_collision,
     }
-    speed = np.zeros(model.nv) if v is None else vector(v, model.nv, f"{name}: v")
     world.trees.append(Tree(name, tree, tree.rest.copy(), speed, bodies, source))
     return number
 
@@ -184,6 +192,5 @@ def _shape(item: pin.GeometryObject, name: str) -> Shape:
     if isinstance(g, coal.Halfspace):
         return HalfSpace()
     if isinstance(g, coal.BVHModelBase):
-        points = np.array([g.vertices(i) for i in range(g.num_vertices)])
-        return Hull(np.unique(points, axis=0))
+        return Hull(np.unique(g.vertices(), axis=0))
     raise WorldError(f"{name}: no contact with a {type(g).__name__}")

@@ -50,7 +50,7 @@ class Placement:
         norm = np.linalg.norm(q)
         if not norm > 1e-9:
             raise WorldError(f"{where}: orientation: expected a quaternion (x, y, z, w) that is not zero, got {q}")
-        return Placement(p, q / norm)
+        return Placement(p, q if abs(norm - 1) < 1e-15 else q / norm)  # reading what was written changes nothing
 
     @property
     def rotation(self) -> np.ndarray:
@@ -266,7 +266,8 @@ class World:
             body.inertia = _inertia(inertia, body.name)
         else:
             d = body.center - solid_center
-            body.inertia = solid_inertia + mass * (d @ d * np.eye(3) - np.outer(d, d))
+            inertia = solid_inertia + mass * (d @ d * np.eye(3) - np.outer(d, d))
+            body.inertia = 0.5 * (inertia + inertia.T)
 
     def _append(self, body: Body) -> int:
         if not body.name or any(other.name == body.name for other in self.bodies):

@@ -130,7 +130,7 @@ class _Mesh(_Shape):
         if not path.is_file():
             raise ValueError(f"file: {path} does not exist")
         mesh = coal.MeshLoader().load(str(path), np.array(self.scale, dtype=np.float64))
-        return Hull(np.unique([mesh.vertices(i) for i in range(mesh.num_vertices)], axis=0))
+        return Hull(np.unique(mesh.vertices(), axis=0))
 
 
 _AnyShape = Annotated[

@@ -95,7 +95,7 @@ def lagged_solution(dynamics: WorldDynamics, stiction_tolerance: float = 1e-4) -
     """The velocity that minimises the Lagged cost, by Newton's method with dense matrices."""
     p, dt = dynamics.dense(), dynamics.period
     n = len(p["phi0"])
-    A, J = p["A"], p["J"].reshape(n, 3, -1)
+    A, J = p["A"], p["J"].reshape(n, 3, dynamics.nv)
     k, d, phi0 = p["stiffness"], p["dissipation"], p["phi0"]
 
     def normal(v_n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -106,38 +106,30 @@ def lagged_solution(dynamics: WorldDynamics, stiction_tolerance: float = 1e-4) -
     # dt f_n(phi0, v_n0)
     bound = p["friction"] * dt * k * np.maximum(0.0, -phi0) * np.maximum(0.0, 1 - d * p["v_n0"])
 
-    def potential(v: np.ndarray) -> float:
-        v_c = np.einsum("ijk,k->ij", J, v) + p["bias"]
-        brk = np.minimum(v_c[:, 2], np.minimum(-phi0 / dt, 1 / np.maximum(d, 1e-300)))
-
-        def antiderivative(x: np.ndarray) -> np.ndarray:
-            return dt * k * (-x * (phi0 + dt * x / 2) + d * x**2 / 2 * (phi0 + 2 * dt * x / 3))
-
-        soft = np.sqrt((v_c[:, :2] ** 2).sum(axis=1) + stiction_tolerance**2) - stiction_tolerance
-        e = v - p["v_star"]
-        return float(0.5 * e @ A @ e + (bound * soft - antiderivative(brk)).sum())
-
-    v = p["v_star"].copy()
-    for _ in range(200):
+    def derivatives(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         v_c = np.einsum("ijk,k->ij", J, v) + p["bias"]
         impulse, slope = normal(v_c[:, 2])
         length = np.sqrt((v_c[:, :2] ** 2).sum(axis=1) + stiction_tolerance**2)
         t = v_c[:, :2] / length[:, None]
-        gradient = A @ (v - p["v_star"])
-        hessian = A.copy()
-        for i in range(n):
-            G = np.zeros((3, 3))
-            G[:2, :2] = bound[i] * (np.eye(2) - np.outer(t[i], t[i])) / length[i]
-            G[2, 2] = -slope[i]
-            gradient += J[i].T @ np.array([*(bound[i] * t[i]), -impulse[i]])
-            hessian += J[i].T @ G @ J[i]
+        G = np.zeros((n, 3, 3))
+        G[:, :2, :2] = (bound / length)[:, None, None] * (np.eye(2) - t[:, :, None] * t[:, None, :])
+        G[:, 2, 2] = -slope
+        force = np.concatenate([bound[:, None] * t, -impulse[:, None]], axis=1)
+        gradient = A @ (v - p["v_star"]) + np.einsum("ijk,ij->k", J, force)
+        return gradient, A + np.einsum("ijk,ijl,ilm->km", J, G, J)
+
+    v = p["v_star"].copy()
+    for _ in range(200):
+        gradient, hessian = derivatives(v)
         step = np.linalg.solve(hessian, -gradient)
         if np.abs(step).max() < 1e-13 * (1 + np.abs(v).max()):
             break
-        scale, here = 1.0, potential(v)
-        while potential(v + scale * step) > here + 1e-16 * abs(here) and scale > 1e-10:
-            scale *= 0.5
-        v = v + scale * step
+        low, high = 0.0, 1.0  # exact line search: the slope along the step grows
+        if derivatives(v + step)[0] @ step > 0:
+            for _ in range(45):
+                middle = 0.5 * (low + high)
+                low, high = (low, middle) if derivatives(v + middle * step)[0] @ step > 0 else (middle, high)
+        v = v + high * step
     return v
 
 

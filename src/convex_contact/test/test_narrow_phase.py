@@ -15,6 +15,8 @@ from convex_contact.narrow_phase import closest_on_box, closest_on_capsule, clos
 EYE, ORIGIN = np.eye(3), np.zeros(3)
 KINDS = ("sphere", "box", "cylinder", "capsule", "hull", "half_space")
 PAIRS = [pair for pair in itertools.combinations_with_replacement(KINDS, 2) if pair != ("half_space", "half_space")]
+#: the signed distance where rims meet rims or edges: rounded for GJK by 2 % of the radius, the square of that remains
+RIM = 1e-5
 #: some operations on numbers of 0.1 m
 ROUNDING = 1e-15
 
@@ -216,7 +218,8 @@ def test_smallest_gap_and_normal_are_those_of_coals_own_interface(helpers: Any, 
         pose_b = apart(a, pose_a, b, pose_b, gap, helpers)
         _, normal, phi = points(helpers.two_bodies(a, pose_a, b, pose_b))
         expected, direction = helpers.coal_distance(a, pose_a, b, pose_b)
-        assert phi.min() == pytest.approx(expected, abs=2e-6)  # twice Coal's default tolerance
+        tolerance = RIM if "cylinder" in (one, two) else 2e-6  # twice Coal's default
+        assert phi.min() == pytest.approx(expected, abs=tolerance)
         assert normal[0] @ direction == pytest.approx(1.0, abs=2e-3)  # its normal at that tolerance
 
 
@@ -250,7 +253,7 @@ def test_points_lie_midway_between_the_surfaces(helpers: Any, one: str, two: str
         for side, shape, (rotation, position) in ((-1, a, pose_a), (1, b, pose_b)):
             ends = p + side * 0.5 * phi[:, None] * n
             local = (ends - position) @ rotation
-            tolerance = 1e-7 if {"cylinder", "capsule"} & {one, two} else 1e-9
+            tolerance = 2 * RIM if "cylinder" in (one, two) else 1e-7 if "capsule" in (one, two) else 1e-9
             np.testing.assert_allclose([depth(shape, x) for x in local], 0, atol=tolerance)
 
 
@@ -286,8 +289,10 @@ def test_a_box_given_as_a_hull_has_the_boxs_contacts(helpers: Any, one: str) -> 
         box = points(helpers.two_bodies(a, pose_a, Box(tuple(size)), pose_b, threshold=0.2))
         same = points(helpers.two_bodies(a, pose_a, hull, pose_b, threshold=0.2))
         order = [np.lexsort(found[0].round(7).T) for found in (box, same)]
-        for x, y in zip(box, same, strict=True):
-            np.testing.assert_allclose(x[order[0]], y[order[1]], atol=2e-7)
+        # the place and direction of a contact on a curve are as the root of the distance's tolerance
+        tolerance = (3e-4, 3e-4, RIM) if one == "cylinder" else (2e-7, 2e-7, 1e-9)
+        for x, y, limit in zip(box, same, tolerance, strict=True):
+            np.testing.assert_allclose(x[order[0]], y[order[1]], atol=limit)
 
 
 @pytest.mark.parametrize(("one", "two"), PAIRS, ids=str)

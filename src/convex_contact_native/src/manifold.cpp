@@ -10,11 +10,11 @@
 //
 // 1. GJK, or EPA when they overlap, gives the normal n, the signed distance and the two closest points. On cylinders
 //    EPA is not reliable: with a loose tolerance the normals of shallow overlaps are arbitrary, with a tight one it
-//    ends far from the smallest depth in a few per cent of deep ones. There GJK works on a smaller cylinder, which
-//    stays clear of the other shape up to a tenth of the radius of overlap. Its normal is the cylinder's, but for the
-//    direction in which rims and edges meet, where it is that of rounded ones. As the signed distance is the largest
-//    separation along any direction, the separation of the true shapes along n is taken, and n is moved onto a face
-//    or edge it nearly fits where that separates more.
+//    ends far from the smallest depth in a few per cent of deep ones. Cylinders that nearly touch or overlap therefore
+//    have their rims rounded for GJK: it sees a smaller cylinder with a sphere swept around it, which stays clear of
+//    the other shape up to that radius. The normal is the cylinder's, but where rims and edges meet, and there nearly.
+//    As the signed distance is the largest separation along any direction, the separation of the true shapes along n
+//    is taken, and n is moved onto a face or edge that it nearly fits where that separates more.
 // 2. Each shape's support set along n, with a thickness of `kFaceAngle` times the thinner shape's width, is projected
 //    along n; Coal's contact patch is the intersection of the two polygons. It does not depend on the distance: it is
 //    the patch of the shapes shifted along n until they touch.
@@ -33,6 +33,7 @@ constexpr double kSamePlace = 1e-4;       // of the width: the patch holds the c
 constexpr double kPolytopeTolerance = 1e-10;  // m; GJK ends on polytopes at rounding
 constexpr double kSmoothTolerance = 1e-12;    // m; GJK on cylinders, whose normal is wrong by the root of it
 constexpr double kDeepTolerance = 1e-6;       // m; EPA on cylinders that overlap deeply
+constexpr double kNearlyTouching = 0.05;      // of the roundings: below it GJK sees rounded rims
 constexpr int kCircleSamples = 8;
 
 using coal::Transform3s;
@@ -93,20 +94,18 @@ void ManifoldFinder::find_normal(const Shape &a, const Transform3s &pose_a, cons
   const Vec3s between = pose_b.getTranslation() - pose_a.getTranslation();
   Vec3s p, q, n = Vec3s::Constant(std::numeric_limits<double>::quiet_NaN());
   double distance = 0;
-  const auto query = [&](const Transform3s &pose) {
+  const auto query = [&](const coal::ShapeBase &one, const coal::ShapeBase &two, const Transform3s &pose, bool overlap) {
     // the same start for the same relative pose, whatever was asked before
     const Vec3s guess = pose_a.getRotation().transpose() * (pose_a.getTranslation() - pose.getTranslation());
     solver_.cached_guess = guess.squaredNorm() > 0 ? guess : Vec3s(1, 0, 0);
     solver_.support_func_cached_guess.setZero();
-    with_geometry(a.kind, a.gjk_geometry(), [&](const auto &s) {
-      with_geometry(b.kind, b.gjk_geometry(),
-                    [&](const auto &t) { distance = solver_.shapeDistance(s, pose_a, t, pose, true, p, q, n); });
+    with_geometry(a.kind, one, [&](const auto &s) {
+      with_geometry(b.kind, two,
+                    [&](const auto &t) { distance = solver_.shapeDistance(s, pose_a, t, pose, overlap, p, q, n); });
     });
   };
-  // rims that are rounded for GJK are farther apart, by less than this
-  const double rounding = (a.core ? a.core->getSweptSphereRadius() : 0) + (b.core ? b.core->getSweptSphereRadius() : 0);
-  solver_.distance_upper_bound = std::max(reach, 0.0) + rounding;
-  query(pose_b);
+  solver_.distance_upper_bound = std::max(reach, 0.0);
+  query(*a.geometry, *b.geometry, pose_b, !with_cores);
   if (solver_.gjk.status == coal::details::GJK::NoCollisionEarlyStopped) {
     manifold.reliable = true;
     manifold.normal = Vec3s::Zero();
@@ -114,6 +113,8 @@ void ManifoldFinder::find_normal(const Shape &a, const Transform3s &pose_a, cons
     return;
   }
   solver_.distance_upper_bound = std::numeric_limits<double>::max();
+  if (with_cores && !(distance > kNearlyTouching * (a.rounding() + b.rounding())))
+    query(a.rounded(), b.rounded(), pose_b, true);
   const double norm = n.norm();
   manifold.reliable = std::abs(norm - 1) < 1e-6 && std::abs(distance) < 1e300 && p.allFinite() && q.allFinite();
   if (manifold.reliable) {
@@ -129,7 +130,7 @@ void ManifoldFinder::find_normal(const Shape &a, const Transform3s &pose_a, cons
   midpoint = 0.5 * (pose_a.getTranslation() + pose_b.getTranslation());
   const double width = std::min(a.thickness, b.thickness);
   for (double shift = 1e-3 * width; shift < 1e4 * width; shift *= 2) {
-    query(Transform3s(pose_b.getRotation(), pose_b.getTranslation() + shift * away));
+    query(*a.geometry, *b.geometry, Transform3s(pose_b.getRotation(), pose_b.getTranslation() + shift * away), false);
     if (n.allFinite() && p.allFinite() && distance > solver_.gjk_tolerance) {
       manifold.normal = n.normalized();
       midpoint = 0.5 * (p + q - shift * away);

@@ -40,13 +40,14 @@ struct Shape {
   // the last choice (own frame).
   bool aligned(const Vec3s &direction, int choice, Vec3s &better) const;
 
-  const coal::ShapeBase &gjk_geometry() const { return core ? *core : *geometry; }
+  const coal::ShapeBase &rounded() const { return core ? *core : *geometry; }
+  double rounding() const { return core ? core->getSweptSphereRadius() : 0; }
 
   const Hull &hull() const { return static_cast<const Hull &>(*geometry); }
 };
 
 constexpr double kSteepest = 0.05;  // cosine between a face's normal and the direction
-constexpr double kRim = 0.1;        // of a cylinder's smaller half size
+constexpr double kRim = 0.02;        // of a cylinder's smaller half size
 constexpr double kAlignment = 1e-3;  // rad
 
 }  // namespace convex_contact
