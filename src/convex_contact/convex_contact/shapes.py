@@ -211,6 +211,7 @@ class Hull(Shape):
             raise ValueError("points: expected points that do not lie in a plane")
         table = native.ShapeTable()
         vertices, volume, center, inertia = table.hull(table.add_hull(points))
+        vertices = vertices[np.lexsort(vertices.T[::-1])]  # an order that does not depend on that of the points
         low, high = vertices.min(axis=0), vertices.max(axis=0)
         _set(self, [], (high - low) / 2, float(np.linalg.norm(vertices, axis=1).max()))
         object.__setattr__(self, "center", (low + high) / 2)

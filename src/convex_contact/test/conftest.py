@@ -107,7 +107,7 @@ def lagged_solution(dynamics: WorldDynamics, stiction_tolerance: float = 1e-4) -
     bound = p["friction"] * dt * k * np.maximum(0.0, -phi0) * np.maximum(0.0, 1 - d * p["v_n0"])
 
     def derivatives(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        v_c = np.einsum("ijk,k->ij", J, v) + p["bias"]
+        v_c = (p["J"] @ v).reshape(n, 3) + p["bias"]
         impulse, slope = normal(v_c[:, 2])
         length = np.sqrt((v_c[:, :2] ** 2).sum(axis=1) + stiction_tolerance**2)
         t = v_c[:, :2] / length[:, None]
@@ -115,14 +115,14 @@ def lagged_solution(dynamics: WorldDynamics, stiction_tolerance: float = 1e-4) -
         G[:, :2, :2] = (bound / length)[:, None, None] * (np.eye(2) - t[:, :, None] * t[:, None, :])
         G[:, 2, 2] = -slope
         force = np.concatenate([bound[:, None] * t, -impulse[:, None]], axis=1)
-        gradient = A @ (v - p["v_star"]) + np.einsum("ijk,ij->k", J, force)
-        return gradient, A + np.einsum("ijk,ijl,ilm->km", J, G, J)
+        gradient = A @ (v - p["v_star"]) + p["J"].T @ force.ravel()
+        return gradient, A + p["J"].T @ (G @ J).reshape(3 * n, -1) if n else A
 
     v = p["v_star"].copy()
     for _ in range(200):
         gradient, hessian = derivatives(v)
         step = np.linalg.solve(hessian, -gradient)
-        if np.abs(step).max() < 1e-13 * (1 + np.abs(v).max()):
+        if np.abs(step).max() < 1e-12 * (1 + np.abs(v).max()):
             break
         low, high = 0.0, 1.0  # exact line search: the slope along the step grows
         if derivatives(v + step)[0] @ step > 0:
