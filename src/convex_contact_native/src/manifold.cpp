@@ -193,6 +193,7 @@ void ManifoldFinder::find(const Shape &a, const Transform3s &pose_a, const Shape
         contact.pos = midpoint;
         contact.penetration_depth = manifold.distance;
         patch_solver_.patch_tolerance = kFaceAngle * width;
+        patch_solver_.support_guess.setZero();  // of another pair's hulls
         patch_solver_.computePatch(s, pose_a, t, pose_b, contact, patch_);
         const auto &first = patch_solver_.support_set_shape1, &second = patch_solver_.support_set_shape2;
         if (first.size() == 2 && second.size() == 2) {
