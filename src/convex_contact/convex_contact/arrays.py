@@ -61,12 +61,12 @@ structref.define_proxy(ContactRecord, ContactType, list(CONTACT_FIELDS))
 
 
 @njit(cache=True)
-def _world_record(arrays):  # type: ignore[no-untyped-def]
+def _world_record(arrays: tuple[np.ndarray, ...]) -> WorldRecord:
     return WorldRecord(*arrays)
 
 
 @njit(cache=True)
-def _contact_record(arrays):  # type: ignore[no-untyped-def]
+def _contact_record(arrays: tuple[np.ndarray, ...]) -> ContactRecord:
     return ContactRecord(*arrays)
 
 

@@ -22,11 +22,15 @@ import numpy as np
 import pinocchio as pin
 from numba import njit
 
+from convex_contact.arrays import WorldRecord
+
 FREE, ARTICULATED = 0, 1
 
+Entries = tuple[float, ...]
 
-@njit(cache=True)
-def rotation_entries(x, y, z, w):  # type: ignore[no-untyped-def]
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def rotation_entries(x: float, y: float, z: float, w: WorldRecord) -> Entries:
     """The nine entries of the rotation matrix of a unit quaternion, row by row."""
     return (
         1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w),
@@ -35,8 +39,8 @@ def rotation_entries(x, y, z, w):  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
-@njit(cache=True)
-def write_pose(pose, q):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def write_pose(pose: np.ndarray, q: np.ndarray) -> None:
     """The pose (12,) of coordinates (7,): position, quaternion (x, y, z, w), which is normalised."""
     s = 1.0 / np.sqrt(q[3] * q[3] + q[4] * q[4] + q[5] * q[5] + q[6] * q[6])
     r = rotation_entries(q[3] * s, q[4] * s, q[5] * s, q[6] * s)
@@ -45,8 +49,8 @@ def write_pose(pose, q):  # type: ignore[no-untyped-def]
     pose[9], pose[10], pose[11] = q[0], q[1], q[2]
 
 
-@njit(cache=True)
-def _rotated(r, m):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _rotated(r: Entries, m: Entries) -> Entries:
     """R M R^T of nine entries each, row by row; M symmetric."""
     t = (
         r[0] * m[0] + r[1] * m[3] + r[2] * m[6], r[0] * m[1] + r[1] * m[4] + r[2] * m[7],
@@ -61,8 +65,8 @@ def _rotated(r, m):  # type: ignore[no-untyped-def]
     return xx, xy, xz, xy, yy, yz, xz, yz, zz
 
 
-@njit(cache=True)
-def prepare_free_bodies(w, period):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def prepare_free_bodies(w: WorldRecord, period: float) -> None:
     """Pose, twist, block of A and free-motion velocity of every free body, from q and v."""
     q, v, v_star, gravity, blocks, kind = w.q, w.v, w.v_star, w.gravity, w.A, w.tree_kind
     tree_q, tree_v, tree_body, masses = w.tree_q, w.tree_v, w.tree_body, w.mass
@@ -99,8 +103,8 @@ def prepare_free_bodies(w, period):  # type: ignore[no-untyped-def]
         v_star[i + 5] = z + inverse[6] * tx + inverse[7] * ty + inverse[8] * tz
 
 
-@njit(cache=True)
-def turned(x, y, z, w, rx, ry, rz):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def turned(x: float, y: float, z: float, w: WorldRecord, rx: float, ry: float, rz: float) -> Entries:
     """A quaternion (x, y, z, w) after a rotation by the vector r (rad, world frame): exp(r/2) q, normalised."""
     half = 0.5 * np.sqrt(rx * rx + ry * ry + rz * rz)
     s = 0.5 * (1 - half * half / 6) if half < 1e-4 else 0.5 * np.sin(half) / half
@@ -113,8 +117,8 @@ def turned(x, y, z, w, rx, ry, rz):  # type: ignore[no-untyped-def]
     return nx / norm, ny / norm, nz / norm, nw / norm
 
 
-@njit(cache=True)
-def moved_linearly(x, y, z, w, rx, ry, rz):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def moved_linearly(x: float, y: float, z: float, w: WorldRecord, rx: float, ry: float, rz: float) -> Entries:
     """The same to first order: q + r q / 2 (the paper's q0 + dt N(q0) v), normalised; wrong by |r|^3 / 12 rad."""
     nx = x + 0.5 * (rx * w + ry * z - rz * y)
     ny = y + 0.5 * (-rx * z + ry * w + rz * x)
@@ -124,8 +128,8 @@ def moved_linearly(x, y, z, w, rx, ry, rz):  # type: ignore[no-untyped-def]
     return nx / norm, ny / norm, nz / norm, nw / norm
 
 
-@njit(cache=True)
-def move(q, velocity, period, linear):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def move(q: np.ndarray, velocity: np.ndarray, period: float, linear: bool) -> None:
     """Moves coordinates (7,) by a twist (6,) for a period."""
     for k in range(3):
         q[k] += period * velocity[k]
@@ -136,8 +140,8 @@ def move(q, velocity, period, linear):  # type: ignore[no-untyped-def]
         q[3], q[4], q[5], q[6] = turned(q[3], q[4], q[5], q[6], rx, ry, rz)
 
 
-@njit(cache=True)
-def move_free_bodies(w, velocity, period, linear):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def move_free_bodies(w: WorldRecord, velocity: np.ndarray, period: float, linear: bool) -> None:
     """Moves the coordinates of every free body by the velocity (nv,) of the step."""
     for tree in range(w.tree_kind.shape[0]):
         if w.tree_kind[tree] == FREE:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from convex_contact.arrays import WorldRecord
 from convex_contact.shapes import HALF_SPACE
 
 #: counters
@@ -22,8 +23,8 @@ THRESHOLD = 0
 _KEEP_AXIS = 1.5  # a new axis must be this much wider
 
 
-@njit(cache=True)
-def place_geometries(w):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def place_geometries(w: WorldRecord) -> None:
     """World poses and bounding boxes of all geometries, from the poses of their bodies."""
     kinds, bodies, radii = w.geometry_kind, w.geometry_body, w.geometry_radius
     body, local, pose = w.body_pose, w.geometry_local, w.geometry_pose
@@ -48,8 +49,8 @@ def place_geometries(w):  # type: ignore[no-untyped-def]
             bounds[g, i], bounds[g, 3 + i] = middle - half, middle + half
 
 
-@njit(cache=True)
-def _may_touch(w, a, b):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _may_touch(w: WorldRecord, a: int, b: int) -> bool:
     """Whether two geometries (a < b) may collide at all."""
     one, two = w.geometry_body[a], w.geometry_body[b]
     if one == two or (w.body_tree[one] < 0 and w.body_tree[two] < 0):
@@ -60,8 +61,8 @@ def _may_touch(w, a, b):  # type: ignore[no-untyped-def]
     return allowed
 
 
-@njit(cache=True)
-def _add(w, a, b, reach):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add(w: WorldRecord, a: int, b: int, reach: float) -> None:
     if a > b:
         a, b = b, a
     if not _may_touch(w, a, b):
@@ -72,8 +73,8 @@ def _add(w, a, b, reach):  # type: ignore[no-untyped-def]
         w.pair[n, 0], w.pair[n, 1], w.pair_reach[n] = a, b, reach
 
 
-@njit(cache=True)
-def _close(w, a, b, reach):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _close(w: WorldRecord, a: int, b: int, reach: float) -> bool:
     """Whether boxes and spheres around two finite geometries come within reach."""
     p, q = w.geometry_bounds[a], w.geometry_bounds[b]
     square = 0.0
@@ -86,8 +87,8 @@ def _close(w, a, b, reach):  # type: ignore[no-untyped-def]
     return square < far * far
 
 
-@njit(cache=True)
-def _sorted_sweep(w):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sorted_sweep(w: WorldRecord) -> int:
     """Chooses the axis and brings the finite geometries into the order of their lower ends on it."""
     finite, bounds, margin = w.finite, w.geometry_bounds, w.body_margin
     n = finite.shape[0]
@@ -111,8 +112,8 @@ def _sorted_sweep(w):  # type: ignore[no-untyped-def]
     return axis
 
 
-@njit(cache=True)
-def find_pairs(w):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def find_pairs(w: WorldRecord) -> None:
     """Fills ``pair`` and ``pair_reach``, sorted by geometry; counters say how many there are and would be."""
     threshold, margin, body = w.settings[THRESHOLD], w.body_margin, w.geometry_body
     w.counters[REQUIRED_PAIRS] = 0
@@ -155,8 +156,8 @@ def find_pairs(w):  # type: ignore[no-untyped-def]
     _sort_pairs(w)
 
 
-@njit(cache=True)
-def _sort_pairs(w):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sort_pairs(w: WorldRecord) -> None:
     """Writes the order of the pairs by first and second geometry to ``pair_sorted``."""
     count, start, fill, order = w.counters[PAIRS], w.pair_start, w.pair_fill, w.pair_sorted
     start[:] = 0

@@ -13,7 +13,7 @@ frame               (n, 3, 3)       rows t1, t2, n (world, right-handed); n poin
 phi0                (n,)            gap along n, m; negative overlaps
 J                   (n, 2, 3, d)    rows t1, t2, n; columns are the velocities of tree[:, 0] and tree[:, 1]
 bias                (n, 3)          part of the contact velocity that prescribed bodies cause, m/s
-v_n0                (n,)            normal velocity at the start of the step, m/s
+v_n0                (n,)            normal velocity at the start of the step (prescribed bodies: in it), m/s
 stiffness, ...      (n,)            combined values of the two materials
 anchor              (n, 2, 3)       the point in the frames of the two bodies, m
 previous            (n,)            number of the same contact in the list of the step before; -1 if it is new
@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from convex_contact.arrays import ContactArrays
+from convex_contact.arrays import ContactArrays, ContactRecord, WorldRecord
 from convex_contact.broad_phase import REQUIRED_CONTACTS
 
 
@@ -55,8 +55,8 @@ def empty_contacts(capacity: int, width: int) -> ContactArrays:
     return ContactArrays(**{name: np.zeros(shape[:-1], dtype=shape[-1]) for name, shape in shapes.items()})
 
 
-@njit(cache=True)
-def tangents(nx, ny, nz):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def tangents(nx: float, ny: float, nz: float) -> tuple[float, float, float, float, float, float]:
     """Two unit vectors that make a right-handed frame t1, t2, n with a unit normal (Duff et al. 2017)."""
     sign = 1.0 if nz >= 0 else -1.0
     a = -1.0 / (sign + nz)
@@ -64,8 +64,19 @@ def tangents(nx, ny, nz):  # type: ignore[no-untyped-def]
     return 1.0 + sign * nx * nx * a, sign * b, -sign * nx, b, sign + ny * ny * a, -ny
 
 
-@njit(cache=True)
-def _add_point_jacobian(J, k, slot, frame, link, link_jacobian, x, y, z, sign):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add_point_jacobian(
+    J: np.ndarray,
+    k: int,
+    slot: int,
+    frame: np.ndarray,
+    link: int,
+    link_jacobian: np.ndarray,
+    x: float,
+    y: float,
+    z: float,
+    sign: float,
+) -> None:
     """Adds sign times the rows of a body's point, (x, y, z) from its origin, to the block J[k, slot]."""
     for i in range(3):
         fx, fy, fz = sign * frame[k, i, 0], sign * frame[k, i, 1], sign * frame[k, i, 2]
@@ -86,8 +97,8 @@ def _add_point_jacobian(J, k, slot, frame, link, link_jacobian, x, y, z, sign): 
                 )  # fmt: skip
 
 
-@njit(cache=True)
-def complete(w, c):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def complete(w: WorldRecord, c: ContactRecord) -> None:
     """Fills in all that follows from geometry, feature, point, normal and gap."""
     # names for the arrays: to reach them through the record costs a reference count each time
     geometry_body, geometry_class, law = w.geometry_body, w.geometry_class, w.law
@@ -138,8 +149,8 @@ def complete(w, c):  # type: ignore[no-untyped-def]
         v_n0[k] = v_n
 
 
-@njit(cache=True)
-def match(w, new, old):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def match(w: WorldRecord, new: ContactRecord, old: ContactRecord) -> None:
     """Finds each contact of a list in the list of the step before.
 
     Within a pair of geometries, points with a feature match the same feature. The others match the nearest free point,
@@ -179,8 +190,8 @@ def match(w, new, old):  # type: ignore[no-untyped-def]
             previous[i] = best
 
 
-@njit(cache=True)
-def carry_tangential(new, old, values, out):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def carry_tangential(new: ContactRecord, old: ContactRecord, values: np.ndarray, out: np.ndarray) -> None:
     """Carries a tangential quantity (n, 2), such as an elastic displacement, over to the contacts of this step.
 
     It is taken as a vector of the world, projected onto the new tangent plane and given its old length, so that rolling

@@ -56,7 +56,7 @@ import numpy as np
 from numba import njit
 
 from convex_contact import bodies, broad_phase, contacts, narrow_phase, native
-from convex_contact.arrays import ContactArrays, WorldArrays
+from convex_contact.arrays import ContactArrays, ContactRecord, WorldArrays, WorldRecord
 from convex_contact.shapes import HALF_SPACE, HULL, SPHERE, Hull
 from convex_contact.world import Body, Placement, World, WorldError
 
@@ -99,8 +99,8 @@ class JointLimits:
     upper: np.ndarray
 
 
-@njit(cache=True)
-def body_speeds(w, velocity, out):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def body_speeds(w: WorldRecord, velocity: np.ndarray, out: np.ndarray) -> None:
     """Upper bounds (nb,) of the speed of the bodies' points and contact points, m/s, at velocity (nv,)."""
     reach = 0.5 * w.settings[broad_phase.THRESHOLD]
     for b in range(w.body_tree.shape[0]):
@@ -130,8 +130,8 @@ def body_speeds(w, velocity, out):  # type: ignore[no-untyped-def]
             out[b] += np.sqrt(angular) * (w.body_radius[b] + reach)
 
 
-@njit(cache=True)
-def predict_margins(w, speeds, travel):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def predict_margins(w: WorldRecord, speeds: np.ndarray, travel: float) -> None:
     """Margins of all bodies from their speeds before the step and in free motion.
 
     Args:
@@ -153,8 +153,8 @@ def predict_margins(w, speeds, travel):  # type: ignore[no-untyped-def]
             w.body_margin[b] = travel * speeds[0, b]
 
 
-@njit(cache=True)
-def grow_margins(w, velocity, speeds, travel):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def grow_margins(w: WorldRecord, velocity: np.ndarray, speeds: np.ndarray, travel: float) -> int:
     """Widens the margins that do not cover a velocity; returns how many these are."""
     body_speeds(w, velocity, speeds[0])
     short = 0
@@ -166,8 +166,8 @@ def grow_margins(w, velocity, speeds, travel):  # type: ignore[no-untyped-def]
     return short
 
 
-@njit(cache=True)
-def find_contacts(w, c):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def find_contacts(w: WorldRecord, c: ContactRecord) -> bool:
     """Geometry of one query: pairs, points and all that belongs to them. True if the arrays were large enough."""
     broad_phase.place_geometries(w)
     broad_phase.find_pairs(w)
@@ -188,8 +188,10 @@ def find_contacts(w, c):  # type: ignore[no-untyped-def]
 KEPT, ALL_PAIRS, PREDICTED = range(3)
 
 
-@njit(cache=True)
-def collect_contacts(w, c, old, speeds, travel, margins):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def collect_contacts(
+    w: WorldRecord, c: ContactRecord, old: ContactRecord, speeds: np.ndarray, travel: float, margins: int
+) -> bool:
     """Contacts of the step, matched with those of the step before. True if the arrays were large enough.
 
     Args:

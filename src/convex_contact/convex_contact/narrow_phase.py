@@ -25,6 +25,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from convex_contact.arrays import ContactRecord, WorldRecord
 from convex_contact.broad_phase import FAILED, NATIVE_POINTS, PAIRS, REQUIRED_CONTACTS, REQUIRED_NATIVE
 from convex_contact.native import manifolds
 from convex_contact.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE
@@ -33,8 +34,22 @@ _UPRIGHT = 1e-6  # rad
 _TIE = 1e-9  # of a box's diagonal: corners at the centre's height count as lower
 
 
-@njit(cache=True)
-def _emit(c, n, reach, a, b, feature, px, py, pz, nx, ny, nz, gap):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _emit(
+    c: ContactRecord,
+    n: int,
+    reach: float,
+    a: int,
+    b: int,
+    feature: int,
+    px: float,
+    py: float,
+    pz: float,
+    nx: float,
+    ny: float,
+    nz: float,
+    gap: float,
+) -> int:
     """Appends a point with normal n from a into b; puts the smaller geometry first. Returns the new count."""
     if not gap < reach:
         return n
@@ -47,16 +62,31 @@ def _emit(c, n, reach, a, b, feature, px, py, pz, nx, ny, nz, gap):  # type: ign
     return n + 1
 
 
-@njit(cache=True)
-def _emit_sphere(c, n, reach, a, b, feature, x, y, z, radius, dx, dy, dz, distance):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _emit_sphere(
+    c: ContactRecord,
+    n: int,
+    reach: float,
+    a: int,
+    b: int,
+    feature: int,
+    x: float,
+    y: float,
+    z: float,
+    radius: float,
+    dx: float,
+    dy: float,
+    dz: float,
+    distance: float,
+) -> int:
     """Appends the contact of a sphere (geometry a) at (x, y, z) whose centre is ``distance`` from b along unit d."""
     gap = distance - radius
     s = radius + 0.5 * gap
     return _emit(c, n, reach, a, b, feature, x + s * dx, y + s * dy, z + s * dz, dx, dy, dz, gap)
 
 
-@njit(cache=True)
-def _sphere_sphere(w, c, n, reach, a, b):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sphere_sphere(w: WorldRecord, c: ContactRecord, n: int, reach: float, a: int, b: int) -> int:
     p, q = w.geometry_pose[a], w.geometry_pose[b]
     dx, dy, dz = q[9] - p[9], q[10] - p[10], q[11] - p[11]
     distance = np.sqrt(dx * dx + dy * dy + dz * dz)
@@ -68,8 +98,8 @@ def _sphere_sphere(w, c, n, reach, a, b):  # type: ignore[no-untyped-def]
     return _emit_sphere(c, n, reach, a, b, 0, p[9], p[10], p[11], w.geometry_size[a, 0], dx, dy, dz, distance - other)
 
 
-@njit(cache=True)
-def closest_on_box(x, y, z, hx, hy, hz):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def closest_on_box(x: float, y: float, z: float, hx: float, hy: float, hz: float) -> tuple[float, float, float, float]:
     """From a point to the surface of a box with half sides h, in its frame: unit direction and signed distance."""
     ex, ey, ez = abs(x) - hx, abs(y) - hy, abs(z) - hz
     ox, oy, oz = max(ex, 0.0), max(ey, 0.0), max(ez, 0.0)
@@ -84,8 +114,8 @@ def closest_on_box(x, y, z, hx, hy, hz):  # type: ignore[no-untyped-def]
     return 0.0, 0.0, -sz, ez
 
 
-@njit(cache=True)
-def closest_on_cylinder(x, y, z, radius, half):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def closest_on_cylinder(x: float, y: float, z: float, radius: float, half: float) -> tuple[float, float, float, float]:
     """From a point to the surface of a cylinder, in its frame: unit direction and signed distance."""
     rho = np.sqrt(x * x + y * y)
     ux, uy = (x / rho, y / rho) if rho > 0 else (1.0, 0.0)
@@ -100,8 +130,8 @@ def closest_on_cylinder(x, y, z, radius, half):  # type: ignore[no-untyped-def]
     return 0.0, 0.0, -sz, ez
 
 
-@njit(cache=True)
-def closest_on_capsule(x, y, z, radius, half):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def closest_on_capsule(x: float, y: float, z: float, radius: float, half: float) -> tuple[float, float, float, float]:
     """From a point to the surface of a capsule, in its frame: unit direction and signed distance."""
     dz = z - min(max(z, -half), half)
     distance = np.sqrt(x * x + y * y + dz * dz)
@@ -110,8 +140,8 @@ def closest_on_capsule(x, y, z, radius, half):  # type: ignore[no-untyped-def]
     return -1.0, 0.0, 0.0, -radius
 
 
-@njit(cache=True)
-def _sphere_solid(w, c, n, reach, a, b):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sphere_solid(w: WorldRecord, c: ContactRecord, n: int, reach: float, a: int, b: int) -> int:
     """A sphere and a box, cylinder or capsule."""
     p, q, h = w.geometry_pose[a], w.geometry_pose[b], w.geometry_size[b]
     dx, dy, dz = p[9] - q[9], p[10] - q[10], p[11] - q[11]
@@ -131,8 +161,20 @@ def _sphere_solid(w, c, n, reach, a, b):  # type: ignore[no-untyped-def]
     return _emit_sphere(c, n, reach, a, b, 0, p[9], p[10], p[11], w.geometry_size[a, 0], nx, ny, nz, distance)
 
 
-@njit(cache=True)
-def _plane_point(w, c, n, reach, a, plane, feature, x, y, z, radius):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _plane_point(
+    w: WorldRecord,
+    c: ContactRecord,
+    n: int,
+    reach: float,
+    a: int,
+    plane: int,
+    feature: int,
+    x: float,
+    y: float,
+    z: float,
+    radius: float,
+) -> int:
     """A point of geometry a with a sphere of some radius around it, and a half space."""
     p = w.geometry_pose[plane]
     nx, ny, nz = p[2], p[5], p[8]
@@ -140,8 +182,8 @@ def _plane_point(w, c, n, reach, a, plane, feature, x, y, z, radius):  # type: i
     return _emit_sphere(c, n, reach, a, plane, feature, x, y, z, radius, -nx, -ny, -nz, height)
 
 
-@njit(cache=True)
-def _capsule_plane(w, c, n, reach, a, plane):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _capsule_plane(w: WorldRecord, c: ContactRecord, n: int, reach: float, a: int, plane: int) -> int:
     p, radius, half = w.geometry_pose[a], w.geometry_size[a, 0], w.geometry_size[a, 1]
     for end in range(2):
         s = half if end else -half
@@ -150,8 +192,8 @@ def _capsule_plane(w, c, n, reach, a, plane):  # type: ignore[no-untyped-def]
     return n
 
 
-@njit(cache=True)
-def _box_plane(w, c, n, reach, a, plane):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _box_plane(w: WorldRecord, c: ContactRecord, n: int, reach: float, a: int, plane: int) -> int:
     p, h, q = w.geometry_pose[a], w.geometry_size[a], w.geometry_pose[plane]
     tie = _TIE * w.geometry_radius[a]
     for corner in range(8):
@@ -166,8 +208,8 @@ def _box_plane(w, c, n, reach, a, plane):  # type: ignore[no-untyped-def]
     return n
 
 
-@njit(cache=True)
-def _hull_plane(w, c, n, reach, a, plane):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _hull_plane(w: WorldRecord, c: ContactRecord, n: int, reach: float, a: int, plane: int) -> int:
     p, q, m = w.geometry_pose[a], w.geometry_pose[plane], w.geometry_center[a]
     tie = _TIE * w.geometry_radius[a]
     for i in range(w.hull_range[a, 0], w.hull_range[a, 1]):
@@ -184,8 +226,8 @@ def _hull_plane(w, c, n, reach, a, plane):  # type: ignore[no-untyped-def]
     return n
 
 
-@njit(cache=True)
-def _cylinder_plane(w, c, n, reach, a, plane):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _cylinder_plane(w: WorldRecord, c: ContactRecord, n: int, reach: float, a: int, plane: int) -> int:
     p, q, radius, half = w.geometry_pose[a], w.geometry_pose[plane], w.geometry_size[a, 0], w.geometry_size[a, 1]
     # the plane's normal in the cylinder's frame
     x = p[0] * q[2] + p[3] * q[5] + p[6] * q[8]
@@ -215,8 +257,8 @@ def _cylinder_plane(w, c, n, reach, a, plane):  # type: ignore[no-untyped-def]
     return n
 
 
-@njit(cache=True)
-def is_native(one, two):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def is_native(one: int, two: int) -> bool:
     """Whether the compiled library makes the contacts of two kinds of shape."""
     if one == HALF_SPACE or two == HALF_SPACE:
         return False
@@ -225,8 +267,8 @@ def is_native(one, two):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True)
-def _call_native(w):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _call_native(w: WorldRecord) -> int:
     """Hands the pairs that need it to the compiled library; returns their number."""
     kind, count = w.geometry_kind, 0
     for k in range(w.counters[PAIRS]):
@@ -247,8 +289,8 @@ def _call_native(w):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True)
-def find_points(w, c):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy")
+def find_points(w: WorldRecord, c: ContactRecord) -> None:
     """Writes geometry, feature, point, normal and gap of all contacts, in the order of the pairs.
 
     The counters of the world say how many there are, which may be more than fit.

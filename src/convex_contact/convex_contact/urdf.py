@@ -54,7 +54,8 @@ def add_urdf(
         floating: The root moves freely. Its coordinates are then Pinocchio's free flyer: position and quaternion
             (x, y, z, w), velocity [linear; angular] in the root's frame.
         package_dirs: Where ``package://`` leads.
-        q: Coordinates at the start (nq,); default: Pinocchio's neutral ones, moved into the limits.
+        q: Coordinates at the start (nq,), a continuous joint's being its cosine and sine; default: Pinocchio's neutral
+            ones, moved into the limits.
         v: Velocities at the start (nv,).
         armature: Inertia of the rotors as the joints see them, a number for all joints or (joint velocities,).
         stiffness: Of springs at the joints, likewise; at rest at ``q``.
