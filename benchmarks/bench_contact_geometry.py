@@ -52,7 +52,7 @@ def pile(kind: str, count: int, seed: int = 0) -> World:
     return world
 
 
-def settle(dynamics: WorldDynamics, rounds: int = 1500) -> None:
+def settle(dynamics: WorldDynamics, rounds: int = 600) -> None:
     """Lets the bodies sink by half a millimetre a round and pushes overlaps apart."""
     a = dynamics.arrays
     n = len(a.tree_kind)
