@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from convex_contact import Material, World, WorldDynamics
-from convex_contact.contacts import tangents
+from convex_contact.contacts import match, tangents
 
 ARM = Path(__file__).with_name("data") / "arm.urdf"
 
@@ -217,6 +217,18 @@ def test_a_contact_that_comes_is_new_and_one_that_goes_is_forgotten() -> None:
     d.prepare()
     c = d.collect()
     np.testing.assert_array_equal(c.previous[: c.count[0]], [-1, 0, 1])
+
+
+def test_no_two_contacts_continue_the_same_one() -> None:
+    w = World()
+    w.add_box("table", size=(0.5, 0.5, 0.1), mass=10.0, position=(0, 0, 0.05))
+    w.add_box("box", size=(0.1, 0.1, 0.1), mass=1.0, position=(0, 0, 0.15))
+    d = ready(w)
+    c = d.collect()
+    assert c.count[0] == 4
+    c.anchor[1] = c.anchor[0]  # as if one corner had become two
+    match(d.arrays.record, c.record, d.previous.record)
+    np.testing.assert_array_equal(c.previous[:4], [0, -1, 2, 3])
 
 
 def test_a_tangential_quantity_follows_its_contact() -> None:
