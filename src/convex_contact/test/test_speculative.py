@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from convex_contact import Material, World, WorldDynamics
+from convex_contact.dynamics import OWN_SPEED, body_speeds
 
 SURFACE = Material(stiffness=2e6, dissipation=5.0, relaxation_time=1e-4, friction=0.8)
 
@@ -126,8 +127,6 @@ def test_steeper_friction_and_longer_relaxation_look_farther() -> None:
 
 
 def test_speeds_bound_those_of_all_points() -> None:
-    from convex_contact.dynamics import body_speeds
-
     d = WorldDynamics(shower(1, 1.0), period=2e-3, speculative=False)
     d.prepare()
     c = d.collect()
@@ -138,6 +137,18 @@ def test_speeds_bound_those_of_all_points() -> None:
         body_speeds(d.arrays.record, v, bounds)
         v_c = np.linalg.norm((d.dense()["J"] @ v).reshape(-1, 3), axis=1)
         assert (v_c <= bounds[c.body[: c.count[0]]].sum(axis=1)).all()
+
+
+def test_a_body_is_covered_as_far_as_its_margin_reaches() -> None:
+    d = WorldDynamics(bullet(), period=1e-3)
+    d.prepare()
+    d.collect()
+    d.arrays.body_margin[:] = 1e-3 * np.array([20.0, 0.0, 0.0]) * 1.001
+    assert d.covers(d.arrays.v)
+    d.arrays.body_margin[0] *= 0.998
+    assert not d.covers(d.arrays.v)
+    np.testing.assert_allclose(d.arrays.body_margin[0], OWN_SPEED * 1e-3 * 20.0)  # grown
+    assert d.covers(d.arrays.v)
 
 
 def test_a_turning_half_space_is_looked_at_as_a_whole() -> None:

@@ -19,8 +19,8 @@ V = np.array([1.0, -2.0, 0.5])
 PERIOD = 1e-3
 
 
-def arm(**options: Any) -> WorldDynamics:
-    w = World()
+def arm(gravity: Any = (0, 0, -9.81), **options: Any) -> WorldDynamics:
+    w = World(gravity)
     w.add_urdf("arm", ARM, **{"q": Q, "v": V} | options)
     d = WorldDynamics(w, period=PERIOD)
     d.prepare()
@@ -38,9 +38,10 @@ def test_block_of_a_is_pinocchios_mass_matrix_with_implicit_terms() -> None:
 
 
 def test_free_motion_is_that_of_forward_dynamics_as_the_period_shrinks() -> None:
-    d = arm(position=(0.1, 0.2, 0.3), orientation=(0.5, 0.5, 0.5, 0.5))
+    gravity = (1.0, 2.0, -3.0)
+    d = arm(gravity, position=(0.1, 0.2, 0.3), orientation=(0.5, 0.5, 0.5, 0.5))
     model = pin.buildModelFromUrdf(str(ARM))
-    model.gravity.linear = Rotation.from_quat([0.5, 0.5, 0.5, 0.5]).inv().apply([0, 0, -9.81])
+    model.gravity.linear = Rotation.from_quat([0.5, 0.5, 0.5, 0.5]).inv().apply(gravity)
     effort = np.array([0.3, -1.0, 2.0])
     d.arrays.effort[:] = effort
     expected = pin.aba(model, model.createData(), Q, V, effort - np.array([0.3, 0.1, 0.0]) * V)
