@@ -61,13 +61,14 @@ def test_tetrahedron_has_its_closed_form() -> None:
 def test_two_half_boxes_make_one_box() -> None:
     w = World()
     turn = Rotation.from_rotvec([0.3, -0.5, 0.2])
+    middle = np.array([0.4, 0.5, 0.6])
     halves = [
-        Geometry(Box((0.1, 0.2, 0.15)), Placement(turn.apply([0, 0, z]) + [0.4, 0.5, 0.6], turn.as_quat()), SURFACE)
+        Geometry(Box((0.1, 0.2, 0.15)), Placement(turn.apply([0, 0, z]) + middle, turn.as_quat()), SURFACE)
         for z in (-0.075, 0.075)
     ]
     body = w.bodies[w.add_body("b", geometries=halves, mass=2.0)]
     expected = turn.as_matrix() @ Box((0.1, 0.2, 0.3)).solid(2.0).inertia @ turn.as_matrix().T
-    np.testing.assert_allclose(body.center, [0.4, 0.5, 0.6], atol=1e-15)
+    np.testing.assert_allclose(body.center, middle, atol=1e-15)
     np.testing.assert_allclose(body.inertia, expected, atol=1e-15)
 
 
