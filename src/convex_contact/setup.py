@@ -16,6 +16,6 @@ setup(
     zip_safe=True,
     maintainer="Haptic suite maintainers",
     maintainer_email="haptic-suite@example.org",
-    description="Convex approximations of compliant frictional contact (Castro et al.).",
+    description="Convex contact: SAP, Lagged, regularised Lagged and Similar (Castro et al.).",
     license="Apache-2.0",
 )

@@ -1,4 +1,4 @@
-"""Convex approximations of compliant frictional contact (Castro, Han, Masterjohn)."""
+"""Convex approximations of compliant contact between rigid and articulated bodies (Castro, Han, Masterjohn)."""
 
 from convex_contact.approximations import APPROXIMATIONS
 from convex_contact.constraints import (
@@ -19,25 +19,50 @@ from convex_contact.normal_laws import FunctionLaw, HertzLaw, LinearLaw, NormalL
 from convex_contact.problem import ContactProblem
 from convex_contact.solution import Solution
 from convex_contact.solver import solve
+from convex_contact.dynamics import BodyState, JointLimits, WorldDynamics
+from convex_contact.materials import Material, PairLaw
+from convex_contact.native import NativeLibraryError
+from convex_contact.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Solid, Sphere
+from convex_contact.world import Body, Geometry, Placement, Tree, World, WorldError
 
 __all__ = [
     "APPROXIMATIONS",
+    "Body",
+    "BodyState",
+    "Box",
+    "Capsule",
     "Compliant",
     "Constraint",
     "ContactProblem",
     "ConvergenceError",
     "CouplerConstraint",
+    "Cylinder",
     "DistanceConstraint",
     "FunctionLaw",
+    "Geometry",
+    "HalfSpace",
     "HertzLaw",
     "HolonomicConstraint",
+    "Hull",
     "JointLimit",
+    "JointLimits",
     "LinearLaw",
+    "Material",
+    "NativeLibraryError",
     "NormalLaw",
     "PDActuator",
+    "PairLaw",
+    "Placement",
     "PrescribedMotion",
+    "Shape",
+    "Solid",
     "Solution",
+    "Sphere",
+    "Tree",
     "WeldConstraint",
+    "World",
+    "WorldDynamics",
+    "WorldError",
     "implicit_terms",
     "solve",
     "transported",
