@@ -19,6 +19,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg.lapack import dsyevd
 
 #: eigenvalues of W below this fraction of the largest are directions that the constraints forbid
 _FORBIDDEN = 1e-9
@@ -127,11 +128,14 @@ class _Response:
     """Solves f = Phi(v* - Z f) for a symmetric matrix Z, positive semidefinite, shape (r, r)."""
 
     def __init__(self, Z: np.ndarray) -> None:
-        values, vectors = np.linalg.eigh((Z + Z.T) / 2.0)
+        # the routine behind numpy.linalg.eigh, of which half the time is around it
+        values, vectors, failed = dsyevd((Z + Z.T) / 2.0, lower=1)
+        if failed:
+            raise np.linalg.LinAlgError("the eigenvalues of the tool's response do not converge")
         # where the constraints forbid all motion, nothing is left and nothing acts
-        first = int(np.searchsorted(values, _FORBIDDEN * max(float(values[-1]), 1e-300), side="right"))
+        first = int(values.searchsorted(_FORBIDDEN * max(float(values[-1]), 1e-300), side="right"))
         self.values: np.ndarray = values[first:]
-        self.vectors: np.ndarray = vectors[:, first:]
+        self.vectors: np.ndarray = np.ascontiguousarray(vectors)[:, first:]
 
     def within(self, velocity: np.ndarray) -> np.ndarray:
         """Components of a velocity along the eigenvectors that can move."""

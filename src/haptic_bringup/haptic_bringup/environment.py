@@ -753,8 +753,8 @@ def only_setup(workspace: Workspace) -> Iterator[None]:
 
 def clear(workspace: Workspace) -> None:
     """Removes all that setup made, the markers first."""
-    names = "stamp stages contents environment.sh install build launch config colcon env numba_cache constraints_cache"
-    for name in names.split():
+    names = "stamp stages contents environment.sh install build launch config colcon env"
+    for name in [*names.split(), "numba_cache", "constraints_cache", "peers"]:
         remove(workspace.home / name)
 
 

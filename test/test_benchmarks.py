@@ -1,0 +1,123 @@
+"""What the benchmarks rest on: engines installed on demand (here by a pretended installer), and their measures."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from haptic_bringup.environment import SetupError
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+
+
+@pytest.fixture
+def peers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
+    """The module, with one engine: two packages of three in a lock of its own."""
+    monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
+    module = importlib.import_module("peers")
+    monkeypatch.setattr(module, "PEERS", {"pretended": ("pretended_engine", r"pretended(-core)?")})
+    monkeypatch.setattr(module, "LOCK", tmp_path / "peers.lock")
+    write_lock(tmp_path, "1.0")
+    return module
+
+
+def write_lock(folder: Path, version: str) -> None:
+    lines = ["# a comment", f"pretended=={version} ; python_full_version >= '3.10'", "    # via peers.in"]
+    lines += [f"pretended-core=={version}", "numpy==2.0.0"]
+    (folder / "peers.lock").write_text("\n".join(lines))
+
+
+class Installer:
+    """Pretends to install: writes a module, and notes what it was asked for."""
+
+    def __init__(self, code: str = "") -> None:
+        self.calls: list[list[str]] = []
+        self.code = code
+
+    def __call__(self, lines: list[str], target: Path) -> None:
+        self.calls.append(lines)
+        target.mkdir()
+        (target / "pretended_engine.py").write_text(f"VERSION = {lines[0].split('==')[1][:3]!r}\n{self.code}")
+
+
+def forget(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """As if another process asked."""
+    sys.modules.pop("pretended_engine", None)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if not entry.startswith(str(home))])
+
+
+def test_a_peer_is_installed_once_and_again_when_the_lock_changes(
+    peers: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    install = Installer()
+    assert peers.add("pretended", install, home=tmp_path).VERSION == "1.0"
+    assert install.calls == [["pretended-core==1.0", "pretended==1.0 ; python_full_version >= '3.10'"]]  # and no NumPy
+    assert sys.path[-1].startswith(str(tmp_path / "peers"))  # what the suite has comes first
+    peers.add("pretended", install, home=tmp_path)
+    forget(monkeypatch, tmp_path)
+    peers.add("pretended", install, home=tmp_path)
+    assert len(install.calls) == 1
+    forget(monkeypatch, tmp_path)
+    write_lock(tmp_path, "2.0")
+    assert peers.add("pretended", install, home=tmp_path).VERSION == "2.0"
+    assert len(install.calls) == 2
+    forget(monkeypatch, tmp_path)
+
+
+def test_a_failed_installation_is_one_line_and_leaves_nothing(
+    peers: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fail(lines: list[str], target: Path) -> None:
+        target.mkdir()
+        (target / "half").write_text("")
+        raise SetupError("it does not work")
+
+    with pytest.raises(peers.PeerError, match=r"^it does not work$"):
+        peers.add("pretended", fail, home=tmp_path)
+    assert list((tmp_path / "peers").iterdir()) == []
+    peers.add("pretended", Installer(), home=tmp_path)
+    forget(monkeypatch, tmp_path)
+
+
+def test_a_peer_that_does_not_start_or_is_not_locked_is_refused(
+    peers: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with pytest.raises(peers.PeerError, match=r"^pretended does not start: no libraries$"):
+        peers.add("pretended", Installer("raise ImportError('no libraries')"), home=tmp_path)
+    forget(monkeypatch, tmp_path)
+    (tmp_path / "peers.lock").write_text("numpy==2.0.0\n")
+    with pytest.raises(peers.PeerError, match=r"pretended is not in peers\.lock"):
+        peers.add("pretended", Installer(), home=tmp_path)
+
+
+def test_the_lock_has_every_peer(peers: ModuleType) -> None:
+    module = importlib.import_module("haptic_bringup.environment")
+    names = {line.split("==")[0] for line in module.pinned([BENCHMARKS.parent / "requirements" / "peers.lock"])}
+    assert names >= {"mujoco-core", "drake", "pin"}
+
+
+def test_the_cases_of_the_constraints_start_on_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
+    for kind in importlib.import_module("constraint_cases").CASES:
+        case = kind()
+        q, v = case.q[None], case.v[None]
+        assert case.gap(q)[0] < 1e-15, case.name
+        assert case.slip(q, v)[0] < 1e-14, case.name
+        g = case.generator(compiled=False)
+        rows = g.simulate(wrenches=np.zeros((100, 6)))
+        own, ours = rows.kinetic_energy + rows.potential_energy, case.energy(*case.natural(rows))
+        np.testing.assert_allclose(ours - ours[0], own - own[0], rtol=0, atol=1e-14 * ours[0], err_msg=case.name)
+
+
+@pytest.mark.parametrize("name", ["constraints", "friction", "loop"])
+def test_every_benchmark_says_what_it_takes(name: str) -> None:
+    command = [sys.executable, str(BENCHMARKS / f"bench_{name}.py"), "--help"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "usage" in done.stdout
