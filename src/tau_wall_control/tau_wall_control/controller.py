@@ -129,7 +129,7 @@ class WallController:
         d = self.device.dynamics(position, rotation)
         G = d.actuated_map
         if np.linalg.cond(G) > 1e12:
-            raise SingularError(f"the platform is singular at position {position}")
+            raise SingularError(f"the platform is singular at position {position!r}")
         if self.options.exact_gravity:
             row[laws.TORQUE] = np.linalg.solve(G.T, d.gravity_force)
         W = SHARING_ALONG * np.eye(6)
@@ -185,7 +185,7 @@ class WallController:
         try:
             with np.load(Path(path), allow_pickle=False) as content:
                 facts, table = json.loads(str(content["facts"])), content["table"]
-            options = {k: tuple(v) if isinstance(v, list) else v for k, v in facts["options"].items()}
+            options: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in facts["options"].items()}
             if facts["format"] != FORMAT:
                 raise ControllerFileError(f"{path}: format {facts['format']}, expected {FORMAT}; design it again")
             chosen = DesignOptions(**options)

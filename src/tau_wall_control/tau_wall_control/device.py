@@ -225,7 +225,7 @@ class TauDevice:
         try:
             return np.linalg.inv(self.dynamics(position, rotation).actuated_map)
         except np.linalg.LinAlgError:
-            raise SingularError(f"the platform is singular at position {position}") from None
+            raise SingularError(f"the platform is singular at position {position!r}") from None
 
     # --- dynamics -------------------------------------------------------------------------------------------
 

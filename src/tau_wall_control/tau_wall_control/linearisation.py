@@ -43,12 +43,12 @@ class LinearModel:
     task_mass: np.ndarray
 
     @property
-    def A(self) -> np.ndarray:
+    def A(self) -> np.ndarray:  # noqa: N802
         """(12, 12)."""
         return np.block([[np.zeros((6, 6)), np.eye(6)], [self.A21, self.A22]])
 
     @property
-    def B(self) -> np.ndarray:
+    def B(self) -> np.ndarray:  # noqa: N802
         """(12, 6)."""
         return np.vstack([np.zeros((6, 6)), self.B2])
 

@@ -12,6 +12,7 @@ predictive  the same with the torque limits as constraints over a horizon instea
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -69,7 +70,7 @@ class DesignOptions:
             raise TauError("jump_threshold: needs observer")
         if not np.linalg.norm(self.normal) > 0.0:
             raise TauError(f"normal: expected a direction, got {self.normal}")
-        if any(b <= a for a, b in zip(self.points, self.points[1:], strict=False)):
+        if any(b <= a for a, b in pairwise(self.points)):
             raise TauError(f"points: expected rising numbers, got {self.points}")
 
     @property

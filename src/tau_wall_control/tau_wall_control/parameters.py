@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -165,7 +166,7 @@ class Control(Section):
     @field_validator("operating_points_per_axis")
     @classmethod
     def _rising(cls, value: tuple[float, ...]) -> tuple[float, ...]:
-        if any(b <= a for a, b in zip(value, value[1:], strict=False)):
+        if any(b <= a for a, b in pairwise(value)):
             raise ValueError("expected rising numbers")
         return value
 
