@@ -2,9 +2,9 @@
 
 `TauDevice` is the mechanism (`kernels` its compiled equations, `parameters` its YAML file, a stand-in), `linearisation`
 and `design` make a `WallController` (`options` has the schemes, `laws` the compiled law). `simulate_push` is the
-paper's test, `monte_carlo` its study, `WallRenderer` walls that let the tool slide and leave, `HoldingWall` the paper's
-wall. `limits` says what no controller can do, `z_width` what a delay does, `workspace` where the device can be used. `urdf`
-and `pinocchio_model` (which needs Pinocchio) are the same mechanism for other tools.
+paper's test, `monte_carlo` its study; `WallRenderer` are walls that let the tool slide and leave, `HoldingWall` is the
+paper's. `limits` says what no controller can do, `z_width` what a delay does, `workspace` where the device can be used.
+`urdf` and `pinocchio_model` (which needs Pinocchio) are the same mechanism for other tools.
 """
 
 from tau_wall_control.controller import WallController

@@ -4,7 +4,7 @@ With v = u + d (torque beyond tau0, plus the estimated input torque), constant i
 
     minimise sum x_k^T Q x_k + v_k^T R v_k + x_N^T P x_N,   x_k+1 = A_d x_k + B_d v_k,   |tau0 + v - d| <= peak,
 
-P from the Riccati equation, so that without active limits the solution is the LQR's. Condensed to the blocks:
+P from the Riccati equation, so that without active limits the solution is the LQR's but for the blocks (1 %). Condensed to the blocks:
 v^T H v / 2 + v^T F x with lower <= v <= upper, solved by a projected Newton method on the free variables. Every
 iterate is inside the limits; the first block is what acts.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import stats
 
 from tau_wall_control import laws
 from tau_wall_control.controller import WallController
@@ -29,7 +30,10 @@ def wall_filter(controller: WallController) -> np.ndarray:
     noise = np.diag([0.0, 0.0, (o.disturbance_rate * scale) ** 2 * T])
     L, P = kalman(F, C, noise, R)
     result = np.zeros((laws.JUMP_GAINS + 1, GAINS))
-    result[0] = [*L[:, 0], 1.0 / (P[0, 0] + R[0, 0]), o.jump_threshold / 6.0]  # chi^2 of one number, not of six
+    threshold = 0.0
+    if o.jump_threshold > 0.0:  # as rare as that of six numbers
+        threshold = float(stats.chi2.isf(stats.chi2.sf(o.jump_threshold, 6), 1))
+    result[0] = [*L[:, 0], 1.0 / (P[0, 0] + R[0, 0]), threshold]
     jump = np.array([0.5 * T * T, T, 1.0])
     P = P + (o.jump * scale) ** 2 * np.outer(jump, jump)
     for k in range(1, laws.JUMP_GAINS + 1):
