@@ -4,9 +4,8 @@ With v = u + d (torque beyond tau0, plus the estimated input torque), constant i
 
     minimise sum x_k^T Q x_k + v_k^T R v_k + x_N^T P x_N,   x_k+1 = A_d x_k + B_d v_k,   |tau0 + v - d| <= peak,
 
-P from the Riccati equation, so that without active limits the solution is the LQR's but for the blocks (1 %). Condensed to the blocks:
-v^T H v / 2 + v^T F x with lower <= v <= upper, solved by a projected Newton method on the free variables. Every
-iterate is inside the limits; the first block is what acts.
+P from the Riccati equation, so that without active limits the solution is the LQR's but for the blocks (1 %).
+Condensed: v^T H v / 2 + v^T F x with lower <= v <= upper. The first block is what acts.
 """
 
 from __future__ import annotations
@@ -19,8 +18,9 @@ from numba import njit
 #: samples of each block
 BLOCKS = (1, 1, 1, 2, 3, 4)
 SIZE = 6 * len(BLOCKS)
-#: Newton steps of one sample at most
-ITERATIONS = 12
+#: of the solver in one sample at most, and sweeps after them
+ITERATIONS = 15
+SWEEPS = 5
 
 
 def condense(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray, P: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -48,81 +48,69 @@ def condense(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray, P: np.n
 def solve_box(
     H: np.ndarray, g: np.ndarray, lower: np.ndarray, upper: np.ndarray, v: np.ndarray, iterations: int
 ) -> int:
-    """Minimises v^T H v / 2 + g^T v over lower <= v <= upper from v inside; returns the Newton steps taken.
+    """Minimises v^T H v / 2 + g^T v over lower <= v <= upper, starting from v; returns the iterations taken.
 
-    Variables at a limit that the gradient presses against stay; the others take a Newton step, cut at the limits
-    and halved until the cost falls.
+    Primal-dual active sets: what is at a limit stays there while the gradient presses it, the rest is solved exactly,
+    and the sets follow from the result. Mostly three to six iterations; where the sets have not settled at the last
+    one, the result is cut at the limits and improved one variable after the other.
     """
     n = v.shape[0]
-    gradient, step, trial = np.empty(n), np.empty(n), np.empty(n)
+    side = np.zeros(n, dtype=np.int64)
     free = np.empty(n, dtype=np.int64)
-    L = np.empty((n, n))
+    L, b = np.empty((n, n)), np.empty(n)
+    for i in range(n):
+        side[i] = -1 if v[i] <= lower[i] else (1 if v[i] >= upper[i] else 0)
     for iteration in range(iterations):
         count = 0
-        largest = 0.0
+        for i in range(n):
+            if side[i] == 0:
+                free[count] = i
+                count += 1
+            else:
+                v[i] = upper[i] if side[i] > 0 else lower[i]
+        for a in range(count):
+            i = free[a]
+            s = -g[i]
+            for j in range(n):
+                if side[j] != 0:
+                    s -= H[i, j] * v[j]
+            for c in range(a + 1):
+                t = H[i, free[c]]
+                for k in range(c):
+                    t -= L[a, k] * L[c, k]
+                if c == a:
+                    L[a, a] = math.sqrt(t)
+                else:
+                    L[a, c] = t / L[c, c]
+                    s -= L[a, c] * b[c]
+            b[a] = s / L[a, a]
+        for a in range(count - 1, -1, -1):
+            s = b[a]
+            for c in range(a + 1, count):
+                s -= L[c, a] * b[c]
+            b[a] = s / L[a, a]
+            v[free[a]] = b[a]
+        settled = True
+        for i in range(n):
+            if side[i] == 0:
+                if v[i] < lower[i]:
+                    side[i], settled = -1, False
+                elif v[i] > upper[i]:
+                    side[i], settled = 1, False
+            else:
+                s = g[i]
+                for j in range(n):
+                    s += H[i, j] * v[j]
+                if s * side[i] > 0.0:
+                    side[i], settled = 0, False
+        if settled:
+            return iteration + 1
+    for i in range(n):
+        v[i] = min(max(v[i], lower[i]), upper[i])
+    for _ in range(SWEEPS):
         for i in range(n):
             s = g[i]
             for j in range(n):
                 s += H[i, j] * v[j]
-            gradient[i] = s
-            pressed = (v[i] <= lower[i] and s > 0.0) or (v[i] >= upper[i] and s < 0.0)
-            if not pressed:
-                free[count] = i
-                count += 1
-        # Newton step of the free ones
-        for a in range(count):
-            i = free[a]
-            for b in range(a + 1):
-                s = H[i, free[b]]
-                for c in range(b):
-                    s -= L[a, c] * L[b, c]
-                if a == b:
-                    L[a, a] = math.sqrt(max(s, 1e-300))
-                else:
-                    L[a, b] = s / L[b, b]
-        for a in range(count):
-            s = -gradient[free[a]]
-            for c in range(a):
-                s -= L[a, c] * step[c]
-            step[a] = s / L[a, a]
-        for a in range(count - 1, -1, -1):
-            s = step[a]
-            for c in range(a + 1, count):
-                s -= L[c, a] * step[c]
-            step[a] = s / L[a, a]
-            largest = max(largest, abs(step[a]))
-        if largest < 1e-9:
-            return iteration
-        length, accepted, cut = 1.0, False, False
-        for _ in range(8):
-            fall = 0.0
-            cut = False
-            for i in range(n):
-                trial[i] = v[i]
-            for a in range(count):
-                i = free[a]
-                x = v[i] + length * step[a]
-                if x < lower[i]:
-                    x, cut = lower[i], True
-                elif x > upper[i]:
-                    x, cut = upper[i], True
-                trial[i] = x
-            for i in range(n):
-                di = trial[i] - v[i]
-                if di == 0.0:
-                    continue
-                s = 0.0
-                for j in range(n):
-                    s += H[i, j] * (trial[j] - v[j])
-                fall += di * (gradient[i] + 0.5 * s)
-            if fall < 0.0:
-                accepted = True
-                break
-            length *= 0.5
-        if not accepted:
-            return iteration
-        for i in range(n):
-            v[i] = trial[i]
-        if not cut and length == 1.0 and count == n:
-            return iteration + 1
+            v[i] = min(max(v[i] - s / H[i, i], lower[i]), upper[i])
     return iterations

@@ -52,7 +52,7 @@ def row_length(mode: int) -> int:
 LONGEST_DELAY = 8
 # a memory
 XI, ESTIMATE, PAST = slice(0, 6), slice(6, 24), slice(24, 24 + 6 * LONGEST_DELAY)
-#: whether the torque limits acted, Newton steps of the horizon, samples since a jump, the filter's d^ as it was used
+#: whether the torque limits acted, iterations of the horizon, samples since a jump, solution of the horizon
 SATURATED, STEPS, AGE, SOLUTION = 72, 73, 74, slice(80, 80 + SIZE)
 MEMORY = 80 + SIZE
 

@@ -110,55 +110,59 @@ def largest_gain(controller: WallController, position: ArrayLike, *, delay: int 
     Raising gains alone need not be monotonic; what is found is one edge of stability.
     """
     model = linearise(controller.device, position)
+    none, full = (closed_loop(controller, position, delay=delay, gain=g, model=model) for g in (0.0, 1.0))
 
     def stable(gain: float) -> bool:
-        return spectral_radius(closed_loop(controller, position, delay=delay, gain=gain, model=model)) < STABLE
+        return spectral_radius(none + gain * (full - none)) < STABLE  # the gain enters linearly
 
-    gains = np.geomspace(1e-2, 100.0, 60)
+    gains = np.geomspace(1e-2, 100.0, 40)
     held = [g for g in gains if stable(g)]
     if not held:
         return 0.0
-    return _largest(stable, held[-1], min(100.0, held[-1] * (gains[1] / gains[0])))
+    return _largest(stable, held[-1], min(100.0, held[-1] * (gains[1] / gains[0])), steps=20)
 
 
-def spring_damper_loop(
-    model: LinearModel,
-    normal: ArrayLike,
-    stiffness: float,
-    damping: float,
-    *,
-    period: float,
-    delay: int,
-    velocity_pole: float | None = None,
-) -> np.ndarray:
-    """State matrix of a wall f = -K x - B v along a normal that leaves the other directions alone.
+class SpringDamperLoop:
+    """The sampled loop of a wall f = -K x - B v along a normal that leaves the other directions alone.
 
-    The mass is the apparent one, the viscous friction that of the joints.
+    The mass is the apparent one, the viscous friction that of the joints; nobody holds the tool.
 
     Args:
         model: of the device at the point.
         normal: of the wall.
-        stiffness, damping: K [N/m], B [N s/m].
         period: T [s].
         delay: samples that the force acts late.
         velocity_pole: v is the difference quotient of the positions through a filter with the pole exp(-p T); the
             true velocity if not given [rad/s].
     """
-    n = np.concatenate([np.asarray(normal, dtype=float) / np.linalg.norm(normal), np.zeros(3)])
-    J = model.jacobian
-    inverse_mass = float(n @ J @ model.B2 @ J.T @ n)
-    friction = -float(n @ J @ model.A22 @ np.linalg.solve(J, n))
-    A, B = np.array([[0.0, 1.0], [0.0, -friction]]), np.array([[0.0], [inverse_mass]])
-    A, B = delayed(*zero_order_hold(A, B, period), delay)
-    size = len(A)
-    if velocity_pole is None:
-        return A - B @ np.eye(1, size) * stiffness - B @ np.eye(1, size, 1) * damping
-    a = np.exp(-velocity_pole * period)
-    S = np.eye(size + 2)  # plant, x of the sample before, filtered v of the sample before
-    x, before, smooth = S[0], S[size], S[size + 1]
-    v = a * smooth + (1.0 - a) / period * (x - before)
-    force = -stiffness * x - damping * v
-    return np.vstack([A @ S[:size] + B @ force[None], x, v])
+
+    def __init__(
+        self,
+        model: LinearModel,
+        normal: ArrayLike,
+        *,
+        period: float,
+        delay: int,
+        velocity_pole: float | None = None,
+    ) -> None:
+        n = np.concatenate([np.asarray(normal, dtype=float) / np.linalg.norm(normal), np.zeros(3)])
+        J = model.jacobian
+        inverse_mass = float(n @ J @ model.B2 @ J.T @ n)
+        friction = -float(n @ J @ model.A22 @ np.linalg.solve(J, n))
+        A, B = np.array([[0.0, 1.0], [0.0, -friction]]), np.array([[0.0], [inverse_mass]])
+        A, B = delayed(*zero_order_hold(A, B, period), delay)
+        size = len(A)
+        S = np.eye(size + 2)  # plant, x of the sample before, filtered v of the sample before
+        self._position, self._rate = S[0], S[1]
+        if velocity_pole is not None:
+            a = float(np.exp(-velocity_pole * period))
+            self._rate = a * S[size + 1] + (1.0 - a) / period * (S[0] - S[size])
+        self._free = np.vstack([A @ S[:size], S[0], self._rate])
+        self._drive = np.concatenate([B[:, 0], np.zeros(2)])[:, None]
+
+    def matrix(self, stiffness: float, damping: float) -> np.ndarray:
+        """State matrix for K [N/m] and B [N s/m]."""
+        return self._free - self._drive * (stiffness * self._position + damping * self._rate)
 
 
 @dataclass(frozen=True)
@@ -186,14 +190,10 @@ def spring_damper_limit(
     """
     model, period = linearise(device, position), device.parameters.control.sample_time
 
-    def largest(damping: float) -> float:
-        def stable(K: float) -> bool:
-            loop = spring_damper_loop(
-                model, normal, K, damping, period=period, delay=delay, velocity_pole=velocity_pole
-            )
-            return spectral_radius(loop) < 1.0
+    loop = SpringDamperLoop(model, normal, period=period, delay=delay, velocity_pole=velocity_pole)
 
-        return _largest(stable, 1e-3, 1e8)
+    def largest(damping: float) -> float:
+        return _largest(lambda K: spectral_radius(loop.matrix(K, damping)) < 1.0, 1e-3, 1e8)
 
     dampings = np.geomspace(0.1, 1e4, 60)
     best = int(np.argmax([largest(b) for b in dampings]))
