@@ -16,7 +16,8 @@ from numba import njit
 from numpy.typing import ArrayLike
 
 from tau_wall_control import kernels, laws
-from tau_wall_control.device import TauDevice, _vector
+from tau_wall_control.checks import vector
+from tau_wall_control.device import TauDevice
 from tau_wall_control.errors import ControllerFileError, SingularError
 from tau_wall_control.options import DesignOptions
 
@@ -114,7 +115,7 @@ class WallController:
     def gains(self, position: ArrayLike) -> tuple[np.ndarray, int]:
         """Row of gains at a position, and the index of its subspace's operating point."""
         row = np.empty(self.table.shape[1])
-        p = _vector("position", position, (3,))
+        p = vector("position", position, (3,))
         return row, select(self.table, self.points, self.edges, self.options.interpolated, p, row)
 
     def prepare(

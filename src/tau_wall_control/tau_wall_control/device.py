@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tau_wall_control import kernels
+from tau_wall_control.checks import vector
 from tau_wall_control.errors import ForwardKinematicsError, SingularError, TauError, UnreachableError
 from tau_wall_control.parameters import TauParameters, load_parameters
 from tau_wall_control.rotations import quaternion_from_rotation, rotation_from_quaternion
@@ -26,13 +27,6 @@ from tau_wall_control.rotations import quaternion_from_rotation, rotation_from_q
 Pose = tuple[np.ndarray, np.ndarray]
 
 JOINT_NAMES = ("yaw_1", "pitch_1", "yaw_2", "pitch_2", "yaw_3", "pitch_3")
-
-
-def _vector(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
-    array = np.array(value, dtype=float)
-    if array.shape != shape or not np.isfinite(array).all():
-        raise TauError(f"{name}: expected finite numbers of shape {shape}, got {value!r}")
-    return array
 
 
 @dataclass(frozen=True)
@@ -114,7 +108,8 @@ class TauDevice:
 
     # --- kinematics -----------------------------------------------------------------------------------------
 
-    def _raise(self, code: int, p: np.ndarray, R: np.ndarray) -> None:
+    def raise_for(self, code: int, p: np.ndarray, R: np.ndarray) -> None:
+        """Raises what a code of `kernels` at a pose stands for; nothing for 0."""
         where = f"position {np.round(p, 6).tolist()} m"
         if code == kernels.OK:
             return
@@ -140,9 +135,9 @@ class TauDevice:
         Raises:
             UnreachableError: names the chain.
         """
-        p, R = self._pose(position, rotation)
+        p, R = self.pose(position, rotation)
         q = np.empty((3, 3))
-        self._raise(kernels.chain_angles(*self.arrays[:2], p, R, q), p, R)
+        self.raise_for(kernels.chain_angles(*self.arrays[:2], p, R, q), p, R)
         return q
 
     def inverse_kinematics(self, position: ArrayLike, rotation: ArrayLike | None = None) -> np.ndarray:
@@ -171,12 +166,12 @@ class TauDevice:
             ForwardKinematicsError: no convergence in 20 steps.
             UnreachableError, SingularError: a step leaves the workspace; names the chain.
         """
-        angles = _vector("theta", theta, (6,))
-        p, R = self._pose(*(self.home if guess is None else guess))
+        angles = vector("theta", theta, (6,))
+        p, R = self.pose(*(self.home if guess is None else guess))
         code, _ = kernels.forward_kinematics(*self.arrays[:2], angles, p, R, tolerance)
         if code != kernels.OK:
             try:
-                self._raise(code, p, R)
+                self.raise_for(code, p, R)
             except (UnreachableError, SingularError) as error:
                 raise ForwardKinematicsError(
                     f"no pose found for joint angles {np.round(angles, 4).tolist()}: Newton's method left the "
@@ -184,11 +179,12 @@ class TauDevice:
                 ) from None
         return p, R
 
-    def _pose(self, position: ArrayLike, rotation: ArrayLike | None) -> Pose:
-        p = _vector("position", position, (3,))
+    def pose(self, position: ArrayLike, rotation: ArrayLike | None) -> Pose:
+        """Position (3,) and rotation (3, 3) as checked copies; identity if no rotation is given."""
+        p = vector("position", position, (3,))
         if rotation is None:
             return p, np.eye(3)
-        R = _vector("rotation", rotation, (3, 3))
+        R = vector("rotation", rotation, (3, 3))
         if not np.allclose(R @ R.T, np.eye(3), atol=1e-6):
             raise TauError("rotation: expected an orthogonal matrix of shape (3, 3)")
         return p, R
@@ -197,11 +193,11 @@ class TauDevice:
         self, position: ArrayLike, rotation: ArrayLike | None = None, twist: ArrayLike | None = None
     ) -> TaskDynamics:
         """The terms of the equation of motion in task space at a pose and twist (zero if not given)."""
-        p, R = self._pose(position, rotation)
-        V = np.zeros(6) if twist is None else _vector("twist", twist, (6,))
+        p, R = self.pose(position, rotation)
+        V = np.zeros(6) if twist is None else vector("twist", twist, (6,))
         q, H, bias, M = np.empty((3, 3)), np.empty((3, 3, 6)), np.empty((3, 3)), np.empty((6, 6))
         n, g, G = np.empty(6), np.empty(6), np.empty((6, 6))
-        self._raise(kernels.assemble(*self.arrays, p, R, V, q, H, M, n, g, bias), p, R)
+        self.raise_for(kernels.assemble(*self.arrays, p, R, V, q, H, M, n, g, bias), p, R)
         kernels.actuated_map(H, G)
         return TaskDynamics(M, n, g, G, bias[:, :2].reshape(6).copy(), H)
 
@@ -256,16 +252,16 @@ class TauDevice:
         d = self.dynamics(position, rotation, twist)
         force = -d.velocity_force - d.gravity_force
         if torque is not None:
-            force = force + d.actuated_map.T @ _vector("torque", torque, (6,))
+            force = force + d.actuated_map.T @ vector("torque", torque, (6,))
         if wrench is not None:
-            force = force + _vector("wrench", wrench, (6,))
+            force = force + vector("wrench", wrench, (6,))
         Vdot = np.linalg.solve(d.mass_matrix, force)
         return Vdot, d.actuated_map @ Vdot + d.actuated_bias
 
     def energy(self, position: ArrayLike, rotation: ArrayLike | None, twist: ArrayLike) -> tuple[float, float]:
         """Kinetic and potential energy [J]; the latter is zero where all centres of mass are at the world's origin."""
-        p, R = self._pose(position, rotation)
-        V = _vector("twist", twist, (6,))
+        p, R = self.pose(position, rotation)
+        V = vector("twist", twist, (6,))
         kinetic = 0.5 * V @ self.dynamics(p, R).mass_matrix @ V
         potential = 0.0
         gravity = np.array(self.parameters.frame.gravity)
@@ -275,7 +271,7 @@ class TauDevice:
 
     def centres_of_mass(self, position: ArrayLike, rotation: ArrayLike | None = None) -> list[tuple[str, float, Any]]:
         """Name, mass [kg] and centre of mass (3,) [m] of every body that has weight, world axes."""
-        p, R = self._pose(position, rotation)
+        p, R = self.pose(position, rotation)
         bodies = []
         for i, (points, c) in enumerate(zip(self.points(p, R), self.parameters.chains.all, strict=True)):
             shoulder, elbow, wrist = points
@@ -287,7 +283,7 @@ class TauDevice:
 
     def points(self, position: ArrayLike, rotation: ArrayLike | None = None) -> np.ndarray:
         """Shoulder, elbow and platform point of each chain, shape (3, 3, 3): chain, point, world axes [m]."""
-        p, R = self._pose(position, rotation)
+        p, R = self.pose(position, rotation)
         q = self.chain_angles(p, R)
         R_B = self.arrays[1]
         result = np.empty((3, 3, 3))
@@ -306,7 +302,7 @@ class TauDevice:
 
     def saturated(self, torque: ArrayLike) -> np.ndarray:
         """Joint torques (6,) clipped to the motors' peak."""
-        return np.clip(_vector("torque", torque, (6,)), -self.peak_torque, self.peak_torque)
+        return np.clip(vector("torque", torque, (6,)), -self.peak_torque, self.peak_torque)
 
 
 class TauState:
@@ -329,8 +325,8 @@ class TauState:
     ) -> None:
         self.device = device
         theta = device.inverse_kinematics(position, rotation)
-        p, R = device._pose(position, rotation)
-        V = np.zeros(6) if twist is None else _vector("twist", twist, (6,))
+        p, R = device.pose(position, rotation)
+        V = np.zeros(6) if twist is None else vector("twist", twist, (6,))
         self.values = np.concatenate([p, quaternion_from_rotation(R), V])
         self._work = np.zeros((20, 6, 6))
         self._theta = theta
@@ -364,10 +360,10 @@ class TauState:
         Raises:
             UnreachableError, SingularError: the motion leaves the workspace; the state stays where it was.
         """
-        tau, W = self.device.saturated(torque), _vector("wrench", wrench, (6,))
+        tau, W = self.device.saturated(torque), vector("wrench", wrench, (6,))
         before = self.values.copy()
         for _ in range(substeps):
             code = kernels.integrate(*self.device.arrays, self.values, tau, W, period / substeps, self._work)
             if code != kernels.OK:
                 self.values[:] = before
-                self.device._raise(code, self.values[:3].copy(), self.rotation)
+                self.device.raise_for(code, self.values[:3].copy(), self.rotation)

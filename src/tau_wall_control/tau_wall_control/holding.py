@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tau_wall_control.checks import vector
 from tau_wall_control.controller import WallController
-from tau_wall_control.device import Pose, TauDevice, _vector
+from tau_wall_control.device import Pose, TauDevice
 from tau_wall_control.walls import Plane, WallState
 
 
@@ -46,7 +47,7 @@ class HoldingWall:
 
     def step(self, theta: ArrayLike, rate: ArrayLike) -> WallState:
         """One sample, as `WallRenderer.step`."""
-        angles, rates = _vector("theta", theta, (6,)), _vector("rate", rate, (6,))
+        angles, rates = vector("theta", theta, (6,)), vector("rate", rate, (6,))
         self._pose = p, R = self.device.forward_kinematics(angles, self._pose, tolerance=1e-11)
         d = self.device.dynamics(p, R)
         gravity = np.linalg.solve(d.actuated_map.T, d.gravity_force)

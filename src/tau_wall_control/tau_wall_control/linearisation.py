@@ -72,7 +72,7 @@ def linearise(device: TauDevice, position: ArrayLike, rotation: ArrayLike | None
         UnreachableError, SingularError: there is none.
     """
     q = device.chain_angles(position, rotation)
-    p, R = device._pose(position, rotation)
+    p, R = device.pose(position, rotation)
     d = device.dynamics(p, R)
     J = device.jacobian_at(p, R)
     M_inverse = d.actuated_map @ np.linalg.solve(d.mass_matrix, d.actuated_map.T)

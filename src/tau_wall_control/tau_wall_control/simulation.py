@@ -10,8 +10,9 @@ from numba import njit
 from numpy.typing import ArrayLike
 
 from tau_wall_control import kernels, laws
+from tau_wall_control.checks import vector
 from tau_wall_control.controller import WallController, joint_state
-from tau_wall_control.device import TauDevice, _vector
+from tau_wall_control.device import TauDevice
 from tau_wall_control.errors import TauError
 
 #: pole of the velocity filter of the realistic loop [rad/s]
@@ -135,9 +136,9 @@ class PushSimulation:
             raise TauError(f"delay: expected 0 or more samples, got {delay}")
         self.controller, self.delay = controller, int(delay)
         self.plant = device if plant is None else plant
-        self.point = _vector("point", point, (3,))
+        self.point = vector("point", point, (3,))
         self.normal = controller.normal
-        self.direction = -self.normal if direction is None else _vector("direction", direction, (3,))
+        self.direction = -self.normal if direction is None else vector("direction", direction, (3,))
         self._prepared = controller.prepare(self.point)
         self._resting = self.plant.gravity_torque_at(self.point)
         self._resolution = device.parameters.encoders.joint_resolution if quantized else 0.0

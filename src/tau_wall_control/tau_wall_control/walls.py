@@ -25,8 +25,9 @@ from numpy.typing import ArrayLike
 from haptic_friction.laws import FrictionLaw
 from haptic_friction.projection import project
 from tau_wall_control import kernels, laws
+from tau_wall_control.checks import vector
 from tau_wall_control.controller import SHARING_ACROSS, SHARING_ALONG, WallController, select
-from tau_wall_control.device import Pose, _vector
+from tau_wall_control.device import Pose
 from tau_wall_control.errors import TauError
 from tau_wall_control.wall_filter import GAINS, wall_filter
 
@@ -53,7 +54,7 @@ class Plane:
     normal: tuple[float, float, float]
 
     def __post_init__(self) -> None:
-        point, normal = _vector("point", self.point, (3,)), _vector("normal", self.normal, (3,))
+        point, normal = vector("point", self.point, (3,)), vector("normal", self.normal, (3,))
         length = float(np.linalg.norm(normal))
         if length < 1e-9:
             raise TauError(f"normal: expected a direction, got {self.normal}")
@@ -63,7 +64,7 @@ class Plane:
 
 def box(low: ArrayLike, high: ArrayLike) -> tuple[Plane, ...]:
     """The six walls of a box with the tool inside, from two opposite corners [m]."""
-    a, b = _vector("low", low, (3,)), _vector("high", high, (3,))
+    a, b = vector("low", low, (3,)), vector("high", high, (3,))
     if not (a < b).all():
         raise TauError(f"box: expected low below high in every axis, got {a.tolist()} and {b.tolist()}")
     axes = np.eye(3)
@@ -490,7 +491,7 @@ class WallRenderer:
             ForwardKinematicsError, UnreachableError, SingularError: the angles belong to no pose near the last one.
             TauError: a number is not finite.
         """
-        angles, rates = _vector("theta", theta, (6,)), _vector("rate", rate, (6,))
+        angles, rates = vector("theta", theta, (6,)), vector("rate", rate, (6,))
         c, p, R = self.controller, self._pose[0].copy(), self._pose[1].copy()
         code = render(
             *self.device.arrays,
@@ -517,7 +518,7 @@ class WallRenderer:
             self._torque,
             self._out,
         )
-        self.device._raise(code, p, R)
+        self.device.raise_for(code, p, R)
         self._pose = (p, R)
         saturated = bool(self._out[1])
         self.saturated_steps = self.saturated_steps + 1 if saturated else 0
