@@ -4,11 +4,11 @@ A plane acts along its normal only, from contact until the tool is pulled away; 
 held back by friction. The 6-DOF gains of the controller become gains along the planes in contact: with the columns of
 S (6, c) the normals, x the signed distances, v their rates,
 
-    a = -k_p x - k_v v + k_i xi - d^,   k = S^T M_x^-1 G^T K G S   the acceleration that the 6-DOF law would give
+    a_i = -k_p x_i - k_v v_i + k_i xi_i - d^_i,   k = s_i^T M_x^-1 G^T K G s_i   as the 6-DOF law would accelerate it
     f = (S^T M_x^-1 S)^-1 a >= 0        the pushes of the planes, which leave the other directions alone
     tau = tau_g + G^-T (S f - friction)
 
-so the closed loop along the normal is the one that was designed, wherever the plane stands. f is never negative: a
+so the closed loop along every normal is the one that was designed, wherever the planes stand. f is never negative: a
 wall does not pull. Contact begins where x < 0 and ends where nothing is left to push (f = 0) outside.
 """
 
@@ -31,7 +31,7 @@ from tau_wall_control.device import Pose
 from tau_wall_control.errors import TauError
 from tau_wall_control.wall_filter import GAINS, wall_filter
 
-#: planes at once, and planes in contact at once
+#: planes at once, and planes that push at once
 MOST_PLANES, MOST_CONTACTS = 32, 6
 
 # memory of a plane
@@ -213,17 +213,16 @@ def render(
     contact = np.empty(MOST_CONTACTS, dtype=np.int64)
     contacts = 0
     for w in range(count):
-        distance, speed = 0.0, 0.0
+        distance = 0.0
         for k in range(3):
             distance += planes[w, 3 + k] * (p[k] - planes[w, k])
-            speed += planes[w, 3 + k] * V[k, 0]
         plane = memory[w]
         plane[SEEN] = distance
         if mode & laws.OBSERVER:
             _observe(filter_gains, plane, distance)
-        if plane[CONTACT] == 0.0 and distance < 0.0 and contacts < MOST_CONTACTS:
+        if plane[CONTACT] == 0.0 and distance < 0.0:
             plane[CONTACT], plane[INTEGRAL], plane[PUSH] = 1.0, 0.0, 0.0
-        if plane[CONTACT] != 0.0:
+        if plane[CONTACT] != 0.0 and contacts < MOST_CONTACTS:
             contact[contacts] = w
             contacts += 1
     gravity_exact = exact_gravity or contacts == 0
@@ -258,31 +257,29 @@ def render(
                 for k in range(3):
                     inverse_mass[j, i] += planes[contact[j], 3 + k] * MS[k, i]
         for i in range(c):
-            for j in range(c):
-                plane = memory[contact[j]]
-                kp, kv, ki = 0.0, 0.0, 0.0
-                for a in range(6):
-                    for e in range(6):
-                        product = GMS[a, i] * GS[e, j]
-                        kp += product * row[6 + 6 * a + e]
-                        kv += product * row[42 + 6 * a + e]
-                        ki += product * row[78 + 6 * a + e]
-                x, v, d = plane[SEEN], 0.0, 0.0
-                for k in range(3):
-                    v += planes[contact[j], 3 + k] * V[k, 0]
-                if mode & laws.OBSERVER:
-                    d = plane[DISTURBANCE]
-                    if mode & laws.ESTIMATED:
-                        x, v = plane[X], plane[RATE]
-                    for m in range(delay):
-                        acceleration = plane[PAST + m] + d
-                        x += period * v + 0.5 * period * period * acceleration
-                        v += period * acceleration
-                    if i == j:
-                        wanted[i] -= d
-                else:
-                    wanted[i] += ki * plane[INTEGRAL]
-                wanted[i] -= kp * x + kv * v
+            plane = memory[contact[i]]
+            kp, kv, ki = 0.0, 0.0, 0.0
+            for a in range(6):
+                for e in range(6):
+                    product = GMS[a, i] * GS[e, i]
+                    kp += product * row[6 + 6 * a + e]
+                    kv += product * row[42 + 6 * a + e]
+                    ki += product * row[78 + 6 * a + e]
+            x, v = plane[SEEN], 0.0
+            for k in range(3):
+                v += planes[contact[i], 3 + k] * V[k, 0]
+            if mode & laws.OBSERVER:
+                d = plane[DISTURBANCE]
+                if mode & laws.ESTIMATED:
+                    x, v = plane[X], plane[RATE]
+                for m in range(delay):
+                    acceleration = plane[PAST + m] + d
+                    x += period * v + 0.5 * period * period * acceleration
+                    v += period * acceleration
+                wanted[i] = -d
+            else:
+                wanted[i] = ki * plane[INTEGRAL]
+            wanted[i] -= kp * x + kv * v
         _pushes(c, inverse_mass, wanted, push, np.empty((MOST_CONTACTS, MOST_CONTACTS)), np.empty(MOST_CONTACTS))
         pressing, tangent = 0.0, np.empty(3)
         for i in range(c):

@@ -113,6 +113,15 @@ def test_stiff_with_counts_and_noise(device: TauDevice, design: Any) -> None:
         assert min(r.stiffness for r in runs) > (35e3 if delay == 0 else 22e3)
 
 
+@pytest.mark.parametrize("delay", [0, 1, 3])
+def test_delay_is_what_it_says(device: TauDevice, design: Any, delay: int) -> None:
+    """The push begins with sample 1000 and is seen by sample 1001, whose torque acts `delay` samples later."""
+    run = simulate_push(device, design("scheduled"), point=(0, 0, 0), duration=1.02, delay=delay)
+    changed = np.abs(run.torque - device.gravity_torque_at((0, 0, 0))).max(axis=1) > 1e-6
+    assert np.flatnonzero(changed)[0] == 1001 + delay
+    assert np.flatnonzero(run.deviation < -1e-9)[0] == 1001
+
+
 @pytest.mark.parametrize("force", [5.0, 9.0])
 def test_other_pushes(device: TauDevice, design: Any, force: float) -> None:
     runs = push_all(device, design("stiff"), force=force, delay=1)
@@ -152,6 +161,17 @@ def test_a_push_past_the_motors_is_said_so(device: TauDevice, design: Any) -> No
     assert run.max_penetration == math.inf
     assert run.stiffness == 0.0
     assert np.isnan(run.position[-1]).all()
+
+
+@pytest.mark.parametrize("normal", [(0.0, 1.0, 1.0), (1.0, 0.0, 1.0), (0.0, -1.0, 0.5)])
+def test_angled_wall(device: TauDevice, design: Any, normal: tuple[float, float, float]) -> None:
+    """The paper's future work: the design turns with the wall, and stays near what motors can do there."""
+    c, point, force = design("stiff", normal=normal), (0.0, -0.01, 0.005), 8.0
+    for delay in (0, 1):
+        run = simulate_push(device, c, point=point, force=force, delay=delay)
+        assert run.max_penetration > penetration_bound(device, point, force=force, delay=delay, normal=normal)
+        assert run.stiffness > 25e3
+        assert torque_activity(run) < 1e-3
 
 
 def test_signal(device: TauDevice) -> None:
