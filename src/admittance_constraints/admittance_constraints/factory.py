@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from admittance_constraints.controller import AdmittanceController, Placement
 from admittance_constraints.errors import SingularConfigurationError
 from admittance_constraints.feedback import PIDFeedback
@@ -100,4 +102,7 @@ def _friction(p: Mapping[str, Any]) -> FreeDirectionFriction | None:
         for name, parameter in (("translation", "friction_force"), ("rotation", "friction_torque"))
         if p[parameter] > 0.0
     }
+    for law in laws.values():
+        for dimension in (1, 2, 3):
+            law.projected(np.ones(dimension), 1.0)  # compiles, or loads what was compiled before
     return FreeDirectionFriction(**laws) if laws else None
