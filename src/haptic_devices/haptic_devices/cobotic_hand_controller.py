@@ -46,7 +46,7 @@ from pydantic import Field
 from haptic_core.commands import ACCELERATION, POSITION, VELOCITY, Motion
 from haptic_devices import encoder, force_sensor
 from haptic_devices.device import DeviceParameters, Joint, Reading, Truth, load_parameters
-from haptic_devices.operator import HandHeldDevice
+from haptic_devices.operator import SimulatedAdmittanceDevice
 from haptic_devices.spatial_hand import SpatialHand, muscle_wrench
 from haptic_devices.spatial_motion import GRIP
 
@@ -460,7 +460,7 @@ def observe(
 _KINDS = {"none": 0, "weight": 1, "full": 2}
 
 
-class CoboticHandController(HandHeldDevice):
+class CoboticHandController(SimulatedAdmittanceDevice):
     """The simulated display; `hand` None leaves the handle alone.
 
     Args:
@@ -476,9 +476,7 @@ class CoboticHandController(HandHeldDevice):
 
     parameters: CoboticHandControllerParameters
     hand: SpatialHand | None
-    kind = "admittance"
     base_frame = "cobotic_hand_controller_base"
-    has_force_sensor = True
 
     def __init__(
         self, parameters: CoboticHandControllerParameters, hand: SpatialHand | None = None, seed: int = 0
@@ -670,9 +668,6 @@ class CoboticHandController(HandHeldDevice):
             self._jacobian,
         )
 
-    def read(self) -> Reading:
-        return self._reading
-
     def follow(self, motion: Motion | None) -> None:
         """Commands the motion of the next period and lets it pass.
 
@@ -730,19 +725,3 @@ class CoboticHandController(HandHeldDevice):
         for part, constants in zip((slice(0, 3), slice(3, 6)), self._encoders, strict=True):
             encoder.sample(truth.position[part], constants, reading.position[part], reading.velocity[part])
         self._observe()
-
-    def jacobian(self) -> np.ndarray:
-        return self._jacobian
-
-    def safe_stop(self) -> None:
-        """Holds the joints where they are now."""
-        if not self._stopped:
-            self.target_position[:] = self._reading.position
-        self._stopped = True
-
-    def deactivate(self) -> None:
-        """Takes the power off: the hand feels the drives' inertia and friction."""
-        self._powered = False
-
-    def truth(self) -> Truth:
-        return self._truth

@@ -45,7 +45,7 @@ from haptic_core.commands import ACCELERATION, POSITION, VELOCITY, Motion
 from haptic_devices import encoder, force_sensor, joint_friction
 from haptic_devices.device import DeviceParameters, Joint, Reading, Truth, load_parameters
 from haptic_devices.friction_compensation import FrictionCompensation
-from haptic_devices.operator import HandHeldDevice, SimulatedHand, muscle_force
+from haptic_devices.operator import SimulatedAdmittanceDevice, SimulatedHand, muscle_force
 
 DEFAULT_FILE = Path(__file__).with_name("five_bar.yaml")
 
@@ -358,7 +358,7 @@ def observe(
     tool_jacobian(geometry, reading[0:2], jacobian)
 
 
-class FiveBar(HandHeldDevice):
+class FiveBar(SimulatedAdmittanceDevice):
     """The simulated manipulator; `hand` None leaves the grip alone.
 
     Args:
@@ -378,9 +378,7 @@ class FiveBar(HandHeldDevice):
 
     parameters: FiveBarParameters
     hand: SimulatedHand | None
-    kind = "admittance"
     base_frame = "five_bar_base"
-    has_force_sensor = True
 
     def __init__(self, parameters: FiveBarParameters, hand: SimulatedHand | None = None, seed: int = 0) -> None:
         p = self.parameters = parameters
@@ -507,9 +505,6 @@ class FiveBar(HandHeldDevice):
         reading, truth = self._reading.values, self._truth.values
         observe(truth, self.links, reading, self._jacobian, self.geometry, self._sensor_state, self._sensor, noise)
 
-    def read(self) -> Reading:
-        return self._reading
-
     def follow(self, motion: Motion | None) -> None:
         """Commands the motion of the next period and lets it pass.
 
@@ -570,18 +565,3 @@ class FiveBar(HandHeldDevice):
             self._aim(motion)
             rows.append(self._compensation.step(self.target_velocity).copy())
         return np.array(rows).reshape(-1, 2)
-
-    def jacobian(self) -> np.ndarray:
-        return self._jacobian
-
-    def safe_stop(self) -> None:
-        """Holds the joints where they are now."""
-        if not self._stopped:
-            self.target_position[:] = self._reading.position
-        self._stopped = True
-
-    def deactivate(self) -> None:
-        self._powered = False
-
-    def truth(self) -> Truth:
-        return self._truth

@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 from pydantic import Field
 
-from haptic_devices.device import Device, DeviceParameters
+from haptic_devices.device import Device, DeviceParameters, Reading, Truth
 from haptic_devices.motion import MotionPlan, Plan
 
 _TREMOR_COMPONENTS = 12
@@ -147,3 +147,39 @@ class HandHeldDevice(Device):
     @property
     def end_time(self) -> float:
         return self.hand.plan.duration if self.hand else float("inf")
+
+
+class SimulatedAdmittanceDevice(HandHeldDevice):
+    """What simulated admittance devices share: they hold their target where they are stopped, and can lose power.
+
+    Attributes:
+        target_position: (n,) joint positions that the servo follows [rad] or [m].
+    """
+
+    kind = "admittance"
+    has_force_sensor = True
+    target_position: np.ndarray
+    _reading: Reading
+    _truth: Truth
+    _jacobian: np.ndarray
+    _powered: bool
+    _stopped: bool
+
+    def read(self) -> Reading:
+        return self._reading
+
+    def jacobian(self) -> np.ndarray:
+        return self._jacobian
+
+    def safe_stop(self) -> None:
+        """Holds the joints where they are now."""
+        if not self._stopped:
+            self.target_position[:] = self._reading.position
+        self._stopped = True
+
+    def deactivate(self) -> None:
+        """Takes the power off: the hand feels the drives' inertia and friction."""
+        self._powered = False
+
+    def truth(self) -> Truth:
+        return self._truth

@@ -20,6 +20,7 @@ from scipy.spatial.transform import Rotation
 from admittance_constraints import Mechanism, load_mechanism
 from haptic_bringup.bags import Bag
 from haptic_bringup.report import Claim, Report
+from haptic_bringup.reports.phases import PhasedRun
 from haptic_core.commands import NONE
 from haptic_core.errors import HapticError
 from haptic_core.parameters import parse_entries
@@ -46,7 +47,7 @@ class ToolPath:
 
 
 @dataclass(frozen=True)
-class DisplayRun:
+class DisplayRun(PhasedRun):
     """The signals of one bag on common ticks.
 
     Attributes:
@@ -125,27 +126,6 @@ class DisplayRun:
             refused=int(np.sum(command["mode"] == NONE)),
             changed=_changed(bag),
         )
-
-    def part(self, start: float, end: float) -> slice:
-        """The samples between two times [s]."""
-        first, last = np.searchsorted(self.time, np.array((start, end)) - 0.5 * self.period)
-        return slice(int(first), int(last))
-
-    def during(self, kind: str) -> np.ndarray:
-        """Which samples (n,) lie in phases of a kind."""
-        flags = np.zeros(len(self.time), dtype=bool)
-        for phase in self.phases:
-            if phase["kind"] == kind:
-                flags[self.part(phase["start"], phase["end"])] = True
-        return flags
-
-    def named(self, *beginnings: str) -> np.ndarray:
-        """Which samples (n,) lie in phases whose names begin so."""
-        flags = np.zeros(len(self.time), dtype=bool)
-        for phase in self.phases:
-            if phase["name"].startswith(beginnings):
-                flags[self.part(phase["start"], phase["end"])] = True
-        return flags
 
     @cached_property
     def tracking_error(self) -> np.ndarray:

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from haptic_bringup.bags import Bag
 from haptic_bringup.identification import identify_bag, known_parameters
 from haptic_bringup.report import Claim, Report
+from haptic_bringup.reports.phases import PhasedRun
 from haptic_core.errors import HapticError
 from haptic_friction.identification import Estimate
 
@@ -42,7 +43,7 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(PhasedRun):
     """The signals of one bag on common ticks, along x and y."""
 
     period: float
@@ -79,11 +80,6 @@ class Run:
             sticking=friction["sticking"][:, 0].astype(bool),
             phases=bag.started("device").get("phases", []),
         )
-
-    def part(self, start: float, end: float) -> slice:
-        """The samples between two times [s]."""
-        first, last = np.searchsorted(self.time, np.array((start, end)) - 0.5 * self.period)
-        return slice(int(first), int(last))
 
 
 def rest_drifts(run: Run) -> list[dict[str, float]]:

@@ -15,6 +15,7 @@ from scipy.ndimage import binary_erosion
 from scipy.signal import butter, sosfiltfilt
 
 from haptic_bringup.bags import Bag
+from haptic_bringup.reports.phases import PhasedRun
 from haptic_core.errors import HapticError
 from haptic_devices import joint_friction
 from haptic_devices.five_bar import FiveBar, FiveBarParameters, inverse, joint_rates, tool_jacobian
@@ -42,7 +43,7 @@ SECTORS, SECTOR_SAMPLES = 12, 50
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(PhasedRun):
     """The signals of one bag on common ticks.
 
     Attributes:
@@ -105,19 +106,6 @@ class Run:
             sticking=friction["sticking"][state][:, 0].astype(bool),
             phases=bag.started("device").get("phases", []),
         )
-
-    def part(self, start: float, end: float) -> slice:
-        """The samples between two times [s]."""
-        first, last = np.searchsorted(self.time, np.array((start, end)) - 0.5 * self.period)
-        return slice(int(first), int(last))
-
-    def during(self, kind: str) -> np.ndarray:
-        """Which samples (n,) lie in phases of a kind."""
-        flags = np.zeros(len(self.time), dtype=bool)
-        for phase in self.phases:
-            if phase["kind"] == kind:
-                flags[self.part(phase["start"], phase["end"])] = True
-        return flags
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,40 @@
+"""What reports of runs with a simulated hand share: the parts of a run that the hand's plan names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class PhasedRun:
+    """A run whose rows are ticks and whose hand followed a plan.
+
+    Attributes:
+        period: T [s].
+        time: (n,) [s].
+        phases: of the hand's plan, each with name, kind, start and end [s].
+    """
+
+    period: float
+    time: np.ndarray
+    phases: list[dict[str, Any]]
+
+    def part(self, start: float, end: float) -> slice:
+        """The samples between two times [s]."""
+        first, last = np.searchsorted(self.time, np.array((start, end)) - 0.5 * self.period)
+        return slice(int(first), int(last))
+
+    def during(self, kind: str) -> np.ndarray:
+        """Which samples (n,) lie in phases of a kind."""
+        return self._within([phase for phase in self.phases if phase["kind"] == kind])
+
+    def named(self, *beginnings: str) -> np.ndarray:
+        """Which samples (n,) lie in phases whose names begin so."""
+        return self._within([phase for phase in self.phases if phase["name"].startswith(beginnings)])
+
+    def _within(self, phases: list[dict[str, Any]]) -> np.ndarray:
+        flags = np.zeros(len(self.time), dtype=bool)
+        for phase in phases:
+            flags[self.part(phase["start"], phase["end"])] = True
+        return flags
