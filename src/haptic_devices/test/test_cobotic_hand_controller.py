@@ -927,7 +927,7 @@ def test_the_description_has_what_a_report_needs():
     described = device.description()
     assert described["device"]["inertia_translation"] == 11.0 and described["hand"]["mass"] == HAND.mass
     assert described["phases"][1]["name"] == "forward 1"
-    assert device.end_time == pytest.approx(13.5) and display().end_time == float("inf")
+    assert device.end_time == pytest.approx(15.3) and display().end_time == float("inf")
     assert [joint.name for joint in device.joints] == ["x", "y", "z", "yaw", "tilt", "roll"]
     assert [joint.kind for joint in device.joints] == ["prismatic"] * 3 + ["revolute"] * 3
     assert [joint.upper for joint in device.joints] == REACH.tolist()

@@ -109,7 +109,7 @@ def test_the_reference_repeats_so_that_a_difference_means_something(reference):
 
 def test_the_motion_chooses_the_plan_and_its_length():
     lengths = [cobotic(motion=name).end_time for name in SPATIAL_MOTIONS]
-    assert lengths == pytest.approx([13.5, 10.2, 13.7, 10.8])
+    assert lengths == pytest.approx([15.3, 10.2, 13.7, 10.8])
     assert cobotic(held=False).end_time == float("inf")
 
 
