@@ -1,0 +1,69 @@
+"""Convex approximations of compliant contact between rigid and articulated bodies (Castro, Han, Masterjohn)."""
+
+from convex_contact.approximations import APPROXIMATIONS
+from convex_contact.constraints import (
+    Compliant,
+    Constraint,
+    CouplerConstraint,
+    DistanceConstraint,
+    HolonomicConstraint,
+    JointLimit,
+    PDActuator,
+    PrescribedMotion,
+    WeldConstraint,
+)
+from convex_contact.elastoplastic import transported
+from convex_contact.errors import ConvergenceError
+from convex_contact.implicit_terms import implicit_terms
+from convex_contact.normal_laws import FunctionLaw, HertzLaw, LinearLaw, NormalLaw
+from convex_contact.problem import ContactProblem
+from convex_contact.solution import Solution
+from convex_contact.solver import solve
+from convex_contact.dynamics import BodyState, JointLimits, WorldDynamics
+from convex_contact.materials import Material, PairLaw
+from convex_contact.native import NativeLibraryError
+from convex_contact.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Solid, Sphere
+from convex_contact.world import Body, Geometry, Placement, Tree, World, WorldError
+
+__all__ = [
+    "APPROXIMATIONS",
+    "Body",
+    "BodyState",
+    "Box",
+    "Capsule",
+    "Compliant",
+    "Constraint",
+    "ContactProblem",
+    "ConvergenceError",
+    "CouplerConstraint",
+    "Cylinder",
+    "DistanceConstraint",
+    "FunctionLaw",
+    "Geometry",
+    "HalfSpace",
+    "HertzLaw",
+    "HolonomicConstraint",
+    "Hull",
+    "JointLimit",
+    "JointLimits",
+    "LinearLaw",
+    "Material",
+    "NativeLibraryError",
+    "NormalLaw",
+    "PDActuator",
+    "PairLaw",
+    "Placement",
+    "PrescribedMotion",
+    "Shape",
+    "Solid",
+    "Solution",
+    "Sphere",
+    "Tree",
+    "WeldConstraint",
+    "World",
+    "WorldDynamics",
+    "WorldError",
+    "implicit_terms",
+    "solve",
+    "transported",
+]

@@ -1,0 +1,83 @@
+"""Checks of arguments: each message names the field, what was expected and what came."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+#: largest difference of A and its transpose, relative to the diagonal
+_SYMMETRIC = 1e-9
+
+
+def number(name: str, value: float, *, minimum: float | None = None, above: float | None = None) -> float:
+    """A finite number within its bounds, or a ValueError that names it."""
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: expected a number, got {value!r}") from None
+    if not math.isfinite(result):
+        raise ValueError(f"{name}: expected a finite number, got {result!r}")
+    if minimum is not None and result < minimum:
+        raise ValueError(f"{name}: expected {minimum:g} or more, got {result!r}")
+    if above is not None and result <= above:
+        raise ValueError(f"{name}: expected more than {above:g}, got {result!r}")
+    return result
+
+
+def array(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+    """A copy as a finite array of a given shape, or a ValueError that names it."""
+    try:
+        result = np.array(value, dtype=float, order="C")
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: expected numbers of shape {shape}, got {value!r}") from None
+    if result.shape != shape:
+        raise ValueError(f"{name}: expected shape {shape}, got {result.shape}")
+    if not np.isfinite(result).all():
+        raise ValueError(f"{name}: expected finite numbers, got {_first(~np.isfinite(result), result)}")
+    return result
+
+
+def per_contact(
+    name: str, value: ArrayLike, count: int, *, minimum: float | None = None, above: float | None = None
+) -> np.ndarray:
+    """One number per contact, shape (count,); a single number counts for all of them."""
+    result = array(name, np.full(count, value) if np.ndim(value) == 0 else value, (count,))
+    if minimum is not None and (result < minimum).any():
+        raise ValueError(f"{name}: expected {minimum:g} or more, got {_first(result < minimum, result)}")
+    if above is not None and (result <= above).any():
+        raise ValueError(f"{name}: expected more than {above:g}, got {_first(result <= above, result)}")
+    return result
+
+
+def positive_definite(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+    """Symmetric positive definite matrices (..., n, n), made exactly symmetric, or a ValueError that names them."""
+    matrix = array(name, value, shape)
+    transposed = np.swapaxes(matrix, -1, -2)
+    diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)
+    if (diagonal <= 0.0).any():
+        raise ValueError(f"{name}: expected a positive definite matrix, got the diagonal {diagonal}")
+    scale = np.sqrt(diagonal[..., :, None] * diagonal[..., None, :])
+    asymmetry = np.abs(matrix - transposed) / scale
+    if (asymmetry > _SYMMETRIC).any():
+        raise ValueError(
+            f"{name}: expected a symmetric matrix, got entries that differ by {asymmetry.max():.3g} of the diagonal "
+            f"from their mirror images"
+        )
+    matrix = 0.5 * (matrix + transposed)
+    try:
+        np.linalg.cholesky(matrix / scale)
+    except np.linalg.LinAlgError:
+        smallest = float(np.linalg.eigvalsh(matrix / scale).min())
+        raise ValueError(
+            f"{name}: expected a positive definite matrix, got one whose smallest eigenvalue, scaled to a diagonal of "
+            f"ones, is {smallest:.3g}"
+        ) from None
+    return matrix
+
+
+def _first(wrong: np.ndarray, values: np.ndarray) -> str:
+    index = np.argwhere(np.atleast_1d(wrong))[0]
+    place = ", ".join(str(i) for i in index)
+    return f"{np.atleast_1d(values)[tuple(index)]!r} at [{place}]"

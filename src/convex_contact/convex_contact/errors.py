@@ -1,0 +1,27 @@
+"""Errors with a meaning of their own; everything else that is wrong with an argument is a ValueError."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class ConvergenceError(ArithmeticError):
+    """The iteration ended without reaching its criterion; nothing is returned in that case.
+
+    Attributes:
+        velocity: the last iterate, shape (nv,).
+        iterations: Newton steps made.
+        residual: scaled momentum residual of the last iterate, divided by the scale of the momenta.
+        tolerance: what it should have been.
+        reason: what stopped the iteration, in words.
+    """
+
+    def __init__(
+        self, reason: str, *, velocity: np.ndarray, iterations: int, residual: float, tolerance: float
+    ) -> None:
+        super().__init__(
+            f"no convergence after {iterations} Newton iterations: {reason}; "
+            f"relative residual {residual:.3g}, expected at most {tolerance:.3g}"
+        )
+        self.reason, self.velocity, self.iterations = reason, velocity, iterations
+        self.residual, self.tolerance = residual, tolerance

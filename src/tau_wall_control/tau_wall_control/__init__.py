@@ -1,0 +1,48 @@
+"""Stiff walls by position control on a 6-DOF TAU-type parallel haptic device (Wang, Feng, Andersson).
+
+`TauDevice` is the mechanism (`kernels` its compiled equations, `parameters` its YAML file, a stand-in), `linearisation`
+and `design` make a `WallController` (`options` has the schemes, `laws` the compiled law). `simulate_push` is the
+paper's test, `monte_carlo` its study; `WallRenderer` are walls that let the tool slide and leave, `HoldingWall` is the
+paper's. `limits` says what no controller can do, `z_width` what a delay does, `workspace` where the device can be used.
+`urdf` and `pinocchio_model` (which needs Pinocchio) are the same mechanism for other tools.
+"""
+
+from tau_wall_control.controller import WallController
+from tau_wall_control.design import design_wall_controller
+from tau_wall_control.device import TauDevice, TauState
+from tau_wall_control.errors import (
+    ControllerFileError,
+    ForwardKinematicsError,
+    SingularError,
+    TauError,
+    UnreachableError,
+)
+from tau_wall_control.holding import HoldingWall
+from tau_wall_control.options import SCHEMES, DesignOptions
+from tau_wall_control.parameters import TauParameters, load_parameters
+from tau_wall_control.simulation import PushResult, PushSimulation, simulate_push
+from tau_wall_control.walls import Plane, WallRenderer, WallState, box
+
+__all__ = [
+    "SCHEMES",
+    "ControllerFileError",
+    "DesignOptions",
+    "ForwardKinematicsError",
+    "HoldingWall",
+    "Plane",
+    "PushResult",
+    "PushSimulation",
+    "SingularError",
+    "TauDevice",
+    "TauError",
+    "TauParameters",
+    "TauState",
+    "UnreachableError",
+    "WallController",
+    "WallRenderer",
+    "WallState",
+    "box",
+    "design_wall_controller",
+    "load_parameters",
+    "simulate_push",
+]

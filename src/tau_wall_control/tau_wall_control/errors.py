@@ -1,0 +1,31 @@
+"""What this package raises beside ValueError."""
+
+from __future__ import annotations
+
+
+class TauError(ValueError):
+    """A request that the device or a controller cannot meet; one line."""
+
+
+class UnreachableError(TauError):
+    """A pose that no configuration of the chains reaches.
+
+    Attributes:
+        chain: number of the first chain that does not reach, 1 to 3.
+    """
+
+    def __init__(self, message: str, chain: int) -> None:
+        super().__init__(message)
+        self.chain = chain
+
+
+class SingularError(TauError):
+    """A pose where the chains or the platform lose control of a direction."""
+
+
+class ForwardKinematicsError(TauError):
+    """Joint angles to which Newton's method finds no pose from its guess."""
+
+
+class ControllerFileError(TauError):
+    """A controller file that cannot be read or does not fit the device."""
