@@ -19,10 +19,12 @@ from convex_contact.normal_laws import FunctionLaw, HertzLaw, LinearLaw, NormalL
 from convex_contact.problem import ContactProblem
 from convex_contact.solution import Solution
 from convex_contact.solver import solve
+from convex_contact.coupling import Coupling
 from convex_contact.dynamics import BodyState, JointLimits, WorldDynamics
 from convex_contact.materials import Material, PairLaw
 from convex_contact.native import NativeLibraryError
 from convex_contact.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Solid, Sphere
+from convex_contact.simulator import ContactReport, Simulator, StepStatistics
 from convex_contact.world import Body, Geometry, Placement, Tree, World, WorldError
 
 __all__ = [
@@ -34,8 +36,10 @@ __all__ = [
     "Compliant",
     "Constraint",
     "ContactProblem",
+    "ContactReport",
     "ConvergenceError",
     "CouplerConstraint",
+    "Coupling",
     "Cylinder",
     "DistanceConstraint",
     "FunctionLaw",
@@ -55,9 +59,11 @@ __all__ = [
     "Placement",
     "PrescribedMotion",
     "Shape",
+    "Simulator",
     "Solid",
     "Solution",
     "Sphere",
+    "StepStatistics",
     "Tree",
     "WeldConstraint",
     "World",

@@ -191,26 +191,33 @@ def match(w: WorldRecord, new: ContactRecord, old: ContactRecord) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def carry_tangential(new: ContactRecord, old: ContactRecord, values: np.ndarray, out: np.ndarray) -> None:
+def carry_tangential(
+    w: WorldRecord, new: ContactRecord, old: ContactRecord, period: float, values: np.ndarray, out: np.ndarray
+) -> None:
     """Carries a tangential quantity (n, 2), such as an elastic displacement, over to the contacts of this step.
 
-    It is taken as a vector of the world, projected onto the new tangent plane and given its old length, so that rolling
-    does not shorten it. A contact that is new starts at zero; one that is gone is forgotten.
+    It is turned with the normal and by the mean spin of the two bodies, as :func:`~convex_contact.transported` does it.
+    A contact that is new starts at zero; one that is gone is forgotten.
     """
+    twists, frame, frame_old = w.body_twist, new.frame, old.frame
     for i in range(new.count[0]):
         out[i, 0] = out[i, 1] = 0.0
         k = new.previous[i]
-        if k < 0:
+        if k < 0 or (values[k, 0] == 0.0 and values[k, 1] == 0.0):
             continue
-        x, y, z, square = 0.0, 0.0, 0.0, 0.0
-        for r in range(2):
-            x += old.frame[k, r, 0] * values[k, r]
-            y += old.frame[k, r, 1] * values[k, r]
-            z += old.frame[k, r, 2] * values[k, r]
-            square += values[k, r] * values[k, r]
-        p = new.frame[i, 0, 0] * x + new.frame[i, 0, 1] * y + new.frame[i, 0, 2] * z
-        q = new.frame[i, 1, 0] * x + new.frame[i, 1, 1] * y + new.frame[i, 1, 2] * z
-        length = p * p + q * q
-        if length > 0:
-            s = np.sqrt(square / length)
-            out[i, 0], out[i, 1] = s * p, s * q
+        one, two = new.body[i, 0], new.body[i, 1]
+        along, cosine, angle = 0.0, 0.0, 0.0
+        for r in range(3):
+            m = frame[i, 2, r]
+            along += m * (frame_old[k, 0, r] * values[k, 0] + frame_old[k, 1, r] * values[k, 1])
+            cosine += m * frame_old[k, 2, r]
+            angle += 0.5 * period * m * (twists[one, 3 + r] + twists[two, 3 + r])
+        share = along / (1.0 + cosine) if cosine > -1.0 + 1e-12 else 0.0
+        p, q = 0.0, 0.0
+        for r in range(3):
+            x = frame_old[k, 0, r] * values[k, 0] + frame_old[k, 1, r] * values[k, 1]
+            x -= share * (frame_old[k, 2, r] + frame[i, 2, r])
+            p += frame[i, 0, r] * x
+            q += frame[i, 1, r] * x
+        c, s = np.cos(angle), np.sin(angle)
+        out[i, 0], out[i, 1] = c * p - s * q, s * p + c * q

@@ -403,6 +403,23 @@ class WorldDynamics:
             return True
         return bool(grow_margins(self.arrays.record, velocity, self._speeds, self.travel(approximation)) == 0)
 
+    def forget_query(self) -> None:
+        """Takes the last :meth:`collect` back, where the step could not be solved."""
+        self.contacts, self.previous = self.previous, self.contacts
+
+    def frame_jacobian(self, body: int) -> tuple[int, np.ndarray]:
+        """The tree that moves a body, and the Jacobian (6, nv_t) of its frame's twist [linear; angular], world axes.
+
+        The twist is that of the frame's origin; to be called after :meth:`prepare`.
+        """
+        a = self.arrays
+        tree, link = int(a.body_tree[body]), int(a.body_link[body])
+        width = int(a.tree_v[tree + 1] - a.tree_v[tree])
+        jacobian = np.eye(6) if link < 0 else a.link_jacobian[link, :, :width].copy()
+        x, y, z = -(a.body_pose[body, :9].reshape(3, 3) @ self.world.bodies[body].center)
+        jacobian[:3] += np.array([[0, z, -y], [-z, 0, x], [y, -x, 0]]) @ jacobian[3:]  # omega x r
+        return tree, jacobian
+
     def advance(self, velocity: np.ndarray) -> None:
         """Ends the step: v becomes the solution (nv,), q moves with it, and prescribed bodies with theirs."""
         a = self.arrays
@@ -423,7 +440,9 @@ class WorldDynamics:
     def carried(self, values: np.ndarray) -> np.ndarray:
         """A tangential quantity (n, 2) of the step before's contacts, at those of this step (see ``contacts``)."""
         out = np.empty((int(self.contacts.count[0]), 2))
-        contacts.carry_tangential(self.contacts.record, self.previous.record, values, out)
+        contacts.carry_tangential(
+            self.arrays.record, self.contacts.record, self.previous.record, self.period, values, out
+        )
         return out
 
     # --- for solvers and tests ---------------------------------------------------------------------------------

@@ -17,7 +17,8 @@ from convex_contact.problem import ContactProblem
 from convex_contact.solution import Solution
 from convex_contact.workspace import configure, inputs, new_workspace, reserve, statistics
 
-_REASONS = {
+#: what a status of the kernels means
+REASONS = {
     newton.ITERATION_LIMIT: "the limit of iterations is reached",
     newton.NOT_FINITE: "a number is not finite any more",
 }
@@ -41,7 +42,8 @@ def solve(
     Args:
         problem: the step.
         approximation: "sap", "lagged", "lagged_regularized", "similar", "similar_regularized" or
-        "lagged_elastoplastic". initial: first iterate, shape (nv,); None for v*. The solution does not depend on it.
+            "lagged_elastoplastic".
+        initial: first iterate, shape (nv,); None for v*. The solution does not depend on it.
         relative_tolerance: the iteration has converged when the residual, scaled by diag(A)^(-1/2), is below
             absolute_tolerance + relative_tolerance max(||A v||, ||J^T gamma||), likewise scaled (section X).
         absolute_tolerance: [sqrt(J)].
@@ -83,7 +85,7 @@ def solve(
     _, iterations, _, _, residual, _ = statistics(w)
     if status != newton.CONVERGED:
         raise ConvergenceError(
-            _REASONS[status],
+            REASONS[status],
             velocity=velocity,
             iterations=iterations,
             residual=residual,

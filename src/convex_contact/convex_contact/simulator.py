@@ -1,0 +1,538 @@
+"""A world that moves: one call per step, from the description to the new state.
+
+    >>> w = World()
+    >>> ground = w.add_half_space("ground")
+    >>> ball = w.add_sphere("ball", mass=0.5, radius=0.025, position=(0, 0, 0.1))
+    >>> sim = Simulator(w, period=2e-3)
+    >>> sim.step(100)
+    >>> sim.state(ball).position
+
+A step takes A, v* and the contacts from `dynamics`, solves the convex problem by `newton`, and moves the bodies. It is
+the problem that :func:`~convex_contact.solve` solves: :attr:`Simulator.solution` gives the last step in that form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numba import njit
+from numpy.typing import ArrayLike
+
+from convex_contact import checks, contact_kernels, newton
+from convex_contact.approximations import approximation_named
+from convex_contact.arrays import ContactRecord, WorldRecord
+from convex_contact.bodies import write_pose
+from convex_contact.constraints import Constraint, JointLimit
+from convex_contact.coupling import Coupling
+from convex_contact.dynamics import BodyState, WorldDynamics
+from convex_contact.errors import ConvergenceError
+from convex_contact.normal_laws import LinearLaw, NormalLaw
+from convex_contact.problem import ContactProblem
+from convex_contact.solution import Solution
+from convex_contact.reference import DenseProblem
+from convex_contact.solver import REASONS
+from convex_contact.workspace import configure, forget, inputs, load_of, new_workspace, outputs, reserve, statistics
+from convex_contact.world import World, WorldError, vector
+
+_P = contact_kernels
+
+
+@dataclass(frozen=True)
+class StepStatistics:
+    """How a step was solved.
+
+    Attributes:
+        iterations: Newton steps.
+        factorizations: Of the Hessian or parts of it.
+        contacts: In the list.
+        active_contacts: That took part; the others are flat at the solution.
+        residual: Relative momentum residual, scaled by diag(A)^(-1/2).
+    """
+
+    iterations: int
+    factorizations: int
+    contacts: int
+    active_contacts: int
+    residual: float
+
+
+@dataclass(frozen=True)
+class ContactReport:
+    """The contacts of a step, n of them; velocities and impulses are those of B against A, or on B.
+
+    Attributes:
+        body: Numbers of the bodies A and B, shape (n, 2).
+        position: Of the points, world (n, 3), m.
+        frame: Rows t1, t2, n, world (n, 3, 3); n points from A into B.
+        signed_distance: At the start of the step (n,), m.
+        impulse: Along t1, t2, n (n, 3), N s.
+        slip_velocity: World (n, 3), m/s.
+        normal_velocity: (n,), m/s; positive separates.
+        sticking: Bears a force below its transition speed (Table I) or its yield force (n,).
+    """
+
+    body: np.ndarray
+    position: np.ndarray
+    frame: np.ndarray
+    signed_distance: np.ndarray
+    impulse: np.ndarray
+    slip_velocity: np.ndarray
+    normal_velocity: np.ndarray
+    sticking: np.ndarray
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def load(
+    w: WorldRecord, c: ContactRecord, s: Any, elastic: np.ndarray, tangential: tuple[float, float], rows: Any
+) -> None:
+    """Writes the step into the solver's workspace; its guess is the velocity before the step.
+
+    Args:
+        w: The world, prepared.
+        c: The contacts.
+        s: The workspace.
+        elastic: Elastic displacements (n, 2), m.
+        tangential: Tangential stiffness (0: that of the normal direction), N/m, and damping, N s/m.
+        rows: Trees a, b (m,), ends of the entries (m + 1,), entries, parameters (m, 6) of the constraints' rows.
+    """
+    tree_v, blocks, trees, jacobians = w.tree_v, w.A, c.tree, c.J
+    nt, n = len(w.tree_kind), c.count[0]
+    dofs = tree_v[nt]
+    size, entries = 0, 0
+    for t in range(nt):
+        size += (tree_v[t + 1] - tree_v[t]) ** 2
+    for i in range(n):
+        for side in range(2):
+            t = trees[i, side]
+            if t >= 0:
+                entries += 3 * (tree_v[t + 1] - tree_v[t])
+    row_a, row_b, row_start, row_J, row_parameters = rows
+    m = len(row_a)
+    reserve(s, nt, dofs, size, n, entries, m, len(row_J))
+    (dof_start, A_start, A, v_star, v), (contact_a, contact_b, J_start, J, p), target_rows, _ = inputs(s)
+    at = 0
+    for t in range(nt):
+        d = tree_v[t + 1] - tree_v[t]
+        dof_start[t], A_start[t] = tree_v[t], at
+        for i in range(d):
+            for j in range(d):
+                A[at] = blocks[t, i, j]
+                at += 1
+    dof_start[nt], A_start[nt] = dofs, at
+    for i in range(dofs):
+        v_star[i], v[i] = w.v_star[i], w.v[i]
+    at = 0
+    phi0, v_n0, stiffness, dissipation, relaxation_time, friction, bias = (
+        c.phi0, c.v_n0, c.stiffness, c.dissipation, c.relaxation_time, c.friction, c.bias
+    )  # fmt: skip
+    for k in range(n):
+        contact_a[k], contact_b[k], J_start[k] = trees[k, 0], trees[k, 1], at
+        for side in range(2):
+            t = trees[k, side]
+            if t >= 0:
+                d = tree_v[t + 1] - tree_v[t]
+                for i in range(3):
+                    for j in range(d):
+                        J[at] = jacobians[k, side, i, j]
+                        at += 1
+        p[k, _P.PHI0], p[k, _P.V_N0] = phi0[k], v_n0[k]
+        p[k, _P.STIFFNESS], p[k, _P.DISSIPATION] = stiffness[k], dissipation[k]
+        p[k, _P.RELAXATION_TIME], p[k, _P.COEFFICIENT] = relaxation_time[k], friction[k]
+        p[k, _P.M11], p[k, _P.M12], p[k, _P.M22] = 1.0, 0.0, 1.0
+        for i in range(3):
+            p[k, _P.BIAS + i] = bias[k, i]
+        p[k, _P.TANGENTIAL_STIFFNESS] = tangential[0] if tangential[0] > 0.0 else stiffness[k]
+        p[k, _P.TANGENTIAL_DAMPING] = tangential[1]
+        p[k, _P.ELASTIC_DISPLACEMENT], p[k, _P.ELASTIC_DISPLACEMENT + 1] = elastic[k, 0], elastic[k, 1]
+    J_start[n] = at
+    for i in range(m):
+        target_rows[0][i], target_rows[1][i], target_rows[2][i] = row_a[i], row_b[i], row_start[i]
+        for j in range(row_parameters.shape[1]):
+            target_rows[4][i, j] = row_parameters[i, j]
+    target_rows[2][m] = len(row_J)
+    for i in range(len(row_J)):
+        target_rows[3][i] = row_J[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def yielded(c: ContactRecord, s: Any, period: float, elastic: np.ndarray) -> None:
+    """Elastic displacements (n, 2) at the end of the step, in place: e <- (b_t e - gamma_t)/(b_t + dt k_t).
+
+    A contact that did not overlap at the start of the step has none: it bears no friction, and may leave the list.
+    """
+    gamma, p = outputs(s)[0], inputs(s)[1][4]
+    for k in range(c.count[0]):
+        kt, bt = p[k, _P.TANGENTIAL_STIFFNESS], p[k, _P.TANGENTIAL_DAMPING]
+        for i in range(2):
+            elastic[k, i] = (bt * elastic[k, i] - gamma[k, i]) / (bt + period * kt) if c.phi0[k] < 0.0 else 0.0
+
+
+class Simulator:
+    """Moves a world in steps of constant length.
+
+    Args:
+        world: The description; later changes to it are not seen.
+        period: dt, s.
+        approximation: "sap", "lagged", "lagged_regularized", "similar", "similar_regularized", "lagged_elastoplastic".
+        stiction_tolerance: v_s, m/s.
+        sigma: Regularisation of SAP and of eq. (26).
+        near_rigid: beta of SAP's near-rigid limit, 0 without.
+        normal_law: Of all contacts; None: linear with Hunt and Crossley dissipation. SAP has its own.
+        tangential_stiffness: k_t of lagged_elastoplastic, N/m; None: each contact's normal stiffness.
+        tangential_damping: b_t of lagged_elastoplastic, N s/m.
+        relative_tolerance: Of the convergence test, section X.
+        absolute_tolerance: sqrt(J).
+        max_iterations: Of Newton's method.
+        polish: Iterate on to rounding.
+        threshold: Pairs with a gap below it are in the problem, m.
+        speculative: Leave out contacts that provably do nothing (`dynamics`).
+        linear_rotation: Integrate quaternions as the paper writes it, else exactly.
+        joint_limits: Keep the limits of the joints of articulated trees.
+
+    Attributes:
+        world, period, approximation: As given.
+        dynamics: State, dynamics and contact candidates.
+        constraints: Functions dynamics -> Constraint, called in each step; append your own.
+        couplings: Made by :meth:`couple`.
+
+    Raises:
+        ValueError: A parameter is out of its bounds; the message names it.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        *,
+        period: float,
+        approximation: str = "lagged",
+        stiction_tolerance: float = 1e-4,
+        sigma: float = 1e-3,
+        near_rigid: float = 0.0,
+        normal_law: NormalLaw | None = None,
+        tangential_stiffness: float | None = None,
+        tangential_damping: float = 0.0,
+        relative_tolerance: float = 1e-5,
+        absolute_tolerance: float = 1e-14,
+        max_iterations: int = 200,
+        polish: bool = False,
+        threshold: float = 0.1,
+        speculative: bool = True,
+        linear_rotation: bool = False,
+        joint_limits: bool = True,
+    ) -> None:
+        self._chosen = approximation_named(approximation)
+        self.approximation = self._chosen.name
+        if normal_law is not None and not isinstance(normal_law, NormalLaw):
+            raise ValueError(f"normal_law: expected a NormalLaw or None, got {normal_law!r}")
+        if normal_law is not None and self.approximation == "sap":
+            raise ValueError(f"normal_law: expected None with sap, which has its own linear law, got {normal_law!r}")
+        self._law = LinearLaw() if normal_law is None else normal_law
+        self._options = {
+            "stiction_tolerance": checks.number("stiction_tolerance", stiction_tolerance, above=0.0),
+            "sigma": checks.number("sigma", sigma, above=0.0),
+            "near_rigid": checks.number("near_rigid", near_rigid, minimum=0.0),
+        }
+        self._tangential = (
+            0.0
+            if tangential_stiffness is None
+            else checks.number("tangential_stiffness", tangential_stiffness, above=0.0),
+            checks.number("tangential_damping", tangential_damping, minimum=0.0),
+        )
+        self._relative_tolerance = checks.number("relative_tolerance", relative_tolerance, above=0.0)
+        self.world = world
+        self.dynamics = WorldDynamics(
+            world, period=period, threshold=threshold, speculative=speculative, linear_rotation=linear_rotation
+        )
+        if not self.dynamics.nv:
+            raise WorldError("world: expected a free body or an articulated tree, got none: nothing can move")
+        self.period = self.dynamics.period
+        self._workspace = new_workspace()
+        configure(
+            self._workspace,
+            self._chosen.code,
+            self._law.code,
+            self.period,
+            *self._options.values(),
+            self._relative_tolerance,
+            checks.number("absolute_tolerance", absolute_tolerance, minimum=0.0),
+            int(checks.number("max_iterations", max_iterations, minimum=1.0)),
+            bool(polish),
+        )
+        inputs(self._workspace)[3][:] = self._law.addresses
+        self._joint_limits = self.dynamics.joint_limits() if joint_limits else None
+        self.constraints: list[Callable[[WorldDynamics], Constraint]] = []
+        self.couplings: list[Coupling] = []
+        self._elastoplastic = self.approximation == "lagged_elastoplastic"
+        self._elastic = self._elastic_start = np.zeros((0, 2))
+        self._solved = False
+
+    # --- state -----------------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """s."""
+        return self.dynamics.time
+
+    def state(self, body: int | str) -> BodyState:
+        """Position, orientation and velocities of a body."""
+        return self.dynamics.state(body)
+
+    def body_states(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Positions (n, 3), quaternions (n, 4), velocities and angular velocities (n, 3) of all bodies of the world."""
+        states = [self.dynamics.state(i) for i in range(len(self.world.bodies))]
+        names = ("position", "orientation", "velocity", "angular_velocity")
+        a, b, c, d = (np.array([getattr(s, name) for s in states]) for name in names)
+        return a, b, c, d
+
+    def set_state(
+        self,
+        body: int | str,
+        *,
+        position: ArrayLike | None = None,
+        orientation: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        angular_velocity: ArrayLike | None = None,
+    ) -> None:
+        """Puts a free body somewhere, or gives it a velocity; what is not given stays.
+
+        Raises:
+            WorldError: The body is not free, or a value is wrong; nothing is changed.
+        """
+        number = self.world.number(body)
+        described, a = self.world.bodies[number], self.dynamics.arrays
+        if described.kind != "free":
+            raise WorldError(f"{described.name}: its state cannot be set, it is {described.kind}")
+        old, where = self.dynamics.state(number), described.name
+        p = vector(old.position if position is None else position, 3, f"{where}: position")
+        o = vector(old.orientation if orientation is None else orientation, 4, f"{where}: orientation")
+        v = vector(old.velocity if velocity is None else velocity, 3, f"{where}: velocity")
+        omega = old.angular_velocity if angular_velocity is None else angular_velocity
+        omega = vector(omega, 3, f"{where}: angular_velocity")
+        if not np.linalg.norm(o) > 1e-9:
+            raise WorldError(f"{where}: orientation: expected a quaternion (x, y, z, w) that is not zero, got {o}")
+        tree = int(a.body_tree[number])
+        pose = np.empty(12)
+        write_pose(pose, np.concatenate([p, o]))
+        lever = pose[:9].reshape(3, 3) @ described.center
+        a.q[a.tree_q[tree] :][:7] = np.concatenate([p + lever, o / np.linalg.norm(o)])
+        a.v[a.tree_v[tree] :][:6] = np.concatenate([v + np.cross(omega, lever), omega])
+
+    def apply_wrench(self, body: int | str, force: ArrayLike = (0, 0, 0), torque: ArrayLike = (0, 0, 0)) -> None:
+        """Sets the wrench on a free body, held until it is set again.
+
+        Args:
+            body: Number or name.
+            force: At the centre of mass (3,), N, world.
+            torque: About the centre of mass (3,), N m, world.
+
+        Raises:
+            WorldError: The body is not free, or a value is wrong.
+        """
+        number = self.world.number(body)
+        described = self.world.bodies[number]
+        if described.kind != "free":
+            raise WorldError(f"{described.name}: a wrench acts on a free body, not on a {described.kind} one")
+        f, m = vector(force, 3, f"{described.name}: force"), vector(torque, 3, f"{described.name}: torque")
+        self.dynamics.arrays.body_wrench[number] = np.concatenate([f, m])
+
+    def set_effort(self, tree: int, effort: ArrayLike) -> None:
+        """Sets the joint forces (nv,) of an articulated tree, N or N m, held until they are set again."""
+        a = self.dynamics.arrays
+        if not 0 <= tree < len(self.world.trees):
+            raise WorldError(f"tree: expected a number below {len(self.world.trees)}, got {tree}")
+        i, j = a.tree_v[tree], a.tree_v[tree + 1]
+        a.effort[i:j] = vector(effort, int(j - i), f"{self.world.trees[tree].name}: effort")
+
+    def couple(self, body: int | str, **gains: float) -> Coupling:
+        """Pulls a body's frame to a moving target by an implicit spring and damper; see :class:`Coupling`."""
+        self.couplings.append(Coupling(self.dynamics, body, **gains))
+        return self.couplings[-1]
+
+    def reset(self) -> None:
+        """Back to the world's description: state, time, applied forces and all memory of steps before."""
+        self.dynamics.reset()
+        forget(self._workspace)
+        self._elastic = self._elastic_start = np.zeros((0, 2))
+        self._solved = False
+        for coupling in self.couplings:
+            coupling.reset()
+
+    # --- steps -----------------------------------------------------------------------------------------------
+
+    def step(self, count: int = 1) -> None:
+        """Makes one step or more.
+
+        Raises:
+            ConvergenceError: The solver did not converge; time and state are those before the failed step.
+        """
+        for _ in range(count):
+            self._step()
+
+    def _step(self) -> None:
+        d, s = self.dynamics, self._workspace
+        d.prepare()
+        for coupling in self.couplings:
+            coupling.add(self.period)
+        rows = self._rows()
+        again = False
+        while True:
+            contacts = d.collect(self.approximation, again=again)
+            start = np.zeros((int(contacts.count[0]), 2))
+            if self._elastoplastic and len(self._elastic):
+                start = d.carried(self._elastic)
+            load(d.arrays.record, contacts.record, s, start, self._tangential, rows)
+            status = newton.solve_step(s)
+            velocity = inputs(s)[0][4][: d.nv]
+            if status != newton.CONVERGED:
+                d.forget_query()
+                _, iterations, _, _, residual, _ = statistics(s)
+                raise ConvergenceError(
+                    f"{REASONS[status]} in the step from t = {self.time:.9g} s",
+                    velocity=velocity.copy(),
+                    iterations=iterations,
+                    residual=residual,
+                    tolerance=self._relative_tolerance,
+                )
+            if d.covers(velocity, self.approximation):
+                break
+            again = True
+        if self._elastoplastic:
+            self._elastic_start, self._elastic = start, start.copy()
+            yielded(contacts.record, s, self.period, self._elastic)
+        d.advance(velocity)
+        for coupling in self.couplings:
+            coupling.finish(velocity, self.period)
+        self._solved = True
+
+    def _each_constraint(self) -> list[Constraint]:
+        d, limits = self.dynamics, self._joint_limits
+        each = [make(d) for make in self.constraints]
+        if limits is not None:
+            for velocity, coordinate, lower, upper in zip(
+                limits.velocity, limits.coordinate, limits.lower, limits.upper, strict=True
+            ):
+                each.append(JointLimit(d.nv, velocity, d.arrays.q[coordinate], lower=lower, upper=upper))
+        return each
+
+    def _rows(self) -> tuple[np.ndarray, ...]:
+        """The constraints' rows for :func:`load`.
+
+        Raises:
+            ValueError: A row couples more than two trees.
+        """
+        d = self.dynamics
+        if not self.constraints and (self._joint_limits is None or not len(self._joint_limits.velocity)):
+            self._constraints: list[Constraint] = []
+            return _NO_ROWS
+        self._constraints = self._each_constraint()
+        tree_v = d.arrays.tree_v
+        owner = np.repeat(np.arange(len(tree_v) - 1), np.diff(tree_v))
+        a, b, ends, entries, parameters = [], [], [0], [], []
+        for constraint in self._constraints:
+            rows = constraint.rows(d.nv, self.period)
+            for i, row in enumerate(rows.jacobian):
+                trees = np.unique(owner[row != 0.0])
+                if not 1 <= len(trees) <= 2:
+                    raise ValueError(
+                        f"{type(constraint).__name__}: expected rows that couple one tree or two, got {len(trees)}"
+                    )
+                a.append(trees[0])
+                b.append(trees[1] if len(trees) > 1 else -1)
+                entries += [row[tree_v[t] : tree_v[t + 1]] for t in trees]
+                ends.append(sum(len(e) for e in entries))
+                parameters.append([getattr(rows, name)[i] for name in _ROW_FIELDS])
+        if not a:
+            return _NO_ROWS
+        return np.array(a), np.array(b), np.array(ends), np.concatenate(entries), np.array(parameters)
+
+    # --- what a step did -------------------------------------------------------------------------------------
+
+    @property
+    def statistics(self) -> StepStatistics:
+        """Of the last step."""
+        _, iterations, factorizations, _, residual, _ = statistics(self._workspace)
+        contacts = int(self.dynamics.contacts.count[0])
+        return StepStatistics(iterations, factorizations, contacts, load_of(self._workspace), residual)
+
+    @property
+    def contacts(self) -> ContactReport:
+        """Of the last step; empty before the first."""
+        c = self.dynamics.contacts
+        n = int(c.count[0]) if self._solved else 0
+        gamma, vc, derived, took_part, _ = (x[:n].copy() for x in outputs(self._workspace))
+        frame, tangential = c.frame[:n].copy(), np.hypot(gamma[:, 0], gamma[:, 1])
+        if self._elastoplastic:  # below the yield force
+            bound = self.period * derived[:, contact_kernels.D_BOUND]
+        elif self.approximation == "sap":  # inside the cone
+            bound = c.friction[:n] * gamma[:, 2]
+        else:  # below the soft norm's width
+            slow = np.hypot(vc[:, 0], vc[:, 1]) <= derived[:, contact_kernels.D_EPS]
+            lagged = self.approximation.startswith("lagged")
+            load = derived[:, contact_kernels.D_BOUND] if lagged else c.friction[:n] * gamma[:, 2]
+            bound = np.where(slow & (load > 0.0), np.inf, 0.0)
+        return ContactReport(
+            body=c.body[:n].copy(),
+            position=c.point[:n].copy(),
+            frame=frame,
+            signed_distance=c.phi0[:n].copy(),
+            impulse=gamma,
+            slip_velocity=np.einsum("nk,nki->ni", vc[:, :2], frame[:, :2]),
+            normal_velocity=vc[:, 2],
+            sticking=(took_part != 0) & (tangential < bound * (1 - 1e-12)),
+        )
+
+    @property
+    def elastic_displacement(self) -> np.ndarray:
+        """e of the last step's contacts at its end, along their t1, t2 (n, 2), m; of lagged_elastoplastic."""
+        return self._elastic.copy()
+
+    @property
+    def solution(self) -> Solution:
+        """The last step as :func:`~convex_contact.solve` gives it, for its cost, condition number or gradients.
+
+        Raises:
+            RuntimeError: There was no step yet.
+        """
+        if not self._solved:
+            raise RuntimeError("solution: there was no step yet")
+        options: dict[str, Any] = dict(self._options)
+        if self._elastoplastic:
+            options["elastic_displacement"] = self._elastic_start
+            options["tangential_stiffness"] = self._tangential[0] or None
+            options["tangential_damping"] = self._tangential[1]
+        problem = ContactProblem(
+            **self.dynamics.dense(),
+            period=self.period,
+            normal_law=None if self.approximation == "sap" else self._law,
+            constraints=self._constraints,
+            **options,
+        )
+        velocity = self.dynamics.arrays.v.copy()
+        done = self.statistics
+
+        def solve_hessian(B: np.ndarray) -> np.ndarray:
+            H = DenseProblem(problem, self.approximation).hessian(velocity)
+            return np.asarray(scipy.linalg.solve(H, B, assume_a="pos"))
+
+        return Solution(
+            problem,
+            self._chosen,
+            velocity,
+            iterations=done.iterations,
+            residual=done.residual,
+            solve_hessian=solve_hessian,
+        )
+
+
+_ROW_FIELDS = ("bias", "target", "compliance", "near_rigid", "lower", "upper")
+_NO_ROWS = (
+    np.zeros(0, dtype=np.int64),
+    np.zeros(0, dtype=np.int64),
+    np.zeros(1, dtype=np.int64),
+    np.zeros(0),
+    np.zeros((0, contact_kernels.ROW_PARAMETERS)),
+)
