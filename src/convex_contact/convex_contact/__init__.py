@@ -12,19 +12,19 @@ from convex_contact.constraints import (
     PrescribedMotion,
     WeldConstraint,
 )
+from convex_contact.coupling import Coupling
+from convex_contact.dynamics import BodyState, JointLimits, WorldDynamics
 from convex_contact.elastoplastic import transported
 from convex_contact.errors import ConvergenceError
 from convex_contact.implicit_terms import implicit_terms
-from convex_contact.normal_laws import FunctionLaw, HertzLaw, LinearLaw, NormalLaw
-from convex_contact.problem import ContactProblem
-from convex_contact.solution import Solution
-from convex_contact.solver import solve
-from convex_contact.coupling import Coupling
-from convex_contact.dynamics import BodyState, JointLimits, WorldDynamics
 from convex_contact.materials import Material, PairLaw
 from convex_contact.native import NativeLibraryError
+from convex_contact.normal_laws import FunctionLaw, HertzLaw, LinearLaw, NormalLaw
+from convex_contact.problem import ContactProblem
 from convex_contact.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Solid, Sphere
 from convex_contact.simulator import ContactReport, Simulator, StepStatistics
+from convex_contact.solution import Solution
+from convex_contact.solver import solve
 from convex_contact.world import Body, Geometry, Placement, Tree, World, WorldError
 
 __all__ = [

@@ -32,8 +32,8 @@ from convex_contact.dynamics import BodyState, WorldDynamics
 from convex_contact.errors import ConvergenceError
 from convex_contact.normal_laws import LinearLaw, NormalLaw
 from convex_contact.problem import ContactProblem
-from convex_contact.solution import Solution
 from convex_contact.reference import DenseProblem
+from convex_contact.solution import Solution
 from convex_contact.solver import REASONS
 from convex_contact.workspace import configure, forget, inputs, load_of, new_workspace, outputs, reserve, statistics
 from convex_contact.world import World, WorldError, vector

@@ -283,7 +283,7 @@ def inputs(w: Any) -> Any:
 
 @njit(cache=True)
 def outputs(w: Any) -> Any:
-    """Views after a solve: gamma and v_c (nc, 3), derived numbers, 1 for the contacts that took part, rows' impulses."""
+    """Views after a solve: gamma and v_c (nc, 3), derived numbers, which contacts took part, rows' impulses."""
     return w.gamma, w.vc, w.derived, w.candidate, w.row_gamma
 
 
