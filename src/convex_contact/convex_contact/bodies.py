@@ -81,6 +81,9 @@ def prepare_free_bodies(w: WorldRecord, period: float) -> None:
         r = rotation_entries(q[j + 3] * s, q[j + 4] * s, q[j + 5] * s, q[j + 6] * s)
         for k in range(9):
             poses[b, k] = r[k]
+        for row in range(6):
+            for column in range(6):
+                blocks[tree, row, column] = 0.0  # a coupling may have filled it
         for k in range(3):
             poses[b, 9 + k] = q[j + k]
             twists[b, k], twists[b, 3 + k] = v[i + k], v[i + 3 + k]

@@ -65,7 +65,19 @@ def tangents(nx: float, ny: float, nz: float) -> tuple[float, float, float, floa
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _add_point_jacobian(
+def _write_point_jacobian(
+    J: np.ndarray, k: int, slot: int, frame: np.ndarray, x: float, y: float, z: float, sign: float
+) -> None:
+    """Writes sign times the rows of a free body's point, (x, y, z) from its centre of mass, to the block J[k, slot]."""
+    for i in range(3):
+        fx, fy, fz = sign * frame[k, i, 0], sign * frame[k, i, 1], sign * frame[k, i, 2]
+        J[k, slot, i, 0], J[k, slot, i, 1], J[k, slot, i, 2] = fx, fy, fz
+        # f . (omega x r) = (r x f) . omega
+        J[k, slot, i, 3], J[k, slot, i, 4], J[k, slot, i, 5] = y * fz - z * fy, z * fx - x * fz, x * fy - y * fx
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add_link_jacobian(
     J: np.ndarray,
     k: int,
     slot: int,
@@ -77,24 +89,15 @@ def _add_point_jacobian(
     z: float,
     sign: float,
 ) -> None:
-    """Adds sign times the rows of a body's point, (x, y, z) from its origin, to the block J[k, slot]."""
+    """Adds sign times the rows of a link's point, (x, y, z) from its origin, to the block J[k, slot]."""
     for i in range(3):
         fx, fy, fz = sign * frame[k, i, 0], sign * frame[k, i, 1], sign * frame[k, i, 2]
-        # f . (omega x r) = (r x f) . omega
         mx, my, mz = y * fz - z * fy, z * fx - x * fz, x * fy - y * fx
-        if link < 0:
-            J[k, slot, i, 0] += fx
-            J[k, slot, i, 1] += fy
-            J[k, slot, i, 2] += fz
-            J[k, slot, i, 3] += mx
-            J[k, slot, i, 4] += my
-            J[k, slot, i, 5] += mz
-        else:
-            for d in range(link_jacobian.shape[2]):
-                J[k, slot, i, d] += (
-                    fx * link_jacobian[link, 0, d] + fy * link_jacobian[link, 1, d] + fz * link_jacobian[link, 2, d]
-                    + mx * link_jacobian[link, 3, d] + my * link_jacobian[link, 4, d] + mz * link_jacobian[link, 5, d]
-                )  # fmt: skip
+        for d in range(link_jacobian.shape[2]):
+            J[k, slot, i, d] += (
+                fx * link_jacobian[link, 0, d] + fy * link_jacobian[link, 1, d] + fz * link_jacobian[link, 2, d]
+                + mx * link_jacobian[link, 3, d] + my * link_jacobian[link, 4, d] + mz * link_jacobian[link, 5, d]
+            )  # fmt: skip
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -117,8 +120,6 @@ def complete(w: WorldRecord, c: ContactRecord) -> None:
         for i in range(3):
             frame[k, 0, i], frame[k, 1, i] = t[i], t[3 + i]
             bias[k, i] = 0.0
-            for d in range(width):
-                J[k, 0, i, d] = J[k, 1, i, d] = 0.0
         one, two = geometry_class[geometry[k, 0]], geometry_class[geometry[k, 1]]
         stiffness[k], dissipation[k] = law[one, two, 0], law[one, two, 1]
         relaxation_time[k], friction[k] = law[one, two, 2], law[one, two, 3]
@@ -140,11 +141,23 @@ def complete(w: WorldRecord, c: ContactRecord) -> None:
                     bias[k, i] += frame[k, i, 0] * vx + frame[k, i, 1] * vy + frame[k, i, 2] * vz
                 continue
             slot = 0 if first < 0 or first == tree else 1
+            fresh = slot == 1 or first < 0  # a self-collision adds to what its first side wrote
             if slot == 0:
                 first = tree
             else:
                 second = tree
-            _add_point_jacobian(J, k, slot, frame, links[b], link_jacobian, x, y, z, sign)
+            if fresh and (links[b] >= 0 or width > 6):
+                for i in range(3):
+                    for d in range(width):
+                        J[k, slot, i, d] = 0.0
+            if links[b] < 0:
+                _write_point_jacobian(J, k, slot, frame, x, y, z, sign)
+            else:
+                _add_link_jacobian(J, k, slot, frame, links[b], link_jacobian, x, y, z, sign)
+        if second < 0:
+            for i in range(3):
+                for d in range(width):
+                    J[k, 1, i, d] = 0.0
         tree_of[k, 0], tree_of[k, 1] = first, second
         v_n0[k] = v_n
 

@@ -115,9 +115,16 @@ def load(
     reserve(s, nt, dofs, size, n, entries, m, len(row_J))
     (dof_start, A_start, A, v_star, v), (contact_a, contact_b, J_start, J, p), target_rows, _ = inputs(s)
     at = 0
+    width = blocks.shape[1]
+    flat_blocks, flat_J = blocks.reshape(-1), jacobians.reshape(-1)
     for t in range(nt):
         d = tree_v[t + 1] - tree_v[t]
         dof_start[t], A_start[t] = tree_v[t], at
+        if d == width:
+            for i in range(d * d):
+                A[at + i] = flat_blocks[t * d * d + i]
+            at += d * d
+            continue
         for i in range(d):
             for j in range(d):
                 A[at] = blocks[t, i, j]
@@ -135,6 +142,12 @@ def load(
             t = trees[k, side]
             if t >= 0:
                 d = tree_v[t + 1] - tree_v[t]
+                if d == width:
+                    first = (2 * k + side) * 3 * d
+                    for i in range(3 * d):
+                        J[at + i] = flat_J[first + i]
+                    at += 3 * d
+                    continue
                 for i in range(3):
                     for j in range(d):
                         J[at] = jacobians[k, side, i, j]
@@ -156,6 +169,12 @@ def load(
     target_rows[2][m] = len(row_J)
     for i in range(len(row_J)):
         target_rows[3][i] = row_J[i]
+
+
+@njit(cache=True)
+def _velocity(s: Any) -> np.ndarray:
+    """The solution (at least nv,) in the workspace: one array is handed over faster than all of `inputs`."""
+    return s.v
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -386,7 +405,7 @@ class Simulator:
                 start = d.carried(self._elastic)
             load(d.arrays.record, contacts.record, s, start, self._tangential, rows)
             status = newton.solve_step(s)
-            velocity = inputs(s)[0][4][: d.nv]
+            velocity = _velocity(s)[: d.nv]
             if status != newton.CONVERGED:
                 d.forget_query()
                 _, iterations, _, _, residual, _ = statistics(s)
@@ -462,7 +481,12 @@ class Simulator:
     def contacts(self) -> ContactReport:
         """Of the last step; empty before the first."""
         c = self.dynamics.contacts
-        n = int(c.count[0]) if self._solved else 0
+        if not self._solved:  # the workspace has no room yet
+            none = np.zeros((0, 3))
+            flat, flags = np.zeros(0), np.zeros(0, dtype=bool)
+            whole, frames = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 3, 3))
+            return ContactReport(whole, none, frames, flat, none, none, flat, flags)
+        n = int(c.count[0])
         gamma, vc, derived, took_part, _ = (x[:n].copy() for x in outputs(self._workspace))
         frame, tangential = c.frame[:n].copy(), np.hypot(gamma[:, 0], gamma[:, 1])
         if self._elastoplastic:  # below the yield force
