@@ -50,23 +50,16 @@ def place_geometries(w: WorldRecord) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _may_touch(w: WorldRecord, a: int, b: int) -> bool:
-    """Whether two geometries (a < b) may collide at all."""
-    one, two = w.geometry_body[a], w.geometry_body[b]
-    if one == two or (w.body_tree[one] < 0 and w.body_tree[two] < 0):
-        return False
-    allowed = True
-    for i in range(w.disabled_start[a], w.disabled_start[a + 1]):
-        allowed &= w.disabled_other[i] != b
-    return allowed
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def _add(w: WorldRecord, a: int, b: int, reach: float) -> None:
+    """Appends a pair of geometries if they may collide at all; the smaller number first."""
     if a > b:
         a, b = b, a
-    if not _may_touch(w, a, b):
+    one, two = w.geometry_body[a], w.geometry_body[b]
+    if one == two or (w.body_tree[one] < 0 and w.body_tree[two] < 0):
         return
+    for i in range(w.disabled_start[a], w.disabled_start[a + 1]):
+        if w.disabled_other[i] == b:
+            return
     n = w.counters[REQUIRED_PAIRS]
     w.counters[REQUIRED_PAIRS] = n + 1
     if n < w.pair.shape[0]:
@@ -74,16 +67,15 @@ def _add(w: WorldRecord, a: int, b: int, reach: float) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _close(w: WorldRecord, a: int, b: int, reach: float) -> bool:
+def _close(bounds: np.ndarray, pose: np.ndarray, radius: np.ndarray, a: int, b: int, reach: float) -> bool:
     """Whether boxes and spheres around two finite geometries come within reach."""
-    p, q = w.geometry_bounds[a], w.geometry_bounds[b]
     square = 0.0
     for i in range(3):
-        if p[i] - q[3 + i] >= reach or q[i] - p[3 + i] >= reach:
+        if bounds[a, i] - bounds[b, 3 + i] >= reach or bounds[b, i] - bounds[a, 3 + i] >= reach:
             return False
-        d = w.geometry_pose[a, 9 + i] - w.geometry_pose[b, 9 + i]
+        d = pose[a, 9 + i] - pose[b, 9 + i]
         square += d * d
-    far = w.geometry_radius[a] + w.geometry_radius[b] + reach
+    far = radius[a] + radius[b] + reach
     return square < far * far
 
 
@@ -117,40 +109,49 @@ def find_pairs(w: WorldRecord) -> None:
     """Fills ``pair`` and ``pair_reach``, sorted by geometry; counters say how many there are and would be."""
     threshold, margin, body = w.settings[THRESHOLD], w.body_margin, w.geometry_body
     w.counters[REQUIRED_PAIRS] = 0
-    finite, bounds = w.finite, w.geometry_bounds
+    finite, large, bounds, pose, radius = w.finite, w.large, w.geometry_bounds, w.geometry_pose, w.geometry_radius
     n = finite.shape[0]
     axis = _sorted_sweep(w)
+    other, third = (axis + 1) % 3, (axis + 2) % 3
+    # in the order of the sweep: ends with margins along the axis, and the two others, which most neighbours fail
+    ends = np.empty((n, 6))
+    for k in range(n):
+        g = finite[k]
+        m = margin[body[g]]
+        ends[k, 0], ends[k, 1], ends[k, 2], ends[k, 3], ends[k, 4], ends[k, 5] = (
+            bounds[g, axis] - m, bounds[g, 3 + axis] + m, bounds[g, other] - m, bounds[g, 3 + other] + m,
+            bounds[g, third] - m, bounds[g, 3 + third] + m,
+        )  # fmt: skip
     for i in range(n):
         a = finite[i]
-        m = margin[body[a]]
-        end = bounds[a, 3 + axis] + m
+        m, end, low, high, bottom, top = margin[body[a]], ends[i, 1], ends[i, 2], ends[i, 3], ends[i, 4], ends[i, 5]
         for j in range(i + 1, n):
-            b = finite[j]
-            if bounds[b, axis] - margin[body[b]] >= end:
+            if ends[j, 0] >= end:
                 break
+            if ends[j, 2] >= high or ends[j, 3] <= low or ends[j, 4] >= top or ends[j, 5] <= bottom:
+                continue
+            b = finite[j]
             reach = min(threshold, m + margin[body[b]])
-            if _close(w, a, b, reach):
+            if _close(bounds, pose, radius, a, b, reach):
                 _add(w, a, b, reach)
-        for large in w.large:
-            reach = min(threshold, m + margin[body[large]])
-            if _close(w, a, large, reach):
-                _add(w, a, large, reach)
-    for i in range(w.large.shape[0]):
-        for j in range(i + 1, w.large.shape[0]):
-            reach = min(threshold, margin[body[w.large[i]]] + margin[body[w.large[j]]])
-            if _close(w, w.large[i], w.large[j], reach):
-                _add(w, w.large[i], w.large[j], reach)
+        for b in large:
+            reach = min(threshold, m + margin[body[b]])
+            if _close(bounds, pose, radius, a, b, reach):
+                _add(w, a, b, reach)
+    for i in range(large.shape[0]):
+        for j in range(i + 1, large.shape[0]):
+            reach = min(threshold, margin[body[large[i]]] + margin[body[large[j]]])
+            if _close(bounds, pose, radius, large[i], large[j], reach):
+                _add(w, large[i], large[j], reach)
     for plane in w.planes:
-        p = w.geometry_pose[plane]
-        nx, ny, nz = p[2], p[5], p[8]
-        offset = nx * p[9] + ny * p[10] + nz * p[11]
-        for i in range(n + w.large.shape[0]):
-            g = finite[i] if i < n else w.large[i - n]
-            reach = min(threshold, margin[body[plane]] + margin[body[g]])
-            b = bounds[g]
-            height = 0.5 * (nx * (b[0] + b[3]) + ny * (b[1] + b[4]) + nz * (b[2] + b[5])) - offset
-            spread = 0.5 * (abs(nx) * (b[3] - b[0]) + abs(ny) * (b[4] - b[1]) + abs(nz) * (b[5] - b[2]))
-            if height - spread < reach:
+        nx, ny, nz, own = pose[plane, 2], pose[plane, 5], pose[plane, 8], margin[body[plane]]
+        offset = nx * pose[plane, 9] + ny * pose[plane, 10] + nz * pose[plane, 11]
+        # the lowest corner of the bounding box along the normal
+        x, y, z = (0 if nx >= 0 else 3), (1 if ny >= 0 else 4), (2 if nz >= 0 else 5)
+        for i in range(n + large.shape[0]):
+            g = finite[i] if i < n else large[i - n]
+            reach = min(threshold, own + margin[body[g]])
+            if nx * bounds[g, x] + ny * bounds[g, y] + nz * bounds[g, z] - offset < reach:
                 _add(w, g, plane, reach)
     w.counters[PAIRS] = min(w.counters[REQUIRED_PAIRS], w.pair.shape[0])
     _sort_pairs(w)
@@ -159,18 +160,20 @@ def find_pairs(w: WorldRecord) -> None:
 @njit(cache=True, nogil=True, error_model="numpy")
 def _sort_pairs(w: WorldRecord) -> None:
     """Writes the order of the pairs by first and second geometry to ``pair_sorted``."""
-    count, start, fill, order = w.counters[PAIRS], w.pair_start, w.pair_fill, w.pair_sorted
-    start[:] = 0
-    for k in range(count):
-        start[w.pair[k, 0] + 1] += 1
-    for g in range(fill.shape[0]):
-        start[g + 1] += start[g]
-        fill[g] = start[g]
-    for k in range(count):
-        a, b = w.pair[k, 0], w.pair[k, 1]
-        j = fill[a]
-        fill[a] = j + 1
-        while j > start[a] and w.pair[order[j - 1], 1] > b:
-            order[j] = order[j - 1]
-            j -= 1
-        order[j] = k
+    count, start, fill, order, pair = w.counters[PAIRS], w.pair_start, w.pair_fill, w.pair_sorted, w.pair
+    by_second = np.empty(count, dtype=np.int64)
+    for column in (1, 0):  # stable counting sorts: a plane has a pair with every body near it
+        start[:] = 0
+        for k in range(count):
+            start[pair[k, column] + 1] += 1
+        for g in range(fill.shape[0]):
+            start[g + 1] += start[g]
+            fill[g] = start[g]
+        for x in range(count):
+            k = x if column == 1 else by_second[x]
+            g = pair[k, column]
+            if column == 1:
+                by_second[fill[g]] = k
+            else:
+                order[fill[g]] = k
+            fill[g] += 1

@@ -31,6 +31,7 @@ namespace {
 constexpr double kFaceAngle = 0.1;        // rad, about: how far from parallel a face still counts as facing
 constexpr double kSamePlace = 1e-4;       // of the width: the patch holds the closest point if it comes that close
 constexpr double kPolytopeTolerance = 1e-10;  // m; GJK ends on polytopes at rounding
+constexpr double kShallow = 1e-6;             // m; below it the normal of polytopes is checked against their faces
 constexpr double kSmoothTolerance = 1e-12;    // m; GJK on cylinders, whose normal is wrong by the root of it
 constexpr double kDeepTolerance = 1e-6;       // m; EPA on cylinders that overlap deeply
 constexpr double kNearlyTouching = 0.05;      // of the roundings: below it GJK sees rounded rims
@@ -122,6 +123,7 @@ void ManifoldFinder::find_normal(const Shape &a, const Transform3s &pose_a, cons
     manifold.distance = distance;
     midpoint = 0.5 * (p + q);
     if (with_cores) sharpen(a, pose_a, b, pose_b, midpoint, manifold);
+    if (exact && std::abs(distance) < kShallow) facing(a, pose_a, b, pose_b, manifold);
     return;
   }
   // EPA failed: shift the second shape away until GJK sees a gap, and keep that normal
@@ -138,6 +140,35 @@ void ManifoldFinder::find_normal(const Shape &a, const Transform3s &pose_a, cons
     }
   }
   sharpen(a, pose_a, b, pose_b, midpoint, manifold);
+}
+
+void ManifoldFinder::facing(const Shape &a, const Transform3s &pose_a, const Shape &b, const Transform3s &pose_b,
+                            Manifold &manifold) const {
+  double best = separation_along(manifold.normal, a, pose_a, b, pose_b);
+  const auto attempt = [&](const Vec3s &direction) {
+    const double separation = separation_along(direction, a, pose_a, b, pose_b);
+    if (separation > best) {
+      best = separation;
+      manifold.normal = direction;
+      manifold.distance = separation;
+    }
+  };
+  for (const auto &[shape, pose, sign] : {std::tuple(&a, &pose_a, 1.0), std::tuple(&b, &pose_b, -1.0)}) {
+    if (shape->kind == Kind::box) {
+      for (int axis = 0; axis < 3; ++axis) {
+        attempt(pose->getRotation().col(axis));
+        attempt(-pose->getRotation().col(axis));
+      }
+    } else {
+      const Hull &hull = shape->hull();
+      for (unsigned int i = 0; i < hull.num_polygons; ++i) {
+        const auto &triangle = (*hull.polygons)[i];
+        const Vec3s &p = (*hull.points)[triangle[0]];
+        const Vec3s m = ((*hull.points)[triangle[1]] - p).cross((*hull.points)[triangle[2]] - p);
+        if (m.norm() > 0) attempt(sign * (pose->getRotation() * m.normalized()));
+      }
+    }
+  }
 }
 
 void ManifoldFinder::sharpen(const Shape &a, const Transform3s &pose_a, const Shape &b, const Transform3s &pose_b,

@@ -30,6 +30,10 @@ class ManifoldFinder {
   void find_normal(const Shape &a, const coal::Transform3s &pose_a, const Shape &b, const coal::Transform3s &pose_b,
                    double reach, Vec3s &midpoint, Manifold &manifold);
 
+  // Normal of polytopes that barely touch: there EPA's is arbitrary, and the best of all faces' normals is exact.
+  void facing(const Shape &a, const coal::Transform3s &pose_a, const Shape &b, const coal::Transform3s &pose_b,
+              Manifold &manifold) const;
+
   // Normal, distance and place of the true shapes, from those of their cores.
   void sharpen(const Shape &a, const coal::Transform3s &pose_a, const Shape &b, const coal::Transform3s &pose_b,
                Vec3s &midpoint, Manifold &manifold) const;
