@@ -25,6 +25,7 @@ setup(
             "five_bar = haptic_devices.factories:five_bar",
             "joystick = haptic_devices.factories:joystick",
             "scripted = haptic_devices.factories:scripted",
+            "tau = haptic_devices.factories:tau",
         ],
     },
 )

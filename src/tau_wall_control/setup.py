@@ -18,4 +18,5 @@ setup(
     maintainer_email="haptic-suite@example.org",
     description="Stiff walls by position control on a 6-DOF parallel haptic device (Wang et al.).",
     license="Apache-2.0",
+    entry_points={"console_scripts": ["wall_node = tau_wall_control.node:main"]},
 )

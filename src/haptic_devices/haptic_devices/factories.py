@@ -18,9 +18,12 @@ from haptic_devices.operator import HandParameters, SimulatedHand
 from haptic_devices.scripted import Script, ScriptedDevice, load_script
 from haptic_devices.spatial_hand import SpatialHand, SpatialHandParameters
 from haptic_devices.spatial_motion import SPATIAL_MOTIONS, make_spatial_plan
+from haptic_devices.tau import Tau
+from haptic_devices.wall_motion import WALL_MOTIONS, make_wall_plan
 
 HAND_FILE = Path(__file__).with_name("hand.yaml")
 SPATIAL_HAND_FILE = Path(__file__).with_name("spatial_hand.yaml")
+FINGERS_FILE = Path(__file__).with_name("fingers.yaml")
 
 Model = TypeVar("Model", bound=DeviceParameters)
 
@@ -84,6 +87,19 @@ def cobotic_hand_controller(parameters: dict[str, Any]) -> CoboticHandController
         hand = SpatialHand(impedance, plan, parameters["seed"])
     numbers = _numbers(CoboticHandControllerParameters, parameters, "device", COBOTIC_HAND_CONTROLLER_FILE)
     return CoboticHandController(numbers, hand, parameters["seed"])
+
+
+def tau(parameters: dict[str, Any]) -> Tau:
+    """The simulated TAU device, held by the simulated hand unless `held` is false; `device_file` is its mechanism."""
+    hand = None
+    if parameters["held"]:
+        _check_motion(parameters, WALL_MOTIONS)
+        impedance = _numbers(SpatialHandParameters, parameters, "hand", FINGERS_FILE)
+        hand = SpatialHand(impedance, make_wall_plan(parameters["motion"], parameters["period"]), parameters["seed"])
+    try:
+        return Tau.from_file(_file(parameters, "device_file"), hand, parameters["device_parameters"])
+    except ParameterError as error:
+        raise ParameterError(f"parameters device_file, device_parameters: {error}") from None
 
 
 def scripted(parameters: dict[str, Any]) -> ScriptedDevice:

@@ -39,6 +39,11 @@ class HoldingWall:
         """For which the controller was designed."""
         return self.controller.device
 
+    def take_over(self, old: HoldingWall) -> None:
+        """Goes on from where another wall with the same controller stands; another plane begins without contact."""
+        self._pose, self.saturated_steps = old._pose, old.saturated_steps
+        self._contact = old._contact and old.plane == self.plane
+
     def reset(self, theta: ArrayLike, guess: Pose | None = None) -> None:
         """Starts at joint angles (6,), without contact; guess is a pose near it."""
         self._pose = self.device.forward_kinematics(theta, guess)

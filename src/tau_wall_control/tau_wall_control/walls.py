@@ -463,6 +463,13 @@ class WallRenderer:
             else:
                 self._start(i, np.zeros(6))
 
+    def take_over(self, old: WallRenderer) -> None:
+        """Goes on from where other walls on the same device stand; a plane that both have keeps its contact."""
+        wanted = self.planes
+        self.planes, self._memory = old.planes, old._memory
+        self._pose, self._elastic[:], self.saturated_steps = old._pose, old._elastic, old.saturated_steps
+        self.set_planes(wanted)
+
     def _start(self, i: int, twist: np.ndarray) -> None:
         """A plane's filter starts from the present pose, without contact."""
         self._memory[i] = 0.0

@@ -1,0 +1,204 @@
+"""What a simulated hand does at walls, as tables: it touches, pushes (step, ramp), taps, slides and lets go.
+
+Base frame of the device `tau`: x right, y up, z towards the user. All plans start at rest and are continuous in pose;
+the tool is never turned. The walls that they are made for:
+
+- `wall_push`: the plane z = 0. Touch at the origin, steps of 5, 9 and 13 N, a ramp of 13 N, a push of 13 N after which
+  the hand lets go, a slow pull off the wall, a tap of 0.5 m/s.
+- `wall_tour`: the plane z = 0. Slides along y = 20, 0, -20 mm from x = -20 to 20 mm and back, pressed with 4 N, so
+  that all nine subspaces of the plane are crossed; a tap of 0.5 m/s at the end of each line.
+- `angled_wall`: the plane through the origin with the normal (0, 0.6, 0.8). Steps of 5 and 9 N, a slide up and down
+  the slope, a tap, a push after which the hand lets go.
+- `corner`: the planes x = -10 mm, y = -10 mm, z = 0, free towards +x, +y, +z. Pushed into one wall, into an edge, into
+  the corner, slid out along an edge, let go in the corner.
+
+A tap: the hand speeds the tool up and opens its fingers 2 mm before the wall, so that the motors stop the tool alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from haptic_devices.motion import PhaseBuilder, quintic
+from haptic_devices.spatial_motion import GRIP, POSITION, QUATERNION, TWIST, WRENCH, SpatialPlan
+
+FORCE = slice(WRENCH.start, WRENCH.start + 3)
+VELOCITY = slice(TWIST.start, TWIST.start + 3)
+
+#: normals and places of the walls that the plans are made for
+PLANE = np.array([0.0, 0.0, 1.0])
+ANGLED = np.array([0.0, 0.6, 0.8])
+CORNER = np.array([-0.01, -0.01, 0.0])
+
+#: speed of a tap [m/s], and how far before the wall the fingers open [m]
+TAP_SPEED, TAP_OPEN = 0.5, 2e-3
+#: what hand and tool weigh when they are sped up for a tap [kg]
+_TAP_MASS = 0.45
+#: how deep behind the wall the target of a touching hand is: 0.2 N with 400 N/m [m]
+_TOUCH = 5e-4
+#: time in which a grip closes [s]
+_CLOSING = 0.1
+
+
+class _Visitor(PhaseBuilder):
+    """Puts a plan together; starts with a hold at a place (3,) [m]."""
+
+    def __init__(self, period: float, place: Sequence[float] | np.ndarray) -> None:
+        super().__init__(period)
+        self._place = np.array(place, dtype=float)
+        self.stay("start", 0.3)
+
+    def _rows(self, count: int) -> np.ndarray:
+        rows = np.zeros((count, GRIP + 1))
+        rows[:, POSITION], rows[:, QUATERNION.stop - 1], rows[:, GRIP] = self._place, 1.0, 1.0
+        return rows
+
+    def stay(self, name: str, duration: float) -> None:
+        """Holds the tool where it is."""
+        self._append(name, "rest", self._rows(len(self._times(duration))))
+
+    def move(self, name: str, target: Sequence[float] | np.ndarray, duration: float, kind: str = "move") -> None:
+        """Leads the tool straight to a place, from rest to rest."""
+        self._travel(name, kind, np.array(target, dtype=float), duration, np.zeros(3))
+
+    def slide(self, name: str, target: Sequence[float] | np.ndarray, duration: float, force: np.ndarray) -> None:
+        """The same with an extra force (3,) [N] from beginning to end."""
+        self._travel(name, "slide", np.array(target, dtype=float), duration, force)
+
+    def take(self, name: str, target: Sequence[float] | np.ndarray, duration: float) -> None:
+        """Closes the fingers about a tool that is near, and leads it to a place."""
+        self._travel(name, "move", np.array(target, dtype=float), duration, np.zeros(3), closing=_CLOSING)
+
+    def _travel(
+        self, name: str, kind: str, target: np.ndarray, duration: float, force: np.ndarray, closing: float = 0.0
+    ) -> None:
+        t = self._times(duration)
+        rows = self._rows(len(t))
+        rows[:, POSITION], rows[:, VELOCITY] = quintic(self._place, np.zeros(3), target, np.zeros(3), t)
+        rows[:, FORCE] = force
+        if closing:
+            rows[:, GRIP] = np.clip(t / closing, 0.0, 1.0)
+        self._append(name, kind, rows)
+        self._place = target
+
+    def push(self, name: str, duration: float, force: np.ndarray, ramp: float = 0.0) -> None:
+        """Stands and pushes with an extra force (3,) [N], at once or within `ramp` [s], and leaves off as fast."""
+        t = self._times(duration)
+        rows = self._rows(len(t))
+        share = np.ones(len(t)) if ramp == 0.0 else np.clip(np.minimum(t, t[-1] - t) / ramp, 0.0, 1.0)
+        rows[:, FORCE] = share[:, None] * force
+        self._append(name, "push", rows)
+
+    def let_go(self, name: str, duration: float) -> None:
+        """Opens the fingers at once."""
+        rows = self._rows(len(self._times(duration)))
+        rows[:, GRIP] = 0.0
+        self._append(name, "release", rows)
+
+    def tap(self, name: str, point: np.ndarray, normal: np.ndarray) -> None:
+        """Speeds the tool up towards a point of a wall from where it is, opens the fingers, and takes it again."""
+        way = (self._place - point) @ normal - TAP_OPEN
+        t = self._times(2.0 * way / TAP_SPEED)
+        rows = self._rows(len(t))
+        rate = TAP_SPEED / t[-1]
+        rows[:, POSITION] = self._place - 0.5 * rate * t[:, None] ** 2 * normal
+        rows[:, VELOCITY] = -rate * t[:, None] * normal
+        rows[:, FORCE] = -_TAP_MASS * rate * normal
+        self._append(name, "tap", rows)
+        start, self._place = self._place, rows[-1, POSITION].copy()
+        self.let_go(f"{name}, let go", 0.06)
+        self.take(f"{name}, taken", start, 0.6)
+
+    def build(self) -> SpatialPlan:
+        """The finished plan."""
+        return SpatialPlan(self.period, np.concatenate(self._blocks), tuple(self._phases))
+
+
+def wall_push_plan(period: float) -> SpatialPlan:
+    """At one point of the plane z = 0."""
+    hand = _Visitor(period, 0.008 * PLANE)
+    hand.move("touch", -_TOUCH * PLANE, 0.5)
+    hand.stay("touching", 0.3)
+    for force in (5.0, 9.0, 13.0):
+        hand.push(f"step {force:g} N", 0.5, -force * PLANE)
+        hand.stay(f"after step {force:g} N", 0.3)
+    hand.push("ramp 13 N", 0.8, -13.0 * PLANE, ramp=0.2)
+    hand.stay("after the ramp", 0.3)
+    hand.push("push to let go", 0.4, -13.0 * PLANE)
+    hand.let_go("let go", 0.15)
+    hand.take("taken", 0.005 * PLANE, 0.6)
+    hand.move("touch again", -_TOUCH * PLANE, 0.5)
+    hand.stay("touching again", 0.2)
+    hand.move("pull off", 0.018 * PLANE, 0.8)
+    hand.tap("tap", np.zeros(3), PLANE)
+    return hand.build()
+
+
+def wall_tour_plan(period: float) -> SpatialPlan:
+    """All nine subspaces of the plane z = 0."""
+    reach, side = 0.02, -1.0
+    hand = _Visitor(period, (-reach, reach, 0.008))
+    for line, y in enumerate((reach, 0.0, -reach), 1):
+        hand.move(f"to line {line}", (side * reach, y, -_TOUCH), 0.5)
+        for way in ("there", "back"):
+            side = -side
+            hand.slide(f"line {line}, {way}", (side * reach, y, -_TOUCH), 0.8, -4.0 * PLANE)
+        above = np.array([side * reach, y, 0.018])
+        hand.move(f"off line {line}", above, 0.4)
+        hand.tap(f"tap {line}", above * [1.0, 1.0, 0.0], PLANE)
+    return hand.build()
+
+
+def angled_wall_plan(period: float) -> SpatialPlan:
+    """At the plane through the origin with the normal (0, 0.6, 0.8)."""
+    up = np.array([0.0, 0.8, -0.6])
+    hand = _Visitor(period, 0.008 * ANGLED)
+    hand.move("touch", -_TOUCH * ANGLED, 0.5)
+    hand.stay("touching", 0.2)
+    for force in (5.0, 9.0):
+        hand.push(f"step {force:g} N", 0.5, -force * ANGLED)
+        hand.stay(f"after step {force:g} N", 0.3)
+    for name, way in (("up", 0.015), ("down", -0.015), ("back", 0.0)):
+        hand.slide(f"slide {name}", way * up - _TOUCH * ANGLED, 0.8, -4.0 * ANGLED)
+    hand.move("pull off", 0.016 * ANGLED, 0.6)
+    hand.tap("tap", np.zeros(3), ANGLED)
+    hand.move("touch again", -_TOUCH * ANGLED, 0.6)
+    hand.push("push to let go", 0.4, -9.0 * ANGLED)
+    hand.let_go("let go", 0.15)
+    hand.take("taken", 0.008 * ANGLED, 0.6)
+    return hand.build()
+
+
+def corner_plan(period: float) -> SpatialPlan:
+    """In the corner of the planes x = -10 mm, y = -10 mm, z = 0."""
+    x, y, z = np.eye(3)
+    hand = _Visitor(period, CORNER + 0.008)
+    hand.move("to the wall", CORNER + np.array([0.008, 0.008, -_TOUCH]), 0.5)
+    hand.push("one wall", 0.5, -6.0 * z)
+    hand.slide("to the edge", CORNER + np.array([0.008, -_TOUCH, -_TOUCH]), 0.5, -3.0 * z)
+    hand.push("an edge", 0.5, -5.0 * (y + z))
+    hand.slide("to the corner", CORNER - _TOUCH, 0.5, -2.0 * (y + z))
+    hand.push("the corner", 0.6, -4.0 * (x + y + z))
+    hand.slide("out along the edge", CORNER + np.array([0.02, -_TOUCH, -_TOUCH]), 0.8, -3.0 * (y + z))
+    hand.slide("back along the edge", CORNER - _TOUCH, 0.8, -3.0 * (y + z))
+    hand.push("push to let go", 0.4, -4.0 * (x + y + z))
+    hand.let_go("let go", 0.15)
+    hand.take("taken", CORNER + 0.008, 0.6)
+    return hand.build()
+
+
+_PLANS: dict[str, Callable[[float], SpatialPlan]] = {
+    "wall_push": wall_push_plan,
+    "wall_tour": wall_tour_plan,
+    "angled_wall": angled_wall_plan,
+    "corner": corner_plan,
+}
+#: values of the device node's parameter `motion` that are made for walls
+WALL_MOTIONS = tuple(_PLANS)
+
+
+def make_wall_plan(motion: str, period: float) -> SpatialPlan:
+    """The plan of one of `WALL_MOTIONS`."""
+    return _PLANS[motion](period)

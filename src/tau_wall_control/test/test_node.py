@@ -1,0 +1,510 @@
+"""The wall node: its parameters, which all act, its answers, its service and its safe stops."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import rclpy
+from numpy.testing import assert_allclose, assert_array_equal
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from std_srvs.srv import Trigger
+from visualization_msgs.msg import Marker, MarkerArray
+
+from haptic_core import rendering_node
+from haptic_core.commands import EFFORT, NONE
+from haptic_core.messages import allocate
+from haptic_core.parameters import check_all, load_parameter_specs
+from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
+from haptic_friction import CoulombLaw
+from haptic_msgs.msg import DeviceCommand, DeviceState, TickEvent
+from haptic_msgs.msg import WallState as WallMessage
+from haptic_msgs.srv import SetWalls
+from tau_wall_control import Plane, SingularError, TauDevice, TauError, WallRenderer, design_wall_controller
+from tau_wall_control.drawing import FORCE, HIDDEN, TOUCHED, WALL, draw
+from tau_wall_control.factory import make_walls
+from tau_wall_control.guard import GuardedWalls, SafeStopError
+from tau_wall_control.node import WallNode
+
+OWN = load_parameter_specs(WallNode.parameter_file)
+BASE = load_parameter_specs(rendering_node._BASE_FILE)
+SPECS = {**OWN, "period": BASE["period"]}
+
+
+def values(**change: Any) -> dict[str, Any]:
+    return check_all(SPECS, change)
+
+
+def way(device: TauDevice, ticks: int = 80, period: float = 1e-3) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Joint angles and rates of a tool that meets the wall z = 0, slides 1.6 mm along it, and leaves it slowly."""
+    result = []
+    for k in range(ticks):
+        z = 3e-5 * np.cos(2.0 * np.pi * k / ticks)
+        p = np.array([0.002 + 2e-5 * k, 0.001, z])
+        velocity = np.array([0.02, 0.0, -3e-5 * 2.0 * np.pi / (ticks * period) * np.sin(2.0 * np.pi * k / ticks)])
+        G = device.dynamics(p).actuated_map
+        result.append((device.inverse_kinematics(p), G @ np.concatenate([velocity, np.zeros(3)])))
+    return result
+
+
+def rendered(p: dict[str, Any]) -> list[Any]:
+    walls, rows = make_walls(p), []
+    for theta, rate in way(TauDevice.default()):
+        torque = walls.step(theta, rate)
+        assert walls.state is not None
+        rows.append([*torque, *walls.state.in_contact, walls.stiffness, walls.state.operating_point])
+    return rows
+
+
+# ---- every parameter acts ---------------------------------------------------------------------------
+
+#: what the defaults must be changed to for a parameter to act
+CONTEXT: dict[str, dict[str, Any]] = {
+    "friction_stiffness": {"friction_coefficient": 0.3},
+    "friction_damping": {"friction_coefficient": 0.3},
+    "per_axis": {"scheme": "scheduled"},
+    "design_normal": {"scheme": "observer"},
+}
+#: other values where twice the value is none
+OTHER: dict[str, Any] = {
+    "scheme": "mopc",
+    "device_parameters": ["platform.mass=0.2"],
+    "per_axis": 2,
+    "known_delay": 0,
+    "design_normal": [1.0, 0.0, 0.0],
+    "contact": "holding",
+    "wall_points": [0.0, 0.0, 1e-5],
+    "wall_normals": [0.0, 0.6, 0.8],
+    "friction_coefficient": 0.2,
+}
+#: tested below: files, and what has nothing to do with the torques
+ELSEWHERE = {"controller_file", "device_file", "longest_saturation", "display_rate", "release_gap"}
+
+
+@pytest.mark.parametrize("name", sorted(SPECS.keys() - ELSEWHERE))
+def test_changing_the_parameter_changes_what_is_commanded(name: str) -> None:
+    context = CONTEXT.get(name, {})
+    value = OTHER[name] if name in OTHER else 2 * SPECS[name].default
+    assert rendered(values(**context)) != rendered(values(**{**context, name: value}))
+
+
+@pytest.mark.parametrize("scheme", OWN["scheme"].validation["one_of<>"][0])
+def test_every_scheme_holds_the_weight_away_from_the_wall(scheme: str) -> None:
+    device = TauDevice.default()
+    walls = make_walls(values(scheme=scheme))
+    theta = device.inverse_kinematics((0.005, 0.0, 0.01))
+    assert_allclose(walls.step(theta, np.zeros(6)), device.gravity_torque_at((0.005, 0.0, 0.01)), atol=1e-9)
+    assert walls.stiffness == 0.0
+
+
+def test_files_of_mechanism_and_controller(tmp_path: Path) -> None:
+    stand_in = TauDevice.default()
+    file = tmp_path / "gains.npz"
+    controller = design_wall_controller(stand_in, "scheduled")
+    controller.save(file)
+    assert rendered(values(controller_file=str(file))) == rendered(values(scheme="scheduled"))
+    text = Path(design_wall_controller.__code__.co_filename).with_name("tau.yaml").read_text()
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(text.replace("mass: 0.120", "mass: 0.200"))
+    heavy = values(device_file=str(mine))
+    assert rendered(heavy) == rendered(values(device_parameters=["platform.mass=0.2"]))
+    with pytest.raises(TauError, match=r"^parameter controller_file: .*designed for a device .*; design it again"):
+        make_walls({**heavy, "controller_file": str(file)})
+    with pytest.raises(TauError, match=r"^parameter controller_file: .*sample time of 0\.001 s, expected 0\.002 s"):
+        make_walls(values(controller_file=str(file), period=0.002))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"wall_points": []}, "wall_points: expected three numbers a wall, got 0$"),
+        ({"wall_normals": [1.0, 0.0]}, "wall_normals: expected three numbers a wall, got 2$"),
+        ({"wall_points": [0.0] * 6}, "wall_normals: expected 6 numbers, as many as the other list, got 3$"),
+        ({"wall_normals": [0.0, 0.0, 0.0]}, "wall_points, wall_normals: wall 1: normal: expected a direction, got "),
+        ({"wall_points": [0.0] * 99, "wall_normals": [0.0, 0.0, 1.0] * 33}, "planes: expected 1 to 32, got 33$"),
+        (
+            {"contact": "holding", "wall_points": [0.0] * 6, "wall_normals": [0.0, 0.0, 1.0] * 2},
+            "wall_points: expected one wall for contact holding, got 2$",
+        ),
+        ({"design_normal": [0.0, 0.0, 0.0]}, "parameters scheme, per_axis, .*: normal: expected a direction"),
+        ({"device_file": "/no/file.yaml"}, r"parameters device_file, device_parameters: /no/file\.yaml: cannot be "),
+        ({"device_parameters": ["platform.mass=-1"]}, r"parameters device_file, .*platform\.mass: .*greater than 0"),
+        ({"device_parameters": ["chains.chain_1.link_1_length=0.05"]}, r"parameters scheme, .*chain 1"),
+        ({"controller_file": "/no/gains.npz"}, r"parameter controller_file: /no/gains\.npz: cannot be read"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_one_line(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(TauError, match="^" + message) as caught:
+        make_walls(values(**change))
+    assert "\n" not in str(caught.value)
+
+
+def test_friction_and_walls_are_the_library_s() -> None:
+    device = TauDevice.default()
+    controller = design_wall_controller(device, "stiff")
+    planes = (Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), Plane((0.0, -0.01, 0.0), (0.0, 1.0, 0.0)))
+    renderer = WallRenderer(controller, planes, friction=CoulombLaw(0.3), friction_stiffness=500.0, release_gap=2e-4)
+    walls = make_walls(
+        values(
+            scheme="stiff",
+            wall_points=[0.0, 0.0, 0.0, 0.0, -0.01, 0.0],
+            wall_normals=[0.0, 0.0, 1.0, 0.0, 1.0, 0.0],
+            friction_coefficient=0.3,
+            friction_stiffness=500.0,
+            release_gap=2e-4,
+        )
+    )
+    steps = way(device)
+    renderer.reset(steps[0][0])
+    for theta, rate in steps:
+        assert_array_equal(walls.step(theta, rate), renderer.step(theta, rate).torque)
+
+
+# ---- the guard --------------------------------------------------------------------------------------
+
+
+def guarded(**change: Any) -> GuardedWalls:
+    return make_walls(values(**change))
+
+
+def test_angles_without_a_pose_stop_for_good_until_a_restart() -> None:
+    device, walls = TauDevice.default(), guarded()
+    theta = device.inverse_kinematics((0.0, 0.0, 0.01))
+    held = walls.step(theta, np.zeros(6))
+    reason = r"out of reach of chain \d|^no pose found"
+    with pytest.raises(SafeStopError, match=reason):
+        walls.step(theta + np.array([1.5, -1.2, 1.5, 1.2, -1.0, 1.0]), np.zeros(6))
+    for _ in range(2):  # good angles do not bring it back
+        with pytest.raises(SafeStopError, match=reason):
+            walls.step(theta, np.zeros(6))
+    assert walls.state is None and walls.stiffness == 0.0
+    walls.restart()
+    assert_array_equal(walls.step(theta, np.zeros(6)), held)
+
+
+def test_a_singular_pose_stops_with_the_library_s_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    def step(theta: np.ndarray, rate: np.ndarray) -> None:
+        raise SingularError("chain 2 is singular at position [0, 0, 0] m: stretched, or on its axis")
+
+    walls = guarded()
+    monkeypatch.setattr(walls.renderer, "step", step)
+    with pytest.raises(SafeStopError, match=r"^chain 2 is singular at "):
+        walls.step(TauDevice.default().inverse_kinematics((0.0, 0.0, 0.0)), np.zeros(6))
+    assert walls.stopped
+
+
+def test_contact_ends_at_the_release_gap() -> None:
+    """Held inside, the integral pushes on when the tool is outside; the gap ends that."""
+    device = TauDevice.default()
+    inside, outside = (device.inverse_kinematics((0.0, 0.0, z)) for z in (-2e-4, 5e-5))
+    for gap, contact in ((1e-4, True), (2e-5, False)):
+        walls = guarded(scheme="scheduled", release_gap=gap)
+        for _ in range(100):
+            walls.step(inside, np.zeros(6))
+        walls.step(outside, np.zeros(6))
+        assert walls.state is not None and walls.state.in_contact[0] == contact
+
+
+def test_saturation_may_last_as_long_as_is_said_and_no_longer() -> None:
+    device = TauDevice.default()
+    deep, rate = device.inverse_kinematics((0.0, 0.0, -0.01)), np.zeros(6)
+    for limit in (0.02, 0.05):
+        walls, count = guarded(longest_saturation=limit), 0
+        with pytest.raises(SafeStopError, match=rf"^the torque limits have acted for .* s, expected {limit:g} s at "):
+            while count < 1000:
+                torque = walls.step(deep, rate)
+                assert np.abs(torque).max() <= device.peak_torque
+                count += 1
+        assert count == round(limit / 1e-3)
+
+
+def test_while_the_device_does_not_obey_nothing_is_commanded_and_nothing_winds_up() -> None:
+    device, walls = TauDevice.default(), guarded()
+    inside = device.inverse_kinematics((0.0, 0.0, -1e-4))
+    first = [walls.step(inside, np.zeros(6)) for _ in range(5)]
+    for _ in range(100):
+        assert not walls.step(inside, np.zeros(6), obeys=False).any()
+    assert_array_equal([walls.step(inside, np.zeros(6)) for _ in range(5)], first)
+
+
+def test_stiffness_is_push_over_depth_of_at_least_a_count() -> None:
+    device, walls = TauDevice.default(), guarded(scheme="scheduled")
+    walls.step(device.inverse_kinematics((0.0, 0.0, 1e-4)), np.zeros(6))
+    walls.step(device.inverse_kinematics((0.0, 0.0, -2e-4)), np.zeros(6))
+    assert walls.state is not None
+    assert walls.stiffness == pytest.approx(walls.state.push[0] / 2e-4, rel=1e-6)
+    walls.step(device.inverse_kinematics((0.0, 0.0, -1e-9)), np.zeros(6))
+    assert walls.stiffness == pytest.approx(walls.state.push[0] / walls.count, rel=1e-6)
+    assert 5e-6 < walls.count < 1.5e-5  # docs/tau.md: 11 µm at the worst pose
+
+
+# ---- drawing ----------------------------------------------------------------------------------------
+
+
+class Sheet:
+    """A canvas that keeps what is drawn."""
+
+    def __init__(self) -> None:
+        self.shapes: dict[str, tuple[Any, ...]] = {}
+
+    def __getattr__(self, kind: str) -> Callable[..., None]:
+        def keep(name: str, *shape: Any) -> None:
+            assert len(shape[-1]) == 4
+            self.shapes[name] = (kind, *shape)
+
+        return keep
+
+
+def test_the_drawing_has_links_of_their_length_and_walls_where_they_are() -> None:
+    device = TauDevice.default()
+    planes = (Plane((0.0, 0.0, 0.0), (0.0, 0.6, 0.8)), Plane((0.0, -0.02, 0.0), (0.0, 1.0, 0.0)))
+    renderer = WallRenderer(design_wall_controller(device, "scheduled"), planes)
+    p = np.array([0.004, 0.0, -1e-3])
+    renderer.reset(device.inverse_kinematics((0.004, 0.0, 1e-3)))
+    state = renderer.step(device.inverse_kinematics(p), np.zeros(6))
+    sheet = Sheet()
+    draw(sheet, device, planes, state)
+    shapes = sheet.shapes
+    for i, chain in enumerate(device.parameters.chains.all, 1):
+        shoulder, elbow, wrist = shapes[f"chain {i}"][1]
+        assert_allclose(shoulder, chain.base_origin)
+        assert np.linalg.norm(elbow - shoulder) == pytest.approx(chain.link_1_length)
+        assert np.linalg.norm(wrist - elbow) == pytest.approx(chain.link_2_length)
+        assert_allclose(wrist, p + np.array(chain.platform_point), atol=1e-9)
+    for i, plane in enumerate(planes, 1):
+        kind, centre, (x, y, z, w), size, colour = shapes[f"wall {i}"]
+        third = [2 * (x * z + y * w), 2 * (y * z - x * w), 1 - 2 * (x * x + y * y)]
+        assert kind == "box"
+        assert_allclose(third, plane.normal, atol=1e-12)
+        assert (np.array(plane.point) - centre) @ np.array(plane.normal) == pytest.approx(0.5 * size[2])
+        assert colour == (TOUCHED if i == 1 else WALL)
+    _, contact, _, colour = shapes["contact 1"]
+    assert (contact - np.array(planes[0].point)) @ np.array(planes[0].normal) == pytest.approx(0.0, abs=1e-12)
+    assert colour == FORCE and shapes["contact 2"][-1] == shapes["force 2"][-1] == shapes["friction"][-1] == HIDDEN
+    _, start, end, *_ = shapes["force 1"]
+    assert_allclose(end - start, 2e-3 * state.push[0] * np.array(planes[0].normal), atol=1e-12)
+    assert state.push[0] > 0.1
+
+
+# ---- on a live graph --------------------------------------------------------------------------------
+
+SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
+#: longest wait for a condition [s]; only a defect lets it pass
+PATIENCE = 60.0
+_namespaces = (f"/test_wall_{os.getpid()}_{number}" for number in itertools.count())
+
+
+class Bench:
+    """The node and a device's side of its topics, served by one executor."""
+
+    def __init__(self, context: Context, **parameters: Any) -> None:
+        options = {"context": context, "namespace": next(_namespaces)}
+        self.node = WallNode(parameter_overrides=[Parameter(n, value=v) for n, v in parameters.items()], **options)
+        self.device = Node("device", **options)
+        self.states = self.device.create_publisher(DeviceState, "device_state", tick_qos("lockstep"))
+        self.commands: list[DeviceCommand] = []
+        self.walls: list[WallMessage] = []
+        self.events: list[TickEvent] = []
+        self.markers: list[MarkerArray] = []
+        subscribe = self.device.create_subscription
+        subscribe(DeviceCommand, "device_command", self.commands.append, tick_qos("lockstep"))
+        subscribe(WallMessage, "wall/state", self.walls.append, tick_qos("lockstep"))
+        subscribe(TickEvent, "tick_event", self.events.append, latched_qos(EVENT_DEPTH))
+        self.executor = SingleThreadedExecutor(context=context)
+        for node in (self.node, self.device):
+            self.executor.add_node(node)
+        self.tick = -1
+
+    def until(self, condition: Callable[[], Any]) -> Any:
+        end = time.monotonic() + PATIENCE
+        while not (result := condition()):
+            assert time.monotonic() < end, "the awaited condition did not come"
+            self.executor.spin_once(timeout_sec=0.1)
+        return result
+
+    def start(self) -> Bench:
+        assert (self.node.trigger_configure(), self.node.trigger_activate()) == (SUCCESS, SUCCESS)
+        self.until(self.states.get_subscription_count)
+        return self
+
+    def answer(
+        self, theta: np.ndarray, rate: Any = None, status: int = DeviceState.STATUS_OK
+    ) -> tuple[DeviceCommand, WallMessage]:
+        self.tick += 1
+        state = DeviceState(tick=self.tick, period=1e-3, status=status)
+        state.header.frame_id = "tau_base"
+        for name, numbers in (("position", theta), ("velocity", np.zeros(6) if rate is None else rate)):
+            allocate(state, f"joint_{name}", len(numbers))[:] = numbers
+        allocate(state, "joint_effort", len(theta))
+        state.tool_pose.orientation.w = 1.0
+        self.states.publish(state)
+        found: list[Any] = []
+        for messages in (self.commands, self.walls):
+            self.until(lambda messages=messages: messages and messages[-1].tick == self.tick)
+            found.append(messages[-1])
+        return found[0], found[1]
+
+    def call(self, kind: type, name: str, request: Any) -> Any:
+        client = self.device.create_client(kind, f"wall/{name}")
+        self.until(client.service_is_ready)
+        future = client.call_async(request)
+        self.until(future.done)
+        return future.result()
+
+    def heard(self, kind: str) -> list[TickEvent]:
+        return [event for event in self.events if event.kind == kind]
+
+
+@pytest.fixture(scope="module")
+def context() -> Iterator[Context]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+        own = Context()
+        rclpy.init(context=own, domain_id=61)
+        yield own
+        rclpy.shutdown(context=own)
+
+
+@pytest.fixture
+def make(context: Context) -> Iterator[Callable[..., Bench]]:
+    benches: list[Bench] = []
+
+    def made(**parameters: Any) -> Bench:
+        benches.append(Bench(context, **parameters))
+        return benches[-1]
+
+    yield made
+    for bench in benches:
+        bench.executor.shutdown()
+        bench.node.destroy_node()
+        bench.device.destroy_node()
+
+
+def test_the_node_says_what_the_walls_say(make: Callable[..., Bench]) -> None:
+    device, bench, twin = TauDevice.default(), make(scheme="scheduled").start(), guarded(scheme="scheduled")
+    touched = 0
+    for theta, rate in way(device, 40):
+        command, state = bench.answer(theta, rate)
+        torque = twin.step(theta, rate)
+        rendered = twin.state
+        assert rendered is not None
+        assert (command.mode, command.source, command.header.frame_id) == (EFFORT, "wall", "tau_base")
+        assert_array_equal(command.joint_effort, torque)
+        assert_array_equal(state.effort, torque)
+        assert_array_equal(state.saturation, np.abs(torque) / device.peak_torque)
+        assert_array_equal(state.penetration, np.maximum(rendered.penetration, 0.0))
+        assert (state.in_contact, state.operating_point) == (rendered.in_contact.tolist(), rendered.operating_point)
+        assert state.rendered_stiffness == twin.stiffness
+        assert (list(state.point), list(state.normal)) == ([0.0, 0.0, 0.0], [0.0, 0.0, 1.0])
+        touched += state.in_contact[0]
+    assert 5 < touched < 40
+
+
+def test_walls_are_set_between_ticks_whole_or_not_at_all_and_told(make: Callable[..., Bench]) -> None:
+    device, bench = TauDevice.default(), make().start()
+    theta = device.inverse_kinematics((0.0, 0.0, 0.002))
+    _, before = bench.answer(theta)
+    assert before.in_contact == [False]
+    # the second wall has the tool behind it; the first stays
+    request = SetWalls.Request(points=[0.0, 0.0, 0.0, 0.0, 0.0, 0.003], normals=[0.0, 0.0, 1.0, 0.0, 0.0, 1.0])
+    response = bench.call(SetWalls, "set_walls", request)
+    assert response.success and response.message == "wall: 2 walls before tick 1"
+    _, state = bench.answer(theta)
+    assert state.in_contact == [False, True] and list(state.point) == list(request.points)
+    assert state.penetration[1] == pytest.approx(1e-3, abs=1e-9)
+    event = bench.until(lambda: bench.heard("parameter"))[-1]
+    assert (event.tick, event.source) == (1, "wall")
+    assert json.loads(event.detail) == {"wall_points": list(request.points), "wall_normals": list(request.normals)}
+    for points, normals, reason in (
+        ([0.0] * 6, [0.0, 0.0, 1.0], "wall_normals: expected 6 numbers"),
+        ([0.0] * 3, [0.0, 0.0, 0.0], "wall 1: normal: expected a direction"),
+        ([0.0, 0.0, float("nan")], [0.0, 0.0, 1.0], "wall_points: expected finite"),
+        ([], [], "wall_points: expected three numbers a wall, got 0"),
+    ):
+        response = bench.call(SetWalls, "set_walls", SetWalls.Request(points=points, normals=normals))
+        assert not response.success and reason in response.message
+        _, state = bench.answer(theta)
+        assert list(state.point) == list(request.points)
+
+
+def test_a_safe_stop_lasts_until_a_reset_and_is_told_once(make: Callable[..., Bench]) -> None:
+    device, bench = TauDevice.default(), make(longest_saturation=0.02).start()
+    away, deep = (device.inverse_kinematics((0.0, 0.0, z)) for z in (0.005, -0.01))
+    held, _ = bench.answer(away)
+    assert held.mode == EFFORT
+    commands = [bench.answer(deep)[0].mode for _ in range(80)]
+    last = commands.index(NONE)
+    assert last >= 20 and commands == [EFFORT] * last + [NONE] * (80 - last)
+    command, state = bench.answer(away)
+    assert command.mode == NONE and not any(command.joint_effort)
+    assert (state.operating_point, state.rendered_stiffness, state.in_contact) == (-1, 0.0, [False])
+    (event,) = bench.until(lambda: bench.heard("error"))
+    assert json.loads(event.detail)["reason"].startswith("the torque limits have acted for 0.021 s, expected 0.02 s")
+    assert bench.node.rejections.counts == {"safe stop": 81 - last}
+    assert bench.call(Trigger, "reset", Trigger.Request()).success
+    again, _ = bench.answer(away)
+    assert again.mode == EFFORT
+    assert_array_equal(again.joint_effort, held.joint_effort)
+
+
+def test_states_that_cannot_be_used_get_no_effort(make: Callable[..., Bench]) -> None:
+    device, bench = TauDevice.default(), make().start()
+    theta = device.inverse_kinematics((0.0, 0.0, 0.005))
+    assert bench.answer(theta[:5])[0].mode == NONE
+    assert bench.node.rejections.counts == {"wrong length": 1}
+    command, _ = bench.answer(theta, status=DeviceState.STATUS_SAFE_STOP)
+    assert command.mode == EFFORT and not any(command.joint_effort)
+    assert any(bench.answer(theta)[0].joint_effort)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [({"controller_file": "/no/gains.npz"}, "cannot be read"), ({"wall_normals": [0.0, 0.0]}, "three numbers a wall")],
+)
+def test_the_node_does_not_configure_with_what_cannot_be_used(
+    make: Callable[..., Bench], parameters: dict[str, Any], words: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert make(**parameters).node.trigger_configure() == FAILURE
+    (line,) = [line for line in capfd.readouterr().err.splitlines() if "refused" in line]
+    assert words in line
+
+
+def test_markers_show_the_device_and_walls_that_are_gone_vanish(make: Callable[..., Bench]) -> None:
+    bench = make(display_rate=500.0).start()
+    bench.device.create_subscription(MarkerArray, "markers", bench.markers.append, display_qos())
+    bench.until(lambda: bench.node._markers.get_subscription_count())
+    theta = TauDevice.default().inverse_kinematics((0.0, 0.0, 0.005))
+    for _ in range(4):  # every second tick
+        bench.answer(theta)
+    bench.until(lambda: len(bench.markers) == 2)
+    first, second = ([marker.ns for marker in message.markers] for message in bench.markers)
+    assert bench.markers[0].markers[0].action == Marker.DELETEALL and first[1:] == second
+    assert {"wall/wall 1", "wall/chain 3", "wall/platform", "wall/force 1", "wall/contact 1"} <= set(second)
+    assert {marker.header.frame_id for marker in bench.markers[1].markers} == {"tau_base"}
+    request = SetWalls.Request(points=[0.0, 0.0, -0.01], normals=[0.0, 0.0, 1.0])
+    assert bench.call(SetWalls, "set_walls", request).success
+    for _ in range(2):
+        bench.answer(theta)
+    bench.until(lambda: len(bench.markers) == 3)
+    assert bench.markers[2].markers[0].action == Marker.DELETEALL
+
+
+def test_how_long_the_steps_took_is_told_at_the_end(make: Callable[..., Bench]) -> None:
+    bench = make().start()
+    for _ in range(5):
+        bench.answer(TauDevice.default().inverse_kinematics((0.0, 0.0, 0.005)))
+    assert bench.node.trigger_deactivate() == SUCCESS
+    (event,) = bench.until(lambda: bench.heard("timing"))
+    times = json.loads(event.detail)
+    assert 0.0 < times["control_step_p50"] <= times["control_step_p99"] and times["processor_time_p99"] > 0.0

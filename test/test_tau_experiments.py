@@ -1,0 +1,168 @@
+"""The experiments of the TAU device as a user runs them: real processes, real DDS, bags, reports."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+from started_runs import environment
+
+from haptic_bringup.bags import Bag
+from haptic_bringup.report import write_report
+from haptic_core.commands import EFFORT, NONE
+from tau_wall_control.factory import make_walls
+
+DOMAIN = 61
+T = 1e-3
+#: the experiments, with arguments that leave one variant
+RUNS = {
+    "tau_wall": ("command_delay_ticks:=0",),
+    "tau_wall_tour": ("scheme:=mopc",),
+    "tau_angled_wall": ("command_delay_ticks:=1",),
+    "tau_corner": ("command_delay_ticks:=1", "friction_coefficient:=0.2"),
+}
+TOPICS = ("device_state", "simulation_state", "device_command", "wall/state")
+
+
+def run(folder: Path, *words: str) -> tuple[int, str]:
+    """A run in a working directory of its own: exit code and output."""
+    command = [sys.executable, "-m", "haptic_bringup", "run", *words]
+    done = subprocess.run(command, cwd=folder, env=environment(DOMAIN), capture_output=True, text=True, timeout=280)
+    return done.returncode, done.stdout + done.stderr
+
+
+class Finished(dict[str, Path]):
+    """Directory of each experiment's whole run, made when it is first asked for."""
+
+    def __init__(self, factory: pytest.TempPathFactory) -> None:
+        self._factory = factory
+
+    def __missing__(self, name: str) -> Path:
+        folder = self._factory.mktemp(name)
+        code, output = run(folder, name, *RUNS[name])
+        assert code == 0, output
+        (self[name],) = (folder / "runs").iterdir()
+        return self[name]
+
+
+class Bags(dict[str, Bag]):
+    """The bags of these runs."""
+
+    def __init__(self, finished: Finished) -> None:
+        self._finished = finished
+
+    def __missing__(self, name: str) -> Bag:
+        self[name] = Bag(self._finished[name] / "bag")
+        return self[name]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    return Finished(tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def bags(finished: Finished) -> Bags:
+    return Bags(finished)
+
+
+def metrics(directory: Path) -> dict[str, Any]:
+    return json.loads((directory / "metrics.json").read_text())
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_leaves_its_files_and_every_tick(name: str, finished: Finished, bags: Bags) -> None:
+    files = {path.name for path in finished[name].iterdir()}
+    assert files == {"bag", "metrics.json", "figure.png", "report.html", "run.yaml"}
+    bag = bags[name]
+    ticks = np.arange(round(bag.started("device")["phases"][-1]["end"] / T))
+    for topic in TOPICS:
+        np.testing.assert_array_equal(bag.topics[f"/tau/{topic}"]["tick"], ticks, err_msg=topic)
+    assert set(bag.topics["/tau/device_command"]["mode"]) == {EFFORT}
+    assert set(bag.topics["/tau/device_state"]["status"]) == {0}
+
+
+@pytest.mark.parametrize(("name", "claims"), [("tau_wall", 4), ("tau_wall_tour", 4), ("tau_angled_wall", 5),
+                                              ("tau_corner", 3)])  # fmt: skip
+def test_every_claim_is_shown(name: str, claims: int, finished: Finished) -> None:
+    """All but the time of the control step, which other programs on the machine have a part in."""
+    found = [claim for claim in metrics(finished[name])["claims"] if "control step" not in claim["claim"]]
+    assert len(found) == claims and all(claim["shown"] is True for claim in found), found
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_efforts_are_the_library_s_bit_for_bit(name: str, bags: Bags) -> None:
+    bag = bags[name]
+    walls = make_walls(bag.parameters("wall"))
+    device = bag.topics["/tau/device_state"]
+    efforts = [walls.step(q, v) for q, v in zip(device["joint_position"], device["joint_velocity"], strict=True)]
+    np.testing.assert_array_equal(bag.topics["/tau/device_command"]["joint_effort"], efforts)
+    delay = bag.parameters("device")["command_delay_ticks"]
+    acting = bag.topics["/tau/simulation_state"]["applied_effort"]
+    np.testing.assert_array_equal(acting[1 + delay :], efforts[: len(efforts) - 1 - delay])
+
+
+def test_the_numbers_are_those_of_the_true_tool(finished: Finished, bags: Bags) -> None:
+    n = metrics(finished["tau_wall"])["runs"]["bag"]
+    z = bags["tau_wall"].topics["/tau/simulation_state"]["tool_pose"][:, 2]
+    assert n["largest_penetration"] == pytest.approx(-z.min(), rel=1e-9)
+    (step,) = (push for push in n["pushes"] if push["name"] == "step 13 N")
+    (phase,) = (p for p in bags["tau_wall"].started("device")["phases"] if p["name"] == "step 13 N")
+    part = z[round(phase["start"] / T) : round(phase["end"] / T)]
+    assert step["penetration"] == pytest.approx(-part.min(), rel=1e-9)
+    assert step["force"] == pytest.approx(13.2, abs=0.1)  # and the 0.2 N of the touch
+    assert step["stiffness"] == pytest.approx(step["force"] / step["penetration"], rel=1e-12)
+    (tap,) = n["taps"]
+    assert tap["speed"] == pytest.approx(0.5, rel=0.05)
+    assert n["saturated"] < 0.01 and n["contact"] > 0.4
+
+
+def test_switched_gains_jump_at_the_borders(finished: Finished) -> None:
+    borders = metrics(finished["tau_wall_tour"])["runs"]["bag"]["borders"]
+    assert (len(borders["operating_points"]), borders["crossed"]) == (9, 12)
+    assert borders["largest_effort_at"] == pytest.approx(0.06, rel=0.2)  # docs/tau.md, "Walls"
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_report_is_rebuilt_from_the_bag_alone(name: str, finished: Finished, tmp_path: Path) -> None:
+    os.symlink(finished[name] / "bag", tmp_path / "bag")
+    write_report(tmp_path, Console(file=io.StringIO()))
+    for file in ("metrics.json", "figure.png", "report.html"):
+        assert (tmp_path / file).read_bytes() == (finished[name] / file).read_bytes(), file
+
+
+def test_a_push_that_the_motors_cannot_hold_ends_in_a_safe_stop(tmp_path: Path) -> None:
+    """Motors of a third of the torque: the node stops, the tool falls into its stops, the report says so."""
+    words = ("tau_wall", "command_delay_ticks:=0", "longest_saturation:=0.1", "duration:=4.0")
+    weak = str([f"actuators.{name}" for name in ("peak_torque_joint=0.4", "peak_torque_motor=0.04",
+                                                 "continuous_torque_joint=0.2")])  # fmt: skip
+    code, output = run(tmp_path, *words, f"device_parameters:={weak}", f"model_parameters:={weak}")
+    assert code == 0, output
+    assert "the torque limits have acted for" in output
+    (directory,) = (tmp_path / "runs").iterdir()
+    bag = Bag(directory / "bag")
+    (event,) = [event for event in bag.events if event.kind == "error"]
+    assert event.source == "wall" and "torque limits" in event.detail["reason"]
+    mode = bag.topics["/tau/device_command"]["mode"]
+    assert set(mode[: event.tick - 1]) == {EFFORT} and set(mode[event.tick :]) == {NONE}
+    assert not bag.topics["/tau/simulation_state"]["applied_effort"][event.tick + 2 :].any()
+    assert metrics(directory)["runs"]["bag"]["refused_ticks"] == np.sum(mode == NONE)
+
+
+def test_in_realtime_the_wall_holds(tmp_path: Path) -> None:
+    code, output = run(tmp_path, "tau_wall", "mode:=realtime", "duration:=3.2", "watchdog_periods:=1000")
+    (directory,) = (tmp_path / "runs").iterdir()
+    bag = Bag(directory / "bag")
+    assert bag.custom["mode"] == "realtime", output
+    assert set(bag.topics["/tau/device_state"]["status"]) == {0}
+    z = bag.topics["/tau/simulation_state"]["tool_pose"][:, 2]
+    # it is pushed with 13 N for 0.5 s; a wall that is not there lets the tool go to its stop at 30 mm
+    assert code == 0 and z.min() > -5e-3, output
