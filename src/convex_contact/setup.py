@@ -8,7 +8,7 @@ setup(
     name=package,
     version="0.1.0",
     packages=find_packages(exclude=["test"]),
-    package_data={package: ["py.typed", "data/*"]},
+    package_data={package: ["py.typed", "data/*", "*.yaml"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{package}"]),
         (f"share/{package}", ["package.xml"]),
@@ -18,4 +18,5 @@ setup(
     maintainer_email="haptic-suite@example.org",
     description="Convex contact: SAP, Lagged, regularised Lagged and Similar (Castro et al.).",
     license="Apache-2.0",
+    entry_points={"console_scripts": ["contact_node = convex_contact.node:main"]},
 )

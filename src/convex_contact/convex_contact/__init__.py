@@ -21,6 +21,7 @@ from convex_contact.materials import Material, PairLaw
 from convex_contact.native import NativeLibraryError
 from convex_contact.normal_laws import FunctionLaw, HertzLaw, LinearLaw, NormalLaw
 from convex_contact.problem import ContactProblem
+from convex_contact.rollouts import Gradients, Rollout, rollout
 from convex_contact.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Solid, Sphere
 from convex_contact.simulator import ContactReport, Simulator, StepStatistics
 from convex_contact.solution import Solution
@@ -44,6 +45,7 @@ __all__ = [
     "DistanceConstraint",
     "FunctionLaw",
     "Geometry",
+    "Gradients",
     "HalfSpace",
     "HertzLaw",
     "HolonomicConstraint",
@@ -58,6 +60,7 @@ __all__ = [
     "PairLaw",
     "Placement",
     "PrescribedMotion",
+    "Rollout",
     "Shape",
     "Simulator",
     "Solid",
@@ -70,6 +73,7 @@ __all__ = [
     "WorldDynamics",
     "WorldError",
     "implicit_terms",
+    "rollout",
     "solve",
     "transported",
 ]

@@ -97,10 +97,8 @@ def rotation_errors(orientation: np.ndarray, toss: Toss) -> np.ndarray:
         toss: Recorded.
     """
     p, q = orientation, toss.orientation[1:]
-    cosine = np.abs(np.einsum("ij,ij->i", p, q))
-    # |p x q| of unit quaternions as 4-vectors: accurate for small angles, unlike arccos
-    sine = np.linalg.norm(p - np.sign(np.einsum("ij,ij->i", p, q))[:, None] * q, axis=1)
-    return 4.0 * np.arcsin(np.minimum(0.5 * sine, np.sqrt(0.5))) if len(cosine) else cosine
+    near = np.where(np.einsum("ij,ij->i", p, q) < 0.0, -1.0, 1.0)[:, None] * q  # q and -q are the same rotation
+    return 4.0 * np.arcsin(0.5 * np.linalg.norm(p - near, axis=1))  # accurate for small angles, unlike arccos
 
 
 def mean_errors(position: np.ndarray, orientation: np.ndarray, toss: Toss) -> tuple[float, float]:

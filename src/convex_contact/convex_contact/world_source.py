@@ -1,0 +1,120 @@
+"""Where a world comes from: a file by path, one of a folder's worlds by name, or a function; with values replaced.
+
+    open_world("clutter", ["materials.surface.stiffness=1e9", "bodies.ball.velocity=[1, 0, 0]"], folder=worlds)
+    open_world("my_scenes:tower", ["floors=5"])
+
+An entry names a value of the file by its keys; an item of a list is named by its number or by its `name`. The entries
+of a function are its arguments.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from convex_contact.world import World, WorldError
+from convex_contact.world_file import parse_world
+
+#: module:function
+_FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+def open_world(source: str, values: Mapping[str, Any] | None = None, folder: Path | None = None) -> World:
+    """The world of a source.
+
+    Args:
+        source: Path of a YAML file, name of one in the folder, or module:function.
+        values: What replaces a value of the file, by its keys with dots between them; or the function's arguments.
+        folder: Where worlds are looked for by name.
+
+    Raises:
+        WorldError: There is no such world, it is wrong, or a value has no place in it.
+    """
+    if _FUNCTION.fullmatch(source):
+        return _called(source, dict(values or {}))
+    file = _found(source, folder)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise WorldError(f"{file}: {error.strerror}") from None
+    if values:
+        text = _replaced(file.name, text, values)
+    return parse_world(text, folder=file.parent, name=file.name)
+
+
+def _found(source: str, folder: Path | None) -> Path:
+    if source.endswith(".yaml") or "/" in source or folder is None:
+        return Path(source)
+    known = sorted(path.stem for path in folder.glob("*.yaml"))
+    if source not in known:
+        expected = ", ".join(known) or "none"
+        raise WorldError(f"{source}: no such world; expected a path, module:function, or one of {expected}")
+    return folder / f"{source}.yaml"
+
+
+def _replaced(name: str, text: str, values: Mapping[str, Any]) -> str:
+    """The text with values replaced.
+
+    Raises:
+        WorldError: A key leads nowhere.
+    """
+    try:
+        document = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text  # the error is told with its line where the world is made
+    for path, value in values.items():
+        *way, last = path.split(".")
+        at, walked = document, name
+        for key in way:
+            at = at[_place(at, key, path, walked)]
+            walked += f".{key}"
+        if isinstance(at, dict):
+            at[last] = value
+        else:
+            at[_place(at, last, path, walked)] = value
+    return str(yaml.safe_dump(document, sort_keys=False))
+
+
+def _place(at: Any, key: str, path: str, walked: str) -> Any:
+    """Where a key leads in a mapping or a list."""
+    if isinstance(at, dict) and key in at:
+        return key
+    if isinstance(at, list):
+        if key.isdecimal() and int(key) < len(at):
+            return int(key)
+        for i, item in enumerate(at):
+            if isinstance(item, dict) and item.get("name") == key:
+                return i
+        known = [
+            str(item["name"]) if isinstance(item, dict) and "name" in item else str(i) for i, item in enumerate(at)
+        ]
+    else:
+        known = [str(name) for name in at] if isinstance(at, dict) else []
+    raise WorldError(f"entry {path}: {walked} has no {key!r}, only: {', '.join(known[:12]) or 'nothing'}")
+
+
+def _called(source: str, arguments: dict[str, Any]) -> World:
+    module, _, name = source.partition(":")
+    try:
+        function = getattr(import_module(module), name)
+        inspect.signature(function).bind(**arguments)
+        made = function(**{key: _number(value) for key, value in arguments.items()})
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise WorldError(f"{source}: {' '.join(str(error).split())}") from None
+    if not isinstance(made, World):
+        raise WorldError(f"{source}: expected a World, got {type(made).__name__}")
+    return made
+
+
+def _number(value: Any) -> Any:
+    """A text such as 1e7, which YAML does not take for a number, as one."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
