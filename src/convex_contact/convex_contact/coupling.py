@@ -15,13 +15,104 @@ with any passive world behind the coupling.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
-import pinocchio as pin
+from numba import njit
 from numpy.typing import ArrayLike
 
 from convex_contact import checks
+from convex_contact.bodies import rotation_entries
 from convex_contact.dynamics import WorldDynamics
 from convex_contact.world import WorldError
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _stretch(pose: np.ndarray, center: np.ndarray, target: np.ndarray, error: np.ndarray) -> None:
+    """From a body's frame to the target: displacement and rotation vector, world axes (6,).
+
+    Args:
+        pose: Of the body (12,), rotation and position.
+        center: What of the body is at that position, from its frame's origin (3,).
+        target: Position and unit quaternion (x, y, z, w) (7,).
+        error: Where the result goes.
+    """
+    for i in range(3):
+        lever = pose[3 * i] * center[0] + pose[3 * i + 1] * center[1] + pose[3 * i + 2] * center[2]
+        error[i] = target[i] - (pose[9 + i] - lever)
+    d = rotation_entries(target[3], target[4], target[5], target[6])
+    turn = np.empty((3, 3))
+    for i in range(3):
+        for j in range(3):
+            turn[i, j] = 0.0
+            for k in range(3):
+                turn[i, j] += d[3 * i + k] * pose[3 * j + k]
+    # the quaternion of the rotation, from its largest entry, and its logarithm
+    trace = turn[0, 0] + turn[1, 1] + turn[2, 2]
+    q = np.empty(4)
+    if trace > 0.0:
+        q[3] = 1.0 + trace
+        for i in range(3):
+            q[i] = turn[(i + 2) % 3, (i + 1) % 3] - turn[(i + 1) % 3, (i + 2) % 3]
+    else:
+        i = 0
+        for k in range(1, 3):
+            if turn[k, k] > turn[i, i]:
+                i = k
+        j, k = (i + 1) % 3, (i + 2) % 3
+        q[i] = 1.0 + turn[i, i] - turn[j, j] - turn[k, k]
+        q[j], q[k] = turn[i, j] + turn[j, i], turn[i, k] + turn[k, i]
+        q[3] = turn[k, j] - turn[j, k]
+        if q[3] < 0.0:
+            q[:] = -q
+    sine = np.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2])
+    scale = 2.0 * np.arctan2(sine, q[3]) / sine if sine > 0.0 else 0.0
+    for i in range(3):
+        error[3 + i] = scale * q[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add(
+    A: np.ndarray,
+    v_star: np.ndarray,
+    jacobian: np.ndarray,
+    gains: np.ndarray,
+    error: np.ndarray,
+    twist: np.ndarray,
+    period: float,
+) -> None:
+    """Adds the coupling to a tree's block of A and v*; gains are rows k and b (2, 6)."""
+    n = len(v_star)
+    impulse = np.empty(n)
+    for i in range(n):
+        impulse[i] = 0.0
+        for j in range(n):
+            impulse[i] += A[i, j] * v_star[j]
+        for r in range(6):
+            impulse[i] += period * jacobian[r, i] * (gains[0, r] * error[r] + gains[1, r] * twist[r])
+    for r in range(6):
+        weight = period * gains[1, r] + period * period * gains[0, r]
+        for i in range(n):
+            for j in range(n):
+                A[i, j] += weight * jacobian[r, i] * jacobian[r, j]
+    # A v* = impulse by Cholesky's factor
+    L = np.empty((n, n))
+    for i in range(n):
+        for j in range(i + 1):
+            x = A[i, j]
+            for k in range(j):
+                x -= L[i, k] * L[j, k]
+            L[i, j] = np.sqrt(x) if i == j else x / L[j, j]
+    for i in range(n):
+        x = impulse[i]
+        for k in range(i):
+            x -= L[i, k] * v_star[k]
+        v_star[i] = x / L[i, i]
+    for i in range(n - 1, -1, -1):
+        x = v_star[i]
+        for k in range(i + 1, n):
+            x -= L[k, i] * v_star[k]
+        v_star[i] = x / L[i, i]
 
 
 class Coupling:
@@ -63,7 +154,9 @@ class Coupling:
         names = ("stiffness", "damping", "rotational_stiffness", "rotational_damping")
         values = (stiffness, damping, rotational_stiffness, rotational_damping)
         k, b, kr, br = (checks.number(n, x, minimum=0.0) for n, x in zip(names, values, strict=True))
-        self._stiffness, self._damping = np.repeat([k, kr], 3), np.repeat([b, br], 3)
+        self._gains = np.array([[k] * 3 + [kr] * 3, [b] * 3 + [br] * 3])
+        self._center = np.array(dynamics.world.bodies[self.body].center, dtype=float)
+        self._goal, self._error = np.zeros(13), np.zeros(6)  # pose and twist of the target; stretch of the spring
         self.reset()
 
     def reset(self) -> None:
@@ -74,7 +167,7 @@ class Coupling:
 
     def device_damping(self, period: float) -> float:
         """Least damping of a device, N s/m, that is passive when it holds this coupling's force for a period (s)."""
-        return float(0.5 * period * self._stiffness[0] + self._damping[0])
+        return float(0.5 * period * self._gains[0, 0] + self._gains[1, 0])
 
     def target(
         self,
@@ -94,35 +187,35 @@ class Coupling:
         Raises:
             ValueError: A length or a number is wrong; the target stays.
         """
-        position = checks.array("position", position, (3,))
-        quaternion = checks.array("orientation", orientation, (4,))
-        norm = float(np.linalg.norm(quaternion))
-        if norm < 1e-9:
+        goal = np.empty(13)
+        parts = (("position", position), ("orientation", orientation), ("velocity", velocity))
+        start = 0
+        for name, value in (*parts, ("angular_velocity", angular_velocity)):
+            size = 4 if name == "orientation" else 3
+            if not (isinstance(value, np.ndarray) and value.shape == (size,)):  # else checked below, all at once
+                value = checks.array(name, value, (size,))
+            goal[start : start + size] = value
+            start += size
+        norm = math.sqrt(goal[3:7] @ goal[3:7])
+        if not norm > 1e-9 or not np.isfinite(goal).all():
+            for name, value in (*parts, ("angular_velocity", angular_velocity)):
+                checks.array(name, value, (4 if name == "orientation" else 3,))
             raise ValueError(f"orientation: expected a quaternion (x, y, z, w) that is not zero, got {orientation!r}")
-        twist = np.concatenate(
-            [checks.array("velocity", velocity, (3,)), checks.array("angular_velocity", angular_velocity, (3,))]
-        )
-        self._position, self._twist = position, twist
-        self._rotation = np.asarray(pin.Quaternion(*np.roll(quaternion / norm, 1)).matrix())
+        goal[3:7] /= norm
+        self._goal = goal
 
     def add(self, period: float) -> None:
         """Adds the coupling to A and v* of the step, after `WorldDynamics.prepare`."""
         d, a = self._dynamics, self._dynamics.arrays
         tree, self._jacobian = d.frame_jacobian(self.body)
-        pose = a.body_pose[self.body]
-        rotation = pose[:9].reshape(3, 3)
-        position = pose[9:] - rotation @ d.world.bodies[self.body].center
-        self._error = np.concatenate([self._position - position, pin.log3(self._rotation @ rotation.T)])
-        k, b, J = self._stiffness, self._damping, self._jacobian
-        i, j = a.tree_v[tree], a.tree_v[tree + 1]
-        A, v_star = a.A[tree, : j - i, : j - i], a.v_star[i:j]
-        impulse = A @ v_star + period * J.T @ (k * self._error + b * self._twist)
-        A += J.T @ ((period * b + period * period * k)[:, None] * J)
-        v_star[:] = np.linalg.solve(A, impulse)
+        i, j = int(a.tree_v[tree]), int(a.tree_v[tree + 1])
         self._slice = slice(i, j)
+        _stretch(a.body_pose[self.body], self._center, self._goal, self._error)
+        block, v_star = a.A[tree, : j - i, : j - i], a.v_star[self._slice]
+        _add(block, v_star, self._jacobian, self._gains, self._error, self._goal[7:], period)
 
     def finish(self, velocity: np.ndarray, period: float) -> None:
         """The force that acted, from the solution (nv,)."""
         twist = self._jacobian @ velocity[self._slice]
-        wrench = self._stiffness * (self._error - period * twist) + self._damping * (self._twist - twist)
+        wrench = self._gains[0] * (self._error - period * twist) + self._gains[1] * (self._goal[7:] - twist)
         self.force, self.torque = wrench[:3], wrench[3:]

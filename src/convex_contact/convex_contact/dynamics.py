@@ -416,7 +416,10 @@ class WorldDynamics:
         tree, link = int(a.body_tree[body]), int(a.body_link[body])
         width = int(a.tree_v[tree + 1] - a.tree_v[tree])
         jacobian = np.eye(6) if link < 0 else a.link_jacobian[link, :, :width].copy()
-        x, y, z = -(a.body_pose[body, :9].reshape(3, 3) @ self.world.bodies[body].center)
+        center = self.world.bodies[body].center
+        if link < 0 and not center.any():
+            return tree, jacobian
+        x, y, z = -(a.body_pose[body, :9].reshape(3, 3) @ center)
         jacobian[:3] += np.array([[0, z, -y], [-z, 0, x], [y, -x, 0]]) @ jacobian[3:]  # omega x r
         return tree, jacobian
 

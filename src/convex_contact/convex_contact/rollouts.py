@@ -895,7 +895,7 @@ class _Recorder:
         body = coupling.body
         t, link = int(a.body_tree[body]), int(a.body_link[body])
         rows = slice(*r._tree_v[t : t + 2])
-        T, k, b = coupling._jacobian, coupling._stiffness, coupling._damping
+        T, (k, b) = coupling._jacobian, coupling._gains
         n = T.shape[1]
         if link >= 0:
             by_q = link_hessian[link, :, :n, :n]
@@ -907,7 +907,7 @@ class _Recorder:
                 for j in range(3):
                     by_q[:3, 3 + i, 3 + j] = np.cross(unit[i], np.cross(unit[j], lever))
         gain = dt * b + dt * dt * k
-        wrench = gain * (T @ velocity[rows]) - dt * (k * coupling._error + b * coupling._twist)
+        wrench = gain * (T @ velocity[rows]) - dt * (k * coupling._error + b * coupling._goal[7:])
         error = np.zeros((6, n))
         error[:3] = -T[:3]
         error[3:] = -pin.Jlog3(pin.exp3(coupling._error[3:])) @ T[3:]
