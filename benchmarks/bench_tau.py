@@ -2,7 +2,8 @@
 
 Steps are timed call by call, as a node calls them. Dynamics are timed inside compiled loops where there is one: the own
 equations in Numba; Pinocchio's forward dynamics of the unclosed tree by `aba` (a lower bound, its loops are open) and
-of the closed mechanism by M, nonlinear effects and a KKT system (from Python, so the calls count).
+of the closed mechanism by M, nonlinear effects and a KKT system (from Python, so the calls count); MuJoCo's with its
+soft closures, in its own loop (`--no-peers` leaves it out; first use installs it).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+import peers
 import pinocchio as pin
 from numba import njit
 from rich.console import Console
@@ -50,7 +52,7 @@ def microseconds(call: Callable[[], object], count: int, rounds: int = 7) -> flo
     return 1e6 * float(np.median(times))
 
 
-def dynamics(device: TauDevice, count: int) -> Table:
+def dynamics(device: TauDevice, count: int, with_peers: bool) -> Table:
     table = Table("forward dynamics", "per evaluation [us]", title="dynamics")
     state = device.state((0.01, -0.01, 0.005), None, (0.1, -0.2, 0.1, 1.0, -1.0, 2.0))
     tau, wrench = np.full(6, 0.2), np.zeros(6)
@@ -65,6 +67,8 @@ def dynamics(device: TauDevice, count: int) -> Table:
     table.add_row("Pinocchio aba, loops open", f"{tree:.1f}")
     closed = microseconds(lambda: model.acceleration(p, R, V, tau, wrench), count // 200)
     table.add_row("Pinocchio KKT with closures", f"{closed:.1f}")
+    if with_peers:
+        mujoco_rows(table, device, count)
 
     def period() -> None:
         saved = state.values.copy()
@@ -73,6 +77,29 @@ def dynamics(device: TauDevice, count: int) -> Table:
 
     table.add_row("own, one RK4 period (4 evaluations) from Python", f"{microseconds(period, count // 20):.1f}")
     return table
+
+
+def mujoco_rows(table: Table, device: TauDevice, count: int) -> None:
+    """MuJoCo's evaluations, and how far its acceleration at rest is from the rigid mechanism's."""
+    try:
+        peers.add("mujoco")
+    except peers.PeerError as error:
+        table.add_row(f"MuJoCo left out: {error}", "")
+        return
+    from tau_mujoco import VERSION, MujocoTau
+
+    smooth = device.with_parameters("friction.coulomb_actuated=0")
+    (p, R), rest = ((np.array([0.01, -0.01, 0.005]), np.eye(3))), np.zeros(6)
+    tau = smooth.gravity_torque_at(p, R) + 0.1
+    peer = MujocoTau(smooth, p, R, rest, tau)
+    exact = smooth.acceleration(p, R, rest, tau)[0]
+    off = float(np.abs(peer.forward() - exact).max() / np.abs(exact).max())
+    call = microseconds(peer.forward, count // 20)
+    table.add_row(f"MuJoCo {VERSION} mj_forward from Python (soft closures: {off:.1e} off)", f"{call:.1f}")
+    steps = min(count, 20)  # so that the tool stays in the workspace
+    table.add_row(
+        "MuJoCo mj_step, one evaluation, own loop", f"{microseconds(lambda: peer.step(steps), 50) / steps:.1f}"
+    )
 
 
 def step_times(step: Callable[[np.ndarray, np.ndarray], object], device: TauDevice, steps: int) -> np.ndarray:
@@ -119,9 +146,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=10_000, help="timed control steps per case")
     parser.add_argument("--evaluations", type=int, default=20_000, help="timed evaluations of the dynamics")
+    parser.add_argument("--no-peers", action="store_true", help="without MuJoCo")
     arguments = parser.parse_args()
     device, console = TauDevice.default(), Console()
-    console.print(dynamics(device, arguments.evaluations))
+    console.print(dynamics(device, arguments.evaluations, not arguments.no_peers))
     for table in control(device, arguments.steps):
         console.print(table)
 

@@ -10,11 +10,13 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from haptic_bringup.experiments import experiment_names, load_experiment
 from haptic_bringup.launch_file import LaunchFileError, load_launch_file
 from haptic_bringup.runner import UsageError, run_experiment
+from haptic_bringup.study import load_study, run_study, study_names
 from haptic_core.errors import HapticError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -25,11 +27,16 @@ _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 @app.command("list")
 def list_experiments() -> None:
-    """Lists the experiments."""
+    """Lists the experiments and the studies."""
     table = Table("experiment", "what it is", "counterpart of")
     for name in experiment_names():
         experiment = load_experiment(name)
         table.add_row(name, experiment.title, experiment.paper)
+    console.print(table)
+    table = Table("study", "what it is", "counterpart of")
+    for name in study_names():
+        found = load_study(name)
+        table.add_row(name, found.title, found.paper)
     console.print(table)
 
 
@@ -53,6 +60,27 @@ def show_arguments(name: str) -> None:
         choices = f" ({', '.join(argument.choices)})" if argument.choices else ""
         table.add_row(argument.name, argument.default, f"{argument.description or ''}{choices}")
     console.print(table)
+
+
+@app.command()
+def study(
+    name: Annotated[str, typer.Argument(help="name, see ./haptics list")],
+    arguments: Annotated[list[str] | None, typer.Argument(help="name:=value ...")] = None,
+    workers: Annotated[int | None, typer.Option(help="processes on this machine; all cores if not given")] = None,
+    scheduler: Annotated[str | None, typer.Option(metavar="ADDRESS", help="of a Dask scheduler")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="do not go on with an interrupted run")] = False,
+    show_args: Annotated[bool, typer.Option("--show-args", "-s", help="list the arguments and stop")] = False,
+) -> None:
+    """Runs a study and writes runs/<time>-study-<name>/; one that was interrupted goes on."""
+    if show_args:
+        table = Table("argument", "default", "what it is")
+        for field, about in load_study(name).settings.model_fields.items():
+            default = about.default
+            shown = ",".join(map(str, default)) if isinstance(default, tuple) else default
+            table.add_row(field, "" if shown is None else str(shown), escape(about.description or ""))
+        console.print(table)
+        return
+    raise typer.Exit(run_study(name, arguments or [], console, workers=workers, scheduler=scheduler, fresh=fresh))
 
 
 @app.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -93,10 +94,35 @@ def write_report(directory: Path, console: Console) -> Report:
 
 
 def _page(experiment: Experiment, report: Report, figure: Path) -> str:
+    return render_page(experiment, report.claims, [(figure, report.caption)], report.parameters, report.metrics)
+
+
+def render_page(
+    about: Any,
+    claims: Sequence[Claim],
+    figures: Sequence[tuple[Path, str]],
+    parameters: Mapping[str, Mapping[str, Any]],
+    metrics: Mapping[str, Any],
+    tables: Sequence[Any] = (),
+) -> str:
+    """The report as one HTML page.
+
+    Args:
+        about: has a title, a paper and a summary.
+        claims: with verdicts.
+        figures: PNG files and their captions.
+        parameters: by node.
+        metrics: as in metrics.json.
+        tables: each with a title, a header and rows.
+    """
     template = jinja2.Template(Path(__file__).with_name("reports").joinpath("report.html").read_text(), autoescape=True)
-    image = base64.b64encode(figure.read_bytes()).decode()
     return template.render(
-        experiment=experiment, report=report, image=image, metrics=json.dumps(report.metrics, indent=2)
+        about=about,
+        claims=claims,
+        figures=[(base64.b64encode(path.read_bytes()).decode(), caption) for path, caption in figures],
+        parameters=parameters,
+        metrics=json.dumps(metrics, indent=2),
+        tables=tables,
     )
 
 

@@ -167,6 +167,14 @@ def write_run_file(
         "arguments": dict(arguments),
         "variants": {name: dict(settings) for name, settings in variants.items()},
         "seed": arguments.get("seed"),
+        **run_facts(),
+    }
+    (directory / "run.yaml").write_text(yaml.safe_dump(document, sort_keys=False))
+
+
+def run_facts() -> dict[str, Any]:
+    """What run.yaml says of the suite and the machine."""
+    return {
         "git": git_state(),
         "versions": {
             "haptic_bringup": _version("haptic_bringup"),
@@ -176,7 +184,6 @@ def write_run_file(
         },
         "machine": {"system": platform.platform(), "cores": os.cpu_count()},
     }
-    (directory / "run.yaml").write_text(yaml.safe_dump(document, sort_keys=False))
 
 
 def _version(package: str) -> str | None:

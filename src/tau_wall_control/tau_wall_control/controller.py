@@ -6,6 +6,7 @@ let the tool slide and leave are in `walls`; they use the same gains.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -100,7 +101,12 @@ class WallController:
         self._memory = np.zeros(laws.MEMORY)
         self._row = np.zeros(self.table.shape[1])
         self._torque, self._weight, self._reference = np.zeros(6), np.zeros((6, 6)), np.zeros(6)
+        self._reference_rate = np.zeros(6)
         self.operating_point, self.saturated_steps = 0, 0
+
+    def __repr__(self) -> str:
+        digest = hashlib.sha256(self.table.tobytes()).hexdigest()[:16]
+        return f"WallController({self.scheme!r}, {self.options}, device={self.device.fingerprint}, table={digest})"
 
     @property
     def memory_bytes(self) -> int:
@@ -140,8 +146,34 @@ class WallController:
     def start(self, position: ArrayLike, rotation: ArrayLike | None = None) -> None:
         """Takes a pose as the reference, with no past: integral and estimates are zero."""
         self._row, self._weight, self._reference = self.prepare(position, rotation)
-        self._memory[:] = 0.0
+        self._memory[:], self._reference_rate[:] = 0.0, 0.0
         self.saturated_steps = 0
+
+    def follow(
+        self,
+        position: ArrayLike,
+        rotation: ArrayLike | None = None,
+        *,
+        twist: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
+    ) -> None:
+        """Moves the reference to where the contact pose is in this sample; integral and estimates stay.
+
+        With the option `feedforward`, tau0 becomes the inverse dynamics of the reference's motion and x the deviation
+        from it. Without, the motion is a disturbance that the controller has to find out about.
+
+        Args:
+            position, rotation: the contact pose.
+            twist, acceleration: (6,) of the contact pose [m/s, rad/s], [m/s^2, rad/s^2]; zero if not given.
+
+        Raises:
+            UnreachableError, SingularError: the pose cannot be held.
+        """
+        self._row, self._weight, self._reference = self.prepare(position, rotation)
+        if self.options.feedforward:
+            motion = np.zeros(6) if twist is None else vector("twist", twist, (6,))
+            self._row[laws.TORQUE] = self.device.inverse_dynamics(position, rotation, motion, acceleration)
+            self._reference_rate = self.device.dynamics(position, rotation).actuated_map @ motion
 
     def step(self, theta: ArrayLike, rate: ArrayLike) -> np.ndarray:
         """Joint torques (6,) [N m], within the limits, for joint angles [rad] and rates [rad/s] of this sample."""
@@ -155,7 +187,7 @@ class WallController:
             self._memory,
             self._reference,
             np.asarray(theta, dtype=float),
-            np.asarray(rate, dtype=float),
+            np.asarray(rate, dtype=float) - self._reference_rate,
             self._torque,
         )
         self.saturated_steps = self.saturated_steps + 1 if self.saturated else 0

@@ -54,8 +54,9 @@ def lqr(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> tuple[np.
 
 def kalman(A: np.ndarray, C: np.ndarray, noise: np.ndarray, measurement: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Stationary Kalman filter: gain L of x^ = x^- + L (y - C x^-), and the covariance of x^-."""
-    _, P, _ = control.dlqe(A, np.eye(len(A)), C, noise, measurement, method="scipy")
-    P = np.asarray(P)
+    unit = np.trace(measurement) / len(measurement)  # of all covariances: the solver fails on numbers as small as 1e-12
+    _, P, _ = control.dlqe(A, np.eye(len(A)), C, noise / unit, measurement / unit, method="scipy")
+    P = unit * np.asarray(P)
     return np.linalg.solve(C @ P @ C.T + measurement, C @ P).T, P
 
 
@@ -109,26 +110,19 @@ def design_row(device: TauDevice, model: LinearModel, options: DesignOptions) ->
     return row
 
 
-def design_wall_controller(
-    device: TauDevice,
-    scheme: str = "scheduled",
-    *,
-    per_axis: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
-    **options: Any,
-) -> WallController:
-    """Designs a controller for a device.
+def design_options(
+    device: TauDevice, scheme: str = "scheduled", *, per_axis: int | None = None, **options: Any
+) -> DesignOptions:
+    """A scheme's options with others in place of its own, and with the operating points filled in.
 
     Args:
         device: which.
         scheme: "sopc", "mopc", "scheduled", "observer", "stiff" or "predictive", see `options`.
         per_axis: operating points along each axis instead of the device file's (1, 2, 3, 4, 5, ...).
-        progress: called after each operating point with how many are done, and of how many.
         options: fields of `DesignOptions` that replace the scheme's own.
 
     Raises:
-        TauError: unknown scheme or option, options that do not go together, or an operating point that the device
-            does not reach.
+        TauError: unknown scheme or option, or options that do not go together.
     """
     if scheme not in SCHEMES:
         raise TauError(f"scheme: expected one of {', '.join(SCHEMES)}, got {scheme!r}")
@@ -140,16 +134,41 @@ def design_wall_controller(
     chosen = replace(SCHEMES[scheme], **options)
     chosen.check()
     points = chosen.points or device.parameters.control.operating_points_per_axis
+    return replace(chosen, points=tuple(float(x) for x in points))
+
+
+def operating_points(options: DesignOptions) -> list[tuple[float, float, float]]:
+    """The grid's positions in the order of a controller's table, z fastest [m]."""
+    points = options.points
+    return [(x, y, z) for x in points for y in points for z in points]
+
+
+def design_wall_controller(
+    device: TauDevice,
+    scheme: str = "scheduled",
+    *,
+    per_axis: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    **options: Any,
+) -> WallController:
+    """Designs a controller for a device.
+
+    Args:
+        device, scheme, per_axis, options: as of `design_options`.
+        progress: called after each operating point with how many are done, and of how many.
+
+    Raises:
+        TauError: unknown scheme or option, options that do not go together, or an operating point that the device
+            does not reach.
+    """
+    chosen = design_options(device, scheme, per_axis=per_axis, **options)
+    positions = operating_points(chosen)
     before = time.perf_counter()
     rows: list[np.ndarray] = []
-    for position in ((x, y, z) for x in points for y in points for z in points):
+    for position in positions:
         rows.append(design_row(device, linearise(device, position), chosen))
         if progress is not None:
-            progress(len(rows), len(points) ** 3)
+            progress(len(rows), len(positions))
     return WallController(
-        device,
-        options=replace(chosen, points=tuple(float(x) for x in points)),
-        scheme=scheme,
-        table=np.array(rows),
-        design_time=time.perf_counter() - before,
+        device, options=chosen, scheme=scheme, table=np.array(rows), design_time=time.perf_counter() - before
     )

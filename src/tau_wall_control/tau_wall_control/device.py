@@ -258,6 +258,27 @@ class TauDevice:
         Vdot = np.linalg.solve(d.mass_matrix, force)
         return Vdot, d.actuated_map @ Vdot + d.actuated_bias
 
+    def inverse_dynamics(
+        self,
+        position: ArrayLike,
+        rotation: ArrayLike | None = None,
+        twist: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
+    ) -> np.ndarray:
+        """Joint torques (6,) [N m] under which the free device has a task acceleration Vdot (6,), friction included.
+
+        Raises:
+            UnreachableError, SingularError: there are none.
+        """
+        d = self.dynamics(position, rotation, twist)
+        force = d.velocity_force + d.gravity_force
+        if acceleration is not None:
+            force = force + d.mass_matrix @ vector("acceleration", acceleration, (6,))
+        try:
+            return np.linalg.solve(d.actuated_map.T, force)
+        except np.linalg.LinAlgError:
+            raise SingularError(f"the platform is singular at position {position!r}") from None
+
     def energy(self, position: ArrayLike, rotation: ArrayLike | None, twist: ArrayLike) -> tuple[float, float]:
         """Kinetic and potential energy [J]; the latter is zero where all centres of mass are at the world's origin."""
         p, R = self.pose(position, rotation)

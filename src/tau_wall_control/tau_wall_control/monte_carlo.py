@@ -1,209 +1,132 @@
-"""The paper's comparison: query points on the wall x runs x controllers, with Welch's t-test (Figs. 4 to 6, Table 2).
+"""Pushes by the hundred: tasks of the study, Welch's t-test, characteristics of a wall (Figs. 4, 5, Table 2).
 
-The work is cut into chunks, one row of query points of one controller each, whose results are files: a study that is
-interrupted goes on where it was. Chunks do not depend on each other, so any map over processes or machines will do;
-seeds are (row, column, run, controller), so results do not depend on how the work is cut.
+A `Pushes` is self-contained and small (controllers are designed where it runs), so any map over processes or machines
+will do. Seeds are (seed, row, column, run, controller): results do not depend on how the work is cut.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, field
-from multiprocessing import get_context
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from tau_wall_control.controller import WallController
+from tau_wall_control.design import design_wall_controller
 from tau_wall_control.device import TauDevice
-from tau_wall_control.errors import TauError
 from tau_wall_control.parameters import TauParameters
-from tau_wall_control.simulation import PushSimulation, push_signal
+from tau_wall_control.simulation import VELOCITY_POLE, PushSimulation, push_signal
+from tau_wall_control.z_width import torque_activity
 
-FIGURES = ("stiffness", "max_penetration", "rmse", "initial_deviation", "lateral", "peak_torque")
+FIGURES = ("stiffness", "max_penetration", "rmse", "initial_deviation", "lateral", "peak_torque", "activity")
 
 
 @dataclass(frozen=True)
-class StudyPlan:
-    """What is simulated.
+class Design:
+    """How a controller is designed, in a few words.
 
     Attributes:
-        rows, columns: query points along y and x, over the workspace.
-        runs: per point and controller.
-        force, noise, duration: of the push [N], [N], [s].
-        quantized, delay: of the loop.
-        seed: added to every seed.
+        scheme, per_axis: as of `design_wall_controller`.
+        options: names and values of the others.
     """
 
-    rows: int = 11
-    columns: int = 11
-    runs: int = 20
-    force: float = 13.0
-    noise: float = 1.0
-    duration: float = 2.0
+    scheme: str
+    per_axis: int | None = None
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def controller(self, parameters: TauParameters) -> WallController:
+        """The controller; one that was designed in this process before is taken again."""
+        return _designed(parameters, self)
+
+
+@lru_cache(maxsize=64)
+def _designed(parameters: TauParameters, design: Design) -> WallController:
+    return design_wall_controller(
+        TauDevice(parameters), design.scheme, per_axis=design.per_axis, **dict(design.options)
+    )
+
+
+@dataclass(frozen=True)
+class Pushes:
+    """Pushes of one controller at some points.
+
+    Attributes:
+        parameters: of the device.
+        controller: how it is designed, or the controller itself.
+        points: contact points [m].
+        force, shape, noise, duration: of the push [N], `push_signal`'s, [N], [s].
+        runs: at each point.
+        seed, number: a run's noise has the seed (*seed, index of the point, run, number).
+        quantized, delay, velocity_pole: of the loop.
+        trace: whether the deviation is wanted, of the first run.
+    """
+
+    parameters: TauParameters
+    controller: Design | WallController
+    points: tuple[tuple[float, float, float], ...]
+    force: float
+    duration: float
+    shape: str = "step"
+    noise: float = 0.0
+    runs: int = 1
+    seed: tuple[int, ...] = (0, 0)
+    number: int = 0
     quantized: bool = False
     delay: int = 0
-    seed: int = 0
+    velocity_pole: float = VELOCITY_POLE
+    trace: bool = False
 
-    @classmethod
-    def from_device(cls, device: TauDevice, **changes: Any) -> StudyPlan:
-        """The plan of the device's file."""
-        p = device.parameters
-        numbers: dict[str, Any] = {
-            "rows": p.wall.query_grid[0],
-            "columns": p.wall.query_grid[1],
-            "runs": p.wall.runs_per_point,
-            "force": p.disturbance.step_force,
-            "noise": p.disturbance.noise_std,
-            "duration": p.disturbance.duration,
-        }
-        return cls(**{**numbers, **changes})
+    def run(self) -> dict[str, np.ndarray]:
+        """`figures` (points, runs, FIGURES) in the order of FIGURES, and `deviation` (points, n) [m] where asked for.
 
-
-@dataclass(frozen=True)
-class Chunk:
-    """One row of query points of one controller: picklable, self-contained.
-
-    Attributes:
-        name: of the controller.
-        number: of the controller, part of the seed.
-        row: of the query points.
-        plan, parameters, controller: what `run_chunk` needs; the last is how `WallController` is made.
-    """
-
-    name: str
-    number: int
-    row: int
-    plan: StudyPlan
-    parameters: TauParameters = field(repr=False)
-    controller: dict[str, Any] = field(repr=False)
-
-    @property
-    def key(self) -> str:
-        """Identifies the chunk with everything that its result depends on."""
-        facts = {
-            "plan": asdict(self.plan),
-            "row": self.row,
-            "number": self.number,
-            "device": TauDevice(self.parameters).fingerprint,
-            "signal": self.parameters.model_dump(mode="json", include={"disturbance", "wall", "control"}),
-            "options": asdict(self.controller["options"]),
-            "table": hashlib.sha256(self.controller["table"].tobytes()).hexdigest(),
-        }
-        digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
-        return f"{self.name}-row{self.row:03d}-{digest}"
+        Raises:
+            TauError: a point cannot be held, or an option is refused.
+        """
+        device = TauDevice(self.parameters)
+        controller = self.controller
+        if isinstance(controller, Design):
+            controller = controller.controller(self.parameters)
+        start = self.parameters.disturbance.step_time
+        figures, traces = np.empty((len(self.points), self.runs, len(FIGURES))), []
+        for i, point in enumerate(self.points):
+            simulation = PushSimulation(
+                device,
+                controller,
+                point=point,
+                quantized=self.quantized,
+                delay=self.delay,
+                velocity_pole=self.velocity_pole,
+            )
+            for run in range(self.runs):
+                signal = push_signal(
+                    device,
+                    force=self.force,
+                    duration=self.duration,
+                    shape=self.shape,
+                    noise=self.noise,
+                    seed=(*self.seed, i, run, self.number),
+                )
+                outcome = simulation.run(signal, step_time=start, nominal=self.force)
+                figures[i, run] = [*(getattr(outcome, name) for name in FIGURES[:-1]), torque_activity(outcome)]
+                if self.trace and run == 0:
+                    traces.append(outcome.deviation)
+        return {"figures": figures, **({"deviation": np.array(traces)} if self.trace else {})}
 
 
-def query_points(device: TauDevice, plan: StudyPlan) -> np.ndarray:
+def query_points(device: TauDevice, rows: int, columns: int) -> np.ndarray:
     """(rows, columns, 3) [m]: rows from the lowest y, columns from the lowest x, on the wall of the device's file."""
     half, z = device.parameters.workspace.cube_edge / 2.0, device.parameters.wall.plane_z
-    ys = np.linspace(-half, half, plan.rows) if plan.rows > 1 else np.zeros(1)
-    xs = np.linspace(-half, half, plan.columns) if plan.columns > 1 else np.zeros(1)
+    ys = np.linspace(-half, half, rows) if rows > 1 else np.zeros(1)
+    xs = np.linspace(-half, half, columns) if columns > 1 else np.zeros(1)
     return np.array([[(x, y, z) for x in xs] for y in ys])
 
 
-def chunks(device: TauDevice, controllers: Mapping[str, WallController], plan: StudyPlan) -> list[Chunk]:
-    """The work, row by row; the controllers of a row stand together."""
-    if min(plan.rows, plan.columns) < 1 or plan.runs < 1:
-        raise TauError(f"plan: expected at least 1 row, column and run, got {plan}")
-    made = {
-        name: {"options": c.options, "scheme": c.scheme, "table": c.table, "design_time": c.design_time}
-        for name, c in controllers.items()
-    }
-    return [
-        Chunk(name, number, row, plan, device.parameters, made[name])
-        for row in range(plan.rows)
-        for number, name in enumerate(controllers)
-    ]
-
-
-def run_chunk(chunk: Chunk) -> np.ndarray:
-    """(columns, runs, figures) in the order of FIGURES."""
-    device = TauDevice(chunk.parameters)
-    controller = WallController(device, **chunk.controller)
-    plan = chunk.plan
-    start = device.parameters.disturbance.step_time
-    result = np.empty((plan.columns, plan.runs, len(FIGURES)))
-    for column, point in enumerate(query_points(device, plan)[chunk.row]):
-        simulation = PushSimulation(device, controller, point=point, quantized=plan.quantized, delay=plan.delay)
-        for run in range(plan.runs):
-            seed = (plan.seed, chunk.row, column, run, chunk.number)
-            signal = push_signal(device, force=plan.force, duration=plan.duration, noise=plan.noise, seed=seed)
-            outcome = simulation.run(signal, step_time=start, nominal=plan.force)
-            result[column, run] = [getattr(outcome, name) for name in FIGURES]
-    return result
-
-
-def _stored(folder: Path, chunk: Chunk) -> Path:
-    return folder / f"{chunk.key}.npy"
-
-
-def run_study(
-    work: Sequence[Chunk],
-    folder: Path | str,
-    *,
-    workers: int | None = None,
-    mapper: Callable[[Callable[[Chunk], np.ndarray], Sequence[Chunk]], Iterable[np.ndarray]] | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> dict[str, np.ndarray]:
-    """Runs what is not in the folder yet.
-
-    Args:
-        work: from `chunks`.
-        folder: where results are kept; made if missing.
-        workers: processes; 1 runs in this one, None takes all cores.
-        mapper: another map over the chunks that are left, such as a Dask client's `lambda f, w: client.gather(
-            client.map(f, w))`; results in order.
-        progress: called with chunks done and chunks in all.
-
-    Returns:
-        (rows, columns, runs, figures) by controller.
-    """
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    left = [chunk for chunk in work if not _stored(folder, chunk).is_file()]
-    done = len(work) - len(left)
-    if progress is not None:
-        progress(done, len(work))
-
-    def keep(chunk: Chunk, result: np.ndarray) -> None:
-        nonlocal done
-        path = _stored(folder, chunk)
-        partial = path.with_suffix(".part")
-        with partial.open("wb") as file:
-            np.save(file, result)
-        partial.replace(path)
-        done += 1
-        if progress is not None:
-            progress(done, len(work))
-
-    if mapper is not None:
-        for chunk, result in zip(left, mapper(run_chunk, left), strict=True):
-            keep(chunk, result)
-    elif workers == 1 or len(left) < 2:
-        for chunk in left:
-            keep(chunk, run_chunk(chunk))
-    else:
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-            futures = {pool.submit(run_chunk, chunk): chunk for chunk in left}
-            try:
-                for future in as_completed(futures):
-                    keep(futures[future], future.result())
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-    results: dict[str, np.ndarray] = {}
-    for chunk in work:
-        rows = results.setdefault(
-            chunk.name, np.full((chunk.plan.rows, chunk.plan.columns, chunk.plan.runs, len(FIGURES)), np.nan)
-        )
-        rows[chunk.row] = np.load(_stored(folder, chunk), allow_pickle=False)
-    return results
+def places(points: np.ndarray | Sequence[Sequence[float]]) -> tuple[tuple[float, float, float], ...]:
+    """Rows of an array (..., 3) as `Pushes.points`."""
+    return tuple((float(x), float(y), float(z)) for x, y, z in np.asarray(points).reshape(-1, 3))
 
 
 @dataclass(frozen=True)
@@ -229,7 +152,7 @@ class Comparison:
 
 
 def compare(first: np.ndarray, second: np.ndarray, significance: float = 0.05) -> Comparison:
-    """Welch's t-test on the stiffness at every point, from results of `run_study`.
+    """Welch's t-test on the stiffness at every point, (..., runs, FIGURES) both.
 
     Points where runs do not differ at all (no noise) have the p-value 1 if the two are equal, and 0 otherwise.
     """

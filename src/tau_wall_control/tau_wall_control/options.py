@@ -38,6 +38,7 @@ class DesignOptions:
         disturbance_rate: how the input torque wanders between samples, variance rate^2 Ts [N m/sqrt(s)].
         weight_angle, weight_rate, weight_torque: Q = 1/weight^2 [rad], [rad/s] and R [N m]; None for the device file's.
         delay: samples that a command is known to be late.
+        feedforward: a reference that moves (`WallController.follow`) brings the torques of its own inverse dynamics.
         points: operating points along each axis [m]; the device file's if empty.
     """
 
@@ -56,6 +57,7 @@ class DesignOptions:
     weight_angle: float | None = None
     weight_torque: float | None = None
     delay: int = 0
+    feedforward: bool = False
     points: tuple[float, ...] = ()
 
     def check(self) -> None:

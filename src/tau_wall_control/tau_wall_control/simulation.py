@@ -118,6 +118,7 @@ class PushSimulation:
         direction: of the push; into the wall along the controller's normal if not given.
         quantized: joint angles in counts of the encoders, rates by their differences through a filter.
         delay: samples that the torques act late.
+        velocity_pole: of the filter of those differences [rad/s].
         plant: the device that is simulated, if not the one that the controller knows.
     """
 
@@ -130,10 +131,13 @@ class PushSimulation:
         direction: ArrayLike | None = None,
         quantized: bool = False,
         delay: int = 0,
+        velocity_pole: float = VELOCITY_POLE,
         plant: TauDevice | None = None,
     ) -> None:
         if delay < 0:
             raise TauError(f"delay: expected 0 or more samples, got {delay}")
+        if not velocity_pole > 0.0:
+            raise TauError(f"velocity_pole: expected a number above 0, got {velocity_pole}")
         self.controller, self.delay = controller, int(delay)
         self.plant = device if plant is None else plant
         self.point = vector("point", point, (3,))
@@ -142,6 +146,7 @@ class PushSimulation:
         self._prepared = controller.prepare(self.point)
         self._resting = self.plant.gravity_torque_at(self.point)
         self._resolution = device.parameters.encoders.joint_resolution if quantized else 0.0
+        self._smoothing = math.exp(-velocity_pole * controller.period)
         self._peak = device.peak_torque
 
     def run(self, force: ArrayLike, *, step_time: float, nominal: float) -> PushResult:
@@ -168,7 +173,7 @@ class PushSimulation:
             self.direction,
             self.delay,
             self._resolution,
-            math.exp(-VELOCITY_POLE * Ts),
+            self._smoothing,
             self._resting,
             position,
             torque,
@@ -197,16 +202,36 @@ class PushSimulation:
         )
 
 
+#: how long a ramp rises, and how long a tap lasts [s]
+RAMP, TAP = 0.2, 0.01
+
+
 def push_signal(
-    device: TauDevice, *, force: float, duration: float, noise: float = 0.0, seed: int | tuple[int, ...] = 0
+    device: TauDevice,
+    *,
+    force: float,
+    duration: float,
+    shape: str = "step",
+    noise: float = 0.0,
+    seed: int | tuple[int, ...] = 0,
 ) -> np.ndarray:
-    """The test signal (n,) [N]: 0, then force plus noise that changes with every sample, from the step time on."""
+    """The test signal (n,) [N]: 0, then force plus noise that changes with every sample, from the step time on.
+
+    Shapes: "step"; "ramp" rises in 0.2 s; "tap" is half a sine of 10 ms, without noise after it.
+    """
     Ts, start = device.parameters.control.sample_time, device.parameters.disturbance.step_time
     n = round(duration / Ts)
     first = min(n, round(start / Ts))
-    signal = np.zeros(n)
-    signal[first:] = force
-    if noise:
+    signal, t = np.zeros(n), Ts * np.arange(n - first)
+    if shape == "step":
+        signal[first:] = force
+    elif shape == "ramp":
+        signal[first:] = force * np.minimum(t / RAMP, 1.0)
+    elif shape == "tap":
+        signal[first:] = force * np.sin(np.pi * np.minimum(t / TAP, 1.0))
+    else:
+        raise TauError(f"shape: expected step, ramp or tap, got {shape!r}")
+    if noise and shape != "tap":
         signal[first:] += noise * np.random.default_rng(seed).standard_normal(n - first)
     return signal
 

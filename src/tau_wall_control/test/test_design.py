@@ -191,3 +191,21 @@ def test_schemes_say_what_they_are() -> None:
     assert modes["observer"] == laws.OBSERVER | laws.SHARING
     assert modes["stiff"] == laws.OBSERVER | laws.SHARING | laws.JUMPS
     assert modes["predictive"] & laws.CONSTRAINED
+
+
+@pytest.mark.parametrize("finer", [0.05, 0.25, 4.0])
+def test_filters_for_other_encoders(device: TauDevice, finer: float) -> None:
+    """Riccati equations of any size of counts are solved: the covariance is that of the filter's own recursion."""
+    other = device.with_parameters(f"encoders.joint_resolution={3.83e-5 * finer!r}")
+    c = design_wall_controller(other, "observer", per_axis=1)
+    row, Ts = c.table[0], c.period
+    F, C, noise = np.eye(18), np.eye(6, 18), np.zeros((18, 18))
+    F[:12, :12], F[:12, 12:] = row[laws.A_D].reshape(12, 12), row[laws.B_D].reshape(12, 6)
+    noise[12:, 12:] = c.options.disturbance_rate**2 * Ts * np.eye(6)
+    R = (3.83e-5 * finer) ** 2 / 12.0 * np.eye(6)
+    P = noise + R[0, 0] * np.eye(18)
+    for _ in range(4000):
+        L = np.linalg.solve(C @ P @ C.T + R, C @ P).T
+        kept = np.eye(18) - L @ C
+        P = F @ (kept @ P @ kept.T + L @ R @ L.T) @ F.T + noise  # this form stays symmetric and positive
+    np.testing.assert_allclose(row[laws.FILTER].reshape(18, 6), L, rtol=1e-5, atol=1e-5 * np.abs(L).max())

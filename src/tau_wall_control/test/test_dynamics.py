@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from tau_wall_control import TauDevice, UnreachableError
+from tau_wall_control import TauDevice, TauError, UnreachableError
 from tau_wall_control.pinocchio_model import PinocchioModel
 from tau_wall_control.rotations import rotation_from_vector
 from tau_wall_control.urdf import urdf
@@ -118,3 +118,14 @@ def test_a_state_that_leaves_the_workspace_stays(device: TauDevice) -> None:
     with pytest.raises(UnreachableError, match="chain"):
         state.step(np.zeros(6), np.zeros(6), 5e-3)
     assert_allclose(state.values, before, atol=0.0)
+
+
+def test_inverse_dynamics_is_the_inverse(device: TauDevice, poses: Any) -> None:
+    """Its torques give the acceleration that was asked for; at rest they are gravity's."""
+    for _ in range(20):
+        p, R, V, Vdot, _ = poses.state()
+        torque = device.inverse_dynamics(p, R, V, Vdot)
+        assert_allclose(device.acceleration(p, R, V, torque)[0], Vdot, rtol=1e-9, atol=1e-9)
+        assert_allclose(device.inverse_dynamics(p, R), device.gravity_torque_at(p, R), atol=1e-14)
+    with pytest.raises(TauError, match="acceleration: expected finite numbers"):
+        device.inverse_dynamics((0, 0, 0), acceleration=[1.0])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tau_wall_control import PushResult, TauDevice, TauError, simulate_push
+from tau_wall_control import PushResult, PushSimulation, TauDevice, TauError, simulate_push
 from tau_wall_control.limits import ballistic_bound, penetration_bound
 from tau_wall_control.simulation import push_signal, stiffest_push
 from tau_wall_control.z_width import torque_activity
@@ -205,3 +205,29 @@ def test_refusals(device: TauDevice, design: Any) -> None:
         simulate_push(device, design("mopc"), point=(0.0, 0.4, 0.0))
     with pytest.raises(TauError, match="delay: expected 0 or more"):
         simulate_push(device, design("mopc"), point=(0, 0, 0), delay=-1)
+
+
+def test_shapes_of_a_push(device: TauDevice) -> None:
+    """A ramp rises in 0.2 s, a tap is half a sine of 10 ms with the impulse 2/pi F t; both begin as the step does."""
+    ramp, tap = (push_signal(device, force=8.0, duration=1.5, shape=s) for s in ("ramp", "tap"))
+    assert ramp[1000] == 0.0 and ramp[1100] == pytest.approx(4.0) and (ramp[1200:] == 8.0).all()
+    assert tap[:1000].max() == 0.0 and tap[1005] == pytest.approx(8.0) and np.abs(tap[1010:]).max() < 1e-12
+    assert 1e-3 * tap.sum() == pytest.approx(2.0 / math.pi * 8.0 * 0.01, rel=0.01)
+    noisy = push_signal(device, force=8.0, duration=1.5, shape="ramp", noise=0.5, seed=1)
+    assert (noisy - ramp)[1000:].std() == pytest.approx(0.5, rel=0.1)
+    with pytest.raises(TauError, match="shape: expected step, ramp or tap, got 'saw'"):
+        push_signal(device, force=8.0, duration=1.5, shape="saw")
+
+
+def test_velocity_filter(device: TauDevice, design: Any) -> None:
+    """A slower filter lets less of the counts through, and makes the wall softer."""
+    runs = [
+        PushSimulation(device, design("mopc"), point=(0, 0, 0), quantized=True, velocity_pole=pole).run(
+            push_signal(device, force=13.0, duration=2.0), step_time=1.0, nominal=13.0
+        )
+        for pole in (300.0, 2000.0)
+    ]
+    assert torque_activity(runs[0]) < 0.6 * torque_activity(runs[1])
+    assert runs[0].stiffness < 0.9 * runs[1].stiffness
+    with pytest.raises(TauError, match="velocity_pole: expected a number above 0"):
+        PushSimulation(device, design("mopc"), point=(0, 0, 0), velocity_pole=0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -9,18 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from pydantic import ValidationError
 
 from tau_wall_control import TauDevice, TauError, design_wall_controller, simulate_push
-from tau_wall_control.monte_carlo import (
-    FIGURES,
-    StudyPlan,
-    characteristics,
-    chunks,
-    compare,
-    query_points,
-    run_chunk,
-    run_study,
-)
+from tau_wall_control.monte_carlo import FIGURES, characteristics, compare, query_points
+from tau_wall_control.study import StudySettings, paper, tasks
 from tau_wall_control.workspace import (
     analyse,
     apparent_masses,
@@ -44,63 +38,80 @@ from tau_wall_control.z_width import (
 
 
 @pytest.fixture(scope="module")
-def study(device: TauDevice, design: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    plan = StudyPlan.from_device(device, rows=2, columns=2, runs=3, duration=1.1)
-    work = chunks(device, {"sopc": design("sopc"), "mopc": design("mopc")}, plan)
-    folder = tmp_path_factory.mktemp("study")
-    return plan, work, folder, run_study(work, folder, workers=1)
+def small() -> StudySettings:
+    """Two by two points, three runs."""
+    return StudySettings(parts=("paper",), controllers=("sopc", "mopc"), rows=2, columns=2, runs=3)
+
+
+@pytest.fixture(scope="module")
+def study(small: StudySettings) -> Any:
+    """Noisy pushes of the rows, (rows, columns, runs, FIGURES) by controller."""
+    work = paper.tasks(small)
+    return {n: np.array([work[f"row{r:03d}-{n}"].run()["figures"] for r in (0, 1)]) for n in ("sopc", "mopc")}
 
 
 def test_plan(device: TauDevice) -> None:
-    plan = StudyPlan.from_device(device)
-    assert (plan.rows, plan.columns, plan.runs) == (11, 11, 20)
-    points = query_points(device, plan)
+    settings = StudySettings()
+    assert settings.grid == (11, 11, 20)
+    points = query_points(device, 11, 11)
     assert_allclose(points[0, 0], [-0.025, -0.025, 0.0])
     assert_allclose(points[0, 1] - points[0, 0], [0.005, 0.0, 0.0], atol=1e-15)
-    with pytest.raises(TauError, match="plan: expected at least 1"):
-        chunks(device, {}, StudyPlan(runs=0))
+    assert (settings.push, settings.deviation, settings.half) == (13.0, 1.0, 0.025)
 
 
 def test_study_is_what_single_runs_are(device: TauDevice, design: Any, study: Any) -> None:
-    _, _, _, results = study
-    assert results["mopc"].shape == (2, 2, 3, len(FIGURES))
-    run = simulate_push(
-        device, design("mopc"), point=(0.025, -0.025, 0.0), noise=1.0, duration=1.1, seed=(0, 0, 1, 2, 1)
-    )
-    assert results["mopc"][0, 1, 2, 0] == run.stiffness
-    assert len(np.unique(results["mopc"][..., 0])) == 12  # every run has noise of its own
+    assert study["mopc"].shape == (2, 2, 3, len(FIGURES))
+    run = simulate_push(device, design("mopc"), point=(0.025, -0.025, 0.0), noise=1.0, seed=(0, 0, 1, 2, 1))
+    assert study["mopc"][0, 1, 2, 0] == run.stiffness
+    assert study["mopc"][0, 1, 2, -1] == torque_activity(run)
+    assert len(np.unique(study["mopc"][..., 0])) == 12  # every run has noise of its own
 
 
-def test_study_goes_on(study: Any) -> None:
-    """What is stored is not computed again; what is missing is."""
-    _, work, folder, results = study
-    files = sorted(folder.iterdir())
-    assert len(files) == len(work) == 4
-    before = {f: f.stat().st_mtime_ns for f in files}
-    files[1].unlink()
-    seen: list[tuple[int, int]] = []
-    again = run_study(work, folder, mapper=map, progress=lambda *n: seen.append(n))
-    assert seen == [(3, 4), (4, 4)]
-    assert all(np.array_equal(again[name], results[name]) for name in results)
-    assert all(f.stat().st_mtime_ns == before[f] for f in files if f != files[1])
+def test_work_can_be_cut_otherwise(small: StudySettings, study: Any) -> None:
+    """Tasks are small, travel, and do not depend on what ran before in the process."""
+    task = pickle.loads(pickle.dumps(paper.tasks(small)["row001-mopc"]))
+    assert len(pickle.dumps(task)) < 10_000
+    assert np.array_equal(task.run()["figures"], study["mopc"][1])
 
 
-def test_another_plan_is_other_work(device: TauDevice, design: Any, study: Any) -> None:
-    plan, work, _, _ = study
-    keys = {c.key for c in work}
-    other = chunks(device, {"sopc": design("sopc"), "mopc": design("mopc")}, StudyPlan(**{**vars(plan), "noise": 0.5}))
-    heavier = chunks(
-        device.with_parameters("platform.mass=0.13"), {"sopc": design("sopc"), "mopc": design("mopc")}, plan
-    )
-    assert not keys & {c.key for c in [*other, *heavier]}
-    assert len(keys) == len(work)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"noise": 0.5},
+        {"force": 9.0},
+        {"seed": 1},
+        {"device_parameters": ("platform.mass=0.13",)},
+        {"rows": 3},
+        {"runs": 4},
+        {"columns": 3},
+    ],
+)
+def test_other_settings_are_other_work(small: StudySettings, study: Any, changes: dict[str, Any]) -> None:
+    """Their tasks differ in what they say they depend on, and in what they compute."""
+    other = paper.tasks(StudySettings(**{**small.model_dump(), **changes}))
+    assert {repr(t) for t in paper.tasks(small).values()} != {repr(t) for t in other.values()}
+    got = other["row001-mopc"].run()["figures"]
+    assert got.shape != study["mopc"][1].shape or not np.array_equal(got, study["mopc"][1])
 
 
-def test_chunks_travel(study: Any) -> None:
-    import pickle
+def test_a_designed_file_can_be_compared(device: TauDevice, design: Any, tmp_path: Path) -> None:
+    """It does what the scheme does that it was designed with."""
+    design("mopc").save(tmp_path / "mine.npz")
+    names = ("mopc", str(tmp_path / "mine.npz"))
+    work = paper.tasks(StudySettings(parts=("paper",), controllers=names, rows=1, columns=1, runs=2))
+    one, two = (work[f"nine-{name}"].run()["figures"] for name in ("mopc", "mine"))
+    assert np.array_equal(one, two)
+    assert "0x" not in repr(work["nine-mine"])
 
-    _, work, _, results = study
-    assert np.array_equal(run_chunk(pickle.loads(pickle.dumps(work[3]))), results["mopc"][1])
+
+def test_refused_settings(tmp_path: Path) -> None:
+    with pytest.raises(TauError, match=r"controllers: expected one of sopc, .* or a file, got 'nobody'"):
+        tasks(StudySettings(controllers=("nobody",)))
+    with pytest.raises(TauError, match="cannot be read"):
+        tasks(StudySettings(device=str(tmp_path / "none.yaml")))
+    for wrong in ({"runs": 1}, {"force": 0.0}, {"parts": ()}, {"parts": ("all",)}, {"colour": 1}, {"noise": -1.0}):
+        with pytest.raises(ValidationError):
+            StudySettings(**wrong)  # type: ignore[arg-type]
 
 
 def test_comparison_is_welchs(study: Any) -> None:
@@ -115,7 +126,7 @@ def test_comparison_is_welchs(study: Any) -> None:
     assert result.p_value[0, 0] == 1.0
     assert (result.both == (result.significant & result.second_higher)).all()
     assert not (result.both & result.first_better).any()
-    numbers = characteristics(study[3]["mopc"])
+    numbers = characteristics(study["mopc"])
     assert numbers["stiffness_min"] <= numbers["stiffness_mean"] <= numbers["stiffness_max"]
     assert numbers["row_mean_lowest"] < numbers["row_mean_highest"]  # lower y is softer
 

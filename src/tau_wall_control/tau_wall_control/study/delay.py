@@ -1,0 +1,264 @@
+"""The largest stable stiffness per delay: the position-controlled wall beside the classical spring-damper wall."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from tau_wall_control.device import TauDevice
+from tau_wall_control.monte_carlo import FIGURES, Design, Pushes, places
+from tau_wall_control.parameters import TauParameters
+from tau_wall_control.simulation import VELOCITY_POLE
+from tau_wall_control.study.schemes import SETTLED, Bound
+from tau_wall_control.study.settings import Answer, Finding, Grid, Results, StudySettings, Task, nine_points
+from tau_wall_control.z_width import largest_gain, rendered_stiffness, spring_damper_controller, spring_damper_limit
+
+#: samples
+DELAYS = (0, 1, 2, 3, 4)
+#: of the classical wall's velocity filter [rad/s]; 0 for the true velocity
+POLES = (0.0, 500.0, 2000.0, 8000.0)
+#: what of its stable stiffness the classical wall is set to when it is pushed
+SHARE = 0.5
+#: torque noise with counts from which on a loop counts as not settled: twice the largest of stable ones [N m]
+COUNTS_SETTLED = 0.1
+
+
+@dataclass(frozen=True)
+class SpringDamper:
+    """The classical wall at a point: its largest stable stiffness over all dampings, and what it does when pushed.
+
+    Attributes:
+        parameters: of the device.
+        point: [m].
+        delay: samples.
+        pole: of the velocity filter [rad/s]; 0 for the true velocity.
+        force: of a step at half of that stiffness and damping [N].
+        duration: of it [s].
+    """
+
+    parameters: TauParameters
+    point: tuple[float, float, float]
+    delay: int
+    pole: float
+    force: float
+    duration: float
+
+    def run(self) -> dict[str, np.ndarray]:
+        """`stiffness` [N/m] and `damping` [N s/m] at the edge, `figures` (FIGURES) of the step."""
+        device = TauDevice(self.parameters)
+        edge = spring_damper_limit(device, self.point, delay=self.delay, velocity_pole=self.pole or None)
+        made = spring_damper_controller(device, stiffness=SHARE * edge.stiffness, damping=SHARE * edge.damping)
+        push = Pushes(
+            self.parameters,
+            made,
+            (self.point,),
+            self.force,
+            self.duration,
+            quantized=self.pole > 0.0,
+            velocity_pole=self.pole or VELOCITY_POLE,
+            delay=self.delay,
+        )
+        return {
+            "stiffness": np.array(edge.stiffness),
+            "damping": np.array(edge.damping),
+            "figures": push.run()["figures"][0, 0],
+        }
+
+
+@dataclass(frozen=True)
+class GainEdge:
+    """How far a controller's gains can be raised at a point.
+
+    Attributes:
+        parameters: of the device.
+        design: of the controller.
+        point: [m].
+        delay: samples.
+    """
+
+    parameters: TauParameters
+    design: Design
+    point: tuple[float, float, float]
+    delay: int
+
+    def run(self) -> dict[str, np.ndarray]:
+        """`gain` that is the edge of stability, and `stiffness` of the proportional part there [N/m]."""
+        controller = self.design.controller(self.parameters)
+        gain = largest_gain(controller, self.point, delay=self.delay)
+        stiffness = rendered_stiffness(controller, self.point, gain) if gain else 0.0
+        return {"gain": np.array(gain), "stiffness": np.array(stiffness)}
+
+
+def _controllers(delay: int) -> dict[str, Design]:
+    known = (("delay", delay),)
+    return {
+        "mopc": Design("mopc"),
+        "observer, knows the delay": Design("observer", options=known),
+        "stiff, knows the delay": Design("stiff", options=known),
+        "predictive, knows the delay": Design("predictive", options=known),
+    }
+
+
+def _key(name: str) -> str:
+    return name.partition(",")[0]
+
+
+def tasks(settings: StudySettings) -> dict[str, Task]:
+    """Edges of stability at the centre, and steps at the nine points."""
+    p = settings.tau.parameters
+    centre = (0.0, 0.0, p.wall.plane_z)
+    nine = nine_points(settings.tau)
+    work: dict[str, Task] = {}
+    for delay in settings.thin(DELAYS):
+        for pole in settings.thin(POLES):
+            work[f"spring-{delay}-{pole:g}"] = SpringDamper(
+                p, centre, delay, pole, settings.push, p.disturbance.duration
+            )
+        for name, design in _controllers(delay).items():
+            work[f"edge-{delay}-{_key(name)}"] = GainEdge(p, design, centre, delay)
+            work[f"push-{delay}-{_key(name)}"] = settings.pushes(design, nine, delay=delay)
+            work[f"counts-{delay}-{_key(name)}"] = settings.pushes(design, nine, delay=delay, quantized=True)
+        points = places(nine)
+        work[f"bound-{delay}"] = Bound(p, points, (settings.push,) * 9, delay)
+    return work
+
+
+def answer(settings: StudySettings, results: Results) -> Answer:
+    """The Z-width plot and what a push meets."""
+    delays, poles = settings.thin(DELAYS), settings.thin(POLES)
+    names = list(_controllers(0))
+    spring = {p: [float(results[f"spring-{d}-{p:g}"]["stiffness"]) for d in delays] for p in poles}
+    damping = {p: [float(results[f"spring-{d}-{p:g}"]["damping"]) for d in delays] for p in poles}
+    pushed = {
+        p: [_settled(results[f"spring-{d}-{p:g}"]["figures"][None], COUNTS_SETTLED if p else SETTLED) for d in delays]
+        for p in poles
+    }
+    edge = {n: [float(results[f"edge-{d}-{_key(n)}"]["stiffness"]) for d in delays] for n in names}
+    gain = {n: [float(results[f"edge-{d}-{_key(n)}"]["gain"]) for d in delays] for n in names}
+    push = {n: [_settled(results[f"push-{d}-{_key(n)}"]["figures"][:, 0]) for d in delays] for n in names}
+    counts = {
+        n: [_settled(results[f"counts-{d}-{_key(n)}"]["figures"][:, 0], COUNTS_SETTLED) for d in delays] for n in names
+    }
+    centre = {n: [float(results[f"push-{d}-{_key(n)}"]["figures"][4, 0, 0]) for d in delays] for n in names}
+    bound = [float((settings.push / results[f"bound-{d}"]["penetration"]).min()) for d in delays]
+    metrics: dict[str, Any] = {
+        "delays": list(delays),
+        "spring_damper_edge": {f"pole_{p:g}" if p else "true_velocity": k for p, k in spring.items()},
+        "spring_damper_edge_damping": {f"pole_{p:g}" if p else "true_velocity": k for p, k in damping.items()},
+        "spring_damper_step": {f"pole_{p:g}" if p else "true_velocity": k for p, k in pushed.items()},
+        "edge": edge,
+        "edge_gain": gain,
+        "step_lowest": push,
+        "step_lowest_counts": counts,
+        "step_centre": centre,
+        "bound_lowest": bound,
+    }
+    result = Answer(metrics)
+    result.figures["delay_z_width"] = (
+        _figure(settings, delays, spring, edge, push, counts, pushed, bound),
+        "Left: edges of stability of the sampled linear loop in the centre, nobody holding the tool; the classical "
+        "wall's K with its best damping, the controllers' proportional stiffness with all gains raised "
+        "together (their model of the delay is exact). "
+        f"Right: what a step of {settings.push:g} N meets at the worst of the nine points (classical wall: centre, at "
+        "half its edge); 0 where it does not settle. Filled: true state, hollow: counts.",
+    )
+    rows = [
+        (
+            str(d),
+            *(f"{1e-3 * spring[p][i]:.1f}" for p in poles),
+            *(f"{1e-3 * edge[n][i]:.1f} ({gain[n][i]:.2f})" for n in names),
+        )
+        for i, d in enumerate(delays)
+    ]
+    header = ("delay", *("spring-damper, " + (f"pole {p:g}" if p else "true velocity") for p in poles), *names)
+    result.tables.append(Grid("Edge of stability in the centre [kN/m] (factor on all gains)", header, rows))
+    rows = [
+        (
+            str(d),
+            *(f"{1e-3 * pushed[p][i]:.1f}" for p in poles),
+            *(f"{1e-3 * push[n][i]:.1f} / {1e-3 * counts[n][i]:.1f}" for n in names),
+            f"{1e-3 * bound[i]:.1f}",
+        )
+        for i, d in enumerate(delays)
+    ]
+    result.tables.append(
+        Grid(
+            "Stiffness that a step meets [kN/m], 0: does not settle (controllers: true state / counts, worst of nine)",
+            (*header, "bound"),
+            rows,
+        )
+    )
+    if 1 in delays and VELOCITY_POLE in poles:
+        i = delays.index(1)
+        classical, stiff = pushed[VELOCITY_POLE][i], centre["stiff, knows the delay"][i]
+        result.findings.append(
+            Finding(
+                "position control renders a stiffer wall than the classical spring-damper on the same device",
+                f"a step of {settings.push:g} N, one sample of delay, in the centre: stiff {1e-3 * stiff:.1f} kN/m, "
+                f"spring-damper at half of its edge {1e-3 * classical:.1f}",
+                bool(stiff > classical),
+            )
+        )
+    if 2 in delays:
+        i, knows = delays.index(2), [n for n in names if n != "mopc"]
+        last = {n: [d for d, k in zip(delays, push[n], strict=True) if k > 0.0] for n in names}
+        result.findings.append(
+            Finding(
+                "with two samples of delay the paper's design is unstable; one that knows them is not",
+                f"a step of {settings.push:g} N at the nine points: mopc {_words(push['mopc'][i])}, "
+                + ", ".join(f"{_key(n)} {_words(push[n][i])}" for n in knows)
+                + "; settles with delays of "
+                + ", ".join(f"{_key(n)}: {', '.join(map(str, d))}" for n, d in last.items()),
+                bool(push["mopc"][i] == 0.0 and push["stiff, knows the delay"][i] > 0.0),
+            )
+        )
+    return result
+
+
+def _settled(figures: np.ndarray, noise: float = SETTLED) -> float:
+    """Lowest stiffness of some points [N/m]; 0 where torques do not come to rest."""
+    if figures[:, FIGURES.index("activity")].max() >= noise:
+        return 0.0
+    return float(figures[:, FIGURES.index("stiffness")].min())
+
+
+def _words(stiffness: float) -> str:
+    return f"{1e-3 * stiffness:.1f} kN/m" if stiffness else "does not settle"
+
+
+def _figure(
+    settings: StudySettings,
+    delays: list[int],
+    spring: dict[float, list[float]],
+    edge: dict[str, list[float]],
+    push: dict[str, list[float]],
+    counts: dict[str, list[float]],
+    pushed: dict[float, list[float]],
+    bound: list[float],
+) -> Figure:
+    figure = Figure(figsize=(13.0, 5.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for i, (pole, k) in enumerate(spring.items()):
+        words = "spring-damper, " + (f"filter {pole:g} rad/s" if pole else "true velocity")
+        grey = f"{0.15 + 0.2 * i:.2f}"
+        left.plot(delays, 1e-3 * np.array(k), "s--", color=grey, label=words)
+        right.plot(delays, _shown(pushed[pole]), "s--", color=grey, ms=4)
+    for i, (name, k) in enumerate(edge.items()):
+        left.plot(delays, _shown(k), "o-", color=f"C{i}", label=name)
+        right.plot(delays, _shown(push[name]), "o-", color=f"C{i}")
+        right.plot(delays, _shown(counts[name]), "o:", color=f"C{i}", mfc="none")
+    right.plot(delays, 1e-3 * np.array(bound), "k-", lw=2.0, alpha=0.5, label="bound of any controller, worst point")
+    left.set(title="largest stable stiffness in the centre", ylabel="stiffness [kN/m]")
+    right.set(title=f"stiffness that a step of {settings.push:g} N meets", ylabel="push / penetration [kN/m]")
+    for axes in (left, right):
+        axes.set(xlabel="extra delay [samples]", yscale="log", xticks=delays)
+        axes.grid(alpha=0.3, which="both")
+        axes.legend(fontsize=8)
+    return figure
+
+
+def _shown(k: list[float]) -> np.ndarray:
+    return np.array([1e-3 * x if x > 0.0 else np.nan for x in k])
