@@ -25,7 +25,7 @@ LOCK = Path(__file__).parents[1] / "requirements" / "peers.lock"
 PEERS = {
     "mujoco": ("mujoco", r"mujoco(-core)?"),
     "drake": ("pydrake", r"drake"),
-    "pinocchio": ("pinocchio", r"pin|libpinocchio|eigenpy|coal|libcoal|cmeel(-.*)?"),
+    "pinocchio": ("pinocchio", r"pin"),  # the suite has it, so that nothing is installed
 }
 _MISLEADING = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT")
 

@@ -98,7 +98,8 @@ def test_a_peer_that_does_not_start_or_is_not_locked_is_refused(
 
 def test_the_lock_has_every_peer(peers: ModuleType) -> None:
     module = importlib.import_module("haptic_bringup.environment")
-    names = {line.split("==")[0] for line in module.pinned([BENCHMARKS.parent / "requirements" / "peers.lock"])}
+    locks = [BENCHMARKS.parent / "requirements" / name for name in ("suite.lock", "peers.lock")]
+    names = {line.split("==")[0] for line in module.pinned(locks)}
     assert names >= {"mujoco-core", "drake", "pin"}
 
 
