@@ -23,7 +23,7 @@ def haptics(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("words", "code", "message", "advice"),
     [
-        (("run", "nonsense"), 1, "experiment 'nonsense' is unknown, expected one of: disk_on_sphere, ", ""),
+        (("run", "nonsense"), 1, "experiment 'nonsense' is unknown, expected one of: clutter, ", ""),
         (("run", "friction_impedance", "stifness:=1.0"), 2, "argument 'stifness' is unknown, expected one of: ", ARGS),
         (
             ("run", "friction_impedance", "mode:=fast"),
@@ -42,7 +42,7 @@ def haptics(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         (
             ("bench", "nonsense"),
             2,
-            "benchmark 'nonsense' is unknown, expected one of: constraints, friction",
+            "benchmark 'nonsense' is unknown, expected one of: constraints, contact",
             "README.md",
         ),
     ],
