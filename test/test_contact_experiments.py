@@ -11,15 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from library_answers import contact_answers, in_a_fresh_process
 from started_runs import environment
 
-from convex_contact.node import worlds_folder
-from convex_contact.rendering import make_rendering
 from convex_contact.tosses import load_tosses
 from haptic_bringup.bags import Bag
 from haptic_bringup.reports.contact import ContactRun, rms_error, trajectory
 from haptic_core.commands import NONE, WRENCH
-from haptic_core.parameters import parse_entries
 
 DOMAIN = 97
 
@@ -46,18 +44,13 @@ def shown(metrics: dict[str, Any]) -> list[bool | None]:
 
 def check_against_the_library(bag: Bag, namespace: str) -> None:
     """Wrenches and bodies are, bit for bit, what the library makes of the recorded device states."""
-    parameters = bag.parameters("contact")
-    entries = {name: value for name, (value, _) in parse_entries(parameters["world_parameters"]).items()}
-    rendering = make_rendering(parameters, entries, worlds_folder())
     device, command, state = (
         bag.topics[f"{namespace}/{n}"] for n in ("device_state", "device_command", "contact/state")
     )
-    for k, (pose, twist) in enumerate(zip(device["tool_pose"], device["tool_twist"], strict=True)):
-        wrench = rendering.step(pose, twist)
-        np.testing.assert_array_equal(command["tool_wrench"][k], wrench)
-        bodies = rendering.bodies.read()
-        for name in ("position", "orientation", "velocity", "angular_velocity"):
-            np.testing.assert_array_equal(state[name][k], getattr(bodies, name).ravel(), err_msg=f"{name}, tick {k}")
+    answers = in_a_fresh_process(contact_answers, bag.parameters("contact"), device["tool_pose"], device["tool_twist"])
+    np.testing.assert_array_equal(command["tool_wrench"], answers.pop("wrench"))
+    for name, values in answers.items():
+        np.testing.assert_array_equal(state[name], values, err_msg=name)
 
 
 def test_the_box_on_the_belt_figures_3_and_4(run: Run) -> None:

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from library_answers import in_a_fresh_process, wall_efforts
 from rich.console import Console
 from started_runs import environment
 
 from haptic_bringup.bags import Bag
 from haptic_bringup.report import write_report
 from haptic_core.commands import EFFORT, NONE
-from tau_wall_control.factory import make_walls
 
 DOMAIN = 61
 T = 1e-3
@@ -101,9 +101,9 @@ def test_every_claim_is_shown(name: str, claims: int, finished: Finished) -> Non
 @pytest.mark.parametrize("name", RUNS)
 def test_efforts_are_the_library_s_bit_for_bit(name: str, bags: Bags) -> None:
     bag = bags[name]
-    walls = make_walls(bag.parameters("wall"))
     device = bag.topics["/tau/device_state"]
-    efforts = [walls.step(q, v) for q, v in zip(device["joint_position"], device["joint_velocity"], strict=True)]
+    states = (device["joint_position"], device["joint_velocity"])
+    efforts = in_a_fresh_process(wall_efforts, bag.parameters("wall"), *states)
     np.testing.assert_array_equal(bag.topics["/tau/device_command"]["joint_effort"], efforts)
     delay = bag.parameters("device")["command_delay_ticks"]
     acting = bag.topics["/tau/simulation_state"]["applied_effort"]

@@ -1,0 +1,44 @@
+"""What the libraries answer to recorded device states, computed in a fresh process like a node's.
+
+In a process that has done much else last bits differ: NumPy's and LAPACK's kernels round by where arrays lie in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+
+
+def in_a_fresh_process(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The result of a function of this module."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+def wall_efforts(parameters: dict[str, Any], position: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+    """Efforts (n, 6) of the walls that the parameters of `wall_node` describe, at joint states (n, 6)."""
+    from tau_wall_control.factory import make_walls
+
+    walls = make_walls(parameters)
+    return np.array([walls.step(q, v) for q, v in zip(position, velocity, strict=True)])
+
+
+def contact_answers(parameters: dict[str, Any], poses: np.ndarray, twists: np.ndarray) -> dict[str, np.ndarray]:
+    """Wrenches (n, 6) and bodies (n, ...) of the world that the parameters of `contact_node` describe."""
+    from convex_contact.node import worlds_folder
+    from convex_contact.rendering import make_rendering
+    from haptic_core.parameters import parse_entries
+
+    entries = {name: value for name, (value, _) in parse_entries(parameters["world_parameters"]).items()}
+    rendering = make_rendering(parameters, entries, worlds_folder())
+    answers: dict[str, list[np.ndarray]] = {"wrench": []}
+    for pose, twist in zip(poses, twists, strict=True):
+        answers["wrench"].append(rendering.step(pose, twist))
+        bodies = rendering.bodies.read()
+        for name in ("position", "orientation", "velocity", "angular_velocity"):
+            answers.setdefault(name, []).append(getattr(bodies, name).ravel().copy())
+    return {name: np.array(values) for name, values in answers.items()}
