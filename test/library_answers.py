@@ -1,6 +1,6 @@
 """What the libraries answer to recorded device states, computed in a fresh process like a node's.
 
-In a process that has done much else last bits differ: NumPy's and LAPACK's kernels round by where arrays lie in memory.
+In a process that has run many other tests, and compiled much of the code itself, last bits have been seen to differ.
 """
 
 from __future__ import annotations
