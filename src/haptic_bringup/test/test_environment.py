@@ -413,7 +413,7 @@ def test_interrupted_setup_ends_with_one_line_and_continues_later(checkout: Chec
         time.sleep(0.05)
     assert slow.exists(), "the slow stage did not start"
     process.send_signal(number)
-    _, complaint = process.communicate(timeout=20)
+    _, complaint = process.communicate(timeout=120)
     assert process.returncode == 128 + number
     assert complaint.splitlines()[-1] == "haptics: setup was interrupted; the next start continues it"
     checkout.made()
