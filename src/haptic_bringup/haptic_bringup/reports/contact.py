@@ -224,6 +224,22 @@ def rms_error(time: np.ndarray, path: np.ndarray, reference_time: np.ndarray, re
     return float(np.sqrt(np.trapezoid(square, time) / (time[-1] - time[0])))
 
 
+def position_errors(
+    scene: Callable[[], World], body: str, *, reference: float, periods: Sequence[float], duration: float
+) -> dict[str, dict[float, float]]:
+    """Position errors of a body [m] by approximation and period [s], against Lagged at the reference period."""
+    t, best, _ = trajectory(scene(), body, period=reference, duration=duration)
+    return {
+        name: {
+            period: rms_error(
+                *trajectory(scene(), body, period=period, duration=duration, approximation=name)[:2], t, best
+            )
+            for period in periods
+        }
+        for name in STYLES
+    }
+
+
 def order(periods: Sequence[float], errors: Sequence[float]) -> float:
     """Slope of the errors over the periods, both logarithmic, by least squares."""
     return float(np.polyfit(np.log(periods), np.log(errors), 1)[0])

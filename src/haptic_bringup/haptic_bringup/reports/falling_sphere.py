@@ -12,15 +12,13 @@ from haptic_bringup.bags import Bag
 from haptic_bringup.report import Claim, Report
 from haptic_bringup.reports.contact import (
     PAPER,
-    STYLES,
     ContactRun,
     by_approximation,
     compared,
     draw_convergence,
     order,
-    rms_error,
+    position_errors,
     style,
-    trajectory,
 )
 
 #: of the paper's study, and of its reference [s]; length [s]
@@ -60,27 +58,11 @@ def measure(run: ContactRun) -> dict[str, Any]:
     }
 
 
-def study() -> dict[str, dict[float, float]]:
-    """Position errors [m] by approximation and period, against Lagged at the shortest one."""
-    t, reference, _ = trajectory(falling_sphere(), "ball", period=REFERENCE, duration=DURATION)
-    return {
-        name: {
-            period: rms_error(
-                *trajectory(falling_sphere(), "ball", period=period, duration=DURATION, approximation=name)[:2],
-                t,
-                reference,
-            )
-            for period in PERIODS
-        }
-        for name in STYLES
-    }
-
-
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
     runs = by_approximation({name: ContactRun.from_bag(bag) for name, bag in bags.items()})
     numbers = {name: measure(run) for name, run in runs.items()}
-    errors = study()
+    errors = position_errors(falling_sphere, "ball", reference=REFERENCE, periods=PERIODS, duration=DURATION)
     orders = {name: order(PERIODS, [of[p] for p in PERIODS]) for name, of in errors.items()}
     standard = all(
         run.parameters["world"] == "convex_contact.scenes:falling_sphere"
