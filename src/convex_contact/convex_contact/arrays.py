@@ -48,11 +48,17 @@ class ContactType(types.StructRef):
         return tuple((name, types.unliteral(kind)) for name, kind in fields)
 
 
-class WorldRecord(structref.StructRefProxy):
+class Record(structref.StructRefProxy):
+    """What compiled code takes as one argument; its type is found without a call of Python code, ten times a step."""
+
+    _numba_type_ = structref.StructRefProxy._type
+
+
+class WorldRecord(Record):
     """The arrays of a world, as kernels see them."""
 
 
-class ContactRecord(structref.StructRefProxy):
+class ContactRecord(Record):
     """The arrays of a list of contacts, as kernels see them."""
 
 

@@ -16,12 +16,14 @@ with any passive world behind the coupling.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
 from convex_contact import checks
+from convex_contact.arrays import WorldRecord
 from convex_contact.bodies import rotation_entries
 from convex_contact.dynamics import WorldDynamics
 from convex_contact.world import WorldError
@@ -71,27 +73,50 @@ def _stretch(pose: np.ndarray, center: np.ndarray, target: np.ndarray, error: np
         error[3 + i] = scale * q[i]
 
 
+#: places in the memory of a coupling, which compiled code takes as one array
+GOAL, STRETCH, STIFFNESS, DAMPING, CENTER, WRENCH = 0, 13, 19, 25, 31, 34
+_SIZE = 40
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def _add(
-    A: np.ndarray,
-    v_star: np.ndarray,
-    jacobian: np.ndarray,
-    gains: np.ndarray,
-    error: np.ndarray,
-    twist: np.ndarray,
-    period: float,
-) -> None:
-    """Adds the coupling to a tree's block of A and v*; gains are rows k and b (2, 6)."""
-    n = len(v_star)
+def _frame_jacobian(w: WorldRecord, body: int, center: np.ndarray, jacobian: np.ndarray) -> None:
+    """Jacobian (6, nv_t) of the twist [linear; angular] of a body's frame, world axes."""
+    tree, link = w.body_tree[body], w.body_link[body]
+    n = w.tree_v[tree + 1] - w.tree_v[tree]
+    for r in range(6):
+        for i in range(n):
+            jacobian[r, i] = w.link_jacobian[link, r, i] if link >= 0 else (1.0 if r == i else 0.0)
+    p = w.body_pose[body]
+    x = -(p[0] * center[0] + p[1] * center[1] + p[2] * center[2])  # from the pose's origin to the frame's
+    y = -(p[3] * center[0] + p[4] * center[1] + p[5] * center[2])
+    z = -(p[6] * center[0] + p[7] * center[1] + p[8] * center[2])
+    for i in range(n):  # omega x r
+        a, b, c = jacobian[3, i], jacobian[4, i], jacobian[5, i]
+        jacobian[0, i] += b * z - c * y
+        jacobian[1, i] += c * x - a * z
+        jacobian[2, i] += a * y - b * x
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _join(w: WorldRecord, body: int, memory: np.ndarray, jacobian: np.ndarray, period: float) -> None:
+    """Adds the coupling to its tree's block of A and v*, after the world was prepared."""
+    error, twist = memory[STRETCH:STIFFNESS], memory[GOAL + 7 : STRETCH]
+    stiffness, damping, center = memory[STIFFNESS:DAMPING], memory[DAMPING:CENTER], memory[CENTER:WRENCH]
+    _frame_jacobian(w, body, center, jacobian)
+    _stretch(w.body_pose[body], center, memory[GOAL:STRETCH], error)
+    tree = w.body_tree[body]
+    first = w.tree_v[tree]
+    n = w.tree_v[tree + 1] - first
+    A, v_star = w.A[tree], w.v_star[first : first + n]
     impulse = np.empty(n)
     for i in range(n):
         impulse[i] = 0.0
         for j in range(n):
             impulse[i] += A[i, j] * v_star[j]
         for r in range(6):
-            impulse[i] += period * jacobian[r, i] * (gains[0, r] * error[r] + gains[1, r] * twist[r])
+            impulse[i] += period * jacobian[r, i] * (stiffness[r] * error[r] + damping[r] * twist[r])
     for r in range(6):
-        weight = period * gains[1, r] + period * period * gains[0, r]
+        weight = period * damping[r] + period * period * stiffness[r]
         for i in range(n):
             for j in range(n):
                 A[i, j] += weight * jacobian[r, i] * jacobian[r, j]
@@ -115,6 +140,47 @@ def _add(
         v_star[i] = x / L[i, i]
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def _part(w: WorldRecord, body: int, memory: np.ndarray, jacobian: np.ndarray, period: float) -> None:
+    """The wrench that acted, from the solution in the world's v."""
+    tree = w.body_tree[body]
+    first = w.tree_v[tree]
+    for r in range(6):
+        rate = 0.0
+        for i in range(w.tree_v[tree + 1] - first):
+            rate += jacobian[r, i] * w.v[first + i]
+        memory[WRENCH + r] = memory[STIFFNESS + r] * (memory[STRETCH + r] - period * rate)
+        memory[WRENCH + r] += memory[DAMPING + r] * (memory[GOAL + 7 + r] - rate)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _lead(memory: np.ndarray, start: np.ndarray, end: np.ndarray, step: int, steps: int, period: float) -> None:
+    """See `Coupling.lead`."""
+    for i in range(3):
+        way = end[i] - start[i]
+        memory[GOAL + i] = end[i] if step == steps else start[i] + step * (way / steps)
+        memory[GOAL + 7 + i] = way / period
+        memory[GOAL + 10 + i] = 0.0
+
+
+class CouplingTerms(NamedTuple):
+    """What a coupling was in the last step, for derivatives.
+
+    Attributes:
+        jacobian: Of the frame's twist [linear; angular], world axes (6, nv_t).
+        stiffness: (6,), N/m and N m/rad.
+        damping: (6,), N s/m and N m s/rad.
+        stretch: Displacement and rotation vector from the frame to the target at the start of the step (6,), m and rad.
+        twist: Of the target (6,), m/s and rad/s.
+    """
+
+    jacobian: np.ndarray
+    stiffness: np.ndarray
+    damping: np.ndarray
+    stretch: np.ndarray
+    twist: np.ndarray
+
+
 class Coupling:
     """A spring and damper that pulls a body's frame to a target.
 
@@ -127,8 +193,8 @@ class Coupling:
         rotational_damping: N m s/rad.
 
     Attributes:
-        force: On the body in the last step (3,), N, world.
-        torque: On the body about its frame's origin in the last step (3,), N m, world.
+        force: On the body in the last step (3,), N, world; a view, which the next step changes.
+        torque: On the body about its frame's origin in the last step (3,), N m, world; likewise.
 
     Raises:
         WorldError: The body does not exist or cannot be pulled.
@@ -154,20 +220,23 @@ class Coupling:
         names = ("stiffness", "damping", "rotational_stiffness", "rotational_damping")
         values = (stiffness, damping, rotational_stiffness, rotational_damping)
         k, b, kr, br = (checks.number(n, x, minimum=0.0) for n, x in zip(names, values, strict=True))
-        self._gains = np.array([[k] * 3 + [kr] * 3, [b] * 3 + [br] * 3])
-        self._center = np.array(dynamics.world.bodies[self.body].center, dtype=float)
-        self._goal, self._error = np.zeros(13), np.zeros(6)  # pose and twist of the target; stretch of the spring
+        self._memory = np.zeros(_SIZE)
+        self._memory[STIFFNESS:DAMPING] = [k] * 3 + [kr] * 3
+        self._memory[DAMPING:CENTER] = [b] * 3 + [br] * 3
+        self._memory[CENTER:WRENCH] = dynamics.world.bodies[self.body].center
+        self._jacobian = np.zeros((6, dynamics.arrays.A.shape[1]))
+        self.force, self.torque = self._memory[WRENCH : WRENCH + 3], self._memory[WRENCH + 3 :]
         self.reset()
 
     def reset(self) -> None:
         """The target where the body is, at rest; no force."""
         state = self._dynamics.state(self.body)
-        self.force, self.torque = np.zeros(3), np.zeros(3)
+        self._memory[WRENCH:] = 0.0
         self.target(state.position, state.orientation)
 
     def device_damping(self, period: float) -> float:
         """Least damping of a device, N s/m, that is passive when it holds this coupling's force for a period (s)."""
-        return float(0.5 * period * self._gains[0, 0] + self._gains[1, 0])
+        return float(0.5 * period * self._memory[STIFFNESS] + self._memory[DAMPING])
 
     def target(
         self,
@@ -202,20 +271,40 @@ class Coupling:
                 checks.array(name, value, (4 if name == "orientation" else 3,))
             raise ValueError(f"orientation: expected a quaternion (x, y, z, w) that is not zero, got {orientation!r}")
         goal[3:7] /= norm
-        self._goal = goal
+        self._memory[GOAL:STRETCH] = goal
+
+    def lead(self, start: np.ndarray, end: np.ndarray, step: int, steps: int, period: float) -> None:
+        """Puts the target on the straight way that it takes in some steps, for loops: nothing is checked.
+
+        Its orientation stays as it is, at rest.
+
+        Args:
+            start: Where it was (3,), m.
+            end: Where it will be (3,), m.
+            step: Number of the coming step, from 1.
+            steps: Number of steps of the way.
+            period: Of all of them, s.
+        """
+        _lead(self._memory, start, end, step, steps, period)
+
+    def turn(self, orientation: np.ndarray, angular_velocity: np.ndarray) -> None:
+        """The target's orientation, a unit quaternion (x, y, z, w), and its rate (3,), rad/s, after :meth:`lead`."""
+        self._memory[GOAL + 3 : GOAL + 7] = orientation
+        self._memory[GOAL + 10 : GOAL + 13] = angular_velocity
 
     def add(self, period: float) -> None:
         """Adds the coupling to A and v* of the step, after `WorldDynamics.prepare`."""
-        d, a = self._dynamics, self._dynamics.arrays
-        tree, self._jacobian = d.frame_jacobian(self.body)
-        i, j = int(a.tree_v[tree]), int(a.tree_v[tree + 1])
-        self._slice = slice(i, j)
-        _stretch(a.body_pose[self.body], self._center, self._goal, self._error)
-        block, v_star = a.A[tree, : j - i, : j - i], a.v_star[self._slice]
-        _add(block, v_star, self._jacobian, self._gains, self._error, self._goal[7:], period)
+        _join(self._dynamics.arrays.record, self.body, self._memory, self._jacobian, period)
 
-    def finish(self, velocity: np.ndarray, period: float) -> None:
-        """The force that acted, from the solution (nv,)."""
-        twist = self._jacobian @ velocity[self._slice]
-        wrench = self._gains[0] * (self._error - period * twist) + self._gains[1] * (self._goal[7:] - twist)
-        self.force, self.torque = wrench[:3], wrench[3:]
+    def finish(self, period: float) -> None:
+        """The force that acted, from the velocity at the end of the step."""
+        _part(self._dynamics.arrays.record, self.body, self._memory, self._jacobian, period)
+
+    @property
+    def terms(self) -> CouplingTerms:
+        """Of the last step."""
+        a, m = self._dynamics.arrays, self._memory
+        tree = int(a.body_tree[self.body])
+        width = int(a.tree_v[tree + 1] - a.tree_v[tree])
+        parts = (m[STIFFNESS:DAMPING], m[DAMPING:CENTER], m[STRETCH:STIFFNESS], m[GOAL + 7 : STRETCH])
+        return CouplingTerms(self._jacobian[:, :width].copy(), *(part.copy() for part in parts))

@@ -184,6 +184,27 @@ def find_contacts(w: WorldRecord, c: ContactRecord) -> bool:
     return True
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def end_step(w: WorldRecord, s: Any, speeds: np.ndarray, travel: float, period: float, linear: bool) -> bool:
+    """Takes the velocity of a solved step over and moves the free bodies, unless it asks for wider margins.
+
+    Args:
+        w: The world.
+        s: The solver's workspace.
+        speeds: Room for (2, nb).
+        travel: h s, s; 0: all pairs are in the problem.
+        period: s.
+        linear: Integrate quaternions linearly.
+    """
+    velocity = s.v
+    if travel > 0.0 and grow_margins(w, velocity, speeds, travel) > 0:
+        return False
+    for i in range(len(w.v)):
+        w.v[i] = velocity[i]
+    bodies.move_free_bodies(w, velocity, period, linear)
+    return True
+
+
 #: how a query sets the margins
 KEPT, ALL_PAIRS, PREDICTED = range(3)
 
@@ -373,12 +394,16 @@ class WorldDynamics:
             return (self.period + self._longest_relaxation) * self._steepest
         return self.period * (self._steepest if approximation.startswith("similar") else 1.0)
 
-    def collect(self, approximation: str = "lagged", *, again: bool = False) -> ContactArrays:
+    def collect(
+        self, approximation: str = "lagged", *, again: bool = False, find: Any = collect_contacts, further: Any = ()
+    ) -> ContactArrays:
         """Finds the contacts of the step, after :meth:`prepare`.
 
         Args:
             approximation: Of the solver; only decides how far is looked.
             again: After :meth:`covers` said no: with the wider margins, and still against the step before.
+            find: A compiled function that begins with :func:`collect_contacts` and goes on with the contacts.
+            further: Its further arguments.
 
         Returns:
             The contacts; the same object as :attr:`contacts`.
@@ -388,8 +413,8 @@ class WorldDynamics:
             self.contacts, self.previous = self.previous, self.contacts
             margins = PREDICTED if self.speculative else ALL_PAIRS
         travel = self.travel(approximation)
-        while not collect_contacts(
-            self.arrays.record, self.contacts.record, self.previous.record, self._speeds, travel, margins
+        while not find(
+            self.arrays.record, self.contacts.record, self.previous.record, self._speeds, travel, margins, *further
         ):
             self._enlarge()
         return self.contacts
@@ -407,27 +432,23 @@ class WorldDynamics:
         """Takes the last :meth:`collect` back, where the step could not be solved."""
         self.contacts, self.previous = self.previous, self.contacts
 
-    def frame_jacobian(self, body: int) -> tuple[int, np.ndarray]:
-        """The tree that moves a body, and the Jacobian (6, nv_t) of its frame's twist [linear; angular], world axes.
-
-        The twist is that of the frame's origin; to be called after :meth:`prepare`.
-        """
-        a = self.arrays
-        tree, link = int(a.body_tree[body]), int(a.body_link[body])
-        width = int(a.tree_v[tree + 1] - a.tree_v[tree])
-        jacobian = np.eye(6) if link < 0 else a.link_jacobian[link, :, :width].copy()
-        center = self.world.bodies[body].center
-        if link < 0 and not center.any():
-            return tree, jacobian
-        x, y, z = -(a.body_pose[body, :9].reshape(3, 3) @ center)
-        jacobian[:3] += np.array([[0, z, -y], [-z, 0, x], [y, -x, 0]]) @ jacobian[3:]  # omega x r
-        return tree, jacobian
-
     def advance(self, velocity: np.ndarray) -> None:
         """Ends the step: v becomes the solution (nv,), q moves with it, and prescribed bodies with theirs."""
+        self.arrays.v[:] = velocity
+        bodies.move_free_bodies(self.arrays.record, velocity, self.period, self.linear_rotation)
+        self._move_others()
+
+    def end_step(self, workspace: Any, approximation: str) -> bool:
+        """:meth:`covers` and, if it does, :meth:`advance` at once, with the velocity in a solver's workspace."""
+        travel = self.travel(approximation) if self.speculative else 0.0
+        done = end_step(self.arrays.record, workspace, self._speeds, travel, self.period, self.linear_rotation)
+        if done:
+            self._move_others()
+        return bool(done)
+
+    def _move_others(self) -> None:
+        """Moves trees and prescribed bodies by the velocities of the step, and the time."""
         a = self.arrays
-        a.v[:] = velocity
-        bodies.move_free_bodies(a.record, a.v, self.period, self.linear_rotation)
         for tree in self._articulated:
             i, j, k, m = a.tree_q[tree], a.tree_q[tree + 1], a.tree_v[tree], a.tree_v[tree + 1]
             a.q[i:j] = self._trees[tree].moved(a.q[i:j], a.v[k:m], self.period)

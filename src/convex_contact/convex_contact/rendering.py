@@ -34,8 +34,11 @@ from typing import Any
 
 import numpy as np
 import pinocchio as pin
+from numba import njit
 
 from convex_contact import checks
+from convex_contact.arrays import WorldRecord
+from convex_contact.bodies import write_pose
 from convex_contact.coupling import Coupling
 from convex_contact.normal_laws import HertzLaw
 from convex_contact.simulator import Simulator
@@ -147,7 +150,7 @@ class ContactRendering:
         self._substeps = int(checks.number("substeps", substeps, minimum=1.0))
         self.simulator = Simulator(world, period=self.period / self._substeps, **simulator)
         self._approach = round(checks.number("approach_time", approach_time, minimum=0.0) / self.period)
-        self._rotation, self._origin = place.frame.rotation, place.frame.position
+        self._rotation, self._turn = place.frame.rotation, np.eye(3)
         self.proxy = world.number(proxy) if proxy else -1
         kind = world.bodies[self.proxy].kind if proxy else ""
         if kind == "fixed":
@@ -179,6 +182,7 @@ class ContactRendering:
                 rotational_stiffness=turning[0],
                 rotational_damping=turning[1],
             )
+            made.turn(pin.Quaternion(self._turn).coeffs(), np.zeros(3))
             self.simulator.couplings[:] = [made]
             self.coupling = made
         self.numbers = numbers
@@ -247,14 +251,15 @@ class ContactRendering:
             self.target, self._turn = goal, turn
             return np.zeros(6)
         self._pull(goal, turn)
-        return share * self._felt()
+        return self._felt(share)
 
     # --- parts -----------------------------------------------------------------------------------------------
 
     def _goal(self, pose: np.ndarray, fresh: bool) -> tuple[np.ndarray, np.ndarray, float]:
         """The target (3,), its rotation (3, 3), and the share of the force that is felt, on the way to the tool."""
         place = self.place
-        position = np.where(place.axes, place.scale * ((pose[:3] - self._origin) @ self._rotation), self._home)
+        position = np.empty(3)
+        _place(place.frame.rotation, place.frame.position, place.scale, place.axes, self._home, pose, position)
         turn = self._rotation.T @ _matrix(pose[3:]) if place.turns else self._turn
         if not self._joined:
             self._away = self.target - position
@@ -270,29 +275,103 @@ class ContactRendering:
 
     def _pull(self, goal: np.ndarray, turn: np.ndarray) -> None:
         """Steps with the target on its way; the means of force and torque."""
-        coupling, n = self.coupling, self._substeps
+        coupling, n, start, begin = self.coupling, self._substeps, self.target, self._turn
         assert coupling is not None
-        step, start = (goal - self.target) / n, self.target
-        velocity = (goal - start) / self.period
-        spin = pin.log3(turn @ self._turn.T) if self.place.turns else np.zeros(3)
-        begin, self.target, self._turn = self._turn, goal, turn
-        force, torque = np.zeros(3), np.zeros(3)
+        self.target, self._turn = goal, turn
+        spin = pin.log3(turn @ begin.T) if self.place.turns else None
+        self.force[:] = self.torque[:] = 0.0
         for i in range(1, n + 1):
-            at = turn if i == n or not self.place.turns else pin.exp3(i / n * spin) @ begin
-            coupling.target(
-                goal if i == n else start + i * step, pin.Quaternion(at).coeffs(), velocity, spin / self.period
-            )
+            coupling.lead(start, goal, i, n, self.period)
+            if spin is not None:
+                at = turn if i == n else pin.exp3(i / n * spin) @ begin
+                coupling.turn(pin.Quaternion(at).coeffs(), spin / self.period)
             self.simulator.step()
-            force += coupling.force
-            torque += coupling.torque
-        self.force, self.torque = force / n, torque / n
+            self.force += coupling.force
+            self.torque += coupling.torque
+        if n > 1:
+            self.force /= n
+            self.torque /= n
 
-    def _felt(self) -> np.ndarray:
-        """The wrench on the tool, within its bounds."""
-        scale, numbers = self.place.scale, self.numbers
-        force = -scale * (self._rotation @ (self.force * self.place.axes))
-        torque = -(self._rotation @ self.torque) if self.place.turns else np.zeros(3)
-        return np.concatenate([_shortened(force, numbers.max_force), _shortened(torque, numbers.max_torque)])
+    def _felt(self, share: float) -> np.ndarray:
+        """A share of the wrench on the tool, within its bounds."""
+        place, numbers, wrench = self.place, self.numbers, np.empty(6)
+        force_scale, torque_scale = -place.scale, -1.0 if place.turns else 0.0
+        _turn_back(self._rotation, force_scale, place.axes, self.force, share, numbers.max_force, wrench[:3])
+        _turn_back(self._rotation, torque_scale, _ALL, self.torque, share, numbers.max_torque, wrench[3:])
+        return wrench
+
+
+#: all three axes
+_ALL = np.ones(3, dtype=np.bool_)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _place(
+    rotation: np.ndarray,
+    origin: np.ndarray,
+    scale: float,
+    axes: np.ndarray,
+    home: np.ndarray,
+    pose: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """scale R^T (x - p) along the axes that the tool drives, and the proxy's own place along the others."""
+    for i in range(3):
+        along = 0.0
+        for k in range(3):
+            along += rotation[k, i] * (pose[k] - origin[k])
+        out[i] = scale * along if axes[i] else home[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _turn_back(
+    rotation: np.ndarray,
+    scale: float,
+    axes: np.ndarray,
+    vector: np.ndarray,
+    share: float,
+    largest: float,
+    out: np.ndarray,
+) -> None:
+    """scale R x along the axes that the tool drives, shortened to a largest length; of that a share."""
+    size = 0.0
+    for i in range(3):
+        out[i] = 0.0
+        for k in range(3):
+            if axes[k]:
+                out[i] += scale * rotation[i, k] * vector[k]
+        size += out[i] * out[i]
+    size = math.sqrt(size)
+    factor = share * largest / size if size > largest else share
+    for i in range(3):
+        out[i] *= factor
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _read_free_bodies(
+    w: WorldRecord, numbers: np.ndarray, centers: np.ndarray, position: np.ndarray, orientation: np.ndarray,
+    velocity: np.ndarray, angular_velocity: np.ndarray,
+) -> None:  # fmt: skip
+    """Writes the rows of the free bodies of these numbers, whose centres of mass lie there in their frames."""
+    pose = np.empty(12)
+    for k, b in enumerate(numbers):
+        tree = w.body_tree[b]
+        i, j = w.tree_q[tree], w.tree_v[tree]
+        q, v = w.q[i : i + 7], w.v[j : j + 6]
+        write_pose(pose, q)
+        size = math.sqrt(q[3] * q[3] + q[4] * q[4] + q[5] * q[5] + q[6] * q[6])
+        for r in range(4):
+            orientation[b, r] = q[3 + r] / size
+        x, y, z = centers[k]
+        lx = pose[0] * x + pose[1] * y + pose[2] * z
+        ly = pose[3] * x + pose[4] * y + pose[5] * z
+        lz = pose[6] * x + pose[7] * y + pose[8] * z
+        position[b, 0], position[b, 1], position[b, 2] = q[0] - lx, q[1] - ly, q[2] - lz
+        velocity[b, 0] = v[0] - (v[4] * lz - v[5] * ly)
+        velocity[b, 1] = v[1] - (v[5] * lx - v[3] * lz)
+        velocity[b, 2] = v[2] - (v[3] * ly - v[4] * lx)
+        for r in range(3):
+            angular_velocity[b, r] = v[3 + r]
 
 
 class BodyTable:
@@ -303,7 +382,7 @@ class BodyTable:
     """
 
     def __init__(self, simulator: Simulator) -> None:
-        self._simulator, a = simulator, simulator.dynamics.arrays
+        self._simulator = simulator
         world = simulator.world
         n = len(world.bodies)
         self.position, self.orientation = np.zeros((n, 3)), np.zeros((n, 4))
@@ -311,11 +390,7 @@ class BodyTable:
         free = [i for i, body in enumerate(world.bodies) if body.kind == "free"]
         self._free = np.array(free, dtype=np.int64)
         self._others = [i for i, body in enumerate(world.bodies) if body.kind in ("link", "prescribed")]
-        trees = a.body_tree[self._free]
-        self._q = (a.tree_q[trees][:, None] + np.arange(7)).astype(np.int64)
-        self._v = (a.tree_v[trees][:, None] + np.arange(6)).astype(np.int64)
-        centers = np.array([world.bodies[i].center for i in free]).reshape(-1, 3)
-        self._centers = centers if centers.any() else None
+        self._centers = np.array([world.bodies[i].center for i in free]).reshape(-1, 3)
         for i, body in enumerate(world.bodies):
             if body.kind == "fixed":
                 self._write(i)
@@ -327,16 +402,10 @@ class BodyTable:
 
     def read(self) -> BodyTable:
         """Takes the present state."""
-        a = self._simulator.dynamics.arrays
-        q, v = a.q[self._q], a.v[self._v]
-        turn = q[:, 3:] / np.sqrt(np.einsum("ij,ij->i", q[:, 3:], q[:, 3:]))[:, None]
-        position, velocity, spin = q[:, :3], v[:, :3], v[:, 3:]
-        if self._centers is not None:
-            u, w = turn[:, :3], turn[:, 3:]
-            lever = self._centers + 2.0 * np.cross(u, np.cross(u, self._centers) + w * self._centers)
-            position, velocity = position - lever, velocity - np.cross(spin, lever)
-        self.position[self._free], self.orientation[self._free] = position, turn
-        self.velocity[self._free], self.angular_velocity[self._free] = velocity, spin
+        _read_free_bodies(
+            self._simulator.dynamics.arrays.record, self._free, self._centers, self.position, self.orientation,
+            self.velocity, self.angular_velocity,
+        )  # fmt: skip
         for number in self._others:
             self._write(number)
         return self
@@ -387,8 +456,3 @@ def _matrix(quaternion: np.ndarray) -> np.ndarray:
 def _smooth(s: float) -> float:
     """From 0 to 1 with zero first and second derivatives at both ends."""
     return s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
-
-
-def _shortened(vector: np.ndarray, largest: float) -> np.ndarray:
-    size = math.sqrt(float(vector @ vector))
-    return vector * (largest / size) if size > largest else vector

@@ -34,6 +34,7 @@ from numpy.typing import ArrayLike
 from convex_contact import checks, contact_kernels, step_derivatives
 from convex_contact.arrays import WorldArrays
 from convex_contact.bodies import ARTICULATED, FREE
+from convex_contact.coupling import Coupling
 from convex_contact.geometry_derivatives import differentiate
 from convex_contact.materials import Material, PairLaw
 from convex_contact.simulator import Simulator
@@ -882,7 +883,7 @@ class _Recorder:
 
     def _coupling(
         self,
-        coupling: Any,
+        coupling: Coupling,
         poses: np.ndarray,
         velocity: np.ndarray,
         link_hessian: np.ndarray,
@@ -895,7 +896,7 @@ class _Recorder:
         body = coupling.body
         t, link = int(a.body_tree[body]), int(a.body_link[body])
         rows = slice(*r._tree_v[t : t + 2])
-        T, (k, b) = coupling._jacobian, coupling._gains
+        T, k, b, stretch, twist = coupling.terms
         n = T.shape[1]
         if link >= 0:
             by_q = link_hessian[link, :, :n, :n]
@@ -907,10 +908,10 @@ class _Recorder:
                 for j in range(3):
                     by_q[:3, 3 + i, 3 + j] = np.cross(unit[i], np.cross(unit[j], lever))
         gain = dt * b + dt * dt * k
-        wrench = gain * (T @ velocity[rows]) - dt * (k * coupling._error + b * coupling._goal[7:])
+        wrench = gain * (T @ velocity[rows]) - dt * (k * stretch + b * twist)
         error = np.zeros((6, n))
         error[:3] = -T[:3]
-        error[3:] = -pin.Jlog3(pin.exp3(coupling._error[3:])) @ T[3:]
+        error[3:] = -pin.Jlog3(pin.exp3(stretch[3:])) @ T[3:]
         by = gain[:, None] * np.einsum("aij,i->aj", by_q, velocity[rows]) - dt * k[:, None] * error
         R_q[t, :n, :n] += T.T @ by + np.einsum("aij,a->ij", by_q, wrench)
         if t in mass_by_q:

@@ -13,6 +13,7 @@ the problem that :func:`~convex_contact.solve` solves: :attr:`Simulator.solution
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -27,8 +28,9 @@ from convex_contact.approximations import approximation_named
 from convex_contact.arrays import ContactRecord, WorldRecord
 from convex_contact.bodies import write_pose
 from convex_contact.constraints import Constraint, JointLimit
+from convex_contact.contacts import carry_tangential
 from convex_contact.coupling import Coupling
-from convex_contact.dynamics import BodyState, WorldDynamics
+from convex_contact.dynamics import BodyState, WorldDynamics, collect_contacts
 from convex_contact.errors import ConvergenceError
 from convex_contact.normal_laws import LinearLaw, NormalLaw
 from convex_contact.problem import ContactProblem
@@ -87,17 +89,19 @@ class ContactReport:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def load(
-    w: WorldRecord, c: ContactRecord, s: Any, elastic: np.ndarray, tangential: tuple[float, float], rows: Any
+    w: WorldRecord, c: ContactRecord, s: Any, elastic: np.ndarray, stiffness_t: float, damping_t: float, m: int, k: int
 ) -> None:
-    """Writes the step into the solver's workspace; its guess is the velocity before the step.
+    """Writes the step into the solver's workspace, but for the constraints' rows; its guess is the velocity before.
 
     Args:
         w: The world, prepared.
         c: The contacts.
         s: The workspace.
-        elastic: Elastic displacements (n, 2), m.
-        tangential: Tangential stiffness (0: that of the normal direction), N/m, and damping, N s/m.
-        rows: Trees a, b (m,), ends of the entries (m + 1,), entries, parameters (m, 6) of the constraints' rows.
+        elastic: Elastic displacements (n, 2), m; without rows: none.
+        stiffness_t: Tangential stiffness (0: that of the normal direction), N/m.
+        damping_t: Tangential damping, N s/m.
+        m: Number of rows of the constraints.
+        k: Number of their entries.
     """
     tree_v, blocks, trees, jacobians = w.tree_v, w.A, c.tree, c.J
     nt, n = len(w.tree_kind), c.count[0]
@@ -110,10 +114,8 @@ def load(
             t = trees[i, side]
             if t >= 0:
                 entries += 3 * (tree_v[t + 1] - tree_v[t])
-    row_a, row_b, row_start, row_J, row_parameters = rows
-    m = len(row_a)
-    reserve(s, nt, dofs, size, n, entries, m, len(row_J))
-    (dof_start, A_start, A, v_star, v), (contact_a, contact_b, J_start, J, p), target_rows, _ = inputs(s)
+    reserve(s, nt, dofs, size, n, entries, m, k)
+    (dof_start, A_start, A, v_star, v), (contact_a, contact_b, J_start, J, p), _, _ = inputs(s)
     at = 0
     width = blocks.shape[1]
     flat_blocks, flat_J = blocks.reshape(-1), jacobians.reshape(-1)
@@ -158,17 +160,50 @@ def load(
         p[k, _P.M11], p[k, _P.M12], p[k, _P.M22] = 1.0, 0.0, 1.0
         for i in range(3):
             p[k, _P.BIAS + i] = bias[k, i]
-        p[k, _P.TANGENTIAL_STIFFNESS] = tangential[0] if tangential[0] > 0.0 else stiffness[k]
-        p[k, _P.TANGENTIAL_DAMPING] = tangential[1]
-        p[k, _P.ELASTIC_DISPLACEMENT], p[k, _P.ELASTIC_DISPLACEMENT + 1] = elastic[k, 0], elastic[k, 1]
+        p[k, _P.TANGENTIAL_STIFFNESS] = stiffness_t if stiffness_t > 0.0 else stiffness[k]
+        p[k, _P.TANGENTIAL_DAMPING] = damping_t
+        for i in range(2):
+            p[k, _P.ELASTIC_DISPLACEMENT + i] = elastic[k, i] if len(elastic) else 0.0
     J_start[n] = at
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def begin_step(
+    w: WorldRecord, c: ContactRecord, old: ContactRecord, speeds: np.ndarray, travel: float, margins: int, s: Any,
+    period: float, elastic: np.ndarray, stiffness_t: float, damping_t: float, m: int, k: int
+) -> bool:  # fmt: skip
+    """:func:`~convex_contact.dynamics.collect_contacts`, then :func:`load`, as one call.
+
+    Args:
+        w, c, old, speeds, travel, margins: Of the first.
+        s, stiffness_t, damping_t, m, k: Of the second.
+        period: s.
+        elastic: Elastic displacements of the contacts of the step before, m; without rows: none.
+    """
+    if not collect_contacts(w, c, old, speeds, travel, margins):
+        return False
+    carried = elastic
+    if len(elastic):
+        carried = np.empty((c.count[0], 2))
+        carry_tangential(w, c, old, period, elastic, carried)
+    load(w, c, s, carried, stiffness_t, damping_t, m, k)
+    return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def load_rows(s: Any, rows: Any) -> None:
+    """Writes the constraints' rows into the workspace, after :func:`load`.
+
+    Args:
+        s: The workspace.
+        rows: Trees a, b (m,), ends of the entries (m + 1,), entries, parameters (m, 6).
+    """
+    target, m = inputs(s)[2], len(rows[0])
     for i in range(m):
-        target_rows[0][i], target_rows[1][i], target_rows[2][i] = row_a[i], row_b[i], row_start[i]
-        for j in range(row_parameters.shape[1]):
-            target_rows[4][i, j] = row_parameters[i, j]
-    target_rows[2][m] = len(row_J)
-    for i in range(len(row_J)):
-        target_rows[3][i] = row_J[i]
+        target[0][i], target[1][i] = rows[0][i], rows[1][i]
+        target[4][i] = rows[4][i]
+    target[2][: m + 1] = rows[2]
+    target[3][: len(rows[3])] = rows[3]
 
 
 @njit(cache=True)
@@ -178,8 +213,8 @@ def _velocity(s: Any) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def yielded(c: ContactRecord, s: Any, period: float, elastic: np.ndarray) -> None:
-    """Elastic displacements (n, 2) at the end of the step, in place: e <- (b_t e - gamma_t)/(b_t + dt k_t).
+def yielded(c: ContactRecord, s: Any, period: float, start: np.ndarray, end: np.ndarray) -> None:
+    """Elastic displacements (n, 2) at both ends of the step: e <- (b_t e - gamma_t)/(b_t + dt k_t).
 
     A contact that did not overlap at the start of the step has none: it bears no friction, and may leave the list.
     """
@@ -187,7 +222,34 @@ def yielded(c: ContactRecord, s: Any, period: float, elastic: np.ndarray) -> Non
     for k in range(c.count[0]):
         kt, bt = p[k, _P.TANGENTIAL_STIFFNESS], p[k, _P.TANGENTIAL_DAMPING]
         for i in range(2):
-            elastic[k, i] = (bt * elastic[k, i] - gamma[k, i]) / (bt + period * kt) if c.phi0[k] < 0.0 else 0.0
+            e = start[k, i] = p[k, _P.ELASTIC_DISPLACEMENT + i]
+            end[k, i] = (bt * e - gamma[k, i]) / (bt + period * kt) if c.phi0[k] < 0.0 else 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _report(c: ContactRecord, s: Any, approximation: int, period: float) -> Any:
+    """The arrays of a :class:`ContactReport`."""
+    gamma, vc, derived, took_part, _ = outputs(s)
+    n = c.count[0]
+    slip, sticking = np.zeros((n, 3)), np.zeros(n, dtype=np.bool_)
+    for k in range(n):
+        for i in range(3):
+            slip[k, i] = vc[k, 0] * c.frame[k, 0, i] + vc[k, 1] * c.frame[k, 1, i]
+        size = math.hypot(gamma[k, 0], gamma[k, 1])
+        if approximation == _P.LAGGED_ELASTOPLASTIC:  # below the yield force
+            bound = period * derived[k, _P.D_BOUND]
+        elif approximation == _P.SAP:  # inside the cone
+            bound = c.friction[k] * gamma[k, 2]
+        else:  # below the soft norm's width
+            lagged = approximation == _P.LAGGED or approximation == _P.LAGGED_REGULARIZED
+            load = derived[k, _P.D_BOUND] if lagged else c.friction[k] * gamma[k, 2]
+            slow = math.hypot(vc[k, 0], vc[k, 1]) <= derived[k, _P.D_EPS]
+            bound = math.inf if slow and load > 0.0 else 0.0
+        sticking[k] = took_part[k] != 0 and size < bound * (1 - 1e-12)
+    return (
+        c.body[:n].copy(), c.point[:n].copy(), c.frame[:n].copy(), c.phi0[:n].copy(), gamma[:n].copy(), slip,
+        vc[:n, 2].copy(), sticking,
+    )  # fmt: skip
 
 
 class Simulator:
@@ -397,34 +459,33 @@ class Simulator:
         for coupling in self.couplings:
             coupling.add(self.period)
         rows = self._rows()
+        counts = (len(rows[0]), len(rows[3])) if rows else (0, 0)
+        further = (s, self.period, self._elastic, *self._tangential, *counts)
         again = False
         while True:
-            contacts = d.collect(self.approximation, again=again)
-            start = np.zeros((int(contacts.count[0]), 2))
-            if self._elastoplastic and len(self._elastic):
-                start = d.carried(self._elastic)
-            load(d.arrays.record, contacts.record, s, start, self._tangential, rows)
+            d.collect(self.approximation, again=again, find=begin_step, further=further)
+            if rows:
+                load_rows(s, rows)
             status = newton.solve_step(s)
-            velocity = _velocity(s)[: d.nv]
             if status != newton.CONVERGED:
                 d.forget_query()
                 _, iterations, _, _, residual, _ = statistics(s)
                 raise ConvergenceError(
                     f"{REASONS[status]} in the step from t = {self.time:.9g} s",
-                    velocity=velocity.copy(),
+                    velocity=_velocity(s)[: d.nv].copy(),
                     iterations=iterations,
                     residual=residual,
                     tolerance=self._relative_tolerance,
                 )
-            if d.covers(velocity, self.approximation):
+            if d.end_step(s, self.approximation):
                 break
             again = True
         if self._elastoplastic:
-            self._elastic_start, self._elastic = start, start.copy()
-            yielded(contacts.record, s, self.period, self._elastic)
-        d.advance(velocity)
+            n = int(d.contacts.count[0])
+            self._elastic_start, self._elastic = np.empty((n, 2)), np.empty((n, 2))
+            yielded(d.contacts.record, s, self.period, self._elastic_start, self._elastic)
         for coupling in self.couplings:
-            coupling.finish(velocity, self.period)
+            coupling.finish(self.period)
         self._solved = True
 
     def _each_constraint(self) -> list[Constraint]:
@@ -438,7 +499,7 @@ class Simulator:
         return each
 
     def _rows(self) -> tuple[np.ndarray, ...]:
-        """The constraints' rows for :func:`load`.
+        """The constraints' rows for :func:`load_rows`; empty if there are none.
 
         Raises:
             ValueError: A row couples more than two trees.
@@ -446,7 +507,7 @@ class Simulator:
         d = self.dynamics
         if not self.constraints and (self._joint_limits is None or not len(self._joint_limits.velocity)):
             self._constraints: list[Constraint] = []
-            return _NO_ROWS
+            return ()
         self._constraints = self._each_constraint()
         tree_v = d.arrays.tree_v
         owner = np.repeat(np.arange(len(tree_v) - 1), np.diff(tree_v))
@@ -465,7 +526,7 @@ class Simulator:
                 ends.append(sum(len(e) for e in entries))
                 parameters.append([getattr(rows, name)[i] for name in _ROW_FIELDS])
         if not a:
-            return _NO_ROWS
+            return ()
         return np.array(a), np.array(b), np.array(ends), np.concatenate(entries), np.array(parameters)
 
     # --- what a step did -------------------------------------------------------------------------------------
@@ -486,28 +547,7 @@ class Simulator:
             flat, flags = np.zeros(0), np.zeros(0, dtype=bool)
             whole, frames = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 3, 3))
             return ContactReport(whole, none, frames, flat, none, none, flat, flags)
-        n = int(c.count[0])
-        gamma, vc, derived, took_part, _ = (x[:n].copy() for x in outputs(self._workspace))
-        frame, tangential = c.frame[:n].copy(), np.hypot(gamma[:, 0], gamma[:, 1])
-        if self._elastoplastic:  # below the yield force
-            bound = self.period * derived[:, contact_kernels.D_BOUND]
-        elif self.approximation == "sap":  # inside the cone
-            bound = c.friction[:n] * gamma[:, 2]
-        else:  # below the soft norm's width
-            slow = np.hypot(vc[:, 0], vc[:, 1]) <= derived[:, contact_kernels.D_EPS]
-            lagged = self.approximation.startswith("lagged")
-            load = derived[:, contact_kernels.D_BOUND] if lagged else c.friction[:n] * gamma[:, 2]
-            bound = np.where(slow & (load > 0.0), np.inf, 0.0)
-        return ContactReport(
-            body=c.body[:n].copy(),
-            position=c.point[:n].copy(),
-            frame=frame,
-            signed_distance=c.phi0[:n].copy(),
-            impulse=gamma,
-            slip_velocity=np.einsum("nk,nki->ni", vc[:, :2], frame[:, :2]),
-            normal_velocity=vc[:, 2],
-            sticking=(took_part != 0) & (tangential < bound * (1 - 1e-12)),
-        )
+        return ContactReport(*_report(c.record, self._workspace, self._chosen.code, self.period))
 
     @property
     def elastic_displacement(self) -> np.ndarray:
@@ -553,10 +593,3 @@ class Simulator:
 
 
 _ROW_FIELDS = ("bias", "target", "compliance", "near_rigid", "lower", "upper")
-_NO_ROWS = (
-    np.zeros(0, dtype=np.int64),
-    np.zeros(0, dtype=np.int64),
-    np.zeros(1, dtype=np.int64),
-    np.zeros(0),
-    np.zeros((0, contact_kernels.ROW_PARAMETERS)),
-)

@@ -34,6 +34,7 @@ import numpy as np
 from numba import njit, types
 from numba.experimental import structref
 
+from convex_contact.arrays import Record
 from convex_contact.contact_kernels import DERIVED, PARAMETERS, ROW_PARAMETERS
 
 _INTEGERS = (
@@ -158,7 +159,7 @@ class WorkspaceType(types.StructRef):
     """Numba's type of a workspace."""
 
 
-class Workspace(structref.StructRefProxy):
+class Workspace(Record):
     """Proxy of a workspace on Python's side; `new_workspace` makes one."""
 
 
