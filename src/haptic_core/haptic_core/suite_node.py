@@ -20,7 +20,7 @@ from std_srvs.srv import Trigger
 from haptic_core.errors import HapticError, ParameterError
 from haptic_core.messages import set_stamp
 from haptic_core.parameters import ParameterSpec, check_all, load_parameter_specs
-from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos
+from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, EVENT_DEPTH, display_qos, latched_qos
 from haptic_core.statistics import Rejections, TimeStatistics
 from haptic_msgs.msg import TickEvent
 
@@ -165,6 +165,7 @@ class SuiteNode(LifecycleNode):
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         self.active = False
         result = self._guarded(self.deactivate)
+        self._events.wait_for_all_acked(ACKNOWLEDGEMENT_TIMEOUT)
         super().on_deactivate(state)
         return result
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 
@@ -11,6 +12,7 @@ from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from std_srvs.srv import Trigger
 
+from haptic_core import process
 from haptic_core.commands import WRENCH
 from haptic_core.errors import HapticError, ParameterError
 from haptic_msgs.msg import DeviceState
@@ -153,3 +155,14 @@ def test_reset_answers_and_publishes_the_tick_before_which_it_acted(make):
 def test_reset_of_a_node_that_is_not_active_is_refused(make):
     response = make().call(Trigger, "reset", Trigger.Request())
     assert (response.success, response.message) == (False, "damper: not active, nothing to reset")
+
+
+# ---- logging --------------------------------------------------------------------------------------
+
+
+def test_the_search_for_a_message_s_caller_is_done_before_the_loop(monkeypatch):
+    """rclpy's logger looks up each caller through Python's inspect, which searches all modules the first time."""
+    monkeypatch.setattr(inspect, "modulesbyfile", {})
+    monkeypatch.setattr(inspect, "_filesbymodname", {})
+    process.prepare_logging()
+    assert inspect.modulesbyfile[process.__file__] == "haptic_core.process"
