@@ -406,7 +406,13 @@ def test_failure_is_one_line_with_a_hint_and_is_tried_again(checkout: Checkout) 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_setup_ends_with_one_line_and_continues_later(checkout: Checkout, number: signal.Signals) -> None:
     command = [str(checkout.root / "haptics"), "run"]
-    process = subprocess.Popen(command, env=checkout.variables(SLOW_STAGE="install"), stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        env=checkout.variables(SLOW_STAGE="install"),
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # a shell's background job ignores SIGINT
+    )
     slow = checkout.home / "log" / "slow.log"
     deadline = time.monotonic() + 30
     while not slow.exists() and time.monotonic() < deadline:

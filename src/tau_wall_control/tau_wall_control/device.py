@@ -110,9 +110,9 @@ class TauDevice:
 
     def raise_for(self, code: int, p: np.ndarray, R: np.ndarray) -> None:
         """Raises what a code of `kernels` at a pose stands for; nothing for 0."""
-        where = f"position {np.round(p, 6).tolist()} m"
         if code == kernels.OK:
             return
+        where = f"position {np.round(p, 6).tolist()} m"
         if code < kernels.SINGULAR:
             i = code - kernels.UNREACHABLE
             c = self.parameters.chains.all[i]

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -365,8 +366,7 @@ def render(
     return kernels.OK
 
 
-@dataclass(frozen=True)
-class WallState:
+class WallState(NamedTuple):
     """What a step of the walls rendered.
 
     Attributes:
@@ -457,6 +457,13 @@ class WallRenderer:
         self.planes = tuple(planes)
         self._planes = np.array([[*w.point, *w.normal] for w in planes], dtype=float)
         self._memory = np.zeros((len(planes), PLANE))
+        c, o = self.controller, self.controller.options
+        self._constants = (
+            *self.device.arrays,
+            *(c.mode, c.delay, c.period, self.device.peak_torque),
+            *(c.table, c.points, c.edges, o.interpolated, o.exact_gravity),
+            *(self._filter, self._settings, self._planes, self._code, self._coefficients),
+        )
         for i, plane in enumerate(self.planes):
             if plane in old:
                 self._memory[i] = old[plane]
@@ -496,32 +503,8 @@ class WallRenderer:
             TauError: a number is not finite.
         """
         angles, rates = vector("theta", theta, (6,)), vector("rate", rate, (6,))
-        c, p, R = self.controller, self._pose[0].copy(), self._pose[1].copy()
-        code = render(
-            *self.device.arrays,
-            c.mode,
-            c.delay,
-            c.period,
-            self.device.peak_torque,
-            c.table,
-            c.points,
-            c.edges,
-            c.options.interpolated,
-            c.options.exact_gravity,
-            self._filter,
-            self._settings,
-            self._planes,
-            self._code,
-            self._coefficients,
-            p,
-            R,
-            angles,
-            rates,
-            self._memory,
-            self._elastic,
-            self._torque,
-            self._out,
-        )
+        p, R = self._pose[0].copy(), self._pose[1].copy()
+        code = render(*self._constants, p, R, angles, rates, self._memory, self._elastic, self._torque, self._out)
         self.device.raise_for(code, p, R)
         self._pose = (p, R)
         saturated = bool(self._out[1])
