@@ -88,9 +88,9 @@ def run_processes(
         Exception: whatever `output` or `on_line` raised, after all processes were stopped.
 
     Returns:
-        0 when all ended with 0 or by the runner's SIGINT; 1 when one failed or had to be stopped harder
-        (one line on stderr names the first such process); 128 + signal when a signal stopped the run and
-        all ended as asked, that is 130 for Ctrl-C.
+        0 when all ended with 0, by the runner's SIGINT, or by a SIGALRM of their own; 1 when one failed or
+        had to be stopped harder (one line on stderr names the first such process); 128 + signal when a
+        signal stopped the run and all ended as asked, that is 130 for Ctrl-C.
     """
     run = _Run(output or sys.stdout, grace, kill_grace, on_line)
     with ExitStack() as stack:
@@ -390,7 +390,10 @@ class _Run:
         """Decides what the end of a process means for the run."""
         number = -code if code < 0 else code - 128
         ours = number in process.received
-        if code == 0:
+        let_go = number == signal.SIGALRM and not ours
+        if let_go:  # see haptic_core.process.limit_the_end
+            self._say(f"{process.spec.name} had done its work, but could not end by itself; SIGALRM ended it")
+        if code == 0 or let_go:
             if process.spec.on_exit_shutdown:
                 self._stop()
         elif ours and number != signal.SIGINT:

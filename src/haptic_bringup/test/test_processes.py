@@ -279,6 +279,12 @@ def test_a_process_that_does_not_stop_is_stopped_harder(
     assert has_ended(seen.pids[0])
 
 
+def test_a_process_that_has_limited_its_end_is_no_failure(capfd: pytest.CaptureFixture[str]) -> None:
+    program = "import signal; signal.setitimer(signal.ITIMER_REAL, 0.01); signal.pause()"
+    assert run([spec("device", program, on_exit_shutdown=True), spec("other", WAIT)], Recorder())[0] == 0
+    assert "device had done its work, but could not end by itself" in capfd.readouterr().err
+
+
 def test_further_ctrl_c_stops_harder_at_once() -> None:
     program = """
         import os, signal
