@@ -374,7 +374,7 @@ def context() -> Iterator[Context]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
         own = Context()
-        rclpy.init(context=own, domain_id=63)
+        rclpy.init(context=own, domain_id=54)
         yield own
         rclpy.shutdown(context=own)
 

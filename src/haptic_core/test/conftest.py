@@ -134,7 +134,7 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Context]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
         own = Context()
-        rclpy.init(context=own, domain_id=60)
+        rclpy.init(context=own, domain_id=50)
         yield own
         rclpy.shutdown(context=own)
 

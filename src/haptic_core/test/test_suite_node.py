@@ -5,6 +5,10 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import os
+import signal
+import subprocess
+import sys
 
 import pytest
 from rclpy.lifecycle import TransitionCallbackReturn
@@ -166,3 +170,32 @@ def test_the_search_for_a_message_s_caller_is_done_before_the_loop(monkeypatch):
     monkeypatch.setattr(inspect, "_filesbymodname", {})
     process.prepare_logging()
     assert inspect.modulesbyfile[process.__file__] == "haptic_core.process"
+
+
+# ---- the end --------------------------------------------------------------------------------------
+
+HANGING = """
+import sys, time
+from rclpy.node import Node
+from haptic_core import process
+
+class Hanging(Node):
+    finished, exit_code = True, int(sys.argv[1])
+    def start(self): pass
+    def destroy_node(self):
+        print("destroying", flush=True)
+        time.sleep(float(sys.argv[2]))
+
+process.END_TIMEOUT = 0.1
+process.main(lambda: Hanging("hanging"))
+"""
+
+
+@pytest.mark.parametrize(("code", "seconds", "end"), [(0, 60.0, -signal.SIGALRM), (1, 0.3, 1)])
+def test_a_node_that_has_done_its_work_cannot_hang(code: int, seconds: float, end: int):
+    """One that failed ends as it can: its exit code must not be lost."""
+    environment = {**os.environ, "ROS_DOMAIN_ID": "55", "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    command = [sys.executable, "-c", HANGING, str(code), str(seconds)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (end, "destroying\n"), done.stderr
+    assert ("in destroy_node" in done.stderr) == (code == 0)

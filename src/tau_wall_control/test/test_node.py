@@ -371,7 +371,7 @@ def context() -> Iterator[Context]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
         own = Context()
-        rclpy.init(context=own, domain_id=61)
+        rclpy.init(context=own, domain_id=53)
         yield own
         rclpy.shutdown(context=own)
 
