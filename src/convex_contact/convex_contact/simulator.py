@@ -298,7 +298,7 @@ class Simulator:
         tangential_damping: float = 0.0,
         relative_tolerance: float = 1e-5,
         absolute_tolerance: float = 1e-14,
-        max_iterations: int = 200,
+        max_iterations: int = 1000,
         polish: bool = False,
         threshold: float = 0.1,
         speculative: bool = True,

@@ -31,7 +31,7 @@ def solve(
     initial: ArrayLike | None = None,
     relative_tolerance: float = 1e-5,
     absolute_tolerance: float = 1e-14,
-    max_iterations: int = 200,
+    max_iterations: int = 1000,
     polish: bool = True,
 ) -> Solution:
     """The velocity at the end of a step: the minimum of (3).

@@ -172,7 +172,7 @@ WORKSPACE = WorkspaceType(_FIELDS)
 def new_workspace() -> Any:
     """An empty workspace with default tolerances."""
     w = structref.new(WORKSPACE)
-    w.max_iterations = 200
+    w.max_iterations = 1000
     w.period, w.stiction_tolerance, w.sigma, w.near_rigid = 1e-3, 1e-4, 1e-3, 0.0
     w.relative_tolerance, w.absolute_tolerance = 1e-5, 1e-14
     w.keep, w.slope = 0.1, 1e-3
