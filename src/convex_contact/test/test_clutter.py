@@ -38,7 +38,7 @@ def test_the_motion_until_it_is_chaotic() -> None:
 def test_the_motion_is_chaotic() -> None:
     """Why the rest of it is not compared: 1e-12 m in the place of one sphere are a millionfold within 0.9 s."""
     one, other = (spheres("lagged_regularized", polish=True) for _ in range(2))
-    place = other.state("sphere_7").position + [1e-12, 0.0, 0.0]
+    place = other.state("sphere_7").position + np.array([1e-12, 0.0, 0.0])
     other.set_state("sphere_7", position=place)
     for sim in (one, other):
         sim.step(round(0.9 / PERIOD))
