@@ -26,7 +26,8 @@ def page() -> str:
         parts.append("| parameter | type | default | bounds | | what it is |\n| --- | --- | --- | --- | --- | --- |")
         for spec in load_parameter_specs(path).values():
             fixed = "fixed" if spec.read_only else ""
-            cells = [f"`{spec.name}`", spec.type, repr(spec.default), spec.constraints, fixed, spec.description]
+            about = spec.description.replace("<", "&lt;")  # runs/<time> is no element
+            cells = [f"`{spec.name}`", spec.type, repr(spec.default), spec.constraints, fixed, about]
             parts.append(f"| {' | '.join(cells)} |")
     return "\n".join(parts) + "\n"
 

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[1]
         ["ruff", "format", "--check", "."],
         ["mypy"],
         ["docs/write_parameters.py", "--check"],
+        ["docs/write_messages.py", "--check"],
     ],
     ids=lambda command: " ".join(command),
 )

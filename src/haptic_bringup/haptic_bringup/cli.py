@@ -109,6 +109,18 @@ def test(context: typer.Context) -> None:
     raise typer.Exit(subprocess.call([sys.executable, "-m", "pytest", *arguments], cwd=root()))
 
 
+@app.command()
+def docs(
+    serve: Annotated[bool, typer.Option("--serve", help="show the site on this machine and follow changes")] = False,
+) -> None:
+    """Builds the documentation site in site/."""
+    action = ["serve", "--livereload"] if serve else ["build"]
+    code = subprocess.call([sys.executable, "-m", "mkdocs", *action, "--strict"], cwd=root())
+    if not (serve or code):
+        console.print(f"site: {root() / 'site' / 'index.html'}", soft_wrap=True)
+    raise typer.Exit(code)
+
+
 @app.command(context_settings=_PASS_ON)
 def setup() -> None:
     """Sets the environment up (done by the script before this command line starts)."""
