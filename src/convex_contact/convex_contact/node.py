@@ -67,7 +67,7 @@ class ContactNode(RenderingNode):
                 return ", ".join(name for topic in topics for name in unmatched(self, topic, [RECORDER]))
 
             timeout = self.parameters["activation_timeout"]
-            wait_for(missing, timeout, "the recorder", alive=lambda: not stop_requested())
+            wait_for(missing, timeout, "the recorder", lambda: not stop_requested(), self.get_logger().info)
         super().activate()
         scene = scene_message(self.rendering.simulator.world)
         set_stamp(scene.header, 0 if self.parameters["mode"] == "lockstep" else time.time_ns())

@@ -15,6 +15,9 @@ RECORDER = "recorder"
 
 _POLL = 0.01
 
+#: after this time of waiting it is told what for [s]
+PATIENCE = 10.0
+
 
 def subscribers(node: Node, publisher: Publisher) -> set[str]:
     """Names of the nodes whose subscriptions the publisher has matched, by the graph's word."""
@@ -31,7 +34,13 @@ def unmatched(node: Node, publisher: Publisher, names: Sequence[str]) -> list[st
     return missing
 
 
-def wait_for(condition: Callable[[], str], timeout: float, what: str, alive: Callable[[], bool] = lambda: True) -> None:
+def wait_for(
+    condition: Callable[[], str],
+    timeout: float,
+    what: str,
+    alive: Callable[[], bool] = lambda: True,
+    tell: Callable[[str], object] = lambda line: None,
+) -> None:
     """Blocks until `condition` has nothing left to name.
 
     Args:
@@ -39,15 +48,21 @@ def wait_for(condition: Callable[[], str], timeout: float, what: str, alive: Cal
         timeout: longest wait [s], on a steady clock.
         what: what is waited for, for the error.
         alive: the wait ends early, without error, when this turns false.
+        tell: takes a line that names what is missing, once, after `PATIENCE`.
 
     Raises:
         HapticError: the time is up; names what is missing.
     """
-    end = time.monotonic() + timeout
+    start = time.monotonic()
+    told = False
     while alive():
         missing = condition()
         if not missing:
             return
-        if time.monotonic() > end:
+        waited = time.monotonic() - start
+        if waited > timeout:
             raise HapticError(f"waited {timeout:g} s for {what}; still missing: {missing}")
+        if waited > PATIENCE and not told:
+            told = True
+            tell(f"waiting for {what}; still missing: {missing} (the first time code is compiled)")
         time.sleep(_POLL)

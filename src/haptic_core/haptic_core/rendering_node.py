@@ -79,7 +79,7 @@ class RenderingNode(SuiteNode):
             return ", ".join(dict.fromkeys(names))
 
         timeout = self.parameters["activation_timeout"]
-        wait_for(missing, timeout, "the subscribers", alive=lambda: not stop_requested())
+        wait_for(missing, timeout, "the subscribers", lambda: not stop_requested(), self.get_logger().info)
         self._ticks.reset()
         self.tick = -1
         self.reset()

@@ -16,7 +16,7 @@ from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from std_srvs.srv import Trigger
 
-from haptic_core import process
+from haptic_core import matching, process
 from haptic_core.commands import WRENCH
 from haptic_core.errors import HapticError, ParameterError
 from haptic_msgs.msg import DeviceState
@@ -135,6 +135,14 @@ def test_without_a_device_activation_fails_in_time_and_start_says_so(make):
     assert not bench.node.active
 
 
+def test_a_long_wait_is_told_once(monkeypatch):
+    monkeypatch.setattr(matching, "PATIENCE", 0.0)
+    lines: list[str] = []
+    missing = iter(["a", "b", "c", ""])
+    matching.wait_for(lambda: next(missing), 60.0, "all sources", tell=lines.append)
+    assert lines == ["waiting for all sources; still missing: a (the first time code is compiled)"]
+
+
 def test_autostart_false_leaves_the_lifecycle_to_a_manager(make):
     node = make(autostart=False).node
     node.start()
@@ -177,7 +185,7 @@ def test_the_search_for_a_message_s_caller_is_done_before_the_loop(monkeypatch):
 HANGING = """
 import sys, time
 from rclpy.node import Node
-from haptic_core import process
+from haptic_core import matching, process
 
 class Hanging(Node):
     finished, exit_code = True, int(sys.argv[1])

@@ -157,7 +157,8 @@ class DeviceNode(SuiteNode):
             executor.spin_once(timeout_sec=0.0)
             return self._not_ready()
 
-        wait_for(missing, self.parameters["activation_timeout"], "all sources", alive=lambda: not stop_requested())
+        timeout = self.parameters["activation_timeout"]
+        wait_for(missing, timeout, "all sources", lambda: not stop_requested(), self.get_logger().info)
         if self._other_device():
             raise HapticError(self._other_device())
         check_modes({name: state["mode"] for name, state in self._source_states.items()}, self.device.kind)
