@@ -14,10 +14,9 @@ from numba import njit
 from convex_contact import vector_blocks
 
 _U = np.uintp
-_FAST = {"contract", "reassoc", "nsz"}
 
 
-@njit(error_model="numpy", fastmath=_FAST, _nrt=False, cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def subtract_product(D: np.ndarray, c: int, a: int, b: int, nk: int, nr: int, nc: int) -> None:
     """C -= A^T B with C (nr, nc), A (nk, nr), B (nk, nc) at the offsets c, a, b of D."""
     uc, ua, ub = _U(c), _U(a), _U(b)
@@ -32,7 +31,7 @@ def subtract_product(D: np.ndarray, c: int, a: int, b: int, nk: int, nr: int, nc
                 D[o + j] -= x * D[p + j]
 
 
-@njit(error_model="numpy", fastmath=_FAST, _nrt=False, cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def lower_times(D: np.ndarray, h: int, L: np.ndarray, l: int, nk: int, nc: int) -> None:  # noqa: E741
     """H <- L H in place, L (nk, nk) lower triangular at offset l of L, H (nk, nc) at h of D."""
     uh, ul = _U(h), _U(l)
@@ -85,7 +84,7 @@ def inverse_factor(D: np.ndarray, h: int, L: np.ndarray, l: int, n: int, floor: 
             L[ul + r * un + c] = -total * D[uh + r * un + r]
 
 
-@njit(error_model="numpy", fastmath=_FAST, forceinline=True, _nrt=False, cache=True)
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def lower_times_vector(L: np.ndarray, l: int, x: np.ndarray, s: int, n: int) -> None:  # noqa: E741
     """x <- L x in place, L (n, n) lower triangular at l, x (n,) at s."""
     if n == 6:
@@ -100,7 +99,7 @@ def lower_times_vector(L: np.ndarray, l: int, x: np.ndarray, s: int, n: int) -> 
         x[us + r] = total
 
 
-@njit(error_model="numpy", fastmath=_FAST, forceinline=True, _nrt=False, cache=True)
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def transposed_lower_times_vector(L: np.ndarray, l: int, x: np.ndarray, s: int, n: int) -> None:  # noqa: E741
     """x <- L^T x in place."""
     if n == 6:
@@ -114,7 +113,7 @@ def transposed_lower_times_vector(L: np.ndarray, l: int, x: np.ndarray, s: int, 
         x[us + r] = total
 
 
-@njit(error_model="numpy", fastmath=_FAST, forceinline=True, _nrt=False, cache=True)
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def subtract_transposed(D: np.ndarray, a: int, x: np.ndarray, s: int, y: np.ndarray, t: int, nr: int, nc: int) -> None:
     """y -= A^T x, A (nr, nc) at offset a of D, x (nr,) at s, y (nc,) at t."""
     ua, us, ut, uc = _U(a), _U(s), _U(t), _U(nc)
@@ -127,7 +126,7 @@ def subtract_transposed(D: np.ndarray, a: int, x: np.ndarray, s: int, y: np.ndar
             y[ut + j] -= z * D[ua + r * uc + j]
 
 
-@njit(error_model="numpy", fastmath=_FAST, forceinline=True, _nrt=False, cache=True)
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def subtract_times(D: np.ndarray, a: int, x: np.ndarray, s: int, y: np.ndarray, t: int, nr: int, nc: int) -> None:
     """y -= A x, A (nr, nc) at offset a of D, x (nc,) at s, y (nr,) at t."""
     ua, us, ut, uc = _U(a), _U(s), _U(t), _U(nc)
@@ -141,7 +140,7 @@ def subtract_times(D: np.ndarray, a: int, x: np.ndarray, s: int, y: np.ndarray, 
         y[ut + r] -= total
 
 
-@njit(error_model="numpy", fastmath=_FAST, forceinline=True, _nrt=False, cache=True)
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def row_times(J: np.ndarray, j: int, x: np.ndarray, s: int, n: int) -> float:
     """J x of one row of n numbers at offset j, x at s."""
     uj, us = _U(j), _U(s)
@@ -151,7 +150,7 @@ def row_times(J: np.ndarray, j: int, x: np.ndarray, s: int, n: int) -> float:
     return total
 
 
-@njit(error_model="numpy", fastmath=_FAST, forceinline=True, _nrt=False, cache=True)
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def add_row(J: np.ndarray, j: int, factor: float, x: np.ndarray, s: int, n: int) -> None:
     """x += factor J of one row."""
     uj, us = _U(j), _U(s)
@@ -159,7 +158,7 @@ def add_row(J: np.ndarray, j: int, factor: float, x: np.ndarray, s: int, n: int)
         x[us + k] += factor * J[uj + k]
 
 
-@njit(error_model="numpy", fastmath=_FAST, forceinline=True, _nrt=False, cache=True)
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def add_three_rows(J: np.ndarray, j: int, a: float, b: float, c: float, x: np.ndarray, s: int, n: int) -> None:
     """x += J^T (a, b, c), J (3, n) at offset j."""
     uj, us, un = _U(j), _U(s), _U(n)
@@ -170,7 +169,7 @@ def add_three_rows(J: np.ndarray, j: int, a: float, b: float, c: float, x: np.nd
         x[us + k] += a * J[uj + k] + b * J[uj + un + k] + c * J[uj + _U(2) * un + k]
 
 
-@njit(error_model="numpy", fastmath=_FAST, _nrt=False, cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def add_congruence(
     D: np.ndarray,
     h: int,
@@ -198,7 +197,7 @@ def add_congruence(
             D[uh + r * um + j] += u * J[ub + j] + v * J[ub + um + j] + w * J[ub + _U(2) * um + j]
 
 
-@njit(error_model="numpy", fastmath=_FAST, _nrt=False, cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def add_outer(D: np.ndarray, h: int, g: float, J: np.ndarray, a: int, na: int, b: int, nb: int) -> None:
     """H += g Ja^T Jb of two rows."""
     uh, ua, ub, um = _U(h), _U(a), _U(b), _U(nb)

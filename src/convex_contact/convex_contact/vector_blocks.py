@@ -2,7 +2,8 @@
 
 Numba's loops over six columns become scalar code with tests between; these intrinsics emit LLVM's vectors of six
 doubles, which the compiler maps to whatever the processor has: an update C -= A^T B takes about a quarter of the time.
-The general loops, with the same meaning, are in `blocks`.
+The general loops, with the same meaning, are in `blocks`. Products are added with one rounding where it says so, and
+nothing is left to the compiler's choice: the same numbers come out in whatever function the code stands.
 
 Offsets are those of blocks in flat float64 arrays, rows of a block are consecutive.
 """
@@ -19,7 +20,6 @@ from numba.extending import intrinsic
 
 _DOUBLE = ir.DoubleType()
 _SIX = ir.VectorType(_DOUBLE, 6)
-_FLAGS = ("contract", "reassoc", "nsz")
 
 
 class _Code:
@@ -57,19 +57,26 @@ class _Code:
         return self.builder.shuffle_vector(one, ir.Constant(_SIX, ir.Undefined), mask)
 
     def add(self, x: Any, y: Any) -> Any:
-        return self.builder.fadd(x, y, flags=_FLAGS)
-
-    def subtract(self, x: Any, y: Any) -> Any:
-        return self.builder.fsub(x, y, flags=_FLAGS)
+        return self.builder.fadd(x, y)
 
     def times(self, x: Any, y: Any) -> Any:
-        return self.builder.fmul(x, y, flags=_FLAGS)
+        return self.builder.fmul(x, y)
 
-    def combination(self, factors: Sequence[Any], vectors: Sequence[Any]) -> Any:
-        """Sum of scalars times vectors."""
-        total = self.times(self.spread(factors[0]), vectors[0])
-        for x, v in zip(factors[1:], vectors[1:], strict=True):
-            total = self.add(total, self.times(self.spread(x), v))
+    def negative(self, x: Any) -> Any:
+        return self.builder.fneg(x)
+
+    def add_product(self, x: Any, y: Any, z: Any) -> Any:
+        """x + y z, rounded once."""
+        name = "llvm.fma.v6f64" if x.type == _SIX else "llvm.fma.f64"
+        kind = ir.FunctionType(x.type, [x.type] * 3)
+        fused = cgutils.get_or_insert_function(self.builder.module, kind, name)
+        return self.builder.call(fused, [y, z, x])
+
+    def combination(self, factors: Sequence[Any], vectors: Sequence[Any], start: Any = None) -> Any:
+        """Sum of scalars times vectors, and of where it starts."""
+        total = start
+        for x, v in zip(factors, vectors, strict=True):
+            total = self.times(self.spread(x), v) if total is None else self.add_product(total, self.spread(x), v)
         return total
 
     def total(self, vector: Any) -> Any:
@@ -89,12 +96,10 @@ def subtract_product6(context, D, c, a, b):  # type: ignore[no-untyped-def]
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         code = _Code(context, builder, signature, arguments)
         B = [code.vector(0, 3, 6 * k) for k in range(6)]
-        A = [code.vector(0, 2, 6 * k) for k in range(6)]
+        A = [code.negative(code.vector(0, 2, 6 * k)) for k in range(6)]
         rows = []
         for r in range(6):
-            rows.append(
-                code.subtract(code.vector(0, 1, 6 * r), code.combination([code.element(A[k], r) for k in range(6)], B))
-            )
+            rows.append(code.combination([code.element(A[k], r) for k in range(6)], B, code.vector(0, 1, 6 * r)))
         for r in range(6):
             code.store(rows[r], 0, 1, 6 * r)
         return context.get_dummy_value()
@@ -124,8 +129,8 @@ def subtract_transposed6(context, D, a, x, s, y, t):  # type: ignore[no-untyped-
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         code = _Code(context, builder, signature, arguments)
         A = [code.vector(0, 1, 6 * k) for k in range(6)]
-        part = code.combination([code.scalar(2, 3, k) for k in range(6)], A)
-        code.store(code.subtract(code.vector(4, 5), part), 4, 5)
+        x = [code.negative(code.scalar(2, 3, k)) for k in range(6)]
+        code.store(code.combination(x, A, code.vector(4, 5)), 4, 5)
         return context.get_dummy_value()
 
     return types.void(D, _N, x, _N, y, _N), emit
@@ -139,8 +144,8 @@ def subtract_times6(context, D, a, x, s, y, t):  # type: ignore[no-untyped-def]
         code = _Code(context, builder, signature, arguments)
         X = code.vector(2, 3)
         for r in range(6):
-            part = code.total(code.times(code.vector(0, 1, 6 * r), X))
-            code.store_scalar(code.subtract(code.scalar(4, 5, r), part), 4, 5, r)
+            part = code.negative(code.total(code.times(code.vector(0, 1, 6 * r), X)))
+            code.store_scalar(code.add(code.scalar(4, 5, r), part), 4, 5, r)
         return context.get_dummy_value()
 
     return types.void(D, _N, x, _N, y, _N), emit
@@ -180,7 +185,7 @@ def add_three_rows6(context, J, j, a, b, c, x, s):  # type: ignore[no-untyped-de
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         code = _Code(context, builder, signature, arguments)
         rows = [code.vector(0, 1, 6 * k) for k in range(3)]
-        code.store(code.add(code.vector(5, 6), code.combination(arguments[2:5], rows)), 5, 6)
+        code.store(code.combination(arguments[2:5], rows, code.vector(5, 6)), 5, 6)
         return context.get_dummy_value()
 
     number = types.float64
@@ -210,7 +215,7 @@ def three_rows_times66(context, J, j, v, s, t):  # type: ignore[no-untyped-def]
         parts = []
         for r in range(3):
             first, second = code.vector(0, 1, 6 * r), code.vector(0, 1, 18 + 6 * r)
-            parts.append(code.total(code.add(code.times(first, V), code.times(second, W))))
+            parts.append(code.total(code.add_product(code.times(first, V), second, W)))
         return cgutils.pack_array(builder, parts)
 
     return types.UniTuple(types.float64, 3)(J, _N, v, _N, _N), emit
@@ -228,8 +233,7 @@ def add_congruence6(context, D, h, J, a, b, g11, g12, g22, g13, g23, g33):  # ty
         GJ = [code.combination(row, Jb) for row in ([n11, n12, n13], [n12, n22, n23], [n13, n23, n33])]
         rows = []
         for r in range(6):
-            part = code.combination([code.element(Ja[k], r) for k in range(3)], GJ)
-            rows.append(code.add(code.vector(0, 1, 6 * r), part))
+            rows.append(code.combination([code.element(Ja[k], r) for k in range(3)], GJ, code.vector(0, 1, 6 * r)))
         for r in range(6):
             code.store(rows[r], 0, 1, 6 * r)
         return context.get_dummy_value()
@@ -255,16 +259,17 @@ def inverse_factor6(context, D, h, L, l, floor, f):  # type: ignore[no-untyped-d
             for c in range(j + 1, 6):
                 H[j][c] = code.times(H[j][c], inverse[j])
             for r in range(j + 1, 6):
+                x = code.negative(H[j][r])
                 for c in range(r, 6):
-                    H[r][c] = code.subtract(H[r][c], code.times(H[j][r], H[j][c]))
+                    H[r][c] = code.add_product(H[r][c], x, H[j][c])
         zero = ir.Constant(_DOUBLE, 0.0)
         for c in range(6):
             column: dict[int, Any] = {c: inverse[c]}
             for r in range(c + 1, 6):
                 total = code.times(H[c][r], column[c])
                 for k in range(c + 1, r):
-                    total = code.add(total, code.times(H[k][r], column[k]))
-                column[r] = builder.fneg(code.times(total, inverse[r]))
+                    total = code.add_product(total, H[k][r], column[k])
+                column[r] = code.negative(code.times(total, inverse[r]))
             for r in range(6):
                 code.store_scalar(column.get(r, zero), 2, 3, 6 * r + c)
         return context.get_dummy_value()
