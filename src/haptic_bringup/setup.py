@@ -33,6 +33,7 @@ setup(
         "console_scripts": [
             "haptics = haptic_bringup.__main__:main",
             "recorder = haptic_bringup.recorder:main",
+            "player = haptic_bringup.player:main",
         ],
     },
 )

@@ -66,12 +66,12 @@ class Bag:
                 for connection, _, data in reader.messages():
                     message = reader.deserialize(data, connection.msgtype)
                     if connection.msgtype == "haptic_msgs/msg/TickEvent":
-                        self.events.append(_event(message))
+                        self.events.append(parse_event(message))
                         continue
                     columns = rows.setdefault(connection.topic, {})
                     for name, value in _fields(message):
                         columns.setdefault(name, []).append(value)
-                self.custom = _custom_data(path)
+                self.custom = read_custom_data(path)
         except (AnyReaderError, ReaderError, OSError) as error:
             raise HapticError(f"{path}: not a readable bag: {' '.join(str(error).split())}") from None
         self.topics = {topic: {k: _column(v) for k, v in columns.items()} for topic, columns in rows.items()}
@@ -88,26 +88,28 @@ class Bag:
         return {}
 
 
-def _custom_data(path: Path) -> dict[str, str]:
+def read_custom_data(path: Path) -> dict[str, str]:
+    """What the recorder wrote beside the data of a bag."""
     import yaml  # only here: metadata.yaml is small
 
     metadata = yaml.safe_load((path / "metadata.yaml").read_text())
     return metadata["rosbag2_bagfile_information"].get("custom_data") or {}
 
 
-def _event(message: Any) -> Event:
+def parse_event(message: Any) -> Event:
+    """A TickEvent as read by rosbags, its detail parsed."""
     return Event(int(message.tick), message.source, message.kind, json.loads(message.detail))
 
 
 @cache
-def _names(message_class: type) -> tuple[str, ...]:
+def field_names(message_class: type) -> tuple[str, ...]:
     """Names of a message's fields; its constants, which rosbags lists too, have a default."""
     return tuple(field.name for field in fields(message_class) if field.default is MISSING)
 
 
 def _fields(message: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Name and value of each field; nested numbers become one flat tuple."""
-    for name in _names(message.__class__):
+    for name in field_names(message.__class__):
         value = getattr(message, name)
         if name == "header":
             yield "stamp", value.stamp.sec + 1e-9 * value.stamp.nanosec
@@ -118,7 +120,7 @@ def _fields(message: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _numbers(message: Any) -> Iterator[float]:
-    for name in _names(message.__class__):
+    for name in field_names(message.__class__):
         value = getattr(message, name)
         if hasattr(value, "__dataclass_fields__"):
             yield from _numbers(value)

@@ -84,11 +84,36 @@ def study(
 
 
 @app.command()
+def replay(
+    bag: Annotated[Path, typer.Argument(metavar="BAG", help="runs/<time>-<name>/bag, or a run with one bag")],
+    arguments: Annotated[list[str] | None, typer.Argument(help="name:=value ... of the rendering nodes")] = None,
+    into: Annotated[
+        str | None,
+        typer.Option(metavar="EXPERIMENT", help="whose rendering nodes answer; the recorded one's if not given"),
+    ] = None,
+) -> None:
+    """Plays a bag's device to rendering nodes, tick by tick, and compares their answers with the recorded ones.
+
+    Without arguments the answers are the recorded ones, bit for bit, and the report says whether they are. With
+    --into and name:=value the same hand meets another model or other parameters. Writes
+    runs/<time>-replay-<experiment>/ with bag, metrics, figure, report and run.yaml.
+    """
+    from haptic_bringup.replay import run_replay
+
+    raise typer.Exit(run_replay(bag, into, arguments or [], console))
+
+
+@app.command()
 def report(directory: Annotated[Path, typer.Argument(metavar="RUN", help="runs/<time>-<name>, or a bag")]) -> None:
-    """Builds metrics.json, figure.png and report.html again, from the bag alone."""
+    """Builds metrics, figure and report again, from the bag alone; a replay's also from the recording."""
+    from haptic_bringup.replay_report import is_replay, write_replay_report
     from haptic_bringup.report import write_report
 
-    write_report(directory, console)
+    run = directory.parent if (directory / "metadata.yaml").exists() else directory
+    if is_replay(run):
+        write_replay_report(run, console)
+    else:
+        write_report(directory, console)
 
 
 @app.command(context_settings=_PASS_ON)
@@ -153,7 +178,7 @@ def main() -> None:
     except LaunchFileError as error:
         _stop(error, 1, "see docs/experiments.md for what a launch file may contain")
     except HapticError as error:
-        _stop(error, 1, "./haptics doctor says what is missing")
+        _stop(error, 1, getattr(error, "hint", "./haptics doctor says what is missing"))
     except KeyboardInterrupt:
         sys.exit(130)
 

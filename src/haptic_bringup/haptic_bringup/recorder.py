@@ -90,6 +90,8 @@ class Recorder(SuiteNode):
         self._writer = Writer(self.path, version=9, storage_plugin=StoragePlugin.MCAP)
         self._writer.set_custom_data("experiment", self.experiment.name)
         self._writer.set_custom_data("mode", self.parameters["mode"])
+        if self.parameters["replay_of"]:
+            self._writer.set_custom_data("replay_of", self.parameters["replay_of"])
         self._writer.open()
         self.logs = {topic: TickLog() for topic in self.experiment.recorded.every_tick}
         self._messages = 0
@@ -133,8 +135,9 @@ class Recorder(SuiteNode):
         assert self._writer is not None
         self._writer.close()
         self._writer = None
-        last = self.logs[self.experiment.clock].last
-        self.get_logger().info(f"{self._messages} messages, {last + 1} ticks in {self.path}")
+        clock = self.logs[self.experiment.clock]
+        ticks = clock.last + 1 - sum(end - start + 1 for start, end in clock.gaps)
+        self.get_logger().info(f"{self._messages} messages, {ticks} ticks in {self.path}")
         for line in self.missing():
             self.fail(f"bag {self.path}: {line}")
 
@@ -142,14 +145,18 @@ class Recorder(SuiteNode):
         """One line for every topic that lacks ticks.
 
         The last tick may be without its answers when a run was interrupted. In realtime only the device's
-        own topics have to be complete: a source that misses a tick has nothing to record.
+        own topics have to be complete: a source that misses a tick has nothing to record. In a replay
+        the ticks that are left out are left out of all topics.
         """
-        end = self.logs[self.experiment.clock].last
+        clock = self.logs[self.experiment.clock]
+        end = clock.last
+        left_out = clock.missing_until(end) if self.parameters["replay_of"] else []
         lines = []
         for topic, log in self.logs.items():
             if not self._lockstep and topic != self.experiment.clock:
                 continue
             ranges = log.missing_until(end if topic == self.experiment.clock else end - 1)
+            ranges = [one for one in ranges if one not in left_out]
             if ranges:
                 lines.append(f"{topic} lacks ticks {_ranges(ranges)}")
             if log.repeated:

@@ -43,8 +43,9 @@ def wire(message: Any) -> bytes:
 class OfflineRecorder(Recorder):
     """The recorder without ROS: `receive` delivers a message in the place of a subscription."""
 
-    def __init__(self, output: Path, mode: str = "lockstep") -> None:
-        self.parameters = {"experiment": "friction_impedance", "mode": mode, "output": str(output)}
+    def __init__(self, output: Path, mode: str = "lockstep", replay_of: str = "") -> None:
+        self.parameters = {"experiment": "friction_impedance", "mode": mode}
+        self.parameters |= {"output": str(output), "replay_of": replay_of}
         self.callbacks: dict[str, Callable[[bytes], None]] = {}
         self.errors: list[str] = []
         self.configure()
@@ -205,6 +206,18 @@ def test_missing_and_repeated_ticks_are_told(tmp_path: Path, mode: str) -> None:
     ]
     expected = lines if mode == "lockstep" else lines[:1]
     assert recorder.errors == [f"bag {tmp_path / 'bag'}: {line}" for line in expected]
+
+
+def test_a_replay_may_leave_ticks_out_but_no_answers(tmp_path: Path) -> None:
+    recorder = OfflineRecorder(tmp_path / "bag", replay_of="/original")
+    ticks = [0, 1, 4, 5, 8, 9]
+    for topic, kind in TOPICS.items():
+        for tick in ticks:
+            if topic != "/joystick/friction/state" or tick not in (4, 5):
+                recorder.receive(topic, stamped(kind, tick))
+    recorder.close()
+    assert Bag(recorder.path).custom["replay_of"] == "/original"
+    assert recorder.errors == [f"bag {tmp_path / 'bag'}: /joystick/friction/state lacks ticks 2-7"]
 
 
 def test_a_bag_is_never_overwritten(tmp_path: Path) -> None:
