@@ -19,7 +19,10 @@ setup(
     description="Device models, the simulated operator and the device node.",
     license="Apache-2.0",
     entry_points={
-        "console_scripts": ["device_node = haptic_devices.node:main"],
+        "console_scripts": [
+            "device_node = haptic_devices.node:main",
+            "state_publisher = haptic_devices.state_publisher:main",
+        ],
         "haptic_devices": [
             "cobotic_hand_controller = haptic_devices.factories:cobotic_hand_controller",
             "five_bar = haptic_devices.factories:five_bar",

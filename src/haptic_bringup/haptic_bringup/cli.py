@@ -15,7 +15,7 @@ from rich.table import Table
 
 from haptic_bringup.experiments import experiment_names, load_experiment
 from haptic_bringup.launch_file import LaunchFileError, load_launch_file
-from haptic_bringup.runner import UsageError, run_experiment
+from haptic_bringup.runner import MissingProgramError, UsageError, run_experiment
 from haptic_bringup.study import load_study, run_study, study_names
 from haptic_core.errors import HapticError
 
@@ -175,6 +175,8 @@ def main() -> None:
         app(standalone_mode=True)
     except UsageError as error:
         _stop(error, 2, error.hint)
+    except MissingProgramError as error:
+        _stop(error, 1, error.hint)
     except LaunchFileError as error:
         _stop(error, 1, "see docs/experiments.md for what a launch file may contain")
     except HapticError as error:

@@ -18,11 +18,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TextIO
 
 from . import process_guard
 
-__all__ = ["ProcessSpec", "run_processes"]
+__all__ = ["VIEWERS", "ProcessSpec", "run_processes"]
+
+#: programs that only show what goes on; no run depends on them
+VIEWERS = ("rviz2", "state_publisher")
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _ESCALATION = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
@@ -53,6 +57,11 @@ class ProcessSpec:
     source: str = ""
     fully_qualified_name: str | None = None
 
+    @property
+    def only_shows(self) -> bool:
+        """Nothing depends on it: its failure is told, but neither ends nor fails the run."""
+        return Path(self.command[0]).name in VIEWERS
+
 
 def run_processes(
     specs: Sequence[ProcessSpec],
@@ -65,10 +74,10 @@ def run_processes(
     """Runs the processes until all have ended.
 
     All are stopped when Ctrl-C, SIGTERM or SIGHUP arrives, when one with `on_exit_shutdown` ends, and when
-    one fails (exit code other than 0, or killed by a signal that is not the runner's): SIGINT to every
-    process group, after `grace` SIGTERM to those that are left, after `kill_grace` SIGKILL. The second
-    Ctrl-C goes to the next of these steps at once, and so does the third. What a process leaves behind in
-    its group has one second after the process's end, then it is killed.
+    one fails (exit code other than 0, or killed by a signal that is not the runner's) that is none of
+    `VIEWERS`: SIGINT to every process group, after `grace` SIGTERM to those that are left, after `kill_grace`
+    SIGKILL. The second Ctrl-C goes to the next of these steps at once, and so does the third. What a process
+    leaves behind in its group has one second after the process's end, then it is killed.
 
     stdout and stderr of a process share one pipe, so that their lines keep their order; Python processes
     run unbuffered (PYTHONUNBUFFERED, if it is not set). stdin is empty. If the runner itself is killed, the
@@ -398,12 +407,16 @@ class _Run:
                 self._stop()
         elif ours and number != signal.SIGINT:
             message = f"{process.spec.name} did not stop on SIGINT; {signal.Signals(number).name} ended it"
-            if self._forced_by_user:
+            if self._forced_by_user or process.spec.only_shows:
                 self._say(message)
             else:
                 self._fail(message)
         elif not ours and not process.interrupt_filter.start_interrupted:
-            self._fail(f"{process.spec.name} failed: {_describe(code)}")
+            message = f"{process.spec.name} failed: {_describe(code)}"
+            if process.spec.only_shows:
+                self._say(f"{message}; the run goes on without it")
+            else:
+                self._fail(message)
 
     def _fail(self, message: str) -> None:
         if not self._failed:

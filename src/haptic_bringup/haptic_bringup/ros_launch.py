@@ -13,6 +13,7 @@ from launch.events import Shutdown
 from launch.events.process import ProcessExited
 from launch.launch_description_sources import AnyLaunchDescriptionSource
 
+from haptic_bringup.processes import VIEWERS
 from launch import LaunchContext, LaunchDescription, LaunchService
 
 
@@ -29,6 +30,8 @@ def run_launch_file(path: Path, arguments: Mapping[str, str]) -> int:
             return None
         if not state["code"]:
             print(f"error: {event.process_name} ended with exit code {event.returncode}", file=sys.stderr)
+        if Path(event.cmd[0]).name in VIEWERS:
+            return None
         state["code"] = 1
         return EmitEvent(event=Shutdown(reason="a node failed"))
 

@@ -17,11 +17,14 @@ from rich.console import Console
 
 from haptic_bringup.experiments import Experiment, load_experiment
 from haptic_bringup.launch_file import LaunchDescription, LaunchFileError, load_launch_file
-from haptic_bringup.launch_substitutions import Context
+from haptic_bringup.launch_substitutions import Context, find_package_prefix
 from haptic_bringup.processes import run_processes
 from haptic_core.errors import HapticError
 
 INTERRUPTED = 130
+
+#: packages that `rviz:=true` starts programs of
+RVIZ_PACKAGES = ("rviz2", "robot_state_publisher")
 
 _PACKAGES = ("numpy", "scipy", "numba", "rosbags")
 
@@ -36,6 +39,44 @@ class UsageError(HapticError):
     def __init__(self, message: str, hint: str = "see ./haptics run EXPERIMENT --show-args") -> None:
         super().__init__(message)
         self.hint = hint
+
+
+class MissingProgramError(HapticError):
+    """A program that the user asked for is not installed.
+
+    Attributes:
+        hint: what to install, and what works without it.
+    """
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def check_viewer(arguments: Mapping[str, str]) -> None:
+    """Refuses `rviz:=true` where RViz cannot be found, before anything starts.
+
+    Raises:
+        MissingProgramError: names the packages.
+    """
+    if arguments.get("rviz") != "true":
+        return
+    missing = [package for package in RVIZ_PACKAGES if not _is_installed(package)]
+    if missing:
+        packages = " ".join(f"ros-jazzy-{name.replace('_', '-')}" for name in missing)
+        raise MissingProgramError(
+            f"argument rviz: not installed: {', '.join(missing)}",
+            f"sudo apt install {packages} in a ROS 2 Jazzy installation, and source it; "
+            "without rviz:=true the run gives the same bag and report",
+        )
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        find_package_prefix(package)
+    except LaunchFileError:
+        return False
+    return True
 
 
 def parse_arguments(words: Sequence[str]) -> dict[str, str]:
@@ -117,6 +158,7 @@ def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
     description = load_launch_file(experiment.launch_file)
     given = parse_arguments(words)
     arguments = effective_arguments(description, given)
+    check_viewer(arguments)
     variants = chosen_variants(experiment, arguments, given)
     records = arguments.get("record") == "true" and not arguments.get("output")
     directory = new_run_directory(name) if records else None

@@ -13,6 +13,7 @@ import sys
 import termios
 import textwrap
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -220,6 +221,74 @@ def test_an_error_while_stopping_is_a_failure(capfd: pytest.CaptureFixture[str])
     code, _ = run([spec("recorder", EXIT_ON_INTERRUPT.format(5))], Recorder(1, interrupt))
     assert code == 1
     assert "recorder failed: exit code 5" in capfd.readouterr().err
+
+
+@pytest.fixture
+def viewer(tmp_path: Path) -> Callable[[str], ProcessSpec]:
+    """A program by the name of RViz."""
+
+    def make(program: str) -> ProcessSpec:
+        path = tmp_path / "rviz2"
+        path.write_text(f"#!{sys.executable} -IS\n{textwrap.dedent(program)}")
+        path.chmod(0o755)
+        return ProcessSpec("rviz2", [str(path)])
+
+    return make
+
+
+@pytest.fixture
+def device(tmp_path: Path) -> tuple[ProcessSpec, Path]:
+    """Waits for a text, and if it is a process's number for the end of that; then the run is over."""
+    fifo = tmp_path / "go"
+    os.mkfifo(fifo)
+    program = f"""
+        import os, time
+        number = open({str(fifo)!r}).read()
+        while number and os.path.exists("/proc/" + number):
+            time.sleep(0.01)
+        print("done")
+    """
+    return spec("device", program, on_exit_shutdown=True), fifo
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ("", ""),
+        ("raise SystemExit(3)", "haptics: rviz2 failed: exit code 3; the run goes on without it\n"),
+        ("os.kill(os.getpid(), 6)", "haptics: rviz2 failed: killed by SIGABRT; the run goes on without it\n"),
+    ],
+)
+def test_the_end_of_a_viewer_does_not_end_the_run(
+    viewer: Callable[[str], ProcessSpec],
+    device: tuple[ProcessSpec, Path],
+    end: str,
+    told: str,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    waiting, fifo = device
+    looking_on, seen = viewer(f"import os; print('ready', os.getpid(), flush=True); {end}"), Recorder(1)
+    seen._action = lambda: fifo.write_text(str(seen.pids[0]))
+    assert run([waiting, looking_on], seen)[0] == 0
+    assert seen.of("device") == ["done"]  # it has gone on after the viewer's end
+    assert capfd.readouterr().err == told
+
+
+def test_a_viewer_that_fails_when_it_is_stopped_does_not_fail_the_run(
+    viewer: Callable[[str], ProcessSpec], device: tuple[ProcessSpec, Path], capfd: pytest.CaptureFixture[str]
+) -> None:
+    waiting, fifo = device
+    code, _ = run([viewer(EXIT_ON_INTERRUPT.format(5)), waiting], Recorder(1, lambda: fifo.write_text("")))
+    assert code == 0 and "rviz2 failed: exit code 5" in capfd.readouterr().err
+
+
+def test_a_viewer_that_does_not_stop_is_told_and_ended(
+    viewer: Callable[[str], ProcessSpec], device: tuple[ProcessSpec, Path], capfd: pytest.CaptureFixture[str]
+) -> None:
+    waiting, fifo = device
+    looking_on, seen = viewer(IGNORE.format(ignored=["SIGINT"])), Recorder(1, lambda: fifo.write_text(""))
+    assert run([looking_on, waiting], seen, grace=0.2)[0] == 0
+    assert capfd.readouterr().err == "haptics: rviz2 did not stop on SIGINT; SIGTERM ended it\n"
 
 
 def test_a_command_that_does_not_exist_is_named(capfd: pytest.CaptureFixture[str]) -> None:

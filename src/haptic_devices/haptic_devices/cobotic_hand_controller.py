@@ -49,6 +49,7 @@ from haptic_devices.device import DeviceParameters, Joint, Reading, Truth, load_
 from haptic_devices.operator import SimulatedAdmittanceDevice
 from haptic_devices.spatial_hand import SpatialHand, muscle_wrench
 from haptic_devices.spatial_motion import GRIP
+from haptic_devices.urdf import FRAME, MOVED, STEEL, TOOL, Robot
 
 DEFAULT_FILE = Path(__file__).with_name("cobotic_hand_controller.yaml")
 
@@ -476,7 +477,7 @@ class CoboticHandController(SimulatedAdmittanceDevice):
 
     parameters: CoboticHandControllerParameters
     hand: SpatialHand | None
-    base_frame = "cobotic_hand_controller_base"
+    base_frame, tool_frame = "cobotic_hand_controller_base", "cobotic_hand_controller_tool"
 
     def __init__(
         self, parameters: CoboticHandControllerParameters, hand: SpatialHand | None = None, seed: int = 0
@@ -725,3 +726,30 @@ class CoboticHandController(SimulatedAdmittanceDevice):
         for part, constants in zip((slice(0, 3), slice(3, 6)), self._encoders, strict=True):
             encoder.sample(truth.position[part], constants, reading.position[part], reading.velocity[part])
         self._observe()
+
+    def robot_description(self) -> str:
+        """Slides x, y, z and a gimbal that carries the end effector, hung up above the tool so that it hides nothing.
+
+        The drives' inertia belongs to the joints and is left out; the end effector's is that of the tool.
+        """
+        p, prefix = self.parameters, "cobotic_hand_controller"
+        reach, robot = p.range_translation, Robot(prefix)
+        names = [f"{prefix}_{name}" for name in ("base", *_NAMES[:-1], "tool")]
+        center = (p.end_effector_center_x, p.end_effector_center_y, p.end_effector_center_z)
+        inertia = (p.end_effector_inertia_x, p.end_effector_inertia_y, p.end_effector_inertia_z)
+        base, x, y, z, yaw, tilt = (robot.link(name) for name in names[:-1])
+        tool = robot.link(names[-1], p.end_effector_mass, center, inertia)
+        for i, (joint, parent, child) in enumerate(zip(self.joints, names[:-1], names[1:], strict=True)):
+            robot.joint(joint, parent, child, np.eye(3)[(0, 1, 2, 2, 0, 1)[i]].tolist())
+        high, thick = 2.0 * reach, 0.05 * reach
+        base.bar((-1.2 * reach, 0.0, high), (1.2 * reach, 0.0, high), thick, FRAME)
+        x.bar((0.0, -1.2 * reach, high), (0.0, 1.2 * reach, high), thick, STEEL)
+        y.bar((0.0, 0.0, 0.8 * high), (0.0, 0.0, 1.2 * high), 1.5 * thick, STEEL)
+        z.bar((0.0, 0.0, 0.3 * reach), (0.0, 0.0, high), thick, MOVED)
+        yaw.bar((-0.3 * reach, 0.0, 0.3 * reach), (0.3 * reach, 0.0, 0.3 * reach), thick, MOVED)
+        for side in (-0.3 * reach, 0.3 * reach):
+            yaw.bar((side, 0.0, 0.0), (side, 0.0, 0.3 * reach), thick, MOVED)
+        tilt.bar((-0.3 * reach, 0.0, 0.0), (0.3 * reach, 0.0, 0.0), 0.5 * thick, STEEL)
+        tool.bar((0.0, -0.2 * reach, 0.0), (0.0, 0.2 * reach, 0.0), thick, TOOL)
+        tool.bar((0.0, 0.0, 0.0), (0.0, 0.0, 0.15 * reach), 0.5 * thick, TOOL)
+        return robot.xml()

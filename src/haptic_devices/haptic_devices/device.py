@@ -93,12 +93,16 @@ class Device(ABC):
         joints: names and limits.
         base_frame: frame in which poses, twists and wrenches are given.
         has_force_sensor: the wrench of the reading is measured.
+        tool_frame: frame of the tool in the robot description; empty where there is none.
+        passive_joints: names of the robot description's joints that are not in `joints`.
     """
 
     kind: str = "impedance"
     joints: tuple[Joint, ...]
     base_frame: str
     has_force_sensor: bool = False
+    tool_frame: str = ""
+    passive_joints: tuple[str, ...] = ()
 
     @abstractmethod
     def configure(self, period: float) -> None:
@@ -139,6 +143,14 @@ class Device(ABC):
     def description(self) -> dict[str, Any]:
         """What a report needs to know about the device and its operator, as plain data."""
         return {}
+
+    def robot_description(self) -> str:
+        """The device as URDF, from its root `base_frame` to `tool_frame`; empty: it has none."""
+        return ""
+
+    def passive_state(self) -> np.ndarray:
+        """Positions and velocities of the m `passive_joints` at the last reading, rows of (2, m)."""
+        return np.zeros((2, 0))
 
     @property
     def end_time(self) -> float:

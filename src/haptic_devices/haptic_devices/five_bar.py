@@ -46,6 +46,7 @@ from haptic_devices import encoder, force_sensor, joint_friction
 from haptic_devices.device import DeviceParameters, Joint, Reading, Truth, load_parameters
 from haptic_devices.friction_compensation import FrictionCompensation
 from haptic_devices.operator import SimulatedAdmittanceDevice, SimulatedHand, muscle_force
+from haptic_devices.urdf import FRAME, MOVED, STEEL, TOOL, Robot
 
 DEFAULT_FILE = Path(__file__).with_name("five_bar.yaml")
 
@@ -378,7 +379,8 @@ class FiveBar(SimulatedAdmittanceDevice):
 
     parameters: FiveBarParameters
     hand: SimulatedHand | None
-    base_frame = "five_bar_base"
+    base_frame, tool_frame = "five_bar_base", "five_bar_tool"
+    passive_joints = ("elbow", "coupling_rod")
 
     def __init__(self, parameters: FiveBarParameters, hand: SimulatedHand | None = None, seed: int = 0) -> None:
         p = self.parameters = parameters
@@ -565,3 +567,50 @@ class FiveBar(SimulatedAdmittanceDevice):
             self._aim(motion)
             rows.append(self._compensation.step(self.target_velocity).copy())
         return np.array(rows).reshape(-1, 2)
+
+    def robot_description(self) -> str:
+        """Upper arm with forearm and tool, crank with coupling rod; the rod's end meets the forearm's rear end.
+
+        The second motor's joint, `forearm`, turns the crank; `elbow` is q2 - q1, `coupling_rod` the same the other way.
+        What the hand holds beyond the sensor is in the tool's mass.
+        """
+        p, robot = self.parameters, Robot("five_bar")
+        a1, a2, b = p.length_upper_arm, p.length_forearm, p.length_crank
+        axis, origin, z = (self.geometry[2], self.geometry[3], 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+
+        def rod(name: str, mass: float, rear: float, front: float) -> None:
+            """A uniform slender rod along x."""
+            moment = mass * (front - rear) ** 2 / 12.0
+            link = robot.link(f"five_bar_{name}", mass, ((rear + front) / 2.0, 0.0, 0.0), (0.0, moment, moment))
+            link.bar((rear, 0.0, 0.0), (front, 0.0, 0.0), 0.05 * b if "rod" in name else 0.1 * b, MOVED)
+            for end in (rear, front):
+                link.ball((end, 0.0, 0.0), 0.12 * b, STEEL)
+
+        robot.link("five_bar_base").bar((*axis[:2], -b), (*axis[:2], 0.1 * b), 0.3 * b, FRAME)
+        rod("upper_arm", p.mass_upper_arm, 0.0, a1)
+        rod("forearm", p.mass_forearm, -b, a2)
+        rod("crank", p.mass_crank, -b, 0.0)
+        rod("coupling_rod", p.mass_coupling_rod, 0.0, a1)
+        tool = robot.link("five_bar_tool", p.mass_tool + p.mass_grip)
+        tool.bar(origin, (0.0, 0.0, b), 0.15 * b, TOOL)
+        for name in ("forearm_end", "coupling_rod_end"):
+            robot.link(f"five_bar_{name}")
+        upper_arm, forearm = self.joints
+        turn = p.home_forearm - p.home_upper_arm
+        elbow, coupling = (
+            Joint(name, 0.0, 2.0 * p.velocity_limit, sign * turn - 2.0 * p.range, sign * turn + 2.0 * p.range)
+            for name, sign in zip(self.passive_joints, (1.0, -1.0), strict=True)
+        )
+        robot.joint(upper_arm, "five_bar_base", "five_bar_upper_arm", z, axis)
+        robot.joint(elbow, "five_bar_upper_arm", "five_bar_forearm", z, (a1, 0.0, 0.0))
+        robot.fixed("five_bar_forearm", "five_bar_tool", (a2, 0.0, 0.0))
+        robot.fixed("five_bar_forearm", "five_bar_forearm_end", (-b, 0.0, 0.0))
+        robot.joint(forearm, "five_bar_base", "five_bar_crank", z, axis)
+        robot.joint(coupling, "five_bar_crank", "five_bar_coupling_rod", z, (-b, 0.0, 0.0))
+        robot.fixed("five_bar_coupling_rod", "five_bar_coupling_rod_end", (a1, 0.0, 0.0))
+        return robot.xml()
+
+    def passive_state(self) -> np.ndarray:
+        both = np.array([self._reading.position, self._reading.velocity])
+        turn = both[:, 1] - both[:, 0]
+        return np.column_stack([turn, -turn])

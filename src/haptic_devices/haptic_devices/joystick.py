@@ -25,6 +25,7 @@ from pydantic import Field
 from haptic_devices import encoder
 from haptic_devices.device import DeviceParameters, Joint, Reading, Truth, load_parameters
 from haptic_devices.operator import HandHeldDevice, SimulatedHand, muscle_force
+from haptic_devices.urdf import FRAME, MOVED, STEEL, TOOL, Robot
 
 DEFAULT_FILE = Path(__file__).with_name("joystick.yaml")
 
@@ -165,7 +166,7 @@ class Joystick(HandHeldDevice):
 
     parameters: JoystickParameters
     hand: SimulatedHand | None
-    base_frame = "joystick_base"
+    base_frame, tool_frame = "joystick_base", "joystick_tool"
 
     def __init__(self, parameters: JoystickParameters, hand: SimulatedHand | None = None) -> None:
         p = self.parameters = parameters
@@ -249,3 +250,25 @@ class Joystick(HandHeldDevice):
 
     def truth(self) -> Truth:
         return self._truth
+
+    def robot_description(self) -> str:
+        """Base, outer ring, stick, tool; the motors' and rings' I_1 and I_2 belong to the joints and are left out."""
+        length, robot = self.parameters.length, Robot("joystick")
+        width = 0.25 * length
+        roll, pitch = self.joints
+        base = robot.link("joystick_base")
+        ring = robot.link("joystick_ring")
+        # a uniform rod that the pivot halves: counterbalanced, and of the inertia I_s
+        mass, moment = 3.0 * self.parameters.inertia_stick / length**2, self.parameters.inertia_stick
+        stick = robot.link("joystick_stick", mass, inertia=(moment, moment, 0.0))
+        tool = robot.link("joystick_tool")
+        robot.joint(roll, "joystick_base", "joystick_ring", (0.0, 1.0, 0.0))
+        robot.joint(pitch, "joystick_ring", "joystick_stick", (-1.0, 0.0, 0.0))
+        robot.fixed("joystick_stick", "joystick_tool", (0.0, 0.0, length))
+        for side in (-1.5 * width, 1.5 * width):
+            base.bar((0.0, side, -width), (0.0, side, 0.5 * width), 0.2 * width, FRAME)
+        ring.bar((0.0, -1.5 * width, 0.0), (0.0, 1.5 * width, 0.0), 0.1 * width, STEEL)
+        ring.bar((-0.8 * width, 0.0, 0.0), (0.8 * width, 0.0, 0.0), 0.1 * width, STEEL)
+        stick.bar((0.0, 0.0, 0.0), (0.0, 0.0, length), 0.1 * width, MOVED)
+        tool.ball((0.0, 0.0, 0.0), 0.25 * width, TOOL)
+        return robot.xml()

@@ -9,9 +9,11 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import Executor
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 
 from haptic_core import process
 from haptic_core.cdr import decode_device_command
@@ -85,19 +87,36 @@ class DeviceNode(SuiteNode):
         )
         self._joint_states = self.create_lifecycle_publisher(JointState, "joint_states", display_qos())
         self._wrenches = self.create_lifecycle_publisher(WrenchStamped, "rendered_wrench", display_qos())
+        self._measured_wrenches = (
+            self.create_lifecycle_publisher(WrenchStamped, "measured_wrench", display_qos())
+            if self.device.has_force_sensor
+            else None
+        )
+        self._describe()
         self._commands = self.create_subscription(DeviceCommand, "device_command", self._on_command, qos, raw=True)
         self._source_events = self.create_subscription(
             TickEvent, "tick_event", self._on_event, latched_qos(EVENT_DEPTH)
         )
 
+    def _describe(self) -> None:
+        """Publishes the robot description, where there is one; it is there before the device is active."""
+        description = self.device.robot_description()
+        self._descriptions = self.create_publisher(String, "robot_description", latched_qos()) if description else None
+        if self._descriptions is not None:
+            self._descriptions.publish(String(data=description))
+
     def _make_messages(self, n: int) -> None:
         frame = self.device.base_frame
         self._state = DeviceState(period=self.parameters["period"], has_force_sensor=self.device.has_force_sensor)
         self._truth = SimulationState()
-        self._joint_state = JointState(name=[joint.name for joint in self.device.joints])
+        self._joint_state = JointState(
+            name=[*(joint.name for joint in self.device.joints), *self.device.passive_joints]
+        )
         self._wrench = WrenchStamped()
-        for message in (self._state, self._truth, self._joint_state, self._wrench):
+        for message in (self._state, self._truth, self._joint_state):
             message.header.frame_id = frame
+        self._wrench.header.frame_id = self.device.tool_frame or frame
+        self._no_efforts = [0.0] * self.device.passive_state().shape[1]  # compiles what gives it, too
         state, truth = self._state, self._truth
         self._state_joints = [allocate(state, f"joint_{name}", n) for name in ("position", "velocity", "effort")]
         self._truth_joints = [
@@ -123,7 +142,8 @@ class DeviceNode(SuiteNode):
                 publisher.wait_for_all_acked(ACKNOWLEDGEMENT_TIMEOUT)
 
     def cleanup(self) -> None:
-        for publisher in (self._states, self._truths, self._joint_states, self._wrenches):
+        displays = (self._joint_states, self._wrenches, self._measured_wrenches, self._descriptions)
+        for publisher in (self._states, self._truths, *displays):
             if publisher is not None:
                 self.destroy_publisher(publisher)
         self.destroy_subscription(self._commands)
@@ -281,9 +301,7 @@ class DeviceNode(SuiteNode):
         self.publish_tick(self._states, state)
         if self._truths is not None and self._truths.get_subscription_count():
             self._publish_truth(tick, stamp)
-        if tick % self._display_ticks == 0 and (
-            self._joint_states.get_subscription_count() or self._wrenches.get_subscription_count()
-        ):
+        if tick % self._display_ticks == 0:
             self._publish_display(reading)
 
     def _publish_truth(self, tick: int, stamp: int) -> None:
@@ -298,15 +316,26 @@ class DeviceNode(SuiteNode):
         self.publish_tick(self._truths, message)
 
     def _publish_display(self, reading: Reading) -> None:
-        stamp = self._state.header.stamp
-        joints = self._joint_state
-        joints.header.stamp = stamp
-        joints.position, joints.velocity = reading.position.tolist(), reading.velocity.tolist()
-        joints.effort = reading.effort.tolist()
-        self._joint_states.publish(joints)
-        self._wrench.header.stamp = stamp
-        set_wrench(self._wrench.wrench, self._loop.collector.wrench())
-        self._wrenches.publish(self._wrench)
+        if self._joint_states.get_subscription_count():
+            passive = self.device.passive_state().tolist()
+            joints = self._joint_state
+            joints.header.stamp = self._state.header.stamp
+            joints.position = [*reading.position.tolist(), *passive[0]]
+            joints.velocity = [*reading.velocity.tolist(), *passive[1]]
+            joints.effort = [*reading.effort.tolist(), *self._no_efforts]
+            self._joint_states.publish(joints)
+        self._publish_wrench(self._wrenches, reading, self._loop.collector.wrench())
+        self._publish_wrench(self._measured_wrenches, reading, reading.tool_wrench)
+
+    def _publish_wrench(self, publisher: Any, reading: Reading, wrench: np.ndarray) -> None:
+        """As plain tools expect it: at the origin of its frame, the tool's, and in the axes of that."""
+        if publisher is None or not publisher.get_subscription_count():
+            return
+        self._wrench.header.stamp = self._state.header.stamp
+        if self.device.tool_frame:
+            wrench = _turned_back(reading.tool_pose[3:7], wrench)
+        set_wrench(self._wrench.wrench, wrench)
+        publisher.publish(self._wrench)
 
     def diagnostic_values(self) -> dict[str, Any]:
         loop = self._loop
@@ -317,6 +346,12 @@ class DeviceNode(SuiteNode):
         if loop.status != OK:
             values["safe state"] = loop.reason
         return values
+
+
+def _turned_back(orientation: np.ndarray, wrench: np.ndarray) -> np.ndarray:
+    """A wrench (6,) in the axes of a frame with this unit quaternion (x, y, z, w)."""
+    u, w, both = orientation[:3], orientation[3], wrench.reshape(2, 3)
+    return (both + 2.0 * np.cross(u, np.cross(u, both) - w * both)).reshape(6)  # type: ignore[no-any-return]
 
 
 def main() -> None:

@@ -37,6 +37,7 @@ from tau_wall_control import TauDevice, TauError, kernels
 from tau_wall_control.device import JOINT_NAMES
 from tau_wall_control.parameters import load_parameters as load_mechanism
 from tau_wall_control.rotations import rotation_from_quaternion
+from tau_wall_control.urdf import PLATFORM_JOINTS, urdf
 
 DEFAULT_FILE = Path(__file__).with_name("tau.yaml")
 
@@ -275,7 +276,8 @@ class Tau(HandHeldDevice):
 
     parameters: TauDriverParameters
     hand: SpatialHand | None
-    base_frame = "tau_base"
+    base_frame, tool_frame = "tau_base", "platform"
+    passive_joints = ("elbow_1", "elbow_2", "elbow_3", *(f"platform_{name}" for name, _, _ in PLATFORM_JOINTS))
 
     def __init__(self, mechanism: TauDevice, parameters: TauDriverParameters, hand: SpatialHand | None = None) -> None:
         p = self.parameters = parameters
@@ -428,3 +430,21 @@ class Tau(HandHeldDevice):
 
     def truth(self) -> Truth:
         return self._truth
+
+    def robot_description(self) -> str:
+        """The three chains, and the platform on six virtual joints, since URDF closes no loops."""
+        return urdf(self.mechanism, "joints", base=self.base_frame)
+
+    def passive_state(self) -> np.ndarray:
+        """Elbows of the measured pose; the platform's x, y, z and angles of Rz(c) Ry(b) Rx(a)."""
+        chains, base, _ = self.mechanism.arrays
+        p, R, V = self._p, self._R, self._reading.tool_twist
+        q, H, both = np.empty((3, 3)), np.empty((3, 3, 6)), np.empty((2, 9))
+        kernels.chain_angles(chains, base, p, R, q)
+        kernels.chain_maps(chains, base, R, q, H)
+        cosine = math.hypot(R[0, 0], R[1, 0])  # of b
+        c = math.atan2(R[1, 0], R[0, 0])
+        both[0] = [*q[:, 2], *p, c, math.atan2(-R[2, 0], cosine), math.atan2(R[2, 1], R[2, 2])]
+        along, across = math.cos(c) * V[3] + math.sin(c) * V[4], math.cos(c) * V[4] - math.sin(c) * V[3]
+        both[1] = [*(H[:, 2] @ V), *V[:3], V[5] - R[2, 0] / cosine * along, across, along / cosine]
+        return both

@@ -8,20 +8,27 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 import rclpy
+from geometry_msgs.msg import WrenchStamped
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from scipy.spatial.transform import Rotation
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 
 from haptic_core.commands import CommandConflictError
-from haptic_core.qos import EVENT_DEPTH, latched_qos, tick_qos
+from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
 from haptic_devices.node import DeviceNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState, TickEvent
 
 SPEED = 0.05
+FORCE, MOMENT = 1.5, 0.02
+DISPLAYS = {"joint_states": JointState, "rendered_wrench": WrenchStamped, "measured_wrench": WrenchStamped}
 _namespaces = (f"/test_device_{os.getpid()}_{number}" for number in itertools.count())
 
 
@@ -38,10 +45,22 @@ class Leader(Node):
         self._events = events
         self.create_subscription(DeviceState, "device_state", self._answer, tick_qos("lockstep"))
         self.create_subscription(SimulationState, "simulation_state", self.truths.append, tick_qos("lockstep"))
+        self._mode = getattr(DeviceCommand, mode)
+        self.shown: dict[str, list[Any]] = {}
+
+    def watch(self) -> None:
+        """Receives what the device shows, too."""
+        for name, kind in DISPLAYS.items():
+            self.create_subscription(kind, name, self.shown.setdefault(name, []).append, display_qos())
+
+    def watch_description(self) -> None:
+        keep = self.shown.setdefault("robot_description", []).append
+        self.create_subscription(String, "robot_description", keep, latched_qos())
 
     def _answer(self, state: DeviceState) -> None:
         self.states.append(state)
-        command = DeviceCommand(source=self.get_name(), tick=state.tick, mode=DeviceCommand.MOTION, motion_fields=3)
+        command = DeviceCommand(source=self.get_name(), tick=state.tick, mode=self._mode, motion_fields=3)
+        command.tool_wrench.force.x, command.tool_wrench.torque.z = FORCE, MOMENT
         command.tool_pose.position.x = SPEED * state.period * (state.tick + 1)
         command.tool_twist.linear.x = SPEED
         self._commands.publish(command)
@@ -61,7 +80,9 @@ def context() -> Iterator[Context]:
 def run(context: Context) -> Iterator[Callable[..., tuple[DeviceNode, Leader]]]:
     made: list[Any] = []
 
-    def start(*others: str, mode: str = "MOTION", **parameters: Any) -> tuple[DeviceNode, Leader]:
+    def start(
+        *others: str, mode: str = "MOTION", shown: tuple[str, ...] = (), **parameters: Any
+    ) -> tuple[DeviceNode, Leader]:
         namespace = next(_namespaces)
         values = {"held": False, "duration": 0.2, "sources": ["leader", *others], **parameters}
         overrides = [Parameter(name, value=value) for name, value in values.items()]
@@ -71,7 +92,11 @@ def run(context: Context) -> Iterator[Callable[..., tuple[DeviceNode, Leader]]]:
         made.extend([executor.shutdown, node.destroy_node, *(source.destroy_node for source in sources)])
         for each in (node, *sources):
             executor.add_node(each)
+        if shown:
+            sources[0].watch()
         node.start()
+        while any(not node.count_subscribers(name) for name in shown):
+            executor.spin_once(timeout_sec=1.0)
         node.spin(executor)
         assert node.trigger_deactivate() == TransitionCallbackReturn.SUCCESS
         while len(sources[0].states) < node.tick + 1:  # the last state may still be on its way
@@ -120,3 +145,86 @@ def test_two_sources_of_motion_are_refused_by_an_admittance_device_and_taken_by_
         run("second", device="five_bar")
     node, leader = run("second", device="scripted")
     assert len(leader.states) == 200 and node.rejections.counts == {}
+
+
+# What it shows
+
+
+def axes(state: DeviceState) -> Rotation:
+    q = state.tool_pose.orientation
+    return Rotation.from_quat([q.x, q.y, q.z, q.w])
+
+
+def vector(v: Any) -> np.ndarray:
+    return np.array([v.x, v.y, v.z])
+
+
+def test_an_admittance_device_shows_all_joints_of_its_description_and_what_it_measures(run):
+    _, leader = run(device="five_bar", shown=tuple(DISPLAYS), held=True, motion="paper_admittance")
+    states = {state.tick: state for state in leader.states}
+    assert len(leader.shown["joint_states"]) == 10  # 50 Hz
+    for ticks, joints in zip(range(0, 200, 20), leader.shown["joint_states"], strict=True):
+        state = states[ticks]
+        assert joints.header == state.header
+        assert joints.name == ["upper_arm", "forearm", "elbow", "coupling_rod"]
+        for shown, measured in ((joints.position, state.joint_position), (joints.velocity, state.joint_velocity)):
+            turn = measured[1] - measured[0]
+            assert list(shown) == [*measured, turn, -turn]
+        assert list(joints.effort) == [*state.joint_effort, 0.0, 0.0]
+    forces = []
+    for ticks, wrench in zip(range(0, 200, 20), leader.shown["measured_wrench"], strict=True):
+        state = states[ticks]
+        assert wrench.header.stamp == state.header.stamp and wrench.header.frame_id == "five_bar_tool"
+        for found, expected in (
+            (wrench.wrench.force, state.tool_wrench.force),
+            (wrench.wrench.torque, state.tool_wrench.torque),
+        ):
+            np.testing.assert_allclose(axes(state).apply(vector(found)), vector(expected), atol=1e-12)
+        forces.append(np.linalg.norm(vector(wrench.wrench.force)))
+    assert max(forces) > 0.05  # the hand pulls
+
+
+def test_an_impedance_device_shows_the_wrench_that_it_renders_in_the_tool_s_axes(run):
+    node, leader = run(device="joystick", mode="WRENCH", shown=("joint_states", "rendered_wrench"))
+    assert [joints.name for joints in leader.shown["joint_states"]] == [["roll", "pitch"]] * 10
+    assert leader.shown["measured_wrench"] == [] and node.count_publishers("measured_wrench") == 0
+    states = {(state.header.stamp.sec, state.header.stamp.nanosec): state for state in leader.states}
+    for wrench in leader.shown["rendered_wrench"][1:]:  # at tick 0 nothing has been commanded
+        state = states[wrench.header.stamp.sec, wrench.header.stamp.nanosec]
+        assert wrench.header.frame_id == "joystick_tool"
+        np.testing.assert_allclose(axes(state).apply(vector(wrench.wrench.force)), [FORCE, 0.0, 0.0], atol=1e-12)
+        np.testing.assert_allclose(axes(state).apply(vector(wrench.wrench.torque)), [0.0, 0.0, MOMENT], atol=1e-12)
+    assert abs(axes(state).as_rotvec()[1]) > 0.1  # the axes have turned
+
+
+def test_a_script_shows_its_wrench_in_its_base(run):
+    _, leader = run(device="scripted", shown=tuple(DISPLAYS))
+    (frame,) = {wrench.header.frame_id for wrench in leader.shown["measured_wrench"]}
+    assert frame == "script_base" and leader.shown["joint_states"][-1].name == ["x", "y", "z"]
+
+
+def test_the_description_is_there_for_whoever_comes_late(context):
+    made = []
+    for device in ("joystick", "scripted"):
+        overrides = [Parameter(name, value=value) for name, value in {"device": device, "held": False}.items()]
+        node = DeviceNode(context=context, namespace=next(_namespaces), parameter_overrides=overrides)
+        node.trigger_configure()
+        made.append(node)
+    described, script = made
+    late = Leader(context, described.get_namespace(), "WRENCH")
+    late.watch_description()
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(late)
+    try:
+        for _ in range(30):
+            if not late.shown["robot_description"]:
+                executor.spin_once(timeout_sec=1.0)
+        (description,) = late.shown["robot_description"]
+        assert description.data == described.device.robot_description()
+        assert script.count_publishers("robot_description") == 0
+        described.trigger_cleanup()
+        assert described.count_publishers("robot_description") == 0
+    finally:
+        executor.shutdown()
+        for node in (*made, late):
+            node.destroy_node()
