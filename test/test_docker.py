@@ -47,8 +47,9 @@ def check_command(command: list[str]) -> None:
         assert command[0] == "rviz2"
 
 
-def test_the_image_has_every_ros_package_that_the_suite_depends_on() -> None:
-    installed = set(re.findall(r"^ +(ros-jazzy-[a-z0-9-]+) \\$", DOCKERFILE, re.MULTILINE))
+def test_the_images_have_every_ros_package_that_the_suite_depends_on() -> None:
+    """RViz is in an image of its own."""
+    installed = set(re.findall(r" (ros-jazzy-[a-z0-9-]+)", DOCKERFILE))
     needed = set()
     for manifest in (ROOT / "src").glob("*/package.xml"):
         for element in ElementTree.parse(manifest).getroot():

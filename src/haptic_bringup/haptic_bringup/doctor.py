@@ -280,7 +280,7 @@ def check_optional(workspace: environment.Workspace) -> list[Row]:
             "launch-ros",
         ),
         ("ros2 command", "program", "ros2", "./haptics has what the suite needs of it", "ros2cli"),
-        ("RViz", "program", "rviz2", "no experiment needs it", "rviz2"),
+        ("RViz", "program", "rviz2", "no experiment needs it, but rviz:=true does", "rviz2"),
         (
             "ros2_control",
             "package",
