@@ -1,13 +1,27 @@
-"""Order and grouping of the tests for the two workers of `./haptics test`."""
+"""What all tests share: a ROS context, and their order and grouping for the two workers of `./haptics test`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 _RUNS = Path(__file__).parent / "test"
+
+
+@pytest.fixture(scope="module")
+def context(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """rclpy's context for nodes inside the test process, on the ROS domain DOMAIN of the test's module."""
+    import rclpy
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+        own = rclpy.Context()
+        rclpy.init(context=own, domain_id=request.module.DOMAIN)
+        yield own
+        rclpy.shutdown(context=own)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.lifecycle import TransitionCallbackReturn
@@ -28,6 +27,9 @@ from haptic_core.qos import tick_qos
 from haptic_devices.device import DeviceError, Reading
 from haptic_devices.loop import FAULT, OK, SAFE_STOP, TickLoop
 from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState
+
+#: ROS domain of these tests
+DOMAIN = 36
 
 EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
 PERIOD = 1e-3
@@ -265,15 +267,6 @@ def test_the_energy_taken_from_the_hand_is_that_of_the_spring() -> None:
     assert spring.energy == pytest.approx(0.5 * 200.0 * 0.01**2, rel=2e-3)
     spring.reset()
     assert spring.energy == 0.0
-
-
-@pytest.fixture
-def context(monkeypatch: pytest.MonkeyPatch) -> Iterator[Context]:
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    own = Context()
-    rclpy.init(context=own, domain_id=36)
-    yield own
-    rclpy.shutdown(context=own)
 
 
 def test_an_anchor_that_is_no_point_is_refused(context: Context) -> None:

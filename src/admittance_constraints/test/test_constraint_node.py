@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import rclpy
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.context import Context
@@ -38,6 +37,9 @@ from haptic_core.messages import pose_array, set_pose, set_wrench
 from haptic_core.parameters import ParameterSpec, check_all, load_parameter_specs
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
 from haptic_msgs.msg import ConstrainedReference, DeviceCommand, DeviceState, TickEvent
+
+#: ROS domain of these tests
+DOMAIN = 54
 
 OWN = load_parameter_specs(ConstraintNode.parameter_file)
 BASE = load_parameter_specs(rendering_node._BASE_FILE)
@@ -367,16 +369,6 @@ class Bench:
     def twin(self, **change: Any) -> AdmittanceController:
         """A controller made beside the node from the same parameters."""
         return ConstraintNode.build(SimpleNamespace(controller=None), {**self.values, **change})  # type: ignore[arg-type]
-
-
-@pytest.fixture(scope="module")
-def context() -> Iterator[Context]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-        own = Context()
-        rclpy.init(context=own, domain_id=54)
-        yield own
-        rclpy.shutdown(context=own)
 
 
 @pytest.fixture

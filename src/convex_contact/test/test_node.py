@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import rclpy
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.context import Context
@@ -35,6 +34,9 @@ from haptic_core.messages import set_pose, set_twist, view, wrench_array
 from haptic_core.parameters import ParameterSpec, check_all, load_parameter_specs
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
 from haptic_msgs.msg import BodyStates, ContactArray, DeviceCommand, DeviceState, Scene, SolverStatistics, TickEvent
+
+#: ROS domain of these tests
+DOMAIN = 51
 
 OWN = load_parameter_specs(ContactNode.parameter_file)
 BASE = load_parameter_specs(rendering_node._BASE_FILE)
@@ -382,16 +384,6 @@ class Bench:
     def twin(self) -> ContactRendering:
         """A rendering made beside the node from the same parameters."""
         return make_rendering(self.values, {}, worlds_folder())
-
-
-@pytest.fixture(scope="module")
-def context() -> Iterator[Context]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-        own = Context()
-        rclpy.init(context=own, domain_id=51)
-        yield own
-        rclpy.shutdown(context=own)
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import rclpy
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -29,6 +28,9 @@ from haptic_core.errors import HapticError
 from haptic_core.messages import set_stamp
 from haptic_core.qos import EVENT_DEPTH, latched_qos, tick_qos
 from haptic_msgs.msg import DeviceCommand, DeviceState, TickEvent
+
+#: ROS domain of these tests
+DOMAIN = 47
 
 TICKS = 20
 _namespaces = (f"/test_player_{os.getpid()}_{number}" for number in itertools.count())
@@ -109,16 +111,6 @@ class Source(Node):
         command.joint_effort = [0.0] * self._joints
         if state.tick != self._silent_at:
             self._commands.publish(command)
-
-
-@pytest.fixture(scope="module")
-def context() -> Iterator[Context]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-        own = Context()
-        rclpy.init(context=own, domain_id=47)
-        yield own
-        rclpy.shutdown(context=own)
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from hypothesis import settings
 from rcl_interfaces.msg import SetParametersResult
@@ -127,16 +126,10 @@ class Bench:
         return self.call(SetParametersAtomically, "set_parameters_atomically", request).result
 
 
-@pytest.fixture(scope="session")
-def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Context]:
+@pytest.fixture(scope="session", autouse=True)
+def damper_parameters(tmp_path_factory: pytest.TempPathFactory) -> None:
     DamperNode.parameter_file = tmp_path_factory.mktemp("parameters") / "damper.yaml"
     DamperNode.parameter_file.write_text(DAMPER)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-        own = Context()
-        rclpy.init(context=own, domain_id=50)
-        yield own
-        rclpy.shutdown(context=own)
 
 
 @pytest.fixture

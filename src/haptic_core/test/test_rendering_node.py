@@ -10,6 +10,9 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from haptic_core.commands import NONE, WRENCH
 from haptic_friction.node import FrictionNode
 
+#: ROS domain of these tests
+DOMAIN = 50
+
 
 def test_each_state_gets_exactly_one_command_of_its_tick(make):
     bench = make().start()

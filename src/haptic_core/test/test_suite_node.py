@@ -21,6 +21,9 @@ from haptic_core.commands import WRENCH
 from haptic_core.errors import HapticError, ParameterError
 from haptic_msgs.msg import DeviceState
 
+#: ROS domain of these tests
+DOMAIN = 50
+
 SUCCESS = TransitionCallbackReturn.SUCCESS
 
 # ---- parameters -----------------------------------------------------------------------------------

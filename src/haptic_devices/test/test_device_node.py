@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import rclpy
 from geometry_msgs.msg import WrenchStamped
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -25,6 +24,9 @@ from haptic_core.commands import CommandConflictError
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
 from haptic_devices.node import DeviceNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState, TickEvent
+
+#: ROS domain of these tests
+DOMAIN = 52
 
 SPEED = 0.05
 FORCE, MOMENT = 1.5, 0.02
@@ -64,16 +66,6 @@ class Leader(Node):
         command.tool_pose.position.x = SPEED * state.period * (state.tick + 1)
         command.tool_twist.linear.x = SPEED
         self._commands.publish(command)
-
-
-@pytest.fixture(scope="module")
-def context() -> Iterator[Context]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-        own = Context()
-        rclpy.init(context=own, domain_id=52)
-        yield own
-        rclpy.shutdown(context=own)
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import rclpy
 from numpy.testing import assert_allclose, assert_array_equal
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -36,6 +35,9 @@ from tau_wall_control.drawing import FORCE, HIDDEN, TOUCHED, WALL, draw
 from tau_wall_control.factory import make_walls
 from tau_wall_control.guard import GuardedWalls, SafeStopError
 from tau_wall_control.node import WallNode
+
+#: ROS domain of these tests
+DOMAIN = 53
 
 OWN = load_parameter_specs(WallNode.parameter_file)
 BASE = load_parameter_specs(rendering_node._BASE_FILE)
@@ -364,16 +366,6 @@ class Bench:
 
     def heard(self, kind: str) -> list[TickEvent]:
         return [event for event in self.events if event.kind == kind]
-
-
-@pytest.fixture(scope="module")
-def context() -> Iterator[Context]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-        own = Context()
-        rclpy.init(context=own, domain_id=53)
-        yield own
-        rclpy.shutdown(context=own)
 
 
 @pytest.fixture
