@@ -206,12 +206,6 @@ def load_rows(s: Any, rows: Any) -> None:
     target[3][: len(rows[3])] = rows[3]
 
 
-@njit(cache=True)
-def _velocity(s: Any) -> np.ndarray:
-    """The solution (at least nv,) in the workspace: one array is handed over faster than all of `inputs`."""
-    return s.v
-
-
 @njit(cache=True, nogil=True, error_model="numpy")
 def yielded(c: ContactRecord, s: Any, period: float, start: np.ndarray, end: np.ndarray) -> None:
     """Elastic displacements (n, 2) at both ends of the step: e <- (b_t e - gamma_t)/(b_t + dt k_t).
@@ -472,7 +466,7 @@ class Simulator:
                 _, iterations, _, _, residual, _ = statistics(s)
                 raise ConvergenceError(
                     f"{REASONS[status]} in the step from t = {self.time:.9g} s",
-                    velocity=_velocity(s)[: d.nv].copy(),
+                    velocity=inputs(s)[0][4][: d.nv].copy(),
                     iterations=iterations,
                     residual=residual,
                     tolerance=self._relative_tolerance,
