@@ -12,23 +12,27 @@ import numpy as np
 from numba import njit, types
 from numba.experimental import structref
 
+from convex_contact.borrowed import Borrowed
+
 #: The arrays of :class:`WorldArrays`, see :mod:`convex_contact.dynamics`.
 WORLD_FIELDS = (
     "settings", "counters",
     "q", "v", "v_star", "effort", "gravity",
     "tree_kind", "tree_q", "tree_v", "tree_body", "mass", "inertia", "inertia_inverse", "A",
-    "body_tree", "body_pose", "body_twist", "body_wrench", "body_radius", "body_margin", "body_link", "link_jacobian",
+    "body_tree", "body_pose", "body_twist", "body_wrench", "body_radius", "body_margin", "body_speed", "body_link",
+    "link_jacobian",
     "geometry_kind", "geometry_body", "geometry_class", "geometry_local", "geometry_pose", "geometry_size",
     "geometry_center", "geometry_extent", "geometry_radius", "geometry_bounds", "geometry_shape", "hull_range",
     "hull_vertices", "finite", "large", "planes", "disabled_start", "disabled_other", "law", "context",
-    "pair", "pair_reach", "pair_fill", "pair_start", "pair_sorted", "native_pair", "native_reach", "native_start",
+    "sweep", "pair", "pair_reach", "pair_fill", "pair_start", "pair_second", "pair_sorted", "native_pair",
+    "native_reach", "native_start",
     "native_normal", "native_point", "native_gap",
 )  # fmt: skip
 
 #: The arrays of :class:`ContactArrays`, see :mod:`convex_contact.contacts`.
 CONTACT_FIELDS = (
     "count", "geometry", "feature", "body", "tree", "point", "frame", "phi0", "J", "bias", "v_n0", "stiffness",
-    "dissipation", "relaxation_time", "friction", "anchor", "previous",
+    "dissipation", "relaxation_time", "friction", "anchor", "previous", "taken",
 )  # fmt: skip
 
 
@@ -108,7 +112,7 @@ class WorldArrays(_Arrays):
     def record(self) -> Any:
         """The argument for compiled kernels."""
         if self._record is None:
-            self._record = _world_record(self._made())
+            self._record = Borrowed(_world_record(self._made()))
         return self._record
 
 
@@ -121,5 +125,5 @@ class ContactArrays(_Arrays):
     def record(self) -> Any:
         """The argument for compiled kernels."""
         if self._record is None:
-            self._record = _contact_record(self._made())
+            self._record = Borrowed(_contact_record(self._made()))
         return self._record

@@ -29,7 +29,7 @@ FREE, ARTICULATED = 0, 1
 Entries = tuple[float, ...]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def rotation_entries(x: float, y: float, z: float, w: WorldRecord) -> Entries:
     """The nine entries of the rotation matrix of a unit quaternion, row by row."""
     return (
@@ -39,7 +39,7 @@ def rotation_entries(x: float, y: float, z: float, w: WorldRecord) -> Entries:
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def write_pose(pose: np.ndarray, q: np.ndarray) -> None:
     """The pose (12,) of coordinates (7,): position, quaternion (x, y, z, w), which is normalised."""
     s = 1.0 / np.sqrt(q[3] * q[3] + q[4] * q[4] + q[5] * q[5] + q[6] * q[6])
@@ -49,7 +49,7 @@ def write_pose(pose: np.ndarray, q: np.ndarray) -> None:
     pose[9], pose[10], pose[11] = q[0], q[1], q[2]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _rotated(r: Entries, m: Entries) -> Entries:
     """R M R^T of nine entries each, row by row; M symmetric."""
     t = (
@@ -65,7 +65,7 @@ def _rotated(r: Entries, m: Entries) -> Entries:
     return xx, xy, xz, xy, yy, yz, xz, yz, zz
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def prepare_free_bodies(w: WorldRecord, period: float) -> None:
     """Pose, twist, block of A and free-motion velocity of every free body, from q and v."""
     q, v, v_star, gravity, blocks, kind = w.q, w.v, w.v_star, w.gravity, w.A, w.tree_kind
@@ -106,7 +106,7 @@ def prepare_free_bodies(w: WorldRecord, period: float) -> None:
         v_star[i + 5] = z + inverse[6] * tx + inverse[7] * ty + inverse[8] * tz
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def turned(x: float, y: float, z: float, w: WorldRecord, rx: float, ry: float, rz: float) -> Entries:
     """A quaternion (x, y, z, w) after a rotation by the vector r (rad, world frame): exp(r/2) q, normalised."""
     half = 0.5 * np.sqrt(rx * rx + ry * ry + rz * rz)
@@ -120,7 +120,7 @@ def turned(x: float, y: float, z: float, w: WorldRecord, rx: float, ry: float, r
     return nx / norm, ny / norm, nz / norm, nw / norm
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def moved_linearly(x: float, y: float, z: float, w: WorldRecord, rx: float, ry: float, rz: float) -> Entries:
     """The same to first order: q + r q / 2 (the paper's q0 + dt N(q0) v), normalised; wrong by |r|^3 / 12 rad."""
     nx = x + 0.5 * (rx * w + ry * z - rz * y)
@@ -131,7 +131,7 @@ def moved_linearly(x: float, y: float, z: float, w: WorldRecord, rx: float, ry: 
     return nx / norm, ny / norm, nz / norm, nw / norm
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def move(q: np.ndarray, velocity: np.ndarray, period: float, linear: bool) -> None:
     """Moves coordinates (7,) by a twist (6,) for a period."""
     for k in range(3):
@@ -143,7 +143,7 @@ def move(q: np.ndarray, velocity: np.ndarray, period: float, linear: bool) -> No
         q[3], q[4], q[5], q[6] = turned(q[3], q[4], q[5], q[6], rx, ry, rz)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def move_free_bodies(w: WorldRecord, velocity: np.ndarray, period: float, linear: bool) -> None:
     """Moves the coordinates of every free body by the velocity (nv,) of the step."""
     for tree in range(w.tree_kind.shape[0]):

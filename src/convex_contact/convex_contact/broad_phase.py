@@ -23,7 +23,7 @@ THRESHOLD = 0
 _KEEP_AXIS = 1.5  # a new axis must be this much wider
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def place_geometries(w: WorldRecord) -> None:
     """World poses and bounding boxes of all geometries, from the poses of their bodies."""
     kinds, bodies, radii = w.geometry_kind, w.geometry_body, w.geometry_radius
@@ -49,7 +49,7 @@ def place_geometries(w: WorldRecord) -> None:
             bounds[g, i], bounds[g, 3 + i] = middle - half, middle + half
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _add(w: WorldRecord, a: int, b: int, reach: float) -> None:
     """Appends a pair of geometries if they may collide at all; the smaller number first."""
     if a > b:
@@ -66,7 +66,7 @@ def _add(w: WorldRecord, a: int, b: int, reach: float) -> None:
         w.pair[n, 0], w.pair[n, 1], w.pair_reach[n] = a, b, reach
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _close(bounds: np.ndarray, pose: np.ndarray, radius: np.ndarray, a: int, b: int, reach: float) -> bool:
     """Whether boxes and spheres around two finite geometries come within reach."""
     square = 0.0
@@ -79,20 +79,26 @@ def _close(bounds: np.ndarray, pose: np.ndarray, radius: np.ndarray, a: int, b: 
     return square < far * far
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def _width(finite: np.ndarray, bounds: np.ndarray, axis: int) -> float:
+    """How far the lower ends of the finite geometries are spread on an axis."""
+    low, high = np.inf, -np.inf
+    for g in finite:
+        low, high = min(low, bounds[g, axis]), max(high, bounds[g, axis])
+    return high - low
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _sorted_sweep(w: WorldRecord) -> int:
     """Chooses the axis and brings the finite geometries into the order of their lower ends on it."""
     finite, bounds, margin = w.finite, w.geometry_bounds, w.body_margin
     n = finite.shape[0]
-    axis, width = w.counters[AXIS], np.zeros(3)
+    axis = w.counters[AXIS]
+    width = _width(finite, bounds, axis)
     for i in range(3):
-        low, high = np.inf, -np.inf
-        for k in range(n):
-            low, high = min(low, bounds[finite[k], i]), max(high, bounds[finite[k], i])
-        width[i] = high - low
-    for i in range(3):
-        if width[i] > _KEEP_AXIS * width[axis]:
-            axis = i
+        other = _width(finite, bounds, i)
+        if other > _KEEP_AXIS * width:
+            axis, width = i, other
     w.counters[AXIS] = axis
     for k in range(1, n):
         g = finite[k]
@@ -104,17 +110,16 @@ def _sorted_sweep(w: WorldRecord) -> int:
     return axis
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def find_pairs(w: WorldRecord) -> None:
     """Fills ``pair`` and ``pair_reach``, sorted by geometry; counters say how many there are and would be."""
     threshold, margin, body = w.settings[THRESHOLD], w.body_margin, w.geometry_body
     w.counters[REQUIRED_PAIRS] = 0
     finite, large, bounds, pose, radius = w.finite, w.large, w.geometry_bounds, w.geometry_pose, w.geometry_radius
-    n = finite.shape[0]
+    n, ends = finite.shape[0], w.sweep
     axis = _sorted_sweep(w)
     other, third = (axis + 1) % 3, (axis + 2) % 3
     # in the order of the sweep: ends with margins along the axis, and the two others, which most neighbours fail
-    ends = np.empty((n, 6))
     for k in range(n):
         g = finite[k]
         m = margin[body[g]]
@@ -157,11 +162,11 @@ def find_pairs(w: WorldRecord) -> None:
     _sort_pairs(w)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _sort_pairs(w: WorldRecord) -> None:
     """Writes the order of the pairs by first and second geometry to ``pair_sorted``."""
     count, start, fill, order, pair = w.counters[PAIRS], w.pair_start, w.pair_fill, w.pair_sorted, w.pair
-    by_second = np.empty(count, dtype=np.int64)
+    by_second = w.pair_second
     for column in (1, 0):  # stable counting sorts: a plane has a pair with every body near it
         start[:] = 0
         for k in range(count):

@@ -17,6 +17,7 @@ v_n0                (n,)            normal velocity at the start of the step (pr
 stiffness, ...      (n,)            combined values of the two materials
 anchor              (n, 2, 3)       the point in the frames of the two bodies, m
 previous            (n,)            number of the same contact in the list of the step before; -1 if it is new
+taken               (n,)            while lists are matched: has found its contact in the next list
 ==================  ==============  ============================================================================
 
 The contact velocity v_c = J v + bias is the velocity of B's point less that of A's, in the frame: v_n > 0 separates,
@@ -47,7 +48,7 @@ def empty_contacts(capacity: int, width: int) -> ContactArrays:
     n, integers = capacity, np.int64
     shapes: dict[str, tuple[Any, ...]] = {
         "count": (1, integers), "geometry": (n, 2, integers), "feature": (n, integers), "body": (n, 2, integers),
-        "tree": (n, 2, integers), "previous": (n, integers),
+        "tree": (n, 2, integers), "previous": (n, integers), "taken": (n, np.bool_),
         "point": (n, 3, float), "frame": (n, 3, 3, float), "phi0": (n, float), "J": (n, 2, 3, width, float),
         "bias": (n, 3, float), "v_n0": (n, float), "anchor": (n, 2, 3, float),
         "stiffness": (n, float), "dissipation": (n, float), "relaxation_time": (n, float), "friction": (n, float),
@@ -55,7 +56,7 @@ def empty_contacts(capacity: int, width: int) -> ContactArrays:
     return ContactArrays(**{name: np.zeros(shape[:-1], dtype=shape[-1]) for name, shape in shapes.items()})
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def tangents(nx: float, ny: float, nz: float) -> tuple[float, float, float, float, float, float]:
     """Two unit vectors that make a right-handed frame t1, t2, n with a unit normal (Duff et al. 2017)."""
     sign = 1.0 if nz >= 0 else -1.0
@@ -64,7 +65,7 @@ def tangents(nx: float, ny: float, nz: float) -> tuple[float, float, float, floa
     return 1.0 + sign * nx * nx * a, sign * b, -sign * nx, b, sign + ny * ny * a, -ny
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _write_point_jacobian(
     J: np.ndarray, k: int, slot: int, frame: np.ndarray, x: float, y: float, z: float, sign: float
 ) -> None:
@@ -76,7 +77,7 @@ def _write_point_jacobian(
         J[k, slot, i, 3], J[k, slot, i, 4], J[k, slot, i, 5] = y * fz - z * fy, z * fx - x * fz, x * fy - y * fx
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _add_link_jacobian(
     J: np.ndarray,
     k: int,
@@ -100,10 +101,9 @@ def _add_link_jacobian(
             )  # fmt: skip
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def complete(w: WorldRecord, c: ContactRecord) -> None:
     """Fills in all that follows from geometry, feature, point, normal and gap."""
-    # names for the arrays: to reach them through the record costs a reference count each time
     geometry_body, geometry_class, law = w.geometry_body, w.geometry_class, w.law
     poses, twists, trees, links, link_jacobian = (
         w.body_pose, w.body_twist, w.body_tree, w.body_link, w.link_jacobian
@@ -162,7 +162,7 @@ def complete(w: WorldRecord, c: ContactRecord) -> None:
         v_n0[k] = v_n
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def match(w: WorldRecord, new: ContactRecord, old: ContactRecord) -> None:
     """Finds each contact of a list in the list of the step before.
 
@@ -173,8 +173,8 @@ def match(w: WorldRecord, new: ContactRecord, old: ContactRecord) -> None:
     n, m = new.count[0], old.count[0]
     geometry, feature, anchor, previous = new.geometry, new.feature, new.anchor, new.previous
     old_geometry, old_feature, old_anchor, radius = old.geometry, old.feature, old.anchor, w.geometry_radius
-    taken = np.zeros(m, dtype=np.bool_)
-    j = 0
+    taken, j = old.taken, 0
+    taken[:m] = False
     for i in range(n):
         previous[i] = -1
         a, b = geometry[i, 0], geometry[i, 1]
@@ -203,7 +203,7 @@ def match(w: WorldRecord, new: ContactRecord, old: ContactRecord) -> None:
             previous[i] = best
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def carry_tangential(
     w: WorldRecord, new: ContactRecord, old: ContactRecord, period: float, values: np.ndarray, out: np.ndarray
 ) -> None:

@@ -22,6 +22,7 @@ body_pose               (nb, 12)          rotation row by row, position; of free
 body_twist              (nb, 6)           [v; omega] at the start of the step, at the pose's origin
 body_wrench             (nb, 6)           [f; m] applied to free bodies, at the centre of mass
 body_margin             (nb,)             how far a body's contacts are looked for
+body_speed              (2, nb)           bounds of the speed of its points, while margins are made
 body_link               (nb,)             row of link_jacobian, -1: a free body, whose Jacobian is the identity
 link_jacobian           (nl, 6, d)        of links, at the pose's origin
 geometry_pose           (ng, 12)          of shapes
@@ -99,7 +100,7 @@ class JointLimits:
     upper: np.ndarray
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def body_speeds(w: WorldRecord, velocity: np.ndarray, out: np.ndarray) -> None:
     """Upper bounds (nb,) of the speed of the bodies' points and contact points, m/s, at velocity (nv,)."""
     reach = 0.5 * w.settings[broad_phase.THRESHOLD]
@@ -130,15 +131,15 @@ def body_speeds(w: WorldRecord, velocity: np.ndarray, out: np.ndarray) -> None:
             out[b] += np.sqrt(angular) * (w.body_radius[b] + reach)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def predict_margins(w: WorldRecord, speeds: np.ndarray, travel: float) -> None:
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def predict_margins(w: WorldRecord, travel: float) -> None:
     """Margins of all bodies from their speeds before the step and in free motion.
 
     Args:
         w: The world.
-        speeds: Room for (2, nb).
         travel: h s, s.
     """
+    speeds = w.body_speed
     body_speeds(w, w.v, speeds[0])
     body_speeds(w, w.v_star, speeds[1])
     fastest = 0.0
@@ -153,9 +154,10 @@ def predict_margins(w: WorldRecord, speeds: np.ndarray, travel: float) -> None:
             w.body_margin[b] = travel * speeds[0, b]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def grow_margins(w: WorldRecord, velocity: np.ndarray, speeds: np.ndarray, travel: float) -> int:
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def grow_margins(w: WorldRecord, velocity: np.ndarray, travel: float) -> int:
     """Widens the margins that do not cover a velocity; returns how many these are."""
+    speeds = w.body_speed
     body_speeds(w, velocity, speeds[0])
     short = 0
     for b in range(speeds.shape[1]):
@@ -166,7 +168,7 @@ def grow_margins(w: WorldRecord, velocity: np.ndarray, speeds: np.ndarray, trave
     return short
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def find_contacts(w: WorldRecord, c: ContactRecord) -> bool:
     """Geometry of one query: pairs, points and all that belongs to them. True if the arrays were large enough."""
     broad_phase.place_geometries(w)
@@ -184,49 +186,25 @@ def find_contacts(w: WorldRecord, c: ContactRecord) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def end_step(w: WorldRecord, s: Any, speeds: np.ndarray, travel: float, period: float, linear: bool) -> bool:
-    """Takes the velocity of a solved step over and moves the free bodies, unless it asks for wider margins.
-
-    Args:
-        w: The world.
-        s: The solver's workspace.
-        speeds: Room for (2, nb).
-        travel: h s, s; 0: all pairs are in the problem.
-        period: s.
-        linear: Integrate quaternions linearly.
-    """
-    velocity = s.v
-    if travel > 0.0 and grow_margins(w, velocity, speeds, travel) > 0:
-        return False
-    for i in range(len(w.v)):
-        w.v[i] = velocity[i]
-    bodies.move_free_bodies(w, velocity, period, linear)
-    return True
-
-
 #: how a query sets the margins
 KEPT, ALL_PAIRS, PREDICTED = range(3)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def collect_contacts(
-    w: WorldRecord, c: ContactRecord, old: ContactRecord, speeds: np.ndarray, travel: float, margins: int
-) -> bool:
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def collect_contacts(w: WorldRecord, c: ContactRecord, old: ContactRecord, travel: float, margins: int) -> bool:
     """Contacts of the step, matched with those of the step before. True if the arrays were large enough.
 
     Args:
         w: The world.
         c: The contacts to fill in.
         old: Those of the step before.
-        speeds: Room for (2, nb).
         travel: h s, s.
         margins: KEPT, ALL_PAIRS or PREDICTED.
     """
     if margins == ALL_PAIRS:
         w.body_margin[:] = 0.5 * w.settings[broad_phase.THRESHOLD]
     elif margins == PREDICTED:
-        predict_margins(w, speeds, travel)
+        predict_margins(w, travel)
     if not find_contacts(w, c):
         return False
     contacts.match(w, c, old)
@@ -249,6 +227,7 @@ class WorldDynamics:
         contacts: The contacts of the last :meth:`collect`.
         previous: Those of the step before.
         time: s.
+        alone: There are free and fixed bodies only.
 
     Raises:
         NativeLibraryError: The compiled library is missing, and a pair of shapes needs it.
@@ -274,11 +253,11 @@ class WorldDynamics:
         self.time = 0.0
         self._trees = [tree.model for tree in world.trees]
         self.arrays, self._shapes, self._tree_bodies = _world_arrays(world, self.threshold)
-        self._speeds = np.zeros((2, len(world.bodies)))
         self._width = self.arrays.A.shape[1]
         self._tree_of_body = {b: t for t, bs in enumerate(self._tree_bodies) for b in bs}
         self._articulated = [t for t, kind in enumerate(self.arrays.tree_kind) if kind == bodies.ARTICULATED]
         self._prescribed = [i for i, body in enumerate(world.bodies) if body.kind == "prescribed"]
+        self.alone = not self._articulated and not self._prescribed
         self._steepest = math.sqrt(1 + float(self.arrays.law[:, :, 3].max(initial=0.0)) ** 2)
         self._longest_relaxation = float(self.arrays.law[:, :, 2].max(initial=0.0))
         self._start = (self.arrays.q.copy(), self.arrays.v.copy(), self.arrays.body_pose.copy())
@@ -394,29 +373,23 @@ class WorldDynamics:
             return (self.period + self._longest_relaxation) * self._steepest
         return self.period * (self._steepest if approximation.startswith("similar") else 1.0)
 
-    def collect(
-        self, approximation: str = "lagged", *, again: bool = False, find: Any = collect_contacts, further: Any = ()
-    ) -> ContactArrays:
+    def collect(self, approximation: str = "lagged", *, again: bool = False) -> ContactArrays:
         """Finds the contacts of the step, after :meth:`prepare`.
 
         Args:
             approximation: Of the solver; only decides how far is looked.
             again: After :meth:`covers` said no: with the wider margins, and still against the step before.
-            find: A compiled function that begins with :func:`collect_contacts` and goes on with the contacts.
-            further: Its further arguments.
 
         Returns:
             The contacts; the same object as :attr:`contacts`.
         """
         margins = KEPT
         if not again:
-            self.contacts, self.previous = self.previous, self.contacts
+            self.swap()
             margins = PREDICTED if self.speculative else ALL_PAIRS
         travel = self.travel(approximation)
-        while not find(
-            self.arrays.record, self.contacts.record, self.previous.record, self._speeds, travel, margins, *further
-        ):
-            self._enlarge()
+        while not collect_contacts(self.arrays.record, self.contacts.record, self.previous.record, travel, margins):
+            self.enlarge()
         return self.contacts
 
     def covers(self, velocity: np.ndarray, approximation: str = "lagged") -> bool:
@@ -426,27 +399,19 @@ class WorldDynamics:
         """
         if not self.speculative:
             return True
-        return bool(grow_margins(self.arrays.record, velocity, self._speeds, self.travel(approximation)) == 0)
+        return bool(grow_margins(self.arrays.record, velocity, self.travel(approximation)) == 0)
 
-    def forget_query(self) -> None:
-        """Takes the last :meth:`collect` back, where the step could not be solved."""
+    def swap(self) -> None:
+        """The contacts become those of the step before; once more: takes that back."""
         self.contacts, self.previous = self.previous, self.contacts
 
     def advance(self, velocity: np.ndarray) -> None:
         """Ends the step: v becomes the solution (nv,), q moves with it, and prescribed bodies with theirs."""
         self.arrays.v[:] = velocity
         bodies.move_free_bodies(self.arrays.record, velocity, self.period, self.linear_rotation)
-        self._move_others()
+        self.move_others()
 
-    def end_step(self, workspace: Any, approximation: str) -> bool:
-        """:meth:`covers` and, if it does, :meth:`advance` at once, with the velocity in a solver's workspace."""
-        travel = self.travel(approximation) if self.speculative else 0.0
-        done = end_step(self.arrays.record, workspace, self._speeds, travel, self.period, self.linear_rotation)
-        if done:
-            self._move_others()
-        return bool(done)
-
-    def _move_others(self) -> None:
+    def move_others(self) -> None:
         """Moves trees and prescribed bodies by the velocities of the step, and the time."""
         a = self.arrays
         for tree in self._articulated:
@@ -509,7 +474,7 @@ class WorldDynamics:
         whole = table[:, :2].astype(np.int64)
         return JointLimits(whole[:, 0], whole[:, 1], table[:, 2], table[:, 3])
 
-    def _enlarge(self) -> None:
+    def enlarge(self) -> None:
         """Makes room for what the last query needed.
 
         Raises:
@@ -539,6 +504,7 @@ def _pair_arrays(n: int) -> dict[str, np.ndarray]:
     return {
         "pair": np.zeros((n, 2), dtype=np.int64),
         "pair_reach": np.zeros(n),
+        "pair_second": np.zeros(n, dtype=np.int64),
         "pair_sorted": np.zeros(n, dtype=np.int64),
         "native_pair": np.zeros((n, 2), dtype=np.int64),
         "native_reach": np.zeros(n),
@@ -583,6 +549,7 @@ def _world_arrays(world: World, threshold: float) -> tuple[WorldArrays, native.S
         "body_wrench": np.zeros((nb, 6)),
         "body_radius": np.zeros(nb),
         "body_margin": np.zeros(nb),
+        "body_speed": np.zeros((2, nb)),
         "body_link": np.full(nb, -1, dtype=np.int64),
     }
     links = 0
@@ -643,6 +610,7 @@ def _geometry_arrays(world: World, a: dict[str, np.ndarray]) -> native.ShapeTabl
     typical = float(np.median(widest[finite])) if len(finite) else 0.0
     a["large"] = finite[widest[finite] > LARGE * typical].astype(np.int64)
     a["finite"] = finite[widest[finite] <= LARGE * typical].astype(np.int64)
+    a["sweep"] = np.zeros((len(a["finite"]), 6))
     a["planes"] = np.flatnonzero(kinds == HALF_SPACE).astype(np.int64)
     a["pair_start"], a["pair_fill"] = np.zeros(ng + 1, dtype=np.int64), np.zeros(ng, dtype=np.int64)
 

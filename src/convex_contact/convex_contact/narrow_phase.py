@@ -34,7 +34,7 @@ _UPRIGHT = 1e-6  # rad
 _TIE = 1e-9  # of a box's diagonal: corners at the centre's height count as lower
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _emit(
     c: ContactRecord,
     n: int,
@@ -62,7 +62,7 @@ def _emit(
     return n + 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _emit_sphere(
     c: ContactRecord,
     n: int,
@@ -85,7 +85,7 @@ def _emit_sphere(
     return _emit(c, n, reach, a, b, feature, x + s * dx, y + s * dy, z + s * dz, dx, dy, dz, gap)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _sphere_sphere(w: WorldRecord, c: ContactRecord, n: int, reach: float, a: int, b: int) -> int:
     p, q = w.geometry_pose[a], w.geometry_pose[b]
     dx, dy, dz = q[9] - p[9], q[10] - p[10], q[11] - p[11]
@@ -98,7 +98,7 @@ def _sphere_sphere(w: WorldRecord, c: ContactRecord, n: int, reach: float, a: in
     return _emit_sphere(c, n, reach, a, b, 0, p[9], p[10], p[11], w.geometry_size[a, 0], dx, dy, dz, distance - other)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def closest_on_box(x: float, y: float, z: float, hx: float, hy: float, hz: float) -> tuple[float, float, float, float]:
     """From a point to the surface of a box with half sides h, in its frame: unit direction and signed distance."""
     ex, ey, ez = abs(x) - hx, abs(y) - hy, abs(z) - hz
@@ -114,7 +114,7 @@ def closest_on_box(x: float, y: float, z: float, hx: float, hy: float, hz: float
     return 0.0, 0.0, -sz, ez
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def closest_on_cylinder(x: float, y: float, z: float, radius: float, half: float) -> tuple[float, float, float, float]:
     """From a point to the surface of a cylinder, in its frame: unit direction and signed distance."""
     rho = np.sqrt(x * x + y * y)
@@ -130,7 +130,7 @@ def closest_on_cylinder(x: float, y: float, z: float, radius: float, half: float
     return 0.0, 0.0, -sz, ez
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def closest_on_capsule(x: float, y: float, z: float, radius: float, half: float) -> tuple[float, float, float, float]:
     """From a point to the surface of a capsule, in its frame: unit direction and signed distance."""
     dz = z - min(max(z, -half), half)
@@ -140,7 +140,7 @@ def closest_on_capsule(x: float, y: float, z: float, radius: float, half: float)
     return -1.0, 0.0, 0.0, -radius
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _sphere_solid(w: WorldRecord, c: ContactRecord, n: int, reach: float, a: int, b: int) -> int:
     """A sphere and a box, cylinder or capsule."""
     p, q, h = w.geometry_pose[a], w.geometry_pose[b], w.geometry_size[b]
@@ -161,7 +161,7 @@ def _sphere_solid(w: WorldRecord, c: ContactRecord, n: int, reach: float, a: int
     return _emit_sphere(c, n, reach, a, b, 0, p[9], p[10], p[11], w.geometry_size[a, 0], nx, ny, nz, distance)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _plane_point(
     w: WorldRecord,
     c: ContactRecord,
@@ -182,7 +182,7 @@ def _plane_point(
     return _emit_sphere(c, n, reach, a, plane, feature, x, y, z, radius, -nx, -ny, -nz, height)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _capsule_plane(w: WorldRecord, c: ContactRecord, n: int, reach: float, a: int, plane: int) -> int:
     p, radius, half = w.geometry_pose[a], w.geometry_size[a, 0], w.geometry_size[a, 1]
     for end in range(2):
@@ -192,7 +192,7 @@ def _capsule_plane(w: WorldRecord, c: ContactRecord, n: int, reach: float, a: in
     return n
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _box_plane(w: WorldRecord, c: ContactRecord, n: int, reach: float, a: int, plane: int) -> int:
     p, h, q = w.geometry_pose[a], w.geometry_size[a], w.geometry_pose[plane]
     tie = _TIE * w.geometry_radius[a]
@@ -208,7 +208,7 @@ def _box_plane(w: WorldRecord, c: ContactRecord, n: int, reach: float, a: int, p
     return n
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _hull_plane(w: WorldRecord, c: ContactRecord, n: int, reach: float, a: int, plane: int) -> int:
     p, q, m = w.geometry_pose[a], w.geometry_pose[plane], w.geometry_center[a]
     tie = _TIE * w.geometry_radius[a]
@@ -226,7 +226,7 @@ def _hull_plane(w: WorldRecord, c: ContactRecord, n: int, reach: float, a: int, 
     return n
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _cylinder_plane(w: WorldRecord, c: ContactRecord, n: int, reach: float, a: int, plane: int) -> int:
     p, q, radius, half = w.geometry_pose[a], w.geometry_pose[plane], w.geometry_size[a, 0], w.geometry_size[a, 1]
     # the plane's normal in the cylinder's frame
@@ -257,7 +257,7 @@ def _cylinder_plane(w: WorldRecord, c: ContactRecord, n: int, reach: float, a: i
     return n
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def is_native(one: int, two: int) -> bool:
     """Whether the compiled library makes the contacts of two kinds of shape."""
     if one == HALF_SPACE or two == HALF_SPACE:
@@ -267,7 +267,7 @@ def is_native(one: int, two: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _call_native(w: WorldRecord) -> int:
     """Hands the pairs that need it to the compiled library; returns their number."""
     kind, count = w.geometry_kind, 0
@@ -289,7 +289,7 @@ def _call_native(w: WorldRecord) -> int:
     return count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def find_points(w: WorldRecord, c: ContactRecord) -> None:
     """Writes geometry, feature, point, normal and gap of all contacts, in the order of the pairs.
 

@@ -45,6 +45,7 @@ from convex_contact.blocks import (
     subtract_transposed,
     transposed_lower_times_vector,
 )
+from convex_contact.borrowed import borrow
 from convex_contact.contact_kernels import (
     BIAS,
     COEFFICIENT,
@@ -89,27 +90,29 @@ def solve_step(w: Any) -> int:
 
     Not CONVERGED: v is the last iterate, `failed_island` an island that failed.
     """
-    w.iterations = w.factorizations = w.failed_island = 0
-    w.status = CONVERGED
-    _prepare(w)
-    eased = 2 if w.max_iterations <= PATIENCE else 0
+    b = borrow(w)
+    b.iterations = b.factorizations = b.failed_island = 0
+    b.status = CONVERGED
+    _prepare(b)
+    eased = 2 if b.max_iterations <= PATIENCE else 0
     while True:
-        _match_pattern(w)
-        _sort(w)
-        _iterate(w, PATIENCE if eased == 0 else w.max_iterations)
-        if w.active > 0:
+        while not _match_pattern(b):
+            _order(w)
+        _sort(b)
+        _iterate(b, PATIENCE if eased == 0 else b.max_iterations)
+        if b.active > 0:
             if eased == 2:
-                w.status = ITERATION_LIMIT
+                b.status = ITERATION_LIMIT
                 break
-            _ease(w, 30.0 if eased == 0 else 3.0, 1e-2 if eased == 0 else 1e-4)
+            _ease(b, 30.0 if eased == 0 else 3.0, 1e-2 if eased == 0 else 1e-4)
             eased += 1
-        elif w.status != CONVERGED or not _wake(w):
+        elif b.status != CONVERGED or not _wake(b):
             break
-    _finish(w)
-    return w.status
+    _finish(b)
+    return int(b.status)
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def _iterate(w: Any, limit: int) -> None:
     """Newton steps until no island is active, or so many of them."""
     _evaluate(w, True)
@@ -125,7 +128,7 @@ def _iterate(w: Any, limit: int) -> None:
     w.iterations += iteration
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def _ease(w: Any, ratio: float, tolerance: float) -> None:
     """Brings the islands that are still active near their solution by softer contacts, stiffer from stage to stage.
 
@@ -158,7 +161,7 @@ def _ease(w: Any, ratio: float, tolerance: float) -> None:
     w.relative_tolerance, w.polish = relative, polish
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def _soften(w: Any, i: int, level: float) -> int:
     """Derived numbers of contact i with its stiffness limited to level/(w dt^2); 1 where that is less than its own."""
     p, q, dt = w.contact_parameters, w.derived, w.period
@@ -182,7 +185,7 @@ def _soften(w: Any, i: int, level: float) -> int:
     return 1
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def _invert_masses(w: Any) -> None:
     """L of A^-1 = L^T L for each clique."""
     dof_start, A_start, A, A_factor, floor, scratch = w.dof_start, w.A_start, w.A, w.A_factor, w.floor, w.scratch
@@ -247,7 +250,7 @@ def _row_mobility(
     return total
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def _prepare(w: Any) -> None:
     """Scaling, mobilities, derived numbers, and which contacts may be left out."""
     n, nc, nr = w.n, w.nc, w.nr
@@ -369,36 +372,28 @@ def _find_entry(position: np.ndarray, entry_start: np.ndarray, entry_column: np.
     return -2
 
 
-@njit(error_model="numpy", cache=True)
-def _match_pattern(w: Any) -> None:
-    """Finds the block of each coupling; makes a new elimination order where one is missing."""
-    while True:
-        missing = w.pattern == 0
-        pairs = 0
-        if not missing:
-            position, entry_start, entry_column = w.position, w.entry_start, w.entry_column
-            candidate, contact_a, contact_b, contact_slot = w.candidate, w.contact_a, w.contact_b, w.contact_slot
-            for i in range(w.nc):
-                if candidate[i] != 0 and contact_b[i] >= 0:
-                    slot = _find_entry(position, entry_start, entry_column, contact_a[i], contact_b[i])
-                    contact_slot[i] = slot
-                    pairs += 1
-                    if slot < 0:
-                        missing = True
-                        break
-            if not missing:
-                row_a, row_b, row_slot = w.row_a, w.row_b, w.row_slot
-                for i in range(w.nr):
-                    if row_b[i] >= 0:
-                        slot = _find_entry(position, entry_start, entry_column, row_a[i], row_b[i])
-                        row_slot[i] = slot
-                        pairs += 1
-                        if slot < 0:
-                            missing = True
-                            break
-        if not missing and not 2 * pairs + 4 < w.pattern_edges:
-            return
-        _order(w)
+@njit(error_model="numpy", _nrt=False, cache=True)
+def _match_pattern(w: Any) -> bool:
+    """Finds the block of each coupling; False where one is missing, or where the pattern has become too large."""
+    if w.pattern == 0:
+        return False
+    pairs = 0
+    position, entry_start, entry_column = w.position, w.entry_start, w.entry_column
+    candidate, contact_a, contact_b, contact_slot = w.candidate, w.contact_a, w.contact_b, w.contact_slot
+    for i in range(w.nc):
+        if candidate[i] != 0 and contact_b[i] >= 0:
+            contact_slot[i] = _find_entry(position, entry_start, entry_column, contact_a[i], contact_b[i])
+            pairs += 1
+            if contact_slot[i] < 0:
+                return False
+    row_a, row_b, row_slot = w.row_a, w.row_b, w.row_slot
+    for i in range(w.nr):
+        if row_b[i] >= 0:
+            row_slot[i] = _find_entry(position, entry_start, entry_column, row_a[i], row_b[i])
+            pairs += 1
+            if row_slot[i] < 0:
+                return False
+    return 2 * pairs + 4 >= w.pattern_edges
 
 
 @njit(error_model="numpy", cache=True)
@@ -510,7 +505,7 @@ def _order(w: Any) -> None:
     w.orderings += 1
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def _sort(w: Any) -> None:
     """Lists of contacts and rows island by island."""
     islands, clique_island = w.islands, w.clique_island
@@ -548,38 +543,31 @@ def _sort(w: Any) -> None:
     row_start[islands] = w.nr
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def _evaluate(w: Any, everything: bool) -> None:
-    """v_c, gamma, r and the norms of the islands that are active, or of all."""
-    approximation, law, addresses, dt = w.approximation, w.law, w.addresses, w.period
-    dof_start, A_start, A, order, island_start = w.dof_start, w.A_start, w.A, w.order, w.island_start
-    v, v_star, scale, r, momentum, j = w.v, w.v_star, w.scale, w.r, w.r_momentum, w.j
+    """v_c, gamma, r and the norms of the islands that are active, or of all.
+
+    What the line search has carried along with the step (A (v - v*), v_c, gamma) is not computed again.
+    """
+    dof_start, order, island_start = w.dof_start, w.order, w.island_start
+    scale, r, momentum, j, A_v_star = w.scale, w.r, w.r_momentum, w.j, w.A_v_star
     contact_a, contact_b, J_start, J, contact_order = w.contact_a, w.contact_b, w.J_start, w.J, w.contact_order
-    parameters, derived, vc, gamma, island_contacts = w.contact_parameters, w.derived, w.vc, w.gamma, w.island_contacts
+    gamma, island_contacts, row_gamma, island_rows = w.gamma, w.island_contacts, w.row_gamma, w.island_rows
     row_a, row_b, row_J, row_J_start, row_order = w.row_a, w.row_b, w.row_J, w.row_J_start, w.row_order
-    row_s, row_gamma, row_parameters, row_compliance = w.row_s, w.row_gamma, w.row_parameters, w.row_compliance
-    island_rows, state, residual, size = w.island_rows, w.island_state, w.island_residual, w.island_size
-    difference, A_v_star = w.A_dv, w.A_v_star
+    state, residual, size, carried = w.island_state, w.island_residual, w.island_size, w.island_carried
     for island in range(w.islands):
         if not everything and state[island] != _ACTIVE:
             continue
+        if everything or carried[island] == 0:
+            _impulses(w, island)
         for p in range(island_start[island], island_start[island + 1]):
             c = order[p]
-            s, m = dof_start[c], dof_start[c + 1] - dof_start[c]
-            for k in range(s, s + m):
-                j[k] = momentum[k] = 0.0
-                difference[k] = v_star[k] - v[k]
-            subtract_times(A, A_start[c], difference, s, momentum, s, m, m)
+            for k in range(dof_start[c], dof_start[c + 1]):
+                j[k] = 0.0
         for x in range(island_contacts[island], island_contacts[island + 1]):
             i = contact_order[x]
             a, b, o = contact_a[i], contact_b[i], J_start[i]
-            v1, v2, vn = _contact_velocity(dof_start, J, o, a, b, v)
-            v1 += parameters[i, BIAS]
-            v2 += parameters[i, BIAS + 1]
-            vn += parameters[i, BIAS + 2]
-            vc[i, 0], vc[i, 1], vc[i, 2] = v1, v2, vn
-            g1, g2, gn = impulse(approximation, law, addresses, dt, derived, i, v1, v2, vn)
-            gamma[i, 0], gamma[i, 1], gamma[i, 2] = g1, g2, gn
+            g1, g2, gn = gamma[i, 0], gamma[i, 1], gamma[i, 2]
             m = dof_start[a + 1] - dof_start[a]
             add_three_rows(J, o, g1, g2, gn, j, dof_start[a], m)
             if b >= 0:
@@ -587,14 +575,10 @@ def _evaluate(w: Any, everything: bool) -> None:
         for x in range(island_rows[island], island_rows[island + 1]):
             i = row_order[x]
             a, b, o = row_a[i], row_b[i], row_J_start[i]
-            row_s[i] = row_parameters[i, ROW_BIAS] + _row_velocity(dof_start, row_J, o, a, b, v)
-            y = (row_parameters[i, ROW_TARGET] - row_s[i]) / row_compliance[i]
-            y = min(max(y, row_parameters[i, ROW_LOWER]), row_parameters[i, ROW_UPPER])
-            row_gamma[i] = y
             m = dof_start[a + 1] - dof_start[a]
-            add_row(row_J, o, y, j, dof_start[a], m)
+            add_row(row_J, o, row_gamma[i], j, dof_start[a], m)
             if b >= 0:
-                add_row(row_J, o + m, y, j, dof_start[b], dof_start[b + 1] - dof_start[b])
+                add_row(row_J, o + m, row_gamma[i], j, dof_start[b], dof_start[b + 1] - dof_start[b])
         rr = pp = jj = 0.0
         for p in range(island_start[island], island_start[island + 1]):
             c = order[p]
@@ -608,7 +592,39 @@ def _evaluate(w: Any, everything: bool) -> None:
         size[island] = math.sqrt(max(pp, jj))
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
+def _impulses(w: Any, island: int) -> None:
+    """A (v - v*), v_c and gamma of an island, from v."""
+    approximation, law, addresses, dt = w.approximation, w.law, w.addresses, w.period
+    dof_start, A_start, A, order, island_start = w.dof_start, w.A_start, w.A, w.order, w.island_start
+    v, v_star, momentum, difference = w.v, w.v_star, w.r_momentum, w.A_dv
+    contact_a, contact_b, J_start, J, contact_order = w.contact_a, w.contact_b, w.J_start, w.J, w.contact_order
+    parameters, derived, vc, gamma, island_contacts = w.contact_parameters, w.derived, w.vc, w.gamma, w.island_contacts
+    row_order, row_s, row_parameters, island_rows = w.row_order, w.row_s, w.row_parameters, w.island_rows
+    for p in range(island_start[island], island_start[island + 1]):
+        c = order[p]
+        s, m = dof_start[c], dof_start[c + 1] - dof_start[c]
+        for k in range(s, s + m):
+            momentum[k] = 0.0
+            difference[k] = v_star[k] - v[k]
+        subtract_times(A, A_start[c], difference, s, momentum, s, m, m)
+    for x in range(island_contacts[island], island_contacts[island + 1]):
+        i = contact_order[x]
+        v1, v2, vn = _contact_velocity(dof_start, J, J_start[i], contact_a[i], contact_b[i], v)
+        v1 += parameters[i, BIAS]
+        v2 += parameters[i, BIAS + 1]
+        vn += parameters[i, BIAS + 2]
+        vc[i, 0], vc[i, 1], vc[i, 2] = v1, v2, vn
+        gamma[i, 0], gamma[i, 1], gamma[i, 2] = impulse(approximation, law, addresses, dt, derived, i, v1, v2, vn)
+    for x in range(island_rows[island], island_rows[island + 1]):
+        i = row_order[x]
+        velocity = _row_velocity(dof_start, w.row_J, w.row_J_start[i], w.row_a[i], w.row_b[i], v)
+        row_s[i] = row_parameters[i, ROW_BIAS] + velocity
+        y = (row_parameters[i, ROW_TARGET] - row_s[i]) / w.row_compliance[i]
+        w.row_gamma[i] = min(max(y, row_parameters[i, ROW_LOWER]), row_parameters[i, ROW_UPPER])
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
 def _judge(w: Any, first: bool) -> None:
     """Which islands go on, and which of them need a new factor.
 
@@ -649,7 +665,7 @@ def _judge(w: Any, first: bool) -> None:
     w.active = 0 if w.status != CONVERGED else active
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def _restore(w: Any, island: int) -> None:
     """Takes back the last step of an island."""
     dof_start, order, v, v_old = w.dof_start, w.order, w.v, w.v_old
@@ -659,7 +675,7 @@ def _restore(w: Any, island: int) -> None:
             v[k] = v_old[k]
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def _rounding(w: Any, island: int) -> float:
     """Bound on the scaled residual that rounding of v leaves in an island.
 
@@ -731,7 +747,7 @@ def _rounding(w: Any, island: int) -> float:
     return 2.0 * _EPS * math.sqrt(total)
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def _factorise(w: Any) -> None:
     """H = A + J^T G J and its block Cholesky factor, for active islands whose factor is out of date."""
     approximation, law, addresses, dt = w.approximation, w.law, w.addresses, w.period
@@ -818,7 +834,7 @@ def _factorise(w: Any) -> None:
         w.factorizations += 1
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def _solve_island(w: Any, island: int, x: np.ndarray) -> None:
     """x <- H^-1 x for the velocities of one island, with its last factor."""
     dof_start, A_start, order, island_start = w.dof_start, w.A_start, w.order, w.island_start
@@ -841,7 +857,7 @@ def _solve_island(w: Any, island: int, x: np.ndarray) -> None:
         transposed_lower_times_vector(L, A_start[c], x, s, m)
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def _direction(w: Any) -> None:
     """dv = -H^-1 r of the active islands."""
     dof_start, order, island_start, state, dv, r = w.dof_start, w.order, w.island_start, w.island_state, w.dv, w.r
@@ -855,7 +871,7 @@ def _direction(w: Any) -> None:
         _solve_island(w, island, dv)
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def _line_search(w: Any) -> None:
     """v <- v + alpha dv with l'(alpha) = 0, island by island."""
     approximation, law, addresses, dt = w.approximation, w.law, w.addresses, w.period
@@ -865,7 +881,13 @@ def _line_search(w: Any) -> None:
     derived, vc, dvc, island_contacts = w.derived, w.vc, w.dvc, w.island_contacts
     row_a, row_b, row_J, row_J_start, row_order = w.row_a, w.row_b, w.row_J, w.row_J_start, w.row_order
     row_s, row_ds, row_parameters, row_compliance = w.row_s, w.row_ds, w.row_parameters, w.row_compliance
-    island_rows = w.island_rows
+    island_rows, stalls, carried, gamma, row_gamma = (
+        w.island_rows,
+        w.island_stalls,
+        w.island_carried,
+        w.gamma,
+        w.row_gamma,
+    )
     for island in range(w.islands):
         if state[island] != _ACTIVE:
             continue
@@ -891,6 +913,7 @@ def _line_search(w: Any) -> None:
             i = row_order[x]
             row_ds[i] = _row_velocity(dof_start, row_J, row_J_start[i], row_a[i], row_b[i], dv)
         alpha, low, high, f_low, f_high = 1.0, 0.0, math.inf, f0, math.inf
+        found = False
         for trial in range(60 if f0 < 0.0 else 0):
             f, bend = c0 + alpha * c1, c1
             for x in range(first_contact, last_contact):
@@ -905,14 +928,17 @@ def _line_search(w: Any) -> None:
                     )
                     bend += d1 * (h11 * d1 + 2.0 * (h12 * d2 + h13 * d3)) + d2 * (h22 * d2 + 2.0 * h23 * d3)
                     bend += d3 * h33 * d3
+                gamma[i, 0], gamma[i, 1], gamma[i, 2] = g1, g2, g3
                 f -= g1 * d1 + g2 * d2 + g3 * d3
             for x in range(first_row, last_row):
                 i = row_order[x]
                 y = (row_parameters[i, ROW_TARGET] - row_s[i] - alpha * row_ds[i]) / row_compliance[i]
                 if row_parameters[i, ROW_LOWER] < y < row_parameters[i, ROW_UPPER]:
                     bend += row_ds[i] * row_ds[i] / row_compliance[i]
-                f -= row_ds[i] * min(max(y, row_parameters[i, ROW_LOWER]), row_parameters[i, ROW_UPPER])
+                row_gamma[i] = min(max(y, row_parameters[i, ROW_LOWER]), row_parameters[i, ROW_UPPER])
+                f -= row_ds[i] * row_gamma[i]
             if abs(f) <= w.slope * abs(f0):
+                found = True
                 break
             if f < 0.0:
                 low, f_low = alpha, f
@@ -933,9 +959,22 @@ def _line_search(w: Any) -> None:
             for k in range(dof_start[c], dof_start[c + 1]):
                 v_old[k] = v[k]
                 v[k] += alpha * dv[k]
+        carried[island] = 1 if found and stalls[island] == 0 and w.polish == 0 else 0
+        if carried[island] == 0:
+            continue
+        for p in range(island_start[island], island_start[island + 1]):
+            c = order[p]
+            for k in range(dof_start[c], dof_start[c + 1]):
+                momentum[k] -= alpha * A_dv[k]
+        for x in range(first_contact, last_contact):
+            i = contact_order[x]
+            for k in range(3):
+                vc[i, k] += alpha * dvc[i, k]
+        for x in range(first_row, last_row):
+            row_s[row_order[x]] += alpha * row_ds[row_order[x]]
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def _derive(w: Any, i: int) -> None:
     """Derived numbers of a contact that was left out."""
     weight = 0.0
@@ -956,7 +995,7 @@ def _derive(w: Any, i: int) -> None:
     )
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def _wake(w: Any) -> bool:
     """Takes in the idle contacts that are not idle at the present v; True where there are any."""
     approximation, law, addresses, dt = w.approximation, w.law, w.addresses, w.period
@@ -981,7 +1020,7 @@ def _wake(w: Any) -> bool:
     return woken > 0
 
 
-@njit(error_model="numpy", cache=True)
+@njit(error_model="numpy", _nrt=False, cache=True)
 def _finish(w: Any) -> None:
     """Relative residual of the whole system."""
     if w.polish != 0:
@@ -1000,18 +1039,20 @@ def _finish(w: Any) -> None:
 @njit(error_model="numpy", cache=True)
 def factorise_at_solution(w: Any) -> None:
     """New factors of H at the present v for all islands: what the implicit function theorem needs, eq. (29)."""
-    _evaluate(w, True)
-    state, factor = w.island_state, w.island_factor
-    for i in range(w.islands):
+    b = borrow(w)
+    _evaluate(b, True)
+    state, factor = b.island_state, b.island_factor
+    for i in range(b.islands):
         state[i], factor[i] = _ACTIVE, 0
-    _factorise(w)
-    for i in range(w.islands):
+    _factorise(b)
+    for i in range(b.islands):
         state[i] = _DONE
 
 
 @njit(error_model="numpy", cache=True)
 def apply_inverse(w: Any, B: np.ndarray) -> None:
     """Rows of B <- (H^-1 row^T)^T with the last factors; B (m, nv), C-ordered."""
+    b = borrow(w)
     for k in range(len(B)):
-        for island in range(w.islands):
-            _solve_island(w, island, B[k])
+        for island in range(b.islands):
+            _solve_island(b, island, B[k])

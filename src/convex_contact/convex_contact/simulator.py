@@ -25,19 +25,19 @@ from numpy.typing import ArrayLike
 
 from convex_contact import checks, contact_kernels, newton
 from convex_contact.approximations import approximation_named
-from convex_contact.arrays import ContactRecord, WorldRecord
+from convex_contact.arrays import ContactRecord
 from convex_contact.bodies import write_pose
+from convex_contact.compiled_step import NO_ROOM, load_rows, make_step, yielded
 from convex_contact.constraints import Constraint, JointLimit
-from convex_contact.contacts import carry_tangential
 from convex_contact.coupling import Coupling
-from convex_contact.dynamics import BodyState, WorldDynamics, collect_contacts
+from convex_contact.dynamics import BodyState, WorldDynamics
 from convex_contact.errors import ConvergenceError
 from convex_contact.normal_laws import LinearLaw, NormalLaw
 from convex_contact.problem import ContactProblem
 from convex_contact.reference import DenseProblem
 from convex_contact.solution import Solution
 from convex_contact.solver import REASONS
-from convex_contact.workspace import configure, forget, inputs, load_of, new_workspace, outputs, reserve, statistics
+from convex_contact.workspace import configure, forget, inputs, load_of, new_workspace, outputs, statistics
 from convex_contact.world import World, WorldError, vector
 
 _P = contact_kernels
@@ -85,139 +85,6 @@ class ContactReport:
     slip_velocity: np.ndarray
     normal_velocity: np.ndarray
     sticking: np.ndarray
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def load(
-    w: WorldRecord, c: ContactRecord, s: Any, elastic: np.ndarray, stiffness_t: float, damping_t: float, m: int, k: int
-) -> None:
-    """Writes the step into the solver's workspace, but for the constraints' rows; its guess is the velocity before.
-
-    Args:
-        w: The world, prepared.
-        c: The contacts.
-        s: The workspace.
-        elastic: Elastic displacements (n, 2), m; without rows: none.
-        stiffness_t: Tangential stiffness (0: that of the normal direction), N/m.
-        damping_t: Tangential damping, N s/m.
-        m: Number of rows of the constraints.
-        k: Number of their entries.
-    """
-    tree_v, blocks, trees, jacobians = w.tree_v, w.A, c.tree, c.J
-    nt, n = len(w.tree_kind), c.count[0]
-    dofs = tree_v[nt]
-    size, entries = 0, 0
-    for t in range(nt):
-        size += (tree_v[t + 1] - tree_v[t]) ** 2
-    for i in range(n):
-        for side in range(2):
-            t = trees[i, side]
-            if t >= 0:
-                entries += 3 * (tree_v[t + 1] - tree_v[t])
-    reserve(s, nt, dofs, size, n, entries, m, k)
-    (dof_start, A_start, A, v_star, v), (contact_a, contact_b, J_start, J, p), _, _ = inputs(s)
-    at = 0
-    width = blocks.shape[1]
-    flat_blocks, flat_J = blocks.reshape(-1), jacobians.reshape(-1)
-    for t in range(nt):
-        d = tree_v[t + 1] - tree_v[t]
-        dof_start[t], A_start[t] = tree_v[t], at
-        if d == width:
-            for i in range(d * d):
-                A[at + i] = flat_blocks[t * d * d + i]
-            at += d * d
-            continue
-        for i in range(d):
-            for j in range(d):
-                A[at] = blocks[t, i, j]
-                at += 1
-    dof_start[nt], A_start[nt] = dofs, at
-    for i in range(dofs):
-        v_star[i], v[i] = w.v_star[i], w.v[i]
-    at = 0
-    phi0, v_n0, stiffness, dissipation, relaxation_time, friction, bias = (
-        c.phi0, c.v_n0, c.stiffness, c.dissipation, c.relaxation_time, c.friction, c.bias
-    )  # fmt: skip
-    for k in range(n):
-        contact_a[k], contact_b[k], J_start[k] = trees[k, 0], trees[k, 1], at
-        for side in range(2):
-            t = trees[k, side]
-            if t >= 0:
-                d = tree_v[t + 1] - tree_v[t]
-                if d == width:
-                    first = (2 * k + side) * 3 * d
-                    for i in range(3 * d):
-                        J[at + i] = flat_J[first + i]
-                    at += 3 * d
-                    continue
-                for i in range(3):
-                    for j in range(d):
-                        J[at] = jacobians[k, side, i, j]
-                        at += 1
-        p[k, _P.PHI0], p[k, _P.V_N0] = phi0[k], v_n0[k]
-        p[k, _P.STIFFNESS], p[k, _P.DISSIPATION] = stiffness[k], dissipation[k]
-        p[k, _P.RELAXATION_TIME], p[k, _P.COEFFICIENT] = relaxation_time[k], friction[k]
-        p[k, _P.M11], p[k, _P.M12], p[k, _P.M22] = 1.0, 0.0, 1.0
-        for i in range(3):
-            p[k, _P.BIAS + i] = bias[k, i]
-        p[k, _P.TANGENTIAL_STIFFNESS] = stiffness_t if stiffness_t > 0.0 else stiffness[k]
-        p[k, _P.TANGENTIAL_DAMPING] = damping_t
-        for i in range(2):
-            p[k, _P.ELASTIC_DISPLACEMENT + i] = elastic[k, i] if len(elastic) else 0.0
-    J_start[n] = at
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def begin_step(
-    w: WorldRecord, c: ContactRecord, old: ContactRecord, speeds: np.ndarray, travel: float, margins: int, s: Any,
-    period: float, elastic: np.ndarray, stiffness_t: float, damping_t: float, m: int, k: int
-) -> bool:  # fmt: skip
-    """:func:`~convex_contact.dynamics.collect_contacts`, then :func:`load`, as one call.
-
-    Args:
-        w, c, old, speeds, travel, margins: Of the first.
-        s, stiffness_t, damping_t, m, k: Of the second.
-        period: s.
-        elastic: Elastic displacements of the contacts of the step before, m; without rows: none.
-    """
-    if not collect_contacts(w, c, old, speeds, travel, margins):
-        return False
-    carried = elastic
-    if len(elastic):
-        carried = np.empty((c.count[0], 2))
-        carry_tangential(w, c, old, period, elastic, carried)
-    load(w, c, s, carried, stiffness_t, damping_t, m, k)
-    return True
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def load_rows(s: Any, rows: Any) -> None:
-    """Writes the constraints' rows into the workspace, after :func:`load`.
-
-    Args:
-        s: The workspace.
-        rows: Trees a, b (m,), ends of the entries (m + 1,), entries, parameters (m, 6).
-    """
-    target, m = inputs(s)[2], len(rows[0])
-    for i in range(m):
-        target[0][i], target[1][i] = rows[0][i], rows[1][i]
-        target[4][i] = rows[4][i]
-    target[2][: m + 1] = rows[2]
-    target[3][: len(rows[3])] = rows[3]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def yielded(c: ContactRecord, s: Any, period: float, start: np.ndarray, end: np.ndarray) -> None:
-    """Elastic displacements (n, 2) at both ends of the step: e <- (b_t e - gamma_t)/(b_t + dt k_t).
-
-    A contact that did not overlap at the start of the step has none: it bears no friction, and may leave the list.
-    """
-    gamma, p = outputs(s)[0], inputs(s)[1][4]
-    for k in range(c.count[0]):
-        kt, bt = p[k, _P.TANGENTIAL_STIFFNESS], p[k, _P.TANGENTIAL_DAMPING]
-        for i in range(2):
-            e = start[k, i] = p[k, _P.ELASTIC_DISPLACEMENT + i]
-            end[k, i] = (bt * e - gamma[k, i]) / (bt + period * kt) if c.phi0[k] < 0.0 else 0.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -338,7 +205,9 @@ class Simulator:
             bool(polish),
         )
         inputs(self._workspace)[3][:] = self._law.addresses
-        self._joint_limits = self.dynamics.joint_limits() if joint_limits else None
+        limits = self.dynamics.joint_limits() if joint_limits else None
+        self._joint_limits = limits if limits is not None and len(limits.velocity) else None
+        self._constraints: list[Constraint] = []
         self.constraints: list[Callable[[WorldDynamics], Constraint]] = []
         self.couplings: list[Coupling] = []
         self._elastoplastic = self.approximation == "lagged_elastoplastic"
@@ -448,36 +317,38 @@ class Simulator:
             self._step()
 
     def _step(self) -> None:
-        d, s = self.dynamics, self._workspace
-        d.prepare()
-        for coupling in self.couplings:
-            coupling.add(self.period)
-        rows = self._rows()
-        counts = (len(rows[0]), len(rows[3])) if rows else (0, 0)
-        further = (s, self.period, self._elastic, *self._tangential, *counts)
-        again = False
+        d = self.dynamics
+        alone = not self.couplings and d.alone
+        if not alone:
+            d.prepare()
+            for coupling in self.couplings:
+                coupling.add(self.period)
+        if self.constraints or self._constraints or self._joint_limits is not None:
+            load_rows(self._workspace, self._rows())
+        d.swap()
         while True:
-            d.collect(self.approximation, again=again, find=begin_step, further=further)
-            if rows:
-                load_rows(s, rows)
-            status = newton.solve_step(s)
-            if status != newton.CONVERGED:
-                d.forget_query()
-                _, iterations, _, _, residual, _ = statistics(s)
-                raise ConvergenceError(
-                    f"{REASONS[status]} in the step from t = {self.time:.9g} s",
-                    velocity=inputs(s)[0][4][: d.nv].copy(),
-                    iterations=iterations,
-                    residual=residual,
-                    tolerance=self._relative_tolerance,
-                )
-            if d.end_step(s, self.approximation):
+            status = make_step(
+                d.arrays.record, d.contacts.record, d.previous.record, self._workspace, self._elastic,
+                *self._tangential, self.period, d.travel(self.approximation), d.speculative, d.linear_rotation, alone,
+            )  # fmt: skip
+            if status != NO_ROOM:
                 break
-            again = True
+            d.enlarge()
+        if status != newton.CONVERGED:
+            d.swap()
+            _, iterations, _, _, residual, _ = statistics(self._workspace)
+            raise ConvergenceError(
+                f"{REASONS[status]} in the step from t = {self.time:.9g} s",
+                velocity=inputs(self._workspace)[0][4][: d.nv].copy(),
+                iterations=iterations,
+                residual=residual,
+                tolerance=self._relative_tolerance,
+            )
+        d.move_others()
         if self._elastoplastic:
             n = int(d.contacts.count[0])
             self._elastic_start, self._elastic = np.empty((n, 2)), np.empty((n, 2))
-            yielded(d.contacts.record, s, self.period, self._elastic_start, self._elastic)
+            yielded(d.contacts.record, self._workspace, self.period, self._elastic_start, self._elastic)
         for coupling in self.couplings:
             coupling.finish(self.period)
         self._solved = True
@@ -493,15 +364,12 @@ class Simulator:
         return each
 
     def _rows(self) -> tuple[np.ndarray, ...]:
-        """The constraints' rows for :func:`load_rows`; empty if there are none.
+        """The constraints' rows for :func:`load_rows`.
 
         Raises:
             ValueError: A row couples more than two trees.
         """
         d = self.dynamics
-        if not self.constraints and (self._joint_limits is None or not len(self._joint_limits.velocity)):
-            self._constraints: list[Constraint] = []
-            return ()
         self._constraints = self._each_constraint()
         tree_v = d.arrays.tree_v
         owner = np.repeat(np.arange(len(tree_v) - 1), np.diff(tree_v))
@@ -520,7 +388,7 @@ class Simulator:
                 ends.append(sum(len(e) for e in entries))
                 parameters.append([getattr(rows, name)[i] for name in _ROW_FIELDS])
         if not a:
-            return ()
+            return _NO_ROWS
         return np.array(a), np.array(b), np.array(ends), np.concatenate(entries), np.array(parameters)
 
     # --- what a step did -------------------------------------------------------------------------------------
@@ -586,4 +454,5 @@ class Simulator:
         )
 
 
+_NO_ROWS = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0), np.zeros((0, 6)))
 _ROW_FIELDS = ("bias", "target", "compliance", "near_rigid", "lower", "upper")

@@ -134,6 +134,7 @@ _INTEGER_VECTORS = (
     "island_factor",
     "island_stalls",
     "island_polishing",
+    "island_carried",
     "edge_a",
     "edge_b",
     "parent",
@@ -224,7 +225,7 @@ def reserve(
         w.island_contacts, w.island_rows = _integers(w.island_contacts, n1), _integers(w.island_rows, n1)
         w.island_state, w.island_factor = _integers(w.island_state, n1), _integers(w.island_factor, n1)
         w.island_stalls, w.island_polishing = _integers(w.island_stalls, n1), _integers(w.island_polishing, n1)
-        w.parent = _integers(w.parent, n1)
+        w.parent, w.island_carried = _integers(w.parent, n1), _integers(w.island_carried, n1)
         w.degree, w.touched = _integers(w.degree, n1), _integers(w.touched, n1)
         w.island_residual, w.island_size = _floats(w.island_residual, n1), _floats(w.island_size, n1)
         w.island_last = _floats(w.island_last, n1)

@@ -367,5 +367,5 @@ def test_displacements_are_carried_as_the_readable_form_does_it() -> None:
         spin = 0.5 * (d.arrays.body_twist[0, 3:] + d.arrays.body_twist[1, 3:]) @ new[0, 2] * 1e-3
         np.testing.assert_allclose(d.carried(e), transported(e, old, new, [spin]), atol=1e-18)
         assert np.abs(e).max() > 1e-9
-        d.forget_query()
+        d.swap()
         sim.step()
