@@ -54,11 +54,13 @@ class FrictionLaw(ABC):
         code: which closed form `haptic_friction.projection` evaluates.
         coefficients: its coefficients; the first is g(0), the breakaway force [N].
         slope_range: smallest and largest g' [N s/m] over all speeds above 0.
+        forces: which coefficients are proportional to Phi; None where Phi cannot be scaled.
     """
 
     code: int
     coefficients: np.ndarray
     slope_range: tuple[float, float]
+    forces: np.ndarray | None = None
 
     @property
     def breakaway_force(self) -> float:
@@ -162,7 +164,7 @@ class ViscousCoulombLaw(FrictionLaw):
 
     def __init__(self, force: float, *, viscosity: float) -> None:
         F, D = checked("force", force, "N"), checked("viscosity", viscosity, "N s/m")
-        self.coefficients = np.array([F, D])
+        self.coefficients, self.forces = np.array([F, D]), np.array([True, True])
         self.slope_range = (D, D)
 
 
@@ -201,7 +203,10 @@ class StribeckLaw(FrictionLaw):
         viscous = checked("viscosity", viscosity, "N s/m")
         if static < kinetic:
             raise ValueError(f"static_force: expected kinetic_force = {kinetic:g} N or more, got {static_force!r}")
-        self.coefficients = np.array([static, kinetic, speed, viscous])
+        self.coefficients, self.forces = (
+            np.array([static, kinetic, speed, viscous]),
+            np.array([True, True, False, True]),
+        )
         fall = (static - kinetic) * math.sqrt(2.0 / math.e) / speed
         # g' returns to D far from vs; close to rest it starts there
         self.slope_range = (viscous - fall, viscous)
@@ -230,6 +235,7 @@ class TableLaw(FrictionLaw):
         if not np.isfinite(forces).all() or not (forces[1:] > 0.0).all() or forces[0] < 0.0:
             raise ValueError(f"force: expected finite forces above 0 [N], got {forces}")
         self.coefficients = np.concatenate(([forces[0], float(len(speeds))], speeds, forces))
+        self.forces = np.concatenate(([True, False], np.zeros(len(speeds), bool), np.ones(len(speeds), bool)))
         slopes = np.append(np.diff(forces) / np.diff(speeds), 0.0)
         self.slope_range = (float(slopes.min()), float(slopes.max()))
 
@@ -344,6 +350,8 @@ class AnisotropicLaw(FrictionLaw):
         self.coefficients = np.concatenate(
             ([forces[-1], float(n)], sigma, np.maximum(nu, 0.0), Q.ravel(), S.ravel(), V.ravel())
         )
+        self.forces = np.ones(len(self.coefficients), dtype=bool)
+        self.forces[1], self.forces[2 + 2 * n : 2 + 2 * n + n * n] = False, False  # n and Q
         self.slope_range = (max(float(viscosities[0]), 0.0), float(viscosities[-1]))
         if not exact:
             self.code |= projection.APPROXIMATE

@@ -64,6 +64,7 @@ class FrictionModel(ABC):
         sticking: the contact stuck in the last step.
         dissipated_energy: work of the friction force on the sliding velocity since the reset [J]; where
             the model gives no sliding velocity, work of the force at the port.
+        load: factor of the law, see `set_load`.
 
     Raises:
         ValueError: a parameter is out of its range; the message names it.
@@ -86,7 +87,28 @@ class FrictionModel(ABC):
         self._state = np.zeros((1, len(self.rows), n))
         self._input, self._output = np.zeros((1, 1, n)), np.zeros((1, 1, n))
         self._sticking, self._energy = np.ones(1, dtype=bool), np.zeros(1)
-        self._arguments = (law.code, law.coefficients[None], self.constants[None])
+        self._arguments = (law.code, law.coefficients[None].copy(), self.constants[None])
+        self.load = 1.0
+
+    def set_load(self, load: float) -> None:
+        """Multiplies the law from the next step on: Phi' = load Phi, where Phi is a law per newton of a normal force.
+
+        The state stays. A load below 1e-9 is taken as that: a law without force has no direction.
+
+        Args:
+            load: not negative.
+
+        Raises:
+            ValueError: a wrong number, a law that cannot be scaled (`FunctionLaw`), or one so steep that Phi'_Z does
+                not exist (15); nothing is changed.
+        """
+        factor, forces = max(checked("load", load, "-"), 1e-9), self.law.forces
+        if forces is None:
+            raise ValueError(f"law: expected one that a load can scale, got {type(self.law).__name__}")
+        if hasattr(self, "Z"):
+            self.law.check_existence(factor * self.Z)
+        self._arguments[1][0, forces] = factor * self.law.coefficients[forces]
+        self.load = factor
 
     @property
     def input_name(self) -> str:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from haptic_core import process
-from haptic_core.messages import allocate, set_vector, vector
+from haptic_core.errors import ParameterError
+from haptic_core.messages import allocate, set_vector, vector, view
 from haptic_core.rendering_node import RenderingNode
 from haptic_friction.batch import ParallelElements
 from haptic_friction.design import model_warning
 from haptic_friction.factory import make_model
+from haptic_friction.load import contacts_of, press
 from haptic_friction.model import AdmittanceModel, FrictionModel
-from haptic_msgs.msg import DeviceCommand, DeviceState, FrictionState
+from haptic_msgs.msg import ContactArray, DeviceCommand, DeviceState, FrictionState, WallState
 
 Model = FrictionModel | ParallelElements
 
@@ -37,12 +39,28 @@ def take_over(old: Model, new: Model) -> None:
         new.dissipated_energy = old.dissipated_energy
 
 
+def _check_load(parameters: dict[str, Any], model: Model, sources: list[str]) -> None:
+    """Refuses what cannot be scaled by a load."""
+    if not isinstance(model, FrictionModel):
+        raise ParameterError(f"parameter model: expected a single element with inputs {sources}, got 'parallel'")
+    if list(parameters["axes"]) != ["x", "y", "z"]:
+        raise ParameterError(f"parameter axes: expected x, y, z with inputs {sources}, got {parameters['axes']}")
+    if not parameters["friction_force"] > 0.0:
+        raise ParameterError(f"parameter friction_force: expected above 0 with inputs {sources}, got 0")
+    model.set_load(1.0)
+
+
 class FrictionNode(RenderingNode):
-    """Answers with the wrench -f (rendering: impedance) or with the motion of the mass (admittance)."""
+    """Answers with the wrench -f (rendering: impedance) or with the motion of the mass (admittance).
+
+    With an input, friction acts along what presses: the law is scaled so that its kinetic force is mu N, with the
+    normal forces of the walls, or of the contacts that the tool's body has in a simulated world.
+    """
 
     parameter_file = Path(__file__).with_name("friction_node.yaml")
     command_mode = "WRENCH"
     state_type = FrictionState
+    input_types: ClassVar = {"wall": WallState, "contact": ContactArray}
 
     def __init__(self, **node_options: Any) -> None:
         self.model: Model | None = None
@@ -53,7 +71,11 @@ class FrictionNode(RenderingNode):
         super().configure()
 
     def build(self, parameters: dict[str, Any]) -> Model:
-        return make_model(parameters, dimension=len(parameters["axes"]))
+        model = make_model(parameters, dimension=len(parameters["axes"]))
+        sources = [name for name in parameters["inputs"] if name]
+        if sources:
+            _check_load(parameters, model, sources)
+        return model
 
     def install(self, built: Model) -> None:
         if self.model is None:
@@ -92,6 +114,8 @@ class FrictionNode(RenderingNode):
         assert model is not None
         impedance = model.kind == "impedance"
         given = vector(device.tool_twist.linear if impedance else device.tool_wrench.force)
+        if self.inputs:
+            given = self._press(np.array(given)).tolist()
         for i, axis in enumerate(self._axes):
             self._value[i] = given[axis]
         output = model.step(self._value).tolist()
@@ -102,6 +126,25 @@ class FrictionNode(RenderingNode):
             set_vector(self.command.tool_wrench.force, [-component for component in answer])
         else:
             self._command_motion(device, answer)
+
+    def _press(self, velocity: np.ndarray) -> np.ndarray:
+        """Scales the law with what presses; returns the velocity (3,) [m/s] along the surfaces."""
+        model = self.model
+        assert isinstance(model, FrictionModel)
+        load, rows = 0.0, model.state
+        elastic = [rows[name] for name in rows if name.endswith(("displacement", "stretch"))]
+        wall, contacts = self.inputs.get("wall"), self.inputs.get("contact")
+        if wall is not None:
+            load += press(view(wall.normal).reshape(-1, 3), view(wall.push), velocity, *elastic)
+        if contacts is not None:
+            normals, forces, slip = contacts_of(contacts, self.parameters["load_body"])
+            pressing = press(normals, forces, *elastic)
+            if pressing > 0.0:
+                velocity = forces @ slip / pressing
+            load += pressing
+        model.restore(rows if load > 0.0 else {name: np.zeros_like(row) for name, row in rows.items()})
+        model.set_load(self.parameters["friction_coefficient"] * load / self.parameters["friction_force"])
+        return velocity
 
     def _command_motion(self, device: DeviceState, velocity: list[float]) -> None:
         """Integrates the velocity from the tool's pose at the first tick after a reset.

@@ -19,16 +19,28 @@ from haptic_core.parameters import ParameterSpec, check_all, load_parameter_spec
 from haptic_friction import FrictionLaw
 from haptic_friction.factory import LAWS, MODELS, make_law, make_model
 from haptic_friction.node import FrictionNode
-from haptic_msgs.msg import DeviceCommand, DeviceState, FrictionState
+from haptic_msgs.msg import ContactArray, DeviceCommand, DeviceState, FrictionState, WallState
 
 OWN = load_parameter_specs(FrictionNode.parameter_file)
-#: of the parameters that all rendering nodes have, the one that the model needs
-PERIOD = {"period": load_parameter_specs(rendering_node._BASE_FILE)["period"]}
+#: of the parameters that all rendering nodes have, those that the model needs
+BASE = load_parameter_specs(rendering_node._BASE_FILE)
+PERIOD = {name: BASE[name] for name in ("period", "inputs")}
 SPECS = {**OWN, **PERIOD}
 
 #: velocity (m/s) or force (N) along x, y, z that sticks, slides and turns, shape (200, 3)
 MOTION = 0.1 * np.sin(0.05 * np.arange(200)[:, None] + np.arange(3))
 FORCE = 100.0 * MOTION
+
+#: what presses: a wall with 5 N along z, contacts of body 0 with 3 N and of body 1 with 4 N along y
+WALL = WallState(normal=[0.0, 0.0, 1.0], push=[5.0])
+CONTACTS = ContactArray(
+    period=1e-3,
+    body_a=[2, 2],
+    body_b=[0, 1],
+    normal=[0.0, 1.0, 0.0] * 2,
+    normal_impulse=[3e-3, 4e-3],
+    slip_velocity=[0.1, 0.0, 0.0] * 2,
+)
 
 #: what the defaults must be changed to for a parameter to act
 CONTEXT: dict[str, dict[str, Any]] = {
@@ -46,6 +58,9 @@ CONTEXT: dict[str, dict[str, Any]] = {
     "largest_lead": {"model": "A", "rendering": "admittance", "largest_lead": 0.004},
     "loading_displacement": {"model": "parallel"},
     "loading_force": {"model": "parallel"},
+    "friction_coefficient": {"inputs": ["wall"], "axes": ["x", "y", "z"]},
+    "load_body": {"inputs": ["contact"], "axes": ["x", "y", "z"]},
+    "inputs": {"axes": ["x", "y", "z"]},
 }
 #: other values where twice the value is none
 OTHER: dict[str, list[Any]] = {
@@ -56,6 +71,8 @@ OTHER: dict[str, list[Any]] = {
     "loading_force": [[3.0, 4.0, 4.5]],
     "viscosity": [3.0],
     "axes": [["x", "y", "z"], ["x"], ["y", "x"]],
+    "inputs": [["wall"], ["contact"], ["wall", "contact"]],
+    "load_body": [1],
 }
 
 
@@ -107,6 +124,9 @@ def rendered(parameters: dict[str, Any]) -> tuple[list[list[float]], str]:
     )
     node.reset = lambda: FrictionNode.reset(node)
     node._stop = lambda: FrictionNode._stop(node)
+    node._press = lambda velocity: FrictionNode._press(node, velocity)
+    known = {"wall": WALL, "contact": CONTACTS}
+    node.inputs = {name: known[name] for name in parameters["inputs"] if name}
     node._command_motion = lambda *arguments: FrictionNode._command_motion(node, *arguments)
     FrictionNode.install(node, FrictionNode.build(node, parameters))
     device = DeviceState(period=parameters["period"])
@@ -324,6 +344,7 @@ def moved(device_state: Any, ticks: int, tmp_path: Path, **change: Any) -> tuple
     )
     node.reset = lambda: FrictionNode.reset(node)
     node._stop = lambda: FrictionNode._stop(node)
+    node.inputs = {}
     node._command_motion = lambda *arguments: FrictionNode._command_motion(node, *arguments)
     FrictionNode.install(node, FrictionNode.build(node, values))
     device_state.tool_wrench.force.x = 10.0

@@ -71,6 +71,7 @@ class WallNode(RenderingNode):
         for name in ("point", "normal"):
             allocate(self.state, name, 3 * len(planes))[:] = np.ravel([getattr(plane, name) for plane in planes])
         self._penetration = allocate(self.state, "penetration", len(planes))
+        self._push = allocate(self.state, "push", len(planes))
         self._effort, self._saturation = allocate(self.state, "effort", 6), allocate(self.state, "saturation", 6)
         self._command = allocate(self.command, "joint_effort", 6)
         self._none = [False] * len(planes)
@@ -103,10 +104,11 @@ class WallNode(RenderingNode):
         self._saturation[:] = np.abs(self._command) / walls.renderer.device.peak_torque
         state.rendered_stiffness = walls.stiffness
         if rendered is None:
-            self._penetration[:] = 0.0
+            self._penetration[:] = self._push[:] = 0.0
             state.in_contact, state.operating_point = self._none, -1
             return
         np.maximum(rendered.penetration, 0.0, out=self._penetration)
+        self._push[:] = rendered.push
         state.in_contact, state.operating_point = rendered.in_contact.tolist(), rendered.operating_point
         if self.tick % self._display_ticks == 0 and self._markers.get_subscription_count():
             self._draw(walls)

@@ -1,0 +1,118 @@
+"""Friction under a load: the scaled law is the law of the scaled force, and what presses is told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from haptic_friction import CoulombLaw, ModelA, ModelB, ModelC, ModelD, StribeckLaw, ViscousCoulombLaw
+from haptic_friction.laws import AnisotropicLaw, FrictionLaw, FunctionLaw, TableLaw
+from haptic_friction.load import contacts_of, press
+from haptic_friction.model import FrictionModel
+
+T = 1e-3
+SPEEDS, FORCES = [0.0, 0.05, 0.2], [3.0, 1.5, 2.0]
+
+
+def laws(n: float) -> dict[str, FrictionLaw]:
+    """Laws whose forces are n times those of laws(1)."""
+    S = np.array([[4.0, 1.0], [1.0, 2.0]])
+    return {
+        "coulomb": CoulombLaw(2.0 * n),
+        "viscous": ViscousCoulombLaw(2.0 * n, viscosity=3.0 * n),
+        "stribeck": StribeckLaw(2.0 * n, static_force=3.0 * n, stribeck_velocity=0.1, viscosity=0.5 * n),
+        "table": TableLaw(SPEEDS, n * np.array(FORCES)),
+        "anisotropic": AnisotropicLaw(n * S, viscosity=0.2 * n * S),
+        "approximated": StribeckLaw(2.0 * n, static_force=3.0 * n, stribeck_velocity=0.1).approximated(),
+    }
+
+
+def models(law: FrictionLaw) -> list[FrictionModel]:
+    return [
+        ModelA(law, mass=0.5, period=T, dimension=2),
+        ModelB(law, mass=0.2, stiffness=3000.0, damping=400.0, period=T, dimension=2),
+        ModelC(law, stiffness=3000.0, damping=400.0, period=T, dimension=2),
+        ModelD(law, mass=0.5, stiffness=3000.0, damping=400.0, period=T, dimension=2),
+    ]
+
+
+@pytest.mark.parametrize("name", laws(1.0))
+def test_a_loaded_law_is_the_law_of_the_larger_force(name: str, motion: Callable[..., np.ndarray]) -> None:
+    """Load 1.7 against a law of 1.7 times the forces: the same numbers but for rounding of the factor."""
+    u = motion(300, 2)
+    small = laws(1.0)[name]
+    for loaded, unloaded, larger in zip(models(small), models(small), models(laws(1.7)[name]), strict=True):
+        loaded.set_load(1.7)
+        inputs = u if loaded.kind == "impedance" else 40.0 * u
+        got, expected = loaded.simulate(inputs), larger.simulate(inputs)
+        scale = np.abs(expected).max()
+        assert np.abs(expected - unloaded.simulate(inputs)).max() > 1e-3 * scale  # the load changes the result
+        np.testing.assert_allclose(got, expected, atol=1e-12 * scale)
+
+
+def test_no_load_no_force() -> None:
+    for law in laws(1.0).values():
+        model = ModelC(law, stiffness=3000.0, damping=400.0, period=T, dimension=2)
+        model.set_load(0.0)
+        assert np.abs(model.simulate(np.full((5, 2), 0.3))).max() < 1e-8  # some newtons times the smallest load
+
+
+def test_a_load_leaves_other_models_of_the_law_alone() -> None:
+    law = CoulombLaw(2.0)
+    one, two = (ModelC(law, stiffness=3000.0, damping=400.0, period=T) for _ in range(2))
+    one.set_load(5.0)
+    assert one.simulate([[1.0]] * 50)[-1] == pytest.approx(10.0)
+    assert two.simulate([[1.0]] * 50)[-1] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("load", [-1.0, np.nan, np.inf])
+def test_wrong_loads_are_refused(load: float) -> None:
+    model = ModelC(CoulombLaw(2.0), stiffness=3000.0, damping=400.0, period=T)
+    with pytest.raises(ValueError, match="load: expected a finite number, not negative"):
+        model.set_load(load)
+    assert model.load == 1.0
+
+
+def test_a_load_that_makes_the_law_too_steep_is_refused() -> None:
+    """(15) asks g' > -1/Z; the steepest fall grows with the load."""
+    law = StribeckLaw(1.0, static_force=2.0, stribeck_velocity=0.05)
+    model = ModelC(law, stiffness=3000.0, damping=400.0, period=T)
+    most = -1.0 / (law.slope_range[0] * model.Z)
+    model.set_load(0.99 * most)
+    with pytest.raises(ValueError, match="Phi_Z does not exist"):
+        model.set_load(1.01 * most)
+    assert model.load == pytest.approx(0.99 * most)
+
+
+def test_a_function_cannot_be_scaled() -> None:
+    model = ModelC(FunctionLaw(lambda s: 1.0 + s, lambda s: 1.0), stiffness=3000.0, damping=400.0, period=T)
+    with pytest.raises(ValueError, match="law: expected one that a load can scale, got FunctionLaw"):
+        model.set_load(2.0)
+
+
+def test_what_presses_flattens() -> None:
+    v, e = np.array([1.0, 2.0, 3.0]), np.array([0.0, 0.0, 1.0])
+    normals = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    assert press(normals, np.array([2.0, 3.0, 0.0]), v, e) == 5.0  # the third does not push
+    np.testing.assert_array_equal(v, [0.0, 2.0, 0.0])
+    np.testing.assert_array_equal(e, [0.0, 0.0, 0.0])
+
+
+def test_contacts_of_a_body_point_to_it() -> None:
+    """On either side of a contact; those of others do not count; impulses become forces."""
+    contacts = SimpleNamespace(
+        body_a=[1, 4, 2],
+        body_b=[4, 3, 3],
+        normal=[0, 0, 1, 0, 1, 0, 1, 0, 0],
+        normal_impulse=[2e-3, 4e-3, 9.0],
+        slip_velocity=[0.1, 0, 0, 0, 0, 0.3, 1, 1, 1],
+        period=1e-3,
+    )
+    normals, forces, slips = contacts_of(contacts, 4)
+    np.testing.assert_array_equal(normals, [[0, 0, 1], [0, -1, 0]])
+    np.testing.assert_allclose(forces, [2.0, 4.0])
+    np.testing.assert_array_equal(slips, [[0.1, 0, 0], [0, 0, -0.3]])
+    assert contacts_of(contacts, 7)[1].size == 0
