@@ -17,6 +17,8 @@ from rich.console import Console
 from started_runs import environment
 
 from haptic_bringup.bags import Bag
+from haptic_bringup.experiments import load_experiment
+from haptic_bringup.graph import latencies
 from haptic_bringup.report import write_report
 from haptic_core.commands import EFFORT, NONE
 
@@ -29,6 +31,7 @@ RUNS = {
     "tau_angled_wall": ("command_delay_ticks:=1",),
     "tau_corner": ("command_delay_ticks:=1", "friction_coefficient:=0.2"),
 }
+ROUGH = ("tau_rough_wall", "delayed_inputs:=[wall]")
 TOPICS = ("device_state", "simulation_state", "device_command", "wall/state")
 
 
@@ -166,3 +169,25 @@ def test_in_realtime_the_wall_holds(tmp_path: Path) -> None:
     z = bag.topics["/tau/simulation_state"]["tool_pose"][:, 2]
     # it is pushed with 13 N for 0.5 s; a wall that is not there lets the tool go to its stop at 30 mm
     assert code == 0 and z.min() > -5e-3, output
+
+
+def test_two_nodes_do_what_one_process_does(tmp_path: Path) -> None:
+    """Wall and friction node, with the push of the tick before; the report compares to the last bit."""
+    code, output = run(tmp_path, *ROUGH)
+    assert code == 0, output
+    (directory,) = (tmp_path / "runs").iterdir()
+    found = metrics(directory)
+    assert [c["shown"] for c in found["claims"]] == [True] * 6, found["claims"]
+    n = found["runs"]["bag"]
+    assert n["against_split"] == {"motion": 0.0, "friction": 0.0, "dissipated": 0.0}
+    assert n["delayed_inputs"] == ["wall"]
+    bag = Bag(directory / "bag")
+    commands = bag.topics["/tau/device_command"]
+    for source in ("wall", "friction"):
+        ticks = commands["tick"][np.array(commands["source"]) == source]
+        np.testing.assert_array_equal(ticks, np.arange(len(bag.topics["/tau/device_state"]["tick"])))
+    # declared and run graph agree: all edges that can be timed were
+    graph = load_experiment("tau_rough_wall").graph
+    timed = {(edge.source, edge.target) for edge in graph if edge.target != "device"}
+    assert latencies(bag).keys() == timed
+    assert all(0.0 < half <= most for half, most in latencies(bag).values())

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import yaml
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from haptic_bringup.graph import CLOCK, evaluation_order
 from haptic_core.errors import HapticError
 
 
@@ -18,6 +19,17 @@ class Recorded(BaseModel):
 
     every_tick: dict[str, str] = Field(description="topics with one message a tick, checked for gaps")
     events: dict[str, str] = Field(default={}, description="latched topics with a message now and then")
+
+
+class Edge(BaseModel):
+    """What one node of an experiment takes from another each tick."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    source: str
+    target: str
+    message: str
+    delayed: bool = Field(default=False, description="of the tick before: here a cycle is cut")
 
 
 class Experiment(BaseModel):
@@ -33,14 +45,25 @@ class Experiment(BaseModel):
     report: str = Field(description="module of haptic_bringup.reports")
     clock: str = Field(description="topic of the device whose ticks the others answer")
     recorded: Recorded
+    graph: tuple[Edge, ...] = Field(default=(), description="order of evaluation within a tick, of several nodes")
     variants: dict[str, dict[str, str]] = Field(
         default={}, description="argument sets that are run in turn, one bag each, in lockstep"
     )
+
+    @field_validator("graph")
+    @classmethod
+    def _check_graph(cls, edges: tuple[Edge, ...]) -> tuple[Edge, ...]:
+        evaluation_order(edges)
+        return edges
 
     @property
     def launch_file(self) -> Path:
         """Path of the launch file."""
         return share() / "launch" / self.launch
+
+    def writers(self, message: str) -> int:
+        """How many nodes publish each tick on a topic of this type: the device's sources all answer on one."""
+        return max(1, sum(edge.target == CLOCK and edge.message == message for edge in self.graph))
 
     @property
     def topics(self) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -41,14 +42,21 @@ def tick_of(data: bytes) -> int:
 
 @dataclass
 class TickLog:
-    """Which ticks of one topic came: the last one and the gaps."""
+    """Which ticks of one topic came: the last one and the gaps. A tick has come when all its writers' messages have."""
 
     last: int = -1
     gaps: list[tuple[int, int]] = field(default_factory=list)
     repeated: int = 0
+    writers: int = 1
+    _begun: Counter[int] = field(default_factory=Counter)
 
     def add(self, tick: int) -> None:
         """Takes the next tick."""
+        if self.writers > 1 and tick > self.last:
+            self._begun[tick] += 1
+            if self._begun[tick] < self.writers:
+                return
+            del self._begun[tick]
         if tick > self.last + 1:
             self.gaps.append((self.last + 1, tick - 1))
         elif tick <= self.last:
@@ -93,7 +101,10 @@ class Recorder(SuiteNode):
         if self.parameters["replay_of"]:
             self._writer.set_custom_data("replay_of", self.parameters["replay_of"])
         self._writer.open()
-        self.logs = {topic: TickLog() for topic in self.experiment.recorded.every_tick}
+        self.logs = {
+            topic: TickLog(writers=self.experiment.writers(kind))
+            for topic, kind in self.experiment.recorded.every_tick.items()
+        }
         self._messages = 0
         for topic, name in self.experiment.topics.items():
             self._subscribe(topic, name)

@@ -24,7 +24,7 @@ PLAYED = (DEVICE_STATE, SIMULATION_STATE, DEVICE_COMMAND, TICK_EVENT)
 #: kinds of events that change what a rendering node answers
 CHANGES = ("parameter", "reset")
 #: kinds of events that say something and change nothing
-_REMARKS = ("state", "error", "timing")
+_REMARKS = ("state", "error", "timing", "times")
 
 Key = tuple[int, str]
 

@@ -97,6 +97,24 @@ def test_the_defaults_start_nodes_with_parameters_that_they_accept(name: str, ev
     check_parameters(processes)
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if load_experiment(name).graph])
+def test_launch_file_and_metadata_declare_the_same_graph(name: str, evaluate: Callable[..., Any]) -> None:
+    """Sources, inputs, delayed inputs and consumers of the nodes are the edges."""
+    graph = load_experiment(name).graph
+    nodes = {process.partition(" ")[0].rpartition("/")[2]: values for process, values in evaluate(name).items()}
+
+    def names(node: str, parameter: str) -> set[str]:
+        return {x for x in nodes[node].get(parameter, []) if x}
+
+    assert names("device", "sources") == {edge.source for edge in graph if edge.target == "device"}
+    for node in nodes.keys() & {edge.source for edge in graph} - {"device"}:
+        taken = [edge for edge in graph if edge.target == node and edge.source != "device"]
+        assert names(node, "inputs") == {edge.source for edge in taken}
+        assert names(node, "delayed_inputs") == {edge.source for edge in taken if edge.delayed}
+        given = {edge.target for edge in graph if edge.source == node and edge.target != "device"}
+        assert names(node, "consumers") == given
+
+
 @pytest.mark.parametrize(("name", "argument", "choice"), CHOICES, ids=label)
 def test_each_choice_gives_parameters_that_the_nodes_accept(
     name: str, argument: Argument, choice: str, evaluate: Callable[..., Any]

@@ -19,6 +19,16 @@ def test_tick_log_counts_gaps_and_repeats() -> None:
     assert log.missing_until(7) == [(0, 0), (3, 4), (6, 7)]
 
 
+def test_a_tick_of_several_writers_has_come_when_all_have_written() -> None:
+    log = TickLog(writers=2)
+    for tick in (0, 1, 0, 1, 2, 3, 3):
+        log.add(tick)
+    assert log.last == 3 and log.repeated == 0
+    assert log.missing_until(3) == [(2, 2)]
+    log.add(3)
+    assert log.repeated == 1
+
+
 @pytest.mark.parametrize("length", range(18))
 @pytest.mark.parametrize("kind", [DeviceState, SimulationState, DeviceCommand, FrictionState, TickEvent])
 def test_stamp_and_tick_are_found_whatever_the_frame_id(kind: type, length: int) -> None:

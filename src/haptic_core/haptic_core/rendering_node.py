@@ -23,7 +23,7 @@ from haptic_core.matching import RECORDER, unmatched, wait_for
 from haptic_core.messages import check_device_state
 from haptic_core.process import raise_priority, stop_requested
 from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, tick_qos
-from haptic_core.statistics import TimeStatistics
+from haptic_core.statistics import TickTimes
 from haptic_core.suite_node import SuiteNode
 from haptic_core.tick_inputs import TickInputs
 from haptic_core.ticks import TickCounter
@@ -58,7 +58,7 @@ class RenderingNode(SuiteNode):
         self._ticks = TickCounter()
         self.inputs: dict[str, Any] = {}
         self._waiting: DeviceState | None = None
-        self._latencies: dict[str, TimeStatistics] = {}
+        self._times = {"published": TickTimes(), "device": TickTimes()}
 
     @abstractmethod
     def render(self, device: DeviceState) -> None:
@@ -91,19 +91,19 @@ class RenderingNode(SuiteNode):
                 raise ParameterError(f"parameter inputs: expected some of {known}, got {name!r}")
         patient = self.parameters["mode"] == "realtime"
         self._gathered = TickInputs(names, self._names("delayed_inputs"), patient=patient)
-        self._latencies = {name: TimeStatistics(65536) for name in names}
+        self._times |= {name: TickTimes() for name in names}
         self._input_subscriptions = [
             self.create_subscription(self.input_types[name], f"{name}/state", self._receiver(name), qos)
             for name in names
         ]
 
-    def _receiver(self, name: str) -> Callable[[Any, Any], None]:
-        latency = self._latencies[name]
+    def _receiver(self, name: str) -> Callable[[Any], None]:
+        arrived = self._times[name]
 
-        def receive(message: Any, info: Any) -> None:
+        def receive(message: Any) -> None:
             if not self.active:
                 return
-            latency.add(max(0, time.time_ns() - info["source_timestamp"]))
+            arrived.add(message.tick)
             try:
                 self._gathered.offer(name, message.tick, message)
             except InputError as error:
@@ -136,9 +136,9 @@ class RenderingNode(SuiteNode):
 
     def deactivate(self) -> None:
         """Waits until what was published has arrived."""
-        latencies = {name: list(seen.percentiles(50, 99)) for name, seen in self._latencies.items() if seen.count}
-        if latencies:  # from the source's clock to here: of one machine
-            self.publish_event("latency", {"p50_p99_s": latencies, "old": self._gathered.old})
+        if self._names("inputs") or self._names("consumers"):
+            times = {name: seen.lists() for name, seen in self._times.items()}
+            self.publish_event("times", {**times, "old": self._gathered.old})
         self.publish_event("state", {"state": "inactive"})
         for publisher in (self._commands, self._states):
             publisher.wait_for_all_acked(ACKNOWLEDGEMENT_TIMEOUT)
@@ -164,6 +164,7 @@ class RenderingNode(SuiteNode):
         except InputError as error:
             self.reject(error.kind, str(error))
             return
+        self._times["device"].add(device.tick)
         self._waiting = device
         self._decoding = time.perf_counter_ns() - start
         self._compute()
@@ -194,6 +195,7 @@ class RenderingNode(SuiteNode):
         state.header.frame_id = device.header.frame_id
         state.tick = device.tick
         self.fill_state()
+        self._times["published"].add(state.tick)
         self.publish_tick(self._states, state)
         self.compute_time.add(time.perf_counter_ns() - start)
         self.report_diagnostics()

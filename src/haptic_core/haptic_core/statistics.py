@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 
 import numpy as np
@@ -29,6 +30,27 @@ class TimeStatistics:
         if not len(filled):
             return [0.0 for _ in percent]
         return [float(value) * 1e-9 for value in np.percentile(filled, percent)]
+
+
+class TickTimes:
+    """When the last ticks were published or arrived, on the machine's steady clock, which its processes share.
+
+    Args:
+        size: how many ticks are kept.
+    """
+
+    def __init__(self, size: int = 1000) -> None:
+        self._ticks, self._times = np.full(size, -1, dtype=np.int64), np.zeros(size, dtype=np.int64)
+
+    def add(self, tick: int) -> None:
+        """Notes the present time for a tick."""
+        place = tick % len(self._ticks)
+        self._ticks[place], self._times[place] = tick, time.monotonic_ns()
+
+    def lists(self) -> tuple[list[int], list[int]]:
+        """Ticks, rising, and their times [ns]."""
+        order = np.argsort(self._ticks)[np.sum(self._ticks < 0) :]
+        return self._ticks[order].tolist(), self._times[order].tolist()
 
 
 class Rejections:

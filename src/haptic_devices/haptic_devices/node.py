@@ -23,7 +23,7 @@ from haptic_core.matching import RECORDER, unmatched, wait_for
 from haptic_core.messages import ToolWriter, allocate, set_pose, set_stamp, set_wrench
 from haptic_core.process import SPIN_TIMEOUT, raise_priority, stop_requested
 from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, EVENT_DEPTH, display_qos, latched_qos, tick_qos
-from haptic_core.statistics import TimeStatistics
+from haptic_core.statistics import TickTimes, TimeStatistics
 from haptic_core.suite_node import SuiteNode
 from haptic_devices.device import Device, Reading
 from haptic_devices.loop import OK, TickLoop
@@ -49,6 +49,7 @@ class DeviceNode(SuiteNode):
         self._running = False
         self._spare_command = DeviceCommand()
         self._periods = TimeStatistics(65536)
+        self._published = TickTimes()
         self._seconds = 0
 
     # ---- lifecycle --------------------------------------------------------------------------------
@@ -136,6 +137,8 @@ class DeviceNode(SuiteNode):
         self._running = False
         self.device.safe_stop()
         self.device.deactivate()
+        if len(self.parameters["sources"]) > 1:
+            self.publish_event("times", {"published": self._published.lists()})
         self.publish_event("state", {"state": "inactive", "ticks": self.tick + 1, "missed": self._loop.missed})
         for publisher in (self._states, self._truths):
             if publisher is not None:
@@ -298,6 +301,7 @@ class DeviceNode(SuiteNode):
         self._state_tool.write(reading.tool.tolist())
         state.buttons = reading.buttons
         state.status = self._loop.status
+        self._published.add(tick)
         self.publish_tick(self._states, state)
         if self._truths is not None and self._truths.get_subscription_count():
             self._publish_truth(tick, stamp)

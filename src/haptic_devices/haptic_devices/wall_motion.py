@@ -9,6 +9,8 @@ the tool is never turned. The walls that they are made for:
   that all nine subspaces of the plane are crossed; a tap of 0.5 m/s at the end of each line.
 - `angled_wall`: the plane through the origin with the normal (0, 0.6, 0.8). Steps of 5 and 9 N, a slide up and down
   the slope, a tap, a push after which the hand lets go.
+- `rough_wall`: the plane z = 0 with friction. Pressed with 5 N, the hand leans sideways by 2 mm and back, slides fast,
+  across and slowly (2 mm/s), rests, and lets go.
 - `corner`: the planes x = -10 mm, y = -10 mm, z = 0, free towards +x, +y, +z. Pushed into one wall, into an edge, into
   the corner, slid out along an edge, let go in the corner.
 
@@ -171,6 +173,24 @@ def angled_wall_plan(period: float) -> SpatialPlan:
     return hand.build()
 
 
+def rough_wall_plan(period: float) -> SpatialPlan:
+    """On the plane z = 0 with friction, in the middle."""
+    x, y, _ = np.eye(3)
+    load, deep = -5.0 * PLANE, -_TOUCH * PLANE
+    hand = _Visitor(period, 0.008 * PLANE)
+    hand.move("touch", deep, 0.5)
+    hand.slide("lean", deep + 0.002 * x, 0.5, load)
+    hand.slide("lean back", deep, 0.5, load)
+    hand.slide("fast", deep + 0.02 * x, 0.5, load)
+    hand.slide("across", deep + 0.02 * y, 0.6, load)
+    hand.slide("slow", deep + 0.02 * y - 0.004 * x, 2.0, load)
+    hand.push("rest", 0.4, load)
+    hand.push("push to let go", 0.3, load)
+    hand.let_go("let go", 0.15)
+    hand.take("taken", 0.02 * y + 0.008 * PLANE, 0.6)
+    return hand.build()
+
+
 def corner_plan(period: float) -> SpatialPlan:
     """In the corner of the planes x = -10 mm, y = -10 mm, z = 0."""
     x, y, z = np.eye(3)
@@ -193,6 +213,7 @@ _PLANS: dict[str, Callable[[float], SpatialPlan]] = {
     "wall_push": wall_push_plan,
     "wall_tour": wall_tour_plan,
     "angled_wall": angled_wall_plan,
+    "rough_wall": rough_wall_plan,
     "corner": corner_plan,
 }
 #: values of the device node's parameter `motion` that are made for walls

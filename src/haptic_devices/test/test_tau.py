@@ -234,7 +234,7 @@ def test_plans_are_continuous_and_stay_in_the_workspace(motion: str) -> None:
     assert_allclose(velocity[inner], table[inner][:, TWIST.start : TWIST.start + 3], atol=5e-3)
     assert ((table[:, GRIP] >= 0.0) & (table[:, GRIP] <= 1.0)).all()
     assert plan.phases[0].start == 0.0 and plan.duration == pytest.approx(plan.phases[-1].end)
-    if motion != "corner":
+    if motion not in ("corner", "rough_wall"):
         assert {phase.kind for phase in plan.phases} >= {"tap", "release", "move"}
 
 

@@ -39,12 +39,15 @@ def take_over(old: Model, new: Model) -> None:
         new.dissipated_energy = old.dissipated_energy
 
 
+def axes_of(parameters: dict[str, Any]) -> list[str]:
+    """Along which axes friction acts: those of the parameter, or all where what presses decides."""
+    return ["x", "y", "z"] if any(parameters["inputs"]) else list(parameters["axes"])
+
+
 def _check_load(parameters: dict[str, Any], model: Model, sources: list[str]) -> None:
     """Refuses what cannot be scaled by a load."""
     if not isinstance(model, FrictionModel):
         raise ParameterError(f"parameter model: expected a single element with inputs {sources}, got 'parallel'")
-    if list(parameters["axes"]) != ["x", "y", "z"]:
-        raise ParameterError(f"parameter axes: expected x, y, z with inputs {sources}, got {parameters['axes']}")
     if not parameters["friction_force"] > 0.0:
         raise ParameterError(f"parameter friction_force: expected above 0 with inputs {sources}, got 0")
     model.set_load(1.0)
@@ -71,7 +74,7 @@ class FrictionNode(RenderingNode):
         super().configure()
 
     def build(self, parameters: dict[str, Any]) -> Model:
-        model = make_model(parameters, dimension=len(parameters["axes"]))
+        model = make_model(parameters, dimension=len(axes_of(parameters)))
         sources = [name for name in parameters["inputs"] if name]
         if sources:
             _check_load(parameters, model, sources)
@@ -84,7 +87,7 @@ class FrictionNode(RenderingNode):
         else:
             take_over(self.model, built)
             self.model = built
-        self._axes = ["xyz".index(axis) for axis in self.parameters["axes"]]
+        self._axes = ["xyz".index(axis) for axis in axes_of(self.parameters)]
         self._value = np.zeros(built.dimension)
         self._velocity = allocate(self.state, "velocity", built.dimension)
         self._force = allocate(self.state, "force", built.dimension)

@@ -58,9 +58,8 @@ CONTEXT: dict[str, dict[str, Any]] = {
     "largest_lead": {"model": "A", "rendering": "admittance", "largest_lead": 0.004},
     "loading_displacement": {"model": "parallel"},
     "loading_force": {"model": "parallel"},
-    "friction_coefficient": {"inputs": ["wall"], "axes": ["x", "y", "z"]},
-    "load_body": {"inputs": ["contact"], "axes": ["x", "y", "z"]},
-    "inputs": {"axes": ["x", "y", "z"]},
+    "friction_coefficient": {"inputs": ["wall"]},
+    "load_body": {"inputs": ["contact"]},
 }
 #: other values where twice the value is none
 OTHER: dict[str, list[Any]] = {
