@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +96,21 @@ def test_a_silent_source_brings_a_realtime_device_to_its_safe_state_in_time(star
     assert stopped - answered <= 25 + 1  # the tick that carries the news is the one after the decision
     assert not truth["applied_effort"][truth["tick"] >= stopped].any()
     assert truth["applied_effort"][truth["tick"] < stopped - 1].any()
+
+
+def test_a_recorder_that_is_held_up_loses_nothing_in_realtime(start) -> None:
+    run = start(DOMAIN + 2, "mode:=realtime", "duration:=60.0")
+    wait_until(lambda: run.recorded_bytes() > 300_000)
+    recorder = find_child(run.pid, "recorder")
+    os.kill(recorder, signal.SIGSTOP)
+    time.sleep(0.5)  # some 500 ticks
+    os.kill(recorder, signal.SIGCONT)
+    size = run.recorded_bytes()
+    wait_until(lambda: run.recorded_bytes() > size + 300_000)
+    run.process.send_signal(signal.SIGINT)
+    assert run.finish() == 130, run.text
+    ticks = Bag(run.directory / "bag").topics["/joystick/device_state"]["tick"]
+    np.testing.assert_array_equal(ticks, np.arange(len(ticks)))
 
 
 def test_a_silent_source_in_lockstep_ends_the_run_with_its_name(start) -> None:

@@ -8,7 +8,7 @@ setup(
     name=package,
     version="0.1.0",
     packages=find_packages(exclude=["test"]),
-    package_data={package: ["py.typed", "*.yaml"]},
+    package_data={package: ["py.typed", "*.yaml", "*.xml"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{package}"]),
         (f"share/{package}", ["package.xml"]),

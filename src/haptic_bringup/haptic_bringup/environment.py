@@ -95,11 +95,12 @@ export AMENT_PREFIX_PATH={prefixes}"${{AMENT_PREFIX_PATH:+:$AMENT_PREFIX_PATH}}"
 export CMAKE_PREFIX_PATH={prefixes}"${{CMAKE_PREFIX_PATH:+:$CMAKE_PREFIX_PATH}}"
 export COLCON_PREFIX_PATH={install}"${{COLCON_PREFIX_PATH:+:$COLCON_PREFIX_PATH}}"
 export ROS_AUTOMATIC_DISCOVERY_RANGE="${{ROS_AUTOMATIC_DISCOVERY_RANGE:-LOCALHOST}}"
-export FASTRTPS_DEFAULT_PROFILES_FILE="${{FASTRTPS_DEFAULT_PROFILES_FILE:-$HAPTICS_ROOT/config/dds/fastdds.xml}}"
+HAPTICS_DDS=$HAPTICS_ROOT/src/haptic_core/haptic_core/fastdds.xml
+export FASTRTPS_DEFAULT_PROFILES_FILE="${{FASTRTPS_DEFAULT_PROFILES_FILE:-$HAPTICS_DDS}}"
 # Numba sees that a function's own file has changed, but not the file of a function that it compiled in
 HAPTICS_KERNELS=$(grep -rl --include='*.py' njit "$HAPTICS_ROOT/src" | LC_ALL=C sort | xargs cat | cksum)
 export NUMBA_CACHE_DIR="$HAPTICS_ACTIVE/numba_cache/${{HAPTICS_KERNELS%% *}}"
-unset HAPTICS_KERNELS
+unset HAPTICS_KERNELS HAPTICS_DDS
 export ADMITTANCE_CONSTRAINTS_CACHE_DIR="$HAPTICS_ACTIVE/constraints_cache"
 export MPLBACKEND="${{MPLBACKEND:-Agg}}"
 if [ ! -w "${{HOME:-/nonexistent}}" ]; then

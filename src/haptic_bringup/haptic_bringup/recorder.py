@@ -24,8 +24,11 @@ from haptic_core.process import SPIN_TIMEOUT, stop_requested
 from haptic_core.qos import EVENT_DEPTH, latched_qos, recorder_qos
 from haptic_core.suite_node import SuiteNode
 
-#: longest time that the end waits for publishers that do not leave [s]
-_DRAIN_TIMEOUT = 10.0
+#: longest time that the end waits for publishers that do not leave [s]; ROS 2's launch kills 10 s after SIGINT
+_DRAIN_TIMEOUT = 7.0
+
+#: silence after which they are taken for dead: DDS knows a killed process for 20 s more [s]
+_SILENCE = 3.0
 
 
 def stamp_of(data: bytes) -> int:
@@ -130,14 +133,17 @@ class Recorder(SuiteNode):
             log.add(tick_of(data))
 
     def spin(self, executor: Executor) -> None:
-        """Records until it is asked to stop, then until the publishers are gone and nothing more comes."""
+        """Records until it is asked to stop, then until the publishers are gone or silent."""
         while not stop_requested():
             executor.spin_once(timeout_sec=SPIN_TIMEOUT)
-        end = time.monotonic() + _DRAIN_TIMEOUT
-        while time.monotonic() < end:
+        heard = time.monotonic()
+        end = heard + _DRAIN_TIMEOUT
+        while time.monotonic() < min(end, heard + _SILENCE):
             before = self._messages
             executor.spin_once(timeout_sec=SPIN_TIMEOUT)
-            if self._messages == before and not any(self.count_publishers(topic) for topic in self.logs):
+            if self._messages != before:
+                heard = time.monotonic()
+            elif not any(self.count_publishers(topic) for topic in self.logs):
                 break
         self.close()
 

@@ -39,7 +39,8 @@ def run_launch_file(path: Path, arguments: Mapping[str, str]) -> int:
         if event.due_to_sigint and not state["code"]:
             state["code"] = 130
 
-    service = LaunchService()
+    # as `ros2 launch` does: a terminal gives Ctrl-C to the nodes itself, without one it is launch that passes it on
+    service = LaunchService(noninteractive=not sys.stdin.isatty())
     service.include_launch_description(
         LaunchDescription(
             [

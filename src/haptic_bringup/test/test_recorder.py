@@ -1,12 +1,24 @@
-"""The recorder's parts: the log of ticks, stamp and tick read from serialised messages."""
+"""The recorder: the log of ticks, stamp and tick read from serialised messages, its end."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
 
-from haptic_bringup.recorder import TickLog, stamp_of, tick_of
+from haptic_bringup import recorder
+from haptic_bringup.bags import Bag
+from haptic_bringup.recorder import Recorder, TickLog, stamp_of, tick_of
+from haptic_core.qos import tick_publisher_qos
 from haptic_msgs.msg import DeviceCommand, DeviceState, FrictionState, SimulationState, TickEvent
+
+#: ROS domain of these tests
+DOMAIN = 47
 
 
 def test_tick_log_counts_gaps_and_repeats() -> None:
@@ -38,3 +50,30 @@ def test_stamp_and_tick_are_found_whatever_the_frame_id(kind: type, length: int)
     data = bytes(serialize_message(message))
     assert stamp_of(data) == 2_000_000_000_999_999_999
     assert tick_of(data) == 2**63 + 12345
+
+
+@pytest.mark.parametrize("ends_by", ["_SILENCE", "_DRAIN_TIMEOUT"])
+def test_the_bag_is_finished_although_a_killed_publisher_is_still_known(
+    ends_by: str, context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A publisher that is never taken down stands for one that was killed; or it goes on and on."""
+    for name in ("_SILENCE", "_DRAIN_TIMEOUT"):
+        monkeypatch.setattr(recorder, name, 0.3 if name == ends_by else 1e9)
+    monkeypatch.setattr(recorder, "stop_requested", lambda: True)
+    overrides = [Parameter("output", value=str(tmp_path / "bag"))]
+    node = Recorder(context=context, parameter_overrides=overrides)
+    other = Node("device", context=context, namespace="joystick")
+    try:
+        publisher = other.create_publisher(DeviceState, "device_state", tick_publisher_qos("realtime"))
+        node.start()
+        executor = SingleThreadedExecutor(context=context)
+        executor.add_node(node)
+        if ends_by == "_DRAIN_TIMEOUT":
+            executor.add_node(other)
+            other.create_timer(0.001, lambda: publisher.publish(DeviceState()))
+        node.spin(executor)
+        assert other.count_publishers("/joystick/device_state") == 1
+        Bag(tmp_path / "bag")  # it has its index
+    finally:
+        for made in (node, other):
+            made.destroy_node()

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
@@ -29,6 +30,9 @@ REALTIME_PRIORITY = 20
 
 #: time that the middleware has to let go of a node that has done its work [s]
 END_TIMEOUT = 5.0
+
+#: what the nodes ask of Fast DDS, if the environment does not say
+FAST_DDS_PROFILES = Path(__file__).with_name("fastdds.xml")
 
 #: longest wait in the executor, so that a signal is seen soon [s]
 SPIN_TIMEOUT = 0.05
@@ -113,6 +117,7 @@ def run(make_node: Callable[[], object], arguments: Sequence[str] | None = None)
     """
     signal.signal(signal.SIGINT, _request_stop)
     signal.signal(signal.SIGTERM, _request_stop)
+    os.environ.setdefault("FASTRTPS_DEFAULT_PROFILES_FILE", str(FAST_DDS_PROFILES))
     rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
     try:
         node = make_node()

@@ -8,12 +8,23 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 #: closed set of the loop's modes
 MODES = ("lockstep", "realtime")
 
+#: ticks that a realtime publisher keeps for readers that have not yet taken them
+KEPT_TICKS = 5000
+
 
 def tick_qos(mode: str) -> QoSProfile:
     """For topics with one message a tick: nothing may be lost in lockstep, nothing may pile up in realtime."""
     if mode == "lockstep":
         return QoSProfile(reliability=ReliabilityPolicy.RELIABLE, history=HistoryPolicy.KEEP_ALL)
     return QoSProfile(reliability=ReliabilityPolicy.RELIABLE, history=HistoryPolicy.KEEP_LAST, depth=10)
+
+
+def tick_publisher_qos(mode: str) -> QoSProfile:
+    """As `tick_qos`; in realtime the last `KEPT_TICKS` stay for the recorder, should it be held up for a while."""
+    qos = tick_qos(mode)
+    if mode != "lockstep":
+        qos.depth = KEPT_TICKS
+    return qos
 
 
 def recorder_qos() -> QoSProfile:

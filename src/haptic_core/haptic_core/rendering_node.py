@@ -22,7 +22,7 @@ from haptic_core.errors import InputError, ParameterError
 from haptic_core.matching import RECORDER, unmatched, wait_for
 from haptic_core.messages import check_device_state
 from haptic_core.process import raise_priority, stop_requested
-from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, tick_qos
+from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, tick_publisher_qos, tick_qos
 from haptic_core.statistics import TickTimes
 from haptic_core.suite_node import SuiteNode
 from haptic_core.tick_inputs import TickInputs
@@ -74,11 +74,14 @@ class RenderingNode(SuiteNode):
     def configure(self) -> None:
         super().configure()
         self._mode = commands.MODE_NAMES.index(self.command_mode)
-        qos = tick_qos(self.parameters["mode"])
+        mode = self.parameters["mode"]
+        qos = tick_publisher_qos(mode)
         self._commands = self.create_lifecycle_publisher(DeviceCommand, "device_command", qos)
         self._states = self.create_lifecycle_publisher(self.state_type, "~/state", qos)
-        self._input = self.create_subscription(DeviceState, "device_state", self._on_device_state, qos, raw=True)
-        self._connect_inputs(qos)
+        self._input = self.create_subscription(
+            DeviceState, "device_state", self._on_device_state, tick_qos(mode), raw=True
+        )
+        self._connect_inputs(tick_qos(mode))
 
     def _names(self, parameter: str) -> list[str]:
         return [name for name in self.parameters[parameter] if name]

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from rclpy.lifecycle import TransitionCallbackReturn
@@ -210,3 +211,28 @@ def test_a_node_that_has_done_its_work_cannot_hang(code: int, seconds: float, en
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (end, "destroying\n"), done.stderr
     assert ("in destroy_node" in done.stderr) == (code == 0)
+
+
+PROFILES = """
+import os
+from haptic_core import process
+
+def make_node():
+    print(os.environ["FASTRTPS_DEFAULT_PROFILES_FILE"])
+    raise ValueError("no node")
+
+process.run(make_node)
+"""
+
+
+@pytest.mark.parametrize("chosen", [None, "/of/the/user.xml"])
+def test_a_process_has_the_suite_s_dds_profile_unless_the_user_chose_one(chosen: str | None):
+    environment = {**os.environ, "ROS_DOMAIN_ID": "55", "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    environment.pop("FASTRTPS_DEFAULT_PROFILES_FILE", None)
+    if chosen is not None:
+        environment["FASTRTPS_DEFAULT_PROFILES_FILE"] = chosen
+    done = subprocess.run([sys.executable, "-c", PROFILES], env=environment, capture_output=True, text=True)
+    path = done.stdout.strip()
+    assert path == (chosen or str(process.FAST_DDS_PROFILES)), done.stderr
+    if chosen is None:
+        assert "<heartbeatPeriod>" in Path(path).read_text()

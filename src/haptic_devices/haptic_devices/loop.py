@@ -51,13 +51,13 @@ class TickLoop:
         self._follows = device.kind == "admittance"
         self.restart()
 
-    def restart(self) -> None:
-        """Tick 0, no commands, status OK."""
+    def restart(self, tick: int = 0) -> None:
+        """Opens this tick as the first one: no commands, silence counts from it, status OK."""
         self.collector.reset()
-        self.collector.expect(0)
-        self.tick = 0
+        self.collector.expect(tick)
+        self.tick = tick
         self.missed = 0
-        self._forget()
+        self.resume()
 
     def resume(self) -> None:
         """Out of the safe state without starting anew: silence counts from the present tick."""

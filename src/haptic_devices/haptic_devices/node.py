@@ -22,7 +22,7 @@ from haptic_core.errors import HapticError, InputError, ParameterError
 from haptic_core.matching import RECORDER, unmatched, wait_for
 from haptic_core.messages import ToolWriter, allocate, set_pose, set_stamp, set_wrench
 from haptic_core.process import SPIN_TIMEOUT, raise_priority, stop_requested
-from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, EVENT_DEPTH, display_qos, latched_qos, tick_qos
+from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, EVENT_DEPTH, display_qos, latched_qos, tick_publisher_qos, tick_qos
 from haptic_core.statistics import TickTimes, TimeStatistics
 from haptic_core.suite_node import SuiteNode
 from haptic_devices.device import Device, Reading
@@ -67,7 +67,7 @@ class DeviceNode(SuiteNode):
     def configure(self) -> None:
         super().configure()
         p = self.parameters
-        qos = tick_qos(p["mode"])
+        qos = tick_publisher_qos(p["mode"])
         self._lockstep = p["mode"] == "lockstep"
         self._loop = TickLoop(
             self.device,
@@ -94,7 +94,9 @@ class DeviceNode(SuiteNode):
             else None
         )
         self._describe()
-        self._commands = self.create_subscription(DeviceCommand, "device_command", self._on_command, qos, raw=True)
+        self._commands = self.create_subscription(
+            DeviceCommand, "device_command", self._on_command, tick_qos(p["mode"]), raw=True
+        )
         self._source_events = self.create_subscription(
             TickEvent, "tick_event", self._on_event, latched_qos(EVENT_DEPTH)
         )
@@ -127,8 +129,9 @@ class DeviceNode(SuiteNode):
         self._truth_tool = ToolWriter(truth.tool_pose, truth.tool_twist, truth.operator_wrench)
 
     def activate(self) -> None:
+        """The device starts; after a pause the ticks go on, as sources and recorder expect."""
         self.device.activate()
-        self._loop.restart()
+        self._loop.restart(self.tick + 1)
         self._running = False
         self.publish_event("state", {"state": "active", "parameters": self.parameters, **self.device.description()})
 
@@ -181,7 +184,9 @@ class DeviceNode(SuiteNode):
             return self._not_ready()
 
         timeout = self.parameters["activation_timeout"]
-        wait_for(missing, timeout, "all sources", lambda: not stop_requested(), self.get_logger().info)
+        wait_for(missing, timeout, "all sources", self._goes_on, self.get_logger().info)
+        if not self._goes_on():
+            return
         if self._other_device():
             raise HapticError(self._other_device())
         check_modes({name: state["mode"] for name, state in self._source_states.items()}, self.device.kind)
@@ -197,21 +202,28 @@ class DeviceNode(SuiteNode):
 
     # ---- the loop ---------------------------------------------------------------------------------
 
+    def _goes_on(self) -> bool:
+        return self.active and not (stop_requested() or self.finished)
+
     def spin(self, executor: Executor) -> None:
-        """Waits for the sources, then runs the loop until the run is over."""
-        while not (self.active or stop_requested()):
-            executor.spin_once(timeout_sec=SPIN_TIMEOUT)
-        self._wait_for_sources(executor)
-        if stop_requested():
-            return
+        """Runs the loop while the node is active, until the run is over."""
+        while not (stop_requested() or self.finished):
+            if not self.active:
+                executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+                continue
+            self._wait_for_sources(executor)
+            if self._goes_on():
+                self._run(executor)
+
+    def _run(self, executor: Executor) -> None:
         self._running = True
-        start = time.monotonic()
+        start, before = time.monotonic(), self.tick
         self._publish(self.device.read())
         if self._lockstep:
             self._spin_answered(executor, until=lambda: False)
         else:
             self._spin_realtime(executor)
-        elapsed, ticks, missed = time.monotonic() - start, self.tick + 1, self._loop.missed
+        elapsed, ticks, missed = time.monotonic() - start, self.tick - before, self._loop.missed
         text = f"{ticks} ticks in {elapsed:.2f} s ({ticks / elapsed:.0f} ticks/s), missed {missed}"
         if self._periods.count:
             p50, p99, longest = (1e6 * value for value in self._periods.percentiles(50, 99, 100))
@@ -221,7 +233,7 @@ class DeviceNode(SuiteNode):
     def _spin_answered(self, executor: Executor, until: Callable[[], bool]) -> None:
         """Serves callbacks and fails when a tick stays without an answer for too long."""
         waited_tick, since = -1, time.monotonic()
-        while not (stop_requested() or self.finished or until()):
+        while self._running and self._goes_on() and not until():
             executor.spin_once(timeout_sec=SPIN_TIMEOUT)
             if self._loop.tick != waited_tick:
                 waited_tick, since = self._loop.tick, time.monotonic()
@@ -239,7 +251,7 @@ class DeviceNode(SuiteNode):
         period = self.parameters["period"]
         last = time.perf_counter_ns()
         deadline = time.monotonic() + period
-        while not (stop_requested() or self.finished):
+        while self._running and self._goes_on():
             wait = deadline - time.monotonic()
             if wait > 0.0:
                 executor.spin_once(timeout_sec=wait)
@@ -268,7 +280,7 @@ class DeviceNode(SuiteNode):
 
     def _advance(self) -> None:
         loop = self._loop
-        if loop.tick == self._last_tick:
+        if self._last_tick is not None and loop.tick >= self._last_tick:
             self._running = False
             self.finished = True
             return

@@ -22,6 +22,7 @@ from std_msgs.msg import String
 
 from haptic_core.commands import CommandConflictError
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
+from haptic_devices.loop import OK
 from haptic_devices.node import DeviceNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState, TickEvent
 
@@ -49,6 +50,19 @@ class Leader(Node):
         self.create_subscription(SimulationState, "simulation_state", self.truths.append, tick_qos("lockstep"))
         self._mode = getattr(DeviceCommand, mode)
         self.shown: dict[str, list[Any]] = {}
+        self._pause: tuple[DeviceNode, int, float] | None = None
+
+    def pause(self, node: DeviceNode, tick: int, duration: float) -> None:
+        """Deactivates the device when this tick comes and activates it again, at once or later [s]."""
+        self._pause = node, tick, duration
+
+    def _interrupt(self, node: DeviceNode, duration: float) -> None:
+        assert node.trigger_deactivate() == TransitionCallbackReturn.SUCCESS
+        self._pause = None
+        if duration:
+            self._timer = self.create_timer(duration, lambda: (self._timer.cancel(), node.trigger_activate()))
+        else:
+            node.trigger_activate()
 
     def watch(self) -> None:
         """Receives what the device shows, too."""
@@ -66,6 +80,8 @@ class Leader(Node):
         command.tool_pose.position.x = SPEED * state.period * (state.tick + 1)
         command.tool_twist.linear.x = SPEED
         self._commands.publish(command)
+        if self._pause is not None and state.tick == self._pause[1]:
+            self._interrupt(self._pause[0], self._pause[2])
 
 
 @pytest.fixture
@@ -73,10 +89,15 @@ def run(context: Context) -> Iterator[Callable[..., tuple[DeviceNode, Leader]]]:
     made: list[Any] = []
 
     def start(
-        *others: str, mode: str = "MOTION", shown: tuple[str, ...] = (), **parameters: Any
+        *others: str,
+        mode: str = "MOTION",
+        shown: tuple[str, ...] = (),
+        pause: tuple[int, float] | None = None,
+        loop: str = "lockstep",
+        **parameters: Any,
     ) -> tuple[DeviceNode, Leader]:
         namespace = next(_namespaces)
-        values = {"held": False, "duration": 0.2, "sources": ["leader", *others], **parameters}
+        values = {"held": False, "duration": 0.2, "sources": ["leader", *others], "mode": loop, **parameters}
         overrides = [Parameter(name, value=value) for name, value in values.items()]
         node = DeviceNode(context=context, namespace=namespace, parameter_overrides=overrides)
         sources = [Leader(context, namespace, mode, name) for name in ("leader", *others)]
@@ -86,6 +107,8 @@ def run(context: Context) -> Iterator[Callable[..., tuple[DeviceNode, Leader]]]:
             executor.add_node(each)
         if shown:
             sources[0].watch()
+        if pause is not None:
+            sources[0].pause(node, *pause)
         node.start()
         while any(not node.count_subscribers(name) for name in shown):
             executor.spin_once(timeout_sec=1.0)
@@ -137,6 +160,22 @@ def test_two_sources_of_motion_are_refused_by_an_admittance_device_and_taken_by_
         run("second", device="five_bar")
     node, leader = run("second", device="scripted")
     assert len(leader.states) == 200 and node.rejections.counts == {}
+
+
+# Its lifecycle
+
+
+@pytest.mark.parametrize("loop", ["lockstep", "realtime"])
+@pytest.mark.parametrize("duration", [0.0, 0.03])  # also so short that the loop does not see it
+def test_a_paused_device_stands_still_and_goes_on_with_the_next_tick(run, monkeypatch, loop, duration):
+    monkeypatch.setattr("haptic_devices.node.raise_priority", lambda: True)  # this process is pytest
+    leader = run(device="joystick", mode="WRENCH", pause=(80, duration), loop=loop, watchdog_periods=10000)[1]
+    ticks = [state.tick for state in leader.states]
+    assert ticks == list(range(200))
+    assert {state.status for state in leader.states} == {OK}
+    start, moved, again = (np.array(leader.states[tick].joint_position) for tick in (0, 80, 81))
+    assert np.linalg.norm(moved - start) > 0.01 and (again == start).all()  # a simulated device starts anew
+    assert np.linalg.norm(np.array(leader.states[-1].joint_position) - start) > 0.01  # and obeys again
 
 
 # What it shows

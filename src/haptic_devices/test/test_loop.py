@@ -150,15 +150,18 @@ def test_resume_does_not_wait_for_an_answer_that_has_already_come():
     assert loop.offer(effort("b", 0, 1.0, 0.0))
 
 
-def test_restart_begins_at_tick_zero_without_commands():
+@pytest.mark.parametrize("tick", [0, 7])
+def test_restart_begins_at_a_tick_without_commands_and_counts_silence_from_it(tick):
     device = FakeDevice()
     loop = TickLoop(device, ["a"], watchdog_periods=2)
     advance(loop, 3, "a")
     advance(loop, 4)
-    loop.restart()
-    assert (loop.tick, loop.missed, loop.status, loop.reason) == (0, 0, OK, "")
+    loop.restart(tick)
+    assert (loop.tick, loop.missed, loop.status, loop.reason) == (tick, 0, OK, "")
     advance(loop, 1)
-    assert device.written[-1] == [0.0, 0.0]
+    assert device.written[-1] == [0.0, 0.0] and loop.status == OK
+    advance(loop, 1)
+    assert loop.status == SAFE_STOP
 
 
 @pytest.mark.parametrize(("joint", "speed", "name"), [(0, 2.1, "roll"), (1, -3.1, "pitch")])
