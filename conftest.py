@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,15 @@ def context(request: pytest.FixtureRequest) -> Iterator[Any]:
         rclpy.init(context=own, domain_id=request.module.DOMAIN)
         yield own
         rclpy.shutdown(context=own)
+
+
+def pytest_report_header() -> list[str]:
+    """What is not tested here, and why."""
+    programs = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    found = next((path for path in map(shutil.which, programs) if path), None)
+    if found:
+        return [f"live view: through its websocket, and in {found}"]
+    return ["live view: through its websocket; not in a browser, since no Chromium is installed"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -20,7 +20,7 @@ def page() -> str:
     """The page's text."""
     parts = [HEADER]
     for path in sorted((ROOT / "src").glob("*/*/*.yaml")):
-        if not (path.stem.endswith("_node") or path.stem in ("recorder", "player")):
+        if not (path.stem.endswith("_node") or path.stem in ("recorder", "player", "viewer")):
             continue  # a device's numbers
         parts.append(f"\n## {path.stem} (`{path.relative_to(ROOT)}`)\n")
         parts.append("| parameter | type | default | bounds | | what it is |\n| --- | --- | --- | --- | --- | --- |")

@@ -34,6 +34,7 @@ setup(
             "haptics = haptic_bringup.__main__:main",
             "recorder = haptic_bringup.recorder:main",
             "player = haptic_bringup.player:main",
+            "viewer = haptic_bringup.viewer.node:main",
         ],
     },
 )

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from haptic_bringup.experiments import experiment_names, load_experiment
 from haptic_bringup.launch_file import LaunchFileError, load_launch_file
-from haptic_bringup.runner import MissingProgramError, UsageError, run_experiment
+from haptic_bringup.runner import LONGEST_RUN, MissingProgramError, UsageError, run_experiment
 from haptic_bringup.study import load_study, run_study, study_names
 from haptic_core.errors import HapticError
 
@@ -60,6 +60,24 @@ def show_arguments(name: str) -> None:
         choices = f" ({', '.join(argument.choices)})" if argument.choices else ""
         table.add_row(argument.name, argument.default, f"{argument.description or ''}{choices}")
     console.print(table)
+
+
+@app.command()
+def view(
+    experiment: Annotated[str | None, typer.Argument(help="name; if not given, what is running is shown")] = None,
+    arguments: Annotated[list[str] | None, typer.Argument(help="name:=value ...")] = None,
+) -> None:
+    """Shows an experiment as a browser page: runs it until it is stopped, in real time, without a bag.
+
+    Without a name, or with view_host:=, view_port:=, view_token:= alone, the page shows what is running.
+    """
+    words = arguments or []
+    if experiment is None or ":=" in experiment:
+        from haptic_bringup.viewer.attach import show_what_runs
+
+        show_what_runs([experiment, *words] if experiment else words)
+    defaults = ["view:=true", "record:=false", f"duration:={LONGEST_RUN}"]
+    raise typer.Exit(run_experiment(experiment, [*defaults, *words], console))
 
 
 @app.command()

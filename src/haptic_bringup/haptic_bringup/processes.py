@@ -26,7 +26,7 @@ from . import process_guard
 __all__ = ["VIEWERS", "ProcessSpec", "run_processes"]
 
 #: programs that only show what goes on; no run depends on them
-VIEWERS = ("rviz2", "state_publisher")
+VIEWERS = ("rviz2", "state_publisher", "viewer")
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _ESCALATION = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)

@@ -26,6 +26,12 @@ INTERRUPTED = 130
 #: packages that `rviz:=true` starts programs of
 RVIZ_PACKAGES = ("rviz2", "robot_state_publisher")
 
+#: as long as a device node takes: 11 days [s]
+LONGEST_RUN = "1000000.0"
+
+#: what is different while a person watches, where it is not given
+IN_VIEW = {"pace": "1.0"}
+
 _PACKAGES = ("numpy", "scipy", "numba", "rosbags")
 
 
@@ -54,11 +60,17 @@ class MissingProgramError(HapticError):
 
 
 def check_viewer(arguments: Mapping[str, str]) -> None:
-    """Refuses `rviz:=true` where RViz cannot be found, before anything starts.
+    """Refuses `rviz:=true` where RViz cannot be found and `view:=true` where no page can be opened, before all starts.
 
     Raises:
         MissingProgramError: names the packages.
+        PageError: see `viewer.page.check_page`.
     """
+    if arguments.get("view") == "true":
+        from haptic_bringup.viewer.page import check_page  # viser loads only when it is needed
+
+        port = arguments["view_port"]
+        check_page(arguments["view_host"], int(port) if port.isdecimal() else 0, arguments["view_token"])
     if arguments.get("rviz") != "true":
         return
     missing = [package for package in RVIZ_PACKAGES if not _is_installed(package)]
@@ -120,6 +132,8 @@ def chosen_variants(
     A given place for the bag also means one run: two bags cannot have it.
     """
     varied = {"output"}.union(*experiment.variants.values())
+    if arguments.get("view") == "true":
+        return {"run": {}}  # one page, one run
     if not experiment.variants or varied & set(given) or arguments.get("mode", "lockstep") != "lockstep":
         return {"run": {}}
     return experiment.variants
@@ -157,6 +171,8 @@ def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
     experiment = load_experiment(name)
     description = load_launch_file(experiment.launch_file)
     given = parse_arguments(words)
+    if given.get("view") == "true":
+        given = {**IN_VIEW, **given}
     arguments = effective_arguments(description, given)
     check_viewer(arguments)
     variants = chosen_variants(experiment, arguments, given)

@@ -12,6 +12,7 @@ in the documentation and is walked by the tests.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -164,6 +165,29 @@ def _spec(file: str, name: str, entry: dict[str, Any]) -> ParameterSpec:
         validation=validation,
     )
     return ParameterSpec(**{**spec.__dict__, "default": spec.check(spec.default)})
+
+
+_FROM_TO = re.compile(r"from (\S+) to (\S+)")
+_ONE_SIDED = {"above (\\S+)": "low", "(\\S+) or more": "low", "below (\\S+)": "high", "(\\S+) or less": "high"}
+
+
+def limits_in(constraints: str) -> tuple[float, float, tuple[str, ...]]:
+    """Lower and upper bound and the choices that the words of `ParameterSpec.constraints` tell.
+
+    What is not told is infinite or empty; bounds of a list's entries do not count.
+    """
+    low, high = -math.inf, math.inf
+    choices: tuple[str, ...] = ()
+    for part in constraints.split(" and "):
+        if found := _FROM_TO.fullmatch(part):
+            low, high = max(low, float(found[1])), min(high, float(found[2]))
+        elif part.startswith("one of "):
+            choices = tuple(part.removeprefix("one of ").split(", "))
+        for words, side in _ONE_SIDED.items():
+            if found := re.fullmatch(words, part):
+                low = max(low, float(found[1])) if side == "low" else low
+                high = min(high, float(found[1])) if side == "high" else high
+    return low, high, choices
 
 
 def check_all(specs: Mapping[str, ParameterSpec], values: Mapping[str, Value]) -> dict[str, Value]:

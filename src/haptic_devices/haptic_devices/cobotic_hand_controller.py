@@ -621,6 +621,7 @@ class CoboticHandController(SimulatedAdmittanceDevice):
 
     def activate(self) -> None:
         """Starts at rest, with the tool where the hand's plan starts, and holds."""
+        self._follow_plan()
         truth, reading = self._truth, self._reading
         pose = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
         if self.hand is not None:
@@ -677,6 +678,7 @@ class CoboticHandController(SimulatedAdmittanceDevice):
         Joint values stand instead of pose and twist. Targets end at the joints' stops. None holds the target's
         position; after VELOCITY alone that is where the tool was measured.
         """
+        self._lead(self._period)
         fields = 0
         if motion is not None and not self._stopped:
             fields, wanted = motion.fields, self._motion

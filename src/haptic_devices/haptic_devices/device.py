@@ -95,6 +95,7 @@ class Device(ABC):
         has_force_sensor: the wrench of the reading is measured.
         tool_frame: frame of the tool in the robot description; empty where there is none.
         passive_joints: names of the robot description's joints that are not in `joints`.
+        up_axis: axis of the base frame that points upwards.
     """
 
     kind: str = "impedance"
@@ -103,6 +104,7 @@ class Device(ABC):
     has_force_sensor: bool = False
     tool_frame: str = ""
     passive_joints: tuple[str, ...] = ()
+    up_axis: str = "z"
 
     @abstractmethod
     def configure(self, period: float) -> None:

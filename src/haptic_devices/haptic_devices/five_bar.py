@@ -481,6 +481,7 @@ class FiveBar(SimulatedAdmittanceDevice):
 
     def activate(self) -> None:
         """Starts at rest, with the tool where the hand's plan starts, and holds."""
+        self._follow_plan()
         truth, reading = self._truth, self._reading
         start = self.hand.table[0, 0:2] if self.hand is not None else np.zeros(2)
         inverse(self.geometry, start[0], start[1], truth.position)
@@ -515,6 +516,7 @@ class FiveBar(SimulatedAdmittanceDevice):
         position; ACCELERATION adds the torques that the arm's own inertia needs. Targets end at the joints'
         stops. None holds the target's position.
         """
+        self._lead(self._period)
         self._aim(None if self._stopped else motion)
         self.compensation_torque[:] = self._compensation.step(self.target_velocity)
         truth, reading = self._truth, self._reading

@@ -204,6 +204,7 @@ class Joystick(HandHeldDevice):
 
     def activate(self) -> None:
         """Starts at rest, with the tip where the hand's plan starts."""
+        self._follow_plan()
         truth = self._truth
         truth.position[:] = 0.0
         if self.hand is not None:
@@ -224,6 +225,7 @@ class Joystick(HandHeldDevice):
         return self._reading
 
     def write(self, effort: np.ndarray) -> None:
+        self._lead(self._encoder[2])
         limit, applied = self.parameters.effort_limit, self._truth.effort
         for i, value in enumerate(effort.tolist()):
             applied[i] = min(max(value, -limit), limit) if self._powered else 0.0

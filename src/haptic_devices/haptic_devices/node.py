@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable
 from importlib.metadata import entry_points
@@ -10,26 +11,32 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.executors import Executor
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
+from std_srvs.srv import SetBool
 
 from haptic_core import process
 from haptic_core.cdr import decode_device_command
 from haptic_core.commands import check_modes
 from haptic_core.errors import HapticError, InputError, ParameterError
 from haptic_core.matching import RECORDER, unmatched, wait_for
-from haptic_core.messages import ToolWriter, allocate, set_pose, set_stamp, set_wrench
+from haptic_core.messages import ToolWriter, allocate, pose_array, set_pose, set_stamp, set_wrench
 from haptic_core.process import SPIN_TIMEOUT, raise_priority, stop_requested
 from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, EVENT_DEPTH, display_qos, latched_qos, tick_publisher_qos, tick_qos
 from haptic_core.statistics import TickTimes, TimeStatistics
 from haptic_core.suite_node import SuiteNode
-from haptic_devices.device import Device, Reading
+from haptic_devices.device import Device, DeviceError, Reading
 from haptic_devices.loop import OK, TickLoop
+from haptic_devices.operator import HandHeldDevice
 from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState, TickEvent
+from haptic_msgs.srv import Step
 
 ENTRY_POINTS = "haptic_devices"
+
+#: a lockstep run that is behind its pace by more than this goes on from now, and does not hurry after the past [s]
+_LARGEST_LAG = 0.05
 
 
 def find_device(name: str) -> Callable[[dict[str, Any]], Device]:
@@ -51,6 +58,10 @@ class DeviceNode(SuiteNode):
         self._periods = TimeStatistics(65536)
         self._published = TickTimes()
         self._seconds = 0
+        self._paused, self._steps, self._deadline = False, 0, 0.0
+        self.create_service(SetBool, "~/pause", self._on_pause)
+        self.create_service(Step, "~/step", self._on_step)
+        self.create_service(SetBool, "~/hold", self._on_hold)
 
     # ---- lifecycle --------------------------------------------------------------------------------
 
@@ -100,6 +111,7 @@ class DeviceNode(SuiteNode):
         self._source_events = self.create_subscription(
             TickEvent, "tick_event", self._on_event, latched_qos(EVENT_DEPTH)
         )
+        self._handles = self.create_subscription(PoseStamped, "operator_handle", self._on_handle, display_qos())
 
     def _describe(self) -> None:
         """Publishes the robot description, where there is one; it is there before the device is active."""
@@ -133,7 +145,10 @@ class DeviceNode(SuiteNode):
         self.device.activate()
         self._loop.restart(self.tick + 1)
         self._running = False
-        self.publish_event("state", {"state": "active", "parameters": self.parameters, **self.device.description()})
+        self._paused, self._steps = False, 0
+        device = self.device
+        about = {"base_frame": device.base_frame, "up_axis": device.up_axis, **device.description()}
+        self.publish_event("state", {"state": "active", "parameters": self.parameters, **about})
 
     def deactivate(self) -> None:
         """Leaves the device safe and waits until what was published has arrived."""
@@ -154,11 +169,67 @@ class DeviceNode(SuiteNode):
                 self.destroy_publisher(publisher)
         self.destroy_subscription(self._commands)
         self.destroy_subscription(self._source_events)
+        self.destroy_subscription(self._handles)
 
     def reset(self) -> None:
         """The device starts again, a simulated one where its plan starts; the ticks go on."""
         self.device.activate()
         self._loop.resume()
+
+    # ---- a person at the clock and at the hand ----------------------------------------------------
+
+    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        """Pauses a lockstep run before the next tick, or lets it go on."""
+        response.message = self._no_clock()
+        if response.message:
+            return response
+        self._paused, self._steps, self._deadline = request.data, 0, time.monotonic()
+        return self._acted(response, "pause", {"paused": request.data})
+
+    def _on_step(self, request: Step.Request, response: Step.Response) -> Step.Response:
+        """Lets some more ticks of a paused run pass."""
+        response.message = self._no_clock()
+        if not response.message and not self._paused:
+            response.message = f"{self.get_name()}: the run is not paused"
+        if not response.message and not request.ticks:
+            response.message = "ticks: expected 1 or more, got 0"
+        if response.message:
+            return response
+        self._steps, self._deadline = request.ticks, time.monotonic()
+        return self._acted(response, "step", {"ticks": request.ticks})
+
+    def _no_clock(self) -> str:
+        """Why the clock cannot be stopped; empty if it can."""
+        if not self.active:
+            return f"{self.get_name()}: not active"
+        return "" if self._lockstep else "mode realtime: the device keeps its own clock; only lockstep can be paused"
+
+    def _on_hold(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        """The simulated hand follows `operator_handle` from its present target on, or stays where it is."""
+        try:
+            if not self.active:
+                raise DeviceError(f"{self.get_name()}: not active")
+            if not isinstance(self.device, HandHeldDevice):
+                raise DeviceError("the device has no simulated hand to lead")
+            target = self.device.hold_handle(request.data)
+        except DeviceError as error:
+            response.message = str(error)
+            return response
+        return self._acted(response, "hold", {"held": request.data, "target": target.tolist()})
+
+    def _acted(self, response: Any, kind: str, detail: dict[str, Any]) -> Any:
+        self.publish_event(kind, detail)
+        response.success, response.message = True, f"before tick {self.tick + 1}"
+        return response
+
+    def _on_handle(self, message: PoseStamped) -> None:
+        pose, frame = pose_array(message.pose), message.header.frame_id
+        if not (np.isfinite(pose).all() and 0.5 < np.linalg.norm(pose[3:7]) < 2.0):
+            self.reject("operator_handle", f"operator_handle: expected a finite pose, got {pose.tolist()}")
+        elif frame not in ("", self.device.base_frame):
+            self.reject("operator_handle", f"operator_handle: expected frame {self.device.base_frame}, got {frame!r}")
+        elif isinstance(self.device, HandHeldDevice):
+            self.device.move_handle(pose)
 
     # ---- start ------------------------------------------------------------------------------------
 
@@ -218,6 +289,7 @@ class DeviceNode(SuiteNode):
     def _run(self, executor: Executor) -> None:
         self._running = True
         start, before = time.monotonic(), self.tick
+        self._deadline = start
         self._publish(self.device.read())
         if self._lockstep:
             self._spin_answered(executor, until=lambda: False)
@@ -234,8 +306,13 @@ class DeviceNode(SuiteNode):
         """Serves callbacks and fails when a tick stays without an answer for too long."""
         waited_tick, since = -1, time.monotonic()
         while self._running and self._goes_on() and not until():
-            executor.spin_once(timeout_sec=SPIN_TIMEOUT)
-            if self._loop.tick != waited_tick:
+            answered = self._loop.collector.complete
+            wait = self._held_back() if self._lockstep and answered else SPIN_TIMEOUT
+            if wait <= 0.0:
+                self._advance()
+                continue
+            executor.spin_once(timeout_sec=min(wait, SPIN_TIMEOUT))
+            if self._loop.tick != waited_tick or answered:
                 waited_tick, since = self._loop.tick, time.monotonic()
             elif time.monotonic() - since > self.parameters["answer_timeout"]:
                 missing = ", ".join(self._loop.collector.missing)
@@ -275,11 +352,22 @@ class DeviceNode(SuiteNode):
         except InputError as error:
             self.reject(error.kind, str(error))
             complete = self._loop.collector.complete and error.kind not in ("late", "duplicate", "wrong tick")
-        if complete and self._lockstep:
+        if complete and self._lockstep and self._held_back() <= 0.0:
             self._advance()
+
+    def _held_back(self) -> float:
+        """Seconds until the answered tick of a lockstep run may end; infinite while it is paused."""
+        if self._paused and not self._steps:
+            return math.inf
+        return self._deadline - time.monotonic() if self.parameters["pace"] else 0.0
 
     def _advance(self) -> None:
         loop = self._loop
+        if self._steps:
+            self._steps -= 1
+        if self._lockstep and self.parameters["pace"]:
+            step = self.parameters["period"] / self.parameters["pace"]
+            self._deadline = max(self._deadline, time.monotonic() - _LARGEST_LAG) + step
         if self._last_tick is not None and loop.tick >= self._last_tick:
             self._running = False
             self.finished = True
@@ -317,7 +405,7 @@ class DeviceNode(SuiteNode):
         self.publish_tick(self._states, state)
         if self._truths is not None and self._truths.get_subscription_count():
             self._publish_truth(tick, stamp)
-        if tick % self._display_ticks == 0:
+        if tick % self._display_ticks == 0 or (self._paused and not self._steps):
             self._publish_display(reading)
 
     def _publish_truth(self, tick: int, stamp: int) -> None:

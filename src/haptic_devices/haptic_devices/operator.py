@@ -18,8 +18,9 @@ import numpy as np
 from numba import njit
 from pydantic import Field
 
-from haptic_devices.device import Device, DeviceParameters, Reading, Truth
-from haptic_devices.motion import MotionPlan, Plan
+from haptic_devices.device import Device, DeviceError, DeviceParameters, Reading, Truth
+from haptic_devices.handle import Handle
+from haptic_devices.motion import COLUMNS, MotionPlan, Plan
 
 _TREMOR_COMPONENTS = 12
 #: speed at which the expected resistance is half applied [m/s]
@@ -94,10 +95,14 @@ class Hand:
     Attributes:
         parameters: impedance and tremor.
         plan: what the hand intends.
+        table: the plan's table, one row a period.
+        stiffness: towards the target, of translation [N/m] and of rotation [N m/rad], 0 without.
     """
 
     parameters: DeviceParameters
     plan: Plan
+    table: np.ndarray
+    stiffness: tuple[float, float]
 
 
 class SimulatedHand(Hand):
@@ -121,6 +126,7 @@ class SimulatedHand(Hand):
         self.plan = plan
         self.table = np.ascontiguousarray(plan.table)
         self.impedance = np.array([parameters.stiffness, parameters.damping, parameters.expected_resistance])
+        self.stiffness = (parameters.stiffness, 0.0)
         low, high = parameters.tremor_low, parameters.tremor_high
         self.tremor = make_tremor([parameters.tremor_force], 2, low, high, np.random.default_rng(seed))
 
@@ -135,10 +141,51 @@ class HandHeldDevice(Device):
 
     parameters: DeviceParameters
     hand: Hand | None
+    _table: np.ndarray
+    _period_number: int
+    _handle: Handle | None = None
+
+    def hold_handle(self, held: bool) -> np.ndarray:
+        """Somebody leads the hand from its present target on, or lets go: the hand then stays where it is.
+
+        Returns:
+            The hand's target, pose (7,).
+
+        Raises:
+            DeviceError: there is no hand.
+        """
+        truth, hand = self.truth(), self.hand
+        if hand is None or truth is None:
+            raise DeviceError("nobody holds the tool, so there is no hand to lead")
+        if held:
+            row = self._table[min(self._period_number, len(self._table) - 1)]
+            self._handle = Handle(row, truth.operator_target, truth.tool_pose, hand.stiffness)
+            self._table = self._handle.table
+        elif self._handle is not None:
+            self._handle.release()
+        return self._handle.pose if self._handle is not None else truth.operator_target
+
+    def move_handle(self, pose: np.ndarray) -> None:
+        """Where a handle that is held is wanted from the next period on: pose (7,); a planar device takes x and y."""
+        if self._handle is not None:
+            self._handle.move(pose)
+
+    def _follow_plan(self) -> None:
+        """The hand's plan counts again; to be called when the device starts."""
+        if self._handle is not None and self.hand is not None:
+            self._handle, self._table = None, self.hand.table
+
+    def _lead(self, period: float) -> None:
+        """Brings the hand's target towards the handle; to be called before each period."""
+        if self._handle is not None:
+            truth = self.truth()
+            assert truth is not None
+            self._handle.advance(truth.tool_pose, period)
 
     def description(self) -> dict[str, Any]:
         hand = self.hand
         return {
+            "handle_axes": 0 if hand is None else 2 if hand.table.shape[1] == len(COLUMNS) else 6,
             "device": self.parameters.model_dump(),
             "hand": hand.parameters.model_dump() if hand else None,
             "phases": [phase.__dict__ for phase in hand.plan.phases] if hand else [],

@@ -121,6 +121,7 @@ class SpatialHand(Hand):
         self.plan = plan
         self.table = np.ascontiguousarray(plan.table)
         self.impedance = np.array([p.stiffness, p.damping, p.rotational_stiffness, p.rotational_damping])
+        self.stiffness = (p.stiffness, p.rotational_stiffness)
         self.inertia = np.repeat([p.mass, p.rotational_inertia], 3)
         rms, random = (p.tremor_force, p.tremor_torque), np.random.default_rng(seed)
         self.tremor = make_tremor(rms, 3, p.tremor_low, p.tremor_high, random)

@@ -276,7 +276,7 @@ class Tau(HandHeldDevice):
 
     parameters: TauDriverParameters
     hand: SpatialHand | None
-    base_frame, tool_frame = "tau_base", "platform"
+    base_frame, tool_frame, up_axis = "tau_base", "platform", "y"
     passive_joints = ("elbow_1", "elbow_2", "elbow_3", *(f"platform_{name}" for name, _, _ in PLATFORM_JOINTS))
 
     def __init__(self, mechanism: TauDevice, parameters: TauDriverParameters, hand: SpatialHand | None = None) -> None:
@@ -360,6 +360,7 @@ class Tau(HandHeldDevice):
 
     def activate(self) -> None:
         """Starts at rest, with the tool where the hand's plan starts."""
+        self._follow_plan()
         truth, reading, state = self._truth, self._reading, self._state
         state[:] = 0.0
         state[0:7] = self._table[0, 0:7]
@@ -396,6 +397,7 @@ class Tau(HandHeldDevice):
         Raises:
             DeviceError: the tool has left the workspace, as only a stop that is too soft lets it.
         """
+        self._lead(self._encoders[2])
         truth, peak = self._truth, self.mechanism.peak_torque
         truth.effort[:] = np.clip(effort, -peak, peak) if self._powered else 0.0
         code = pass_period(

@@ -129,7 +129,7 @@ ELSEWHERE = {
     "sources": "the device node", "recorded": "the device node", "display_rate": "the device node",
     "autostart": "the device node", "answer_timeout": "the device node", "activation_timeout": "the device node",
     "device_file": "every field above", "hand_file": "every field above",
-    "command_delay_ticks": "test_loop", "watchdog_periods": "test_loop",
+    "command_delay_ticks": "test_loop", "watchdog_periods": "test_loop", "pace": "test_person",
 }  # fmt: skip
 
 

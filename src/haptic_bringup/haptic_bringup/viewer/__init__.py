@@ -1,0 +1,5 @@
+"""The live view: one ROS node that shows a running experiment as a browser page.
+
+`page` opens the page and says who may see it; `scene`, `plots`, `parameters`, `clock` and `handle` are its parts and
+know nothing of ROS services; `node` joins them to the experiment.
+"""

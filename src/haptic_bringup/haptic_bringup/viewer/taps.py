@@ -1,0 +1,61 @@
+"""Topics that are looked at when a picture is made, and cost the loop nothing in between."""
+
+from __future__ import annotations
+
+from collections import deque
+from importlib import import_module
+from typing import Any
+
+from rclpy.context import Context
+from rclpy.node import Node
+from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
+
+#: the newest message and no other; nobody waits for this reader
+_NEWEST = QoSProfile(reliability=ReliabilityPolicy.BEST_EFFORT, history=HistoryPolicy.KEEP_LAST, depth=1)
+
+
+def message_class(kind: str) -> Any:
+    """The class of a message type such as "std_msgs/msg/String"."""
+    package, _, name = kind.split("/")
+    return getattr(import_module(f"{package}.msg"), name)
+
+
+class Taps:
+    """Subscriptions without callbacks: each is asked for its newest message.
+
+    They belong to a node that no executor serves, so that thousands of messages a second are no work for Python.
+
+    Args:
+        context: of rclpy.
+        name: of that node.
+    """
+
+    def __init__(self, context: Context, name: str) -> None:
+        self._node = Node(name, context=context, enable_rosout=False, start_parameter_services=False)
+        self._taps: dict[str, Any] = {}
+
+    def open(self, topic: str, kind: str) -> None:
+        """Listens to a topic, if it is not open already."""
+        if topic not in self._taps:
+            self._taps[topic] = self._node.create_subscription(message_class(kind), topic, lambda _: None, _NEWEST)
+
+    def newest(self, topic: str) -> Any:
+        """The newest message since the last call; None: there was none, or the topic is not open."""
+        tap, newest = self._taps.get(topic), deque[Any](maxlen=1)
+        while tap is not None:
+            with tap.handle:
+                taken = tap.handle.take_message(tap.msg_type, tap.raw)
+            if taken is None:
+                break
+            newest.append(taken[0])
+        return newest[0] if newest else None
+
+    def close(self) -> None:
+        """Listens to nothing any more."""
+        for tap in self._taps.values():
+            self._node.destroy_subscription(tap)
+        self._taps = {}
+
+    def destroy(self) -> None:
+        """Ends the node."""
+        self._node.destroy_node()

@@ -1,0 +1,138 @@
+"""A headless Chromium for tests, driven by the DevTools protocol."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+import shutil
+import subprocess
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from websockets.sync.client import ClientConnection, connect
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+OPTIONS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+    "--no-first-run",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",  # no page of another machine
+    "--remote-debugging-port=0",
+    "--remote-allow-origins=*",
+)
+
+
+def find_chromium() -> str | None:
+    """Path of an installed Chromium; None: there is none."""
+    return next((path for path in map(shutil.which, PROGRAMS) if path), None)
+
+
+class Page:
+    """A page of the browser.
+
+    Attributes:
+        requested: addresses of all requests.
+    """
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self._connection, self._numbers = connection, itertools.count(1)
+        self.requested: list[str] = []
+        for domain in ("Page", "Runtime", "Network"):
+            self.call(f"{domain}.enable")
+
+    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Calls a method and returns its result; raises RuntimeError where it fails."""
+        number = next(self._numbers)
+        self._connection.send(json.dumps({"id": number, "method": method, "params": parameters}))
+        while True:
+            message = json.loads(self._connection.recv(timeout=60))
+            if message.get("method") in ("Network.requestWillBeSent", "Network.webSocketCreated"):
+                about = message["params"]
+                self.requested.append(about.get("url") or about["request"]["url"])
+            if message.get("id") == number:
+                if "error" in message:
+                    raise RuntimeError(f"{method}: {message['error']['message']}")
+                return dict(message["result"])
+
+    def run(self, script: str) -> Any:
+        """The value of a JavaScript expression."""
+        result = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in result:
+            raise RuntimeError(str(result["exceptionDetails"]))
+        return result["result"].get("value")
+
+    def until(self, script: str, timeout: float = 60.0) -> Any:
+        """The first value of an expression that counts as true."""
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            if value := self.run(script):
+                return value
+            time.sleep(0.1)
+        raise AssertionError(f"never true: {script}")
+
+    def mouse(self, kind: str, x: float, y: float, pressed: bool = False) -> None:
+        """One event of the mouse: mousePressed, mouseMoved, mouseReleased, at a place of the window [pixel]."""
+        moved = kind == "mouseMoved"
+        button = "none" if moved and not pressed else "left"
+        place = {"x": x, "y": y, "pointerType": "mouse"}
+        self.call(
+            "Input.dispatchMouseEvent", type=kind, button=button, buttons=int(pressed), clickCount=1 - moved, **place
+        )
+
+    def drag(self, start: tuple[float, float], end: tuple[float, float], steps: int = 20, pause: float = 0.03) -> None:
+        """Drags the mouse from one place to another [pixel]."""
+        self.mouse("mouseMoved", *start)
+        time.sleep(0.2)
+        self.mouse("mousePressed", *start, pressed=True)
+        for n in range(1, steps + 1):
+            x, y = (a + (b - a) * n / steps for a, b in zip(start, end, strict=True))
+            self.mouse("mouseMoved", x, y, pressed=True)
+            time.sleep(pause)
+        self.mouse("mouseReleased", *end)
+
+    def screenshot(self, path: Path) -> None:
+        """Writes what is seen as PNG."""
+        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
+
+
+@contextmanager
+def browser(url: str, *, width: int = 1400, height: int = 850) -> Iterator[Page]:
+    """Opens a page in a browser of its own."""
+    program = find_chromium()
+    assert program is not None
+    with tempfile.TemporaryDirectory(prefix="haptic_browser_", ignore_cleanup_errors=True) as folder:
+        command = [program, *OPTIONS, f"--user-data-dir={folder}", f"--window-size={width},{height}", "about:blank"]
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        try:
+            file, end = Path(folder) / "DevToolsActivePort", time.monotonic() + 60.0
+            while not (file.exists() and file.read_text().count("\n")):
+                assert time.monotonic() < end and process.poll() is None, "Chromium did not start"
+                time.sleep(0.05)
+            port = int(file.read_text().split()[0])
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list", timeout=30) as answer:
+                (target,) = [one for one in json.load(answer) if one["type"] == "page"]
+            with connect(target["webSocketDebuggerUrl"], max_size=None) as connection:
+                page = Page(connection)
+                page.call(
+                    "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+                )
+                page.call("Page.navigate", url=url)
+                yield page
+        finally:
+            process.terminate()
+            process.wait(30)

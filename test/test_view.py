@@ -1,0 +1,244 @@
+"""The live view of a running experiment: through its websocket, and in a browser where one is installed."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from browser import browser, find_chromium
+from page_client import PageClient
+from scipy.spatial.transform import Rotation
+from started_runs import environment, wait_until
+
+from haptic_bringup.bags import Bag
+from haptic_bringup.recording import Recording
+
+DOMAIN = 102
+FIRST = "friction_impedance"
+#: size of the window [pixel]
+WIDTH, HEIGHT = 1000, 700
+
+
+@contextmanager
+def viewed(folder: Path, domain: int, *words: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """A run with a page on a free port; its process and the port."""
+    output = folder / "output.txt"
+    with output.open("w") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "haptic_bringup", *words, "view_port:=0"],
+            cwd=folder,
+            env=environment(domain),
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+    try:
+        pattern = re.compile(r"the page is at http://127.0.0.1:(\d+)/")
+
+        def port() -> Any:
+            assert process.poll() is None, output.read_text()
+            return pattern.search(output.read_text())
+
+        wait_until(port, 120.0)
+        yield process, int(port()[1])
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            process.wait(60)
+        print(output.read_text())
+
+
+def tick_of(client: PageClient) -> int:
+    found = re.search(r"tick (\d+),", client.text)
+    return int(found[1]) if found else -1
+
+
+def test_a_person_leads_the_hand_pauses_steps_sets_parameters_and_the_recording_replays(tmp_path: Path) -> None:
+    words = ("run", FIRST, "view:=true", "record:=true", "duration:=1000.0", "law:=stribeck", "friction_force:=2.0")
+    with viewed(tmp_path, DOMAIN, *words, "static_force:=3.0") as (process, port), PageClient(port) as client:
+        client.until(lambda: tick_of(client) > 100, 120.0)
+        client.until(lambda: client.chart("position of the tool") and client.chart("friction: friction force"))
+        client.until(lambda: any(name.startswith("/robot/") for name in client.places))
+        # the handle begins at the hand's target, and the tool follows it
+        client.change("hold the handle", True)
+        client.until(lambda: client.shown.get("/handle"))
+        x, y, z = client.places["/handle"]
+        goal = (x + (0.03 if x < 0.0 else -0.03), y + (0.02 if y < 0.0 else -0.02), z)
+        client.drag(goal)
+
+        def there() -> bool:
+            _, *place = client.chart("position of the tool")
+            return float(np.hypot(place[0][-1] - 1e3 * goal[0], place[1][-1] - 1e3 * goal[1])) < 12.0  # [mm]
+
+        client.until(there)
+        drawn = [place for name, place in client.places.items() if name.startswith("/robot/")]
+        assert min(np.hypot(*np.subtract(place[:2], goal[:2])) for place in drawn) < 12e-3  # the ball at the tip
+        client.until(lambda: max(np.abs(client.chart("friction: friction force")[1])) > 1.0)  # [N]
+        # parameters: one that the node takes, and one that it refuses
+        client.change("friction force [N]", 2.5)
+        client.until(lambda: "friction_force is 2.5 now" in client.text)
+        client.change("friction force [N]", 90.0)
+        client.until(lambda: "refused" in client.text and "static_force" in client.text)
+        client.until(lambda: client.value("friction force [N]") == 2.5)
+        # the clock
+        client.change("clock", "Pause")
+        client.until(lambda: "paused" in client.text)
+        before = settled_tick(client)
+        client.change("ticks of a step", 7)
+        client.change("clock", "Step")
+        client.until(lambda: tick_of(client) == before + 7)
+        client.change("clock", "Start")
+        client.until(lambda: tick_of(client) > before + 200)
+        client.change("clock", "Step")
+        client.until(lambda: "the run is not paused" in client.text)
+        client.change("clock", "Reset")
+        client.until(lambda: not client.shown["/handle"] and client.value("hold the handle") is False)
+        after = tick_of(client)
+        client.until(lambda: tick_of(client) > after + 300)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    (directory,) = (tmp_path / "runs").iterdir()
+    bag = Bag(directory / "bag")
+    kinds = [(event.source, event.kind) for event in bag.events if event.kind not in ("state", "timing")]
+    assert kinds == [
+        *(("device", "hold"), ("friction", "parameter"), ("device", "pause"), ("device", "step"), ("device", "pause")),
+        *(("device", "pause"), ("device", "reset"), ("friction", "reset"), ("device", "pause")),
+    ]
+    changed = next(event for event in bag.events if event.kind == "parameter")
+    assert changed.detail == {"friction_force": 2.5}
+    resets = [event.tick for event in bag.events if event.kind == "reset"]
+    assert resets[0] == resets[1]  # the run stood still
+    truth = bag.topics["/joystick/simulation_state"]
+    np.testing.assert_allclose(truth["operator_target"][resets[0] - 1, :2], goal[:2], atol=1e-4)
+    replays(tmp_path, directory / "bag")
+
+
+def settled_tick(client: PageClient) -> int:
+    """The tick at which a paused run stands: that of several messages in a row."""
+    seen = [-1]
+
+    def same() -> bool:
+        seen.append(tick_of(client))
+        return len(seen) > 12 and len(set(seen[-10:])) == 1
+
+    client.until(same)
+    return seen[-1]
+
+
+def replays(folder: Path, bag: Path) -> None:
+    """The replay of what a person did is the recording, bit for bit."""
+    command = [sys.executable, "-m", "haptic_bringup", "replay", str(bag)]
+    (folder / "replay").mkdir()
+    done = subprocess.run(
+        command,
+        cwd=folder / "replay",
+        env=environment(DOMAIN + 1),
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "the replay is the recording bit for bit: shown (0 of " in done.stdout
+    (again,) = (folder / "replay" / "runs").iterdir()
+    one, other = Recording.read(bag), Recording.read(again / "bag")
+    kinds = [
+        [(e.event.tick, e.event.source, e.event.kind) for e in run.events if e.event.source == "device"]
+        for run in (one, other)
+    ]
+    assert kinds[0] == kinds[1]
+
+
+def test_view_alone_attaches_to_what_runs_and_says_so_where_nothing_does(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "haptic_bringup", "view", "view_port:=0"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment(DOMAIN + 1), capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
+    assert done.returncode == 1 and done.stderr.splitlines()[0] == "error: no experiment is running"
+    runs, pages = tmp_path / "runs_here", tmp_path / "pages"
+    for folder in (runs, pages):
+        folder.mkdir()
+    words = ("run", FIRST, "record:=false", "duration:=1000.0", "pace:=1.0", "view:=true")
+    with viewed(runs, DOMAIN, *words), viewed(pages, DOMAIN, "view") as (process, port):
+        with PageClient(port) as client:
+            client.until(lambda: tick_of(client) > 10, 120.0)
+            client.until(lambda: client.find("friction force [N]") and client.find("hold the handle"))
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+
+
+def test_a_script_s_page_has_plots_and_no_hand(tmp_path: Path) -> None:
+    words = ("view", "friction_zero_reaching")
+    with viewed(tmp_path, DOMAIN, *words) as (_, port), PageClient(port) as client:
+        client.until(lambda: len(client.chart("comparison: friction force")) >= 2, 120.0)
+        assert not client.find("hold the handle") and client.find("pace")
+
+
+# ---- in a browser ---------------------------------------------------------------------------------
+
+
+def projected(point: np.ndarray, eye: np.ndarray, target: np.ndarray, fov: float, rectangle: list[float]) -> np.ndarray:
+    """Where a camera sees a point [pixel]; z is up, `rectangle` the canvas: left, top, width, height."""
+    forward = (target - eye) / np.linalg.norm(target - eye)
+    right = np.cross(forward, [0.0, 0.0, 1.0])
+    right /= np.linalg.norm(right)
+    seen = Rotation.from_matrix(np.array([right, -np.cross(right, forward), forward])).apply(point - eye)
+    left, top, width, height = rectangle
+    scale = 0.5 * height / np.tan(0.5 * fov)
+    return np.array([left + 0.5 * width + scale * seen[0] / seen[2], top + 0.5 * height + scale * seen[1] / seen[2]])
+
+
+def in_a_browser(tmp_path: Path) -> None:
+    eye, target, fov = np.array([0.0, -0.12, 0.45]), np.array([0.0, 0.0, 0.13]), 0.8
+    camera = "&".join(
+        f"initialCamera{name}={','.join(map(str, values))}"
+        for name, values in {"Position": eye, "LookAt": target, "Up": (0, 0, 1), "Fov": (fov,)}.items()
+    )
+    with viewed(tmp_path, DOMAIN, "view", FIRST) as (_, port), PageClient(port) as client:
+        client.until(lambda: tick_of(client) > 100, 120.0)
+        client.change("hold the handle", True)
+        client.until(lambda: client.shown.get("/handle"))
+        x, y, z = client.places["/handle"]
+        with browser(f"http://127.0.0.1:{port}/?{camera}", width=WIDTH, height=HEIGHT) as page:
+            page.until("document.body && /tick \\d+/.test(document.body.innerText)")
+            canvas = "document.querySelector('canvas')"
+            page.until(f"{canvas} && {canvas}.getBoundingClientRect().width > 100")
+            for text in ("Run", "Hand", "friction force [N]", "position of the tool"):
+                page.until(f"document.body.innerText.includes({json.dumps(text)})")
+            find = f"(r => [r.x, r.y, r.width, r.height])({canvas}.getBoundingClientRect())"
+            rectangle = [float(number) for number in page.run(find)]
+            # the red arrow, which is 0.05 m long, along x
+            sign = 1.0 if x < 0.0 else -1.0
+            start = projected(np.array([x + 0.04, y, z]), eye, target, fov, rectangle)
+            end = projected(np.array([x + 0.04 + sign * 0.02, y, z]), eye, target, fov, rectangle)
+            for _ in range(5):  # the first pictures of a slow machine come late
+                page.drag((start[0], start[1]), (end[0], end[1]))
+                client.receive()
+                if abs(client.places["/handle"][0] - x) > 0.01:
+                    break
+            page.screenshot(tmp_path / "page.png")
+            requested = list(page.requested)
+        moved = client.places["/handle"]
+        assert sign * (moved[0] - x) > 0.01 and abs(moved[1] - y) < 1e-6  # by the mouse, along x alone
+
+        def followed() -> bool:
+            return abs(client.chart("position of the tool")[1][-1] - 1e3 * moved[0]) < 12.0  # [mm]
+
+        client.until(followed)
+        client.until(lambda: max(np.abs(client.chart("friction: friction force")[1])) > 1.0)  # [N]
+    own = ("data:", "blob:", f"http://127.0.0.1:{port}/", f"ws://127.0.0.1:{port}/")
+    assert requested and all(url.startswith(own) for url in requested), requested
+
+
+if find_chromium():
+
+    def test_the_handle_is_dragged_with_the_mouse_in_a_browser(tmp_path: Path) -> None:
+        in_a_browser(tmp_path)
