@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -27,11 +29,27 @@ def context(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 def pytest_report_header() -> list[str]:
     """What is not tested here, and why."""
+    return [_ros2_control(), _browser()]
+
+
+def _browser() -> str:
     programs = ("chromium", "chromium-browser", "google-chrome", "chrome")
     found = next((path for path in map(shutil.which, programs) if path), None)
     if found:
-        return [f"live view: through its websocket, and in {found}"]
-    return ["live view: through its websocket; not in a browser, since no Chromium is installed"]
+        return f"live view: through its websocket, and in {found}"
+    return "live view: through its websocket; not in a browser, since no Chromium is installed"
+
+
+def _ros2_control() -> str:
+    """Whether the plugins were compiled, and so whether anything but their core can be tested."""
+    prefixes = [Path(prefix) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
+    manifests = [prefix / "share" / "hardware_interface" / "package.xml" for prefix in prefixes]
+    found = next((manifest for manifest in manifests if manifest.exists()), None)
+    if found is None:
+        return "ros2_control: not found, haptic_hardware's plugins were not compiled"
+    version = ElementTree.parse(found).findtext("version")
+    compiled = any((prefix / "lib" / "libhaptic_hardware.so").exists() for prefix in prefixes)
+    return f"ros2_control: {version}, haptic_hardware's plugins were {'' if compiled else 'not '}compiled"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -20,7 +20,9 @@ setup(
     license="Apache-2.0",
     entry_points={
         "console_scripts": [
+            "control_node = haptic_devices.control_node:main",
             "device_node = haptic_devices.node:main",
+            "mock_control_node = haptic_devices.control_node:main_mock",
             "state_publisher = haptic_devices.state_publisher:main",
         ],
         "haptic_devices": [

@@ -118,6 +118,8 @@ found = {
 sys.exit(not found)
 """
 
+_DEVICE_NODES = "the suite's device nodes run without it"
+
 _INSIDE = {
     "rclpy": _RCLPY,
     "RMW implementation": "import rclpy; print(rclpy.get_rmw_implementation_identifier())",
@@ -281,19 +283,16 @@ def check_optional(workspace: environment.Workspace) -> list[Row]:
         ),
         ("ros2 command", "program", "ros2", "./haptics has what the suite needs of it", "ros2cli"),
         ("RViz", "program", "rviz2", "no experiment needs it, but rviz:=true does", "rviz2"),
-        (
-            "ros2_control",
-            "package",
-            "controller_manager",
-            "the suite's device nodes run without it",
-            "ros2-control",
-        ),
+        ("ros2_control", "package", "controller_manager", _DEVICE_NODES, "ros2-control"),
     ]
     rows = []
     for check, kind, name, instead, package in wanted:
         here = check_inside(workspace, check, _OPTIONAL, kind, name).state == "ok"
         advice = "" if here else f"on a ROS 2 installation: apt install ros-jazzy-{package}"
         rows.append(Row(check, "ok" if here else "optional", "present" if here else f"absent; {instead}", advice))
+    if rows[-1].state == "ok" and not (workspace.install / "lib" / "libhaptic_hardware.so").exists():
+        detail = f"present, but haptic_hardware's plugins are not compiled; {_DEVICE_NODES}"
+        rows[-1] = Row("ros2_control", "optional", detail, f"apt install pybind11-dev, then {SETUP}")
     return rows
 
 

@@ -32,12 +32,15 @@ from haptic_bringup.runner import UsageError, effective_arguments, new_run_direc
 from haptic_core.errors import HapticError
 
 DEVICE, RECORDER = "device_node", "recorder"
+#: how a launch file names the device's program: as it is, or chosen by this file, which every experiment may include
+_DEVICES, _HARDWARE = ((DEVICE,), parse_template("$(var device_executable)")), "/include/hardware.launch.yaml"
 #: parameters of the device that the player has, too
 _KEPT = ("answer_timeout", "activation_timeout")
 #: arguments that a replay sets itself, and why
 _FIXED = {
     "mode": "a replay waits for every answer, also that of a realtime recording",
     "record": "a replay is always recorded",
+    "hardware": "a replay has the recording for its device",
     "output": "a replay writes runs/<time>-replay-<experiment>",
     "period": "the period is the recording's",
 }
@@ -75,7 +78,7 @@ def _read_by_nodes(elements: Sequence[Element]) -> set[str]:
             continue
         if isinstance(element, GroupElement):
             names |= _variables(element.condition) | _read_by_nodes(element.children)
-        elif isinstance(element, NodeElement) and executable == (DEVICE,):
+        elif isinstance(element, NodeElement) and executable in _DEVICES:
             kept = [entry for entry in element.parameters if entry.name in [(name,) for name in _KEPT]]
             names |= _variables(kept)
         else:
@@ -87,10 +90,11 @@ def reachable_arguments(description: LaunchDescription) -> list[str]:
     """The arguments that change something in a replay: those that reach more than device and recorder.
 
     An argument also counts when another one's default, or a `let`, takes it there. Where a launch file
-    includes others all arguments count.
+    includes others, but for the choice of the hardware, all arguments count.
     """
     declared = [argument.name for argument in description.arguments]
-    if any(isinstance(element, IncludeElement) for element in description.elements):
+    included = [element.file[-1] for element in description.elements if isinstance(element, IncludeElement)]
+    if any(file != _HARDWARE for file in included):
         return [name for name in declared if name not in _FIXED]
     reached = _read_by_nodes(description.elements)
     while True:

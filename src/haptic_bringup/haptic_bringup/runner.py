@@ -83,6 +83,37 @@ def check_viewer(arguments: Mapping[str, str]) -> None:
         )
 
 
+def check_hardware(arguments: Mapping[str, str]) -> None:
+    """Refuses `hardware:=ros2_control` and `mock` where they cannot run, before anything starts.
+
+    Raises:
+        MissingProgramError: ros2_control, or the suite's plugins for it, are not installed.
+        UsageError: the run is in lockstep, or would record the truth of mock hardware, which has none.
+    """
+    hardware = arguments.get("hardware", "simulated")
+    if hardware == "simulated":
+        return
+    without = "without hardware:= the run uses the suite's own device node"
+    if not _is_installed("controller_manager"):
+        raise MissingProgramError(
+            f"argument hardware: {hardware} needs ros2_control, which is not installed",
+            "sudo apt install ros-jazzy-ros2-control in a ROS 2 Jazzy installation, source it, then ./haptics setup; "
+            + without,
+        )
+    if not (Path(find_package_prefix("haptic_hardware")) / "lib" / "libhaptic_hardware.so").exists():
+        raise MissingProgramError(
+            f"argument hardware: {hardware} needs the plugins of haptic_hardware, which are not compiled",
+            f"sudo apt install pybind11-dev, then ./haptics setup; {without}",
+        )
+    if arguments.get("mode") != "realtime":
+        raise UsageError(
+            f"argument hardware: {hardware} keeps its own clock, got mode:={arguments.get('mode', 'lockstep')}",
+            f"add mode:=realtime; {without}",
+        )
+    if hardware == "mock" and arguments.get("record") == "true":
+        raise UsageError("argument hardware: mock has no truth to record", "add record:=false")
+
+
 def _is_installed(package: str) -> bool:
     try:
         find_package_prefix(package)
@@ -175,6 +206,7 @@ def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
         given = {**IN_VIEW, **given}
     arguments = effective_arguments(description, given)
     check_viewer(arguments)
+    check_hardware(arguments)
     variants = chosen_variants(experiment, arguments, given)
     records = arguments.get("record") == "true" and not arguments.get("output")
     directory = new_run_directory(name) if records else None

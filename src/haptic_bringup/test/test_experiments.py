@@ -27,6 +27,9 @@ CHOICES = [(name, argument, choice) for name, argument in ARGUMENTS for choice i
 
 each_experiment = pytest.mark.parametrize("name", NAMES)
 
+#: take the device node's place, and have its parameters
+CONTROL_NODES = ("control_node", "mock_control_node")
+
 
 def label(value: object) -> str:
     return value.name if isinstance(value, Argument) else str(value)
@@ -62,7 +65,8 @@ def check_parameters(processes: dict[str, dict[str, Any]]) -> None:
         if executable in VIEWERS and executable != "viewer":
             assert parameters == {}
             continue
-        specs = load_parameter_specs(Path(str(resources.files(package) / f"{executable}.yaml")))
+        file = "device_node" if executable in CONTROL_NODES else executable
+        specs = load_parameter_specs(Path(str(resources.files(package) / f"{file}.yaml")))
         check_all(specs if "mode" in specs else {**base, **specs}, parameters)
 
 

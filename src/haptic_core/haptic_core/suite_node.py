@@ -13,6 +13,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.publisher import Publisher
 from std_srvs.srv import Trigger
@@ -30,6 +31,15 @@ RCLError = rclpy_implementation.RCLError
 WRITE_TIMEOUT = 30.0
 
 _ROS_OWN = {"use_sim_time", "start_type_description_service"}
+
+
+def given_parameters(node: Node) -> dict[str, Any]:
+    """Values of the parameters that the user gave to a node that declares them from overrides."""
+    return {
+        name: parameter.value
+        for name, parameter in node.get_parameters_by_prefix("").items()
+        if name not in _ROS_OWN and not name.startswith("qos_overrides.")
+    }
 
 
 class SuiteNode(LifecycleNode):
@@ -99,11 +109,7 @@ class SuiteNode(LifecycleNode):
     # ---- parameters -------------------------------------------------------------------------------
 
     def _declare(self) -> dict[str, Any]:
-        given = {
-            name: parameter.value
-            for name, parameter in self.get_parameters_by_prefix("").items()
-            if name not in _ROS_OWN and not name.startswith("qos_overrides.")
-        }
+        given = given_parameters(self)
         values = check_all(self.specs, given)
         for name, spec in self.specs.items():
             if name in given:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, TypeVar
 
 from haptic_core.errors import EntryError, ParameterError
 from haptic_devices.cobotic_hand_controller import DEFAULT_FILE as COBOTIC_HAND_CONTROLLER_FILE
 from haptic_devices.cobotic_hand_controller import CoboticHandController, CoboticHandControllerParameters
-from haptic_devices.device import DeviceParameters, load_parameters
+from haptic_devices.device import Device, DeviceParameters, load_parameters
 from haptic_devices.five_bar import DEFAULT_FILE as FIVE_BAR_FILE
 from haptic_devices.five_bar import FiveBar, FiveBarParameters
 from haptic_devices.joystick import DEFAULT_FILE as JOYSTICK_FILE
@@ -21,11 +23,21 @@ from haptic_devices.spatial_motion import SPATIAL_MOTIONS, make_spatial_plan
 from haptic_devices.tau import Tau
 from haptic_devices.wall_motion import WALL_MOTIONS, make_wall_plan
 
+ENTRY_POINTS = "haptic_devices"
+
 HAND_FILE = Path(__file__).with_name("hand.yaml")
 SPATIAL_HAND_FILE = Path(__file__).with_name("spatial_hand.yaml")
 FINGERS_FILE = Path(__file__).with_name("fingers.yaml")
 
 Model = TypeVar("Model", bound=DeviceParameters)
+
+
+def find_device(name: str) -> Callable[[dict[str, Any]], Device]:
+    """The factory of an installed device; raises ParameterError with the names that there are."""
+    installed = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    if name not in installed:
+        raise ParameterError(f"parameter device: expected one of {', '.join(sorted(installed))}, got {name!r}")
+    return installed[name].load()  # type: ignore[no-any-return]
 
 
 def _check_motion(parameters: dict[str, Any], motions: tuple[str, ...]) -> None:

@@ -6,7 +6,6 @@ import json
 import math
 import time
 from collections.abc import Callable
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from std_srvs.srv import SetBool
 from haptic_core import process
 from haptic_core.cdr import decode_device_command
 from haptic_core.commands import check_modes
-from haptic_core.errors import HapticError, InputError, ParameterError
+from haptic_core.errors import HapticError, InputError
 from haptic_core.matching import RECORDER, unmatched, wait_for
 from haptic_core.messages import ToolWriter, allocate, pose_array, set_pose, set_stamp, set_wrench
 from haptic_core.process import SPIN_TIMEOUT, raise_priority, stop_requested
@@ -28,23 +27,14 @@ from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, EVENT_DEPTH, display_qos, l
 from haptic_core.statistics import TickTimes, TimeStatistics
 from haptic_core.suite_node import SuiteNode
 from haptic_devices.device import Device, DeviceError, Reading
+from haptic_devices.factories import find_device
 from haptic_devices.loop import OK, TickLoop
 from haptic_devices.operator import HandHeldDevice
 from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState, TickEvent
 from haptic_msgs.srv import Step
 
-ENTRY_POINTS = "haptic_devices"
-
 #: a lockstep run that is behind its pace by more than this goes on from now, and does not hurry after the past [s]
 _LARGEST_LAG = 0.05
-
-
-def find_device(name: str) -> Callable[[dict[str, Any]], Device]:
-    """The factory of an installed device; raises ParameterError with the names that there are."""
-    installed = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
-    if name not in installed:
-        raise ParameterError(f"parameter device: expected one of {', '.join(sorted(installed))}, got {name!r}")
-    return installed[name].load()  # type: ignore[no-any-return]
 
 
 class DeviceNode(SuiteNode):

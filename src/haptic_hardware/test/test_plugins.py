@@ -1,0 +1,190 @@
+"""The plugins in a controller manager: only collected where ros2_control is installed (conftest.py)."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ament_index_python.packages import get_package_prefix
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+
+from haptic_core.qos import EVENT_DEPTH, latched_qos, recorder_qos, tick_qos
+from haptic_devices.loop import OK, SAFE_STOP
+from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState, TickEvent
+
+DOMAIN = 55
+#: far above what a loaded machine takes to start a controller manager and to compile a device [s]
+LONGEST = 200.0
+
+FAULTY = """
+from haptic_devices import factories
+
+def make(parameters):
+    device = factories.joystick(parameters)
+    write, calls = device.write, []
+
+    def broken(effort):
+        if effort.any():  # the controller runs
+            calls.append(1)
+        if len(calls) > 200:
+            raise ZeroDivisionError("in the driver")
+        write(effort)
+
+    device.write = broken
+    return device
+"""
+
+
+class Source(Node):
+    """Answers every DeviceState by what `answer` makes of its tick, and keeps what it has seen."""
+
+    def __init__(self, context: Any, device: str, answer: Callable[[DeviceState], DeviceCommand | None]) -> None:
+        super().__init__("source", namespace=device, context=context)
+        self._answer = answer
+        self.states: list[DeviceState] = []
+        self.truths: list[SimulationState] = []
+        self.events: list[TickEvent] = []
+        events = self.create_publisher(TickEvent, "tick_event", latched_qos())
+        self._commands = self.create_publisher(DeviceCommand, "device_command", tick_qos("realtime"))
+        self.create_subscription(DeviceState, "device_state", self._on_state, recorder_qos())
+        self.create_subscription(SimulationState, "simulation_state", self.truths.append, recorder_qos())
+        self.create_subscription(TickEvent, "tick_event", self.events.append, latched_qos(EVENT_DEPTH))
+        events.publish(TickEvent(source="source", kind="state", detail=json.dumps({"state": "active"})))
+
+    def _on_state(self, state: DeviceState) -> None:
+        self.states.append(state)
+        command = self._answer(state)
+        if command is not None:
+            command.tick, command.source = state.tick, "source"
+            self._commands.publish(command)
+
+    def device_events(self, kind: str) -> list[dict[str, Any]]:
+        return [json.loads(event.detail) for event in self.events if event.source == "device" and event.kind == kind]
+
+
+def run(
+    context: Any, device: str, answer: Any, *parameters: str, program: str = "control_node", **variables: str
+) -> tuple[int, str, Source]:
+    """Exit code and output of a run of the program, and what the source saw."""
+    executable = Path(get_package_prefix("haptic_devices")) / "lib" / "haptic_devices" / program
+    words = [f"device:={device}", "mode:=realtime", "sources:=[source]", "watchdog_periods:=10000", *parameters]
+    command = [str(executable), "--ros-args", "-r", "__node:=device", "-r", f"__ns:=/{device}"]
+    for word in words:
+        command += ["-p", word]
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(DOMAIN), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    source = Source(context, device, answer)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(source)
+    with tempfile.TemporaryFile("w+") as log:
+        process = subprocess.Popen(command, env={**environment, **variables}, stdout=log, stderr=subprocess.STDOUT)
+        end = time.monotonic() + LONGEST
+        while process.poll() is None and time.monotonic() < end:
+            executor.spin_once(timeout_sec=0.1)
+        if process.returncode is None:
+            process.terminate()
+            process.wait()
+        log.seek(0)
+        output = log.read()
+    for _ in range(10):
+        executor.spin_once(timeout_sec=0.05)  # what was under way
+    executor.shutdown()
+    source.destroy_node()
+    return process.returncode, output, source
+
+
+def effort(value: float) -> Callable[[DeviceState], DeviceCommand]:
+    return lambda state: DeviceCommand(mode=DeviceCommand.EFFORT, joint_effort=[value] * len(state.joint_position))
+
+
+def test_every_tick_is_published_once_and_commands_act(context: Any) -> None:
+    code, output, source = run(context, "joystick", effort(0.1), "duration:=1.0", "held:=false")
+    assert code == 0, output
+    assert [state.tick for state in source.states] == list(range(1000))
+    assert [truth.tick for truth in source.truths] == list(range(1000))
+    moved = source.states[-1]
+    assert list(moved.joint_effort) == [0.1, 0.1] and moved.status == OK
+    assert moved.joint_position[0] > 0.0 and moved.tool_pose.orientation.w > 0.0 and moved.period == 1e-3
+    assert source.states[0].joint_effort[0] == 0.0
+    first, last = source.device_events("state")
+    assert first["state"] == "active" and first["parameters"]["device"] == "joystick" and "phases" in first
+    assert last["state"] == "inactive" and last["over"] and last["ticks"] == 1000
+
+
+def test_a_motion_moves_an_admittance_device(context: Any) -> None:
+    def answer(state: DeviceState) -> DeviceCommand:
+        command = DeviceCommand(mode=DeviceCommand.MOTION, motion_fields=DeviceCommand.VELOCITY)
+        command.tool_twist.linear.y = 0.02
+        return command
+
+    code, output, source = run(context, "cobotic_hand_controller", answer, "duration:=1.0", "held:=false")
+    assert code == 0, output
+    # 1 s at 0.02 m/s, less the ticks that this ordinary process has answered too late (the tool then rests)
+    assert 0.001 < source.states[-1].tool_pose.position.y < 0.021
+    assert abs(source.states[-1].tool_pose.position.x) < 1e-3
+
+
+def test_a_silent_source_stops_the_device(context: Any) -> None:
+    def answer(state: DeviceState) -> DeviceCommand | None:
+        return effort(0.1)(state) if state.tick < 300 else None
+
+    code, output, source = run(context, "joystick", answer, "duration:=1.0", "held:=false", "watchdog_periods:=150")
+    assert code == 0, output
+    stopped = next(state.tick for state in source.states if state.status == SAFE_STOP)
+    assert 150 <= stopped <= 300 + 150  # the last answer may have come too late on a busy machine
+    assert source.states[-1].status == SAFE_STOP and list(source.states[-1].joint_effort) == [0.0, 0.0]
+    (event,) = source.device_events("error")
+    assert event == {"status": SAFE_STOP, "reason": "source source: silent for 150 ticks"}
+    assert output.count("safe state: the controller asks for it") == 1
+
+
+def test_a_command_that_is_not_finite_commands_nothing(context: Any) -> None:
+    def answer(state: DeviceState) -> DeviceCommand:
+        return effort(math.nan if state.tick >= 500 else 0.1)(state)
+
+    code, output, source = run(context, "joystick", answer, "duration:=1.0", "held:=false")
+    assert code == 0 and "rejected (not finite, 1 so far): command of source" in output
+    assert any(state.joint_effort[0] == 0.1 for state in source.states[:500])
+    assert list(source.states[-1].joint_effort) == [0.0, 0.0] and source.states[-1].status == OK
+
+
+def test_an_exception_in_python_ends_the_run_with_its_traceback(context: Any, tmp_path: Path) -> None:
+    info = tmp_path / "faulty-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: faulty\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[haptic_devices]\nfaulty = faulty_device:make\n")
+    (tmp_path / "faulty_device.py").write_text(FAULTY)
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    code, output, source = run(context, "faulty", effort(0.1), "duration:=5.0", PYTHONPATH=path)
+    assert code == 1
+    assert output.count("write: the device's Python code failed, safe state") == 1
+    assert output.count("ZeroDivisionError: in the driver") == 1 and "in broken" in output
+    assert 0 < len(source.states) < 5000
+    assert "over" not in source.device_events("state")[-1]
+
+
+def test_mock_hardware_runs_the_loop(context: Any) -> None:
+    code, output, source = run(
+        context, "tau", effort(0.01), "duration:=0.5", "held:=false", program="mock_control_node"
+    )
+    assert code == 0, output
+    assert [state.tick for state in source.states] == list(range(500)) and not source.truths
+    assert list(source.states[-1].joint_effort) == [0.01] * 6  # it has what it was commanded
+    assert source.states[-1].joint_position[1] > 1.0
+
+
+@pytest.mark.parametrize(
+    ("parameter", "text"),
+    [("mode:=lockstep", "expected realtime under ros2_control"), ("motion:=letters2", "parameter motion")],
+)
+def test_bad_parameters_are_refused_in_one_line(context: Any, parameter: str, text: str) -> None:
+    code, output, _ = run(context, "joystick", effort(0.0), parameter)
+    assert code == 1 and text in output and "Traceback" not in output
