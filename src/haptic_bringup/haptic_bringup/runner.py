@@ -64,13 +64,16 @@ def check_viewer(arguments: Mapping[str, str]) -> None:
 
     Raises:
         MissingProgramError: names the packages.
+        UsageError: the port is none.
         PageError: see `viewer.page.check_page`.
     """
     if arguments.get("view") == "true":
         from haptic_bringup.viewer.page import check_page  # viser loads only when it is needed
 
         port = arguments["view_port"]
-        check_page(arguments["view_host"], int(port) if port.isdecimal() else 0, arguments["view_token"])
+        if not (port.isdecimal() and int(port) < 65536):
+            raise UsageError(f"argument view_port: expected a whole number from 0 to 65535, got {port!r}")
+        check_page(arguments["view_host"], int(port), arguments["view_token"])
     if arguments.get("rviz") != "true":
         return
     missing = [package for package in RVIZ_PACKAGES if not _is_installed(package)]

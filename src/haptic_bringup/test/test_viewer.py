@@ -291,6 +291,22 @@ def test_a_run_with_a_page_that_cannot_be_is_refused_before_anything_starts(
             assert error.startswith("error: view_port ") and "view_port:=8081" in hint
 
 
+@pytest.mark.parametrize("port", ["abc", "-1", "65536", "1.5"])
+@pytest.mark.parametrize("command", [["run", "tau_wall", "view:=true"], ["view", "tau_wall"], ["view"]])
+def test_what_is_no_port_is_a_usage_error(
+    command: list[str], port: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from haptic_bringup import cli
+
+    monkeypatch.setattr(runner, "launch", lambda *_: pytest.fail("started"))
+    monkeypatch.setattr("sys.argv", ["haptics", *command, f"view_port:={port}"])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert caught.value.code == 2 and f"view_port: expected a whole number from 0 to 65535, got '{port}'" in (
+        capsys.readouterr().err
+    )
+
+
 def test_view_runs_once_in_real_time_without_end_and_without_a_bag(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

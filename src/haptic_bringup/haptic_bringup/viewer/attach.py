@@ -11,8 +11,7 @@ from typing import NoReturn
 import rclpy
 
 from haptic_bringup.launch_file import find_executable
-from haptic_bringup.runner import UsageError, parse_arguments
-from haptic_bringup.viewer.page import check_page
+from haptic_bringup.runner import UsageError, check_viewer, parse_arguments
 from haptic_core.errors import HapticError
 
 _DEVICE_STATE = "haptic_msgs/msg/DeviceState"
@@ -67,9 +66,7 @@ def show_what_runs(words: Sequence[str]) -> NoReturn:
                 f"argument {name!r} is unknown, expected one of: {', '.join(options)}", "./haptics view --help"
             )
     options |= given
-    if not options["view_port"].isdecimal():
-        raise UsageError(f"argument view_port: expected a whole number, got {options['view_port']!r}")
-    check_page(options["view_host"], int(options["view_port"]), options["view_token"])
+    check_viewer({"view": "true", **options})
     found = running_namespaces()
     if not found:
         raise NothingRunsError("no experiment is running")
