@@ -292,10 +292,10 @@ def test_a_viewer_that_does_not_stop_is_told_and_ended(
 
 
 def test_a_command_that_does_not_exist_is_named(capfd: pytest.CaptureFixture[str]) -> None:
-    code, output = run([ProcessSpec("viewer", ["/nonexistent/viewer"]), spec("device", WAIT)])
+    code, output = run([ProcessSpec("camera", ["/nonexistent/camera"]), spec("device", WAIT)])
     assert code == 1
-    assert "cannot start /nonexistent/viewer: No such file or directory" in output
-    assert capfd.readouterr().err == "haptics: viewer failed: exit code 127\n"
+    assert "cannot start /nonexistent/camera: No such file or directory" in output
+    assert capfd.readouterr().err == "haptics: camera failed: exit code 127\n"
 
 
 def test_a_process_that_cannot_be_started_stops_all(capfd: pytest.CaptureFixture[str]) -> None:

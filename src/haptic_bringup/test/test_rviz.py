@@ -278,8 +278,8 @@ LONGEST = 100
 
 
 def family_of(name: str) -> str:
-    (family,) = (f for f, kind in FAMILIES.items() if kind in load_experiment(name).topics.values())
-    return family
+    """The layout that an experiment has; that of the device's own node where there are several."""
+    return [f for f, kind in FAMILIES.items() if kind in load_experiment(name).topics.values()][-1]
 
 
 def curves(family: str) -> list[str]:
@@ -331,8 +331,10 @@ def test_each_curve_is_a_number_that_an_experiment_of_the_family_records(family:
 @each_experiment
 def test_each_experiment_s_own_message_is_drawn(name: str) -> None:
     family, topics = family_of(name), load_experiment(name).recorded.every_tick
-    (own,) = (topic for topic, kind in topics.items() if kind == FAMILIES[family])
-    assert sum(is_drawn_from(series, {own: topics[own]}) for series in curves(family)) >= 3
+    own = [topic for topic, kind in topics.items() if kind in FAMILIES.values()]
+    for topic in own:
+        assert sum(is_drawn_from(series, {topic: topics[topic]}) for series in curves(family)) >= 3
+    assert own
 
 
 @pytest.mark.parametrize(
