@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 RUN = [sys.executable, "-m", "haptic_bringup", "run", "friction_impedance"]
@@ -45,22 +45,27 @@ def find_child(pid: int, executable: str) -> int | None:
     return None
 
 
+def start(command: Sequence[str], folder: Path, domain: int, output: Path) -> subprocess.Popen[bytes]:
+    """Starts a command in a folder with its output in a file; it can be interrupted, as from a terminal."""
+    with output.open("w") as file:
+        return subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment(domain),
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+
+
 class Run:
     """A run of the command line in a working directory of its own."""
 
     def __init__(self, folder: Path, domain: int, *arguments: str) -> None:
         self.folder = folder
         self.output = folder / "output.txt"
-        with self.output.open("w") as file:
-            self.process = subprocess.Popen(
-                [*RUN, *arguments],
-                cwd=folder,
-                env=environment(domain),
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL,
-                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-            )
+        self.process = start([*RUN, *arguments], folder, domain, self.output)
 
     @property
     def pid(self) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from browser import browser, find_chromium
 from page_client import PageClient
 from scipy.spatial.transform import Rotation
-from started_runs import environment, wait_until
+from started_runs import environment, start, wait_until
 
 from haptic_bringup.bags import Bag
 from haptic_bringup.recording import Recording
@@ -31,16 +31,7 @@ WIDTH, HEIGHT = 1000, 700
 def viewed(folder: Path, domain: int, *words: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """A run with a page on a free port; its process and the port."""
     output = folder / "output.txt"
-    with output.open("w") as file:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "haptic_bringup", *words, "view_port:=0"],
-            cwd=folder,
-            env=environment(domain),
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-        )
+    process = start([sys.executable, "-m", "haptic_bringup", *words, "view_port:=0"], folder, domain, output)
     try:
         pattern = re.compile(r"the page is at http://127.0.0.1:(\d+)/")
 
