@@ -18,4 +18,5 @@ setup(
     maintainer_email="haptic-suite@example.org",
     description="What every node of the haptic suite shares.",
     license="Apache-2.0",
+    entry_points={"console_scripts": ["composed_nodes = haptic_core.composition:main"]},
 )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from haptic_core.errors import HapticError, InputError
-from haptic_core.messages import require_finite, require_length, vector, wrench_array
+from haptic_core.messages import detail_of, require_finite, require_length, require_rotation, vector, wrench_array
 
 NONE, EFFORT, WRENCH, MOTION = range(4)
 MODE_NAMES = ("NONE", "EFFORT", "WRENCH", "MOTION")
@@ -70,6 +70,17 @@ def check_modes(modes: dict[str, str], kind: str) -> None:
         raise CommandConflictError(f"source {force[0]}: an admittance device takes MOTION, not {modes[force[0]]}")
 
 
+def state_of(event: Any) -> dict[str, Any]:
+    """What a source's event of kind "state" says; raises InputError where it lacks what a clock needs of a source."""
+    detail = detail_of(event)
+    parameters = detail.get("parameters", {})
+    inputs = parameters.get("inputs", []) if isinstance(parameters, dict) else None
+    fits = isinstance(inputs, list) and all(isinstance(entry, str) for entry in inputs)
+    if not fits or (detail.get("state") == "active" and detail.get("mode") not in MODE_NAMES):
+        raise InputError("malformed", f"event of {event.source}: expected state, mode and parameters of a source")
+    return detail
+
+
 def check_command(command: Any, joints: int) -> None:
     """Raises InputError unless a DeviceCommand is complete and finite in the fields that its mode uses."""
     mode = command.mode
@@ -96,6 +107,8 @@ def _check_motion(command: Any, joints: int) -> None:
     pose, twist, accel = command.tool_pose, command.tool_twist, command.tool_acceleration
     q = pose.orientation
     require_finite("tool_pose", *vector(pose.position), q.x, q.y, q.z, q.w)
+    if command.motion_fields & POSITION and not len(command.joint_position):
+        require_rotation("tool_pose.orientation", q.x, q.y, q.z, q.w)
     require_finite("tool_twist", *vector(twist.linear), *vector(twist.angular))
     require_finite("tool_acceleration", *vector(accel.linear), *vector(accel.angular))
 
@@ -156,6 +169,10 @@ class CommandCollector:
         """Opens a tick: commands of this tick are awaited from now on."""
         self.tick = tick
         self._outstanding = len(self.sources)
+
+    def age(self, ticks: int) -> None:
+        """Makes all answers older by this many ticks, which the device let pass without opening them."""
+        self.last_answer = {source: answered - ticks for source, answered in self.last_answer.items()}
 
     def offer(self, command: Any) -> None:
         """Takes a command for the open tick.

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 
+def shortened(value: object, length: int = 200) -> str:
+    """The repr of a value that somebody gave, cut where it is longer than anybody reads."""
+    text = repr(value)
+    return text if len(text) <= length else f"{text[:length]}..."
+
+
 class HapticError(Exception):
     """Base of the suite's own errors: one clear line, shown to the user without a traceback."""
 

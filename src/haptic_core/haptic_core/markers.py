@@ -73,6 +73,17 @@ class MarkerCanvas:
         """An arrow whose shaft has a width [m]."""
         self._points(name, Marker.ARROW, color, (width, 2 * width, 0.0), [_point(start), _point(end)])
 
+    def mesh(
+        self, name: str, position: np.ndarray, orientation: np.ndarray, vertices: np.ndarray, triangles: np.ndarray,
+        color: _Color,
+    ) -> None:  # fmt: skip
+        """Triangles (m, 3), which turn about their outward normals, of vertices (n, 3) [m] in the frame of the pose."""
+        marker = self._marker(name, Marker.TRIANGLE_LIST, color, (1.0, 1.0, 1.0))
+        set_pose(marker.pose, _chained(self._origin, np.concatenate([position, orientation])))
+        used, corners = np.unique(triangles, return_inverse=True)
+        points = [Point(x=x, y=y, z=z) for x, y, z in vertices[used].tolist()]  # triangles share them: a Point is slow
+        marker.points = [points[i] for i in corners.ravel().tolist()]
+
     def trail(self, name: str, point: np.ndarray, width: float, color: _Color) -> None:
         """A line through this point and those of the same name before it."""
         trail = self._trails.setdefault(name, [])

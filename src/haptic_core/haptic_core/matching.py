@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 
+from haptic_core import local_topics
 from haptic_core.errors import HapticError
 
 #: name under which the suite's recorder appears in the graph
@@ -28,10 +29,17 @@ def subscribers(node: Node, publisher: Publisher) -> set[str]:
 
 def unmatched(node: Node, publisher: Publisher, names: Sequence[str]) -> list[str]:
     """Which of the named nodes do not yet receive what the publisher sends."""
-    missing = sorted(set(names) - subscribers(node, publisher))
-    if not missing and publisher.get_subscription_count() < len(set(names)):
-        return sorted(names)  # the graph knows them, the writer does not yet
+    others = set(names) - set(local_topics.listeners(publisher.topic_name))
+    missing = sorted(others - subscribers(node, publisher)) if others else []
+    if not missing and publisher.get_subscription_count() < len(others):
+        return sorted(others)  # the graph knows them, the writer does not yet
     return missing
+
+
+def unrecorded(node: Node, publishers: Sequence[Publisher]) -> list[str]:
+    """The recorder, if it does not yet receive what these publishers of ticks send, each or all in bundles."""
+    bundle = local_topics.bundle()
+    return [name for one in ([bundle] if bundle else publishers) for name in unmatched(node, one, [RECORDER])]
 
 
 def wait_for(

@@ -8,14 +8,24 @@ Quaternions are x, y, z, w everywhere; wrenches and twists are [linear; angular]
 
 from __future__ import annotations
 
+import json
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from haptic_core.errors import InputError
+
+#: what is larger is no quantity of a device in SI units; its square and its products with gains still are numbers
+LARGEST = 1e20
+#: squared norms of a quaternion that is a rotation up to rounding
+_ROTATION = (0.98, 1.02)
+#: the largest value of DeviceState.status
+_STATUSES = 2
 
 # Components are read and written past the messages' properties, which cost as much as the arithmetic;
 # what is written comes from float arrays of known length.
@@ -66,6 +76,12 @@ def pose_array(pose: Any) -> np.ndarray:
     return np.array((p._x, p._y, p._z, q._x, q._y, q._z, q._w))
 
 
+def twist_array(twist: Any) -> np.ndarray:
+    """[linear; angular] of a Twist or an Accel, shape (6,)."""
+    a, b = twist.linear, twist.angular
+    return np.array((a._x, a._y, a._z, b._x, b._y, b._z))
+
+
 def wrench_array(wrench: Any) -> np.ndarray:
     """[force; torque] of a Wrench, shape (6,)."""
     f, t = wrench.force, wrench.torque
@@ -108,15 +124,25 @@ def require_length(name: str, field: array, expected: int) -> None:
 
 
 def require_finite(name: str, *numbers: float) -> None:
-    """Raises InputError if one of the numbers is NaN or infinite."""
-    if not math.isfinite(sum(numbers)):
+    """Raises InputError if one of the numbers is NaN, infinite or beyond `LARGEST`."""
+    if not sum(map(abs, numbers)) < LARGEST:
         for number in numbers:
             if not math.isfinite(number):
                 raise InputError("not finite", f"{name}: expected finite numbers, got {number}")
+        for number in numbers:
+            if not abs(number) < LARGEST / len(numbers):
+                raise InputError("too large", f"{name}: expected numbers below {LARGEST:g}, got {number:g}")
+
+
+def require_rotation(name: str, x: float, y: float, z: float, w: float) -> None:
+    """Raises InputError unless a quaternion has the norm 1, to 1 %."""
+    square = x * x + y * y + z * z + w * w
+    if not _ROTATION[0] < square < _ROTATION[1]:
+        raise InputError("no rotation", f"{name}: expected a quaternion of norm 1, got {math.sqrt(square):.3g}")
 
 
 def check_device_state(state: Any, joints: int | None) -> None:
-    """Raises InputError unless a DeviceState is complete and finite.
+    """Raises InputError unless a DeviceState is complete and finite, with a rotation and a status that there is.
 
     Args:
         state: haptic_msgs/DeviceState.
@@ -127,13 +153,17 @@ def check_device_state(state: Any, joints: int | None) -> None:
     require_length("joint_velocity", state.joint_velocity, n)
     require_length("joint_effort", state.joint_effort, n)
     groups = _device_state_numbers(state)
-    total = state.period
+    total = abs(state.period)
     for numbers in groups.values():
-        total += sum(numbers)
-    if not math.isfinite(total):  # one test a tick; the field is looked for only when it fails
+        total += sum(map(abs, numbers))
+    if not total < LARGEST:  # one test a tick; the field is looked for only when it fails
         require_finite("period", state.period)
         for name, numbers in groups.items():
             require_finite(name, *numbers)
+        raise InputError("too large", f"the numbers of a DeviceState: expected a sum below {LARGEST:g}, got {total:g}")
+    require_rotation("tool_pose.orientation", *groups["tool_pose"][3:])
+    if state.status > _STATUSES:
+        raise InputError("unknown status", f"status: expected 0 to {_STATUSES}, got {state.status}")
 
 
 def _device_state_numbers(state: Any) -> dict[str, Any]:
@@ -150,3 +180,82 @@ def _device_state_numbers(state: Any) -> dict[str, Any]:
         "tool_twist": (v._x, v._y, v._z, w._x, w._y, w._z),
         "tool_wrench": (f._x, f._y, f._z, t._x, t._y, t._z),
     }
+
+
+#: numbers per item of the arrays of a message about several items, by type and field
+_ROWS: dict[str, dict[str, int]] = {
+    "BodyStates": {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3},
+    "ContactArray": {
+        **dict.fromkeys(("body_a", "body_b", "signed_distance", "normal_impulse", "sticking"), 1),
+        **dict.fromkeys(("position", "normal", "tangential_impulse", "slip_velocity"), 3),
+    },
+    "ContactPlanes": {
+        **dict.fromkeys(("key", "body", "signed_distance", "inverse_mass"), 1),
+        **dict.fromkeys(("point", "normal", "velocity"), 3),
+    },
+    "WallState": {"push": 1, "penetration": 1, "in_contact": 1, "point": 3, "normal": 3, "velocity": 3},
+}
+
+
+def check_state(message: Any) -> None:
+    """Raises InputError unless a rendering node's state is finite and its arrays are of as many items as each other."""
+    name = type(message).__name__
+    rows = _ROWS.get(name, {})
+    counts = {field: len(getattr(message, field)) / width for field, width in rows.items()}
+    if len(set(counts.values())) > 1:
+        told = ", ".join(f"{field} of {count:g}" for field, count in counts.items())
+        raise InputError("wrong length", f"{name}: expected arrays of as many items each, got {told}")
+    if not getattr(message, "period", 1.0) > 0.0:
+        raise InputError("wrong period", f"{name}: period: expected a number above 0, got {message.period}")
+    kind: Any = type(message)
+    scalars, arrays = _numbers_of(kind)
+    total = sum(map(abs, scalars(message)))
+    for values in arrays(message):
+        total += sum(map(abs, values))
+    if not total < LARGEST:  # one test a tick; the field is looked for only when it fails
+        _check_numbers(name, message)
+        raise InputError("too large", f"the numbers of a {name}: expected a sum below {LARGEST:g}, got {total:g}")
+
+
+@cache
+def _numbers_of(kind: Any) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """What gets all float64 of a message, and what gets its arrays of them, past the properties."""
+    found: dict[str, list[str]] = {"double": [], "sequence<double>": []}
+
+    def look(message: Any, prefix: str) -> None:
+        for field, its in message.get_fields_and_field_types().items():
+            value = getattr(message, field)
+            if its in found:
+                found[its].append(f"{prefix}_{field}")
+            elif field != "header" and hasattr(value, "get_fields_and_field_types"):
+                look(value, f"{prefix}_{field}.")
+
+    look(kind(), "")
+    scalars, arrays = ([*names, *names[:1]] if len(names) == 1 else names for names in found.values())
+    return (
+        attrgetter(*scalars) if scalars else lambda _: (),
+        attrgetter(*arrays) if arrays else lambda _: (),
+    )
+
+
+def _check_numbers(name: str, message: Any) -> None:
+    for field in message.__slots__:
+        value = getattr(message, field)
+        if isinstance(value, float):
+            require_finite(f"{name}: {field[1:]}", value)
+        elif isinstance(value, array):
+            if value.typecode == "d" and not sum(map(abs, value)) < LARGEST:
+                require_finite(f"{name}: {field[1:]}", *value)
+        elif hasattr(value, "__slots__"):
+            _check_numbers(f"{name}: {field[1:]}", value)
+
+
+def detail_of(event: Any) -> dict[str, Any]:
+    """What a TickEvent says, parsed; raises InputError where it is no JSON object."""
+    try:
+        detail = json.loads(event.detail)
+    except ValueError as error:
+        raise InputError("malformed", f"event of {event.source}: not JSON: {error}") from None
+    if not isinstance(detail, dict):
+        raise InputError("malformed", f"event of {event.source}: expected a JSON object, got {event.detail[:50]!r}")
+    return detail

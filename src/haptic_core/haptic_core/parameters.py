@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from haptic_core.errors import EntryError, ParameterError
+from haptic_core.errors import EntryError, ParameterError, shortened
 
 Value = Any
 
@@ -111,7 +111,7 @@ class ParameterSpec:
     def _refusal(self, value: Value, expected: str, wrong: Sequence[Value] = ()) -> ParameterError:
         unit = f" [{self.unit}]" if self.unit else ""
         culprits = f"{', '.join(map(repr, wrong))} in " if wrong else ""
-        return ParameterError(f"parameter {self.name}: expected {expected}{unit}, got {culprits}{value!r}")
+        return ParameterError(f"parameter {self.name}: expected {expected}{unit}, got {culprits}{shortened(value)}")
 
 
 def load_parameter_specs(path: Path) -> dict[str, ParameterSpec]:
@@ -124,30 +124,37 @@ def load_parameter_specs(path: Path) -> dict[str, ParameterSpec]:
         ParameterError: the file is not of the grammar, or a number lacks a unit.
     """
     try:
-        document = yaml.safe_load(path.read_text())
-    except yaml.YAMLError as error:
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ParameterError(f"{path}: cannot be read: {error.strerror}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # such as the date 2020-13-45, or bytes of no text
         raise ParameterError(f"{path.name}: not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(document, dict) or len(document) != 1:
         raise ParameterError(f"{path.name}: expected one top-level key, the name of the parameter set")
     (entries,) = document.values()
     if not isinstance(entries, dict):
         raise ParameterError(f"{path.name}: expected a mapping of parameter names to their declarations")
-    return {name: _spec(path.name, name, entry) for name, entry in entries.items()}
+    return {str(name): _spec(path.name, str(name), entry) for name, entry in entries.items()}
 
 
 def _spec(file: str, name: str, entry: dict[str, Any]) -> ParameterSpec:
     if not isinstance(entry, dict):
         raise ParameterError(f"{file}: {name}: expected a mapping with keys of {sorted(_KEYS)}, got {entry!r}")
-    unknown = set(entry) - _KEYS
+    unknown = sorted(str(key) for key in set(entry) - _KEYS)
     if unknown:
-        raise ParameterError(f"{file}: {name}: unknown key {sorted(unknown)[0]}, expected {sorted(_KEYS)}")
+        raise ParameterError(f"{file}: {name}: unknown key {unknown[0]}, expected {sorted(_KEYS)}")
     for key in ("type", "default_value", "description"):
         if entry.get(key) is None:
             raise ParameterError(f"{file}: {name}: {key} is missing")
+    for key in ("type", "description"):
+        if not isinstance(entry[key], str):
+            raise ParameterError(f"{file}: {name}: {key}: expected a text, got {shortened(entry[key])}")
     kind = entry["type"]
     if kind.removesuffix("_array") not in _SCALARS:
         raise ParameterError(f"{file}: {name}: unknown type {kind}")
     validation = entry.get("validation", {})
+    if not isinstance(validation, dict) or not all(isinstance(given, list) for given in validation.values()):
+        raise ParameterError(f"{file}: {name}: validation: expected validators with lists, got {shortened(validation)}")
     for rule in validation:
         if rule not in _RULES:
             raise ParameterError(f"{file}: {name}: unknown validator {rule}, expected one of {sorted(_RULES)}")
@@ -164,7 +171,12 @@ def _spec(file: str, name: str, entry: dict[str, Any]) -> ParameterSpec:
         read_only=bool(entry.get("read_only", False)),
         validation=validation,
     )
-    return ParameterSpec(**{**spec.__dict__, "default": spec.check(spec.default)})
+    try:
+        return ParameterSpec(**{**spec.__dict__, "default": spec.check(spec.default)})
+    except ParameterError as error:
+        raise ParameterError(f"{file}: {error}") from None
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"{file}: {name}: validation: {error}") from None
 
 
 _FROM_TO = re.compile(r"from (\S+) to (\S+)")
@@ -219,6 +231,6 @@ def parse_entries(entries: Sequence[str]) -> dict[str, tuple[Value, str]]:
             raise EntryError(f"entry {entry!r}: {name} is given twice")
         try:
             parsed[name] = (yaml.safe_load(text), entry)
-        except (yaml.YAMLError, ValueError):  # such as the date 2020-13-45
+        except (yaml.YAMLError, ValueError, RecursionError):  # such as the date 2020-13-45
             raise EntryError(f"entry {entry!r}: the value is not YAML") from None
     return parsed

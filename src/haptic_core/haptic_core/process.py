@@ -1,32 +1,47 @@
-"""The life of a node's process: signals, executor, start, orderly end, exit code."""
+"""The life of a process of one node, or of several that share it: signals, executor, start, orderly end, exit code."""
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import gc
 import inspect
 import os
 import signal
+import struct
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import rclpy
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.experimental import EventsExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.signals import SignalHandlerOptions
 
+from haptic_core import local_topics
 from haptic_core.errors import HapticError
 
+RCLError = rclpy_implementation.RCLError
+
 _stop = False
+
+#: the nodes of this process
+_nodes: Sequence[Any] = ()
 
 #: executors that rclpy offers for one thread; `./haptics bench loop` compares them
 EXECUTORS: dict[str, Callable[[], Executor]] = {"events": EventsExecutor, "single_threaded": SingleThreadedExecutor}
 
 #: SCHED_FIFO priority of the nodes of a realtime loop: above everything ordinary, below the kernel's threads
 REALTIME_PRIORITY = 20
+
+#: largest one that Linux has
+_HIGHEST_PRIORITY = 99
+
+#: who holds this file open with a latency in it keeps the cores out of idle states that take longer to leave
+LATENCY_REQUEST = Path("/dev/cpu_dma_latency")
 
 #: time that the middleware has to let go of a node that has done its work [s]
 END_TIMEOUT = 5.0
@@ -39,8 +54,8 @@ SPIN_TIMEOUT = 0.05
 
 
 def stop_requested() -> bool:
-    """SIGINT or SIGTERM came."""
-    return _stop
+    """SIGINT or SIGTERM came, or a node of this process has finished."""
+    return _stop or any(node.finished for node in _nodes)
 
 
 def _request_stop(number: int, frame: FrameType | None) -> None:
@@ -57,13 +72,42 @@ def make_executor() -> Executor:
 
 
 def raise_priority() -> bool:
-    """Puts all threads of this process under SCHED_FIFO; False where the user may not (see `ulimit -r`)."""
+    """Puts all threads of this process under SCHED_FIFO; False where the user may not (see `ulimit -r`).
+
+    The environment's HAPTICS_PRIORITY chooses another priority; 0 leaves everything as it is.
+
+    Raises:
+        HapticError: HAPTICS_PRIORITY is no priority.
+    """
+    text = os.environ.get("HAPTICS_PRIORITY", str(REALTIME_PRIORITY))
+    if not (text.isascii() and text.isdigit() and int(text) <= _HIGHEST_PRIORITY):
+        raise HapticError(f"HAPTICS_PRIORITY: expected 0 to {_HIGHEST_PRIORITY}, got {text!r}")
+    if not int(text):
+        return True
     try:
         for thread in os.listdir("/proc/self/task"):
-            os.sched_setscheduler(int(thread), os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
+            os.sched_setscheduler(int(thread), os.SCHED_FIFO, os.sched_param(int(text)))
     except OSError:
         return False
     return True
+
+
+@contextlib.contextmanager
+def awake_cores() -> Iterator[bool]:
+    """Meanwhile idle cores wait without sleeping, as in tests of realtime kernels; False where the user may not.
+
+    Between two ticks a core is idle for some 100 us: long enough to fall asleep, and a core that wakes up is slow.
+    """
+    try:
+        request = os.open(LATENCY_REQUEST, os.O_WRONLY)
+    except OSError:
+        yield False
+        return
+    try:
+        os.write(request, struct.pack("i", 0))  # [us]
+        yield True
+    finally:
+        os.close(request)
 
 
 def prepare_logging() -> None:
@@ -85,19 +129,19 @@ def limit_the_end() -> None:
     signal.setitimer(signal.ITIMER_REAL, END_TIMEOUT)
 
 
-def spin(node: object, executor: Executor) -> None:
-    """Serves callbacks until the node has finished or a stop is requested."""
-    while not (_stop or node.finished):  # type: ignore[attr-defined]
+def spin(executor: Executor) -> None:
+    """Serves callbacks until a node has finished or a stop is requested."""
+    while not stop_requested():
         executor.spin_once(timeout_sec=SPIN_TIMEOUT)
 
 
-def main(make_node: Callable[[], object]) -> NoReturn:
+def main(make: Callable[[], Any]) -> NoReturn:
     """Entry point of a node's executable: runs it and ends the process.
 
     The node is deactivated and destroyed and DDS is shut down by then. The interpreter's own end is left out:
     static destructors of the DDS library have been seen to hang there after everything was done.
     """
-    code = run(make_node)
+    code = run(make)
     gc.unfreeze()
     gc.collect()  # the lifecycle's state machine is the last to hold the DDS participant and its shared memory
     sys.stdout.flush()
@@ -105,39 +149,46 @@ def main(make_node: Callable[[], object]) -> NoReturn:
     os._exit(code)
 
 
-def run(make_node: Callable[[], object], arguments: Sequence[str] | None = None) -> int:
-    """Runs one node as a process.
+def run(make: Callable[[], Any], arguments: Sequence[str] | None = None) -> int:
+    """Runs a node as a process, or several on one executor, until one of them has finished.
 
-    The node may bring its own `spin(executor)`. After the loop it is deactivated, so that a device is
-    safe and nothing published is lost, also after Ctrl-C. An error of the suite ends the process with
-    one line; any other exception is a defect and keeps its traceback.
+    One of the nodes may bring its own `spin(executor)`. After the loop they are deactivated, the last one first, so
+    that a device is safe and nothing published is lost, also after Ctrl-C. An error of the suite ends the process
+    with one line; any other exception is a defect and keeps its traceback.
+
+    Args:
+        make: gives the node, or a list of nodes in the order in which they start.
+        arguments: of the command line, for rclpy; None: those of this process.
 
     Returns:
-        Exit code: the node's, or 1 if it could not be made or started.
+        Exit code: the largest of the nodes', or 1 if they could not be made or started.
     """
+    global _nodes
     signal.signal(signal.SIGINT, _request_stop)
     signal.signal(signal.SIGTERM, _request_stop)
     os.environ.setdefault("FASTRTPS_DEFAULT_PROFILES_FILE", str(FAST_DDS_PROFILES))
-    rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
     try:
-        node = make_node()
-    except (HapticError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr, flush=True)
+        rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
+        made = make()
+    except (HapticError, ValueError, RCLError) as error:  # the last: SROS 2 without keys, or of no use
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr, flush=True)
         rclpy.try_shutdown()
         return 1
+    nodes = _nodes = made if isinstance(made, list) else [made]
     executor = None
     try:
         executor = make_executor()
-        executor.add_node(node)
+        if local_topics.shared is not None:
+            executor = local_topics.LocalExecutor(executor, local_topics.shared)
+        for node in nodes:
+            executor.add_node(node)
         prepare_logging()
-        node.start()  # type: ignore[attr-defined]
+        for node in nodes:
+            node.start()
         gc.collect()
         gc.freeze()
-        if hasattr(node, "spin"):
-            node.spin(executor)
-        else:
-            spin(node, executor)
-        return int(node.exit_code)  # type: ignore[attr-defined]
+        next((node.spin for node in nodes if hasattr(node, "spin")), spin)(executor)
+        return _exit_code(nodes)
     except HapticError as error:
         if not _stop:
             print(f"error: {error}", file=sys.stderr, flush=True)
@@ -146,11 +197,18 @@ def run(make_node: Callable[[], object], arguments: Sequence[str] | None = None)
     except ExternalShutdownException:
         return 0
     finally:
-        if getattr(node, "active", False):
-            node.trigger_deactivate()  # type: ignore[attr-defined]
-        if not getattr(node, "exit_code", 1):
+        for node in reversed(nodes):
+            if getattr(node, "active", False):
+                node.trigger_deactivate()
+        if not _exit_code(nodes):
             limit_the_end()
         if executor is not None:
             executor.shutdown()
-        node.destroy_node()  # type: ignore[attr-defined]
+        for node in reversed(nodes):
+            node.destroy_node()
         rclpy.try_shutdown()
+        _nodes, local_topics.shared = (), None  # nothing may hold the nodes: the DDS participant goes with the last
+
+
+def _exit_code(nodes: Sequence[Any]) -> int:
+    return max(int(node.exit_code) for node in nodes)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from rclpy.duration import Duration
-from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, LivelinessPolicy, QoSProfile, ReliabilityPolicy
 
 #: closed set of the loop's modes
 MODES = ("lockstep", "realtime")
 
 #: ticks that a realtime publisher keeps for readers that have not yet taken them
 KEPT_TICKS = 5000
+
+#: periods without a message after which a realtime publisher has missed its deadline, half of the default watchdog. The
+#: suite's own readers ask for none: a deadline or liveliness that a reader asks for costs it 30 to 45 us a message
+DEADLINE_PERIODS = 10
+
+#: after this time without a sign of life the device is taken for dead; DDS by itself takes 20 s
+STATUS_LEASE = Duration(seconds=2)
 
 
 def tick_qos(mode: str) -> QoSProfile:
@@ -19,11 +26,18 @@ def tick_qos(mode: str) -> QoSProfile:
     return QoSProfile(reliability=ReliabilityPolicy.RELIABLE, history=HistoryPolicy.KEEP_LAST, depth=10)
 
 
-def tick_publisher_qos(mode: str) -> QoSProfile:
-    """As `tick_qos`; in realtime the last `KEPT_TICKS` stay for the recorder, should it be held up for a while."""
+def tick_publisher_qos(mode: str, period: float | None = None) -> QoSProfile:
+    """As `tick_qos`; in realtime the last `KEPT_TICKS` stay for the recorder, should it be held up for a while.
+
+    Args:
+        mode: of the loop.
+        period: in realtime a deadline of `DEADLINE_PERIODS` of it is offered [s]; None: no deadline.
+    """
     qos = tick_qos(mode)
     if mode != "lockstep":
         qos.depth = KEPT_TICKS
+        if period is not None:
+            qos.deadline = Duration(nanoseconds=round(DEADLINE_PERIODS * period * 1e9))
     return qos
 
 
@@ -47,6 +61,14 @@ ACKNOWLEDGEMENT_TIMEOUT = Duration(seconds=2)
 
 #: events (haptic_msgs/TickEvent): latched, deep enough for a session of parameter changes
 EVENT_DEPTH = 1000
+
+
+def status_qos() -> QoSProfile:
+    """For the status of an experiment: latched, and who takes it learns when the device is gone or stopped."""
+    qos = latched_qos()
+    qos.liveliness = LivelinessPolicy.AUTOMATIC
+    qos.liveliness_lease_duration = STATUS_LEASE
+    return qos
 
 
 def display_qos() -> QoSProfile:

@@ -14,20 +14,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
+from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 
-from haptic_core import commands
-from haptic_core.cdr import DeviceStateDecoder
+from haptic_core import commands, local_topics
+from haptic_core.cdr import DeviceStateDecoder, deserialized
+from haptic_core.change_ramp import ChangeRamp
 from haptic_core.errors import InputError, ParameterError
-from haptic_core.matching import RECORDER, unmatched, wait_for
-from haptic_core.messages import check_device_state
+from haptic_core.matching import unmatched, unrecorded, wait_for
+from haptic_core.messages import check_device_state, check_state
 from haptic_core.process import raise_priority, stop_requested
 from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, tick_publisher_qos, tick_qos
+from haptic_core.rendering_port import RenderingPort
 from haptic_core.statistics import TickTimes
 from haptic_core.suite_node import SuiteNode
-from haptic_core.tick_inputs import TickInputs
+from haptic_core.tick_inputs import Input, TickInputs, node_and_kind
 from haptic_core.ticks import TickCounter
-from haptic_msgs.msg import DeviceCommand, DeviceState
+from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState
 
 _BASE_FILE = Path(__file__).with_name("rendering_node.yaml")
 
@@ -41,24 +44,28 @@ class RenderingNode(SuiteNode):
         state_type: message class of the topic `~/state`.
         command: the message to fill in `render`; tick, stamp, source and mode are set by the base.
         state: the message to fill in `fill_state`.
-        input_types: inputs that the node understands, and the messages that they are.
-        inputs: while `render` runs: the tick's messages by input; None where a delayed input has none yet.
+        input_types: inputs that the node understands, by kind.
+        forceless: parameters that may change while the node is active and do not act on its commands; a change of any
+            other leads the command to its new value within `change_time` (`haptic_core.change_ramp`).
+        inputs: while `render` runs: the tick's messages by entry `node` or `node:kind` of the parameter; None where a
+            delayed input has none yet.
     """
 
     parameter_file: Path
     command_mode: str
     state_type: type
-    input_types: ClassVar[dict[str, type]] = {}
+    input_types: ClassVar[dict[str, Input]] = {}
+    forceless: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, name: str, **node_options: Any) -> None:
         super().__init__(name, (_BASE_FILE, self.parameter_file), **node_options)
         self.command = DeviceCommand(source=self.get_name())
         self.state = self.state_type()
-        self._decoder = DeviceStateDecoder()
+        self._decoders = DeviceStateDecoder(), DeviceStateDecoder()  # one may hold the state that waits
         self._ticks = TickCounter()
         self.inputs: dict[str, Any] = {}
         self._waiting: DeviceState | None = None
-        self._times = {"published": TickTimes(), "device": TickTimes()}
+        self._times = {"published": TickTimes(), "commanded": TickTimes(), "device": TickTimes()}
 
     @abstractmethod
     def render(self, device: DeviceState) -> None:
@@ -74,55 +81,90 @@ class RenderingNode(SuiteNode):
     def configure(self) -> None:
         super().configure()
         self._mode = commands.MODE_NAMES.index(self.command_mode)
-        mode = self.parameters["mode"]
+        mode, period = self.parameters["mode"], self.parameters["period"]
+        self._ramp = ChangeRamp(self._mode, period=period, change_time=self.parameters["change_time"])
         qos = tick_publisher_qos(mode)
-        self._commands = self.create_lifecycle_publisher(DeviceCommand, "device_command", qos)
-        self._states = self.create_lifecycle_publisher(self.state_type, "~/state", qos)
-        self._input = self.create_subscription(
-            DeviceState, "device_state", self._on_device_state, tick_qos(mode), raw=True
+        self._commands = self.create_lifecycle_publisher(
+            DeviceCommand,
+            "device_command",
+            tick_publisher_qos(mode, period),
+            event_callbacks=self.deadline_events("device_command"),
         )
+        self._states = self.create_lifecycle_publisher(self.state_type, "~/state", qos)
+        self._port: RenderingPort | None = None
+        if self.parameters["passivity"] != "off" and self._mode != commands.NONE:
+            self._port = RenderingPort(self.get_name(), self._mode, self.parameters)
+            self._balances = self.create_lifecycle_publisher(PassivityState, "~/passivity", qos)
+        self._leave = [self.take_ticks(DeviceState, "device_state", self._on_device_state, tick_qos(mode), ["device"])]
         self._connect_inputs(tick_qos(mode))
 
     def _names(self, parameter: str) -> list[str]:
         return [name for name in self.parameters[parameter] if name]
 
     def _connect_inputs(self, qos: QoSProfile) -> None:
-        names = self._names("inputs")
-        for name in names:
-            if name not in self.input_types:
+        entries, topics = self._names("inputs"), {}
+        for entry in entries:
+            node, kind = node_and_kind(entry)
+            if kind not in self.input_types:
                 known = ", ".join(self.input_types) or "none"
-                raise ParameterError(f"parameter inputs: expected some of {known}, got {name!r}")
+                raise ParameterError(f"parameter inputs: expected kinds of {known}, as node:kind, got {entry!r}")
+            topics[entry] = (self.input_types[kind].message, f"{node}/{self.input_types[kind].topic}")
+            self._times[node] = TickTimes()
         patient = self.parameters["mode"] == "realtime"
-        self._gathered = TickInputs(names, self._names("delayed_inputs"), patient=patient)
-        self._times |= {name: TickTimes() for name in names}
-        self._input_subscriptions = [
-            self.create_subscription(self.input_types[name], f"{name}/state", self._receiver(name), qos)
-            for name in names
-        ]
+        self._gathered = TickInputs(entries, self._names("delayed_inputs"), patient=patient)
+        for entry, (message, topic) in topics.items():
+            source = node_and_kind(entry)[0]
+            self._leave.append(self.take_ticks(message, topic, self._receiver(entry, message), qos, [source]))
 
-    def _receiver(self, name: str) -> Callable[[Any], None]:
-        arrived = self._times[name]
+    def _receiver(self, entry: str, kind: type) -> Callable[[Any], None]:
+        arrived = self._times[node_and_kind(entry)[0]]
 
-        def receive(message: Any) -> None:
+        def receive(data: Any) -> None:
             if not self.active:
                 return
-            arrived.add(message.tick)
             try:
-                self._gathered.offer(name, message.tick, message)
+                message = deserialized(data, kind) if isinstance(data, bytes) else data
+                arrived.add(message.tick)
+                taken = message
+                try:
+                    check_state(message)
+                except InputError as error:  # the tick is answered all the same, with NONE
+                    self.reject(error.kind, f"{entry}: {error}")
+                    taken = InputError("unusable input", f"{entry}: {error}")
+                self._gathered.offer(entry, message.tick, taken)
             except InputError as error:
-                self.reject(error.kind, str(error))
+                self.reject(error.kind, f"{entry}: {error}")
             self._compute()
 
         return receive
 
+    def _consumed(self) -> dict[str, Any]:
+        """Publishers that other nodes may take from, by topic."""
+        return {"state": self._states} | ({} if self._port is None else {"passivity": self._balances})
+
+    def _unheard(self) -> list[str]:
+        """Consumers that do not yet receive what they take."""
+        wanted: dict[str, list[str]] = {}
+        for entry in self._names("consumers"):
+            node, _, topic = entry.partition(":")
+            wanted.setdefault(topic or "state", []).append(node)
+        publishers = self._consumed()
+        for topic in wanted:
+            if topic not in publishers:
+                known = ", ".join(publishers)
+                raise ParameterError(f"parameter consumers: expected topics of {known}, as node:topic, got {topic!r}")
+        return [name for topic, names in wanted.items() for name in unmatched(self, publishers[topic], names)]
+
     def activate(self) -> None:
         """Waits until the device (and the recorder) are matched, then announces itself as a source."""
-        recorder = [RECORDER] if self.parameters["recorded"] else []
+        recorded = self.parameters["recorded"]
+        recorders = int(recorded and local_topics.bundle() is None)
 
         def missing() -> str:
-            names = unmatched(self, self._commands, recorder)
-            names += unmatched(self, self._states, [*recorder, *self._names("consumers")])
-            if self._commands.get_subscription_count() <= len(recorder):
+            names = unrecorded(self, self._tick_publishers()) if recorded else []
+            names += self._unheard()
+            near = local_topics.listeners(self._commands.topic_name)
+            if self._commands.get_subscription_count() + len(near) <= recorders:
                 names.append(f"a device on {self._commands.topic_name}")
             return ", ".join(dict.fromkeys(names))
 
@@ -131,8 +173,8 @@ class RenderingNode(SuiteNode):
         self._ticks.reset()
         self._gathered.restart()
         self._waiting = None
-        self.tick = -1
-        self.reset()
+        self.tick = self._noted = -1
+        self.restart()
         if self.parameters["mode"] == "realtime":
             raise_priority()
         self.publish_event("state", {"state": "active", "mode": self.command_mode, "parameters": self.parameters})
@@ -143,34 +185,65 @@ class RenderingNode(SuiteNode):
             times = {name: seen.lists() for name, seen in self._times.items()}
             self.publish_event("times", {**times, "old": self._gathered.old})
         self.publish_event("state", {"state": "inactive"})
-        for publisher in (self._commands, self._states):
+        for publisher in self._tick_publishers():
             publisher.wait_for_all_acked(ACKNOWLEDGEMENT_TIMEOUT)
 
     def cleanup(self) -> None:
-        for publisher in (self._commands, self._states):
+        for publisher in self._tick_publishers():
             self.destroy_publisher(publisher)
-        for subscription in (self._input, *self._input_subscriptions):
-            self.destroy_subscription(subscription)
+        for leave in self._leave:
+            leave()
 
-    def _on_device_state(self, data: bytes) -> None:
+    def _tick_publishers(self) -> list[Any]:
+        return [self._commands, self._states, *([] if self._port is None else [self._balances])]
+
+    def restart(self) -> None:
+        super().restart()
+        self._ramp.cancel()
+        if self._port is not None:
+            self._port.restart()
+
+    def _on_parameters_set(self, changes: list[Parameter]) -> None:
+        candidate = self._pending[0]
+        changed = {name for name, value in candidate.items() if value != self.parameters[name]}
+        if self.active and changed - self.forceless - {"activation_timeout"}:
+            self._ramp.start(self.command)
+        super()._on_parameters_set(changes)
+
+    def _on_device_state(self, data: Any) -> None:
         if not self.active:
+            return
+        start = time.perf_counter_ns()
+        try:
+            device = self._decoders[0].decode(data) if isinstance(data, bytes) else data
+            if device.tick == 0 < self._ticks.last:
+                check_device_state(device, None)  # garbage is no new start
+                self._check_period(device)
+                self._begin_again()
+            self._ticks.accept(device.tick)
+        except InputError as error:
+            self.reject(error.kind, str(error))
             return
         waiting = self._waiting
         if waiting is not None:  # realtime: the device did not wait either
             missing = ", ".join(self._gathered.missing(waiting.tick))
             self.reject("input missing", f"tick {waiting.tick}: nothing from {missing} before the next one")
-        self._waiting = None
-        start = time.perf_counter_ns()
-        try:
-            device = self._decoder.decode(data)
-            self._ticks.accept(device.tick)
-        except InputError as error:
-            self.reject(error.kind, str(error))
-            return
+        self._decoders = self._decoders[::-1]
+        for told in self._gathered.expect(device.tick):
+            self.reject("wrong input tick", told)
         self._times["device"].add(device.tick)
         self._waiting = device
         self._decoding = time.perf_counter_ns() - start
         self._compute()
+
+    def _begin_again(self) -> None:
+        """The device has started anew, with tick 0: so does this node."""
+        self.get_logger().warning(f"the device has started anew after tick {self._ticks.last}: reset")
+        self._ticks.reset()
+        self._gathered.begin()
+        self.tick = -1
+        self.restart()
+        self.publish_event("reset", {"because": "the device has started anew"})
 
     def _compute(self) -> None:
         """Answers the device's state that waits, if all its inputs are there."""
@@ -187,21 +260,54 @@ class RenderingNode(SuiteNode):
         try:
             check_device_state(device, None)
             self._check_period(device)
-            self.render(device)
+            for taken in self.inputs.values():
+                if isinstance(taken, InputError):
+                    raise taken
+            seen = device if self._port is None else self._port.arrive(device, command)
+            self._ramp.restore(command)
+            self.render(seen)
             command.mode = self._mode
+            self._check_answer()
+            if device.status != DeviceState.STATUS_OK:
+                self._ramp.cancel()  # the device itself leads what comes after its stop in
+            self._ramp.apply(command)
         except InputError as error:
             command.mode = commands.NONE
+            self._ramp.cancel()
             self.reject(error.kind, f"tick {device.tick}: {error}")
+        if self._port is not None:
+            self._port.hold(device, command)
+        self._times["commanded"].add(self.tick)
         self.publish_tick(self._commands, command)
         state = self.state
         state.header.stamp = device.header.stamp
         state.header.frame_id = device.header.frame_id
         state.tick = device.tick
         self.fill_state()
-        self._times["published"].add(state.tick)
+        self._note_published()
         self.publish_tick(self._states, state)
+        if self._port is not None:
+            balance = self._port.message
+            balance.header, balance.tick = state.header, device.tick
+            self.publish_tick(self._balances, balance)
         self.compute_time.add(time.perf_counter_ns() - start)
-        self.report_diagnostics()
+        self.report_soon()
+
+    def _check_answer(self) -> None:
+        """Refuses an answer that is not finite; what was computed with it is not finite either, and starts anew."""
+        c = self.command
+        try:
+            commands.check_command(c, len(c.joint_effort or c.joint_position or c.joint_velocity))
+        except InputError as error:
+            self.reset()
+            self.publish_event("reset", {"because": str(error)})
+            raise InputError("no answer", f"{error}; reset") from None
+
+    def _note_published(self) -> None:
+        """Notes when the first of what others take was published in this tick."""
+        if self._noted != self.tick:
+            self._noted = self.tick
+            self._times["published"].add(self.tick)
 
     def _check_period(self, device: DeviceState) -> None:
         expected = self.parameters["period"]

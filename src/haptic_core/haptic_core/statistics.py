@@ -7,6 +7,9 @@ from collections import Counter
 
 import numpy as np
 
+#: durations that a node's diagnostics look at; all of a large window would hold a tick up
+RECENT = 1000
+
 
 class TimeStatistics:
     """Percentiles of the last `size` durations, kept without allocation.
@@ -24,12 +27,15 @@ class TimeStatistics:
         self._window[self.count % len(self._window)] = nanoseconds
         self.count += 1
 
-    def percentiles(self, *percent: float) -> list[float]:
-        """Percentiles [s] of the durations in the window; zeros while it is empty."""
-        filled = self._window[: min(self.count, len(self._window))]
-        if not len(filled):
+    def percentiles(self, *percent: float, last: int | None = None) -> list[float]:
+        """Percentiles [s] of the durations in the window, or of the `last` ones; zeros while it is empty."""
+        window, end = self._window, self.count % len(self._window)
+        n = min(self.count, len(window), last or self.count)
+        if not n:
             return [0.0 for _ in percent]
-        return [float(value) * 1e-9 for value in np.percentile(filled, percent)]
+        rising = np.sort(np.concatenate((window[max(0, end - n) : end], window[len(window) - max(0, n - end) :])))
+        places = (n - 1) / 100.0 * np.array(percent)
+        return (1e-9 * np.interp(places, np.arange(n), rising)).tolist()  # type: ignore[no-any-return]
 
 
 class TickTimes:
@@ -43,7 +49,9 @@ class TickTimes:
         self._ticks, self._times = np.full(size, -1, dtype=np.int64), np.zeros(size, dtype=np.int64)
 
     def add(self, tick: int) -> None:
-        """Notes the present time for a tick."""
+        """Notes the present time for a tick; a number beyond all ticks is left out."""
+        if tick >> 63:
+            return
         place = tick % len(self._ticks)
         self._ticks[place], self._times[place] = tick, time.monotonic_ns()
 

@@ -5,30 +5,31 @@ from __future__ import annotations
 import json
 import time
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
-from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile
 from std_srvs.srv import Trigger
 
+from haptic_core import local_topics
 from haptic_core.errors import HapticError, ParameterError
 from haptic_core.messages import set_stamp
 from haptic_core.parameters import ParameterSpec, check_all, load_parameter_specs
 from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, EVENT_DEPTH, display_qos, latched_qos
-from haptic_core.statistics import Rejections, TimeStatistics
+from haptic_core.statistics import RECENT, Rejections, TimeStatistics
 from haptic_msgs.msg import TickEvent
 
-RCLError = rclpy_implementation.RCLError
-
-#: how long a full history of a tick topic is waited for [s]
-WRITE_TIMEOUT = 30.0
+#: share of a realtime node's ticks that may be missed or rejected before its diagnostics warn; in lockstep none
+TOLERATED = 0.01
 
 _ROS_OWN = {"use_sim_time", "start_type_description_service"}
 
@@ -71,7 +72,9 @@ class SuiteNode(LifecycleNode):
         self.tick = -1
         self.compute_time = TimeStatistics()
         self.rejections = Rejections()
-        self._diagnosed = (time.monotonic(), -1)
+        self.missed_deadlines: Counter[str] = Counter()
+        self._diagnosed, self._report_waits = (time.monotonic(), -1), False
+        self._troubles = 0, 0
         self.specs: dict[str, ParameterSpec] = {}
         for file in parameter_files:
             specs = load_parameter_specs(file)
@@ -105,6 +108,10 @@ class SuiteNode(LifecycleNode):
     @abstractmethod
     def reset(self) -> None:
         """Brings the node's state back to its start, between ticks."""
+
+    def restart(self) -> None:
+        """Resets the node and what a base class keeps beside it; extend."""
+        self.reset()
 
     # ---- parameters -------------------------------------------------------------------------------
 
@@ -145,17 +152,23 @@ class SuiteNode(LifecycleNode):
 
     # ---- lifecycle --------------------------------------------------------------------------------
 
-    def start(self) -> None:
-        """Configures and activates the node if its parameter `autostart` says so.
+    def prepare(self) -> None:
+        """Configures the node if its parameter `autostart` says so.
 
         Raises:
-            HapticError: a transition was refused; the reason is already in the log.
+            HapticError: the transition was refused; the reason is already in the log.
         """
-        if not self.parameters["autostart"]:
-            return
-        for transition in (self.trigger_configure, self.trigger_activate):
-            if transition() != TransitionCallbackReturn.SUCCESS:
-                raise HapticError("not started")
+        self._start(self.trigger_configure)
+
+    def start(self) -> None:
+        """Activates the node, after `prepare` where it is not configured, if `autostart` says so; raises as that."""
+        if not self.configured:
+            self.prepare()
+        self._start(self.trigger_activate)
+
+    def _start(self, transition: Callable[[], TransitionCallbackReturn]) -> None:
+        if self.parameters["autostart"] and transition() != TransitionCallbackReturn.SUCCESS:
+            raise HapticError("not started")
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         result = self._guarded(self.configure)
@@ -165,11 +178,17 @@ class SuiteNode(LifecycleNode):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         super().on_activate(state)
         result = self._guarded(self.activate)
+        if local_topics.shared is not None:
+            local_topics.shared.look_again()
         self.active = result == TransitionCallbackReturn.SUCCESS
+        if self.active:
+            self.report_diagnostics(0.0)  # a first one takes 20 ms: not within a tick
         return result
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         self.active = False
+        if local_topics.shared is not None:
+            local_topics.shared.flush()
         result = self._guarded(self.deactivate)
         self._events.wait_for_all_acked(ACKNOWLEDGEMENT_TIMEOUT)
         super().on_deactivate(state)
@@ -222,32 +241,41 @@ class SuiteNode(LifecycleNode):
         if not self.active:
             response.message = f"{self.get_name()}: not active, nothing to reset"
             return response
-        self.reset()
+        self.restart()
         self.publish_event("reset", {})
         response.success = True
         response.message = f"{self.get_name()}: reset before tick {self.tick + 1}"
         return response
 
-    def publish_tick(self, publisher: Publisher, message: Any) -> None:
-        """Publishes on a tick topic, unless nobody listens; waits for a reader that has fallen behind.
+    def take_ticks(
+        self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile, sources: Iterable[str]
+    ) -> Callable[[], object]:
+        """Takes the messages of a tick topic: serialised, or as they are if all its sources are in this process.
 
-        A keep-all writer refuses a sample while its history is full of unacknowledged ones.
-
-        Raises:
-            HapticError: the history stayed full for `WRITE_TIMEOUT`.
+        Returns:
+            What ends it.
         """
-        if not publisher.get_subscription_count():
-            return
-        end = time.monotonic() + WRITE_TIMEOUT
-        while True:
-            try:
-                publisher.publish(message)
-                return
-            except RCLError:
-                if time.monotonic() > end:
-                    raise HapticError(
-                        f"{publisher.topic_name}: a subscriber has not taken anything for {WRITE_TIMEOUT:g} s"
-                    ) from None
+        shared = local_topics.shared
+        if shared is not None and shared.nodes.issuperset(sources):
+            return shared.listen(self.resolve_topic_name(topic), self.get_name(), callback)
+        subscription = self.create_subscription(kind, topic, callback, qos, raw=True)
+        return lambda: self.destroy_subscription(subscription)
+
+    def deadline_events(self, topic: str) -> PublisherEventCallbacks:
+        """Counts the deadlines that a publisher of this topic misses while the node is active."""
+
+        def count(event: Any) -> None:
+            if self.active:
+                self.missed_deadlines[topic] += event.total_count_change
+
+        return PublisherEventCallbacks(deadline=count if self.parameters["mode"] == "realtime" else None)
+
+    def publish_tick(self, publisher: Publisher, message: Any) -> None:
+        """Publishes on a tick topic, unless nobody listens; see `local_topics.write`."""
+        if local_topics.shared is not None:
+            local_topics.shared.post(publisher, message)
+        elif publisher.get_subscription_count():
+            local_topics.write(publisher, message)
 
     def reject(self, kind: str, message: str) -> None:
         """Counts a rejected input and logs it at most once a second for each kind."""
@@ -266,29 +294,66 @@ class SuiteNode(LifecycleNode):
         if now - then < interval:
             return False
         self._diagnosed = (now, self.tick)
-        p50, p99 = self.compute_time.percentiles(50, 99)
+        p50, p99 = self.compute_time.percentiles(50, 99, last=RECENT)
+        own = self.diagnostic_values()
         values = {
             "rate [1/s]": f"{(self.tick - tick) / (now - then):.1f}",
             "compute time p50 [us]": f"{1e6 * p50:.1f}",
             "compute time p99 [us]": f"{1e6 * p99:.1f}",
-            **{key: str(value) for key, value in self.diagnostic_values().items()},
+            **{key: str(value) for key, value in own.items()},
+            **{f"deadline missed: {topic}": str(count) for topic, count in sorted(self.missed_deadlines.items())},
             **{f"rejected: {kind}": str(count) for kind, count in sorted(self.rejections.counts.items())},
         }
+        level, text = self._health(self.tick - tick, own.get("missed ticks", 0))
         status = DiagnosticStatus(
             name=self.get_fully_qualified_name().lstrip("/"),
             hardware_id=self.get_namespace().lstrip("/"),
-            level=DiagnosticStatus.WARN if self.rejections.counts else DiagnosticStatus.OK,
-            message="inputs were rejected" if self.rejections.counts else "ok",
+            level=level,
+            message=text,
             values=[KeyValue(key=key, value=value) for key, value in values.items()],
         )
         message = DiagnosticArray(status=[status])
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)
+        self.reported(status)
         return True
+
+    def report_soon(self) -> None:
+        """Each second `report_diagnostics`, within a tick: what takes half a tick's time waits for a quiet moment."""
+        age = time.monotonic() - self._diagnosed[0]
+        if age >= 2.0:  # it never was quiet
+            self.report_diagnostics()
+        elif age >= 1.0 and not self._report_waits:
+            self._report_waits = True
+            local_topics.when_quiet(self._report)
+
+    def _report(self) -> None:
+        self._report_waits = False
+        self.report_diagnostics()
+
+    def reported(self, status: DiagnosticStatus) -> None:
+        """Called with the diagnostics that were just published; extend."""
 
     def diagnostic_values(self) -> dict[str, Any]:
         """More lines for the diagnostics; extend."""
         return {}
+
+    def trouble(self) -> str:
+        """Why the node does not do its work; empty if it does."""
+        return ""
+
+    def _health(self, ticks: int, missed: int) -> tuple[bytes, str]:
+        """Level and message of the diagnostics: of what came since the last ones, `ticks` ticks ago."""
+        rejected = self.rejections.counts.total()
+        before, self._troubles = self._troubles, (missed, rejected)
+        counts = [max(0, now - then) for now, then in zip(self._troubles, before, strict=True)]
+        tolerated = TOLERATED * ticks if self.parameters["mode"] == "realtime" else 0
+        texts = [f"{n} {what}" for n, what in zip(counts, ("ticks missed", "inputs rejected"), strict=True) if n]
+        if self.trouble():
+            return DiagnosticStatus.ERROR, self.trouble()
+        if max(counts) > tolerated:  # a late answer is both
+            return DiagnosticStatus.WARN, ", ".join(texts)
+        return DiagnosticStatus.OK, "ok"
 
     def fail(self, message: str) -> None:
         """Ends the process with exit code 1 after one clear line."""

@@ -3,18 +3,41 @@
 An input is the state of another node at the same tick, or, where the graph of an experiment would be a cycle, that of
 the tick before: then the input is delayed. A tick is ready when the message of every input is there. After a gap
 (realtime: the device does not wait) a delayed input may be older than one tick; it is used for a limited number of
-ticks, and then the tick is not ready.
+ticks, and after that there is none, as at the start, until it comes again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from haptic_core.errors import InputError, ParameterError
 
+
+class Input(NamedTuple):
+    """A kind of input: the message, and the topic `~/<topic>` of the node that gives it."""
+
+    message: type
+    topic: str = "state"
+
+
+def node_and_kind(entry: str) -> tuple[str, str]:
+    """What an entry `node:kind` of the parameter `inputs` names; `wall` is `wall:wall`."""
+    node, _, kind = entry.partition(":")
+    return node, kind or node
+
+
+def of_kind(inputs: Mapping[str, Any], kind: str) -> list[tuple[str, Any]]:
+    """Node and message of the inputs of one kind, in their order."""
+    named = ((node_and_kind(entry), message) for entry, message in inputs.items())
+    return [(node, message) for (node, its), message in named if its == kind]
+
+
 #: ticks for which the message of a delayed input serves beyond its own, in realtime
 PATIENCE = 5
+
+#: a message further ahead of the device's tick is a mistake, and shuts none of those before it out [ticks]
+_AHEAD = PATIENCE + 3
 
 
 class TickInputs:
@@ -23,10 +46,10 @@ class TickInputs:
     Args:
         names: inputs.
         delayed: those of them of which tick k takes tick k - 1.
-        patient: a delayed message may be up to `PATIENCE` ticks older than that.
+        patient: a delayed message may be up to `PATIENCE` ticks older than that; beyond, there is none.
 
     Attributes:
-        old: ticks that were computed with an older message.
+        old: ticks that were computed with an older message, or after a gap with none.
 
     Raises:
         ParameterError: a delayed input is none of the inputs, or a name comes twice.
@@ -47,21 +70,49 @@ class TickInputs:
         """Forgets all messages; the next tick is the first, of which delayed inputs have none."""
         self._messages: dict[str, dict[int, Any]] = {name: {} for name in self.names}
         self._first: int | None = None
+        self._last = -1
+        self._forgotten: list[str] = []
         self.old = 0
+
+    def begin(self) -> None:
+        """Tick 0 of a device that has started anew: forgets all messages but those of this tick."""
+        self._first = None
+        for kept in self._messages.values():
+            if max(kept, default=0) > 0:
+                kept.clear()
 
     def offer(self, name: str, tick: int, message: Any) -> None:
         """Takes a message.
 
         Raises:
-            InputError: a message of this tick or a later one was there before.
+            InputError: a message of this tick or a later one was there before, unless that is far ahead of what was
+                computed, and it is not tick 0 of a new start.
         """
         kept = self._messages[name]
+        if not tick and max(kept, default=0) > 0:
+            kept.clear()
         newest = max(kept, default=-1)
         if tick <= newest:
-            raise InputError("wrong input tick", f"{name}: expected a tick above {newest}, got {tick}")
+            if tick in kept or tick < self._last - self._delays[name] or newest <= self._last + _AHEAD:
+                raise InputError("wrong input tick", f"{name}: expected a tick above {newest}, got {tick}")
+            self._forget_beyond(name, tick)
         kept[tick] = message
-        while len(kept) > 2 + self._patience:
+        while len(kept) > 3 + self._patience:
             del kept[min(kept)]
+
+    def expect(self, tick: int) -> list[str]:
+        """Takes the device's tick; says which messages were forgotten since the last one, far ahead of it."""
+        self._last = tick
+        for name in self.names:
+            self._forget_beyond(name, tick + _AHEAD)
+        forgotten, self._forgotten = self._forgotten, []
+        return forgotten
+
+    def _forget_beyond(self, name: str, tick: int) -> None:
+        kept = self._messages[name]
+        for ahead in [one for one in kept if one > tick]:
+            del kept[ahead]
+            self._forgotten.append(f"{name}: expected a tick near {self._last}, got {ahead}")
 
     def missing(self, tick: int) -> list[str]:
         """Inputs that a tick still waits for."""
@@ -76,7 +127,7 @@ class TickInputs:
             found = self._tick_of(name, tick)
             assert found is not None
             taken[name] = self._messages[name].get(found)
-            self.old += 0 <= found < tick - self._delays[name]
+            self.old += found < tick - self._delays[name] and tick != self._first
         return taken
 
     def _tick_of(self, name: str, tick: int) -> int | None:
@@ -88,4 +139,6 @@ class TickInputs:
             return None
         if self._first is None or tick == self._first:
             return -1  # before the start there was nothing
-        return next((t for t in range(wanted - 1, wanted - 1 - self._patience, -1) if t in kept), None)
+        # after a longer gap there is nothing either: nodes of a cycle that waited here would wait for each other
+        nothing = -1 if self._patience else None
+        return next((t for t in range(wanted - 1, wanted - 1 - self._patience, -1) if t in kept), nothing)

@@ -4,9 +4,23 @@ from __future__ import annotations
 
 from haptic_core.errors import InputError
 
+#: what is further ahead is taken for a mistake, unless the next tick follows it [ticks]
+LARGEST_JUMP = 100_000
+
+
+def is_mistaken(tick: int, last: int, suspect: int) -> bool:
+    """Whether a tick is so far ahead of the last one that it is not taken before the next one follows it.
+
+    Args:
+        tick: that came.
+        last: the newest before; -1: none.
+        suspect: the one that was mistaken last; -1: none.
+    """
+    return last >= 0 and tick > last + LARGEST_JUMP and tick != suspect + 1
+
 
 class TickCounter:
-    """Accepts each tick once, in order.
+    """Accepts each tick once, in order; a single one from far ahead would shut all that follow it out.
 
     Attributes:
         last: the tick accepted last; -1 before the first.
@@ -18,18 +32,21 @@ class TickCounter:
 
     def reset(self) -> None:
         """Forgets the past: the next tick may be any."""
-        self.last = -1
+        self.last = self._suspect = -1
         self.missed = 0
 
     def accept(self, tick: int) -> None:
         """Takes a tick.
 
         Raises:
-            InputError: the tick was there before or lies before the last one.
+            InputError: the tick was there before, lies before the last one or far ahead of it.
         """
         last = self.last
         if tick <= last:
             raise InputError("wrong tick", f"tick: expected above {last}, got {tick}")
+        if is_mistaken(tick, last, self._suspect):
+            self._suspect = tick
+            raise InputError("wrong tick", f"tick: expected at most {LARGEST_JUMP} above {last}, got {tick}")
         if last >= 0:
             self.missed += tick - last - 1
         self.last = tick

@@ -31,7 +31,7 @@ settings.load_profile("haptic_suite")
 
 SUCCESS = TransitionCallbackReturn.SUCCESS
 #: longest wait for a condition [s]; only a defect lets it pass
-PATIENCE = 20.0
+PATIENCE = 120.0
 
 DAMPER = """
 damper:

@@ -19,9 +19,10 @@ from haptic_core.commands import (
     WRENCH,
     CommandCollector,
     motion_of,
+    state_of,
 )
 from haptic_core.errors import InputError
-from haptic_msgs.msg import DeviceCommand
+from haptic_msgs.msg import DeviceCommand, TickEvent
 
 JOINTS = 2
 JACOBIAN = np.arange(12.0).reshape(6, 2) - 5.0
@@ -197,10 +198,10 @@ def test_resume_forgets_commands_but_not_who_has_answered_the_open_tick():
 
 
 def motion(source: str, tick: int, fields: int, **joints: list[float]) -> DeviceCommand:
-    """Position components 1 to 7, velocity 8 to 13, acceleration 14 to 19."""
+    """Position 1 to 3, orientation 0.1 0.7 0.1 0.7, velocity 8 to 13, acceleration 14 to 19."""
     command = DeviceCommand(source=source, tick=tick, mode=MOTION, motion_fields=fields, **joints)
     p, q = command.tool_pose.position, command.tool_pose.orientation
-    p.x, p.y, p.z, q.x, q.y, q.z, q.w = map(float, range(1, 8))
+    p.x, p.y, p.z, q.x, q.y, q.z, q.w = 1.0, 2.0, 3.0, 0.1, 0.7, 0.1, 0.7
     for part, start in ((command.tool_twist, 8), (command.tool_acceleration, 14)):
         for vector, first in ((part.linear, start), (part.angular, start + 3)):
             vector.x, vector.y, vector.z = map(float, range(first, first + 3))
@@ -213,7 +214,7 @@ def test_a_motion_is_handed_on_as_arrays_with_its_fields(fields):
     c.offer(motion("a", 0, fields))
     wanted = c.motion()
     assert wanted.fields == fields
-    assert wanted.pose.tolist() == [1, 2, 3, 4, 5, 6, 7]
+    assert wanted.pose.tolist() == [1, 2, 3, 0.1, 0.7, 0.1, 0.7]
     assert wanted.twist.tolist() == [8, 9, 10, 11, 12, 13]
     assert wanted.acceleration.tolist() == [14, 15, 16, 17, 18, 19]
     assert wanted.joint_position is None and wanted.joint_velocity is None
@@ -278,3 +279,38 @@ def test_after_an_unusable_answer_there_is_no_motion(answer):
 @pytest.mark.parametrize("command", [None, DeviceCommand(), effort("a", 0, 1.0), wrench("a", 0, *[0.0] * 6)])
 def test_a_recorded_command_that_is_no_motion_means_to_hold(command):
     assert motion_of(command) is None
+
+
+def test_a_motion_to_no_rotation_is_refused_where_it_is_asked_for():
+    c = collector()
+    command = motion("a", 0, POSITION)
+    command.tool_pose.orientation.w = 7.0
+    assert rejected(c, command).kind == "no rotation"
+    for asked in (motion("a", 1, VELOCITY), motion("a", 2, POSITION, joint_position=[0.1, 0.2])):
+        asked.tool_pose.orientation.w = 7.0
+        c.expect(asked.tick)
+        c.offer(asked)
+        assert c.motion() is not None
+
+
+@pytest.mark.parametrize(
+    "detail",
+    [
+        "null",
+        '{"state": "active"}',
+        '{"state": "active", "mode": 3}',
+        '{"parameters": 5}',
+        '{"parameters": {"inputs": 3}}',
+        '{"parameters": {"inputs": ["wall", 1]}}',
+    ],
+)
+def test_a_source_that_says_nonsense_of_its_state_is_refused(detail):
+    with pytest.raises(InputError) as caught:
+        state_of(TickEvent(source="a", kind="state", detail=detail))
+    assert caught.value.kind == "malformed"
+
+
+def test_a_source_s_state_is_read():
+    detail = '{"state": "active", "mode": "WRENCH", "parameters": {"inputs": ["wall"]}}'
+    assert state_of(TickEvent(detail=detail))["parameters"] == {"inputs": ["wall"]}
+    assert state_of(TickEvent(detail='{"state": "inactive"}')) == {"state": "inactive"}

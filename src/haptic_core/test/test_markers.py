@@ -21,6 +21,7 @@ BLUE, GREY = (0.1, 0.2, 0.9, 1.0), (0.5, 0.5, 0.5, 0.25)
 POSITION, TURN = np.array([0.3, -0.2, 0.5]), Rotation.from_rotvec([0.3, -1.1, 0.7])
 PLACE, ORIENTATION = np.array([0.01, 0.02, -0.03]), Rotation.from_rotvec([-0.9, 0.2, 2.0])
 START, END = np.array([0.1, 0.0, 0.0]), np.array([0.0, 0.2, 0.05])
+CORNERS, TRIANGLES = np.array([START, END, START + 0.1, PLACE]), np.array([[0, 1, 2], [2, 1, 3]])
 
 DRAW: dict[str, Callable[[MarkerCanvas, str], None]] = {
     "cylinder": lambda canvas, name: canvas.cylinder(name, PLACE, ORIENTATION.as_quat(), 0.03, 0.01, BLUE),
@@ -29,6 +30,7 @@ DRAW: dict[str, Callable[[MarkerCanvas, str], None]] = {
     "line": lambda canvas, name: canvas.line(name, [START, END, PLACE], 0.002, GREY),
     "arrow": lambda canvas, name: canvas.arrow(name, START, END, 0.004, BLUE),
     "trail": lambda canvas, name: canvas.trail(name, PLACE, 0.001, BLUE),
+    "mesh": lambda canvas, name: canvas.mesh(name, PLACE, ORIENTATION.as_quat(), CORNERS, TRIANGLES, GREY),
 }
 
 
@@ -66,6 +68,7 @@ def points_of(marker: Marker) -> np.ndarray:
         ("line", Marker.LINE_STRIP, (0.002, 0.0, 0.0), GREY),
         ("arrow", Marker.ARROW, (0.004, 0.008, 0.0), BLUE),
         ("trail", Marker.LINE_STRIP, (0.001, 0.0, 0.0), BLUE),
+        ("mesh", Marker.TRIANGLE_LIST, (1.0, 1.0, 1.0), GREY),
     ],
 )
 def test_kind_size_and_colour(
@@ -103,6 +106,14 @@ def test_points_are_where_the_frame_puts_them(canvas: MarkerCanvas, shape: str, 
     DRAW[shape](canvas, "it")
     marker = only(canvas)
     np.testing.assert_allclose(placed(marker.pose, points_of(marker)), POSITION + TURN.apply(points), atol=1e-15)
+
+
+def test_triangles_are_where_two_frames_one_after_another_put_them(canvas: MarkerCanvas) -> None:
+    DRAW["mesh"](canvas, "it")
+    marker = only(canvas)
+    corners = CORNERS[[0, 1, 2, 2, 1, 3]]
+    expected = POSITION + TURN.apply(PLACE + ORIENTATION.apply(corners))
+    np.testing.assert_allclose(placed(marker.pose, points_of(marker)), expected, atol=1e-15)
 
 
 def test_a_frame_whose_quaternion_was_rounded_is_a_rotation() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,9 +16,12 @@ from std_msgs.msg import Header
 
 from haptic_core.errors import InputError
 from haptic_core.messages import (
+    LARGEST,
     ToolWriter,
     allocate,
     check_device_state,
+    check_state,
+    detail_of,
     require_finite,
     require_length,
     set_pose,
@@ -29,7 +33,14 @@ from haptic_core.messages import (
     view,
     wrench_array,
 )
-from haptic_msgs.msg import DeviceState
+from haptic_msgs.msg import (
+    ConstrainedReference,
+    ContactArray,
+    DeviceState,
+    FrictionState,
+    TickEvent,
+    WallState,
+)
 
 JOINTS = 2
 
@@ -150,11 +161,84 @@ def test_infinities_that_cancel_are_refused_too():
         check_device_state(state, JOINTS)
 
 
-def test_finite_numbers_whose_sum_overflows_pass():
+@pytest.mark.parametrize("values", [(1.7e308, 1.7e308), (1e200, -1e200), (0.0, -1.01 * LARGEST)])
+def test_numbers_that_no_device_has_are_refused(values: tuple[float, float]) -> None:
+    """Also those whose sum is zero."""
     state = device_state()
-    state.joint_position[0] = state.joint_position[1] = 1.7e308
+    state.joint_position[:2] = array("d", values)
+    with pytest.raises(InputError, match="joint_position: expected numbers below 1e") as caught:
+        check_device_state(state, JOINTS)
+    assert caught.value.kind == "too large"
+    state.joint_position[:2] = array("d", (0.1 * LARGEST, -0.1 * LARGEST))
     check_device_state(state, JOINTS)
-    assert math.isinf(sum(state.joint_position))
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.98, 1.02, 1e9])
+def test_what_is_no_rotation_is_refused(factor: float) -> None:
+    state = device_state()
+    q = state.tool_pose.orientation
+    q.x, q.y, q.z, q.w = 0.0, 0.6 * factor, 0.0, 0.8 * factor
+    with pytest.raises(InputError, match=r"tool_pose.orientation: expected a quaternion of norm 1, got") as caught:
+        check_device_state(state, JOINTS)
+    assert caught.value.kind == "no rotation"
+    q.y, q.w = 0.6, 0.8 + 1e-3
+    check_device_state(state, JOINTS)
+
+
+def test_a_status_that_there_is_not_is_refused() -> None:
+    state = device_state()
+    for state.status in (0, 1, 2):
+        check_device_state(state, JOINTS)
+    state.status = 3
+    with pytest.raises(InputError, match="status: expected 0 to 2, got 3") as caught:
+        check_device_state(state, JOINTS)
+    assert caught.value.kind == "unknown status"
+
+
+def _contacts(**fields: object) -> ContactArray:
+    one = {name: [0.0] for name in ("signed_distance", "normal_impulse")}
+    three = {name: [0.0] * 3 for name in ("position", "normal", "tangential_impulse", "slip_velocity")}
+    return ContactArray(**{"period": 1e-3, "body_a": [0], "body_b": [1], "sticking": [True], **one, **three, **fields})
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "told"),
+    [
+        (_contacts(normal=[0.0] * 6), "wrong length", "expected arrays of as many items each, got .*normal of 2"),
+        (_contacts(sticking=[]), "wrong length", "sticking of 0"),
+        (
+            _contacts(slip_velocity=[0.0, math.nan, 0.0]),
+            "not finite",
+            "slip_velocity: expected finite numbers, got nan",
+        ),
+        (_contacts(normal_impulse=[1e300]), "too large", "normal_impulse: expected numbers below 1e"),
+        (_contacts(period=0.0), "wrong period", "period: expected a number above 0, got 0"),
+        (WallState(push=[1.0]), "wrong length", "WallState: expected arrays of as many"),
+        (FrictionState(force=[math.inf]), "not finite", "FrictionState: force: expected finite numbers, got inf"),
+        (ConstrainedReference(kinetic_energy=math.nan), "not finite", "kinetic_energy"),
+    ],
+)
+def test_a_state_of_another_node_that_cannot_be_used_is_refused(message: object, kind: str, told: str) -> None:
+    with pytest.raises(InputError, match=told) as caught:
+        check_state(message)
+    assert caught.value.kind == kind
+
+
+def test_a_state_of_another_node_that_can_be_used_passes() -> None:
+    reference = ConstrainedReference(multipliers=[1.0, 2.0])
+    for message in (_contacts(), WallState(), FrictionState(force=[1.0]), reference):
+        check_state(message)
+    reference.twist.linear.y = math.nan
+    with pytest.raises(InputError, match="twist: linear: y: expected finite numbers, got nan"):
+        check_state(reference)
+
+
+@pytest.mark.parametrize("detail", ["", "{", "null", "[1]", "7"])
+def test_the_detail_of_an_event_is_an_object(detail: str) -> None:
+    with pytest.raises(InputError, match="event of wall: ") as caught:
+        detail_of(TickEvent(source="wall", detail=detail))
+    assert caught.value.kind == "malformed"
+    assert detail_of(TickEvent(detail='{"a": 1}')) == {"a": 1}
 
 
 @pytest.mark.parametrize("length", [0, 1, 3])

@@ -55,12 +55,33 @@ def test_a_parameter_of_two_files_is_refused_by_name(make, damper_type, monkeypa
 
 
 def test_accepted_changes_act_at_the_next_tick_and_are_published_with_it(make):
-    bench = make().start()
+    bench = make(change_time=0.0).start()
     assert bench.answer(0, velocity=1.0).tool_wrench.force.x == -2.0
     assert bench.set(damping=5.0, mass=2.0).successful
     event = bench.event("parameter")
     assert (event.source, event.tick, json.loads(event.detail)) == ("damper", 1, {"damping": 5.0, "mass": 2.0})
     assert bench.answer(1, velocity=1.0).tool_wrench.force.x == -5.0
+
+
+def test_a_change_leads_the_force_to_its_new_value_within_the_change_time(make):
+    bench = make(change_time=0.004).start()
+    bench.answer(0, velocity=1.0)
+    assert bench.set(damping=10.0).successful
+    forces = [bench.answer(tick, velocity=1.0).tool_wrench.force.x for tick in range(1, 6)]
+    share = [x * x * (3.0 - 2.0 * x) for x in (0.25, 0.5, 0.75, 1.0, 1.0)]
+    assert forces == [-2.0 - 8.0 * s for s in share]
+    assert bench.set(damping=2.0).successful
+    assert bench.answer(6, velocity=1.0).tool_wrench.force.x == -10.0 + 8.0 * share[0]
+    assert bench.set(activation_timeout=7.0, damping=2.0).successful  # nothing that acts changes: the ramp goes on
+    assert bench.answer(7, velocity=1.0).tool_wrench.force.x == -10.0 + 8.0 * share[1]
+
+
+def test_a_reset_ends_the_ramp_of_a_change(make):
+    bench = make(change_time=0.004).start()
+    bench.answer(0, velocity=1.0)
+    assert bench.set(damping=10.0).successful
+    bench.node.restart()
+    assert bench.answer(1, velocity=1.0).tool_wrench.force.x == -10.0
 
 
 @pytest.mark.parametrize(
@@ -211,6 +232,33 @@ def test_a_node_that_has_done_its_work_cannot_hang(code: int, seconds: float, en
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (end, "destroying\n"), done.stderr
     assert ("in destroy_node" in done.stderr) == (code == 0)
+
+
+SEVERAL = """
+from rclpy.node import Node
+from haptic_core import process
+
+class Said(Node):
+    finished, exit_code, active = False, 0, False
+    def start(self): print("start", self.get_name(), flush=True)
+    def destroy_node(self): print("destroy", self.get_name(), flush=True)
+
+class Failing(Said):
+    def start(self):
+        super().start()
+        self.finished, self.exit_code = True, 3
+
+process.main(lambda: [Said("one"), Failing("two"), Said("three")])
+"""
+
+
+def test_one_of_several_nodes_that_finishes_ends_the_process():
+    environment = {**os.environ, "ROS_DOMAIN_ID": "55", "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    done = subprocess.run([sys.executable, "-c", SEVERAL], env=environment, capture_output=True, text=True)
+    said = [f"start {name}" for name in ("one", "two", "three")] + [
+        f"destroy {name}" for name in ("three", "two", "one")
+    ]
+    assert (done.returncode, done.stdout.splitlines()) == (3, said), done.stderr
 
 
 PROFILES = """

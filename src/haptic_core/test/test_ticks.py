@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from haptic_core.errors import InputError
-from haptic_core.ticks import TickCounter
+from haptic_core.ticks import LARGEST_JUMP, TickCounter
 
 
 def test_consecutive_ticks_are_accepted_without_a_miss():
@@ -34,12 +35,32 @@ def test_a_tick_that_repeats_or_goes_backwards_is_refused_and_changes_nothing(ti
     assert (counter.last, counter.missed) == (7, 1)
 
 
-@given(st.lists(st.integers(0, 2**64 - 1), min_size=1, unique=True).map(sorted))
-def test_missed_is_the_number_of_ticks_jumped_over(ticks):
-    counter = TickCounter()
+@given(st.integers(0, 2**62), st.lists(st.integers(1, LARGEST_JUMP)))
+def test_missed_is_the_number_of_ticks_jumped_over(first, jumps):
+    counter, ticks = TickCounter(), [first, *(first + np.cumsum(jumps, dtype=int)).tolist()]
     for tick in ticks:
         counter.accept(tick)
     assert counter.missed == ticks[-1] - ticks[0] + 1 - len(ticks)
+
+
+@pytest.mark.parametrize("far", [7 + LARGEST_JUMP + 1, 2**63, 2**64 - 1])
+def test_a_tick_from_far_ahead_does_not_shut_the_next_ones_out(far):
+    counter = TickCounter()
+    counter.accept(7)
+    with pytest.raises(InputError, match=f"^tick: expected at most {LARGEST_JUMP} above 7, got {far}$") as error:
+        counter.accept(far)
+    assert error.value.kind == "wrong tick"
+    counter.accept(8)
+    assert (counter.last, counter.missed) == (8, 0)
+
+
+def test_a_jump_is_taken_when_the_next_tick_follows_it():
+    counter, far = TickCounter(), 10 * LARGEST_JUMP
+    counter.accept(7)
+    with pytest.raises(InputError, match="expected at most"):
+        counter.accept(far)
+    counter.accept(far + 1)
+    assert (counter.last, counter.missed) == (far + 1, far - 7)
 
 
 def test_after_reset_an_earlier_tick_is_accepted():

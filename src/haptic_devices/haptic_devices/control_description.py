@@ -69,7 +69,7 @@ def _choose(head: ElementTree.Element, hardware: str, parameters: Mapping[str, s
 def _start(device: Device, names: Sequence[str]) -> dict[str, float]:
     """Value of each state of a device at rest where it is now: places, and zeros."""
     truth = device.truth()
-    arrays = [device.read().values, [] if truth is None else truth.values, *device.passive_state(), np.zeros(2)]
+    arrays = [device.read().values, [] if truth is None else truth.values, *device.passive_state(), np.zeros(3)]
     found = dict(zip(names, np.concatenate(arrays).round(9).tolist(), strict=True))
     return {name: value if "position" in name or "orientation" in name else 0.0 for name, value in found.items()}
 

@@ -22,7 +22,8 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from haptic_core import process
-from haptic_core.errors import HapticError, ParameterError
+from haptic_core.errors import HapticError, InputError, ParameterError
+from haptic_core.messages import detail_of
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_core.process import SPIN_TIMEOUT, stop_requested
 from haptic_core.qos import EVENT_DEPTH, latched_qos
@@ -44,7 +45,9 @@ _PATIENCE = 10.0
 
 #: parameters of the device node that are the controller's, and those that are nobody's or made into others
 _THE_CONTROLLER_S = ("sources", "watchdog_periods", "display_rate", "activation_timeout", "recorded")
-_NOT_THE_DEVICE_S = {*_THE_CONTROLLER_S, "autostart", "mode", "duration", "command_delay_ticks", "answer_timeout"}
+_NOT_THE_DEVICE_S = {
+    *(*_THE_CONTROLLER_S, "autostart", "mode", "duration", "command_delay_ticks", "answer_timeout", "passivity")
+}
 
 # becomes the command, which gets SIGINT when this process dies
 _TIED = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 2, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])"
@@ -156,10 +159,14 @@ class ControlNode(Node):
     def _on_event(self, event: TickEvent) -> None:
         if event.source != self._name or event.kind != "state" or self.finished:
             return
-        detail = json.loads(event.detail)
-        if detail["state"] == "failed":
+        try:
+            detail = detail_of(event)
+        except InputError as error:
+            self.get_logger().error(f"rejected: {error}")
+            return
+        if detail.get("state") == "failed":
             self._end("the controller gave up")
-        elif detail["state"] == "inactive":
+        elif detail.get("state") == "inactive":
             self._end("" if detail.get("over") else "the controller was deactivated")
 
     def _end(self, failure: str) -> None:

@@ -8,6 +8,7 @@ time and must leave the user's hand safe.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,8 +20,9 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from haptic_core.commands import Motion
-from haptic_core.errors import EntryError, HapticError, ParameterError
+from haptic_core.errors import EntryError, HapticError, ParameterError, shortened
 from haptic_core.parameters import parse_entries
+from haptic_core.safety import EVERYWHERE, Corner, SafetyLimits
 
 
 class DeviceError(HapticError):
@@ -29,7 +31,7 @@ class DeviceError(HapticError):
 
 @dataclass(frozen=True)
 class Joint:
-    """Name and limits of one actuated joint; units rad, rad/s, N m (revolute) or m, m/s, N (prismatic)."""
+    """Name and limits of one actuated joint; units rad, rad/s, N m, N m/s (revolute) or m, m/s, N, N/s (prismatic)."""
 
     name: str
     effort_limit: float
@@ -37,6 +39,7 @@ class Joint:
     lower: float
     upper: float
     kind: str = "revolute"
+    effort_rate_limit: float = math.inf
 
 
 class Reading:
@@ -96,6 +99,7 @@ class Device(ABC):
         tool_frame: frame of the tool in the robot description; empty where there is none.
         passive_joints: names of the robot description's joints that are not in `joints`.
         up_axis: axis of the base frame that points upwards.
+        workspace: lower and upper corner of the box in the base frame that the tool point must not leave [m].
     """
 
     kind: str = "impedance"
@@ -105,6 +109,20 @@ class Device(ABC):
     tool_frame: str = ""
     passive_joints: tuple[str, ...] = ()
     up_axis: str = "z"
+    workspace: tuple[Corner, Corner] = EVERYWHERE
+
+    def limits(self) -> SafetyLimits:
+        """What `joints` and `workspace` allow, for the safety layer before this device."""
+        joints = self.joints
+        return SafetyLimits(
+            joints=tuple(joint.name for joint in joints),
+            effort=[joint.effort_limit for joint in joints],
+            effort_rate=[joint.effort_rate_limit for joint in joints],
+            velocity=[joint.velocity_limit for joint in joints],
+            lower=[joint.lower for joint in joints],
+            upper=[joint.upper for joint in joints],
+            workspace=self.workspace,
+        )
 
     @abstractmethod
     def configure(self, period: float) -> None:
@@ -183,12 +201,12 @@ def load_parameters(model: type[Parameters], path: Path, overrides: Sequence[str
         EntryError: an override is refused; names the entry.
     """
     try:
-        document = yaml.safe_load(path.read_text())
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ParameterError(f"{path}: cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # such as the date 2020-13-45, or bytes of no text
         raise ParameterError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(document, dict):
+    if not isinstance(document, dict) or not all(isinstance(name, str) for name in document):
         raise ParameterError(f"{path}: expected a mapping of parameter names to values")
     entries = parse_entries(overrides)
     try:
@@ -196,7 +214,7 @@ def load_parameters(model: type[Parameters], path: Path, overrides: Sequence[str
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"]))
-        got = "" if first["type"] == "missing" else f", got {first['input']!r}"
+        got = "" if first["type"] == "missing" else f", got {shortened(first['input'])}"
         if name in entries:
             raise EntryError(f"entry {entries[name][1]!r}: {first['msg'].lower()}{got}") from None
         raise ParameterError(f"{path}: {name}: {first['msg'].lower()}{got}") from None

@@ -16,8 +16,7 @@ from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import expm
-from scipy.signal import butter, sosfiltfilt
+import scipy
 
 from haptic_core.commands import POSITION, VELOCITY, Motion
 from haptic_devices import encoder
@@ -70,7 +69,7 @@ def loop_matrix(
     home, full_jacobian = device.geometry[4:6], np.zeros((6, 2))
     tool_jacobian(device.geometry, home, full_jacobian)
     J = full_jacobian[:2]
-    step = expm(period * np.vstack((_rates(p, hand, home, J), np.zeros((2, 14)))))
+    step = scipy.linalg.expm(period * np.vstack((_rates(p, hand, home, J), np.zeros((2, 14)))))
     state = np.eye(20 + 4 * delay)
     motor, _, _, _, force, _, w, integral, v, x = (state[2 * i : 2 * i + 2] for i in range(10))
     v_next = v + period / mass * force
@@ -191,6 +190,8 @@ def oscillation(
         if not (np.abs(reading.velocity) <= limit).all():
             return float("inf")
         velocities[k] = truth.tool_twist[:2]
+    from scipy.signal import butter, sosfiltfilt  # takes half a second, and is not for the device
+
     shaking = sosfiltfilt(butter(4, LOWEST_FREQUENCY, "highpass", fs=1.0 / period, output="sos"), velocities, axis=0)
     last = shaking[-round(1.0 / period) :]
     return float(np.sqrt((last**2).sum(axis=1).mean()))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numba import njit
-from scipy.linalg import expm
 
 from haptic_devices.encoder import quantise
 
@@ -23,7 +23,7 @@ def filter_matrix(cutoff: float) -> np.ndarray:
 
 def filter_constants(cutoff: float, step: float) -> np.ndarray:
     """Constants of `low_pass`, shape (2, 3): exact for an input that is constant during a step [s]."""
-    return np.ascontiguousarray(expm(filter_matrix(cutoff) * step)[:2])
+    return np.ascontiguousarray(scipy.linalg.expm(filter_matrix(cutoff) * step)[:2])
 
 
 @njit(cache=True)

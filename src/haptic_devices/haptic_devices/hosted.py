@@ -5,18 +5,20 @@ Numbers travel only through the arrays, which are made once; the names of their 
 interfaces, "component/interface". `name` is the hardware's, and prefixes what is not a joint.
 
     states     joint/position, velocity, effort; name_tool/position.x ...; name_force_torque/force.x ...;
-               name_truth/... of a simulated device; passive joints' position, velocity; name_loop/buttons, status
+               name_truth/... of a simulated device; passive joints' position, velocity;
+               name_loop/buttons, status, limited
     commands   name_loop/run, resets;
                impedance: joint/effort, name_tool/force.x ... (added, the wrench mapped by the Jacobian);
                admittance: name_tool/motion_fields, by_joints, position.x ..., joint/position, velocity
 
-A real device reads in `read` and acts in `write`. A simulated one lets its period pass in `write`.
+A real device reads in `read` and acts in `write`. A simulated one lets its period pass in `write`. The safety layer is
+on this side: it limits what any controller commands.
 """
 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ import yaml
 from haptic_core.commands import Motion
 from haptic_core.errors import ParameterError
 from haptic_core.parameters import check_all, load_parameter_specs
+from haptic_core.safety import SafetyError, SafetyLayer
 from haptic_devices.device import Device, DeviceError
 from haptic_devices.factories import find_device
 from haptic_devices.loop import FAULT, OK, SAFE_STOP
@@ -70,7 +73,7 @@ def interface_names(device: Device, name: str) -> tuple[list[str], list[str]]:
         states += [f"{truth}/{joint}.{kind}" for kind in ("position", "velocity", "effort") for joint in joints]
         states += [f"{truth}/{part}" for part in (*_POSE, *_TWIST, *_WRENCH, *(f"target.{part}" for part in _POSE))]
     states += [f"{joint}/{kind}" for kind in ("position", "velocity") for joint in device.passive_joints]
-    states += [f"{loop}/buttons", f"{loop}/status"]
+    states += [f"{loop}/buttons", f"{loop}/status", f"{loop}/limited"]
     commands = [f"{loop}/run", f"{loop}/resets"]
     if device.kind == "admittance":
         commands += [f"{tool}/motion_fields", f"{tool}/by_joints"]
@@ -96,6 +99,7 @@ class HostedDevice:
         commands: (len(command_names),), written by the host; never NaN but where nobody commands.
         status: OK, SAFE_STOP or FAULT.
         reason: why the device is not OK.
+        safety: what limits the commands.
     """
 
     def __init__(self, name: str, texts: Mapping[str, str]) -> None:
@@ -107,11 +111,15 @@ class HostedDevice:
         self.state_names, self.command_names = interface_names(device, name)
         self._reading, truth, n = device.read(), device.truth(), len(device.joints)
         self._passive = np.zeros((2, len(device.passive_joints)))
-        self._loop_state = np.zeros(2)
+        self._loop_state = np.zeros(3)
         true = [truth.values] if truth is not None else []
         self.states = [self._reading.values, *true, self._passive.reshape(-1), self._loop_state]
         self.commands = np.zeros(len(self.command_names))
-        self._effort, self._limits = np.zeros(n), [joint.velocity_limit for joint in device.joints]
+        self._effort = np.zeros(n)
+        self.safety = SafetyLayer(
+            device.limits(), period=parameters["period"], engagement_time=parameters["engagement_time"]
+        )
+        self._acted = False
         self._follows = device.kind == "admittance"
         self._motions = self._make_motions(n) if self._follows else {}
         self._passive_reads = max(1, round(PASSIVE_INTERVAL / parameters["period"])) if self._passive.size else 0
@@ -136,7 +144,9 @@ class HostedDevice:
         }
 
     def activate(self) -> None:
-        """Powers the device; out of the safe state."""
+        """Powers the device; out of the safe state. What is commanded is ramped in, unless nothing has acted yet."""
+        if self._acted:
+            self.safety.disengage()
         self.device.activate()
         self.status, self.reason = OK, ""
         self._ran = False
@@ -158,12 +168,17 @@ class HostedDevice:
             reading = device.read()
         if reading is not self._reading:
             raise TypeError(f"{type(device).__name__}.read: expected the same Reading at every call")
-        self._check_speed(reading.velocity.tolist())
+        if self.status == OK:
+            try:
+                self.safety.check(reading.velocity, reading.tool_pose)
+            except SafetyError as error:
+                self.stop(SAFE_STOP, str(error))
         if self._passive_reads and self._reads % self._passive_reads == 0:
             self._passive[:] = device.passive_state()
         self._reads += 1
         self._loop_state[0] = reading.buttons
         self._loop_state[1] = self.status
+        self._loop_state[2] = self.safety.limited
 
     def write(self) -> None:
         """Hands `commands` to the device, for one period."""
@@ -181,36 +196,35 @@ class HostedDevice:
             return
         self._ran = True
         try:
-            if self._follows:
-                fields = int(commands[2]) if self.status == OK else 0
-                device.follow(self._motions[fields, int(commands[3])] if fields else None)
-            else:
-                self._sum_efforts()
-                device.write(self._effort)
+            try:
+                command = self._limited()
+            except SafetyError as error:
+                self.stop(SAFE_STOP, str(error))
+                command = self._limited()
+            self._acted = self._acted or (command is not None and (self._follows or bool(command.any())))
+            (device.follow if self._follows else device.write)(command)
         except DeviceError as error:
             self.stop(FAULT, str(error))
 
-    def _sum_efforts(self) -> None:
-        """Joint efforts and the wrench through the Jacobian; zero unless OK."""
+    def _limited(self) -> Any:
+        """What of the commands acts: zero effort or None unless OK. Raises SafetyError."""
+        if self._follows:
+            fields = int(self.commands[2]) if self.status == OK else 0
+            motion = self._motions[fields, int(self.commands[3])] if fields else None
+            return self.safety.motion(motion, self._reading.tool_pose, self._reading.position)
         effort, n = self._effort, len(self._effort)
         if self.status != OK:
             effort[:] = 0.0
-            return
+            return effort
         np.dot(self.commands[2 + n :], self.device.jacobian(), out=effort)
         effort += self.commands[2 : 2 + n]
+        return self.safety.effort(effort)
 
     def stop(self, status: int, reason: str) -> None:
         """Brings the device to its safe state."""
         self.status, self.reason = status, reason
+        self.safety.disengage()
         self.device.safe_stop()
-
-    def _check_speed(self, velocities: Iterable[float]) -> None:
-        if self.status != OK:
-            return
-        for joint, limit, velocity in zip(self.device.joints, self._limits, velocities, strict=True):
-            if not abs(velocity) <= limit:  # also true for NaN
-                self.stop(SAFE_STOP, f"joint {joint.name}: speed {velocity:.3g} above the limit {limit:g}")
-                return
 
 
 def describe_error(error: BaseException) -> str:

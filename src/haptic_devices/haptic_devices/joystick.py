@@ -43,7 +43,9 @@ class JoystickParameters(DeviceParameters):
     friction_coulomb: float = Field(ge=0.0, le=1.0, description="Coulomb friction of each joint [N m]")
     friction_viscous: float = Field(ge=0.0, le=1.0, description="viscous friction of each joint [N m s/rad]")
     effort_limit: float = Field(gt=0.0, le=100.0, description="largest motor torque at the joint [N m]")
+    effort_rate_limit: float = Field(gt=0.0, le=1e6, description="fastest change of the torque [N m/s]")
     velocity_limit: float = Field(gt=0.0, le=1000.0, description="largest joint speed [rad/s]")
+    workspace: float = Field(gt=0.0, le=1.0, description="farthest place of the tip along x and y, both ways [m]")
     range: float = Field(gt=0.0, lt=math.pi / 2, description="mechanical stop, both ways [rad]")
     encoder_resolution: float = Field(ge=0.0, le=0.1, description="one count at the joint [rad]")
     velocity_cutoff: float = Field(gt=0.0, le=1e5, description="corner frequency of the velocity filter [Hz]")
@@ -172,8 +174,10 @@ class Joystick(HandHeldDevice):
         p = self.parameters = parameters
         self.hand = hand
         self.joints = tuple(
-            Joint(name, p.effort_limit, p.velocity_limit, -p.range, p.range) for name in ("roll", "pitch")
+            Joint(name, p.effort_limit, p.velocity_limit, -p.range, p.range, effort_rate_limit=p.effort_rate_limit)
+            for name in ("roll", "pitch")
         )
+        self.workspace = ((-p.workspace, -p.workspace, -math.inf), (p.workspace, p.workspace, math.inf))
         self._table: np.ndarray = hand.table if hand else np.zeros((0, 7))
         self._tremor: np.ndarray = hand.tremor if hand else np.zeros((0, 5))
         self._constants = self._model_constants()

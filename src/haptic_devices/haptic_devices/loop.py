@@ -1,8 +1,8 @@
 """The tick loop of a device without ROS: commands in, one period, reading out.
 
 Order of one period: the commands that answer tick k are added up (an admittance device takes the motion
-that one of them gives), delayed by `command_delay_ticks`, handed to the device, the period passes,
-tick k + 1 is read.
+that one of them gives), delayed by `command_delay_ticks`, limited by the safety layer, handed to the device, the period
+passes, tick k + 1 is read and judged.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from haptic_core.commands import CommandCollector, Motion
+from haptic_core.safety import SafetyError, SafetyLayer
 from haptic_devices.device import Device, DeviceError, Reading
 
 OK, SAFE_STOP, FAULT = range(3)
@@ -28,12 +29,16 @@ class TickLoop:
         command_delay_ticks: extra delay of the commands' effect [ticks].
         watchdog_periods: silence of a source after which `advance` stops the device safely [ticks];
             None where the caller waits for every answer.
+        period: T [s].
+        engagement_time: in which commands are ramped in after a stop [s].
 
     Attributes:
         tick: number of the tick that is out.
         status: OK, SAFE_STOP (until `restart`) or FAULT.
         missed: ticks that advanced without the answers of all sources.
+        inputs: of sources that wait for others before they answer: names of those others.
         reason: why the device is not OK.
+        safety: what limits the commands, and counts it.
     """
 
     def __init__(
@@ -43,16 +48,23 @@ class TickLoop:
         *,
         command_delay_ticks: int = 0,
         watchdog_periods: int | None = None,
+        period: float = 1e-3,
+        engagement_time: float = 0.0,
     ) -> None:
         self.device = device
+        self.safety = SafetyLayer(device.limits(), period=period, engagement_time=engagement_time)
         self.collector = CommandCollector(sources, len(device.joints))
         self._delay = command_delay_ticks
         self._watchdog = watchdog_periods
         self._follows = device.kind == "admittance"
+        self._reading: Reading | None = None
+        self.inputs: dict[str, set[str]] = {}
         self.restart()
 
     def restart(self, tick: int = 0) -> None:
-        """Opens this tick as the first one: no commands, silence counts from it, status OK."""
+        """Opens this tick as the first one: no commands, silence counts from it, status OK; no ramp before tick 0."""
+        if tick:
+            self.safety.disengage()
         self.collector.reset()
         self.collector.expect(tick)
         self.tick = tick
@@ -86,41 +98,67 @@ class TickLoop:
         self.collector.offer(command)
         return self.collector.complete
 
-    def advance(self) -> Reading:
-        """Lets one period pass with what has been commanded and opens the next tick."""
+    def advance(self, skipped: int = 0) -> Reading:
+        """Lets one period pass with what has been commanded and opens the next tick.
+
+        Args:
+            skipped: ticks before this one that the caller's steady clock says have passed without a call.
+        """
         collector, device = self.collector, self.device
         if not collector.complete:
             self.missed += 1
+        if skipped:
+            collector.age(skipped)
         if self.status == OK and self._watchdog is not None:
             silent = collector.silent(self._watchdog)
-            if silent:
-                self.stop(SAFE_STOP, f"source {', '.join(silent)}: silent for {self._watchdog} ticks")
+            if skipped >= self._watchdog:
+                self.stop(SAFE_STOP, f"the device was held up for {skipped} ticks")
+            elif silent:
+                self.stop(SAFE_STOP, self._silence(silent))
         self._queue.append(self._commanded())
         act: Callable[[Any], None] = device.follow if self._follows else device.write
         try:
-            act(self._queue.popleft())
+            act(self._limited(self._queue.popleft()))
             reading = device.read()
         except DeviceError as error:
             self.stop(FAULT, str(error))
             reading = device.read()
-        self._check_speed(reading)
+        self._reading = reading
+        if self.status == OK:
+            try:
+                self.safety.check(reading.velocity, reading.tool_pose)
+            except SafetyError as error:
+                self.stop(SAFE_STOP, str(error))
         self.tick += 1
         collector.expect(self.tick)
         return reading
+
+    def _limited(self, command: Any) -> Any:
+        """What of a command may act; a command that is not finite stops the device."""
+        if self.status != OK:
+            return command
+        try:
+            if not self._follows:
+                return self.safety.effort(command)
+            reading = self._reading or self.device.read()
+            return self.safety.motion(command, reading.tool_pose, reading.position)
+        except SafetyError as error:
+            self.stop(SAFE_STOP, str(error))
+            return self._idle()
+
+    def _silence(self, silent: Sequence[str]) -> str:
+        """Names the silent sources; those that only wait for another of them come last."""
+        quiet = self.collector.silent(max(1, (self._watchdog or 0) - 2))  # it may have answered a tick more than they
+        waiting = [source for source in silent if self.inputs.get(source, set()).intersection(quiet)]
+        silent = [*silent, *(s for s in quiet if s not in silent and any(s in self.inputs.get(w, ()) for w in waiting))]
+        first = [source for source in silent if source not in waiting] or silent
+        text = f"source {', '.join(first)}: silent for {self._watchdog} ticks"
+        return f"{text}; {', '.join(waiting)} waits for it" if len(first) < len(silent) else text
 
     def stop(self, status: int, reason: str) -> None:
         """Brings the device to its safe state and drops the delayed commands."""
         self.status = status
         self.reason = reason
         self._drop_delayed()
+        self.safety.disengage()
         self.device.safe_stop()
-
-    def _check_speed(self, reading: Reading) -> None:
-        if self.status != OK:
-            return
-        for joint, velocity in zip(self.device.joints, reading.velocity.tolist(), strict=True):
-            if not abs(velocity) <= joint.velocity_limit:  # also true for NaN
-                self.stop(
-                    SAFE_STOP,
-                    f"joint {joint.name}: speed {velocity:.3g} above the limit {joint.velocity_limit:g}",
-                )

@@ -13,12 +13,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from scipy.interpolate import CubicSpline
+import scipy
 
 from haptic_core.errors import ParameterError
 
 #: values of the device node's parameter `motion` that are plans in the plane
-PLANAR_MOTIONS = ("paper", "paper_admittance", "letters", "strokes")
+PLANAR_MOTIONS = ("paper", "paper_admittance", "to_and_fro", "letters", "strokes", "peg")
 
 STROKES_FILE = Path(__file__).parent / "data" / "pen_strokes.npz"
 
@@ -226,6 +226,38 @@ def paper_admittance_plan(period: float, *, rest_duration: float = 4.0, rest_for
     return builder.build()
 
 
+#: strokes along x of the motion to_and_fro: where each ends [m] and how long it takes [s]; the last one only waits
+_TO_AND_FRO = ((0.06, 1.5), (-0.06, 3.0), (0.06, 3.0), (-0.06, 1.5), (0.06, 1.5), (-0.06, 0.8), (0.0, 0.8), (0.0, 1.0))
+
+
+def to_and_fro_plan(period: float) -> MotionPlan:
+    """Straight strokes along x, 0.12 m long, slow ones (0.04 m/s on average) and faster ones, then a stop halfway."""
+    builder = PlanBuilder(period, np.zeros(2))
+    for number, (end, duration) in enumerate(_TO_AND_FRO, start=1):
+        builder.move(f"stroke {number}", "slide", np.array([end, 0.0]), np.zeros(2), duration)
+    return builder.build()
+
+
+#: the motion peg: name, target from the middle of the workspace [m], duration [s]
+_PEG = (
+    ("grip", (-0.06, -0.045), 1.2),
+    ("lift", (-0.06, 0.04), 1.2),
+    ("carry", (0.06, 0.04), 1.6),
+    ("wait", (0.06, 0.04), 0.5),
+    ("lower", (0.06, -0.043), 1.6),
+    ("release", (0.06, -0.043), 1.2),
+    ("leave", (0.06, 0.03), 0.8),
+)
+
+
+def peg_plan(period: float) -> MotionPlan:
+    """Up, sideways by 0.12 m and down again, with rests at both ends: a peg is put from its place into a holder."""
+    builder = PlanBuilder(period, np.array(_PEG[0][1]))
+    for name, target, duration in _PEG:
+        builder.move(name, "slide", np.array(target), np.zeros(2), duration)
+    return builder.build()
+
+
 def _smooth_ramp(samples: int) -> np.ndarray:
     """From 0 to 1 with zero first and second derivatives at both ends."""
     s = np.arange(1, samples + 1) / samples
@@ -312,7 +344,7 @@ def stroke_plan(
 
 def _resampled(path: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
     """A path at 200 Hz as position and velocity at the control period, by a cubic spline."""
-    spline = CubicSpline(np.arange(len(path)) * STROKE_STEP, path)
+    spline = scipy.interpolate.CubicSpline(np.arange(len(path)) * STROKE_STEP, path)
     times = np.arange(0.0, (len(path) - 1) * STROKE_STEP + period / 2, period)
     return spline(times), spline(times, 1)
 
@@ -326,7 +358,11 @@ def make_plan(
     rest_duration: float,
     rest_force: float,
 ) -> MotionPlan:
-    """The plan that a run's arguments choose: motion is "paper", "paper_admittance", "letters" or "strokes"."""
+    """The plan that a run's arguments choose: motion is one of `PLANAR_MOTIONS`."""
+    if motion == "to_and_fro":
+        return to_and_fro_plan(period)
+    if motion == "peg":
+        return peg_plan(period)
     if motion in ("paper", "paper_admittance"):
         plan = paper_plan if motion == "paper" else paper_admittance_plan
         return plan(period, rest_duration=2 * rest_duration, rest_force=rest_force)

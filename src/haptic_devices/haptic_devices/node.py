@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable
@@ -10,31 +9,59 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.executors import Executor
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
-from std_srvs.srv import SetBool
+from std_msgs.msg import Bool, String
+from std_srvs.srv import SetBool, Trigger
 
 from haptic_core import process
 from haptic_core.cdr import decode_device_command
-from haptic_core.commands import check_modes
+from haptic_core.commands import check_modes, state_of
 from haptic_core.errors import HapticError, InputError
-from haptic_core.matching import RECORDER, unmatched, wait_for
+from haptic_core.local_topics import is_heard
+from haptic_core.matching import RECORDER, unmatched, unrecorded, wait_for
 from haptic_core.messages import ToolWriter, allocate, pose_array, set_pose, set_stamp, set_wrench
-from haptic_core.process import SPIN_TIMEOUT, raise_priority, stop_requested
-from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, EVENT_DEPTH, display_qos, latched_qos, tick_publisher_qos, tick_qos
-from haptic_core.statistics import TickTimes, TimeStatistics
+from haptic_core.passivity import PassivityRule, Port
+from haptic_core.process import SPIN_TIMEOUT, awake_cores, raise_priority, stop_requested
+from haptic_core.qos import (
+    ACKNOWLEDGEMENT_TIMEOUT,
+    EVENT_DEPTH,
+    display_qos,
+    latched_qos,
+    status_qos,
+    tick_publisher_qos,
+    tick_qos,
+)
+from haptic_core.statistics import RECENT, TickTimes, TimeStatistics
+from haptic_core.status import ExperimentStatus
 from haptic_core.suite_node import SuiteNode
+from haptic_core.tick_inputs import node_and_kind
 from haptic_devices.device import Device, DeviceError, Reading
 from haptic_devices.factories import find_device
-from haptic_devices.loop import OK, TickLoop
+from haptic_devices.loop import OK, SAFE_STOP, TickLoop
 from haptic_devices.operator import HandHeldDevice
-from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState, TickEvent
+from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState, SimulationState, TickEvent
 from haptic_msgs.srv import Step
 
 #: a lockstep run that is behind its pace by more than this goes on from now, and does not hurry after the past [s]
 _LARGEST_LAG = 0.05
+
+#: ticks at the start of a realtime run of which the answers are waited for
+_FIRST_TICKS = 5
+
+#: an answer that is waited for longer is told in the diagnostics [s]
+_LONG_WAIT = 1.0
+
+#: where nobody's hand is any more [m]
+_FARTHEST = 1e3
+
+#: ticks between two events that say how often limits have acted; the first one is at once
+_LIMIT_TICKS = 1000
+
+#: after this time DDS has forgotten a process that was killed [s]
+_FORGOTTEN = 25.0
 
 
 class DeviceNode(SuiteNode):
@@ -47,8 +74,13 @@ class DeviceNode(SuiteNode):
         self._spare_command = DeviceCommand()
         self._periods = TimeStatistics(65536)
         self._published = TickTimes()
+        self._arrived: dict[str, TickTimes] = {}
         self._seconds = 0
         self._paused, self._steps, self._deadline = False, 0, 0.0
+        self._waits = ""
+        self._emergency = ""
+        self.create_service(Trigger, "~/emergency_stop", self._on_emergency_stop)
+        self.create_subscription(Bool, "emergency_stop", self._on_emergency, display_qos())
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(Step, "~/step", self._on_step)
         self.create_service(SetBool, "~/hold", self._on_hold)
@@ -70,23 +102,38 @@ class DeviceNode(SuiteNode):
         p = self.parameters
         qos = tick_publisher_qos(p["mode"])
         self._lockstep = p["mode"] == "lockstep"
+        self._arrived = {source: TickTimes() for source in p["sources"]}
         self._loop = TickLoop(
             self.device,
             p["sources"],
             command_delay_ticks=p["command_delay_ticks"],
             watchdog_periods=None if self._lockstep else p["watchdog_periods"],
+            period=p["period"],
+            engagement_time=p["engagement_time"],
         )
+        self._limits_told, self._limits_tick = 0, -_LIMIT_TICKS
         length = p["duration"] or self.device.end_time
         self._last_tick = round(length / p["period"]) - 1 if length != float("inf") else None
         self._period_ns = round(p["period"] * 1e9)
         self._display_ticks = max(1, round(1.0 / (p["display_rate"] * p["period"])))
         self._make_messages(len(self.device.joints))
-        self._states = self.create_lifecycle_publisher(DeviceState, "device_state", qos)
+        self._states = self.create_lifecycle_publisher(
+            DeviceState,
+            "device_state",
+            tick_publisher_qos(p["mode"], p["period"]),
+            event_callbacks=self.deadline_events("device_state"),
+        )
         self._truths = (
             self.create_lifecycle_publisher(SimulationState, "simulation_state", qos)
             if self.device.truth() is not None
             else None
         )
+        self._port: Port | None = None
+        self._balances: Any = None
+        if p["passivity"] != "off":
+            self._port = Port(PassivityRule(p["period"]), (1.0,) * len(self.device.joints))
+            self._balances = self.create_lifecycle_publisher(PassivityState, "~/passivity", qos)
+            self._balance = PassivityState(port=self.get_name())
         self._joint_states = self.create_lifecycle_publisher(JointState, "joint_states", display_qos())
         self._wrenches = self.create_lifecycle_publisher(WrenchStamped, "rendered_wrench", display_qos())
         self._measured_wrenches = (
@@ -95,13 +142,34 @@ class DeviceNode(SuiteNode):
             else None
         )
         self._describe()
-        self._commands = self.create_subscription(
-            DeviceCommand, "device_command", self._on_command, tick_qos(p["mode"]), raw=True
-        )
+        qos = tick_qos(p["mode"])
+        self._leave = self.take_ticks(DeviceCommand, "device_command", self._on_command, qos, p["sources"])
         self._source_events = self.create_subscription(
             TickEvent, "tick_event", self._on_event, latched_qos(EVENT_DEPTH)
         )
         self._handles = self.create_subscription(PoseStamped, "operator_handle", self._on_handle, display_qos())
+        self._watch_diagnostics()
+
+    def _watch_diagnostics(self) -> None:
+        """Sums up the diagnostics of all nodes of this experiment on the topic `status`."""
+        namespace = self.get_namespace().strip("/")
+        names = [f"{namespace}/{name}".lstrip("/") for name in (self.get_name(), *self.parameters["sources"])]
+        recorder = [RECORDER] if self.parameters["recorded"] else []
+        self._experiment = ExperimentStatus(namespace, names[0], [*names[1:], *recorder])
+        self._statuses = self.create_publisher(DiagnosticStatus, "status", status_qos())
+        self._diagnosed_nodes = self.create_subscription(
+            DiagnosticArray, "/diagnostics", self._on_diagnostics, display_qos()
+        )
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            self._experiment.take(status)
+
+    def reported(self, status: DiagnosticStatus) -> None:
+        self._experiment.take(status)
+        self._statuses.publish(self._experiment.summary())
+        if self._running:
+            self._show_progress()
 
     def _describe(self) -> None:
         """Publishes the robot description, where there is one; it is there before the device is active."""
@@ -133,7 +201,10 @@ class DeviceNode(SuiteNode):
     def activate(self) -> None:
         """The device starts; after a pause the ticks go on, as sources and recorder expect."""
         self.device.activate()
+        self._restart_port()
         self._loop.restart(self.tick + 1)
+        if self._emergency:  # only a reset ends it
+            self._loop.stop(SAFE_STOP, self._emergency)
         self._running = False
         self._paused, self._steps = False, 0
         device = self.device
@@ -145,26 +216,65 @@ class DeviceNode(SuiteNode):
         self._running = False
         self.device.safe_stop()
         self.device.deactivate()
-        if len(self.parameters["sources"]) > 1:
-            self.publish_event("times", {"published": self._published.lists()})
-        self.publish_event("state", {"state": "inactive", "ticks": self.tick + 1, "missed": self._loop.missed})
-        for publisher in (self._states, self._truths):
+        arrived = {source: times.lists() for source, times in self._arrived.items()}
+        self.publish_event("times", {"published": self._published.lists(), **arrived})
+        ending = {"state": "inactive", "ticks": self.tick + 1, "missed": self._loop.missed}
+        if self._loop.safety.counts:
+            ending["limited"] = dict(self._loop.safety.counts)
+        self.publish_event("state", ending)
+        self._statuses.publish(self._experiment.ended("the device is not active"))
+        for publisher in (self._states, self._truths, self._balances):
             if publisher is not None:
                 publisher.wait_for_all_acked(ACKNOWLEDGEMENT_TIMEOUT)
 
     def cleanup(self) -> None:
         displays = (self._joint_states, self._wrenches, self._measured_wrenches, self._descriptions)
-        for publisher in (self._states, self._truths, *displays):
+        for publisher in (self._states, self._truths, self._balances, *displays):
             if publisher is not None:
                 self.destroy_publisher(publisher)
-        self.destroy_subscription(self._commands)
+        self._leave()
         self.destroy_subscription(self._source_events)
         self.destroy_subscription(self._handles)
+        self.destroy_subscription(self._diagnosed_nodes)
+        self.destroy_publisher(self._statuses)
 
     def reset(self) -> None:
-        """The device starts again, a simulated one where its plan starts; the ticks go on."""
+        """The device starts again, a simulated one where its plan starts; the ticks go on. Ends an emergency stop."""
         self.device.activate()
+        self._restart_port()
         self._loop.resume()
+        self._emergency = ""
+
+    # ---- emergency stop ---------------------------------------------------------------------------
+
+    def _on_emergency_stop(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._stop_now("emergency stop by service")
+        response.success = True
+        response.message = f"{self.get_name()}: {self._emergency}; {self.get_name()}/reset ends it"
+        return response
+
+    def _on_emergency(self, message: Bool) -> None:
+        if message.data:  # false says that nobody presses the button: that alone ends nothing
+            self._stop_now("emergency stop by topic")
+
+    def _stop_now(self, reason: str) -> None:
+        """Latches: the device is in its safe state from now on, also through deactivation and a new start."""
+        if self._emergency:
+            return
+        self._emergency = reason
+        if self.configured:
+            self._loop.stop(max(self._loop.status, SAFE_STOP), reason)
+        self._tell_stop(SAFE_STOP, reason)
+
+    def _tell_stop(self, status: int, reason: str) -> None:
+        self.get_logger().error(f"safe state at tick {self.tick + 1}: {reason}")
+        self.publish_event("error", {"status": status, "reason": reason})
+
+    def _restart_port(self) -> None:
+        """The device may be somewhere else now: its energy counts from here on."""
+        if self._port is not None:
+            self._port.restart()
+            self._place: list[float] | None = None
 
     # ---- a person at the clock and at the hand ----------------------------------------------------
 
@@ -214,8 +324,9 @@ class DeviceNode(SuiteNode):
 
     def _on_handle(self, message: PoseStamped) -> None:
         pose, frame = pose_array(message.pose), message.header.frame_id
-        if not (np.isfinite(pose).all() and 0.5 < np.linalg.norm(pose[3:7]) < 2.0):
-            self.reject("operator_handle", f"operator_handle: expected a finite pose, got {pose.tolist()}")
+        if not np.abs(pose).max() < _FARTHEST or not 0.5 < np.linalg.norm(pose[3:7]) < 2.0:  # also true for NaN
+            expected = f"expected a pose within {_FARTHEST:g} m"
+            self.reject("operator_handle", f"operator_handle: {expected}, got {pose.tolist()}")
         elif frame not in ("", self.device.base_frame):
             self.reject("operator_handle", f"operator_handle: expected frame {self.device.base_frame}, got {frame!r}")
         elif isinstance(self.device, HandHeldDevice):
@@ -225,7 +336,10 @@ class DeviceNode(SuiteNode):
 
     def _on_event(self, event: TickEvent) -> None:
         if event.kind == "state" and event.source in self.parameters["sources"]:
-            self._source_states[event.source] = json.loads(event.detail)
+            try:
+                self._source_states[event.source] = state_of(event)
+            except InputError as error:
+                self.reject(error.kind, str(error))
 
     def _not_ready(self) -> str:
         """Names what the first tick still waits for; empty when everything is there."""
@@ -233,10 +347,11 @@ class DeviceNode(SuiteNode):
         names = [
             f"source {name}" for name in self.parameters["sources"] if states.get(name, {}).get("state") != "active"
         ]
-        recorder = [RECORDER] if self.parameters["recorded"] else []
         if not names:
-            names += unmatched(self, self._states, [*self.parameters["sources"], *recorder])
-            names += unmatched(self, self._truths, recorder) if self._truths is not None else []
+            names += unmatched(self, self._states, self.parameters["sources"])
+            if self.parameters["recorded"]:
+                ticks = (self._states, self._truths, self._balances)
+                names += unrecorded(self, [one for one in ticks if one is not None])
         return ", ".join(dict.fromkeys(names))
 
     def _wait_for_sources(self, executor: Executor) -> None:
@@ -249,8 +364,30 @@ class DeviceNode(SuiteNode):
         if not self._goes_on():
             return
         if self._other_device():
-            raise HapticError(self._other_device())
+            self._wait_for_its_end(executor)
+        self._loop.inputs = {
+            name: {node_and_kind(entry)[0] for entry in state.get("parameters", {}).get("inputs", [])}
+            for name, state in self._source_states.items()
+        }
         check_modes({name: state["mode"] for name, state in self._source_states.items()}, self.device.kind)
+
+    def _wait_for_its_end(self, executor: Executor) -> None:
+        """Waits until a silent device, perhaps killed, is forgotten; refuses to stand beside one that speaks."""
+        heard: list[bytes] = []
+        topic, qos = self._states.topic_name, tick_qos(self.parameters["mode"])
+        listener = self.create_subscription(DeviceState, topic, heard.append, qos, raw=True)
+
+        def still_there() -> str:
+            executor.spin_once(timeout_sec=0.0)
+            return "" if heard else self._other_device()
+
+        self.get_logger().info("there was another device; one that was killed is forgotten after 20 s")
+        try:
+            wait_for(still_there, _FORGOTTEN, "it to be forgotten", self._goes_on, self.get_logger().info)
+        finally:
+            self.destroy_subscription(listener)
+        if self._goes_on() and self._other_device():
+            raise HapticError(self._other_device())
 
     def _other_device(self) -> str:
         """Says that another device answers to the same topics; empty if none is known."""
@@ -284,7 +421,8 @@ class DeviceNode(SuiteNode):
         if self._lockstep:
             self._spin_answered(executor, until=lambda: False)
         else:
-            self._spin_realtime(executor)
+            with awake_cores():
+                self._spin_realtime(executor)
         elapsed, ticks, missed = time.monotonic() - start, self.tick - before, self._loop.missed
         text = f"{ticks} ticks in {elapsed:.2f} s ({ticks / elapsed:.0f} ticks/s), missed {missed}"
         if self._periods.count:
@@ -302,19 +440,27 @@ class DeviceNode(SuiteNode):
                 self._advance()
                 continue
             executor.spin_once(timeout_sec=min(wait, SPIN_TIMEOUT))
+            waited = time.monotonic() - since
             if self._loop.tick != waited_tick or answered:
-                waited_tick, since = self._loop.tick, time.monotonic()
-            elif time.monotonic() - since > self.parameters["answer_timeout"]:
+                waited_tick, since, self._waits = self._loop.tick, time.monotonic(), ""
+            elif waited > self.parameters["answer_timeout"]:
                 missing = ", ".join(self._loop.collector.missing)
                 timeout = self.parameters["answer_timeout"]
                 silence = f"source {missing}: no answer to tick {waited_tick} within {timeout:g} s"
                 self.fail(self._other_device() or silence)
+            elif waited > _LONG_WAIT:
+                self._waits = f"waits for the answer of {', '.join(self._loop.collector.missing)} to tick {waited_tick}"
+                self.report_diagnostics()
 
     def _spin_realtime(self, executor: Executor) -> None:
-        """The clock starts once tick 0 is answered: a first answer takes longer than all others."""
+        """The clock starts once the first ticks are answered: code that runs for the first time takes up to 50 ms."""
         if not raise_priority():
             self.get_logger().warning("no realtime priority (ulimit -r): other programs can delay ticks")
-        self._spin_answered(executor, until=lambda: self._loop.collector.complete)
+        for _ in range(_FIRST_TICKS):
+            self._spin_answered(executor, until=lambda: self._loop.collector.complete)
+            if not self._goes_on():
+                return
+            self._advance()
         period = self.parameters["period"]
         last = time.perf_counter_ns()
         deadline = time.monotonic() + period
@@ -324,21 +470,27 @@ class DeviceNode(SuiteNode):
                 executor.spin_once(timeout_sec=wait)
                 continue
             deadline += period
+            skipped = 0
             if wait < -period:  # the process was held up: go on from now, do not hurry after the past
-                deadline += period * int(-wait / period)
+                skipped = int(-wait / period)
+                deadline += period * skipped
             now = time.perf_counter_ns()
             self._periods.add(now - last)
             last = now
-            self._advance()
+            self._advance(skipped)
 
-    def _on_command(self, data: bytes) -> None:
+    def _on_command(self, data: Any) -> None:
         if not self._running:
             return
         try:
-            command = decode_device_command(data, self._spare_command)
+            serialised = isinstance(data, bytes)
+            command = decode_device_command(data, self._spare_command) if serialised else data
+            if command.source in self._arrived:
+                self._arrived[command.source].add(command.tick)
             replaced = self._loop.collector.command_of(command.source)
             complete = self._loop.offer(command)
-            self._spare_command = replaced or DeviceCommand()  # the one just taken is in use now
+            if serialised:
+                self._spare_command = replaced or DeviceCommand()  # the one just taken is in use now
         except InputError as error:
             self.reject(error.kind, str(error))
             complete = self._loop.collector.complete and error.kind not in ("late", "duplicate", "wrong tick")
@@ -351,7 +503,7 @@ class DeviceNode(SuiteNode):
             return math.inf
         return self._deadline - time.monotonic() if self.parameters["pace"] else 0.0
 
-    def _advance(self) -> None:
+    def _advance(self, skipped: int = 0) -> None:
         loop = self._loop
         if self._steps:
             self._steps -= 1
@@ -364,14 +516,24 @@ class DeviceNode(SuiteNode):
             return
         status = loop.status
         start = time.perf_counter_ns()
-        reading = loop.advance()
+        reading = loop.advance(skipped)
         if loop.status != status:
-            self.get_logger().error(f"safe state at tick {loop.tick}: {loop.reason}")
-            self.publish_event("error", {"status": loop.status, "reason": loop.reason})
+            self._tell_stop(loop.status, loop.reason)
+        if loop.safety.counts and loop.tick - self._limits_tick >= _LIMIT_TICKS:
+            self._tell_limits()
         self._publish(reading)
         self.compute_time.add(time.perf_counter_ns() - start)
-        if self.report_diagnostics():
-            self._show_progress()
+        self.report_soon()
+
+    def _tell_limits(self) -> None:
+        """Says in how many ticks limits have acted, if there are more than last time."""
+        counts = self._loop.safety.counts
+        if counts.total() == self._limits_told:
+            return
+        self._limits_told, self._limits_tick = counts.total(), self._loop.tick
+        self.publish_event("limit", {"limited": dict(counts)})
+        text = ", ".join(f"{name} in {count}" for name, count in sorted(counts.items()))
+        self.get_logger().warning(f"limited at tick {self._loop.tick}: {text} ticks so far")
 
     def _show_progress(self) -> None:
         """Says about every five seconds how far the run is."""
@@ -391,12 +553,25 @@ class DeviceNode(SuiteNode):
         self._state_tool.write(reading.tool.tolist())
         state.buttons = reading.buttons
         state.status = self._loop.status
+        state.limited = self._loop.safety.limited
         self._published.add(tick)
         self.publish_tick(self._states, state)
-        if self._truths is not None and self._truths.get_subscription_count():
+        if self._truths is not None and is_heard(self._truths):
             self._publish_truth(tick, stamp)
+        if self._port is not None:
+            self._publish_balance(self._port, reading)
         if tick % self._display_ticks == 0 or (self._paused and not self._steps):
             self._publish_display(reading)
+
+    def _publish_balance(self, port: Port, reading: Reading) -> None:
+        place, last = reading.position.tolist(), self._place
+        self._place = place
+        if last is not None:
+            port.absorb(reading.effort.tolist(), [now - then for now, then in zip(place, last, strict=True)])
+        balance = self._balance
+        balance.header, balance.tick = self._state.header, self._state.tick
+        balance.energy, balance.power = port.energy, port.power
+        self.publish_tick(self._balances, balance)
 
     def _publish_truth(self, tick: int, stamp: int) -> None:
         truth, message = self.device.truth(), self._truth
@@ -435,11 +610,15 @@ class DeviceNode(SuiteNode):
         loop = self._loop
         values: dict[str, Any] = {"missed ticks": loop.missed}
         if self._periods.count:
-            p50, p99 = self._periods.percentiles(50, 99)
+            p50, p99 = self._periods.percentiles(50, 99, last=RECENT)
             values |= {"period p50 [us]": f"{1e6 * p50:.1f}", "period p99 [us]": f"{1e6 * p99:.1f}"}
         if loop.status != OK:
             values["safe state"] = loop.reason
+        values |= {f"limited: {name}": count for name, count in sorted(loop.safety.counts.items())}
         return values
+
+    def trouble(self) -> str:
+        return f"safe state: {self._loop.reason}" if self._loop.status != OK else self._waits
 
 
 def _turned_back(orientation: np.ndarray, wrench: np.ndarray) -> np.ndarray:

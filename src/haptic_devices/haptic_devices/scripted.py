@@ -21,7 +21,8 @@ import numpy as np
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from haptic_core.errors import ParameterError
+from haptic_core.errors import ParameterError, shortened
+from haptic_core.messages import LARGEST
 from haptic_devices.device import Device, DeviceParameters, Joint, Reading, load_parameters
 from haptic_devices.motion import MotionPlan
 
@@ -44,8 +45,8 @@ class Script:
         if len(time) < 2 or not (np.diff(time) > 0.0).all() or not np.isfinite(time).all():
             raise ParameterError("time: expected two or more rising, finite times [s]")
         for name, column in values.items():
-            if not np.isfinite(column).all():
-                raise ParameterError(f"{name}: expected finite numbers")
+            if not (np.abs(column) < LARGEST).all():  # also true for NaN
+                raise ParameterError(f"{name}: expected finite numbers below {LARGEST:g}")
         self.time = time
         self.values = {kind: np.asfortranarray(table) for kind, table in values.items()}
         self._used = {kind: np.flatnonzero(table.any(axis=0)) for kind, table in values.items()}
@@ -54,20 +55,20 @@ class Script:
     def from_csv(cls, path: Path) -> Script:
         """Reads a file; raises ParameterError naming the column or line that cannot be used."""
         try:
-            with path.open(newline="") as file:
+            with path.open(newline="", encoding="utf-8") as file:
                 reader = csv.reader(file)
                 lines = [(reader.line_num, row) for row in reader if row]
         except OSError as error:
             raise ParameterError(f"{path}: cannot be read: {error.strerror}") from None
-        except (csv.Error, UnicodeDecodeError) as error:
+        except (csv.Error, ValueError) as error:
             raise ParameterError(f"{path}: not a CSV file: {error}") from None
         header = lines[0][1] if lines else []
         if header[:1] != ["time"]:
-            raise ParameterError(f"{path}: expected a header that starts with time, got {','.join(header)!r}")
+            raise ParameterError(f"{path}: expected a header that starts with time, got {shortened(','.join(header))}")
         for place, name in enumerate(header[1:], start=1):
             if name not in _COLUMNS or name in header[:place]:
                 raise ParameterError(
-                    f"{path}: column {name}: expected each of position_0..2, velocity_0..5, force_0..5 at most once"
+                    f"{path}: column {name:.80}: expected each of position_0..2, velocity_0..5, force_0..5 at most once"
                 )
         table = np.array([cls._row(path, line, row, header) for line, row in lines[1:]]).reshape(-1, len(header))
         values = {kind: np.zeros((len(table), 6)) for kind in _KINDS}
@@ -86,7 +87,7 @@ class Script:
         try:
             return [float(text) for text in row]
         except ValueError as error:
-            raise ParameterError(f"{path}: line {line}: {error}") from None
+            raise ParameterError(f"{path}: line {line}: {str(error)[:200]}") from None
 
     @classmethod
     def from_plan(cls, plan: MotionPlan) -> Script:

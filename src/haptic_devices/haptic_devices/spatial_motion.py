@@ -10,6 +10,8 @@ All plans start at rest in the device's base frame and are continuous in pose an
 - `sphere_tour`: a disk that stays tangent to the sphere of radius 0.05 m about (0, 0, -0.05) m, the tool's z axis
   being the outward normal (IV-B): from the pole over its upper side, past the pole, with spin; the hand presses
   towards the centre while it moves and while it rests, and pulls outwards once.
+- `guided_push`: a tool on the trough z = y^2 c/2 goes from place to place, straight as seen from above, and pushes what
+  is in its way; on some ways, and once at rest, the hand presses downwards.
 - `push_and_release`: the end point of a linkage goes round a circle of radius 0.05 m about the origin at 0.3 m/s
   for some seconds, then the hand lets go (IV-C, Fig. 12).
 """
@@ -31,6 +33,8 @@ POSITION, QUATERNION, TWIST, WRENCH, GRIP = slice(0, 3), slice(3, 7), slice(7, 1
 DISK_RADIUS = 0.03
 #: of the sphere [m], section IV-B; its pole is the origin
 SPHERE_RADIUS = 0.05
+#: c of the trough z = c y^2/2 [1/m]
+GUIDE_CURVATURE = 4.0
 #: of the circle about the origin [m], and the speed on it [m/s], section IV-C and Fig. 12
 CIRCLE_RADIUS, CIRCLE_SPEED = 0.05, 0.3
 #: the hand's extra force [N]
@@ -290,6 +294,47 @@ def sphere_tour_plan(period: float) -> SpatialPlan:
     return plan.build()
 
 
+# ---- a tool on a guiding surface ------------------------------------------------------------------
+
+
+class _Guided(_SpatialBuilder):
+    """Leads the tool over the trough."""
+
+    def __init__(self, period: float, place: tuple[float, float]) -> None:
+        self.place = np.array(place)
+        super().__init__(period, self._on_the_guide(self.place[None], np.zeros((1, 2)))[0])
+
+    @staticmethod
+    def _on_the_guide(place: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        rows, y = _rows(len(place)), place[:, 1]
+        rows[:, 0:2], rows[:, 2] = place, GUIDE_CURVATURE * y**2 / 2.0
+        rows[:, 7:9], rows[:, 9] = rate, GUIDE_CURVATURE * y * rate[:, 1]
+        return rows
+
+    def move(self, name: str, duration: float, place: tuple[float, float], push: float = 0.0) -> None:
+        """Goes straight as seen from above, from rest to rest, and presses downwards with an extra force [N]."""
+        t = self._times(duration)
+        rows = self._on_the_guide(*quintic(self.place, np.zeros(2), np.array(place), np.zeros(2), t))
+        rows[:, WRENCH.start + 2] = -push * _up_and_down(t)
+        self.rows(name, "push" if push else "slide", rows)
+        self.place = np.array(place)
+
+
+def guided_push_plan(period: float) -> SpatialPlan:
+    """Over the trough: along a row of things, pressed and not, at rest pressed, and across the trough and back."""
+    plan = _Guided(period, (-0.11, -0.045))
+    plan.move("along, pressed", 2.4, (0.03, -0.045), push=PUSH)
+    plan.move("aside", 1.2, (-0.11, 0.015))
+    plan.move("row", 2.4, (0.05, 0.015))
+    plan.hold("press", 1.4, np.array([0.0, 0.0, -PUSH]), "push")
+    plan.move("across, pressed", 2.0, (0.09, -0.08), push=PUSH)
+    plan.move("round", 1.2, (0.10, 0.09))
+    plan.move("back, pressed", 2.6, (-0.06, 0.07), push=PUSH)
+    plan.move("home", 1.2, (-0.11, 0.0))
+    plan.hold("rest", 0.6)
+    return plan.build()
+
+
 # ---- the end point of a linkage -------------------------------------------------------------------
 
 
@@ -328,6 +373,7 @@ _PLANS: dict[str, Callable[[float], SpatialPlan]] = {
     "parallel_parking": parallel_parking_plan,
     "steering": steering_plan,
     "sphere_tour": sphere_tour_plan,
+    "guided_push": guided_push_plan,
     "push_and_release": push_and_release_plan,
 }
 #: values of the device node's parameter `motion` that have six degrees of freedom

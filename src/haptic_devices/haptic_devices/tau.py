@@ -50,6 +50,8 @@ class TauDriverParameters(DeviceParameters):
 
     velocity_cutoff: float = Field(gt=0.0, le=1e5, description="corner frequency of the velocity filter [Hz]")
     velocity_limit: float = Field(gt=0.0, le=1000.0, description="largest joint speed [rad/s]")
+    effort_rate_limit: float = Field(gt=0.0, le=1e6, description="fastest change of a motor's torque [N m/s]")
+    workspace: float = Field(gt=0.0, le=1.0, description="farthest place of the tool along each axis, both ways [m]")
     range_translation: float = Field(gt=0.0, le=1.0, description="stop of the tool along each axis, both ways [m]")
     range_rotation: float = Field(gt=0.0, le=3.0, description="stop of the tool's rotation from home [rad]")
     stop_stiffness: float = Field(ge=0.0, le=1e6, description="of the translation's stops [N/m]")
@@ -283,8 +285,17 @@ class Tau(HandHeldDevice):
         p = self.parameters = parameters
         self.mechanism, self.hand = mechanism, hand
         self.joints = tuple(
-            Joint(name, mechanism.peak_torque, p.velocity_limit, -math.pi, math.pi) for name in JOINT_NAMES
+            Joint(
+                name,
+                mechanism.peak_torque,
+                p.velocity_limit,
+                -math.pi,
+                math.pi,
+                effort_rate_limit=p.effort_rate_limit,
+            )
+            for name in JOINT_NAMES
         )
+        self.workspace = ((-p.workspace,) * 3, (p.workspace,) * 3)
         nobody = np.zeros((1, GRIP + 1))
         nobody[0, 6] = 1.0
         self._table: np.ndarray = hand.table if hand else nobody
@@ -377,6 +388,17 @@ class Tau(HandHeldDevice):
             self._check(code)
         except TauError as error:
             raise ValueError(f"the hand's plan starts out of reach: {error}") from None
+
+    def take_over(self, other: Tau) -> None:
+        """Goes on from where another device of the same parameters stands, as if it were that one."""
+        for mine, its in (
+            (self._state, other._state),
+            (self._truth.values, other._truth.values),
+            (self._reading.values, other._reading.values),
+            *zip(self._measured(), other._measured(), strict=True),
+        ):
+            mine[:] = its
+        self._period_number, self._powered = other._period_number, other._powered
 
     def _arrays(self) -> tuple[np.ndarray, np.ndarray]:
         chains, base, _ = self.mechanism.arrays

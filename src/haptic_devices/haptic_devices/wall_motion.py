@@ -11,8 +11,14 @@ the tool is never turned. The walls that they are made for:
   the slope, a tap, a push after which the hand lets go.
 - `rough_wall`: the plane z = 0 with friction. Pressed with 5 N, the hand leans sideways by 2 mm and back, slides fast,
   across and slowly (2 mm/s), rests, and lets go.
+- `dental_probe`: a tooth with four cusps, apexes at (+-2.2, +-2.0, 0) mm, the long groove along x, and a tip of 0.5 mm
+  radius (`convex_contact.tooth`). Taps an apex with 0.05, 0.1 and 0.2 m/s, rests in the groove with 2 N, slides along
+  it through the pit in the middle and back with 1 N, rests in the pit, and slides off over a cusp.
 - `corner`: the planes x = -10 mm, y = -10 mm, z = 0, free towards +x, +y, +z. Pushed into one wall, into an edge, into
   the corner, slid out along an edge, let go in the corner.
+- `touch_world`: the world tau_touch_world 30 mm below the origin, y up. The tip rests on the block, pressed with 5 N;
+  slides over its edge and the roll, pressed with 2 N; pushes the box by its side and lets go; knocks the ball; presses
+  the box against the stop; drags on the box's top, pressed with 4 N, without sliding and sliding, and lets go.
 
 A tap: the hand speeds the tool up and opens its fingers 2 mm before the wall, so that the motors stop the tool alone.
 """
@@ -30,9 +36,11 @@ FORCE = slice(WRENCH.start, WRENCH.start + 3)
 VELOCITY = slice(TWIST.start, TWIST.start + 3)
 
 #: normals and places of the walls that the plans are made for
-PLANE = np.array([0.0, 0.0, 1.0])
+X, Y, PLANE = np.eye(3)
 ANGLED = np.array([0.0, 0.6, 0.8])
 CORNER = np.array([-0.01, -0.01, 0.0])
+#: the tip in touch with a tooth: on an apex, in the groove beside it, and in the pit [m]
+APEX, GROOVE, PIT = np.array([[2.2e-3, 2.0e-3, 0.5e-3], [2.2e-3, 0.0, -0.423e-3], [0.0, 0.0, -0.985e-3]])
 
 #: speed of a tap [m/s], and how far before the wall the fingers open [m]
 TAP_SPEED, TAP_OPEN = 0.5, 2e-3
@@ -99,12 +107,14 @@ class _Visitor(PhaseBuilder):
         rows[:, GRIP] = 0.0
         self._append(name, "release", rows)
 
-    def tap(self, name: str, point: np.ndarray, normal: np.ndarray) -> None:
+    def tap(
+        self, name: str, point: np.ndarray, normal: np.ndarray, speed: float = TAP_SPEED, opened: float = TAP_OPEN
+    ) -> None:
         """Speeds the tool up towards a point of a wall from where it is, opens the fingers, and takes it again."""
-        way = (self._place - point) @ normal - TAP_OPEN
-        t = self._times(2.0 * way / TAP_SPEED)
+        way = (self._place - point) @ normal - opened
+        t = self._times(2.0 * way / speed)
         rows = self._rows(len(t))
-        rate = TAP_SPEED / t[-1]
+        rate = speed / t[-1]
         rows[:, POSITION] = self._place - 0.5 * rate * t[:, None] ** 2 * normal
         rows[:, VELOCITY] = -rate * t[:, None] * normal
         rows[:, FORCE] = -_TAP_MASS * rate * normal
@@ -191,6 +201,27 @@ def rough_wall_plan(period: float) -> SpatialPlan:
     return hand.build()
 
 
+def dental_probe_plan(period: float) -> SpatialPlan:
+    """On the tooth of `convex_contact.tooth`, which has its z axis towards the user."""
+    load, deep, mirrored = -1.0 * PLANE, -_TOUCH * PLANE, np.array([-1.0, 1.0, 1.0])
+    end = GROOVE + 0.001 * X + deep  # the tip lags behind where the groove rises
+    hand = _Visitor(period, APEX + 0.0008 * Y + 0.004 * PLANE)  # what is sped up along z goes 0.8 mm along -y
+    for speed in (0.05, 0.1, 0.2):
+        hand.tap(f"tap {speed:g} m/s", APEX, PLANE, speed, 0.01 * speed)
+    hand.move("to the groove", GROOVE * mirrored + 0.004 * PLANE, 0.6)
+    hand.move("into the groove", GROOVE * mirrored + deep, 0.4)
+    hand.push("rest in the groove", 0.8, 2.0 * load)
+    hand.slide("along the groove", end, 1.5, load)
+    hand.slide("back", end * mirrored, 1.5, load)
+    hand.slide("to the pit", PIT + deep, 0.8, load)
+    hand.push("rest in the pit", 0.6, 2.0 * load)
+    hand.slide("out of the pit", end, 0.8, load)
+    hand.slide("up the cusp", APEX + 0.001 * Y + deep, 1.0, load)
+    hand.slide("off the cusp", APEX + 0.003 * Y - 0.002 * PLANE, 0.8, load)
+    hand.move("away", APEX + 0.004 * Y + 0.008 * PLANE, 0.5)
+    return hand.build()
+
+
 def corner_plan(period: float) -> SpatialPlan:
     """In the corner of the planes x = -10 mm, y = -10 mm, z = 0."""
     x, y, z = np.eye(3)
@@ -209,12 +240,50 @@ def corner_plan(period: float) -> SpatialPlan:
     return hand.build()
 
 
+def touch_world_plan(period: float) -> SpatialPlan:
+    """Among the bodies of tau_touch_world: block and roll at z = -22 mm, box, ball and stop at z = 13 mm."""
+    x, y, z = np.eye(3)
+    back, front, low, top = -0.022 * z, 0.013 * z, -0.020 * y, -0.002 * y
+    hand = _Visitor(period, -0.014 * x + 0.008 * y + back)
+    hand.move("to the block", -0.014 * x + top - _TOUCH * y + back, 0.6)
+    hand.push("step 5 N", 1.0, -5.0 * y)
+    hand.push("rest", 1.5, -5.0 * y)
+    hand.slide("over the edge", top - 0.002 * y + back, 1.2, -2.0 * y)
+    hand.slide("over the roll", 0.018 * x + top - 0.004 * y + back, 1.8, -2.0 * y)
+    hand.move("off the roll", 0.018 * x + 0.012 * y + back, 0.5)
+    hand.move("to the side", -0.015 * x + 0.012 * y + front, 0.8)
+    hand.move("down", -0.015 * x + low + front, 0.7)
+    hand.slide("push the box", 0.007 * x + low + front, 1.5, 0.0 * x)
+    hand.move("leave the box", -0.012 * x + low + front, 0.5)
+    hand.move("knock the ball", -0.021 * x + low + front, 0.25)
+    hand.move("back", -0.012 * x + low + front, 0.4)
+    hand.slide("push to the stop", 0.019 * x + low + front, 2.0, 0.0 * x)
+    hand.push("press to the stop", 1.0, 3.0 * x)
+    hand.move("leave the stop", -0.002 * x + low + front, 0.4)
+    hand.move("up", -0.002 * x + 0.006 * y + front, 0.6)
+    hand.move("over the box", 0.022 * x + 0.006 * y + front, 0.6)
+    deep = 0.022 * x - 0.004 * y - _TOUCH * y + front
+    hand.move("on the box", deep, 0.6)
+    hand.push("press the box", 0.6, -4.0 * y)
+    hand.slide("lean", deep + 0.001 * z, 0.5, -4.0 * y)
+    hand.slide("lean back", deep, 0.5, -4.0 * y)
+    hand.slide("drag", deep - 0.008 * z, 1.5, -4.0 * y)
+    hand.slide("drag back", deep + 0.006 * z, 1.2, -4.0 * y)
+    hand.push("stay on the box", 0.5, -4.0 * y)
+    hand.let_go("let go", 0.15)
+    hand.take("taken", 0.022 * x + 0.008 * y + front, 0.6)
+    hand.stay("end", 0.4)
+    return hand.build()
+
+
 _PLANS: dict[str, Callable[[float], SpatialPlan]] = {
     "wall_push": wall_push_plan,
     "wall_tour": wall_tour_plan,
     "angled_wall": angled_wall_plan,
     "rough_wall": rough_wall_plan,
+    "dental_probe": dental_probe_plan,
     "corner": corner_plan,
+    "touch_world": touch_world_plan,
 }
 #: values of the device node's parameter `motion` that are made for walls
 WALL_MOTIONS = tuple(_PLANS)

@@ -109,7 +109,7 @@ def test_the_reference_repeats_so_that_a_difference_means_something(reference):
 
 def test_the_motion_chooses_the_plan_and_its_length():
     lengths = [cobotic(motion=name).end_time for name in SPATIAL_MOTIONS]
-    assert lengths == pytest.approx([15.3, 10.2, 13.7, 10.8])
+    assert lengths == pytest.approx([15.3, 10.2, 13.7, 15.3, 10.8])
     assert cobotic(held=False).end_time == float("inf")
 
 
@@ -120,7 +120,9 @@ def test_the_motion_chooses_the_plan_and_its_length():
 def test_a_planar_motion_is_refused_with_those_that_fit(motion):
     with pytest.raises(ParameterError) as error:
         cobotic(motion=motion)
-    expected = "parallel_parking, steering, sphere_tour, push_and_release for device cobotic_hand_controller"
+    expected = (
+        "parallel_parking, steering, sphere_tour, guided_push, push_and_release for device cobotic_hand_controller"
+    )
     assert str(error.value) == f"parameter motion: expected one of {expected}, got {motion!r}"
 
 
@@ -129,7 +131,7 @@ def test_a_planar_motion_is_refused_with_those_that_fit(motion):
 def test_a_spatial_motion_is_refused_by_the_planar_devices(device, motion):
     with pytest.raises(ParameterError) as error:
         getattr(factories, device)(check_all(SPECS, {"device": device, "motion": motion}))
-    expected = f"paper, paper_admittance, letters, strokes for device {device}"
+    expected = f"paper, paper_admittance, to_and_fro, letters, strokes, peg for device {device}"
     assert str(error.value) == f"parameter motion: expected one of {expected}, got {motion!r}"
 
 

@@ -21,10 +21,11 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from haptic_core.commands import CommandConflictError
+from haptic_core.errors import HapticError
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
 from haptic_devices.loop import OK
 from haptic_devices.node import DeviceNode
-from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState, TickEvent
+from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState, SimulationState, TickEvent
 
 #: ROS domain of these tests
 DOMAIN = 52
@@ -42,12 +43,14 @@ class Leader(Node):
         super().__init__(name, context=context, namespace=namespace)
         self.states: list[DeviceState] = []
         self.truths: list[SimulationState] = []
+        self.balances: list[PassivityState] = []
         self._commands = self.create_publisher(DeviceCommand, "device_command", tick_qos("lockstep"))
         events = self.create_publisher(TickEvent, "tick_event", latched_qos(EVENT_DEPTH))
         events.publish(TickEvent(source=name, kind="state", detail=json.dumps({"state": "active", "mode": mode})))
         self._events = events
         self.create_subscription(DeviceState, "device_state", self._answer, tick_qos("lockstep"))
         self.create_subscription(SimulationState, "simulation_state", self.truths.append, tick_qos("lockstep"))
+        self.create_subscription(PassivityState, "device/passivity", self.balances.append, tick_qos("lockstep"))
         self._mode = getattr(DeviceCommand, mode)
         self.shown: dict[str, list[Any]] = {}
         self._pause: tuple[DeviceNode, int, float] | None = None
@@ -84,6 +87,18 @@ class Leader(Node):
             self._interrupt(self._pause[0], self._pause[2])
 
 
+def _add_rival(executor: SingleThreadedExecutor, node: DeviceNode, kind: str) -> Callable[[], None]:
+    """Another device with the same topics: "killed", which is soon forgotten, or "speaking"; returns how to end it."""
+    rival = Node("device", context=node.context, namespace=node.get_namespace())
+    states = rival.create_publisher(DeviceState, "device_state", tick_qos("lockstep"))
+    acts = {"killed": lambda: rival.destroy_publisher(states), "speaking": lambda: states.publish(DeviceState(tick=7))}
+    rival.create_timer(0.3, acts[kind])
+    executor.add_node(rival)
+    while node.count_publishers("device_state") < 1:
+        executor.spin_once(timeout_sec=0.1)
+    return rival.destroy_node
+
+
 @pytest.fixture
 def run(context: Context) -> Iterator[Callable[..., tuple[DeviceNode, Leader]]]:
     made: list[Any] = []
@@ -94,6 +109,7 @@ def run(context: Context) -> Iterator[Callable[..., tuple[DeviceNode, Leader]]]:
         shown: tuple[str, ...] = (),
         pause: tuple[int, float] | None = None,
         loop: str = "lockstep",
+        rival: str = "",
         **parameters: Any,
     ) -> tuple[DeviceNode, Leader]:
         namespace = next(_namespaces)
@@ -105,6 +121,8 @@ def run(context: Context) -> Iterator[Callable[..., tuple[DeviceNode, Leader]]]:
         made.extend([executor.shutdown, node.destroy_node, *(source.destroy_node for source in sources)])
         for each in (node, *sources):
             executor.add_node(each)
+        if rival:
+            made.append(_add_rival(executor, node, rival))
         if shown:
             sources[0].watch()
         if pause is not None:
@@ -121,6 +139,16 @@ def run(context: Context) -> Iterator[Callable[..., tuple[DeviceNode, Leader]]]:
     yield start
     for end in made:
         end()
+
+
+def test_a_device_waits_until_one_that_was_killed_is_forgotten(run):
+    node, leader = run(device="joystick", mode="WRENCH", rival="killed")
+    assert [state.tick for state in leader.states] == list(range(200)) and node.rejections.counts == {}
+
+
+def test_a_device_does_not_start_beside_one_that_speaks(run):
+    with pytest.raises(HapticError, match=r"another device already publishes /test_.*/device_state in this ROS domain"):
+        run(device="joystick", mode="WRENCH", rival="speaking")
 
 
 def test_a_motion_command_moves_the_five_bar(run):
@@ -169,13 +197,19 @@ def test_two_sources_of_motion_are_refused_by_an_admittance_device_and_taken_by_
 @pytest.mark.parametrize("duration", [0.0, 0.03])  # also so short that the loop does not see it
 def test_a_paused_device_stands_still_and_goes_on_with_the_next_tick(run, monkeypatch, loop, duration):
     monkeypatch.setattr("haptic_devices.node.raise_priority", lambda: True)  # this process is pytest
-    leader = run(device="joystick", mode="WRENCH", pause=(80, duration), loop=loop, watchdog_periods=10000)[1]
+    pace = (
+        {"period": 0.005, "duration": 1.0, "watchdog_periods": 10000} if loop == "realtime" else {}
+    )  # all is answered
+    leader = run(device="joystick", mode="WRENCH", pause=(80, duration), loop=loop, **pace)[1]
     ticks = [state.tick for state in leader.states]
     assert ticks == list(range(200))
     assert {state.status for state in leader.states} == {OK}
-    start, moved, again = (np.array(leader.states[tick].joint_position) for tick in (0, 80, 81))
-    assert np.linalg.norm(moved - start) > 0.01 and (again == start).all()  # a simulated device starts anew
-    assert np.linalg.norm(np.array(leader.states[-1].joint_position) - start) > 0.01  # and obeys again
+    position = np.array([state.joint_position for state in leader.states])
+    began = 81 + int(np.argmax((position[81:] == position[0]).all(axis=1)))  # a simulated device starts anew
+    assert (position[began] == position[0]).all()
+    assert began == 81 or loop == "realtime"  # which does not wait for who pauses it
+    assert np.linalg.norm(position[began - 1] - position[0]) > 0.01
+    assert np.linalg.norm(position[-1] - position[0]) > 0.01  # and obeys again
 
 
 # What it shows
@@ -259,3 +293,54 @@ def test_the_description_is_there_for_whoever_comes_late(context):
         executor.shutdown()
         for node in (*made, late):
             node.destroy_node()
+
+
+# ---- the energy at the actuators --------------------------------------------------------------------------
+
+#: a joystick that loses nothing, of equal rings, before its stop, measured as it is
+FREE = ["friction_coulomb=0", "friction_viscous=0", "encoder_resolution=0"]
+
+
+def test_the_energy_that_the_actuators_gave_is_the_stick_s_kinetic_energy(run: Callable[..., Any]) -> None:
+    node, leader = run(
+        mode="WRENCH",
+        device="joystick",
+        device_parameters=FREE,
+        passivity="observe",
+        duration=0.05,
+        shown=("device/passivity",),
+    )
+    inertia = 0.0035 + 0.0045  # outer ring and stick: q2 stays at 0
+    assert [balance.tick for balance in leader.balances] == list(range(node.tick + 1))
+    for balance, truth in zip(leader.balances, leader.truths, strict=True):
+        kinetic = 0.5 * inertia * truth.joint_velocity[0] ** 2
+        # first order in the substep of 0.1 ms: 1/500 of the 50 ms in the end, all of it in the first period
+        assert -balance.energy == pytest.approx(kinetic, rel=0.01, abs=1e-5)
+        assert (balance.injected_damping, balance.dissipated_energy, balance.port) == (0.0, 0.0, "device")
+    assert -leader.balances[-1].energy > 1e-3
+    last, before = leader.balances[-1], leader.balances[-2]
+    assert last.power == pytest.approx((last.energy - before.energy) / 1e-3)
+
+
+@pytest.mark.parametrize(("device", "mode"), [("cobotic_hand_controller", "MOTION"), ("joystick", "WRENCH")])
+def test_the_balance_is_that_of_the_states_and_a_pause_begins_it_anew(
+    device: str, mode: str, run: Callable[..., Any]
+) -> None:
+    _, leader = run(
+        mode=mode, device=device, passivity="control", duration=0.06, shown=("device/passivity",), pause=(30, 0.0)
+    )
+    energy, last = 0.0, leader.states[0]
+    for state, balance in zip(leader.states, leader.balances, strict=True):
+        moved = np.subtract(state.joint_position, last.joint_position)
+        energy = 0.0 if state.tick in (0, 31) else energy - float(np.dot(state.joint_effort, moved))
+        assert balance.energy == pytest.approx(energy, rel=1e-9, abs=1e-15)
+        last = state
+    assert energy != 0.0
+
+
+def test_off_is_the_default_and_observing_changes_no_bit(run: Callable[..., Any]) -> None:
+    (plain, first), (observed, second) = (
+        run(mode="WRENCH", duration=0.05, **given) for given in ({}, {"passivity": "observe"})
+    )
+    assert not plain.count_publishers("device/passivity") and observed.count_publishers("device/passivity") == 1
+    assert first.states == second.states and first.balances == []

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from haptic_core.commands import EFFORT, MOTION, WRENCH, Motion
 from haptic_core.errors import ParameterError
+from haptic_core.safety import ENGAGING
 from haptic_devices import hosted
 from haptic_devices.control_description import DEVICES
 from haptic_devices.device import DeviceError
@@ -172,7 +173,14 @@ def test_the_controller_s_safe_stop_and_reset() -> None:
     one.commands[1] = 1.0
     one.write()
     one.read()
-    assert one.status == OK and one.device.truth().effort[0] == 0.5
+    assert one.status == OK and one.device.truth().effort[0] == 0.0
+    acted = []
+    for _ in range(60):  # from then on the effort comes in over 50 ms
+        one.write()
+        one.read()
+        acted.append(one.device.truth().effort[0])
+        assert (cells(one)["joystick_loop/limited"][0][2] == ENGAGING) == (len(acted) < 50)
+    assert_allclose(acted, 0.5 * np.minimum(1.0, np.arange(1, 61) / 50.0), rtol=1e-14)
 
 
 @pytest.mark.parametrize("name", ["joystick", "five_bar"])

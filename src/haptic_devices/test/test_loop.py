@@ -18,7 +18,7 @@ class FakeDevice(Device):
     base_frame = "base"
 
     def __init__(self) -> None:
-        self.joints = (Joint("roll", 9.0, 2.0, -1.0, 1.0), Joint("pitch", 9.0, 3.0, -1.0, 1.0))
+        self.joints = (Joint("roll", 99.0, 2.0, -1.0, 1.0), Joint("pitch", 99.0, 3.0, -1.0, 1.0))
         self.reading = Reading(2)
         self.written: list[list[float]] = []
         self.stops = 0
@@ -109,6 +109,25 @@ def test_the_watchdog_stops_a_device_after_exactly_its_periods_of_silence(period
     assert (loop.status, device.stops) == (SAFE_STOP, 1)
     assert loop.reason == f"source quiet: silent for {periods} ticks"
     assert device.written[-1] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "answering", "reason"),
+    [
+        ({"c": {"b"}}, "a", "source b: silent for 3 ticks; c waits for it"),
+        ({"b": {"a"}, "c": {"b"}}, "", "source a: silent for 3 ticks; b, c waits for it"),
+        ({"b": {"a"}, "c": {"b"}}, "ab", "source c: silent for 3 ticks"),
+        ({"b": {"c"}, "c": {"b"}}, "a", "source b, c: silent for 3 ticks"),
+        ({}, "a", "source b, c: silent for 3 ticks"),
+    ],
+)
+def test_the_reason_names_the_silent_source_before_those_that_wait_for_it(inputs, answering, reason):
+    loop = TickLoop(FakeDevice(), ("a", "b", "c"), watchdog_periods=3)
+    loop.inputs = inputs
+    advance(loop, 2, *answering)
+    assert loop.status == OK
+    advance(loop, 1, *answering)
+    assert loop.reason == reason
 
 
 def test_without_a_watchdog_silence_stops_nothing():

@@ -20,7 +20,9 @@ from haptic_devices.motion import (
     make_plan,
     paper_admittance_plan,
     paper_plan,
+    peg_plan,
     stroke_plan,
+    to_and_fro_plan,
 )
 
 STROKES = 100
@@ -36,6 +38,8 @@ def word(letters: str, period: float = PERIOD, **options: Any) -> MotionPlan:
 PLANS = {
     "paper": paper_plan(PERIOD),
     "paper at 0.5 ms": paper_plan(0.5e-3),
+    "to_and_fro": to_and_fro_plan(PERIOD),
+    "peg": peg_plan(PERIOD),
     "curve": word("curve"),
     "aab at 0.5 ms": word("aab", 0.5e-3),
     "long word": word("chaosandpeace"),
@@ -69,7 +73,7 @@ def test_the_velocity_does_not_jump(plan):
 def test_a_plan_starts_and_ends_at_rest(plan):
     # the first row is one period after the start: what a quintic without acceleration has reached by then
     assert np.abs(plan.table[0, 2:4]).max() < 0.01
-    assert (plan.table[-1, 2:4] == 0.0).all()
+    assert np.abs(plan.table[-1, 2:4]).max() < 1e-12  # m/s: rounding of a way along a straight line
 
 
 @every_plan
@@ -92,7 +96,8 @@ def test_the_hand_pulls_only_at_rest_with_less_than_1_7_times_the_mean(plan):
     assert force.max() <= 1.7 * REST_FORCE
     assert (plan.table[kinds != "rest", 6] == 1.0).all()  # grips what it moves
     assert (plan.table[kinds == "rest", 2:4] == 0.0).all()
-    assert plan.table[:, 6].min() == 0.0  # and lets go at rest
+    holding = any(plan is PLANS[name] for name in ("to_and_fro", "peg"))
+    assert (plan.table[:, 6].min() == 0.0) == (not holding)  # and lets go at rest, but for these
 
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)

@@ -77,7 +77,9 @@ def changed(model: type[DeviceParameters], field: str, folder: Path) -> dict[str
     """The node parameter that names a copy of the model's file with one number smaller."""
     default, parameter = MODELS[model]
     numbers = yaml.safe_load(default.read_text())
-    factor = 0.01 if field == "force_range" else 0.9  # the run's forces are some newtons
+    factor = {"force_range": 0.01, "workspace": 0.5}.get(
+        field, 0.9
+    )  # the run's forces are some newtons, its ways 0.08 m
     numbers[field] = type(numbers[field])(factor * numbers[field])
     file = folder / default.name
     file.write_text(yaml.safe_dump(numbers))
@@ -130,6 +132,8 @@ ELSEWHERE = {
     "autostart": "the device node", "answer_timeout": "the device node", "activation_timeout": "the device node",
     "device_file": "every field above", "hand_file": "every field above",
     "command_delay_ticks": "test_loop", "watchdog_periods": "test_loop", "pace": "test_person",
+    "passivity": "test_device_node",
+    "engagement_time": "test_safety_in_the_loop",
 }  # fmt: skip
 
 
@@ -217,7 +221,7 @@ def test_a_missing_number_is_refused_by_name(tmp_path, model, field):
         (b"\xff\xfe\x00", "not YAML"),
         (b"- 1\n", "expected a mapping of parameter names to values"),
         (b"", "expected a mapping of parameter names to values"),
-        (DEFAULT_FILE.read_bytes() + b"\n1: 2\n", "1: keys should be strings"),
+        (DEFAULT_FILE.read_bytes() + b"\n1: 2\n", "expected a mapping of parameter names to values"),
     ],
 )
 def test_a_file_without_parameters_is_refused_in_one_line(tmp_path, content, message):

@@ -18,6 +18,7 @@ from haptic_devices.spatial_motion import (
     CIRCLE_SPEED,
     DISK_RADIUS,
     GRIP,
+    GUIDE_CURVATURE,
     POSITION,
     PUSH,
     QUATERNION,
@@ -125,7 +126,7 @@ def test_every_target_lies_inside_the_joints_limits(plan):
     assert (most < 0.95 * np.array([joint.upper for joint in device.joints])).all()
 
 
-@pytest.mark.parametrize(("name", "duration"), list(zip(SPATIAL_MOTIONS, (15.3, 10.2, 13.7, 10.8), strict=True)))
+@pytest.mark.parametrize(("name", "duration"), list(zip(SPATIAL_MOTIONS, (15.3, 10.2, 13.7, 15.3, 10.8), strict=True)))
 def test_the_plans_have_their_length(name, duration):
     assert PLANS[name].duration == pytest.approx(duration, abs=1e-9)
 
@@ -290,3 +291,27 @@ def test_the_hand_lets_go_within_50_ms_and_stays_away():
 def test_the_times_of_the_push_can_be_chosen():
     plan = push_and_release_plan(PERIOD, start_up=0.2, hold=0.5, free=0.3)
     assert plan.duration == pytest.approx(1.1) and plan.table[800, GRIP] < 1.0 and plan.table[849, GRIP] == 0.0
+
+
+# ---- a tool on a guiding surface ------------------------------------------------------------------
+
+
+def test_the_guided_tool_stays_on_the_trough_and_goes_straight_as_seen_from_above():
+    plan = PLANS["guided_push"]
+    position, orientation, velocity, _ = columns(plan)
+    np.testing.assert_allclose(position[:, 2], GUIDE_CURVATURE * position[:, 1] ** 2 / 2, atol=ROUNDING)
+    np.testing.assert_allclose(velocity[:, 2], GUIDE_CURVATURE * position[:, 1] * velocity[:, 1], atol=ROUNDING)
+    assert orientation.magnitude().max() == 0.0
+    for phase in plan.phases:
+        way = position[part(plan, phase.name), :2]
+        side = np.array([[0.0, 1.0], [-1.0, 0.0]]) @ (way[-1] - way[0])
+        assert np.abs((way - way[0]) @ side).max() < ROUNDING
+
+
+def test_the_guided_tool_is_pressed_downwards_on_its_ways_and_at_rest():
+    plan = PLANS["guided_push"]
+    force = plan.table[:, WRENCH][:, :3]
+    assert (force[:, :2] == 0.0).all() and force[:, 2].max() <= 0.0
+    pressed = [phase.name for phase in plan.phases if phase.kind == "push"]
+    assert pressed == ["along, pressed", "press", "across, pressed", "back, pressed"]
+    assert (plan.table[part(plan, "press"), TWIST] == 0.0).all()

@@ -234,7 +234,7 @@ def test_plans_are_continuous_and_stay_in_the_workspace(motion: str) -> None:
     assert_allclose(velocity[inner], table[inner][:, TWIST.start : TWIST.start + 3], atol=5e-3)
     assert ((table[:, GRIP] >= 0.0) & (table[:, GRIP] <= 1.0)).all()
     assert plan.phases[0].start == 0.0 and plan.duration == pytest.approx(plan.phases[-1].end)
-    if motion not in ("corner", "rough_wall"):
+    if motion not in ("corner", "rough_wall", "touch_world"):
         assert {phase.kind for phase in plan.phases} >= {"tap", "release", "move"}
 
 
@@ -288,7 +288,7 @@ def narrow_reference() -> bytes:
     return play(make(device_parameters=[f"{name}={value}" for name, value in NARROW.items()]))
 
 
-@pytest.mark.parametrize("entry", [e for e in DRIVER if not e.startswith("velocity")])
+@pytest.mark.parametrize("entry", [e for e in DRIVER if e.startswith(("range", "stop"))])
 def test_every_number_of_the_stops_acts(narrow_reference: bytes, entry: str) -> None:
     name, _, value = entry.partition("=")
     numbers = {**NARROW, name: 0.9 * NARROW[name] if name in NARROW else float(value)}
@@ -305,8 +305,11 @@ def test_what_the_node_says_about_the_hand_acts(reference: bytes, values: dict[s
     assert play(make(**values)) != reference
 
 
-def test_the_speed_limit_is_that_of_the_joints() -> None:
-    assert {joint.velocity_limit for joint in alone("velocity_limit=7").joints} == {7.0}
+def test_the_safety_layer_s_limits_are_those_of_the_files() -> None:
+    limits = alone("velocity_limit=7", "effort_rate_limit=300", "workspace=0.03").limits()
+    assert {*limits.velocity} == {7.0} and {*limits.effort_rate} == {300.0}
+    assert limits.workspace == ((-0.03,) * 3, (0.03,) * 3)
+    assert {*limits.effort} == {alone().mechanism.peak_torque}
 
 
 def test_numbers_are_declared_with_the_files() -> None:

@@ -1,0 +1,142 @@
+"""The port of a rendering node: messages to `passivity` and back, on the data of the tick."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from geometry_msgs.msg import Wrench
+
+from haptic_core import commands
+from haptic_core.messages import vector
+from haptic_core.passivity import TOOL_WEIGHTS, AdmittancePort, ImpedancePort, PassivityRule, tool_motion
+from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState
+
+
+def rule_of(parameters: dict[str, Any]) -> PassivityRule:
+    """What the parameters of a rendering node say about its port."""
+    names = ("initial_energy", "device_damping", "largest_damping", "largest_force")
+    return PassivityRule(
+        parameters["period"],
+        control=parameters["passivity"] == "control",
+        **{name: parameters[f"passivity_{name}"] for name in names},
+    )
+
+
+class RenderingPort:
+    """What a rendering node takes and gives at the device: joint efforts, a wrench at the tool, or the tool's motion.
+
+    In each tick `arrive` comes before the node's step and `hold` after it.
+
+    Args:
+        name: of the node.
+        mode: of its commands, EFFORT, WRENCH or MOTION.
+        parameters: of the node.
+
+    Attributes:
+        message: haptic_msgs/PassivityState of the tick; header and tick are the caller's.
+    """
+
+    def __init__(self, name: str, mode: int, parameters: dict[str, Any]) -> None:
+        self.message = PassivityState(port=name)
+        self._mode = mode
+        self._delay = parameters["passivity_delay"] + (parameters["mode"] == "realtime")
+        self._rule = rule_of(parameters)
+        self._joints = -1
+        self._told_wrench = Wrench()
+        self._undamped: Sequence[float] | None = None
+        self.restart()
+
+    def restart(self) -> None:
+        """Nothing has been taken or given."""
+        self._last: Sequence[float] | None = None
+        self._port = self._made(max(self._joints, 0))
+
+    def _made(self, joints: int) -> AdmittancePort | ImpedancePort:
+        if self._mode == commands.MOTION:
+            return AdmittancePort(self._rule, TOOL_WEIGHTS)
+        weights = (1.0,) * joints if self._mode == commands.EFFORT else TOOL_WEIGHTS
+        return ImpedancePort(self._rule, weights, self._delay)
+
+    def arrive(self, device: DeviceState, command: DeviceCommand) -> DeviceState:
+        """What has happened since the last tick.
+
+        Args:
+            device: checked state.
+            command: the node's last one; what the damper added to it is taken off.
+
+        Returns:
+            The state that the node is to see: of a MOTION node with a force that the damper has lessened.
+        """
+        if self._undamped is not None:
+            self._write(command, self._undamped)
+            self._undamped = None
+        place: Sequence[float]
+        if self._mode == commands.EFFORT:
+            place = device.joint_position.tolist()
+            if len(place) != self._joints:
+                self._joints = len(place)
+                self.restart()
+            moved: Sequence[float] = [now - then for now, then in zip(place, self._last or place, strict=True)]
+        else:
+            place = _pose(device)
+            moved = tool_motion(self._last or place, place)
+        self._last = place
+        if isinstance(self._port, ImpedancePort):
+            self._port.arrive(moved)
+            return device
+        user = _wrench(device.tool_wrench)
+        self._port.arrive(moved, user)
+        told = self._port.told(user, self._velocity(device))
+        if told is user:
+            return device
+        _set_wrench(self._told_wrench, told)
+        seen = copy.copy(device)  # the state may be others', too
+        seen.tool_wrench = self._told_wrench
+        return seen
+
+    def hold(self, device: DeviceState, command: DeviceCommand) -> None:
+        """Adds the damper to the tick's command, and notes what is held from now on."""
+        port = self._port
+        if isinstance(port, ImpedancePort):
+            if device.status != DeviceState.STATUS_OK or command.mode == commands.NONE:
+                port.damping = 0.0
+                port.hold((0.0,) * len(port.weights), (0.0,) * len(port.weights))
+            else:
+                wanted = (
+                    command.joint_effort.tolist() if self._mode == commands.EFFORT else _wrench(command.tool_wrench)
+                )
+                held = port.hold(wanted, self._velocity(device))
+                if held is not wanted:
+                    self._undamped = wanted
+                    self._write(command, held)
+        message = self.message
+        message.energy, message.power = port.energy, port.power
+        message.dissipated_energy, message.injected_damping = port.dissipated, port.damping
+
+    def _velocity(self, device: DeviceState) -> Sequence[float]:
+        if self._mode == commands.EFFORT:
+            return device.joint_velocity.tolist()
+        return (*vector(device.tool_twist.linear), *vector(device.tool_twist.angular))
+
+    def _write(self, command: DeviceCommand, force: Sequence[float]) -> None:
+        if self._mode == commands.EFFORT:
+            for i, effort in enumerate(force):
+                command.joint_effort[i] = effort
+        else:
+            _set_wrench(command.tool_wrench, force)
+
+
+def _pose(device: DeviceState) -> tuple[float, ...]:
+    q = device.tool_pose.orientation
+    return (*vector(device.tool_pose.position), q._x, q._y, q._z, q._w)
+
+
+def _wrench(wrench: Wrench) -> tuple[float, ...]:
+    return (*vector(wrench.force), *vector(wrench.torque))
+
+
+def _set_wrench(wrench: Wrench, values: Sequence[float]) -> None:
+    f, t = wrench.force, wrench.torque
+    f._x, f._y, f._z, t._x, t._y, t._z = values

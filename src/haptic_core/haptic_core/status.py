@@ -1,0 +1,79 @@
+"""One status for an experiment, from the diagnostics of its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+
+#: summaries that a node may be silent for; nodes report as often as the one that sums up
+PATIENCE = 3
+
+_LEVELS = (DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE)
+
+
+class ExperimentStatus:
+    """The newest diagnostics of the nodes of one experiment.
+
+    Args:
+        name: of the experiment: the device's namespace.
+        device: fully qualified name of the node that sums up, without the leading slash.
+        others: those of the nodes that are expected beside it.
+    """
+
+    def __init__(self, name: str, device: str, others: Sequence[str]) -> None:
+        self._name, self._device = name, device
+        self._newest: dict[str, DiagnosticStatus] = {}
+        self._silent = dict.fromkeys((device, *others), 0)
+
+    def take(self, status: DiagnosticStatus) -> None:
+        """Takes the diagnostics of a node; others than those expected are left aside."""
+        if status.name in self._silent:
+            self._newest[status.name] = status
+            self._silent[status.name] = 0
+
+    def ended(self, why: str) -> DiagnosticStatus:
+        """The status of an experiment that does not go on."""
+        return DiagnosticStatus(level=DiagnosticStatus.STALE, name=self._name, hardware_id=self._name, message=why)
+
+    def summary(self) -> DiagnosticStatus:
+        """The worst level, and what each node says that is not well, worst first, the device before others.
+
+        Values: `missed ticks` and `safe state` are the device's, `rejections` those of all nodes; then one line a node.
+        """
+        found: list[tuple[int, str]] = []
+        lines: dict[str, str] = {}
+        for name in self._silent:
+            status, self._silent[name] = self._newest.get(name), self._silent[name] + 1
+            level, text = (status.level[0], status.message) if status is not None else (0, "not heard of yet")
+            if self._silent[name] > PATIENCE:
+                level, text = max(level, 2), "silent: it does not report any more"
+            short = name.rpartition("/")[2]
+            lines[short] = text
+            if level:
+                found.append((level, f"{short}: {text}"))
+        found.sort(key=lambda one: -one[0])
+        device = _values(self._newest.get(self._device))
+        rejections = sum(
+            int(value)
+            for status in self._newest.values()
+            for key, value in _values(status).items()
+            if key.startswith("rejected: ")
+        )
+        values = {
+            "missed ticks": device.get("missed ticks", "0"),
+            "rejections": str(rejections),
+            "safe state": device.get("safe state", ""),
+            **lines,
+        }
+        return DiagnosticStatus(
+            level=_LEVELS[found[0][0] if found else 0],
+            name=self._name,
+            hardware_id=self._name,
+            message="; ".join(text for _, text in found) or "ok",
+            values=[KeyValue(key=key, value=value) for key, value in values.items()],
+        )
+
+
+def _values(status: DiagnosticStatus | None) -> dict[str, str]:
+    return {entry.key: entry.value for entry in status.values} if status is not None else {}

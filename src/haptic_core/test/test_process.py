@@ -1,0 +1,47 @@
+"""What a process asks of the system."""
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+
+import pytest
+
+from haptic_core import process
+from haptic_core.errors import HapticError
+
+
+def test_cores_are_asked_to_stay_awake_while_the_loop_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    request = tmp_path / "cpu_dma_latency"
+    request.touch()
+    monkeypatch.setattr(process, "LATENCY_REQUEST", request)
+    with process.awake_cores() as asked:
+        assert asked and struct.unpack("i", request.read_bytes()) == (0,)
+        held = {path.resolve() for path in Path("/proc/self/fd").iterdir() if path.exists()}
+        assert request in held
+    assert request not in {path.resolve() for path in Path("/proc/self/fd").iterdir() if path.exists()}
+
+
+def test_who_may_not_ask_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "LATENCY_REQUEST", tmp_path / "none")
+    with process.awake_cores() as asked:
+        assert not asked
+
+
+@pytest.mark.parametrize(("text", "asked"), [(None, 20), ("35", 35), ("0", None)])
+def test_the_environment_chooses_the_priority(text: str | None, asked: int | None, monkeypatch) -> None:
+    taken = []
+    monkeypatch.setattr(os, "sched_setscheduler", lambda thread, policy, p: taken.append((policy, p.sched_priority)))
+    monkeypatch.delenv("HAPTICS_PRIORITY", raising=False)
+    if text is not None:
+        monkeypatch.setenv("HAPTICS_PRIORITY", text)
+    assert process.raise_priority()
+    assert set(taken) == ({(os.SCHED_FIFO, asked)} if asked else set())
+
+
+@pytest.mark.parametrize("text", ["", "-1", "100", "high"])
+def test_what_is_no_priority_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HAPTICS_PRIORITY", text)
+    with pytest.raises(HapticError, match=rf"HAPTICS_PRIORITY: expected 0 to 99, got '{text}'"):
+        process.raise_priority()
