@@ -11,6 +11,7 @@ from admittance_constraints.controller import AdmittanceController, Placement, T
 from admittance_constraints.definition import Definition
 from admittance_constraints.end_effector import EndEffector
 from admittance_constraints.errors import MechanismError, SingularConfigurationError
+from admittance_constraints.external import SPLIT_LIMIT, ExternalForces, contact_wrench, split_number
 from admittance_constraints.feedback import PIDFeedback, motion_command, pose_error, task_error
 from admittance_constraints.friction import FreeDirectionFriction
 from admittance_constraints.linkage import Link, add_serial_linkage
@@ -22,6 +23,7 @@ from admittance_constraints.mechanisms import (
     FourBar,
     KnifeEdge,
     Pendulum,
+    PointOnParaboloid,
     PointOnSurface,
     RollingDisk,
     TwoLinkOnCircle,
@@ -29,11 +31,13 @@ from admittance_constraints.mechanisms import (
 from admittance_constraints.reference_generator import GeneratorState, Reference, ReferenceGenerator, Trajectory
 
 __all__ = [
+    "SPLIT_LIMIT",
     "AdmittanceController",
     "Definition",
     "DiskOnSphere",
     "DiskOnSphereAsPrinted",
     "EndEffector",
+    "ExternalForces",
     "FourBar",
     "FreeDirectionFriction",
     "GeneratorState",
@@ -44,6 +48,7 @@ __all__ = [
     "PIDFeedback",
     "Pendulum",
     "Placement",
+    "PointOnParaboloid",
     "PointOnSurface",
     "Reference",
     "ReferenceGenerator",
@@ -53,9 +58,11 @@ __all__ = [
     "Trajectory",
     "TwoLinkOnCircle",
     "add_serial_linkage",
+    "contact_wrench",
     "load_mechanism",
     "motion_command",
     "pose_error",
     "solve_accelerations",
+    "split_number",
     "task_error",
 ]

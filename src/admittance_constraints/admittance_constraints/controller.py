@@ -169,12 +169,16 @@ class AdmittanceController:
         if self.feedback is not None and old.feedback is not None:
             self.feedback.restore(old.feedback.error_integral)
 
-    def step(self, pose: np.ndarray, wrench: np.ndarray, *, follows: bool = True) -> ToolMotion:
+    def step(
+        self, pose: np.ndarray, wrench: np.ndarray, *, external: np.ndarray | None = None, follows: bool = True
+    ) -> ToolMotion:
         """One period.
 
         Args:
             pose: measured (7,) [m], quaternion x, y, z, w; base frame.
             wrench: of the user on the tool, (6,) [N; N m], at the tool point.
+            external: of whatever else acts on the virtual tool, likewise. It adds to the user's, without deadband and
+                at once; on the way to the start it does nothing.
             follows: False while the display does not obey: the reference loses its velocity and waits. Afterwards the
                 tool is led to it as at the start.
 
@@ -193,7 +197,7 @@ class AdmittanceController:
         elif self._way is not None:
             self._go_on()
         else:
-            self._move(pose, wrench)
+            self._move(pose, wrench, external)
         assert self.motion is not None
         if not follows or self.feedback is None:
             return self.motion
@@ -232,12 +236,14 @@ class AdmittanceController:
         if self._way.is_over:
             self._way, self._deaf = None, self._approach_steps
 
-    def _move(self, pose: np.ndarray, wrench: np.ndarray) -> None:
+    def _move(self, pose: np.ndarray, wrench: np.ndarray, external: np.ndarray | None) -> None:
         generator = self.generator
         before = generator.state
         felt = self._felt(wrench)
         if self._deaf:
             felt = _smooth(1.0 - self._deaf / self._approach_steps) * felt
+        if external is not None:
+            felt = felt + external
         r = generator.step(wrench=self.placement.wrench(felt))
         self._deaf = max(0, self._deaf - 1)
         place = self.placement

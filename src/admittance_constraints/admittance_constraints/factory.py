@@ -10,9 +10,10 @@ import numpy as np
 
 from admittance_constraints.controller import AdmittanceController, Placement
 from admittance_constraints.errors import SingularConfigurationError
+from admittance_constraints.external import ExternalForces
 from admittance_constraints.feedback import PIDFeedback
 from admittance_constraints.friction import FreeDirectionFriction
-from admittance_constraints.loading import load_mechanism
+from admittance_constraints.loading import installed_mechanism
 from admittance_constraints.reference_generator import ReferenceGenerator
 from haptic_friction import CoulombLaw
 
@@ -57,10 +58,20 @@ def make_controller(
     )
 
 
+def make_external(p: Mapping[str, Any]) -> ExternalForces:
+    """What the parameters say of the world whose contacts act on the tool.
+
+    Raises:
+        ValueError: a parameter is refused; the message names it.
+    """
+    with _renamed({"position": "world_position", "orientation": "world_orientation"}):
+        return ExternalForces(p["contact_body"], p["world_position"], p["world_orientation"])
+
+
 def _generator(p: Mapping[str, Any], arguments: Mapping[str, Any]) -> ReferenceGenerator:
     subject = "parameters mechanism, mechanism_parameters"
     try:
-        mechanism = load_mechanism(p["mechanism"], **arguments)
+        mechanism = installed_mechanism(p["mechanism"], **arguments)
     except (ValueError, SingularConfigurationError) as error:
         raise ValueError(f"{subject}: {_line(error)}") from None
     except Exception as error:  # the class may be a user's own

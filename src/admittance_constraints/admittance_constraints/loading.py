@@ -7,12 +7,16 @@ import importlib
 import importlib.util
 import inspect
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
 from admittance_constraints import mechanisms
 from admittance_constraints.errors import MechanismError
 from admittance_constraints.mechanism import Mechanism
+
+#: group of the entry points of mechanisms
+ENTRY_POINTS = "haptic_mechanisms"
 
 
 def load_mechanism(name: str, /, **arguments: object) -> Mechanism:
@@ -33,6 +37,28 @@ def load_mechanism(name: str, /, **arguments: object) -> Mechanism:
     except TypeError as error:
         raise MechanismError(f"mechanism {name}: {error}") from None
     return found(**arguments)
+
+
+def installed_mechanism(name: str, /, **arguments: object) -> Mechanism:
+    """Makes a mechanism whose name came from a parameter: no file, and no module that was not installed for it.
+
+    Args:
+        name: of a ready one, of an entry point of group `haptic_mechanisms`, or what that stands for, module:Class.
+        arguments: keyword arguments of the class.
+
+    Raises:
+        MechanismError, ValueError: as `load_mechanism`.
+    """
+    if name in mechanisms.__all__:
+        return load_mechanism(name, **arguments)
+    points = entry_points(group=ENTRY_POINTS)
+    found = next((point for point in points if name in (point.name, point.value)), None)
+    if found is None:
+        known = ", ".join([*mechanisms.__all__, *sorted({point.name for point in points})])
+        raise MechanismError(
+            f"mechanism {name}: expected one of {known}; one of your own is an entry point of group {ENTRY_POINTS}"
+        )
+    return load_mechanism(found.value, **arguments)
 
 
 def mechanism_class(name: str) -> type[Mechanism]:

@@ -7,8 +7,8 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import least_squares
 
 from admittance_constraints import consistency, rotations, symbolic
 from admittance_constraints.checks import finite_vector
@@ -270,7 +270,7 @@ class Mechanism(ABC):
         offsets = np.random.default_rng(0).uniform(-np.pi, np.pi, (_STARTS, nominal.size))
         nearest, least = None, np.inf
         for start in (nominal, *(nominal + offsets)):
-            z = least_squares(error, start, jacobian, method="lm").x
+            z = scipy.optimize.least_squares(error, start, jacobian, method="lm").x
             if not self.has_parametrisation:
                 z = self._projected(z, start)
             if z is None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from visualization_msgs.msg import MarkerArray
 
 from admittance_constraints.controller import AdmittanceController, ToolMotion
 from admittance_constraints.errors import SingularConfigurationError
-from admittance_constraints.factory import REFERENCE_PARAMETERS, make_controller
+from admittance_constraints.factory import REFERENCE_PARAMETERS, make_controller, make_external
 from haptic_core import process
 from haptic_core.errors import EntryError, InputError, ParameterError
 from haptic_core.markers import MarkerCanvas
@@ -18,17 +18,23 @@ from haptic_core.messages import allocate, pose_array, set_pose, set_twist, wren
 from haptic_core.parameters import parse_entries
 from haptic_core.qos import display_qos
 from haptic_core.rendering_node import RenderingNode
-from haptic_msgs.msg import ConstrainedReference, DeviceCommand, DeviceState
+from haptic_core.tick_inputs import Input, of_kind
+from haptic_msgs.msg import ConstrainedReference, ContactArray, DeviceCommand, DeviceState, FrictionState
 
 _NUMBERS = ("z", "z_velocity", "q", "q_velocity", "q_acceleration", "multipliers")
 
 
 class ConstraintNode(RenderingNode):
-    """Answers with the motion of the mechanism's tool; its state is the reference in the device's base frame."""
+    """Answers with the motion of the mechanism's tool; its state is the reference in the device's base frame.
+
+    With inputs, the contacts of a simulated world with the body that follows the reference, and friction, act on the
+    virtual tool beside the hand. They depend on the reference: these inputs must be delayed.
+    """
 
     parameter_file = Path(__file__).with_name("constraint_node.yaml")
     command_mode = "MOTION"
     state_type = ConstrainedReference
+    input_types: ClassVar = {"contacts": Input(ContactArray, "contacts"), "friction": Input(FrictionState)}
 
     def __init__(self, **node_options: Any) -> None:
         self.controller: AdmittanceController | None = None
@@ -50,6 +56,7 @@ class ConstraintNode(RenderingNode):
             entries = parse_entries(parameters["mechanism_parameters"])
         except EntryError as error:
             raise ParameterError(f"parameter mechanism_parameters: {error}") from None
+        make_external(parameters)
         generator = None
         if self.controller is not None and all(parameters[n] == self.parameters[n] for n in REFERENCE_PARAMETERS):
             generator = self.controller.generator
@@ -59,6 +66,7 @@ class ConstraintNode(RenderingNode):
         if self.controller is not None:
             built.take_over(self.controller)
         self.controller = built
+        self._external = make_external(self.parameters)
         m = built.generator.mechanism
         sizes = (*[m.parameter_dimension] * 2, *[m.dimension] * 3, len(m.constraint_names))
         self._numbers = [allocate(self.state, name, size) for name, size in zip(_NUMBERS, sizes, strict=True)]
@@ -73,10 +81,22 @@ class ConstraintNode(RenderingNode):
 
     def render(self, device: DeviceState) -> None:
         assert self.controller is not None
+        external = None
+        if self.inputs and self.controller.motion is not None:
+            # they came of where the reference was then
+            contacts, frictions = (
+                [message for _, message in of_kind(self.inputs, kind) if message is not None]
+                for kind in ("contacts", "friction")
+            )
+            try:
+                external = self._external.wrench(contacts, frictions, self.controller.motion.pose[:3])
+            except ValueError as error:
+                raise InputError("unusable input", str(error)) from None
         try:
             motion = self.controller.step(
                 pose_array(device.tool_pose),
                 wrench_array(device.tool_wrench),
+                external=external,
                 follows=device.status == DeviceState.STATUS_OK,
             )
         except SingularConfigurationError as error:

@@ -32,11 +32,18 @@ from admittance_constraints.controller import AdmittanceController, ToolMotion, 
 from admittance_constraints.node import ConstraintNode
 from haptic_core import rendering_node
 from haptic_core.commands import MOTION, NONE
-from haptic_core.errors import ParameterError
+from haptic_core.errors import InputError, ParameterError
 from haptic_core.messages import pose_array, set_pose, set_wrench
 from haptic_core.parameters import ParameterSpec, check_all, load_parameter_specs
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
-from haptic_msgs.msg import ConstrainedReference, DeviceCommand, DeviceState, TickEvent
+from haptic_msgs.msg import (
+    ConstrainedReference,
+    ContactArray,
+    DeviceCommand,
+    DeviceState,
+    FrictionState,
+    TickEvent,
+)
 
 #: ROS domain of these tests
 DOMAIN = 54
@@ -82,7 +89,15 @@ CONTEXT: dict[str, dict[str, Any]] = {
 }
 #: other values where twice and half the value are none
 OTHER: dict[str, list[Any]] = {
-    "mechanism": ["DiskOnSphere", "TwoLinkOnCircle", "Pendulum", "PointOnSurface", "KnifeEdge", "FourBar"],
+    "mechanism": [
+        "DiskOnSphere",
+        "TwoLinkOnCircle",
+        "Pendulum",
+        "PointOnSurface",
+        "PointOnParaboloid",
+        "KnifeEdge",
+        "FourBar",
+    ],
     "mechanism_parameters": [["mass=0.5"], ["", "inertia=[0.001, 0.002, 0.003]"]],
     "frame_position": [[0.01, 0.0, 0.0], [0.0, 0.0, -0.01]],
     "frame_orientation": [[0.0, 0.0, 0.6, 0.8], [0.1, 0.0, 0.0, 0.995]],
@@ -92,7 +107,21 @@ OTHER: dict[str, list[Any]] = {
     "friction_torque": [0.002, 0.01],
     "force_deadband": [0.2, 1.0],
     "moment_deadband": [0.002, 0.01],
+    "contact_body": [1, 2],
+    "world_position": [[0.1, 0.0, 0.0]],
+    "world_orientation": [[0.0, 0.0, 0.6, 0.8]],
 }
+#: what other nodes have found at the tick before: a contact of the bodies 0 and 1
+CONTACTS = ContactArray(
+    period=1e-3,
+    body_a=[0],
+    body_b=[1],
+    position=[0.05, 0.0, 0.0],
+    normal=[0.0, 0.0, 1.0],
+    normal_impulse=[1e-4],
+    tangential_impulse=[3e-4, 1e-4, 0.0],
+)
+RUBBING = FrictionState(force=[0.1, -0.2, 0.0])
 
 
 def base_values(name: str = "", **change: Any) -> dict[str, Any]:
@@ -115,6 +144,7 @@ def bare(parameters: dict[str, Any]) -> Any:
         controller=None, parameters=parameters, command=DeviceCommand(), state=ConstrainedReference(), tick=0
     )
     node._markers, node._display_ticks, node._canvas = silent, 1, None
+    node.inputs = {"world:contacts": CONTACTS, "friction": RUBBING, "other:friction": None}
     ConstraintNode.install(node, ConstraintNode.build(node, parameters))
     return node
 
@@ -182,6 +212,34 @@ def test_the_nodes_step_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     assert node.controller.generator.is_compiled
 
 
+def test_what_the_inputs_bring_acts_beside_the_hand() -> None:
+    """At the tool of a hand that lets go: the sum of both, less no deadband, at the place of the last reference."""
+    node = bare(base_values(mechanism="PointOnParaboloid", contact_body=1, force_deadband=5.0))
+    device = DeviceState(period=1e-3)
+    device.tool_pose.orientation.w = 1.0
+    for _ in range(2):  # nothing has come of a reference before the first
+        ConstraintNode.render(node, device)
+    reference = node.controller.reference
+    # (contact along x and y, normal part to the plane) - friction, of 0.5 kg over a period
+    np.testing.assert_allclose(reference.q_acceleration, [(0.3 - 0.1) / 0.5, (0.1 + 0.2) / 0.5, 0.0], rtol=1e-12)
+    assert reference.multipliers[0] == pytest.approx(-0.1, rel=1e-12)
+
+
+def test_an_input_that_cannot_be_used_is_an_input_error() -> None:
+    node = bare(base_values())
+    device = DeviceState(period=1e-3)
+    set_pose(device.tool_pose, START)
+    ConstraintNode.render(node, device)
+    node.inputs = {"friction": FrictionState(force=[1.0])}
+    with pytest.raises(InputError, match=r"friction force: expected shape \(3,\), got \(1,\)"):
+        ConstraintNode.render(node, device)
+
+
+def test_a_world_that_is_turned_by_no_rotation_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^world_orientation: expected a quaternion of length 1"):
+        bare(base_values(world_orientation=[0.0, 0.0, 0.0, 0.5]))
+
+
 # --- what is refused --------------------------------------------------------------------------------------------
 
 
@@ -217,8 +275,9 @@ def test_entries_that_cannot_be_used_are_refused_in_one_line(entries: list[str],
     ("name", "entry", "message"),
     [
         ("Wheel", "", "mechanism Wheel: expected one of DiskOnSphere, "),
-        ("/no/file.py", "", r"mechanism file /no/file\.py: not found$"),
-        ("no_module:Disk", "", "mechanism no_module:Disk: No module named 'no_module'$"),
+        ("/no/file.py", "", r"mechanism /no/file\.py: expected one of .*; one of your own is an entry point of group "),
+        ("no_module:Disk", "", "mechanism no_module:Disk: expected one of DiskOnSphere, .* group haptic_mechanisms$"),
+        ("os:system", "", "mechanism os:system: expected one of "),
         ("TwoLinkOnCircle", "base=[-0.36, 0.0]", r"phi\^-1 does not exist at z = "),
         ("TwoLinkOnCircle", "base=[-0.2505, 0.0]", r"it cannot start: phi\^-1 does not exist at z = "),
         ("FourBar", "ground=0.5", ""),
@@ -240,14 +299,24 @@ def test_a_mechanism_that_cannot_be_made_is_refused_in_one_line(name: str, entry
         ("q, v = d.coordinates(1); d.forward(q)", "kinetic_energy"),
     ],
 )
-def test_a_mechanism_of_ones_own_that_fails_is_refused_in_one_line(body: str, message: str, tmp_path: Path) -> None:
-    file = tmp_path / "mine.py"
-    file.write_text(
+def test_a_mechanism_of_ones_own_is_an_entry_point_and_one_that_fails_is_refused_in_one_line(
+    body: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = f"mine_{tmp_path.name}"
+    (tmp_path / f"{module}.py").write_text(
         "from admittance_constraints import Mechanism\n"
         f"class Mine(Mechanism):\n    def define(self, d):\n        {body}\n"
     )
+    with pytest.raises(ValueError, match="one of your own is an entry point of group haptic_mechanisms") as caught:
+        bare(base_values(mechanism=f"{module}:Mine"))
+    assert "\n" not in str(caught.value)
+    info = tmp_path / "users_own-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: users-own\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[haptic_mechanisms]\nmine = {module}:Mine\n")
     with pytest.raises(ValueError, match="^" + MECHANISM + ".*" + message) as caught:
-        bare(base_values(mechanism=str(file)))
+        bare(base_values(mechanism="mine"))
     assert "\n" not in str(caught.value)
 
 
@@ -293,7 +362,7 @@ def test_values_out_of_their_bounds_are_refused_by_name(name: str, value: Any, m
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 #: longest wait for a condition [s]; only a defect lets it pass
-PATIENCE = 20.0
+PATIENCE = 120.0
 _namespaces = (f"/test_constraints_{os.getpid()}_{number}" for number in itertools.count())
 
 
@@ -490,7 +559,7 @@ def test_the_parameters_of_the_reference_are_those_that_its_generator_is_made_fr
 
 def test_only_what_makes_another_reference_derives_it_anew(make: Callable[..., Bench]) -> None:
     """That takes longer than the watchdog of a realtime device."""
-    bench = make().start()
+    bench = make(change_time=0.0).start()
     twin = bench.twin()
     for k in range(60):
         if k == 30:

@@ -17,6 +17,7 @@ from admittance_constraints import (
     KnifeEdge,
     Mechanism,
     Pendulum,
+    PointOnParaboloid,
     PointOnSurface,
     ReferenceGenerator,
     RollingDisk,
@@ -161,6 +162,18 @@ def test_the_knife_edge() -> None:
     along = (end - start) / np.linalg.norm(end - start)
     np.testing.assert_allclose(along, [np.cos(2.5), np.sin(2.5), 0.0], atol=1e-15)
     np.testing.assert_array_equal(shapes["track"][1], [0.02, -0.01, 0.0])
+
+
+def test_the_paraboloid() -> None:
+    m = PointOnParaboloid(curvature=(3.0, -5.0))
+    q = m.configuration([0.02, -0.03])
+    shapes = drawn(m, q)
+    np.testing.assert_array_equal(shapes["tool"][1], q)
+    np.testing.assert_array_equal(shapes["trail"][1], q)
+    lines = [shapes[name][1] for name in shapes if name.startswith("surface")]
+    assert len(lines) == 18 and {tuple(np.ptp(line[:, :2], axis=0)) for line in lines} == {(0.24, 0.0), (0.0, 0.24)}
+    for points in lines:
+        assert max(abs(m.holonomic_residual(point)[0]) for point in points) < 1e-16
 
 
 def test_what_does_not_draw_itself_is_a_ball_with_a_trail() -> None:

@@ -17,6 +17,7 @@ from admittance_constraints import (
     KnifeEdge,
     Mechanism,
     Pendulum,
+    PointOnParaboloid,
     PointOnSurface,
     ReferenceGenerator,
     RollingDisk,
@@ -266,3 +267,33 @@ def test_the_papers_damping() -> None:
     assert (RollingDisk.paper().translational_damping, RollingDisk.paper().rotational_damping) == (1.0, 0.1)
     assert (DiskOnSphere.paper().translational_damping, DiskOnSphere.paper().rotational_damping) == (1.0, 0.1)
     assert TwoLinkOnCircle.paper().joint_damping == 0.01
+
+
+def test_a_point_slides_down_a_paraboloid_with_the_period_of_a_small_swing() -> None:
+    """In the valley of curvature c it swings with omega^2 = g c, and by (c A)^2/4 slower as the amplitude A grows."""
+    c, A = 4.0, 0.01
+    m = PointOnParaboloid(mass=0.3, curvature=(0.0, c), gravity=9.81)
+    g = ReferenceGenerator(m, integrator="rk4", z=[0.02, A])
+    rows = g.simulate(np.zeros((5000, 6)))
+    y = rows.z[:, 1]
+    i = np.flatnonzero((y[:-1] < 0.0) & (y[1:] >= 0.0))
+    period = PERIOD * np.diff(i + 1 - y[i] / (y[i + 1] - y[i])).mean()
+    assert period == pytest.approx(2 * np.pi / np.sqrt(9.81 * c), rel=(c * A) ** 2 / 2)
+    energy = rows.kinetic_energy + rows.potential_energy
+    assert np.ptp(energy) < 1e-9 * np.ptp(rows.potential_energy)
+    np.testing.assert_allclose(rows.x[:, 2], c * y**2 / 2, atol=1e-16)
+    assert (rows.z[:, 0] == 0.02).all()
+
+
+def test_the_multiplier_of_a_paraboloid_is_the_force_along_its_normal() -> None:
+    """At rest under a wrench whose part along the surface is taken off, and at speed: n . (m a - f)."""
+    m = PointOnParaboloid(mass=0.3, curvature=(3.0, -5.0))
+    z, v = np.array([0.04, -0.07]), np.array([0.2, 0.3])
+    normal = np.array([-3.0 * z[0], 5.0 * z[1], 1.0])
+    normal /= np.linalg.norm(normal)
+    g = ReferenceGenerator(m, z=z)
+    assert g.step(wrench=[*(-8.0 * normal), 0, 0, 0]).multipliers[0] == pytest.approx(8.0, rel=1e-12)
+    g.reset(z=z, z_velocity=v)
+    # the height's second derivative is c1 v1^2 + c2 v2^2 along a straight way seen from above
+    due = 0.3 * normal[2] * (3.0 * v[0] ** 2 - 5.0 * v[1] ** 2)
+    assert g.step(wrench=np.zeros(6)).multipliers[0] == pytest.approx(due, rel=1e-12)

@@ -14,7 +14,7 @@ from haptic_friction.classical_thresholds import (
     QuinnModel,
     RegularizedCoulombModel,
 )
-from haptic_friction.design import ModelCDesign, design_model_c, evaluate_model_c
+from haptic_friction.design import ModelCDesign, design_model_c, evaluate_model_c, mobility_limit
 from haptic_friction.identification import Estimate, Identification, identify_law, identify_model_c
 from haptic_friction.laws import (
     AnisotropicLaw,
@@ -30,7 +30,7 @@ from haptic_friction.model_a import ModelA
 from haptic_friction.model_b import ModelB
 from haptic_friction.model_c import ModelC
 from haptic_friction.model_d import ModelD
-from haptic_friction.network import BASE, Body, Contact, ContactNetwork
+from haptic_friction.network import BASE, Body, Contact, ContactNetwork, ImplicitNetwork, NetworkRun
 
 __all__ = [
     "BASE",
@@ -51,6 +51,7 @@ __all__ = [
     "HaywardArmstrongModel",
     "Identification",
     "ImpedanceModel",
+    "ImplicitNetwork",
     "KarnoppModel",
     "LuGreModel",
     "ModelA",
@@ -58,6 +59,7 @@ __all__ = [
     "ModelC",
     "ModelCDesign",
     "ModelD",
+    "NetworkRun",
     "ParallelElements",
     "QuinnModel",
     "RegularizedCoulombModel",
@@ -71,4 +73,5 @@ __all__ = [
     "evaluate_model_c",
     "identify_law",
     "identify_model_c",
+    "mobility_limit",
 ]

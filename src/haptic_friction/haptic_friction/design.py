@@ -4,6 +4,12 @@ A mass M held by a sticking element of model C whose force acts one period later
 linear map (63). With a = T^2 K/M and b = T B/M its eigenvalues obey l^2 - (2 - a - b) l + (1 - b) = 0:
 they are real and in [0, 1] when (a + b)^2 >= 4 a and b <= 1, which for critical damping B = 2 sqrt(K M)
 means a <= 1/4; one reaches -1 where a + 2 b = 4, for critical damping at a = (2 sqrt(2) - 2)^2 = 0.686.
+With one more period of delay they obey l^3 - 2 l^2 + (1 + a + b) l - b = 0, and by Jury's criterion lie inside the unit
+circle where a < b (1 - b): now too little damping is unstable, too.
+
+Contacts of equal K and B between several bodies have modes, of which each is such a mass: with the incidence C of the
+contacts their 1/M are the eigenvalues of C M^-1 C^T. The largest one must obey `mobility_limit`; for two equal masses
+in a row on a base it is (3 + sqrt(5))/2 = 2.618 times 1/M.
 """
 
 from __future__ import annotations
@@ -48,6 +54,27 @@ def sticking_matrix(*, mass: float, stiffness: float, damping: float, period: fl
         matrix[0] = period * matrix[1]
         matrix[0, 0] += 1.0
     return matrix
+
+
+def mobility_limit(*, stiffness: float, damping: float, period: float, delay: int = 0) -> float:
+    """Largest 1/M [1/kg] that stuck elements of model C hold without becoming unstable; 0: none.
+
+    Args:
+        stiffness: K [N/m].
+        damping: B [N s/m].
+        period: T [s].
+        delay: further periods by which the force acts late, 0 or 1.
+
+    Raises:
+        ValueError: a number is out of its range.
+    """
+    K, B = checked("stiffness", stiffness, "N/m", positive=True), checked("damping", damping, "N s/m")
+    T = checked("period", period, "s", positive=True)
+    if delay == 0:
+        return 4.0 / (T * (T * K + 2.0 * B))
+    if delay != 1:
+        raise ValueError(f"delay: expected 0 or 1 periods, got {delay!r}")
+    return (B - T * K) / (T * B * B) if B > T * K else 0.0
 
 
 @dataclass(frozen=True)

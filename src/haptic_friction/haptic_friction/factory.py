@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,9 @@ from haptic_friction.model_d import ModelD
 
 Parameters = Mapping[str, Any]
 
+#: group of the entry points of functions that make a law
+ENTRY_POINTS = "haptic_laws"
+
 
 def read_table(path: str) -> TableLaw:
     """A `TableLaw` from a CSV file with the header `speed,force` [m/s], [N].
@@ -56,14 +59,14 @@ def read_table(path: str) -> TableLaw:
         raise ValueError(f"law_file: {path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not lines or lines[0][1].replace(" ", "") != "speed,force":
-        got = repr(lines[0][1]) if lines else "an empty file"
+        got = repr(lines[0][1][:80]) if lines else "an empty file"
         raise ValueError(f"law_file: {path}: expected the header speed,force, got {got}")
     speeds, forces = [], []
     for number, line in lines[1:]:
         try:
             speed, force = map(float, line.split(","))
         except ValueError:
-            raise ValueError(f"law_file: {path}: line {number}: expected two numbers, got {line!r}") from None
+            raise ValueError(f"law_file: {path}: line {number}: expected two numbers, got {line[:80]!r}") from None
         speeds.append(speed)
         forces.append(force)
     try:
@@ -73,18 +76,25 @@ def read_table(path: str) -> TableLaw:
 
 
 def load_function(name: str) -> FrictionLaw:
-    """The law that a function of an installed module makes, named `module:function`.
+    """The law that a function makes which an installed package registers as an entry point of group `haptic_laws`.
+
+    Args:
+        name: of the entry point, or what it stands for, `module:function`.
 
     Raises:
-        ValueError: there is no such function, it raises an error, or it does not return a `FrictionLaw`.
+        ValueError: there is no such entry point, it raises an error, or it does not return a `FrictionLaw`.
     """
-    module, _, attribute = name.partition(":")
+    points = entry_points(group=ENTRY_POINTS)
+    found = next((point for point in points if name in (point.name, point.value)), None)
+    if found is None:
+        known = ", ".join(sorted({point.name for point in points})) or "none is installed"
+        raise ValueError(f"law_function: expected an entry point of group {ENTRY_POINTS} ({known}), got {name!r}")
     try:
-        law = getattr(import_module(module), attribute)()
+        law = found.load()()
     except Exception as error:  # whatever the user's code raises
         reason = ": ".join([type(error).__name__, *str(error).strip().splitlines()[:1]])
         raise ValueError(
-            f"law_function: {name!r}: expected module:function without arguments that makes a FrictionLaw, got {reason}"
+            f"law_function: {name!r}: expected a function without arguments that makes a FrictionLaw, got {reason}"
         ) from error
     if not isinstance(law, FrictionLaw):
         raise ValueError(f"law_function: {name}: expected a FrictionLaw, got {type(law).__name__}")

@@ -12,8 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import least_squares
-from scipy.special import stdtrit
+import scipy
 
 CONFIDENCE = 0.95
 #: blocks of the jackknife: at least, usually, and how many correlation times each is long
@@ -80,7 +79,7 @@ def solve(
         return np.column_stack(columns)
 
     first = np.minimum(np.maximum(start, lower + 1e-3 * scale), upper)
-    found = least_squares(
+    found = scipy.optimize.least_squares(
         residuals, first / scale, jacobian, bounds=(lower / scale, upper / scale), xtol=1e-12, ftol=1e-14, gtol=1e-14
     )
     if found.status <= 0:
@@ -131,7 +130,7 @@ def intervals(solution: Solution, nuisances: int = 0) -> list[tuple[float, float
         if not told[i] or effective < 2.0:
             result.append(None)
             continue
-        half = stdtrit(effective - 1.0, 0.5 + 0.5 * CONFIDENCE) * math.sqrt(variance) / size[i]
+        half = scipy.special.stdtrit(effective - 1.0, 0.5 + 0.5 * CONFIDENCE) * math.sqrt(variance) / size[i]
         half = max(half, _RESOLUTION * math.sqrt(n) * solution.target_rms / size[i])
         result.append((max(theta[i] - half, solution.lower[i]), theta[i] + half))
     return result

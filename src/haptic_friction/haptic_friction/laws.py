@@ -19,9 +19,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
+import scipy
 from numba import cfunc
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize_scalar
 
 from haptic_friction import projection
 
@@ -295,7 +295,7 @@ class FunctionLaw(FrictionLaw):
         best = int(np.argmin(rate[1:])) + 1
         low, high = INSPECTED_SPEEDS[max(best - 1, 0)], INSPECTED_SPEEDS[min(best + 1, len(rate) - 1)]
         slope = self._functions[1].ctypes
-        refined = minimize_scalar(
+        refined = scipy.optimize.minimize_scalar(
             lambda s: sign * slope(s), bounds=(low, high), method="bounded", options={"xatol": 1e-9 * high}
         )
         return float(min(rate[best], refined.fun))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+
+from haptic_core.errors import InputError
 
 
 def press(normals: np.ndarray, forces: np.ndarray, *vectors: np.ndarray) -> float:
@@ -27,6 +30,17 @@ def press(normals: np.ndarray, forces: np.ndarray, *vectors: np.ndarray) -> floa
     return load
 
 
+def carried(forces: np.ndarray, velocities: np.ndarray) -> np.ndarray:
+    """Velocity (3,) [m/s] of surfaces that move, their mean by force; zero where none pushes.
+
+    Args:
+        forces: with which each pushes (m,) [N].
+        velocities: of the surfaces (m, 3) [m/s]; none: they are at rest.
+    """
+    load = forces.sum()
+    return forces @ velocities / load if load > 0.0 and len(velocities) else np.zeros(3)
+
+
 def contacts_of(contacts: Any, body: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """What presses on one body of a simulated world.
 
@@ -42,3 +56,21 @@ def contacts_of(contacts: Any, body: int) -> tuple[np.ndarray, np.ndarray, np.nd
     sign = np.where(on_b, 1.0, -1.0)[mine, None]
     normals, slips = (np.asarray(values).reshape(-1, 3)[mine] for values in (contacts.normal, contacts.slip_velocity))
     return sign * normals, np.asarray(contacts.normal_impulse)[mine] / contacts.period, sign * slips
+
+
+def surface_force(multipliers: Any, number: int) -> float:
+    """The load of a constraint that is stated as a distance from a surface: the size of its multiplier.
+
+    Args:
+        multipliers: of all constraints (m,) [N].
+        number: of the surface's.
+
+    Raises:
+        InputError: there is no such constraint, or the number is not finite.
+    """
+    if not number < len(multipliers):
+        raise InputError("wrong length", f"load_constraint: expected below {len(multipliers)}, got {number}")
+    load = abs(float(multipliers[number]))
+    if not math.isfinite(load):
+        raise InputError("not finite", f"multiplier {number}: expected a finite number, got {load}")
+    return load

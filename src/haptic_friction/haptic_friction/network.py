@@ -2,24 +2,30 @@
 
 Bodies move along one line or in a plane; each has a mass and may be tied to the wall by a spring. A
 contact is an impedance element (model C, B, ...) between two bodies or a body and the base, whose velocity
-is given. Every period, with the forces of the period before as in (60),
+is given. `ContactNetwork` splits them: every period, with the forces of the period before as in (60),
 
     v_i <- v_i + T/M_i (sum of contact forces on i - K_i x_i),   x_i <- x_i + T v_i,
 
-then every element takes the new velocity of its first partner relative to its second.
+then every element takes the new velocity of its first partner relative to its second. `ImplicitNetwork` solves
+bodies and elements of model C together, with nothing late. While all contacts stick both are linear: `stuck_map`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import ArrayLike
 
 from haptic_friction.batch import Batch
 from haptic_friction.laws import checked
 from haptic_friction.model import ImpedanceModel
+from haptic_friction.model_c import ModelC
+from haptic_friction.projection import project
+from haptic_friction.vectors import Vector, axpy, dot, load, scaled, store
 
 #: partner of a contact that moves with the given velocity
 BASE = -1
@@ -42,7 +48,24 @@ class Contact:
     element: ImpedanceModel
 
 
-class ContactNetwork:
+class NetworkRun(NamedTuple):
+    """What a network did over n periods.
+
+    Attributes:
+        position, velocity: of the bodies (n, bodies, dimension) [m], [m/s].
+        force: of the contacts (n, contacts, dimension) [N]: on `first` acts -force, on `second` +force.
+        displacement: of their elements, likewise [m].
+        sticking: (n, contacts).
+    """
+
+    position: np.ndarray
+    velocity: np.ndarray
+    force: np.ndarray
+    displacement: np.ndarray
+    sticking: np.ndarray
+
+
+class _Network:
     """Bodies with frictional contacts on a moving base.
 
     Args:
@@ -73,10 +96,10 @@ class ContactNetwork:
                 raise ValueError(
                     f"contact {place}: expected two of BASE and bodies 0 to {len(bodies) - 1}, got {partners}"
                 )
+        self._contacts = list(contacts)
         self.elements = Batch([contact.element for contact in contacts])
         self.period, self.dimension = contacts[0].element.period, self.elements.dimension
-        self._gain = self.period / np.array(mass)[:, None]
-        self._stiffness = np.array(spring)[:, None]
+        self._mass, self._stiffness = np.array(mass)[:, None], np.array(spring)[:, None]
         # rows: contacts; columns: bodies and the base; +1 for the first partner, -1 for the second
         self._incidence = np.zeros((len(contacts), len(bodies) + 1))
         for place, contact in enumerate(contacts):
@@ -86,13 +109,61 @@ class ContactNetwork:
 
     def reset(self) -> None:
         """All at rest and relaxed."""
-        n = len(self._gain)
+        n = len(self._mass)
         self.position, self.velocity = np.zeros((n, self.dimension)), np.zeros((n, self.dimension))
         self.force = np.zeros((len(self.elements), self.dimension))
         self.relative_velocity = np.zeros_like(self.force)
         self.elements.states[:] = 0.0
         self.elements.sticking[:] = True
         self.elements.dissipated_energy[:] = 0.0
+
+    def _base_velocity(self, given: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+        u = np.asarray(given, dtype=float)
+        if u.shape != shape or not np.isfinite(u).all():
+            wanted = str(shape[0]) if len(shape) == 1 else f"shape {shape}, "
+            raise ValueError(f"base_velocity: expected {wanted} finite numbers [m/s], got {given!r}")
+        return u
+
+    def _elastic(self) -> tuple[np.ndarray, np.ndarray]:
+        """K [N/m] and B [N s/m] of the contacts' elements, as diagonal matrices."""
+        elements = [contact.element for contact in self._contacts]
+        for place, element in enumerate(elements):
+            if not isinstance(element, ModelC):
+                raise ValueError(f"contact {place}: expected model C, got {type(element).__name__}")
+        values = np.array([(element.stiffness, element.damping) for element in elements])  # type: ignore[attr-defined]
+        return np.diag(values[:, 0]), np.diag(values[:, 1])
+
+
+class ContactNetwork(_Network):
+    """A network whose bodies move by the forces of the period before, see the module; for the rest see `_Network`.
+
+    Args:
+        bodies: at least one.
+        contacts: at least one; elements of one kind, dimension and period, see `Batch`.
+        implicit_springs: the springs pull with the position at the end of the period, not with that at its start:
+            v_i <- (M_i v_i + T (sum of contact forces - K_i x_i)) / (M_i + T^2 K_i).
+        delay: further periods by which the contact forces act on the bodies late.
+    """
+
+    def __init__(
+        self,
+        bodies: Sequence[Body],
+        contacts: Sequence[Contact],
+        *,
+        implicit_springs: bool = False,
+        delay: int = 0,
+    ) -> None:
+        if delay < 0 or delay != int(delay):
+            raise ValueError(f"delay: expected a whole number of periods, not negative, got {delay!r}")
+        self._implicit, self._delay = implicit_springs, int(delay)
+        super().__init__(bodies, contacts)
+
+    def reset(self) -> None:
+        """All at rest and relaxed."""
+        super().reset()
+        self._late = [np.zeros_like(self.force)] * self._delay
+        mass = self._mass + self.period**2 * self._stiffness if self._implicit else self._mass
+        self._gain = self.period / mass
 
     def step(self, base_velocity: ArrayLike) -> np.ndarray:
         """Advances one period.
@@ -106,12 +177,178 @@ class ContactNetwork:
         Raises:
             ValueError: wrong shape, or a number that is not finite; nothing is changed.
         """
-        u = np.asarray(base_velocity, dtype=float)
-        if u.shape != (self.dimension,) or not np.isfinite(u).all():
-            raise ValueError(f"base_velocity: expected {self.dimension} finite numbers [m/s], got {base_velocity!r}")
-        pull = -self._incidence[:, :-1].T @ self.force - self._stiffness * self.position
+        u = self._base_velocity(base_velocity, (self.dimension,))
+        self._late.append(self.force)
+        position = self.position + self.period * self.velocity if self._implicit else self.position
+        pull = -self._incidence[:, :-1].T @ self._late.pop(0) - self._stiffness * position
         self.velocity += self._gain * pull
         self.position += self.period * self.velocity
         self.relative_velocity = self._incidence @ np.vstack([self.velocity, u])
         self.force = self.elements.step(self.relative_velocity)
         return self.force
+
+    def stuck_map(self) -> np.ndarray:
+        """Map of (x, v, contact forces on their way) over one period while all contacts of model C stick, u = 0.
+
+        The displacements are those of the bodies, e = C x. With one body on the base it has the eigenvalues of (63)
+        and, for each period of delay, one more.
+
+        Raises:
+            ValueError: a contact is none of model C.
+        """
+        K, B = self._elastic()
+        C, n, m = self._incidence[:, :-1], len(self._mass), len(self._contacts)
+        size = 2 * n + self._delay * m
+        x, v = np.eye(size)[:n], np.eye(size)[n : 2 * n]
+        force = np.eye(size)[2 * n : 2 * n + m] if self._delay else K @ C @ x + B @ C @ v
+        pull = -C.T @ force - self._stiffness * (x + self.period * v if self._implicit else x)
+        velocity = v + self._gain * pull
+        position = x + self.period * velocity
+        waiting = [np.eye(size)[2 * n + m :], K @ C @ x + B @ C @ v] if self._delay else []
+        return np.vstack([position, velocity, *waiting])
+
+
+class ImplicitNetwork(_Network):
+    """A network of elements of model C whose bodies and elements are one implicit step, with nothing late.
+
+    With T the period, C the incidence of the contacts and f their forces at the end of the step,
+
+        M v' = M v - T K (x + T v') - T C^T f,      x' = x + T v',
+        f_j = Phi_Zj(w_j + K_j e_j Z_j),            Z_j = 1/(B_j + T K_j)        (38a), (38b) with w = C (v', u).
+
+    With v'(f) = a - W C^T f, W = T/(M + T^2 K), D = C W C^T, the force of contact j beside the others' is
+
+        f_j = Phi_(Zj + Djj)(q_j),   q_j = w_j(a, u) + K_j e_j Z_j - sum over l /= j of D_jl f_l,
+
+    since f in Phi(q - (Z + D_jj) f). Sweeps over the contacts converge: for a law that does not fall they go down a
+    strictly convex function, coordinate by coordinate. Each step takes from the base at least what it adds to kinetic
+    and elastic energy, whatever M, K, B and T are.
+
+    Args:
+        bodies: at least one.
+        contacts: at least one, of model C.
+
+    Raises:
+        ValueError: as `ContactNetwork`, or Phi_Z does not exist for a contact's Z + D_jj (15).
+    """
+
+    def __init__(self, bodies: Sequence[Body], contacts: Sequence[Contact]) -> None:
+        super().__init__(bodies, contacts)
+        self._elastic()
+        C, self._inverse = self._incidence[:, :-1], 1.0 / (self._mass + self.period**2 * self._stiffness)
+        self._mobility = self.period * C @ (self._inverse * C.T)
+        for place, contact in enumerate(contacts):
+            element: ModelC = contact.element  # type: ignore[assignment]
+            element.law.check_existence(element.Z + self._mobility[place, place])
+
+    def step(self, base_velocity: ArrayLike) -> np.ndarray:
+        """Advances one period, see `ContactNetwork.step`."""
+        return self.simulate(self._base_velocity(base_velocity, (self.dimension,))[None]).force[0]
+
+    def simulate(self, base_velocity: ArrayLike) -> NetworkRun:
+        """Advances over velocities of the base (n, dimension) [m/s].
+
+        Raises:
+            ValueError: wrong shape, or a number that is not finite; nothing is changed.
+            RuntimeError: the sweeps of a step did not converge.
+        """
+        given = np.asarray(base_velocity, dtype=float)
+        u = np.ascontiguousarray(self._base_velocity(given, (len(np.atleast_1d(given)), self.dimension)))
+        n, m, bodies = len(u), len(self.elements), len(self._mass)
+        x, v, f, e = (np.empty((n, rows, self.dimension)) for rows in (bodies, bodies, m, m))
+        run = NetworkRun(x, v, f, e, np.empty((n, m), dtype=bool))
+        batch = self.elements
+        failed = run_implicit_network(
+            *batch._arguments, self._incidence, self._mobility, self._mass[:, 0], self._stiffness[:, 0],
+            self._inverse[:, 0], u, self.position, self.velocity, batch.states, batch.sticking,
+            batch.dissipated_energy, *run, batch._zero,
+        )  # fmt: skip
+        if failed >= 0:
+            raise RuntimeError(f"step {failed}: the contact forces did not converge in {_MOST_SWEEPS} sweeps")
+        if n:
+            self.force = run.force[-1].copy()
+            self.relative_velocity = self._incidence @ np.vstack([self.velocity, u[-1]])
+        return run
+
+    def stuck_map(self) -> np.ndarray:
+        """Map of (x, v) over one period while all contacts stick, u = 0, see `ContactNetwork.stuck_map`."""
+        K, B = self._elastic()
+        C, T, n = self._incidence[:, :-1], self.period, len(self._mass)
+        x, v = np.eye(2 * n)[:n], np.eye(2 * n)[n:]
+        mass, pull = np.diag(self._mass[:, 0]), np.diag(self._stiffness[:, 0]) + C.T @ K @ C
+        velocity = np.linalg.solve(mass + T * C.T @ B @ C + T * T * pull, mass @ v - T * pull @ x)
+        return np.vstack([x + T * velocity, velocity])
+
+
+#: sweeps over the contacts of one step, and change of the forces at which they end, relative to the largest
+_MOST_SWEEPS, _CONVERGED = 2000, 1e-15
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run_implicit_network(
+    code: int, coefficients: np.ndarray, constants: np.ndarray, incidence: np.ndarray, mobility: np.ndarray,
+    mass: np.ndarray, stiffness: np.ndarray, inverse: np.ndarray, base: np.ndarray, position: np.ndarray,
+    velocity: np.ndarray, states: np.ndarray, sticking: np.ndarray, energies: np.ndarray, positions: np.ndarray,
+    velocities: np.ndarray, forces: np.ndarray, displacements: np.ndarray, stuck: np.ndarray, zero: Vector,
+) -> int:  # fmt: skip
+    """Steps of `ImplicitNetwork`; constants as those of `run_model_c`. Returns the step that failed, -1: none."""
+    contacts, bodies, dimension = states.shape[0], mass.shape[0], len(zero)
+    T = constants[0, 0]
+    free, force = np.zeros((contacts, 1, dimension)), np.zeros((contacts, 1, dimension))
+    for j in range(contacts):
+        store(force, j, 0, load(states, j, 1, zero))
+    for k in range(base.shape[0]):
+        for i in range(bodies):  # a
+            for r in range(dimension):
+                velocity[i, r] = inverse[i] * (mass[i] * velocity[i, r] - T * stiffness[i] * position[i, r])
+        for j in range(contacts):
+            for r in range(dimension):
+                total = incidence[j, bodies] * base[k, r]
+                for i in range(bodies):
+                    total += incidence[j, i] * velocity[i, r]
+                free[j, 0, r] = total
+        converged = False
+        for _ in range(_MOST_SWEEPS):
+            change, largest = 0.0, 0.0
+            for j in range(contacts):
+                Z, pull = constants[j, 4], constants[j, 5]
+                q = axpy(pull, load(states, j, 2, zero), load(free, j, 0, zero))
+                for other in range(contacts):
+                    if other != j:
+                        q = axpy(-mobility[j, other], load(force, other, 0, zero), q)
+                f, sticking[j] = project(code, coefficients, j, q, Z + mobility[j, j])
+                for r in range(dimension):
+                    change = max(change, abs(f[r] - force[j, 0, r]))
+                    largest = max(largest, abs(f[r]))
+                store(force, j, 0, f)
+            if change <= _CONVERGED * largest:
+                converged = True
+                break
+        if not converged and change > 1e3 * _CONVERGED * largest:  # what rounding keeps apart is as good
+            return k
+        for j in range(contacts):
+            B, Z, pull = constants[j, 3], constants[j, 4], constants[j, 5]
+            f, e, w = load(force, j, 0, zero), load(states, j, 2, zero), load(free, j, 0, zero)
+            for other in range(contacts):
+                w = axpy(-mobility[j, other], load(force, other, 0, zero), w)
+            v = zero
+            if sticking[j]:
+                new = axpy(T, w, e)
+            else:
+                new = scaled(Z, axpy(B, e, scaled(T, f)))
+                v = axpy(-Z, f, axpy(pull, e, w))
+                energies[j] += T * dot(f, v)
+            for row, value in enumerate((w, f, new, v)):
+                store(states, j, row, value)
+            store(forces, k, j, f)
+            store(displacements, k, j, new)
+            stuck[k, j] = sticking[j]
+        for i in range(bodies):
+            for r in range(dimension):
+                total = 0.0
+                for j in range(contacts):
+                    total += incidence[j, i] * force[j, 0, r]
+                velocity[i, r] -= T * inverse[i] * total
+                position[i, r] += T * velocity[i, r]
+                positions[k, i, r], velocities[k, i, r] = position[i, r], velocity[i, r]
+    return -1

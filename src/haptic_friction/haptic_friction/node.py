@@ -9,17 +9,30 @@ from typing import Any, ClassVar
 import numpy as np
 
 from haptic_core import process
-from haptic_core.errors import ParameterError
+from haptic_core.errors import InputError, ParameterError
 from haptic_core.messages import allocate, set_vector, vector, view
 from haptic_core.rendering_node import RenderingNode
+from haptic_core.tick_inputs import Input, node_and_kind, of_kind
 from haptic_friction.batch import ParallelElements
 from haptic_friction.design import model_warning
 from haptic_friction.factory import make_model
-from haptic_friction.load import contacts_of, press
+from haptic_friction.load import carried, contacts_of, press, surface_force
 from haptic_friction.model import AdmittanceModel, FrictionModel
-from haptic_msgs.msg import ContactArray, DeviceCommand, DeviceState, FrictionState, WallState
+from haptic_friction.partners import relative_velocity, share_of_tool
+from haptic_msgs.msg import (
+    BodyStates,
+    ConstrainedReference,
+    ContactArray,
+    DeviceCommand,
+    DeviceState,
+    FrictionState,
+    WallState,
+)
 
 Model = FrictionModel | ParallelElements
+
+#: kinds of inputs that press, and so scale the law
+_PRESSING = {"wall", "contacts", "constraints"}
 
 
 def take_over(old: Model, new: Model) -> None:
@@ -41,7 +54,20 @@ def take_over(old: Model, new: Model) -> None:
 
 def axes_of(parameters: dict[str, Any]) -> list[str]:
     """Along which axes friction acts: those of the parameter, or all where what presses decides."""
-    return ["x", "y", "z"] if any(parameters["inputs"]) else list(parameters["axes"])
+    return ["x", "y", "z"] if _kinds(parameters) & _PRESSING else list(parameters["axes"])
+
+
+def _kinds(parameters: dict[str, Any]) -> set[str]:
+    """Kinds of the inputs."""
+    return {node_and_kind(entry)[1] for entry in parameters["inputs"] if entry}
+
+
+def _check_partners(parameters: dict[str, Any], model: Model) -> None:
+    """Refuses what cannot lie between two partners."""
+    if parameters["first"] == parameters["second"]:
+        raise ParameterError(f"parameters first, second: expected two, got {parameters['first']} twice")
+    if model.kind != "impedance":
+        raise ParameterError("parameter rendering: expected impedance with an input of kind bodies, got admittance")
 
 
 def _check_load(parameters: dict[str, Any], model: Model, sources: list[str]) -> None:
@@ -51,33 +77,50 @@ def _check_load(parameters: dict[str, Any], model: Model, sources: list[str]) ->
     if not parameters["friction_force"] > 0.0:
         raise ParameterError(f"parameter friction_force: expected above 0 with inputs {sources}, got 0")
     model.set_load(1.0)
+    if "constraints" in _kinds(parameters) and parameters["rendering"] != "impedance":
+        raise ParameterError(f"parameter rendering: expected impedance with inputs {sources}, got admittance")
 
 
 class FrictionNode(RenderingNode):
     """Answers with the wrench -f (rendering: impedance) or with the motion of the mass (admittance).
 
-    With an input, friction acts along what presses: the law is scaled so that its kinetic force is mu N, with the
-    normal forces of the walls, or of the contacts that the tool's body has in a simulated world.
+    With an input that presses, friction acts along it: the law is scaled so that its kinetic force is mu N, with the
+    normal forces of the walls, or of the contacts that the tool's body has in a simulated world, or with the force of a
+    constrained reference's surface, on which it then acts. With an input of kind bodies it lies between two partners,
+    the tool or bodies of a world whose axes are the device's, and takes their relative velocity. On a reference, and
+    between two bodies, the device is answered with NONE.
     """
 
     parameter_file = Path(__file__).with_name("friction_node.yaml")
     command_mode = "WRENCH"
     state_type = FrictionState
-    input_types: ClassVar = {"wall": WallState, "contact": ContactArray}
+    forceless = frozenset({"load_mass"})
+    input_types: ClassVar = {
+        "wall": Input(WallState),
+        "contacts": Input(ContactArray, "contacts"),
+        "bodies": Input(BodyStates),
+        "constraints": Input(ConstrainedReference),
+    }
 
     def __init__(self, **node_options: Any) -> None:
         self.model: Model | None = None
         super().__init__("friction", **node_options)
 
     def configure(self) -> None:
-        self.command_mode = "WRENCH" if self.parameters["rendering"] == "impedance" else "MOTION"
+        p = self.parameters
+        kinds = _kinds(p)
+        self.command_mode = "WRENCH" if p["rendering"] == "impedance" else "MOTION"
+        if "constraints" in kinds or ("bodies" in kinds and not share_of_tool((p["first"], p["second"]))):
+            self.command_mode = "NONE"
         super().configure()
 
     def build(self, parameters: dict[str, Any]) -> Model:
         model = make_model(parameters, dimension=len(axes_of(parameters)))
-        sources = [name for name in parameters["inputs"] if name]
-        if sources:
-            _check_load(parameters, model, sources)
+        kinds = _kinds(parameters)
+        if kinds & _PRESSING:
+            _check_load(parameters, model, [name for name in parameters["inputs"] if name])
+        if "bodies" in kinds:
+            _check_partners(parameters, model)
         return model
 
     def install(self, built: Model) -> None:
@@ -89,8 +132,11 @@ class FrictionNode(RenderingNode):
             self.model = built
         self._axes = ["xyz".index(axis) for axis in axes_of(self.parameters)]
         self._value = np.zeros(built.dimension)
-        self._velocity = allocate(self.state, "velocity", built.dimension)
-        self._force = allocate(self.state, "force", built.dimension)
+        kinds = _kinds(self.parameters)
+        self._pressed = bool(kinds & _PRESSING)
+        # other nodes take the force along x, y, z
+        self._rows, width = (self._axes, 3) if kinds else (list(range(built.dimension)), built.dimension)
+        self._velocity, self._force = allocate(self.state, "velocity", width), allocate(self.state, "force", width)
         self._displacement = allocate(self.state, "elastic_displacement", built.displacement.size)
         self.state.model = self.parameters["model"]
         warning = self.warning()
@@ -117,8 +163,12 @@ class FrictionNode(RenderingNode):
         assert model is not None
         impedance = model.kind == "impedance"
         given = vector(device.tool_twist.linear if impedance else device.tool_wrench.force)
+        share = -1.0
         if self.inputs:
-            given = self._press(np.array(given)).tolist()
+            acting = np.array(given)
+            if of_kind(self.inputs, "bodies"):
+                acting, share = self._between(acting)
+            given = (self._press(acting) if self._pressed else acting).tolist()
         for i, axis in enumerate(self._axes):
             self._value[i] = given[axis]
         output = model.step(self._value).tolist()
@@ -126,9 +176,21 @@ class FrictionNode(RenderingNode):
         for axis, component in zip(self._axes, output, strict=True):
             answer[axis] = component
         if impedance:
-            set_vector(self.command.tool_wrench.force, [-component for component in answer])
+            set_vector(self.command.tool_wrench.force, [share * component for component in answer])
         else:
             self._command_motion(device, answer)
+
+    def _between(self, tool: np.ndarray) -> tuple[np.ndarray, float]:
+        """Relative velocity of the partners (3,) [m/s], and the share of the force that acts on the tool."""
+        partners = self.parameters["first"], self.parameters["second"]
+        (_, states), *_ = of_kind(self.inputs, "bodies")
+        bodies = np.zeros((max(partners) + 1, 3)) if states is None else view(states.velocity).reshape(-1, 3)
+        if max(partners) >= len(bodies):
+            raise InputError("no such body", f"first, second: expected numbers below {len(bodies)}, got {partners}")
+        velocity = relative_velocity(*partners, tool, bodies)
+        if not np.isfinite(velocity).all():
+            raise InputError("not finite", f"velocity of bodies {partners}: expected finite numbers, got {velocity}")
+        return velocity, share_of_tool(partners)
 
     def _press(self, velocity: np.ndarray) -> np.ndarray:
         """Scales the law with what presses; returns the velocity (3,) [m/s] along the surfaces."""
@@ -136,15 +198,22 @@ class FrictionNode(RenderingNode):
         assert isinstance(model, FrictionModel)
         load, rows = 0.0, model.state
         elastic = [rows[name] for name in rows if name.endswith(("displacement", "stretch"))]
-        wall, contacts = self.inputs.get("wall"), self.inputs.get("contact")
-        if wall is not None:
-            load += press(view(wall.normal).reshape(-1, 3), view(wall.push), velocity, *elastic)
-        if contacts is not None:
-            normals, forces, slip = contacts_of(contacts, self.parameters["load_body"])
-            pressing = press(normals, forces, *elastic)
-            if pressing > 0.0:
-                velocity = forces @ slip / pressing
-            load += pressing
+        for _, wall in of_kind(self.inputs, "wall"):
+            if wall is not None:
+                push = view(wall.push)
+                velocity -= carried(push, view(wall.velocity).reshape(-1, 3))
+                load += press(view(wall.normal).reshape(-1, 3), push, velocity, *elastic)
+        for _, contacts in of_kind(self.inputs, "contacts"):
+            if contacts is not None:
+                normals, forces, slip = contacts_of(contacts, self.parameters["load_body"])
+                pressing = press(normals, forces, *elastic)
+                if pressing > 0.0:
+                    velocity = forces @ slip / pressing
+                load += pressing
+        for _, reference in of_kind(self.inputs, "constraints"):
+            if reference is not None:
+                velocity = np.array(vector(reference.twist.linear))
+                load += surface_force(reference.multipliers, self.parameters["load_constraint"])
         model.restore(rows if load > 0.0 else {name: np.zeros_like(row) for name, row in rows.items()})
         model.set_load(self.parameters["friction_coefficient"] * load / self.parameters["friction_force"])
         return velocity
@@ -181,8 +250,8 @@ class FrictionNode(RenderingNode):
     def fill_state(self) -> None:
         model = self.model
         assert model is not None
-        self._velocity[:] = model.velocity
-        self._force[:] = model.force if model.kind == "impedance" else model.friction_force
+        self._velocity[self._rows] = model.velocity
+        self._force[self._rows] = model.force if model.kind == "impedance" else model.friction_force
         self._displacement[:] = model.displacement
         self.state.sticking = [model.sticking]
         self.state.dissipated_energy = model.dissipated_energy

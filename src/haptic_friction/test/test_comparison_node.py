@@ -60,13 +60,17 @@ OTHER: dict[str, list[Any]] = {
 
 @pytest.fixture(autouse=True)
 def laws_can_be_imported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """`law_function` names a module; this file stands for a user's."""
+    """`law_function` names an entry point; this file and what installs it stand for a user's."""
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "comparison_laws.py").write_text(
         "from haptic_friction import FunctionLaw\n"
         "def one(): return FunctionLaw(lambda s: 3.0 + s, lambda s: 1.0)\n"
         "def other(): return FunctionLaw(lambda s: 4.0 + s, lambda s: 1.0)\n"
     )
+    info = tmp_path / "users_own-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: users-own\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[haptic_laws]\none = comparison_laws:one\nother = comparison_laws:other\n")
     (tmp_path / "one.csv").write_text("speed,force\n0,4\n0.1,3\n")
     (tmp_path / "other.csv").write_text("speed,force\n0,4\n0.05,3\n0.1,3.5\n")
 

@@ -5,6 +5,7 @@ The parameters are read from the file, so that one added later without effect fa
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +20,15 @@ from haptic_core.parameters import ParameterSpec, check_all, load_parameter_spec
 from haptic_friction import FrictionLaw
 from haptic_friction.factory import LAWS, MODELS, make_law, make_model
 from haptic_friction.node import FrictionNode
-from haptic_msgs.msg import ContactArray, DeviceCommand, DeviceState, FrictionState, WallState
+from haptic_msgs.msg import (
+    BodyStates,
+    ConstrainedReference,
+    ContactArray,
+    DeviceCommand,
+    DeviceState,
+    FrictionState,
+    WallState,
+)
 
 OWN = load_parameter_specs(FrictionNode.parameter_file)
 #: of the parameters that all rendering nodes have, those that the model needs
@@ -41,6 +50,10 @@ CONTACTS = ContactArray(
     normal_impulse=[3e-3, 4e-3],
     slip_velocity=[0.1, 0.0, 0.0] * 2,
 )
+#: velocities of two bodies [m/s]
+BODIES = BodyStates(velocity=[0.05, 0.02, 0.0, -0.03, 0.0, 0.01])
+REFERENCE = ConstrainedReference(multipliers=[-5.0, 8.0])
+REFERENCE.twist.linear.x, REFERENCE.twist.linear.y = 0.3, 0.4
 
 #: what the defaults must be changed to for a parameter to act
 CONTEXT: dict[str, dict[str, Any]] = {
@@ -59,7 +72,10 @@ CONTEXT: dict[str, dict[str, Any]] = {
     "loading_displacement": {"model": "parallel"},
     "loading_force": {"model": "parallel"},
     "friction_coefficient": {"inputs": ["wall"]},
-    "load_body": {"inputs": ["contact"]},
+    "load_body": {"inputs": ["contact:contacts"]},
+    "first": {"inputs": ["contact:bodies"]},
+    "second": {"inputs": ["contact:bodies"]},
+    "load_constraint": {"inputs": ["constraints"]},
 }
 #: other values where twice the value is none
 OTHER: dict[str, list[Any]] = {
@@ -70,14 +86,17 @@ OTHER: dict[str, list[Any]] = {
     "loading_force": [[3.0, 4.0, 4.5]],
     "viscosity": [3.0],
     "axes": [["x", "y", "z"], ["x"], ["y", "x"]],
-    "inputs": [["wall"], ["contact"], ["wall", "contact"]],
+    "inputs": [["wall"], ["contact:contacts"], ["wall", "contact:contacts"], ["contact:bodies"], ["constraints"]],
+    "first": [1],
+    "second": [1],
     "load_body": [1],
+    "load_constraint": [1],
 }
 
 
 @pytest.fixture(autouse=True)
 def laws_can_be_imported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """`law_function` names a module; this file stands for a user's."""
+    """`law_function` names an entry point; this file and what installs it stand for a user's."""
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "users_laws.py").write_text(
         "from haptic_friction import FunctionLaw\n"
@@ -90,6 +109,16 @@ def laws_can_be_imported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
         "def silent(): raise RuntimeError\n"
     )
     (tmp_path / "broken_laws.py").write_text("def one(: pass\n")
+    info = tmp_path / "users_own-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: users-own\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[haptic_laws]\nbroken = broken_laws:one\n"
+        + "".join(
+            f"{name} = users_laws:{name}\n"
+            for name in ("one", "other", "no_law", "division", "unknown_name", "long", "silent")
+        )
+    )
     (tmp_path / "one.csv").write_text("speed,force\n0,4\n0.1,3\n")
     (tmp_path / "other.csv").write_text("speed,force\n0,4\n0.05,3\n0.1,3.5\n")
 
@@ -124,7 +153,8 @@ def rendered(parameters: dict[str, Any]) -> tuple[list[list[float]], str]:
     node.reset = lambda: FrictionNode.reset(node)
     node._stop = lambda: FrictionNode._stop(node)
     node._press = lambda velocity: FrictionNode._press(node, velocity)
-    known = {"wall": WALL, "contact": CONTACTS}
+    node._between = lambda velocity: FrictionNode._between(node, velocity)
+    known = {"wall": WALL, "contact:contacts": CONTACTS, "contact:bodies": BODIES, "constraints": REFERENCE}
     node.inputs = {name: known[name] for name in parameters["inputs"] if name}
     node._command_motion = lambda *arguments: FrictionNode._command_motion(node, *arguments)
     FrictionNode.install(node, FrictionNode.build(node, parameters))
@@ -177,6 +207,19 @@ def test_parallel_elements_are_refused_as_an_admittance(tmp_path: Path) -> None:
         make_model({**base_values(tmp_path), "model": "parallel", "rendering": "admittance"}, dimension=2)
 
 
+def test_friction_on_a_reference_opposes_its_motion_with_mu_times_the_surface_s_force(tmp_path: Path) -> None:
+    """Whatever the tool does, and however the surface pushes: the slide has outgrown the stretch after a few ticks."""
+    values = {**base_values(tmp_path), "inputs": ["constraints"], "friction_coefficient": 0.2}
+    for number, load in ((0, 5.0), (1, 8.0)):
+        answers = rendered({**values, "load_constraint": number})[0]
+        np.testing.assert_allclose(answers[-1], -0.2 * load * np.array([0.6, 0.8, 0.0]), rtol=1e-12, atol=1e-12)
+
+
+def test_friction_on_a_reference_is_no_admittance(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"^parameter rendering: expected impedance with inputs \['constraints'\]"):
+        rendered({**base_values(tmp_path), "inputs": ["constraints"], "rendering": "admittance"})
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -193,10 +236,18 @@ def test_parallel_elements_are_refused_as_an_admittance(tmp_path: Path) -> None:
         ({"law": "table", "law_file": "/"}, r"^law_file: /: cannot be read: Is a directory$"),
         (
             {"law": "function", "law_function": "nowhere:law"},
-            r"'nowhere:law': .*got ModuleNotFoundError: No module named",
+            r"^law_function: expected an entry point of group haptic_laws \(.*one.*\), got 'nowhere:law'$",
         ),
-        ({"law": "function", "law_function": ""}, r"^law_function: '': expected module:function without arguments"),
-        ({"law": "function", "law_function": "users_laws"}, r"^law_function: 'users_laws': expected module:function"),
+        ({"law": "function", "law_function": ""}, r"^law_function: expected an entry point .*, got ''$"),
+        (
+            {"law": "function", "law_function": "users_laws"},
+            r"^law_function: expected an entry point .*, got 'users_laws'$",
+        ),
+        (
+            {"law": "function", "law_function": "os:abort"},
+            r"^law_function: expected an entry point .*, got 'os:abort'$",
+        ),
+        ({"law": "function", "law_function": "division"}, r", got ZeroDivisionError: division by zero$"),
         ({"law": "function", "law_function": "users_laws:division"}, r", got ZeroDivisionError: division by zero$"),
         ({"law": "function", "law_function": "users_laws:long"}, r", got RuntimeError: first line$"),
         ({"law": "function", "law_function": "users_laws:silent"}, r", got RuntimeError$"),
@@ -374,3 +425,15 @@ def test_an_admittance_stands_at_the_tool_while_the_device_is_not_ok(tmp_path: P
     device.status = DeviceState.STATUS_OK
     FrictionNode.render(node, device)
     assert 0.3 < node.command.tool_pose.position.x < 0.3 + 1e-5
+
+
+def test_friction_is_against_a_wall_that_moves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tool and wall both faster by u: nothing changes but by rounding."""
+    parameters = base_values(tmp_path, "friction_coefficient")
+    answers, _ = rendered(parameters)
+    u = np.array([0.3, -0.2, 0.1])
+    module = sys.modules[__name__]
+    monkeypatch.setattr(module, "MOTION", MOTION + u)
+    assert not np.allclose(rendered(parameters)[0], answers, rtol=1e-3)
+    monkeypatch.setattr(module, "WALL", WallState(normal=WALL.normal, push=WALL.push, velocity=u.tolist()))
+    np.testing.assert_allclose(rendered(parameters)[0], answers, rtol=1e-9, atol=1e-12)

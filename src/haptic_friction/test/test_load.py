@@ -8,9 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from haptic_core.errors import InputError
 from haptic_friction import CoulombLaw, ModelA, ModelB, ModelC, ModelD, StribeckLaw, ViscousCoulombLaw
 from haptic_friction.laws import AnisotropicLaw, FrictionLaw, FunctionLaw, TableLaw
-from haptic_friction.load import contacts_of, press
+from haptic_friction.load import carried, contacts_of, press, surface_force
 from haptic_friction.model import FrictionModel
 
 T = 1e-3
@@ -101,6 +102,13 @@ def test_what_presses_flattens() -> None:
     np.testing.assert_array_equal(e, [0.0, 0.0, 0.0])
 
 
+def test_surfaces_carry_by_how_much_they_press() -> None:
+    velocities = np.array([[0.3, 0.0, 0.0], [0.0, 0.6, 0.0], [9.0, 9.0, 9.0]])
+    np.testing.assert_allclose(carried(np.array([2.0, 1.0, 0.0]), velocities), [0.2, 0.2, 0.0], rtol=1e-15)
+    np.testing.assert_array_equal(carried(np.zeros(3), velocities), np.zeros(3))
+    np.testing.assert_array_equal(carried(np.array([2.0]), np.zeros((0, 3))), np.zeros(3))
+
+
 def test_contacts_of_a_body_point_to_it() -> None:
     """On either side of a contact; those of others do not count; impulses become forces."""
     contacts = SimpleNamespace(
@@ -116,3 +124,20 @@ def test_contacts_of_a_body_point_to_it() -> None:
     np.testing.assert_allclose(forces, [2.0, 4.0])
     np.testing.assert_array_equal(slips, [[0.1, 0, 0], [0, 0, -0.3]])
     assert contacts_of(contacts, 7)[1].size == 0
+
+
+def test_the_load_of_a_surface_is_the_size_of_its_multiplier() -> None:
+    assert surface_force([3.0, -20.0], 1) == 20.0 and surface_force([3.0, -20.0], 0) == 3.0
+
+
+@pytest.mark.parametrize(
+    ("multipliers", "message"),
+    [
+        ([1.0], "load_constraint: expected below 1, got 1"),
+        ([], "load_constraint: expected below 0, got 1"),
+        ([1.0, np.nan], "multiplier 1: expected a finite number, got nan"),
+    ],
+)
+def test_a_multiplier_that_is_not_there_or_no_number_is_refused(multipliers: list[float], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        surface_force(multipliers, 1)

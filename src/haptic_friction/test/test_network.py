@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from haptic_friction import BASE, Body, Contact, ContactNetwork, CoulombLaw, ModelA, ModelB, ModelC, ParallelElements
+from haptic_friction import (
+    BASE,
+    Body,
+    Contact,
+    ContactNetwork,
+    CoulombLaw,
+    ModelA,
+    ModelB,
+    ModelC,
+    ParallelElements,
+)
 
 DATA = Path(__file__).with_name("data")
 T = 1e-3

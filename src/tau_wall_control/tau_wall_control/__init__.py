@@ -21,7 +21,7 @@ from tau_wall_control.holding import HoldingWall
 from tau_wall_control.options import SCHEMES, DesignOptions
 from tau_wall_control.parameters import TauParameters, load_parameters
 from tau_wall_control.simulation import PushResult, PushSimulation, simulate_push
-from tau_wall_control.walls import Plane, WallRenderer, WallState, box
+from tau_wall_control.walls import MovingPlanes, Plane, WallRenderer, WallState, box
 
 __all__ = [
     "SCHEMES",
@@ -29,6 +29,7 @@ __all__ = [
     "DesignOptions",
     "ForwardKinematicsError",
     "HoldingWall",
+    "MovingPlanes",
     "Plane",
     "PushResult",
     "PushSimulation",

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
-import control
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -48,12 +47,16 @@ def angle_weight(model: LinearModel, W: np.ndarray | None) -> np.ndarray:
 
 def lqr(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Discrete LQR: gain K of u = -K x, and the solution of the Riccati equation."""
+    import control  # takes a second, which those who only use a design need not wait for
+
     K, P, _ = control.dlqr(A, B, Q, R, method="scipy")
     return np.asarray(K), np.asarray(P)
 
 
 def kalman(A: np.ndarray, C: np.ndarray, noise: np.ndarray, measurement: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Stationary Kalman filter: gain L of x^ = x^- + L (y - C x^-), and the covariance of x^-."""
+    import control
+
     unit = np.trace(measurement) / len(measurement)  # of all covariances: the solver fails on numbers as small as 1e-12
     _, P, _ = control.dlqe(A, np.eye(len(A)), C, noise / unit, measurement / unit, method="scipy")
     P = unit * np.asarray(P)

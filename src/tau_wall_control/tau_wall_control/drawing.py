@@ -22,8 +22,8 @@ TOUCHED: Color = (0.95, 0.6, 0.1, 0.5)
 FORCE: Color = (0.85, 0.2, 0.1, 1.0)
 HIDDEN: Color = (0.0, 0.0, 0.0, 0.0)
 
-#: drawn length of one newton [m/N]; edge and thickness of a wall [m]
-_PER_NEWTON, _EDGE, _THICKNESS = 2e-3, 0.08, 5e-4
+#: drawn length of one newton [m/N]; edge and thickness of a wall, and edge of a tangent plane [m]
+_PER_NEWTON, _EDGE, _THICKNESS, _TANGENT_EDGE = 2e-3, 0.08, 5e-4, 0.01
 
 
 class Canvas(Protocol):
@@ -44,8 +44,17 @@ class Canvas(Protocol):
         """An arrow."""
 
 
-def draw(canvas: Canvas, device: TauDevice, planes: Sequence[Plane], state: WallState) -> None:
-    """Column, chains, platform and walls, and at each wall the point of contact with the force on the tool."""
+def draw(
+    canvas: Canvas, device: TauDevice, planes: Sequence[Plane], state: WallState, *, tangent: bool = False
+) -> None:
+    """Column, chains, platform and walls, and at each wall the point of contact with the force on the tool.
+
+    Args:
+        canvas: on which.
+        device: which.
+        planes, state: the walls and what they do.
+        tangent: the planes touch their surfaces at their points: they are drawn small, with the contact there.
+    """
     points = device.points(state.position, state.rotation)
     for i, chain in enumerate(points, 1):
         canvas.line(f"chain {i}", chain, 0.004, LINK)
@@ -54,7 +63,7 @@ def draw(canvas: Canvas, device: TauDevice, planes: Sequence[Plane], state: Wall
     canvas.line("platform", points[[0, 2, 1, 0], 2], 0.004, PLATFORM)
     canvas.sphere("tool", state.position, 0.003, PLATFORM)
     for i, plane in enumerate(planes, 1):
-        _draw_wall(canvas, str(i), plane, state, i - 1)
+        _draw_wall(canvas, str(i), plane, state, i - 1, tangent)
     canvas.arrow(
         "friction",
         state.position,
@@ -64,13 +73,14 @@ def draw(canvas: Canvas, device: TauDevice, planes: Sequence[Plane], state: Wall
     )
 
 
-def _draw_wall(canvas: Canvas, name: str, plane: Plane, state: WallState, i: int) -> None:
+def _draw_wall(canvas: Canvas, name: str, plane: Plane, state: WallState, i: int, tangent: bool) -> None:
     """A plate behind the plane about the place nearest to the plane's point."""
     normal, touched = np.array(plane.normal), bool(state.in_contact[i])
     centre = np.array(plane.point) - 0.5 * _THICKNESS * normal
     turn = quaternion_from_rotation(_frame(normal))
-    canvas.box(f"wall {name}", centre, turn, (_EDGE, _EDGE, _THICKNESS), TOUCHED if touched else WALL)
-    contact = state.position + float(state.penetration[i]) * normal
+    edge = _TANGENT_EDGE if tangent else _EDGE
+    canvas.box(f"wall {name}", centre, turn, (edge, edge, _THICKNESS), TOUCHED if touched else WALL)
+    contact = np.array(plane.point) if tangent else state.position + float(state.penetration[i]) * normal
     canvas.sphere(f"contact {name}", contact, 0.002, FORCE if touched else HIDDEN)
     tip = contact + _PER_NEWTON * float(state.push[i]) * normal
     canvas.arrow(f"force {name}", contact, tip, 0.002, FORCE if state.push[i] > 0.0 else HIDDEN)

@@ -27,5 +27,9 @@ class ForwardKinematicsError(TauError):
     """Joint angles to which Newton's method finds no pose from its guess."""
 
 
+class PlanesError(TauError):
+    """Planes of one step that cannot be used; nothing has changed."""
+
+
 class ControllerFileError(TauError):
     """A controller file that cannot be read or does not fit the device."""

@@ -69,21 +69,24 @@ def make_planes(points: Any, normals: Any) -> tuple[Plane, ...]:
     return tuple(planes)
 
 
-def make_walls(p: Mapping[str, Any], controller: WallController | None = None) -> GuardedWalls:
+def make_walls(p: Mapping[str, Any], controller: WallController | None = None, *, moving: bool = False) -> GuardedWalls:
     """The walls that the parameters of wall_node.yaml describe, their step compiled.
 
     Args:
         p: the parameters.
         controller: to be used on instead of one that is made anew.
+        moving: the walls come with each step, and those of the parameters are not there.
 
     Raises:
         TauError: a parameter is refused; the message names it.
     """
     if controller is None:
         controller = make_controller(p, make_device(p))
-    planes = make_planes(p["wall_points"], p["wall_normals"])
+    planes = None if moving else make_planes(p["wall_points"], p["wall_normals"])
     renderer: WallRenderer | HoldingWall
     if p["contact"] == "holding":
+        if planes is None:
+            raise TauError("contact: expected sliding for walls that move, got 'holding'")
         if len(planes) != 1:
             raise TauError(f"wall_points: expected one wall for contact holding, got {len(planes)}")
         renderer = HoldingWall(controller, planes[0], release_gap=p["release_gap"])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tau_wall_control.errors import TauError
+from tau_wall_control.errors import PlanesError, TauError
 from tau_wall_control.holding import HoldingWall
-from tau_wall_control.walls import Plane, WallRenderer, WallState
+from tau_wall_control.walls import MovingPlanes, Plane, WallRenderer, WallState
 
 
 class SafeStopError(TauError):
@@ -36,14 +36,22 @@ class GuardedWalls:
 
     def _compile(self) -> None:
         """Two steps at home, the second in contact, so that the first tick finds everything compiled."""
-        theta = self.renderer.device.inverse_kinematics(*self.renderer.device.home)
+        home = self.renderer.device.home
+        theta, planes = self.renderer.device.inverse_kinematics(*home), None
+        if self.moving:
+            planes = MovingPlanes([0], [home[0] + [0.0, 0.0, 1e-4]], [[0.0, 0.0, 1.0]])
         for _ in range(2):
-            self.step(theta, np.zeros(6))
+            self.step(theta, np.zeros(6), planes=planes)
         self.restart()
 
     @property
+    def moving(self) -> bool:
+        """Whether the walls come with each step."""
+        return isinstance(self.renderer, WallRenderer) and self.renderer.moving
+
+    @property
     def planes(self) -> tuple[Plane, ...]:
-        """The walls."""
+        """The walls that are set."""
         return self.renderer.planes if isinstance(self.renderer, WallRenderer) else (self.renderer.plane,)
 
     def restart(self) -> None:
@@ -57,15 +65,19 @@ class GuardedWalls:
         self.state, self.stopped, self._started = None, old.stopped, old._started
         self.renderer.take_over(old.renderer)  # type: ignore[arg-type]  # `contact` never changes
 
-    def step(self, theta: np.ndarray, rate: np.ndarray, *, obeys: bool = True) -> np.ndarray:
+    def step(
+        self, theta: np.ndarray, rate: np.ndarray, *, obeys: bool = True, planes: MovingPlanes | None = None
+    ) -> np.ndarray:
         """Torques (6,) [N m] for joint angles [rad] and rates [rad/s].
 
         Args:
             theta: (6,).
             rate: (6,).
             obeys: False while the device is in its safe state: no torque, and a new start afterwards.
+            planes: where the walls are now, for those that come with each step.
 
         Raises:
+            PlanesError: planes that cannot be used; the next step may be one again.
             SafeStopError: the angles belong to no pose near the last one, to a singular one, or the torque limits have
                 acted for too long; at every step from then on.
         """
@@ -78,7 +90,10 @@ class GuardedWalls:
             if not self._started:
                 self.renderer.reset(theta)
                 self._started = True
-            self.state = self.renderer.step(theta, rate)
+            self.state = self.renderer.step(theta, rate, *(() if planes is None else (planes,)))  # type: ignore[call-arg]
+        except PlanesError:
+            self.state = None
+            raise
         except TauError as error:
             self._stop(str(error))
         if self.renderer.saturated_steps > self._longest:
@@ -97,7 +112,7 @@ class GuardedWalls:
     @property
     def stiffness(self) -> float:
         """Push over depth of the wall that is pushed most [N/m], the depth at least one count; 0 without contact."""
-        if self.state is None:
+        if self.state is None or not len(self.state.push):
             return 0.0
         deepest = int(np.argmax(self.state.push))
         if not self.state.in_contact[deepest]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import control
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -100,6 +99,8 @@ def linearise(device: TauDevice, position: ArrayLike, rotation: ArrayLike | None
 
 def zero_order_hold(A: np.ndarray, B: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
     """A and B of the sampled system whose input is held over a period [s]."""
+    import control  # takes a second, see `design`
+
     system = control.ss(A, B, np.eye(len(A)), np.zeros(B.shape)).sample(period, method="zoh")
     return np.asarray(system.A), np.asarray(system.B)
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from tau_wall_control.controller import WallController
 from tau_wall_control.design import design_wall_controller
@@ -161,7 +161,7 @@ def compare(first: np.ndarray, second: np.ndarray, significance: float = 0.05) -
     varied = (a.std(axis=-1) > 0.0) | (b.std(axis=-1) > 0.0)
     p_value = np.where(mean_a == mean_b, 1.0, 0.0)
     if a.shape[-1] > 1 and varied.any():
-        p_value[varied] = stats.ttest_ind(a[varied], b[varied], axis=-1, equal_var=False).pvalue
+        p_value[varied] = scipy.stats.ttest_ind(a[varied], b[varied], axis=-1, equal_var=False).pvalue
     significant, higher = p_value < significance, mean_b > mean_a
     return Comparison(
         mean_a, mean_b, p_value, significant, higher, significant & higher, significant & (mean_b < mean_a)

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from rclpy.parameter import Parameter
 from visualization_msgs.msg import Marker, MarkerArray
 
 from haptic_core import process
-from haptic_core.errors import InputError
+from haptic_core.errors import InputError, ParameterError
 from haptic_core.markers import MarkerCanvas
-from haptic_core.messages import allocate, require_length, view
+from haptic_core.messages import allocate, require_length, vector, view
 from haptic_core.qos import display_qos
 from haptic_core.rendering_node import RenderingNode
-from haptic_core.statistics import TimeStatistics
-from haptic_msgs.msg import DeviceState, WallState
+from haptic_core.statistics import RECENT, TimeStatistics
+from haptic_core.tick_inputs import Input, node_and_kind, of_kind
+from haptic_msgs.msg import ContactPlanes, DeviceState, WallState
 from haptic_msgs.srv import SetWalls
 from tau_wall_control.drawing import draw
+from tau_wall_control.errors import PlanesError
 from tau_wall_control.factory import make_walls
 from tau_wall_control.guard import GuardedWalls, SafeStopError
+from tau_wall_control.walls import MovingPlanes, Plane
 
 
 class WallNode(RenderingNode):
@@ -29,11 +32,15 @@ class WallNode(RenderingNode):
 
     After a safe stop it answers NONE until `~/reset`. Walls are parameters; the service `~/set_walls` sets both lists
     at once, between ticks, whole or not at all, and is recorded as the change of parameters that it is.
+
+    With an input of the kind planes the walls are these surfaces, and those of the parameters are not there. The plane
+    of the tool's point lies its signed distance from it, so what the tool's sphere is like is the other node's alone.
     """
 
     parameter_file = Path(__file__).with_name("wall_node.yaml")
     command_mode = "EFFORT"
     state_type = WallState
+    input_types: ClassVar = {"planes": Input(ContactPlanes, "planes")}
 
     def __init__(self, **node_options: Any) -> None:
         self.walls: GuardedWalls | None = None
@@ -60,21 +67,29 @@ class WallNode(RenderingNode):
         self.walls = None
 
     def build(self, parameters: dict[str, Any]) -> GuardedWalls:
-        return make_walls(parameters, self.walls.renderer.controller if self.walls is not None else None)
+        known = self.walls.renderer.controller if self.walls is not None else None
+        return make_walls(parameters, known, moving=_takes_planes(parameters))
 
     def install(self, built: GuardedWalls) -> None:
         if self.walls is not None:
             built.take_over(self.walls)
         self.walls = built
         self._canvas: MarkerCanvas | None = None
+        self._drawn = 0
         planes = built.planes
-        for name in ("point", "normal"):
-            allocate(self.state, name, 3 * len(planes))[:] = np.ravel([getattr(plane, name) for plane in planes])
-        self._penetration = allocate(self.state, "penetration", len(planes))
-        self._push = allocate(self.state, "push", len(planes))
+        self._make_room(len(planes))
+        self._point[:] = np.ravel([plane.point for plane in planes])
+        self._normal[:] = np.ravel([plane.normal for plane in planes])
         self._effort, self._saturation = allocate(self.state, "effort", 6), allocate(self.state, "saturation", 6)
         self._command = allocate(self.command, "joint_effort", 6)
-        self._none = [False] * len(planes)
+
+    def _make_room(self, walls: int) -> None:
+        """Gives the state's rows one entry a wall."""
+        self._point, self._normal, self._velocity = (
+            allocate(self.state, name, 3 * walls) for name in ("point", "normal", "velocity")
+        )
+        self._penetration, self._push = (allocate(self.state, name, walls) for name in ("penetration", "push"))
+        self._none = [False] * walls
 
     def reset(self) -> None:
         assert self.walls is not None
@@ -84,10 +99,16 @@ class WallNode(RenderingNode):
         walls = self.walls
         assert walls is not None
         require_length("joint_position", device.joint_position, 6)
+        planes = self._planes(device) if walls.moving else None
         obeys, stopped = device.status == DeviceState.STATUS_OK, walls.stopped
         start, processor = time.perf_counter_ns(), time.thread_time_ns()
         try:
-            self._command[:] = walls.step(view(device.joint_position), view(device.joint_velocity), obeys=obeys)
+            self._command[:] = walls.step(
+                view(device.joint_position), view(device.joint_velocity), obeys=obeys, planes=planes
+            )
+        except PlanesError as error:
+            self._command[:] = 0.0
+            raise InputError("bad planes", str(error)) from None
         except SafeStopError as error:
             self._command[:] = 0.0
             if not stopped:
@@ -95,6 +116,29 @@ class WallNode(RenderingNode):
             raise InputError("safe stop", f"{error}; no effort until {self.get_name()}/reset") from None
         self.step_time.add(time.perf_counter_ns() - start)
         self.processor_time.add(time.thread_time_ns() - processor)
+
+    def _planes(self, device: DeviceState) -> MovingPlanes:
+        """The planes of the tick, which the state tells, too."""
+        ((name, message),) = of_kind(self.inputs, "planes")
+        w = len(message.key)
+        if len(self._push) != w:
+            self._make_room(w)
+        for field in ("point", "normal", "velocity"):
+            require_length(f"{name}: {field}", getattr(message, field), 3 * w)
+        for field in ("body", "signed_distance", "inverse_mass"):
+            require_length(f"{name}: {field}", getattr(message, field), w)
+        self._point[:], self._normal[:] = view(message.point), view(message.normal)
+        self._velocity[:] = view(message.velocity)
+        normal = self._normal.reshape(w, 3)
+        away = view(message.signed_distance)[:, None] * normal
+        return MovingPlanes(
+            key=np.asarray(message.key, dtype=np.int64),
+            point=np.array(vector(device.tool_pose.position)) - away,
+            normal=normal,
+            velocity=self._velocity.reshape(w, 3),
+            inverse_mass=view(message.inverse_mass),
+            body=np.asarray(message.body),
+        )
 
     def fill_state(self) -> None:
         walls, state = self.walls, self.state
@@ -116,10 +160,15 @@ class WallNode(RenderingNode):
     def _draw(self, walls: GuardedWalls) -> None:
         assert walls.state is not None
         old = []
-        if self._canvas is None:  # there may be markers of walls that are no more
+        walls_drawn, self._drawn = self._drawn, len(self._push)
+        if self._canvas is None or self._drawn < walls_drawn:  # there may be markers of walls that are no more
             self._canvas = MarkerCanvas(self.command.header.frame_id, self.get_name())
             old = [Marker(action=Marker.DELETEALL)]
-        draw(self._canvas, walls.renderer.device, walls.planes, walls.state)
+        planes = walls.planes
+        if walls.moving:
+            rows = zip(self._point.reshape(-1, 3).tolist(), self._normal.reshape(-1, 3).tolist(), strict=True)
+            planes = tuple(Plane(tuple(point), tuple(normal)) for point, normal in rows)
+        draw(self._canvas, walls.renderer.device, planes, walls.state, tangent=walls.moving)
         message = self._canvas.message(self.command.header.stamp)
         message.markers = [*old, *message.markers]
         self._markers.publish(message)
@@ -135,9 +184,23 @@ class WallNode(RenderingNode):
         return response
 
     def diagnostic_values(self) -> dict[str, Any]:
-        p99 = 1e6 * self.step_time.percentiles(99)[0]
+        p99 = 1e6 * self.step_time.percentiles(99, last=RECENT)[0]
         values = {**super().diagnostic_values(), "control step p99 [us]": f"{p99:.1f}"}
         return {**values, "safe stop": self.walls.stopped} if self.walls is not None and self.walls.stopped else values
+
+
+def _takes_planes(parameters: dict[str, Any]) -> bool:
+    """Whether the walls are an input.
+
+    Raises:
+        ParameterError: they are several inputs, or those of the tick before.
+    """
+    entries = [entry for entry in parameters["inputs"] if entry and node_and_kind(entry)[1] == "planes"]
+    if len(entries) > 1:
+        raise ParameterError(f"parameter inputs: expected planes of one node at the most, got {entries}")
+    if set(entries) & set(parameters["delayed_inputs"]):
+        raise ParameterError(f"parameter delayed_inputs: expected planes of the same tick, got {entries}")
+    return bool(entries)
 
 
 def main() -> None:

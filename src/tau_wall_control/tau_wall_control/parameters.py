@@ -217,10 +217,10 @@ def load_parameters(path: Path | str | None = None, overrides: Sequence[str] = (
     """
     path = DEFAULT_FILE if path is None else Path(path)
     try:
-        document = yaml.safe_load(path.read_text())
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise TauError(f"{path}: cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # such as the date 2020-13-45, or bytes of no text
         raise TauError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(document, dict):
         raise TauError(f"{path}: expected a mapping of sections")
@@ -231,7 +231,7 @@ def load_parameters(path: Path | str | None = None, overrides: Sequence[str] = (
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
-        got = f", got {first['input']!r}" if isinstance(first["input"], int | float | str | list) else ""
+        got = f", got {first['input']!r:.200}" if isinstance(first["input"], int | float | str | list) else ""
         raise TauError(f"{path}: {name}: {first['msg'].removeprefix('Value error, ').lower()}{got}") from None
 
 
@@ -245,5 +245,5 @@ def _override(document: dict[str, Any], entry: str) -> None:
         raise TauError(f"entry {entry!r}: expected section.name=value with a name of the device's file")
     try:
         target[field] = yaml.safe_load(text)
-    except yaml.YAMLError:
-        raise TauError(f"entry {entry!r}: the value is not YAML") from None
+    except (yaml.YAMLError, ValueError, RecursionError):
+        raise TauError(f"entry {entry[:200]!r}: the value is not YAML") from None

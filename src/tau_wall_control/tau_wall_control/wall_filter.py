@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from tau_wall_control import laws
 from tau_wall_control.controller import WallController
@@ -32,7 +32,7 @@ def wall_filter(controller: WallController) -> np.ndarray:
     result = np.zeros((laws.JUMP_GAINS + 1, GAINS))
     threshold = 0.0
     if o.jump_threshold > 0.0:  # as rare as that of six numbers
-        threshold = float(stats.chi2.isf(stats.chi2.sf(o.jump_threshold, 6), 1))
+        threshold = float(scipy.special.chdtri(1, scipy.special.chdtrc(6, o.jump_threshold)))
     result[0] = [*L[:, 0], 1.0 / (P[0, 0] + R[0, 0]), threshold]
     jump = np.array([0.5 * T * T, T, 1.0])
     P = P + (o.jump * scale) ** 2 * np.outer(jump, jump)

@@ -10,6 +10,15 @@ S (6, c) the normals, x the signed distances, v their rates,
 
 so the closed loop along every normal is the one that was designed, wherever the planes stand. f is never negative: a
 wall does not pull. Contact begins where x < 0 and ends where nothing is left to push (f = 0) outside.
+
+Planes may move and belong to bodies that give way: u the velocity of a surface, W the accelerations of the bodies per
+newton of push,
+
+    v_i = n_i . (V - u_i),   (S^T M_x^-1 S + W) f = a,   W_ij = sqrt(w_i w_j) n_i . n_j on one body, else 0
+
+with w_i the inverse mass of a body along n_i: the relative motion is the designed one whatever a body's mass. Between
+two planes of one body W is that of its translation. What else accelerates a surface (DRIVEN, a part of d^) is seen from
+u: a body that cannot give way because others hold it answers -W f, and the wall is soft until that is known.
 """
 
 from __future__ import annotations
@@ -29,7 +38,7 @@ from tau_wall_control import kernels, laws
 from tau_wall_control.checks import vector
 from tau_wall_control.controller import SHARING_ACROSS, SHARING_ALONG, WallController, select
 from tau_wall_control.device import Pose
-from tau_wall_control.errors import TauError
+from tau_wall_control.errors import PlanesError, TauError
 from tau_wall_control.wall_filter import GAINS, wall_filter
 
 #: planes at once, and planes that push at once
@@ -37,7 +46,15 @@ MOST_PLANES, MOST_CONTACTS = 32, 6
 
 # memory of a plane
 CONTACT, PUSH, INTEGRAL, X, RATE, DISTURBANCE, AGE, SEEN, PAST = 0, 1, 2, 3, 4, 5, 6, 7, 8
-PLANE = PAST + laws.LONGEST_DELAY
+# of one that moves: past accelerations W f of its surface away from the tool, its velocity, the change of that which is
+# expected, the acceleration towards the tool that others give it, and whether the plane is new
+GIVEN = PAST + laws.LONGEST_DELAY
+SURFACE = GIVEN + laws.LONGEST_DELAY
+EXPECTED, DRIVEN, FRESH, PLANE = SURFACE + 3, SURFACE + 4, SURFACE + 5, SURFACE + 6
+# a plane: point, normal, velocity (3 each), inverse mass, body
+POINT, NORMAL, VELOCITY, INVERSE_MASS, BODY, COLUMNS = 0, 3, 6, 9, 10, 11
+#: time in which DRIVEN follows: slower than the loop, or a light body that others hold makes it unstable [s]
+DRIVEN_TIME = 0.1
 # settings
 GAP, TANGENT_STIFFNESS, TANGENT_DAMPING = 0, 1, 2
 
@@ -61,6 +78,26 @@ class Plane:
             raise TauError(f"normal: expected a direction, got {self.normal}")
         object.__setattr__(self, "point", tuple(float(x) for x in point))
         object.__setattr__(self, "normal", tuple(float(x) for x in normal / length))
+
+
+class MovingPlanes(NamedTuple):
+    """Planes of one sample, at most 32. Memory goes by key: a plane keeps its contact while it moves and turns.
+
+    Attributes:
+        key: (w,) whole numbers that tell the planes apart.
+        point: (w, 3) on each plane [m].
+        normal: (w, 3) unit vectors towards the free side.
+        velocity: (w, 3) of the surface at that point [m/s]; at rest if not given.
+        inverse_mass: (w,) of the body behind it along the normal [1/kg]; 0, if not given, is a body that is led.
+        body: (w,) whole numbers: which planes belong to one body; each to its own if not given.
+    """
+
+    key: ArrayLike
+    point: ArrayLike
+    normal: ArrayLike
+    velocity: ArrayLike | None = None
+    inverse_mass: ArrayLike | None = None
+    body: ArrayLike | None = None
 
 
 def box(low: ArrayLike, high: ArrayLike) -> tuple[Plane, ...]:
@@ -115,6 +152,48 @@ def _observe(filter_gains: np.ndarray, plane: np.ndarray, x: float) -> None:
         plane[AGE] = age
     for j in range(3):
         plane[X + j] += filter_gains[k, j] * innovation
+
+
+@njit(cache=True, error_model="numpy")
+def _yielding(planes: np.ndarray, i: int, j: int) -> float:
+    """W_ij: acceleration of plane i away from the tool per newton of push of plane j [1/kg]."""
+    if i == j:
+        return planes[i, INVERSE_MASS]
+    both = planes[i, INVERSE_MASS] * planes[j, INVERSE_MASS]
+    if both == 0.0 or planes[i, BODY] != planes[j, BODY]:
+        return 0.0
+    cosine = 0.0
+    for k in range(3):
+        cosine += planes[i, NORMAL + k] * planes[j, NORMAL + k]
+    return math.sqrt(both) * cosine
+
+
+@njit(cache=True, error_model="numpy")
+def _recall(
+    keys: np.ndarray, known: np.ndarray, planes: np.ndarray, old: np.ndarray, memory: np.ndarray
+) -> tuple[int, int]:
+    """Gives each plane its memory by key, new ones a fresh one; returns what is wrong (0: nothing) and with which."""
+    for i in range(keys.shape[0]):
+        total, length = 0.0, 0.0
+        for k in range(BODY):
+            total += planes[i, k]
+        for k in range(3):
+            length += planes[i, NORMAL + k] * planes[i, NORMAL + k]
+        if not math.isfinite(total):
+            return 1, i
+        if abs(length - 1.0) > 1e-6:
+            return 2, i
+        if planes[i, INVERSE_MASS] < 0.0:
+            return 3, i
+        for j in range(i):
+            if keys[i] == keys[j]:
+                return 4, i
+        memory[i] = 0.0
+        memory[i, FRESH] = 1.0
+        for j in range(known.shape[0]):
+            if keys[i] == known[j]:
+                memory[i] = old[j]
+    return 0, 0
 
 
 @njit(cache=True, error_model="numpy")
@@ -174,9 +253,9 @@ def render(
     exact_gravity: bool,
     filter_gains: np.ndarray,
     settings: np.ndarray,
-    planes: np.ndarray,
     friction_code: int,
     friction: np.ndarray,
+    planes: np.ndarray,
     p: np.ndarray,
     R: np.ndarray,
     theta: np.ndarray,
@@ -186,8 +265,8 @@ def render(
     torque: np.ndarray,
     out: np.ndarray,
 ) -> int:
-    """One sample. `p`, `R` are the pose of the sample before and become the present one; `planes` (w, 6) are points and
-    normals, `memory` (w, PLANE); `elastic` (3,) is friction's; `out` (12,) becomes operating point, saturated, the
+    """One sample. `p`, `R` are the pose of the sample before and become the present one; `planes` (w, COLUMNS),
+    `memory` (w, PLANE); `elastic` (3,) is friction's; `out` (12,) becomes operating point, saturated, the
     friction's force (3,), the twist (6,). Returns a code of `kernels`."""
     code, _ = kernels.forward_kinematics(chains, base, theta, p, R, 1e-11)
     if code != kernels.OK:
@@ -216,9 +295,21 @@ def render(
     for w in range(count):
         distance = 0.0
         for k in range(3):
-            distance += planes[w, 3 + k] * (p[k] - planes[w, k])
+            distance += planes[w, NORMAL + k] * (p[k] - planes[w, k])
         plane = memory[w]
         plane[SEEN] = distance
+        if plane[FRESH] != 0.0:
+            plane[X], plane[FRESH] = distance, 0.0
+            for k in range(3):
+                plane[RATE] += planes[w, NORMAL + k] * (V[k, 0] - planes[w, VELOCITY + k])
+        else:  # what the surface did is known
+            change = -plane[EXPECTED]
+            for k in range(3):
+                change += planes[w, NORMAL + k] * (planes[w, VELOCITY + k] - plane[SURFACE + k])
+            plane[X] -= period * change
+            plane[RATE] -= change
+            plane[DRIVEN] -= change / max(DRIVEN_TIME, period)
+        plane[SURFACE : SURFACE + 3] = planes[w, VELOCITY:INVERSE_MASS]
         if mode & laws.OBSERVER:
             _observe(filter_gains, plane, distance)
         if plane[CONTACT] == 0.0 and distance < 0.0:
@@ -243,7 +334,7 @@ def render(
         for i in range(c):
             MF[:] = M
             for k in range(6):
-                b[k] = planes[contact[i], 3 + k] if k < 3 else 0.0
+                b[k] = planes[contact[i], NORMAL + k] if k < 3 else 0.0
             kernels.cholesky_solve(MF, b)
             MS[:, i] = b
         inverse_mass, wanted = np.zeros((MOST_CONTACTS, MOST_CONTACTS)), np.zeros(MOST_CONTACTS)
@@ -253,10 +344,11 @@ def render(
                 for k in range(6):
                     GMS[j, i] += G[j, k] * MS[k, i]
                 for k in range(3):
-                    GS[j, i] += G[j, k] * planes[contact[i], 3 + k]
+                    GS[j, i] += G[j, k] * planes[contact[i], NORMAL + k]
             for j in range(c):
                 for k in range(3):
-                    inverse_mass[j, i] += planes[contact[j], 3 + k] * MS[k, i]
+                    inverse_mass[j, i] += planes[contact[j], NORMAL + k] * MS[k, i]
+                inverse_mass[j, i] += _yielding(planes, contact[j], contact[i])
         for i in range(c):
             plane = memory[contact[i]]
             kp, kv, ki = 0.0, 0.0, 0.0
@@ -268,13 +360,13 @@ def render(
                     ki += product * row[78 + 6 * a + e]
             x, v = plane[SEEN], 0.0
             for k in range(3):
-                v += planes[contact[i], 3 + k] * V[k, 0]
+                v += planes[contact[i], NORMAL + k] * (V[k, 0] - planes[contact[i], VELOCITY + k])
             if mode & laws.OBSERVER:
-                d = plane[DISTURBANCE]
+                d = plane[DISTURBANCE] + plane[DRIVEN]
                 if mode & laws.ESTIMATED:
                     x, v = plane[X], plane[RATE]
                 for m in range(delay):
-                    acceleration = plane[PAST + m] + d
+                    acceleration = plane[PAST + m] + plane[GIVEN + m] + d
                     x += period * v + 0.5 * period * period * acceleration
                     v += period * acceleration
                 wanted[i] = -d
@@ -282,21 +374,23 @@ def render(
                 wanted[i] = ki * plane[INTEGRAL]
             wanted[i] -= kp * x + kv * v
         _pushes(c, inverse_mass, wanted, push, np.empty((MOST_CONTACTS, MOST_CONTACTS)), np.empty(MOST_CONTACTS))
-        pressing, tangent = 0.0, np.empty(3)
+        pressing, tangent, carried = 0.0, np.empty(3), np.zeros(3)
         for i in range(c):
             plane = memory[contact[i]]
             plane[PUSH] = push[i]
             pressing += push[i]
             for k in range(3):
-                wrench[k] += push[i] * planes[contact[i], 3 + k]
-        # friction along the planes, model C on the tangential velocity; its force is that of 1 N times the push
+                wrench[k] += push[i] * planes[contact[i], NORMAL + k]
+                carried[k] += push[i] * planes[contact[i], VELOCITY + k]
+        # friction along the planes, model C on the tangential velocity against them, their mean by push; its force is
+        # that of 1 N times the push
         if friction_code >= 0 and pressing > 0.0:
             for k in range(3):
-                tangent[k] = V[k, 0]
+                tangent[k] = V[k, 0] - carried[k] / pressing
             for i in range(c):
                 if push[i] > 0.0:
-                    _flatten(planes[contact[i], 3:], tangent)
-                    _flatten(planes[contact[i], 3:], elastic)
+                    _flatten(planes[contact[i], NORMAL:], tangent)
+                    _flatten(planes[contact[i], NORMAL:], elastic)
             rub(friction_code, friction, settings, period, pressing, tangent, elastic, out[2:5])
             for k in range(3):
                 wrench[k] += out[2 + k]
@@ -322,7 +416,7 @@ def render(
             if push[i] > 0.0:
                 for a in range(3):
                     for e in range(3):
-                        outer = planes[contact[i], 3 + a] * planes[contact[i], 3 + e]
+                        outer = planes[contact[i], NORMAL + a] * planes[contact[i], NORMAL + e]
                         W[a, e] += (SHARING_ALONG - SHARING_ACROSS) * outer
         for a in range(6):
             for e in range(6):
@@ -347,15 +441,23 @@ def render(
         plane = memory[w]
         acceleration = 0.0
         for k in range(3):
-            acceleration += planes[w, 3 + k] * response[k]
+            acceleration += planes[w, NORMAL + k] * response[k]
+        given = 0.0
+        if planes[w, INVERSE_MASS] > 0.0:
+            for i in range(c):
+                given += _yielding(planes, w, contact[i]) * push[i]
         if mode & laws.OBSERVER:
             acting = acceleration
             if delay > 0:
-                acting = plane[PAST]
+                acting, giving = plane[PAST], plane[GIVEN]
                 for m in range(delay - 1):
                     plane[PAST + m] = plane[PAST + m + 1]
-                plane[PAST + delay - 1] = acceleration
-            acting += plane[DISTURBANCE]
+                    plane[GIVEN + m] = plane[GIVEN + m + 1]
+                plane[PAST + delay - 1], plane[GIVEN + delay - 1] = acceleration, given
+                given = giving
+            given += plane[DRIVEN]
+            plane[EXPECTED] = -period * given
+            acting += plane[DISTURBANCE] + given
             plane[X] += period * plane[RATE] + 0.5 * period * period * acting
             plane[RATE] += period * acting
         if plane[CONTACT] != 0.0:
@@ -407,7 +509,7 @@ class WallRenderer:
 
     Args:
         controller: its gains; any scheme. `predictive` is rendered like `stiff`.
-        planes: the walls.
+        planes: the walls; None: they come with each step, as `MovingPlanes`.
         friction: law along the planes whose force is that per newton of push: CoulombLaw(0.3) is a coefficient of
             0.3. Free if not given.
         friction_stiffness, friction_damping: of the friction's compliance [N/m], [N s/m].
@@ -423,7 +525,7 @@ class WallRenderer:
     def __init__(
         self,
         controller: WallController,
-        planes: Sequence[Plane],
+        planes: Sequence[Plane] | None,
         *,
         friction: FrictionLaw | None = None,
         friction_stiffness: float = 2000.0,
@@ -447,23 +549,34 @@ class WallRenderer:
         self._pose: Pose = (np.zeros(3), np.eye(3))
         self._elastic, self._torque, self._out = np.zeros(3), np.zeros(6), np.zeros(12)
         self.saturated_steps = 0
-        self.set_planes(planes)
-
-    def set_planes(self, planes: Sequence[Plane]) -> None:
-        """Replaces the walls; a plane that stays as it was keeps its contact."""
-        if not 1 <= len(planes) <= MOST_PLANES:
-            raise TauError(f"planes: expected 1 to {MOST_PLANES}, got {len(planes)}")
-        old = dict(zip(getattr(self, "planes", ()), getattr(self, "_memory", ()), strict=True))
-        self.planes = tuple(planes)
-        self._planes = np.array([[*w.point, *w.normal] for w in planes], dtype=float)
-        self._memory = np.zeros((len(planes), PLANE))
-        c, o = self.controller, self.controller.options
+        c, o = controller, controller.options
         self._constants = (
             *self.device.arrays,
             *(c.mode, c.delay, c.period, self.device.peak_torque),
             *(c.table, c.points, c.edges, o.interpolated, o.exact_gravity),
-            *(self._filter, self._settings, self._planes, self._code, self._coefficients),
+            *(self._filter, self._settings, self._code, self._coefficients),
         )
+        self.planes: tuple[Plane, ...] = ()
+        self.moving = planes is None
+        if planes is None:
+            self._room, self._count = np.zeros((MOST_PLANES, COLUMNS)), 0
+            self._keys, self._known = np.zeros(MOST_PLANES, dtype=np.int64), np.zeros(MOST_PLANES, dtype=np.int64)
+            self._memories, self._spare = np.zeros((MOST_PLANES, PLANE)), np.zeros((MOST_PLANES, PLANE))
+            self._planes, self._memory = self._room[:0], self._memories[:0]
+        else:
+            self.set_planes(planes)
+
+    def set_planes(self, planes: Sequence[Plane]) -> None:
+        """Replaces the walls; a plane that stays as it was keeps its contact."""
+        if self.moving:
+            raise TauError("planes: expected none to be set, these walls come with each step")
+        if not 1 <= len(planes) <= MOST_PLANES:
+            raise TauError(f"planes: expected 1 to {MOST_PLANES}, got {len(planes)}")
+        old = dict(zip(self.planes, getattr(self, "_memory", ()), strict=True))
+        self.planes = tuple(planes)
+        self._planes = np.zeros((len(planes), COLUMNS))
+        self._planes[:, :VELOCITY] = [[*w.point, *w.normal] for w in planes]
+        self._memory = np.zeros((len(planes), PLANE))
         for i, plane in enumerate(self.planes):
             if plane in old:
                 self._memory[i] = old[plane]
@@ -472,16 +585,22 @@ class WallRenderer:
 
     def take_over(self, old: WallRenderer) -> None:
         """Goes on from where other walls on the same device stand; a plane that both have keeps its contact."""
+        if old.moving != self.moving:
+            raise TauError("take_over: expected walls that move both times, or neither")
+        self._pose, self._elastic[:], self.saturated_steps = old._pose, old._elastic, old.saturated_steps
+        if self.moving:
+            self._keys, self._memories, self._count = old._keys.copy(), old._memories.copy(), old._count
+            return
         wanted = self.planes
         self.planes, self._memory = old.planes, old._memory
-        self._pose, self._elastic[:], self.saturated_steps = old._pose, old._elastic, old.saturated_steps
         self.set_planes(wanted)
 
     def _start(self, i: int, twist: np.ndarray) -> None:
         """A plane's filter starts from the present pose, without contact."""
         self._memory[i] = 0.0
-        self._memory[i, X] = self._planes[i, 3:] @ (self._pose[0] - self._planes[i, :3])
-        self._memory[i, RATE] = self._planes[i, 3:] @ twist[:3]
+        normal = self._planes[i, NORMAL:VELOCITY]
+        self._memory[i, X] = normal @ (self._pose[0] - self._planes[i, :NORMAL])
+        self._memory[i, RATE] = normal @ twist[:3]
 
     def reset(self, theta: ArrayLike, guess: Pose | None = None) -> None:
         """Starts at rest at joint angles (6,), without contact; guess is a pose near it.
@@ -492,19 +611,70 @@ class WallRenderer:
         self._pose = self.device.forward_kinematics(theta, guess)
         for i in range(len(self.planes)):
             self._start(i, np.zeros(6))
+        self._count = 0  # of planes that move, all are new
         self._elastic[:] = 0.0
         self.saturated_steps = 0
 
-    def step(self, theta: ArrayLike, rate: ArrayLike) -> WallState:
+    def _move(self, planes: MovingPlanes) -> None:
+        """Takes the planes of a sample; each has the memory of its key, a new one starts without contact."""
+        keys = np.asarray(planes.key)
+        if keys.ndim != 1 or (keys.size and keys.dtype.kind not in "iu"):
+            raise PlanesError(f"key: expected a row of whole numbers, got {planes.key!r}")
+        w, body = len(keys), keys if planes.body is None else planes.body
+        if w > MOST_PLANES:
+            raise PlanesError(f"planes: expected {MOST_PLANES} at the most, got {w}")
+        rows = self._room[:w]
+        rows[:, VELOCITY:BODY] = 0.0
+        for name, values, place, shape in (
+            ("point", planes.point, slice(POINT, NORMAL), (w, 3)),
+            ("normal", planes.normal, slice(NORMAL, VELOCITY), (w, 3)),
+            ("velocity", planes.velocity, slice(VELOCITY, INVERSE_MASS), (w, 3)),
+            ("inverse_mass", planes.inverse_mass, INVERSE_MASS, (w,)),
+            ("body", body, BODY, (w,)),
+        ):
+            if values is not None:
+                array = np.asarray(values, dtype=float)
+                if array.shape != shape:
+                    raise PlanesError(f"{name}: expected shape {shape} for {w} planes, got {array.shape}")
+                rows[:, place] = array
+        self._known[:w] = keys
+        wrong, i = _recall(self._known[:w], self._keys[: self._count], rows, self._memories, self._spare)
+        if wrong:
+            row = rows[i].tolist()
+            raise PlanesError(
+                {
+                    1: f"planes: expected finite numbers, got {row} for key {keys[i]}",
+                    2: f"normal: expected unit vectors, got {row[NORMAL:VELOCITY]} for key {keys[i]}",
+                    3: f"inverse_mass: expected 0 or more, got {row[INVERSE_MASS]} for key {keys[i]}",
+                    4: f"key: expected each key once, got {keys[i]} again",
+                }[wrong]
+            )
+        self._keys, self._known = self._known, self._keys
+        self._memories, self._spare = self._spare, self._memories
+        self._count, self._planes, self._memory = w, rows, self._memories[:w]
+
+    def step(self, theta: ArrayLike, rate: ArrayLike, planes: MovingPlanes | None = None) -> WallState:
         """One sample: joint angles (6,) [rad] and rates (6,) [rad/s] in, torques out.
+
+        Args:
+            theta, rate: of the joints.
+            planes: where the walls are now, for those that come with each step.
 
         Raises:
             ForwardKinematicsError, UnreachableError, SingularError: the angles belong to no pose near the last one.
             TauError: a number is not finite.
+            PlanesError: planes that cannot be used.
         """
         angles, rates = vector("theta", theta, (6,)), vector("rate", rate, (6,))
+        if (planes is None) == self.moving:
+            expected = "the planes of each step" if self.moving else "none beside those that are set"
+            raise TauError(f"planes: expected {expected}, got {planes}")
+        if planes is not None:
+            self._move(planes)
         p, R = self._pose[0].copy(), self._pose[1].copy()
-        code = render(*self._constants, p, R, angles, rates, self._memory, self._elastic, self._torque, self._out)
+        code = render(
+            *self._constants, self._planes, p, R, angles, rates, self._memory, self._elastic, self._torque, self._out
+        )
         self.device.raise_for(code, p, R)
         self._pose = (p, R)
         saturated = bool(self._out[1])

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize_scalar
 
 from tau_wall_control import laws
 from tau_wall_control.controller import WallController
@@ -198,7 +198,9 @@ def spring_damper_limit(
     dampings = np.geomspace(0.1, 1e4, 60)
     best = int(np.argmax([largest(b) for b in dampings]))
     low, high = dampings[max(best - 1, 0)], dampings[min(best + 1, len(dampings) - 1)]
-    found = minimize_scalar(lambda b: -largest(b), bounds=(low, high), method="bounded", options={"xatol": 1e-3 * low})
+    found = scipy.optimize.minimize_scalar(
+        lambda b: -largest(b), bounds=(low, high), method="bounded", options={"xatol": 1e-3 * low}
+    )
     return SpringDamperLimit(-float(found.fun), float(found.x))
 
 

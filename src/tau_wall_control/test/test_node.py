@@ -27,14 +27,16 @@ from haptic_core.messages import allocate
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
 from haptic_friction import CoulombLaw
-from haptic_msgs.msg import DeviceCommand, DeviceState, TickEvent
+from haptic_msgs.msg import ContactPlanes, DeviceCommand, DeviceState, TickEvent
 from haptic_msgs.msg import WallState as WallMessage
 from haptic_msgs.srv import SetWalls
 from tau_wall_control import Plane, SingularError, TauDevice, TauError, WallRenderer, design_wall_controller
 from tau_wall_control.drawing import FORCE, HIDDEN, TOUCHED, WALL, draw
+from tau_wall_control.errors import PlanesError
 from tau_wall_control.factory import make_walls
 from tau_wall_control.guard import GuardedWalls, SafeStopError
 from tau_wall_control.node import WallNode
+from tau_wall_control.walls import MovingPlanes
 
 #: ROS domain of these tests
 DOMAIN = 53
@@ -176,8 +178,8 @@ def test_friction_and_walls_are_the_library_s() -> None:
 # ---- the guard --------------------------------------------------------------------------------------
 
 
-def guarded(**change: Any) -> GuardedWalls:
-    return make_walls(values(**change))
+def guarded(moving: bool = False, **change: Any) -> GuardedWalls:
+    return make_walls(values(**change), moving=moving)
 
 
 def test_angles_without_a_pose_stop_for_good_until_a_restart() -> None:
@@ -229,6 +231,22 @@ def test_saturation_may_last_as_long_as_is_said_and_no_longer() -> None:
                 assert np.abs(torque).max() <= device.peak_torque
                 count += 1
         assert count == round(limit / 1e-3)
+
+
+def test_planes_that_cannot_be_used_stop_nothing() -> None:
+    device, walls = TauDevice.default(), guarded(moving=True)
+    theta = device.inverse_kinematics((0.0, 0.0, -1e-4))
+    good, bad = (MovingPlanes([1], [[0, 0, 0]], [[0.0, 0.0, z]]) for z in (1.0, 2.0))
+    walls.step(theta, np.zeros(6), planes=good)
+    with pytest.raises(PlanesError, match="unit vectors"):
+        walls.step(theta, np.zeros(6), planes=bad)
+    assert walls.state is None and not walls.stopped
+    walls.step(theta, np.zeros(6), planes=good)
+    assert walls.state is not None and walls.state.in_contact.all() and walls.stiffness > 0.0
+    walls.step(theta, np.zeros(6), planes=MovingPlanes([], np.zeros((0, 3)), np.zeros((0, 3))))
+    assert walls.stiffness == 0.0
+    with pytest.raises(TauError, match="contact: expected sliding for walls that move, got 'holding'"):
+        guarded(moving=True, contact="holding")
 
 
 def test_while_the_device_does_not_obey_nothing_is_commanded_and_nothing_winds_up() -> None:
@@ -299,11 +317,23 @@ def test_the_drawing_has_links_of_their_length_and_walls_where_they_are() -> Non
     assert state.push[0] > 0.1
 
 
+def test_tangent_planes_are_small_and_touch_at_their_points() -> None:
+    device = TauDevice.default()
+    renderer = WallRenderer(design_wall_controller(device, "scheduled"), None)
+    theta = device.inverse_kinematics((0.0, 0.0, -1e-4))
+    renderer.reset(theta)
+    state = renderer.step(theta, np.zeros(6), MovingPlanes([1], [[0, 0, 0]], [[0, 0, 1]]))
+    sheet = Sheet()
+    draw(sheet, device, [Plane((0.0, 0.0, -1e-3), (0.0, 0.0, 1.0))], state, tangent=True)
+    assert sheet.shapes["wall 1"][3][:2] == (0.01, 0.01)
+    assert_allclose(sheet.shapes["contact 1"][1], [0.0, 0.0, -1e-3], atol=1e-15)
+
+
 # ---- on a live graph --------------------------------------------------------------------------------
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 #: longest wait for a condition [s]; only a defect lets it pass
-PATIENCE = 60.0
+PATIENCE = 120.0
 _namespaces = (f"/test_wall_{os.getpid()}_{number}" for number in itertools.count())
 
 
@@ -315,6 +345,7 @@ class Bench:
         self.node = WallNode(parameter_overrides=[Parameter(n, value=v) for n, v in parameters.items()], **options)
         self.device = Node("device", **options)
         self.states = self.device.create_publisher(DeviceState, "device_state", tick_qos("lockstep"))
+        self.planes = self.device.create_publisher(ContactPlanes, "contact/planes", tick_qos("lockstep"))
         self.commands: list[DeviceCommand] = []
         self.walls: list[WallMessage] = []
         self.events: list[TickEvent] = []
@@ -341,7 +372,11 @@ class Bench:
         return self
 
     def answer(
-        self, theta: np.ndarray, rate: Any = None, status: int = DeviceState.STATUS_OK
+        self,
+        theta: np.ndarray,
+        rate: Any = None,
+        status: int = DeviceState.STATUS_OK,
+        planes: ContactPlanes | None = None,
     ) -> tuple[DeviceCommand, WallMessage]:
         self.tick += 1
         state = DeviceState(tick=self.tick, period=1e-3, status=status)
@@ -350,6 +385,11 @@ class Bench:
             allocate(state, f"joint_{name}", len(numbers))[:] = numbers
         allocate(state, "joint_effort", len(theta))
         state.tool_pose.orientation.w = 1.0
+        if planes is not None:
+            place = state.tool_pose.position
+            place.x, place.y, place.z = TauDevice.default().forward_kinematics(theta)[0].tolist()
+            planes.tick = self.tick
+            self.planes.publish(planes)
         self.states.publish(state)
         found: list[Any] = []
         for messages in (self.commands, self.walls):
@@ -500,3 +540,81 @@ def test_how_long_the_steps_took_is_told_at_the_end(make: Callable[..., Bench]) 
     (event,) = bench.until(lambda: bench.heard("timing"))
     times = json.loads(event.detail)
     assert 0.0 < times["control_step_p50"] <= times["control_step_p99"] and times["processor_time_p99"] > 0.0
+
+
+# ---- walls that are an input ------------------------------------------------------------------------
+
+RADIUS = 1e-3
+
+
+def near(*surfaces: tuple[int, Any, Any, Any, float], p: np.ndarray) -> ContactPlanes:
+    """ContactPlanes of a tool of RADIUS at p: key, point on the surface, normal, velocity, inverse mass of each."""
+    message = ContactPlanes(key=[s[0] for s in surfaces], body=[s[0] for s in surfaces])
+    for k, name in enumerate(("point", "normal", "velocity"), 1):
+        allocate(message, name, 3 * len(surfaces))[:] = np.ravel([s[k] for s in surfaces])
+    distance = [(p - s[1]) @ np.array(s[2]) - RADIUS for s in surfaces]
+    allocate(message, "signed_distance", len(surfaces))[:] = distance
+    allocate(message, "inverse_mass", len(surfaces))[:] = [s[4] for s in surfaces]
+    return message
+
+
+def test_surfaces_of_another_node_are_rendered_and_told(make: Callable[..., Bench]) -> None:
+    """Several, one, none: the answers are the library's for planes that lie the sphere's radius further out."""
+    bench, twin = make(inputs=["contact:planes"]).start(), guarded(moving=True)
+    device = TauDevice.default()
+    touched = 0
+    for k, (theta, rate) in enumerate(way(device, 40)):
+        p = device.forward_kinematics(theta)[0]
+        surfaces = [
+            (7, (0.0, 0.0, 1e-5 - RADIUS), (0.0, 0.0, 1.0), (0.01, 0.0, 0.002), 0.5),
+            (3, (-0.01, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0),
+        ][: (2, 1, 0)[0 if k < 20 else (k - 20) // 10]]
+        command, state = bench.answer(theta, rate, planes=near(*surfaces, p=p))
+        points = [np.array(s[1]) + RADIUS * np.array(s[2]) for s in surfaces]
+        rows = (np.reshape([s[i] for s in surfaces], (-1, 3)) for i in (2, 3))
+        planes = MovingPlanes([s[0] for s in surfaces], np.reshape(points, (-1, 3)), *rows, [s[4] for s in surfaces])
+        torque, rendered = twin.step(theta, rate, planes=planes), twin.state
+        assert rendered is not None
+        assert_allclose(command.joint_effort, torque, rtol=0.0, atol=1e-6)  # the angles' pose is found to 1e-11 m
+        assert_allclose(state.push, rendered.push, rtol=0.0, atol=1e-5)
+        assert state.in_contact == rendered.in_contact.tolist()
+        assert_array_equal(state.point, np.ravel([s[1] for s in surfaces]))
+        assert_array_equal(state.normal, np.ravel([s[2] for s in surfaces]))
+        assert_array_equal(state.velocity, np.ravel([s[3] for s in surfaces]))
+        assert len(state.penetration) == len(surfaces)
+        touched += any(state.in_contact)
+    assert 5 < touched < 40
+
+
+def test_surfaces_that_cannot_be_used_get_no_effort_and_the_next_do(make: Callable[..., Bench]) -> None:
+    device, bench = TauDevice.default(), make(inputs=["contact:planes"]).start()
+    p = np.array([0.0, 0.0, -1e-4])
+    theta = device.inverse_kinematics(p)
+
+    def wall(normal: float = 1.0, key: int = 1) -> tuple[int, Any, Any, Any, float]:
+        return key, (0.0, 0.0, -RADIUS), (0.0, 0.0, normal), (0.0, 0.0, 0.0), 0.0
+
+    bad = [near(wall(1.5), p=p), near(wall(), wall(), p=p), near(wall(np.nan), p=p), near(wall(), p=p)]
+    bad[3].inverse_mass = []
+    for message in bad:
+        command, state = bench.answer(theta, planes=message)
+        assert command.mode == NONE and not any(command.joint_effort) and not any(state.push)
+    assert bench.node.rejections.counts == {"bad planes": 2, "not finite": 1, "wrong length": 1, "unusable input": 2}
+    command, state = bench.answer(theta, planes=near(wall(), p=p))
+    assert command.mode == EFFORT and state.push[0] > 1.0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"inputs": ["a:planes", "b:planes"]}, "inputs: expected planes of one node at the most"),
+        ({"inputs": ["a:planes"], "delayed_inputs": ["a:planes"]}, "delayed_inputs: expected planes of the same tick"),
+        ({"inputs": ["a:planes"], "contact": "holding"}, "contact: expected sliding for walls that move"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_refused(
+    make: Callable[..., Bench], parameters: dict[str, Any], words: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert make(**parameters).node.trigger_configure() == FAILURE
+    (line,) = [line for line in capfd.readouterr().err.splitlines() if "refused" in line]
+    assert words in line

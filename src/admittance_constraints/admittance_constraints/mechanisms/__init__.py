@@ -4,6 +4,7 @@ from admittance_constraints.mechanisms.disk_on_sphere import DiskOnSphere, DiskO
 from admittance_constraints.mechanisms.four_bar import FourBar
 from admittance_constraints.mechanisms.knife_edge import KnifeEdge
 from admittance_constraints.mechanisms.pendulum import Pendulum
+from admittance_constraints.mechanisms.point_on_paraboloid import PointOnParaboloid
 from admittance_constraints.mechanisms.point_on_surface import PointOnSurface
 from admittance_constraints.mechanisms.rolling_disk import RollingDisk
 from admittance_constraints.mechanisms.two_link_on_circle import TwoLinkOnCircle
@@ -14,6 +15,7 @@ __all__ = [
     "FourBar",
     "KnifeEdge",
     "Pendulum",
+    "PointOnParaboloid",
     "PointOnSurface",
     "RollingDisk",
     "TwoLinkOnCircle",

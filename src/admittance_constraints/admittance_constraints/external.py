@@ -1,0 +1,126 @@
+"""What else than the hand acts on the virtual tool: contacts of a simulated world, friction. No ROS.
+
+The world takes the tool's reference as a prescribed body and solves its step with it; the impulses that come back act
+on the tool in the next period. Between the two a tick passes. With the tool's mass m, a body M, and a contact of
+stiffness k and damping d between them, the world's step is implicit,
+
+    p_n = k y_n + d (v_n - u_n),     M (u_n - u_(n-1)) = T p_n,     y_n = x_n - s_n,
+
+and the tool's is symplectic Euler with the force that is there, v_(n+1) = v_n - T p_n / m, x_(n+1) = x_n + T v_(n+1).
+With h_m = k T^2/m, h_M = k T^2/M, e = d/(k T) the characteristic polynomial of both is
+
+    (1 + h_M (1 + e)) z^2 + (h_m (1 + e) - h_M e - 2) z + 1 - h_m e = 0,
+
+whose roots are inside the unit circle, by Jury's conditions, if and only if
+
+    (k T^2 + 2 d T) (1/m - 1/M) < 4.                                                                        (a)
+
+A tool that is not lighter than what it pushes is stable however stiff the contact is; a lighter one up to a limit; a
+body that does not give way counts as M = infinity. An element of friction on the tool that sticks with stiffness K and
+damping B is such a body. One implicit step of both has no limit. Tested in test_external.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from admittance_constraints.checks import finite_number, finite_vector
+from admittance_constraints.controller import Placement
+
+#: bound of `split_number`
+SPLIT_LIMIT = 4.0
+
+
+class ExternalForces:
+    """The wrench of contacts and frictions on the tool.
+
+    Args:
+        body: number of the tool's body in the world.
+        position: origin of the world in the display's base frame [m], shape (3,).
+        orientation: of the world, world to base, quaternion (x, y, z, w).
+
+    Raises:
+        ValueError: wrong shape, or no unit quaternion.
+    """
+
+    def __init__(
+        self, body: int, position: ArrayLike = (0.0, 0.0, 0.0), orientation: ArrayLike = (0.0, 0.0, 0.0, 1.0)
+    ) -> None:
+        self.body = body
+        self._place = Placement(position, orientation)
+
+    def wrench(self, contacts: Iterable[Any], frictions: Iterable[Any], point: np.ndarray) -> np.ndarray:
+        """The sum of what came.
+
+        Args:
+            contacts: each with the fields of haptic_msgs/ContactArray.
+            frictions: each with those of haptic_msgs/FrictionState of dimension 3, axes of the base; they act at the
+                tool point.
+            point: the tool point (3,) [m], base frame.
+
+        Returns:
+            [force; moment] at the tool point (6,) [N; N m], base frame.
+
+        Raises:
+            ValueError: a friction of another dimension, or a number that is not finite.
+        """
+        place, total = self._place, np.zeros(6)
+        for message in contacts:
+            total += place.vector(contact_wrench(message, self.body, place.rotation.T @ (point - place.position)))
+        for message in frictions:
+            total[:3] -= finite_vector("friction force", message.force, 3)
+        return finite_vector("external wrench", total, 6)
+
+
+def contact_wrench(contacts: Any, body: int, point: np.ndarray) -> np.ndarray:
+    """Mean wrench of all contacts of a body over a step of its world.
+
+    Args:
+        contacts: with the fields of haptic_msgs/ContactArray.
+        body: its number.
+        point: about which the moment is taken (3,) [m], world frame.
+
+    Returns:
+        [force; moment] on the body (6,) [N; N m], world frame.
+    """
+    on_b = np.asarray(contacts.body_b) == body
+    mine = on_b | (np.asarray(contacts.body_a) == body)
+    wrench = np.zeros(6)
+    if not mine.any():
+        return wrench
+    sign = np.where(on_b, 1.0, -1.0)[mine, None] / contacts.period
+    normal, tangential, position = (
+        np.asarray(values).reshape(-1, 3)[mine]
+        for values in (contacts.normal, contacts.tangential_impulse, contacts.position)
+    )
+    force = sign * (np.asarray(contacts.normal_impulse)[mine, None] * normal + tangential)
+    wrench[:3] = force.sum(axis=0)
+    (x, y, z), (fx, fy, fz) = (position - point).T, force.T
+    wrench[3:] = y @ fz - z @ fy, z @ fx - x @ fz, x @ fy - y @ fx
+    return wrench
+
+
+def split_number(mass: float, stiffness: float, damping: float, period: float, body_mass: float = math.inf) -> float:
+    """The left side of (a), stable below `SPLIT_LIMIT`; negative where the tool is heavier than the body.
+
+    Args:
+        mass: of the tool m [kg].
+        stiffness: of the contact k [N/m].
+        damping: of the contact d [N s/m].
+        period: T [s].
+        body_mass: M [kg].
+
+    Raises:
+        ValueError: a number is out of its range; the message names it.
+    """
+    m, T = finite_number("mass", mass, above=0.0), finite_number("period", period, above=0.0)
+    k = finite_number("stiffness", stiffness, minimum=0.0)
+    d = finite_number("damping", damping, minimum=0.0)
+    if not body_mass > 0.0:
+        raise ValueError(f"body_mass: expected a number above 0, got {body_mass}")
+    return (k * T**2 + 2.0 * d * T) * (1.0 / m - 1.0 / body_mass)
