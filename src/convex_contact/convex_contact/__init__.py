@@ -17,9 +17,11 @@ from convex_contact.dynamics import BodyState, JointLimits, WorldDynamics
 from convex_contact.elastoplastic import transported
 from convex_contact.errors import ConvergenceError
 from convex_contact.implicit_terms import implicit_terms
+from convex_contact.joints import JointActuator, JointCoupler, JointLaw, JointMotion, Sinusoid, Steps
 from convex_contact.materials import Material, PairLaw
 from convex_contact.native import NativeLibraryError
 from convex_contact.normal_laws import FunctionLaw, HertzLaw, LinearLaw, NormalLaw
+from convex_contact.pressure_fields import Hydroelastic, PressureField, RigidSurface
 from convex_contact.problem import ContactProblem
 from convex_contact.rollouts import Gradients, Rollout, rollout
 from convex_contact.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Solid, Sphere
@@ -50,8 +52,13 @@ __all__ = [
     "HertzLaw",
     "HolonomicConstraint",
     "Hull",
+    "Hydroelastic",
+    "JointActuator",
+    "JointCoupler",
+    "JointLaw",
     "JointLimit",
     "JointLimits",
+    "JointMotion",
     "LinearLaw",
     "Material",
     "NativeLibraryError",
@@ -60,13 +67,17 @@ __all__ = [
     "PairLaw",
     "Placement",
     "PrescribedMotion",
+    "PressureField",
+    "RigidSurface",
     "Rollout",
     "Shape",
     "Simulator",
+    "Sinusoid",
     "Solid",
     "Solution",
     "Sphere",
     "StepStatistics",
+    "Steps",
     "Tree",
     "WeldConstraint",
     "World",

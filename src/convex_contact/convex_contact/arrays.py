@@ -27,12 +27,14 @@ WORLD_FIELDS = (
     "sweep", "pair", "pair_reach", "pair_fill", "pair_start", "pair_second", "pair_sorted", "native_pair",
     "native_reach", "native_start",
     "native_normal", "native_point", "native_gap",
+    "geometry_mesh", "mesh_root", "mesh_element", "mesh_flattest", "box_bounds", "box_child", "element_vertex",
+    "element_plane", "element_field", "box_stack", "polygon", "moved_plane",
 )  # fmt: skip
 
 #: The arrays of :class:`ContactArrays`, see :mod:`convex_contact.contacts`.
 CONTACT_FIELDS = (
     "count", "geometry", "feature", "body", "tree", "point", "frame", "phi0", "J", "bias", "v_n0", "stiffness",
-    "dissipation", "relaxation_time", "friction", "anchor", "previous", "taken",
+    "dissipation", "relaxation_time", "friction", "area", "anchor", "previous", "taken",
 )  # fmt: skip
 
 

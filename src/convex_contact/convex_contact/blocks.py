@@ -72,16 +72,20 @@ def inverse_factor(D: np.ndarray, h: int, L: np.ndarray, l: int, n: int, floor: 
             x = D[uh + j * un + r]
             for c in range(r, un):
                 D[uh + r * un + c] -= x * D[uh + j * un + c]
-    # columns of L = (U^T)^-1 by forward substitution
-    for c in range(un):
-        for r in range(c):
+    # rows of L = (U^T)^-1 by forward substitution, whose inner loop runs along them
+    for r in range(un):
+        scale = D[uh + r * un + r]
+        for c in range(r + _U(1), un):
             L[ul + r * un + c] = 0.0
-        L[ul + c * un + c] = D[uh + c * un + c]
-        for r in range(c + _U(1), un):
-            total = 0.0
-            for k in range(c, r):
-                total += D[uh + k * un + r] * L[ul + k * un + c]
-            L[ul + r * un + c] = -total * D[uh + r * un + r]
+        for c in range(r):
+            L[ul + r * un + c] = 0.0
+        for k in range(r):
+            x = D[uh + k * un + r]
+            for c in range(k + _U(1)):
+                L[ul + r * un + c] += x * L[ul + k * un + c]
+        for c in range(r):
+            L[ul + r * un + c] = -L[ul + r * un + c] * scale
+        L[ul + r * un + r] = scale
 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
@@ -192,6 +196,8 @@ def add_congruence(
         return
     for r in range(un):
         x, y, z = J[ua + r], J[ua + un + r], J[ua + _U(2) * un + r]
+        if x == 0.0 and y == 0.0 and z == 0.0:  # most of a large clique's
+            continue
         u, v, w = g11 * x + g12 * y + g13 * z, g12 * x + g22 * y + g23 * z, g13 * x + g23 * y + g33 * z
         for j in range(um):
             D[uh + r * um + j] += u * J[ub + j] + v * J[ub + um + j] + w * J[ub + _U(2) * um + j]
@@ -203,5 +209,7 @@ def add_outer(D: np.ndarray, h: int, g: float, J: np.ndarray, a: int, na: int, b
     uh, ua, ub, um = _U(h), _U(a), _U(b), _U(nb)
     for r in range(_U(na)):
         x = g * J[ua + r]
+        if x == 0.0:
+            continue
         for j in range(um):
             D[uh + r * um + j] += x * J[ub + j]

@@ -208,9 +208,8 @@ class ArticulatedTree:
         for i, joint in enumerate(self.link_joints):
             placement = self.data.oMi[joint]
             poses[i, :9], poses[i, 9:] = placement.rotation.ravel(), placement.translation
-            jacobians[i, :, : self.model.nv] = pin.getJointJacobian(
-                self.model, self.data, joint, pin.LOCAL_WORLD_ALIGNED
-            )
+            jacobian = pin.getJointJacobian(self.model, self.data, joint, pin.LOCAL_WORLD_ALIGNED)
+            jacobians[i, :, : self.model.nv] = jacobian.reshape(6, -1)  # of one joint it is (6,)
             twists[i] = jacobians[i, :, : self.model.nv] @ v
 
     def moved(self, q: np.ndarray, v: np.ndarray, period: float) -> np.ndarray:

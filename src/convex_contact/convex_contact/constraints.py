@@ -60,6 +60,12 @@ class Rows:
     upper: np.ndarray
 
 
+def compliance(period: float, stiffness: float, relaxation_time: float | None) -> tuple[float, float]:
+    """R before the near-rigid limit, and dt + tau with v^ = -g0/(dt + tau), (b); tau = None stands for dt."""
+    wait = period + (period if relaxation_time is None else relaxation_time)
+    return 1.0 / (period * stiffness * wait), wait
+
+
 class Constraint(ABC):
     """Something that adds scalar rows to a contact problem."""
 
@@ -110,16 +116,31 @@ class Compliant(Constraint):
     def rows(self, velocities: int, period: float) -> Rows:
         _check_columns(self, self.jacobian, velocities)
         m = len(self.jacobian)
-        wait = period + (period if self.relaxation_time is None else self.relaxation_time)
+        R, wait = compliance(period, self.stiffness, self.relaxation_time)
         return Rows(
             self.jacobian,
             self.bias,
             -self.value / wait,
-            np.full(m, 1.0 / (period * self.stiffness * wait)),
+            np.full(m, R),
             np.full(m, self.near_rigid),
             np.full(m, 0.0 if self.unilateral else -math.inf),
             np.full(m, math.inf),
         )
+
+
+class GivenRows(Constraint):
+    """Rows that somebody made for one problem.
+
+    Args:
+        rows: Theirs.
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def rows(self, velocities: int, period: float) -> Rows:
+        _check_columns(self, self._rows.jacobian, velocities)
+        return self._rows
 
 
 class HolonomicConstraint(Compliant):
@@ -297,22 +318,19 @@ class PDActuator(Constraint):
 
     def rows(self, velocities: int, period: float) -> Rows:
         _check_columns(self, self.jacobian, velocities)
-        gain = period * self.proportional_gain + self.derivative_gain
-        effort = (
-            self.proportional_gain * (self.target_position - self.position)
-            + self.derivative_gain * self.target_velocity
-            + self.feedforward
-        )
-        bound = period * self.effort_limit
-        return Rows(
-            self.jacobian,
-            np.zeros(1),
-            np.array([effort / gain]),
-            np.array([1.0 / (period * gain)]),
-            np.zeros(1),
-            np.array([-bound]),
-            np.array([bound]),
-        )
+        numbers = controller_row(
+            period, self.position, self.proportional_gain, self.derivative_gain, self.target_position,
+            self.target_velocity, self.feedforward, self.effort_limit,
+        )  # fmt: skip
+        return Rows(self.jacobian, *np.array(numbers).reshape(6, 1))
+
+
+def controller_row(
+    period: float, q: float, kp: float, kd: float, q_d: float, v_d: float, u: float, limit: float
+) -> tuple[float, ...]:
+    """b, v^, R, beta and both bounds of a PD controller with an effort limit, in the order of `Rows`."""
+    gain = period * kp + kd
+    return 0.0, (kp * (q_d - q) + kd * v_d + u) / gain, 1.0 / (period * gain), 0.0, -period * limit, period * limit
 
 
 def row_impulse(s: np.ndarray, target: np.ndarray, R: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

@@ -14,7 +14,8 @@ phi0                (n,)            gap along n, m; negative overlaps
 J                   (n, 2, 3, d)    rows t1, t2, n; columns are the velocities of tree[:, 0] and tree[:, 1]
 bias                (n, 3)          part of the contact velocity that prescribed bodies cause, m/s
 v_n0                (n,)            normal velocity at the start of the step (prescribed bodies: in it), m/s
-stiffness, ...      (n,)            combined values of the two materials
+stiffness, ...      (n,)            combined values of the two materials; of a face its own stiffness
+area                (n,)            of a face of a hydroelastic contact surface, m^2; 0: a point
 anchor              (n, 2, 3)       the point in the frames of the two bodies, m
 previous            (n,)            number of the same contact in the list of the step before; -1 if it is new
 taken               (n,)            while lists are matched: has found its contact in the next list
@@ -52,6 +53,7 @@ def empty_contacts(capacity: int, width: int) -> ContactArrays:
         "point": (n, 3, float), "frame": (n, 3, 3, float), "phi0": (n, float), "J": (n, 2, 3, width, float),
         "bias": (n, 3, float), "v_n0": (n, float), "anchor": (n, 2, 3, float),
         "stiffness": (n, float), "dissipation": (n, float), "relaxation_time": (n, float), "friction": (n, float),
+        "area": (n, float),
     }  # fmt: skip
     return ContactArrays(**{name: np.zeros(shape[:-1], dtype=shape[-1]) for name, shape in shapes.items()})
 
@@ -109,8 +111,8 @@ def complete(w: WorldRecord, c: ContactRecord) -> None:
         w.body_pose, w.body_twist, w.body_tree, w.body_link, w.link_jacobian
     )  # fmt: skip
     geometry, points, frame, J, bias, anchor = c.geometry, c.point, c.frame, c.J, c.bias, c.anchor
-    body_of, tree_of, v_n0, stiffness, dissipation, relaxation_time, friction = (
-        c.body, c.tree, c.v_n0, c.stiffness, c.dissipation, c.relaxation_time, c.friction
+    body_of, tree_of, v_n0, stiffness, dissipation, relaxation_time, friction, area = (
+        c.body, c.tree, c.v_n0, c.stiffness, c.dissipation, c.relaxation_time, c.friction, c.area
     )  # fmt: skip
     n, width = w.counters[REQUIRED_CONTACTS], J.shape[3]
     c.count[0] = n
@@ -121,7 +123,9 @@ def complete(w: WorldRecord, c: ContactRecord) -> None:
             frame[k, 0, i], frame[k, 1, i] = t[i], t[3 + i]
             bias[k, i] = 0.0
         one, two = geometry_class[geometry[k, 0]], geometry_class[geometry[k, 1]]
-        stiffness[k], dissipation[k] = law[one, two, 0], law[one, two, 1]
+        if area[k] == 0.0:
+            stiffness[k] = law[one, two, 0]
+        dissipation[k] = law[one, two, 1]
         relaxation_time[k], friction[k] = law[one, two, 2], law[one, two, 3]
         first, second, v_n = -1, -1, 0.0
         for side in range(2):

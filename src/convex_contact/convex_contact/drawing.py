@@ -1,7 +1,8 @@
 """What a world looks like: simple shapes in the world's frame, for whoever can draw them.
 
-A node turns that into markers, a notebook into a plot. What has no simple shape, such as a convex hull, is drawn as its
-bounding box, a half space as a plate below its surface.
+A node turns that into markers, a notebook into a plot. Deformable bodies and meshes of one's own, such as gears, are
+drawn as triangles, a convex hull as its bounding box, a half space as a plate below its surface. An articulated tree
+without any shape is drawn as lines from joint to joint.
 """
 
 from __future__ import annotations
@@ -12,9 +13,13 @@ from typing import Protocol
 import numpy as np
 import pinocchio as pin
 
+from convex_contact.bodies import ArticulatedTree
+from convex_contact.deformable import DeformableTree
+from convex_contact.pressure_fields import PressureField
 from convex_contact.rendering import ContactRendering
 from convex_contact.shapes import Capsule, Cylinder, HalfSpace, Shape, Sphere
 from convex_contact.simulator import ContactReport
+from convex_contact.world import Tree, World
 
 #: red, green, blue, opacity
 Color = tuple[float, float, float, float]
@@ -26,10 +31,13 @@ PROXY: Color = (0.17, 0.63, 0.17, 0.9)
 POINT: Color = (0.85, 0.33, 0.1, 1.0)
 FORCE: Color = (0.84, 0.15, 0.16, 1.0)
 COUPLING: Color = (0.58, 0.4, 0.74, 1.0)
+BONE: Color = (0.45, 0.45, 0.45, 1.0)
 HIDDEN: Color = (0.0, 0.0, 0.0, 0.0)
 
 #: side and thickness of the plate that stands for a half space [m]
 PLATE, _THICKNESS = 1.0, 0.01
+#: width of the lines that stand for a tree without shapes [m]
+_BONE_WIDTH = 0.01
 #: so many contacts are drawn, the most loaded ones first
 LARGEST_COUNT = 200
 
@@ -59,6 +67,29 @@ class Canvas(Protocol):
     def arrow(self, name: str, start: np.ndarray, end: np.ndarray, width: float, color: Color) -> None:
         """An arrow."""
 
+    def mesh(
+        self, name: str, position: np.ndarray, orientation: np.ndarray, vertices: np.ndarray, triangles: np.ndarray,
+        color: Color,
+    ) -> None:  # fmt: skip
+        """Triangles (m, 3) of vertices (n, 3), which are in the frame of the pose."""
+
+
+#: position and orientation of the canvas's own frame
+_HERE = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
+
+
+def _bones(world: World, tree: Tree) -> list[tuple[str, np.ndarray | int, int]]:
+    """Of a tree whose links have no shapes: name, where it begins (a place or a body), and the body where it ends."""
+    model = tree.model
+    if not isinstance(model, ArticulatedTree) or any(world.bodies[i].geometries for i in tree.bodies):
+        return []
+    at = dict(zip(model.link_joints, tree.bodies, strict=True))
+    starts: dict[int, np.ndarray | int] = dict(at)
+    if not tree.source["floating"]:
+        starts[0] = np.asarray(tree.source["position"])
+    carried = [(joint, model.model.parents[joint]) for joint in at]
+    return [(world.bodies[at[joint]].name, starts[by], at[joint]) for joint, by in carried if by in starts]
+
 
 class WorldDrawing:
     """Draws a rendering's world, its contacts with their forces, and the coupling, tick by tick.
@@ -72,13 +103,24 @@ class WorldDrawing:
     def __init__(self, rendering: ContactRendering, *, force_length: float = 0.01, scale: float = 1.0) -> None:
         self._rendering, self._force_length, self._scale = rendering, force_length, scale
         world = rendering.simulator.world
-        radii = [g.shape.radius for _, g in world.numbered_geometries() if not isinstance(g.shape, HalfSpace)]
+        self._meshes = [(t, tree) for t, tree in enumerate(world.trees) if isinstance(tree.model, DeformableTree)]
+        self._hidden = {i for _, tree in self._meshes for i in tree.bodies}  # drawn as a mesh
+        self._bones = [bone for tree in world.trees for bone in _bones(world, tree)]
+        own = [g.mesh for _, g in world.numbered_geometries() if g.mesh is not None and g.mesh is g.hydroelastic]
+        self._surfaces = {
+            id(mesh): (mesh.vertices / scale, mesh.surface if isinstance(mesh, PressureField) else mesh.triangles)
+            for mesh in own
+        }
+        shapes = [g.shape for i, g in world.numbered_geometries() if i not in self._hidden]
+        radii = [shape.radius for shape in shapes if not isinstance(shape, HalfSpace)]
         self._width = 0.05 * (float(np.median(radii)) if radii else 0.02)
         self._drawn = 0
 
     def draw(self, canvas: Canvas) -> None:
         """Draws the present state."""
         self._bodies(canvas)
+        self._lines(canvas)
+        self._deformables(canvas)
         simulator = self._rendering.simulator
         self._contacts(canvas, simulator.contacts, simulator.period)
         self._coupling(canvas)
@@ -90,6 +132,8 @@ class WorldDrawing:
         table = rendering.bodies
         colors = {"free": FREE, "link": FREE, "fixed": FIXED, "prescribed": PRESCRIBED}
         for number, body in enumerate(rendering.simulator.world.bodies):
+            if number in self._hidden:
+                continue
             color = PROXY if number == rendering.proxy and rendering.is_coupled else colors[body.kind]
             x, y, z, w = table.orientation[number]
             turn = pin.Quaternion(w, x, y, z)
@@ -99,7 +143,23 @@ class WorldDrawing:
                 lx, ly, lz, lw = local.orientation
                 name = body.name if len(body.geometries) == 1 else f"{body.name} {place}"
                 orientation = (turn * pin.Quaternion(lw, lx, ly, lz)).coeffs()
-                self._shape(canvas, name, geometry.shape, position, orientation, color)
+                if id(geometry.mesh) in self._surfaces:
+                    vertices, triangles = self._surfaces[id(geometry.mesh)]
+                    canvas.mesh(name, position / self._scale, orientation, vertices, triangles, color)
+                else:
+                    self._shape(canvas, name, geometry.shape, position, orientation, color)
+
+    def _lines(self, canvas: Canvas) -> None:
+        s, place = 1.0 / self._scale, self._rendering.bodies.position
+        for name, parent, body in self._bones:
+            start = parent if isinstance(parent, np.ndarray) else place[parent]
+            canvas.line(name, [s * start, s * place[body]], s * _BONE_WIDTH, BONE)
+
+    def _deformables(self, canvas: Canvas) -> None:
+        a = self._rendering.simulator.dynamics.arrays
+        for t, tree in self._meshes:
+            vertices = tree.model.positions(a.q[a.tree_q[t] : a.tree_q[t + 1]])
+            canvas.mesh(tree.name, *_HERE, vertices / self._scale, tree.model.drawn, FREE)
 
     def _shape(
         self, canvas: Canvas, name: str, shape: Shape, position: np.ndarray, orientation: np.ndarray, color: Color

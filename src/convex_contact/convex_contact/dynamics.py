@@ -27,6 +27,7 @@ body_link               (nb,)             row of link_jacobian, -1: a free body,
 link_jacobian           (nl, 6, d)        of links, at the pose's origin
 geometry_pose           (ng, 12)          of shapes
 law                     (nc, nc, 4)       combined k, d, tau_d, mu by class of geometry
+geometry_mesh           (ng,)             number of its mesh for hydroelastic contact, -1: none (`contact_surface`)
 ======================  ================  =====================================================================
 
 **Which contacts are enough.** The paper's rule puts every pair with phi0 < 0.1 m into the problem; nearly all of them
@@ -58,6 +59,8 @@ from numba import njit
 
 from convex_contact import bodies, broad_phase, contacts, narrow_phase, native
 from convex_contact.arrays import ContactArrays, ContactRecord, WorldArrays, WorldRecord
+from convex_contact.contact_surface import mesh_arrays
+from convex_contact.pressure_fields import Mesh
 from convex_contact.shapes import HALF_SPACE, HULL, SPHERE, Hull
 from convex_contact.world import Body, Placement, World, WorldError
 
@@ -273,6 +276,11 @@ class WorldDynamics:
         """Number of velocities."""
         return len(self.arrays.v)
 
+    @property
+    def has_compliant_bodies(self) -> bool:
+        """Whether there can be hydroelastic contact."""
+        return bool(self.arrays.mesh_flattest.any())
+
     def reset(self) -> None:
         """Back to the state that the description gives."""
         a = self.arrays
@@ -352,8 +360,9 @@ class WorldDynamics:
         bodies.prepare_free_bodies(a.record, self.period)
         for tree in self._articulated:
             i, j, k, m = a.tree_q[tree], a.tree_q[tree + 1], a.tree_v[tree], a.tree_v[tree + 1]
-            model = self._trees[tree]
-            model.prepare(a.q[i:j], a.v[k:m], a.effort[k:m], self.period, a.A[tree, : m - k, : m - k], a.v_star[k:m])
+            model, drive = self._trees[tree], self.world.trees[tree].drive
+            effort = a.effort[k:m] if drive is None else a.effort[k:m] + drive(self.time)
+            model.prepare(a.q[i:j], a.v[k:m], effort, self.period, a.A[tree, : m - k, : m - k], a.v_star[k:m])
             self._write_links(tree)
 
     def _write_links(self, tree: int) -> None:
@@ -622,6 +631,13 @@ def _geometry_arrays(world: World, a: dict[str, np.ndarray]) -> native.ShapeTabl
     a["disabled_start"] = np.concatenate([[0], np.cumsum([len(o) for o in others])]).astype(np.int64)
     a["disabled_other"] = np.array([y for o in others for y in sorted(o)], dtype=np.int64)
 
+    meshes: dict[int, tuple[int, Mesh]] = {}
+    a["geometry_mesh"] = np.full(ng, -1, dtype=np.int64)
+    for i, (_, g) in enumerate(items):
+        if g.mesh is not None:
+            a["geometry_mesh"][i] = meshes.setdefault(id(g.mesh), (len(meshes), g.mesh))[0]
+    a.update(mesh_arrays([mesh for _, mesh in meshes.values()]))
+
     _classify(world, items, a)
     hulls = [s.vertices if isinstance(s, Hull) else np.zeros((0, 3)) for s in shapes]
     ends = np.concatenate([[0], np.cumsum([len(h) for h in hulls])]).astype(np.int64)
@@ -659,10 +675,10 @@ def _classify(world: World, items: list[Any], a: dict[str, np.ndarray]) -> None:
     special = {body for pair in world.pair_laws for body in pair}
     members: dict[Any, list[Any]] = {}
     for number, g in items:
-        members.setdefault((g.material, number if number in special else -1), []).append((number, g))
+        members.setdefault((g.material, g.modulus, number if number in special else -1), []).append((number, g))
     numbers = {key: i for i, key in enumerate(members)}
     a["geometry_class"] = np.array(
-        [numbers[g.material, number if number in special else -1] for number, g in items], dtype=np.int64
+        [numbers[g.material, g.modulus, number if number in special else -1] for number, g in items], dtype=np.int64
     ).reshape(len(items))
     a["law"] = np.zeros((len(members), len(members), 4))
     groups = list(members.values())

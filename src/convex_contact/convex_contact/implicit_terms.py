@@ -10,7 +10,7 @@ start,
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
+import scipy
 from numpy.typing import ArrayLike
 
 from convex_contact import checks

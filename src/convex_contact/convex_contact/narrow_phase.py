@@ -11,6 +11,8 @@ half space, cylinder   the lowest point of each rim, and three more on the lower
                        when it stands upright (to 1e-6 rad), four on the lower rim that turn with it
 =====================  =======================================================================================
 
+Geometries with meshes for hydroelastic contact meet in the faces of `contact_surface`, if one of them is compliant.
+
 All other pairs go to Coal through the compiled library, in one call per query (manifold.cpp says how a manifold is
 made for shapes that are still apart). Sphere and hull go there too.
 
@@ -27,6 +29,7 @@ from numba import njit
 
 from convex_contact.arrays import ContactRecord, WorldRecord
 from convex_contact.broad_phase import FAILED, NATIVE_POINTS, PAIRS, REQUIRED_CONTACTS, REQUIRED_NATIVE
+from convex_contact.contact_surface import find_faces, meets_in_patch
 from convex_contact.native import manifolds
 from convex_contact.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE
 
@@ -57,6 +60,7 @@ def _emit(
         if a > b:
             a, b, nx, ny, nz = b, a, -nx, -ny, -nz
         c.geometry[n, 0], c.geometry[n, 1], c.feature[n], c.phi0[n] = a, b, feature, gap
+        c.area[n] = 0.0
         c.point[n, 0], c.point[n, 1], c.point[n, 2] = px, py, pz
         c.frame[n, 2, 0], c.frame[n, 2, 1], c.frame[n, 2, 2] = nx, ny, nz
     return n + 1
@@ -274,7 +278,7 @@ def _call_native(w: WorldRecord) -> int:
     for k in range(w.counters[PAIRS]):
         i = w.pair_sorted[k]
         a, b = w.pair[i, 0], w.pair[i, 1]
-        if is_native(kind[a], kind[b]):
+        if is_native(kind[a], kind[b]) and not meets_in_patch(w, a, b):
             w.native_pair[count, 0], w.native_pair[count, 1] = a, b
             w.native_reach[count] = w.pair_reach[i]
             count += 1
@@ -313,6 +317,9 @@ def find_points(w: WorldRecord, c: ContactRecord) -> None:
                     c, n, reach, a, b, -1, p[0], p[1], p[2], normal[0], normal[1], normal[2], w.native_gap[j]
                 )  # fmt: skip
             native += 1
+            continue
+        if meets_in_patch(w, a, b):
+            n = find_faces(w, c, n, a, b)
             continue
         one, two = kinds[a], kinds[b]
         if two == SPHERE or one == HALF_SPACE:  # the sphere first, the half space last

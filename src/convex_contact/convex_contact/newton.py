@@ -166,7 +166,7 @@ def _soften(w: Any, i: int, level: float) -> int:
     """Derived numbers of contact i with its stiffness limited to level/(w dt^2); 1 where that is less than its own."""
     p, q, dt = w.contact_parameters, w.derived, w.period
     if not needs_mobility(w.approximation):
-        _invert_masses(w)
+        _invert_masses(w, True)
     mobility = _mobility(w.dof_start, w.A_start, w.A_factor, w.J, w.J_start[i], w.contact_a[i], w.contact_b[i])
     k, s = p[i, STIFFNESS], p[i, COEFFICIENT]
     if w.approximation == SAP:
@@ -186,10 +186,13 @@ def _soften(w: Any, i: int, level: float) -> int:
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def _invert_masses(w: Any) -> None:
-    """L of A^-1 = L^T L for each clique."""
+def _invert_masses(w: Any, every: bool) -> None:
+    """L of A^-1 = L^T L for each clique, or for each that is touched."""
     dof_start, A_start, A, A_factor, floor, scratch = w.dof_start, w.A_start, w.A, w.A_factor, w.floor, w.scratch
+    touched = w.touched
     for c in range(w.n):
+        if not every and touched[c] == 0:
+            continue
         s, m, a = dof_start[c], dof_start[c + 1] - dof_start[c], A_start[c]
         for k in range(m * m):
             scratch[k] = A[a + k]
@@ -265,15 +268,19 @@ def _prepare(w: Any) -> None:
         for k in range(m):
             A_v_star[s + k] = -A_v_star[s + k]
     mobility = needs_mobility(w.approximation)
-    row_parameters, row_compliance = w.row_parameters, w.row_compliance
+    row_parameters, row_compliance, row_a, row_b = w.row_parameters, w.row_compliance, w.row_a, w.row_b
+    touched = w.touched
+    for c in range(n):
+        touched[c] = 0
     for i in range(nr):
-        mobility = mobility or row_parameters[i, ROW_NEAR_RIGID] > 0.0
-    if mobility:
-        _invert_masses(w)
+        if row_parameters[i, ROW_NEAR_RIGID] > 0.0:
+            touched[row_a[i]] = 1
+            if row_b[i] >= 0:
+                touched[row_b[i]] = 1
+    _invert_masses(w, mobility)
     approximation, law, addresses, dt = w.approximation, w.law, w.addresses, w.period
     contact_a, contact_b, J_start, J = w.contact_a, w.contact_b, w.J_start, w.J
     parameters, derived, vc, candidate, gamma = w.contact_parameters, w.derived, w.vc, w.candidate, w.gamma
-    touched = w.touched
     for c in range(n):
         touched[c] = 0
     vs, sigma, beta = w.stiction_tolerance, w.sigma, w.near_rigid
@@ -301,7 +308,7 @@ def _prepare(w: Any) -> None:
             if b >= 0:
                 touched[b] = 1
     w.candidates = total
-    row_a, row_b, row_J, row_J_start = w.row_a, w.row_b, w.row_J, w.row_J_start
+    row_J, row_J_start = w.row_J, w.row_J_start
     for i in range(nr):
         a, b = row_a[i], row_b[i]
         touched[a] = 1

@@ -1,4 +1,8 @@
-"""ROS node that simulates a world in the loop: the tool drives a body of it and feels the virtual coupling's force."""
+"""ROS node that simulates a world in the loop.
+
+The tool drives a body of it and feels the virtual coupling's force; or other nodes render the planes that this node
+finds near the tool, and what they do to the tool acts on the bodies.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import math
 import time
 from array import array
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
@@ -16,30 +20,55 @@ from convex_contact.drawing import WorldDrawing
 from convex_contact.errors import ConvergenceError
 from convex_contact.rendering import ContactRendering, CouplingNumbers, make_rendering
 from convex_contact.shapes import Box, Capsule, Cylinder, HalfSpace, Sphere
-from convex_contact.world import Body, World
+from convex_contact.tool_planes import Planes
+from convex_contact.world import Body, World, WorldError
 from haptic_core import process
 from haptic_core.errors import EntryError, InputError, ParameterError
+from haptic_core.local_topics import is_heard
 from haptic_core.markers import MarkerCanvas
-from haptic_core.matching import RECORDER, unmatched, wait_for
-from haptic_core.messages import allocate, pose_array, set_stamp, set_wrench
+from haptic_core.matching import unrecorded, wait_for
+from haptic_core.messages import allocate, pose_array, set_stamp, set_wrench, vector, view
 from haptic_core.parameters import parse_entries
 from haptic_core.process import stop_requested
 from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, display_qos, latched_qos, tick_qos
 from haptic_core.rendering_node import RenderingNode
 from haptic_core.statistics import TimeStatistics
-from haptic_msgs.msg import BodyStates, ContactArray, DeviceState, Scene, SolverStatistics
+from haptic_core.tick_inputs import PATIENCE, Input, of_kind
+from haptic_msgs.msg import (
+    BodyStates,
+    ConstrainedReference,
+    ContactArray,
+    ContactPlanes,
+    DeviceState,
+    FrictionState,
+    Scene,
+    SolverStatistics,
+    WallState,
+)
 
 #: frame of everything but the command and the markers, which are in the device's base frame
 WORLD_FRAME = "world"
 _STATE = ("position", "orientation", "velocity", "angular_velocity")
+#: element's end -> sign of the friction force f on it
+_ENDS = {"first": -1.0, "second": 1.0}
 
 
 class ContactNode(RenderingNode):
-    """Answers with the coupling's wrench, or with NONE where the tool drives no body; its state are the bodies'."""
+    """Answers with the coupling's wrench, or with NONE where the tool drives no body; its state are the bodies'.
+
+    With inputs of the kinds wall and friction their pushes and friction act on the bodies, with the other sign; with
+    one of the kind constraints the prescribed proxy is where that reference is.
+    """
 
     parameter_file = Path(__file__).with_name("contact_node.yaml")
     command_mode = "WRENCH"
     state_type = BodyStates
+    forceless = frozenset({"device_damping", "condition_interval"})
+    input_types: ClassVar = {
+        "wall": Input(WallState),
+        "friction": Input(FrictionState),
+        "constraints": Input(ConstrainedReference),
+    }
 
     def __init__(self, **node_options: Any) -> None:
         self.rendering: ContactRendering | None = None
@@ -53,6 +82,7 @@ class ContactNode(RenderingNode):
         qos = tick_qos(self.parameters["mode"])
         self._contacts = self.create_lifecycle_publisher(ContactArray, "~/contacts", qos)
         self._statistics = self.create_lifecycle_publisher(SolverStatistics, "~/statistics", qos)
+        self._planes = self.create_lifecycle_publisher(ContactPlanes, "~/planes", qos)
         self._scene = self.create_lifecycle_publisher(Scene, "scene", latched_qos())
         self._markers = self.create_lifecycle_publisher(MarkerArray, "markers", display_qos())
         self._display_ticks = max(1, round(1.0 / (self.parameters["display_rate"] * self.parameters["period"])))
@@ -61,10 +91,12 @@ class ContactNode(RenderingNode):
     def activate(self) -> None:
         assert self.rendering is not None
         if self.parameters["recorded"]:
-            topics = (self._contacts, self._statistics)
+            topics = [self._contacts, self._statistics]
+            if self.parameters["touch_radius"]:
+                topics.append(self._planes)
 
             def missing() -> str:
-                return ", ".join(name for topic in topics for name in unmatched(self, topic, [RECORDER]))
+                return ", ".join(unrecorded(self, topics))
 
             timeout = self.parameters["activation_timeout"]
             wait_for(missing, timeout, "the recorder", lambda: not stop_requested(), self.get_logger().info)
@@ -73,14 +105,17 @@ class ContactNode(RenderingNode):
         set_stamp(scene.header, 0 if self.parameters["mode"] == "lockstep" else time.time_ns())
         self._scene.publish(scene)
 
+    def _consumed(self) -> dict[str, Any]:
+        return {**super()._consumed(), "contacts": self._contacts, "planes": self._planes}
+
     def deactivate(self) -> None:
         super().deactivate()
-        for publisher in (self._contacts, self._statistics):
+        for publisher in (self._contacts, self._statistics, self._planes):
             publisher.wait_for_all_acked(ACKNOWLEDGEMENT_TIMEOUT)
 
     def cleanup(self) -> None:
         super().cleanup()
-        for publisher in (self._contacts, self._statistics, self._scene, self._markers):
+        for publisher in (self._contacts, self._statistics, self._planes, self._scene, self._markers):
             self.destroy_publisher(publisher)
         self.rendering = None
 
@@ -96,6 +131,7 @@ class ContactNode(RenderingNode):
                 rendering = make_rendering(parameters, values, worlds_folder())
             except ConvergenceError as error:
                 raise ParameterError(f"world {parameters['world']}: {error}") from None
+        _ends(parameters, rendering.simulator.world)
         return rendering, CouplingNumbers.of(parameters)
 
     def install(self, built: tuple[ContactRendering, CouplingNumbers]) -> None:
@@ -107,6 +143,9 @@ class ContactNode(RenderingNode):
             sizes = {"orientation": 4}
             self._rows = [allocate(self.state, name, sizes.get(name, 3) * count) for name in _STATE]
             self._contact_state, self._solver_state = ContactArray(), SolverStatistics()
+            self._plane_state = ContactPlanes()
+            self._between = _ends(self.parameters, self.rendering.simulator.world)
+            self._told: dict[int, Planes] = {}
             self._solver_state.approximation = self.rendering.simulator.approximation
         warning = self.rendering.warning()
         if warning:
@@ -117,19 +156,24 @@ class ContactNode(RenderingNode):
         self.rendering.reset()
         self._canvas = None
         self._seconds = 0.0
+        self._told.clear()
 
     # ---- ticks ----------------------------------------------------------------------------------------------
 
     def render(self, device: DeviceState) -> None:
         assert self.rendering is not None
         start = time.perf_counter_ns()
-        twist = device.tool_twist
+        pose, twist, arrives = device.tool_pose, device.tool_twist, False
+        follows = device.status == DeviceState.STATUS_OK
+        for _, reference in of_kind(self.inputs, "constraints"):
+            if reference is not None:
+                pose, twist, arrives = reference.pose, reference.twist, True
         a, b = twist.linear, twist.angular
+        if self.inputs:
+            self._react(follows)
         try:
             wrench = self.rendering.step(
-                pose_array(device.tool_pose),
-                np.array((a.x, a.y, a.z, b.x, b.y, b.z)),
-                follows=device.status == DeviceState.STATUS_OK,
+                pose_array(pose), np.array((a.x, a.y, a.z, b.x, b.y, b.z)), follows=follows, arrives=arrives
             )
         except ConvergenceError as error:
             self.fail(f"{self.parameters['world']}: {error}; the device gets no force and the node ends")
@@ -138,6 +182,52 @@ class ContactNode(RenderingNode):
         self.step_time.add(spent)
         self._seconds = 1e-9 * spent
         set_wrench(self.command.tool_wrench, wrench)
+        if self.parameters["touch_radius"]:
+            self._publish_planes(device)
+
+    def _react(self, acts: bool) -> None:
+        """Lets the bodies feel, with the other sign, what the inputs have done to the tool and to each other."""
+        rendering = self.rendering
+        assert rendering is not None
+        rendering.release()
+        if not acts:
+            return
+        rubbing = np.zeros(3)
+        for name, message in of_kind(self.inputs, "friction"):
+            if message is None:
+                continue
+            if len(message.force) > 3:
+                raise InputError("wrong length", f"{name}: force: expected at most 3 numbers, got {len(message.force)}")
+            force = np.zeros(3)
+            force[: len(message.force)] = message.force
+            if name not in self._between:
+                rubbing -= force
+            for body, sign in self._between.get(name, ()):
+                rendering.pull(body, sign * force)
+        for name, message in of_kind(self.inputs, "wall"):
+            if message is None:
+                continue
+            planes, push = self._told.get(message.tick), view(message.push)
+            if planes is None or len(planes.key) != len(push):
+                told = "none" if planes is None else str(len(planes.key))
+                text = f"{name}: {len(push)} pushes at tick {message.tick}, and {told} were told"
+                self.reject("unknown planes", text)
+                continue
+            rendering.react(planes, push, rubbing)
+
+    def _publish_planes(self, device: DeviceState) -> None:
+        assert self.rendering is not None
+        planes, message = self.rendering.planes(np.array(vector(device.tool_pose.position))), self._plane_state
+        self._told[device.tick] = planes
+        while len(self._told) > PATIENCE + 2:
+            del self._told[min(self._told)]
+        message.header.stamp, message.header.frame_id = device.header.stamp, device.header.frame_id
+        message.tick = device.tick
+        message.key, message.body = array("I", planes.key.tobytes()), array("i", planes.body.tobytes())
+        for name in ("point", "normal", "signed_distance", "velocity", "inverse_mass"):
+            setattr(message, name, array("d", np.ascontiguousarray(getattr(planes, name)).tobytes()))
+        self._note_published()
+        self.publish_tick(self._planes, message)
 
     def fill_state(self) -> None:
         rendering, state = self.rendering, self.state
@@ -146,9 +236,9 @@ class ContactNode(RenderingNode):
         state.header.frame_id = WORLD_FRAME
         for row, name in zip(self._rows, _STATE, strict=True):
             row[:] = getattr(bodies, name).ravel()
-        if self._contacts.get_subscription_count():
+        if is_heard(self._contacts):
             self._publish_contacts()
-        if self._statistics.get_subscription_count():
+        if is_heard(self._statistics):
             self._publish_statistics()
         if self.tick % self._display_ticks == 0 and self._markers.get_subscription_count():
             self._draw()
@@ -159,6 +249,7 @@ class ContactNode(RenderingNode):
         fill_contacts(message, simulator.contacts, simulator.period)
         message.header.stamp, message.header.frame_id = self.state.header.stamp, WORLD_FRAME
         message.tick = self.tick
+        self._note_published()
         self.publish_tick(self._contacts, message)
 
     def _publish_statistics(self) -> None:
@@ -197,6 +288,25 @@ class ContactNode(RenderingNode):
         values |= {"step time p50 [us]": f"{1e6 * p50:.1f}", "step time p99 [us]": f"{1e6 * p99:.1f}"}
         warning = self.rendering.warning() if self.rendering is not None else ""
         return {**values, "design": warning} if warning else values
+
+
+def _ends(parameters: dict[str, Any], world: World) -> dict[str, list[tuple[int, float]]]:
+    """Bodies between which the elements of friction nodes lie, by node: number, and the sign of f on it.
+
+    Raises:
+        ParameterError: an entry of friction_bodies has another form, or names no free body.
+    """
+    found: dict[str, list[tuple[int, float]]] = {}
+    try:
+        for name, (body, entry) in parse_entries(parameters["friction_bodies"]).items():
+            node, _, end = name.partition(".")
+            number = world.number(str(body))
+            if end not in _ENDS or world.bodies[number].kind != "free":
+                raise EntryError(f"entry {entry!r}: expected node.first=body or node.second=body with a free body")
+            found.setdefault(node, []).append((number, _ENDS[end]))
+    except (EntryError, WorldError) as error:
+        raise ParameterError(f"parameter friction_bodies: {error}") from None
+    return found
 
 
 def worlds_folder() -> Path | None:

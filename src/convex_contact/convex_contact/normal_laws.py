@@ -24,8 +24,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy
 from numba import cfunc, njit
-from scipy.integrate import quad
 
 #: codes of `contact_kernels`
 LINEAR, HERTZ, FUNCTION = 0, 1, 2
@@ -237,7 +237,7 @@ class FunctionLaw(NormalLaw):
             for phi0 in (-overlap, -0.1 * overlap, 0.3 * overlap):
                 low, high = -speed, 0.7 * speed
                 kinks = [x for x in (-phi0 / period, 1.0 / d if d > 0.0 else math.inf) if low < x < high]
-                expected, _ = quad(
+                expected, _ = scipy.integrate.quad(
                     lambda s: float(self._force(phi0 + period * s, s, k, d)),  # noqa: B023
                     low,
                     high,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from convex_contact.approximations import approximation_named
 from convex_contact.constraints import row_hessian, row_impulse, row_potential

@@ -6,7 +6,10 @@ answer is the force at t_k; at the first tick nothing moves yet. The body that t
 * a free body or a link of a tree: a virtual coupling (`coupling`) pulls it to the tool. Within the tick the coupling's
   target goes straight from the last pose to the new one, and the mean F of the coupling's forces on the proxy over the
   steps is what the tool feels, with the other sign;
-* a prescribed body: it takes the tool's twist, and the tool feels nothing.
+* a prescribed body: it takes the tool's twist, or goes where another node's reference is, and the tool feels nothing.
+
+The tool may also be a sphere that other nodes render: they get the planes near it (`tool_planes`), and what they do to
+the tool acts on the bodies, with the other sign, for the tick that follows.
 
 **Passivity.** The coupling's steps are implicit: with its stretch e, the energy k e^2/2 that it stores grows in a step
 by no more than the work that the target does less the work on the proxy, whatever k, b and the period are. Summed over
@@ -37,11 +40,11 @@ import pinocchio as pin
 from numba import njit
 
 from convex_contact import checks
-from convex_contact.arrays import WorldRecord
-from convex_contact.bodies import write_pose
+from convex_contact.body_table import BodyTable
 from convex_contact.coupling import Coupling
 from convex_contact.normal_laws import HertzLaw
 from convex_contact.simulator import Simulator
+from convex_contact.tool_planes import Planes, ToolPlanes
 from convex_contact.world import Placement, World, WorldError
 from convex_contact.world_source import open_world
 
@@ -122,6 +125,8 @@ class ContactRendering:
         numbers: Of the coupling.
         approach_time: For which the proxy is led to the tool, and the force faded in, at the start and after the device
             has been in its safe state, s.
+        touch_radius: Of the sphere at the tool whose surroundings :meth:`planes` gives, m, device; 0: none.
+        touch_reach: Of the surfaces that it gives, m, device.
         **simulator: Further arguments of :class:`Simulator`.
 
     Attributes:
@@ -144,11 +149,14 @@ class ContactRendering:
         place: ToolPlace,
         numbers: CouplingNumbers,
         approach_time: float = 0.0,
+        touch_radius: float = 0.0,
+        touch_reach: float = 0.01,
         **simulator: Any,
     ) -> None:
         self.period, self.place = checks.number("period", period, above=0.0), place
         self._substeps = int(checks.number("substeps", substeps, minimum=1.0))
-        self.simulator = Simulator(world, period=self.period / self._substeps, **simulator)
+        still = bool(touch_radius)  # planes of what cannot move are of use, too
+        self.simulator = Simulator(world, period=self.period / self._substeps, still=still, **simulator)
         self._approach = round(checks.number("approach_time", approach_time, minimum=0.0) / self.period)
         self._rotation, self._turn = place.frame.rotation, np.eye(3)
         self.proxy = world.number(proxy) if proxy else -1
@@ -157,7 +165,11 @@ class ContactRendering:
             raise WorldError(f"{proxy}: expected a body that can move, got a fixed one")
         self._prescribed = kind == "prescribed"
         self.coupling: Coupling | None = None
-        self.bodies = BodyTable(self.simulator)
+        self.bodies = BodyTable(self.simulator.dynamics)
+        self._surroundings: ToolPlanes | None = None
+        if touch_radius:
+            radius, reach = place.scale * touch_radius, place.scale * touch_reach
+            self._surroundings = ToolPlanes(world, radius=radius, reach=reach)
         self.retune(numbers)
         self.reset()
 
@@ -202,13 +214,20 @@ class ContactRendering:
         )
 
     def warm_up(self) -> None:
-        """Makes a step and takes it back, so that the compiled code is there when the first tick comes.
+        """Makes two ticks and takes them back, so that the compiled code is there when the first tick comes.
 
         Raises:
             ConvergenceError: The world's first step cannot be solved.
         """
-        self.simulator.step()
+        R, frame = self._rotation, self.place.frame
+        here = frame.position + R @ self.target / self.place.scale  # the tool where the proxy is
+        pose = np.concatenate([here, pin.Quaternion(R @ self._turn).coeffs()])
+        for _ in range(2):  # nothing moves in the first
+            self.step(pose, np.zeros(6))
+        _ = self.simulator.contacts
         self.bodies.read()
+        if self._surroundings is not None:
+            self.planes(np.zeros(3))
         self.reset()
 
     def reset(self) -> None:
@@ -222,13 +241,69 @@ class ContactRendering:
             self.target = state.position
             self._home, self._turn = state.position.copy(), _matrix(state.orientation)
 
-    def step(self, pose: np.ndarray, twist: np.ndarray, *, follows: bool = True) -> np.ndarray:
+    def planes(self, position: np.ndarray) -> Planes:
+        """What is near the tool at (3,), m; all in the device's base frame and measures.
+
+        Raises:
+            WorldError: There is no `touch_radius`.
+        """
+        if self._surroundings is None:
+            raise WorldError("touch_radius: expected above 0 for planes at the tool, got 0")
+        R, p, s = self._rotation, self.place.frame.position, self.place.scale
+        found = self._surroundings.find(self.bodies.read(), s * ((position - p) @ R))
+        if self.simulator.time > 0.0:
+            self._surroundings.bear(found, self.simulator)
+        return found._replace(
+            point=found.point @ R.T / s + p,
+            normal=found.normal @ R.T,
+            signed_distance=found.signed_distance / s,
+            velocity=found.velocity @ R.T / s,
+            inverse_mass=found.inverse_mass / s**2,
+        )
+
+    def release(self) -> None:
+        """Takes away what :meth:`pull` and :meth:`react` put on the bodies."""
+        self.simulator.dynamics.arrays.body_wrench[:] = 0.0
+
+    def pull(self, body: int, force: np.ndarray, point: np.ndarray | None = None) -> None:
+        """Adds a force (3,), N, on a body until :meth:`release`; on one that is not free it does nothing.
+
+        Args:
+            body: Number.
+            force: In the device's base frame and measure.
+            point: Where it acts (3,), m, likewise; default: the centre of mass.
+        """
+        a, place = self.simulator.dynamics.arrays, self.place
+        if self.simulator.world.bodies[body].kind != "free":
+            return
+        pulling = force @ self._rotation / place.scale
+        a.body_wrench[body, :3] += pulling
+        if point is not None:
+            start = a.tree_q[a.body_tree[body]]
+            arm = place.scale * ((point - place.frame.position) @ self._rotation) - a.q[start : start + 3]
+            a.body_wrench[body, 3:] += np.cross(arm, pulling)
+
+    def react(self, planes: Planes, push: np.ndarray, friction: np.ndarray) -> None:
+        """Lets bodies feel what their planes do to the tool, until :meth:`release`.
+
+        Args:
+            planes: That were rendered.
+            push: Of each on the tool along its normal (w,), N.
+            friction: Of all on the tool (3,), N; each has a share by its push.
+        """
+        total = push.sum()
+        for i in np.flatnonzero(push > 0.0):
+            self.pull(int(planes.body[i]), -push[i] * planes.normal[i] - push[i] / total * friction, planes.point[i])
+
+    def step(self, pose: np.ndarray, twist: np.ndarray, *, follows: bool = True, arrives: bool = False) -> np.ndarray:
         """One tick.
 
         Args:
             pose: Of the tool (7,), m and quaternion x, y, z, w, in the device's base.
             twist: Of the tool (6,), m/s and rad/s, likewise; only a prescribed proxy takes it.
             follows: False while the device does not obey: the target stays where it is, and nothing is felt.
+            arrives: A prescribed proxy is at the pose when the tick ends, whatever the twist; at the first tick it is
+                put there.
 
         Returns:
             The wrench on the tool (6,), N and N m, in the device's base, at the tool.
@@ -237,9 +312,7 @@ class ContactRendering:
             ConvergenceError: A step could not be solved.
         """
         if self._prescribed:
-            linear, angular = twist[:3] @ self._rotation, twist[3:] @ self._rotation
-            moved = np.concatenate([self.place.scale * self.place.axes * linear, angular * self.place.turns])
-            self.simulator.dynamics.prescribe(self.proxy, moved)
+            self._prescribe(pose, twist, arrives)
         fresh, self._fresh = self._fresh, False
         if self.coupling is None:
             if not fresh:
@@ -254,6 +327,24 @@ class ContactRendering:
         return self._felt(share)
 
     # --- parts -----------------------------------------------------------------------------------------------
+
+    def _prescribe(self, pose: np.ndarray, twist: np.ndarray, arrives: bool) -> None:
+        """Tells a prescribed proxy how to move in the coming tick."""
+        place, dynamics = self.place, self.simulator.dynamics
+        if not arrives:
+            linear, angular = twist[:3] @ self._rotation, twist[3:] @ self._rotation
+            moved = np.concatenate([place.scale * place.axes * linear, angular * place.turns])
+            dynamics.prescribe(self.proxy, moved)
+            return
+        goal, now = np.empty(3), dynamics.arrays.body_pose[self.proxy]
+        turned, place_now = now[:9].reshape(3, 3), now[9:]
+        _place(place.frame.rotation, place.frame.position, place.scale, place.axes, self._home, pose, goal)
+        turn = self._rotation.T @ _matrix(pose[3:]) if place.turns else turned
+        if self._fresh:
+            dynamics.prescribe(self.proxy, np.zeros(6), goal, pin.Quaternion(turn).coeffs())
+            return
+        moved = np.concatenate([goal - place_now, pin.log3(turn @ turned.T)])
+        dynamics.prescribe(self.proxy, moved / self.period)
 
     def _goal(self, pose: np.ndarray, fresh: bool) -> tuple[np.ndarray, np.ndarray, float]:
         """The target (3,), its rotation (3, 3), and the share of the force that is felt, on the way to the tool."""
@@ -347,70 +438,6 @@ def _turn_back(
         out[i] *= factor
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _read_free_bodies(
-    w: WorldRecord, numbers: np.ndarray, centers: np.ndarray, position: np.ndarray, orientation: np.ndarray,
-    velocity: np.ndarray, angular_velocity: np.ndarray,
-) -> None:  # fmt: skip
-    """Writes the rows of the free bodies of these numbers, whose centres of mass lie there in their frames."""
-    pose = np.empty(12)
-    for k, b in enumerate(numbers):
-        tree = w.body_tree[b]
-        i, j = w.tree_q[tree], w.tree_v[tree]
-        q, v = w.q[i : i + 7], w.v[j : j + 6]
-        write_pose(pose, q)
-        size = math.sqrt(q[3] * q[3] + q[4] * q[4] + q[5] * q[5] + q[6] * q[6])
-        for r in range(4):
-            orientation[b, r] = q[3 + r] / size
-        x, y, z = centers[k]
-        lx = pose[0] * x + pose[1] * y + pose[2] * z
-        ly = pose[3] * x + pose[4] * y + pose[5] * z
-        lz = pose[6] * x + pose[7] * y + pose[8] * z
-        position[b, 0], position[b, 1], position[b, 2] = q[0] - lx, q[1] - ly, q[2] - lz
-        velocity[b, 0] = v[0] - (v[4] * lz - v[5] * ly)
-        velocity[b, 1] = v[1] - (v[5] * lx - v[3] * lz)
-        velocity[b, 2] = v[2] - (v[3] * ly - v[4] * lx)
-        for r in range(3):
-            angular_velocity[b, r] = v[3 + r]
-
-
-class BodyTable:
-    """Positions, orientations and velocities of all bodies, in the order of the world, read at once.
-
-    Args:
-        simulator: Whose.
-    """
-
-    def __init__(self, simulator: Simulator) -> None:
-        self._simulator = simulator
-        world = simulator.world
-        n = len(world.bodies)
-        self.position, self.orientation = np.zeros((n, 3)), np.zeros((n, 4))
-        self.velocity, self.angular_velocity = np.zeros((n, 3)), np.zeros((n, 3))
-        free = [i for i, body in enumerate(world.bodies) if body.kind == "free"]
-        self._free = np.array(free, dtype=np.int64)
-        self._others = [i for i, body in enumerate(world.bodies) if body.kind in ("link", "prescribed")]
-        self._centers = np.array([world.bodies[i].center for i in free]).reshape(-1, 3)
-        for i, body in enumerate(world.bodies):
-            if body.kind == "fixed":
-                self._write(i)
-
-    def _write(self, number: int) -> None:
-        state = self._simulator.state(number)
-        self.position[number], self.orientation[number] = state.position, state.orientation
-        self.velocity[number], self.angular_velocity[number] = state.velocity, state.angular_velocity
-
-    def read(self) -> BodyTable:
-        """Takes the present state."""
-        _read_free_bodies(
-            self._simulator.dynamics.arrays.record, self._free, self._centers, self.position, self.orientation,
-            self.velocity, self.angular_velocity,
-        )  # fmt: skip
-        for number in self._others:
-            self._write(number)
-        return self
-
-
 def make_rendering(p: Mapping[str, Any], entries: Mapping[str, Any], folder: Path | None = None) -> ContactRendering:
     """The rendering that the parameters of contact_node.yaml describe, its code compiled.
 
@@ -433,6 +460,8 @@ def make_rendering(p: Mapping[str, Any], entries: Mapping[str, Any], folder: Pat
             place=ToolPlace.of(p),
             numbers=CouplingNumbers.of(p),
             approach_time=p["approach_time"],
+            touch_radius=p["touch_radius"],
+            touch_reach=p["touch_reach"],
             normal_law=HertzLaw() if p["normal_law"] == "hertz" else None,
             tangential_stiffness=p["tangential_stiffness"] or None,
             **{name: p[name] for name in _SIMULATOR},

@@ -26,9 +26,7 @@ from typing import Any
 
 import numpy as np
 import pinocchio as pin
-import scipy.linalg
-import scipy.sparse
-import scipy.sparse.linalg
+import scipy
 from numpy.typing import ArrayLike
 
 from convex_contact import checks, contact_kernels, step_derivatives
@@ -167,6 +165,34 @@ class Rollout:
             raise ValueError(f"{self.world.bodies[number].name}: expected a free body")
         tree = int(self._arrays.body_tree[number])
         return slice(*self._tree_q[tree : tree + 2]), slice(*self._tree_v[tree : tree + 2])
+
+    def step_jacobians(self) -> tuple[np.ndarray, np.ndarray]:
+        """Derivatives of each step's state by the state before it, and by the actuation.
+
+        Returns:
+            A (steps, 2 nv, 2 nv) and B (steps, 2 nv, nv): d[q; v]_(k+1) = A_k d[q; v]_k + B_k df_k, tangents as in
+            :meth:`jacobian`, f the generalised forces of the step (`actuation`).
+
+        Raises:
+            ValueError: The approximation is lagged_elastoplastic, whose contacts remember more than q and v.
+        """
+        if self._elastoplastic:
+            raise ValueError(
+                "approximation: expected one whose state is q and v, got lagged_elastoplastic, whose contacts remember "
+                "their elastic displacement"
+            )
+        nv = self.nv
+        A, B = np.zeros((self.steps, 2 * nv, 2 * nv)), np.zeros((self.steps, 2 * nv, nv))
+        identity = np.eye(nv)
+        for k, step in enumerate(self._tape):
+            R_q, R_v, E, K = (
+                x if isinstance(x, np.ndarray) else x.toarray() for x in (step.R_q, step.R_v, step.E, step.K)
+            )
+            by = step.solve(np.hstack([-R_q, -R_v, self.period * identity]))
+            A[k, nv:], B[k, nv:] = by[:, : 2 * nv], by[:, 2 * nv :]
+            A[k, :nv], B[k, :nv] = K @ by[:, : 2 * nv], K @ by[:, 2 * nv :]
+            A[k, :nv, :nv] += E
+        return A, B
 
     # --- parameters ------------------------------------------------------------------------------------------
 
@@ -636,14 +662,16 @@ def rollout(
             it sets is taken as given.
 
     Raises:
-        ValueError: A wrong shape or number, or the simulator has constraints of its own (joint limits and couplings are
-            differentiated, others are not).
+        ValueError: A wrong shape or number, the simulator has constraints of its own (joint limits and couplings are
+            differentiated, others are not), or its world has compliant bodies.
         ConvergenceError: A step failed.
     """
     if not isinstance(steps, int) or steps < 0:
         raise ValueError(f"steps: expected a whole number, not negative, got {steps!r}")
-    if simulator.constraints:
+    if simulator.constraints or simulator.joint_laws or simulator.world.controllers:
         raise ValueError("constraints: expected none but joint limits; others have no derivatives here")
+    if simulator.dynamics.has_compliant_bodies:
+        raise ValueError("simulator: expected no compliant bodies; contact surfaces have no derivatives here")
     r = Rollout(simulator)
     d = simulator.dynamics
     a = d.arrays
@@ -720,7 +748,7 @@ class _Recorder:
             links = np.array([a.body_link[b] for b in r.world.trees[t].bodies])
             n = len(trees[t].gravity)
             link_hessian[links, :, :n, :n] = _link_hessian(a.link_jacobian[links, :, :n], ancestry)
-        for coupling in simulator.couplings:
+        for coupling in (*simulator.springs, *simulator.couplings):
             self._coupling(coupling, poses, velocity, link_hessian, R_q, mass_by_q)
         for t, by_q in mass_by_q.items():
             if self._with_w:

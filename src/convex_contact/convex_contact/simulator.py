@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg
+import scipy
 from numba import njit
 from numpy.typing import ArrayLike
 
@@ -27,11 +28,13 @@ from convex_contact import checks, contact_kernels, newton
 from convex_contact.approximations import approximation_named
 from convex_contact.arrays import ContactRecord
 from convex_contact.bodies import write_pose
+from convex_contact.body_table import BodyTable
 from convex_contact.compiled_step import NO_ROOM, load_rows, make_step, yielded
-from convex_contact.constraints import Constraint, JointLimit
+from convex_contact.constraints import Constraint
 from convex_contact.coupling import Coupling
 from convex_contact.dynamics import BodyState, WorldDynamics
 from convex_contact.errors import ConvergenceError
+from convex_contact.joints import JointRows
 from convex_contact.normal_laws import LinearLaw, NormalLaw
 from convex_contact.problem import ContactProblem
 from convex_contact.reference import DenseProblem
@@ -75,6 +78,7 @@ class ContactReport:
         slip_velocity: World (n, 3), m/s.
         normal_velocity: (n,), m/s; positive separates.
         sticking: Bears a force below its transition speed (Table I) or its yield force (n,).
+        area: Of a face of a hydroelastic contact surface, m^2; 0: a point (n,).
     """
 
     body: np.ndarray
@@ -85,6 +89,7 @@ class ContactReport:
     slip_velocity: np.ndarray
     normal_velocity: np.ndarray
     sticking: np.ndarray
+    area: np.ndarray
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -109,7 +114,7 @@ def _report(c: ContactRecord, s: Any, approximation: int, period: float) -> Any:
         sticking[k] = took_part[k] != 0 and size < bound * (1 - 1e-12)
     return (
         c.body[:n].copy(), c.point[:n].copy(), c.frame[:n].copy(), c.phi0[:n].copy(), gamma[:n].copy(), slip,
-        vc[:n, 2].copy(), sticking,
+        vc[:n, 2].copy(), sticking, c.area[:n].copy(),
     )  # fmt: skip
 
 
@@ -134,15 +139,19 @@ class Simulator:
         speculative: Leave out contacts that provably do nothing (`dynamics`).
         linear_rotation: Integrate quaternions as the paper writes it, else exactly.
         joint_limits: Keep the limits of the joints of articulated trees.
+        still: A world in which nothing can move is taken, too.
 
     Attributes:
         world, period, approximation: As given.
         dynamics: State, dynamics and contact candidates.
         constraints: Functions dynamics -> Constraint, called in each step; append your own.
+        joint_laws: Motions, actuators and couplers of the world's joints, in its order (copies).
         couplings: Made by :meth:`couple`.
+        springs: Couplings that are the bodies' springs to where the world places them.
 
     Raises:
-        ValueError: A parameter is out of its bounds; the message names it.
+        ValueError: A parameter is out of its bounds, or a normal law is not linear beside compliant bodies; the message
+            names it.
     """
 
     def __init__(
@@ -165,6 +174,7 @@ class Simulator:
         speculative: bool = True,
         linear_rotation: bool = False,
         joint_limits: bool = True,
+        still: bool = False,
     ) -> None:
         self._chosen = approximation_named(approximation)
         self.approximation = self._chosen.name
@@ -189,7 +199,10 @@ class Simulator:
         self.dynamics = WorldDynamics(
             world, period=period, threshold=threshold, speculative=speculative, linear_rotation=linear_rotation
         )
-        if not self.dynamics.nv:
+        self._bodies = BodyTable(self.dynamics)
+        if self.dynamics.has_compliant_bodies and not isinstance(self._law, LinearLaw):
+            raise ValueError(f"normal_law: expected a linear one with compliant bodies, got {normal_law!r}")
+        if not self.dynamics.nv and not still:
             raise WorldError("world: expected a free body or an articulated tree, got none: nothing can move")
         self.period = self.dynamics.period
         self._workspace = new_workspace()
@@ -207,9 +220,15 @@ class Simulator:
         inputs(self._workspace)[3][:] = self._law.addresses
         limits = self.dynamics.joint_limits() if joint_limits else None
         self._joint_limits = limits if limits is not None and len(limits.velocity) else None
-        self._constraints: list[Constraint] = []
+        self._own: list[Constraint] = []
         self.constraints: list[Callable[[WorldDynamics], Constraint]] = []
+        self._describe_joints()
         self.couplings: list[Coupling] = []
+        self.springs = [
+            Coupling(self.dynamics, i, stiffness=body.spring_stiffness, damping=body.spring_damping)
+            for i, body in enumerate(world.bodies)
+            if body.spring_stiffness or body.spring_damping
+        ]
         self._elastoplastic = self.approximation == "lagged_elastoplastic"
         self._elastic = self._elastic_start = np.zeros((0, 2))
         self._solved = False
@@ -227,9 +246,9 @@ class Simulator:
 
     def body_states(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Positions (n, 3), quaternions (n, 4), velocities and angular velocities (n, 3) of all bodies of the world."""
-        states = [self.dynamics.state(i) for i in range(len(self.world.bodies))]
-        names = ("position", "orientation", "velocity", "angular_velocity")
-        a, b, c, d = (np.array([getattr(s, name) for s in states]) for name in names)
+        table = self._bodies.read()
+        columns = table.position, table.orientation, table.velocity, table.angular_velocity
+        a, b, c, d = (column.copy() for column in columns)
         return a, b, c, d
 
     def set_state(
@@ -299,10 +318,11 @@ class Simulator:
     def reset(self) -> None:
         """Back to the world's description: state, time, applied forces and all memory of steps before."""
         self.dynamics.reset()
+        self._describe_joints()
         forget(self._workspace)
         self._elastic = self._elastic_start = np.zeros((0, 2))
         self._solved = False
-        for coupling in self.couplings:
+        for coupling in (*self.springs, *self.couplings):
             coupling.reset()
 
     # --- steps -----------------------------------------------------------------------------------------------
@@ -318,12 +338,13 @@ class Simulator:
 
     def _step(self) -> None:
         d = self.dynamics
-        alone = not self.couplings and d.alone
+        pulling = (*self.springs, *self.couplings)
+        alone = not pulling and d.alone and not self._controllers
         if not alone:
             d.prepare()
-            for coupling in self.couplings:
+            for coupling in pulling:
                 coupling.add(self.period)
-        if self.constraints or self._constraints or self._joint_limits is not None:
+        if self.constraints or self._own or self._controllers or len(self._joint_rows):
             load_rows(self._workspace, self._rows())
         d.swap()
         while True:
@@ -349,19 +370,21 @@ class Simulator:
             n = int(d.contacts.count[0])
             self._elastic_start, self._elastic = np.empty((n, 2)), np.empty((n, 2))
             yielded(d.contacts.record, self._workspace, self.period, self._elastic_start, self._elastic)
-        for coupling in self.couplings:
+        for coupling in pulling:
             coupling.finish(self.period)
         self._solved = True
 
-    def _each_constraint(self) -> list[Constraint]:
-        d, limits = self.dynamics, self._joint_limits
-        each = [make(d) for make in self.constraints]
-        if limits is not None:
-            for velocity, coordinate, lower, upper in zip(
-                limits.velocity, limits.coordinate, limits.lower, limits.upper, strict=True
-            ):
-                each.append(JointLimit(d.nv, velocity, d.arrays.q[coordinate], lower=lower, upper=upper))
-        return each
+    def _describe_joints(self) -> None:
+        self.joint_laws = [copy(law) for law in self.world.joint_laws]
+        self._joint_rows = JointRows(self.dynamics, self.joint_laws, self._joint_limits)
+        if self.world.controllers:
+            self.dynamics.prepare()  # for they may look at poses
+        self._controllers = [controller.start(self.dynamics) for controller in self.world.controllers]
+
+    @property
+    def _constraints(self) -> list[Constraint]:
+        """Of the last step."""
+        return self._own + self._joint_rows.constraints()
 
     def _rows(self) -> tuple[np.ndarray, ...]:
         """The constraints' rows for :func:`load_rows`.
@@ -370,11 +393,14 @@ class Simulator:
             ValueError: A row couples more than two trees.
         """
         d = self.dynamics
-        self._constraints = self._each_constraint()
+        joints = self._joint_rows.flat(d) if len(self._joint_rows) else _NO_ROWS
+        self._own = [make(d) for make in (*self._controllers, *self.constraints)]
+        if not self._own:
+            return joints
         tree_v = d.arrays.tree_v
         owner = np.repeat(np.arange(len(tree_v) - 1), np.diff(tree_v))
         a, b, ends, entries, parameters = [], [], [0], [], []
-        for constraint in self._constraints:
+        for constraint in self._own:
             rows = constraint.rows(d.nv, self.period)
             for i, row in enumerate(rows.jacobian):
                 trees = np.unique(owner[row != 0.0])
@@ -388,8 +414,10 @@ class Simulator:
                 ends.append(sum(len(e) for e in entries))
                 parameters.append([getattr(rows, name)[i] for name in _ROW_FIELDS])
         if not a:
-            return _NO_ROWS
-        return np.array(a), np.array(b), np.array(ends), np.concatenate(entries), np.array(parameters)
+            return joints
+        own = (np.array(a), np.array(b), np.array(ends), np.concatenate(entries), np.array(parameters))
+        end = own[2][-1] + joints[2][1:]  # entries of the joints' rows come after
+        return tuple(np.concatenate(pair) for pair in zip(own, (*joints[:2], end, *joints[3:]), strict=True))
 
     # --- what a step did -------------------------------------------------------------------------------------
 
@@ -408,8 +436,13 @@ class Simulator:
             none = np.zeros((0, 3))
             flat, flags = np.zeros(0), np.zeros(0, dtype=bool)
             whole, frames = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 3, 3))
-            return ContactReport(whole, none, frames, flat, none, none, flat, flags)
+            return ContactReport(whole, none, frames, flat, none, none, flat, flags, flat)
         return ContactReport(*_report(c.record, self._workspace, self._chosen.code, self.period))
+
+    @property
+    def pressing(self) -> tuple[Any, np.ndarray]:
+        """For compiled code: the last step's contacts, and their impulses along t1, t2, n (at least n, 3), views."""
+        return self.dynamics.contacts.record, outputs(self._workspace)[0]
 
     @property
     def elastic_displacement(self) -> np.ndarray:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from convex_contact import checks, newton
 from convex_contact import contact_kernels as kernels
@@ -119,8 +118,8 @@ def cliques(problem: ContactProblem) -> np.ndarray:
     ]
     while True:
         edges = np.concatenate(pairs, axis=1)
-        graph = coo_array((np.ones(edges.shape[1]), (edges[0], edges[1])), shape=(nv, nv))
-        labels = connected_components(graph, directed=False)[1]
+        graph = scipy.sparse.coo_array((np.ones(edges.shape[1]), (edges[0], edges[1])), shape=(nv, nv))
+        labels = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
         more = []
         for where in touched:
             velocities = np.flatnonzero(where)

@@ -56,6 +56,7 @@ def minimum_degree(
     adjacency: np.ndarray,
     degree: np.ndarray,
     lists: np.ndarray,
+    kept: int = 0,
 ) -> int:
     """Order of elimination; the structure of each eliminated row stays in its row of `adjacency`.
 
@@ -67,7 +68,8 @@ def minimum_degree(
         adjacency: bit sets, shape (>= n, words) with 64 words >= n; overwritten. On return row i has the neighbours of
             i that are eliminated after it.
         degree: shape (>= n,), overwritten.
-        lists: integers, shape (5, >= n + 1); on return lists[4, :n] is the order.
+        lists: integers, shape (5, >= n + 1); on return lists[4, :n - kept] is the order.
+        kept: the last nodes that are not eliminated.
 
     Returns:
         Number of blocks off the diagonal, with fill.
@@ -90,12 +92,14 @@ def minimum_degree(
         for w in range(words):
             d += _count_ones(adjacency[i, w])
         degree[i], alive[i] = d, 1
+        if i >= n - kept:
+            continue
         following[i], previous[i] = head[d], -1
         if head[d] >= 0:
             previous[head[d]] = i
         head[d] = i
     total, smallest = 0, 0
-    for k in range(n):
+    for k in range(n - kept):
         while head[smallest] < 0:
             smallest += 1
         v = head[smallest]
@@ -118,7 +122,7 @@ def minimum_degree(
                         bits &= ~(_ONE << np.uint64(v & 63))
                     adjacency[u, x] = bits
                     d += _count_ones(bits)
-                if d != degree[u]:
+                if u < n - kept and d != degree[u]:
                     p, f = previous[u], following[u]
                     if p >= 0:
                         following[p] = f

@@ -83,7 +83,7 @@ def add_urdf(
         )
         shapes = pin.buildGeomFromUrdf(model, str(file), pin.GeometryType.COLLISION, package_dirs=directories)
     except (ValueError, RuntimeError) as error:
-        raise WorldError(f"{name}: {file.name}: {error}") from error
+        raise WorldError(f"{name}: {file.name}: {' '.join(str(error).split())}") from error
     model.gravity.linear = world.gravity
     welded = pin.SE3.Identity() if floating else root.se3
     for joint in range(1, model.njoints):
@@ -123,7 +123,11 @@ def add_urdf(
     by_joint: dict[int, list[Geometry]] = {joint: [] for joint in range(model.njoints)}
     for shape in shapes.geometryObjects:
         placement = Placement.from_se3(shape.placement)
-        by_joint[shape.parentJoint].append(Geometry(_shape(shape, f"{name}/{shape.name}"), placement, surface))
+        try:
+            solid = _shape(shape, f"{name}/{shape.name}")
+        except ValueError as error:
+            raise WorldError(f"{name}: {file.name}: {shape.name}: {error}") from None
+        by_joint[shape.parentJoint].append(Geometry(solid, placement, surface))
     bodies = []
     root_at: dict[str, Any] = {"position": root.position, "orientation": root.orientation, "fixed": True}
     base = world.add_body(f"{name}/{_link(model, 0)}", geometries=by_joint[0], **root_at) if by_joint[0] else None

@@ -11,20 +11,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pinocchio as pin
 
-from convex_contact.bodies import ArticulatedTree
+from convex_contact.joints import Controller, Given, JointActuator, JointCoupler, JointLaw, JointMotion, Weld
 from convex_contact.materials import Material, PairLaw
+from convex_contact.pressure_fields import Hydroelastic, Mesh, PressureField, mesh_of
 from convex_contact.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Sphere
+
+if TYPE_CHECKING:
+    from convex_contact.corotational import TetrahedralMesh
 
 #: Twist [linear; angular] (6,) of a prescribed body in the world at a time (s).
 Motion = Callable[[float], Sequence[float]]
+#: Joint forces (nv,) of a tree in the step that starts at a time (s).
+Drive = Callable[[float], Sequence[float]]
 Vector = Sequence[float] | np.ndarray
+Made = TypeVar("Made", Shape, "Geometry")
 
 
 class WorldError(ValueError):
@@ -77,11 +84,40 @@ class Geometry:
         shape: The shape.
         placement: Of the shape's frame in the body's.
         material: Its surface.
+        hydroelastic: Makes it meet others that have one, and half spaces, in a contact surface instead of points, if it
+            or the other is compliant: how a mesh is made from the shape; or a mesh of your own that lies in the shape,
+            in the shape's frame. Half spaces are rigid to compliant bodies, and have none.
+        mesh: The mesh (made).
+
+    Raises:
+        ValueError: The mesh cannot be made, or reaches out of the shape's bounding box or sphere.
     """
 
     shape: Shape
     placement: Placement
     material: Material
+    hydroelastic: Hydroelastic | Mesh | None = None
+    mesh: Mesh | None = field(init=False, default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        given, shape = self.hydroelastic, self.shape
+        mesh = mesh_of(shape, given) if isinstance(given, Hydroelastic) else given
+        object.__setattr__(self, "mesh", mesh)
+        if mesh is None or mesh is not given:
+            return
+        if isinstance(shape, HalfSpace):
+            raise ValueError("hydroelastic: a half space is rigid to compliant bodies and has no mesh")
+        beyond = (np.abs(mesh.vertices - shape.center) - shape.extent).max()
+        beyond = max(beyond, np.linalg.norm(mesh.vertices, axis=1).max() - shape.radius)
+        if beyond > 1e-6 * shape.radius:
+            raise ValueError(f"hydroelastic: expected a mesh inside the shape's bounds, got {beyond:.3g} m beyond")
+
+    @property
+    def modulus(self) -> float | None:
+        """Largest pressure inside, Pa; infinite: rigid to compliant bodies; None: meets all in points."""
+        if self.mesh is None:
+            return math.inf if isinstance(self.shape, HalfSpace) else None
+        return float(self.mesh.pressure.max()) if isinstance(self.mesh, PressureField) else math.inf
 
 
 @dataclass
@@ -101,6 +137,8 @@ class Body:
         motion: Twist of a prescribed body as a function of time; None: set by the user before each step.
         tree: Number of the articulated tree in :attr:`World.trees`, and
         link: of the link in it (links).
+        spring_stiffness: Of a spring from the frame's origin to where that is placed, N/m (free bodies).
+        spring_damping: Of a damper beside it, N s/m.
     """
 
     name: str
@@ -115,27 +153,32 @@ class Body:
     motion: Motion | None = None
     tree: int = -1
     link: int = -1
+    spring_stiffness: float = 0.0
+    spring_damping: float = 0.0
 
 
 @dataclass
 class Tree:
-    """An articulated tree with its state at the start.
+    """An articulated tree, or a deformable body, with its state at the start.
 
     Attributes:
         name: Unique in its world.
-        model: Kinematics and dynamics.
+        model: Kinematics and dynamics: an `ArticulatedTree`, or a `deformable.DeformableTree` of the same methods.
         q: (nq,).
         v: (nv,).
         bodies: Numbers of its links' bodies.
         source: The URDF file, and how it was read.
+        drive: Joint forces (nv,) as a function of the time at which a step starts, N or N m, beside those that are set;
+            None: none.
     """
 
     name: str
-    model: ArticulatedTree
+    model: Any
     q: np.ndarray
     v: np.ndarray
     bodies: list[int]
     source: dict[str, Any]
+    drive: Drive | None = None
 
 
 def vector(values: Any, length: int, where: str) -> np.ndarray:
@@ -178,6 +221,8 @@ class World:
     Attributes:
         bodies: By number; ``add_*`` returns the number.
         trees: Articulated trees.
+        joint_laws: What moves their joints, beside gravity, contact, springs and limits.
+        controllers: What else adds rows to every step's problem (:class:`~convex_contact.joints.Controller`).
         pair_laws: Combined values by decree, by pair of body numbers (smaller first).
         disabled: Pairs of body numbers (smaller first) that pass through each other.
     """
@@ -186,6 +231,8 @@ class World:
         self.gravity = vector(gravity, 3, "gravity")
         self.bodies: list[Body] = []
         self.trees: list[Tree] = []
+        self.joint_laws: list[JointLaw] = []
+        self.controllers: list[Controller] = []
         self.pair_laws: dict[tuple[int, int], PairLaw] = {}
         self.disabled: set[tuple[int, int]] = set()
 
@@ -206,6 +253,8 @@ class World:
         fixed: bool = False,
         prescribed: bool = False,
         motion: Motion | None = None,
+        spring_stiffness: float = 0.0,
+        spring_damping: float = 0.0,
     ) -> int:
         """Adds a rigid body with any number of shapes.
 
@@ -223,6 +272,8 @@ class World:
             fixed: It does not move.
             prescribed: It moves with a velocity that is set before each step.
             motion: Its twist as a function of time; makes it prescribed.
+            spring_stiffness: Of a spring that pulls the frame's origin of a free body to `position`, N/m.
+            spring_damping: Of a damper beside it, N s/m; both act implicitly.
 
         Returns:
             The body's number.
@@ -247,6 +298,12 @@ class World:
             raise WorldError(f"{name}: velocity: a fixed body has none; prescribed=True lets it move as told")
         if body.kind == "free":
             self._give_mass(body, mass, inertia, center)
+        for field_name, value in (("spring_stiffness", spring_stiffness), ("spring_damping", spring_damping)):
+            if not 0.0 <= value < math.inf:
+                raise WorldError(f"{name}: {field_name}: expected a number not below 0, got {value}")
+            if value and body.kind != "free":
+                raise WorldError(f"{name}: {field_name}: a spring pulls a free body, not a {body.kind} one")
+        body.spring_stiffness, body.spring_damping = float(spring_stiffness), float(spring_damping)
         return self._append(body)
 
     def _give_mass(self, body: Body, mass: float | None, inertia: Any, center: Vector | None) -> None:
@@ -276,7 +333,9 @@ class World:
         return len(self.bodies) - 1
 
     def _add_shape(self, name: str, shape: Shape, material: Material | None, options: dict[str, Any]) -> int:
-        return self.add_body(name, geometries=[Geometry(shape, Placement(), material or Material())], **options)
+        hydroelastic = options.pop("hydroelastic", None)
+        geometry = _made(name, Geometry, shape, Placement(), material or Material(), hydroelastic)
+        return self.add_body(name, geometries=[geometry], **options)
 
     def add_sphere(self, name: str, *, radius: float, material: Material | None = None, **body: Any) -> int:
         """Adds a sphere of a radius (m); other arguments as in :meth:`add_body`."""
@@ -342,6 +401,108 @@ class World:
 
         return add_urdf(self, name, path, **options)
 
+    def add_deformable(self, name: str, mesh: TetrahedralMesh, **options: Any) -> int:
+        """Adds a deformable body of corotational tetrahedra (`deformable`).
+
+        Its tree's bodies are "name/mount", if vertices are attached, and "name/i" for each vertex i that can touch.
+
+        Args:
+            name: Unique among the trees.
+            mesh: At rest, in the body's frame.
+            **options: `elasticity` (:class:`~convex_contact.corotational.Elasticity`); `contact`: numbers of the
+                vertices that can touch shapes, default: all of the surface; `attached`: of those that move as the
+                mount, default: none; `contact_radius` of the vertices, m; `drawn`: triangles that pictures show;
+                `material` of the surface; `position` (3,), m, and `orientation`, quaternion (x, y, z, w), of the
+                body's frame; `velocity` (3,), m/s.
+
+        Returns:
+            The tree's number.
+
+        Raises:
+            WorldError: A value is wrong.
+        """
+        from convex_contact.deformable import add_deformable
+
+        return add_deformable(self, name, mesh, **options)
+
+    def _joint(self, tree: int | str, *joints: str) -> tuple[int, str]:
+        """A tree's number and its name, after a look at whether it has joints of one coordinate of these names."""
+        names = [known.name for known in self.trees]
+        if tree not in names and not (isinstance(tree, int) and 0 <= tree < len(names)):
+            raise WorldError(f"{tree}: no such tree; there are: {', '.join(names) or 'none'}")
+        number = names.index(tree) if isinstance(tree, str) else int(tree)
+        model = self.trees[number].model.model
+        known = [name for name, j in list(zip(model.names, model.joints, strict=True))[1:] if j.nq == j.nv == 1]
+        for joint in joints:
+            if joint not in known:
+                expected = ", ".join(known) or "none"
+                raise WorldError(f"{names[number]}: joint: expected one of one coordinate, {expected}; got {joint!r}")
+        return number, names[number]
+
+    def _add_joint_law(self, kind: Callable[..., JointLaw], tree: int | str, *joints: str, **values: Any) -> None:
+        number, name = self._joint(tree, *joints)
+        try:
+            law = kind(number, *joints, **values)
+        except (TypeError, ValueError) as error:
+            raise WorldError(f"{name}: {joints[0]}: {error}") from None
+        if isinstance(law, JointMotion) and any(
+            isinstance(other, JointMotion) and (other.tree, other.joint) == (number, law.joint)
+            for other in self.joint_laws
+        ):
+            raise WorldError(f"{name}: {law.joint}: expected one motion, got a second")
+        self.joint_laws.append(law)
+
+    def move_joint(self, tree: int | str, joint: str, position: Callable[[float], float]) -> None:
+        """Lets a joint follow a function of time, whatever force it takes (:class:`~convex_contact.JointMotion`).
+
+        Args:
+            tree: Number or name.
+            joint: Name of a joint of one coordinate.
+            position: Coordinate (m or rad) over time (s), such as a :class:`~convex_contact.joints.Sinusoid`. The state
+                at the start should fit: what it is off by halves in each step.
+
+        Raises:
+            WorldError: There is no such joint, or it has a motion.
+        """
+        self._add_joint_law(JointMotion, tree, joint, position=position)
+
+    def actuate_joint(self, tree: int | str, joint: str, **values: Given) -> None:
+        """Gives a joint a PD controller with an effort limit; values as :class:`~convex_contact.joints.JointActuator`.
+
+        Raises:
+            WorldError: There is no such joint, or a value is wrong.
+        """
+        self._add_joint_law(JointActuator, tree, joint, **values)
+
+    def couple_joints(
+        self, tree: int | str, joint: str, other: str, *, ratio: float = 1.0, offset: float = 0.0
+    ) -> None:
+        """Holds q = ratio q_other + offset (a gear) between two joints of a tree.
+
+        Raises:
+            WorldError: There is no such joint, or a value is wrong.
+        """
+        self._add_joint_law(JointCoupler, tree, joint, other, ratio=ratio, offset=offset)
+
+    def weld(self, a: int | str, b: int | str, **values: float) -> None:
+        """Holds two bodies together as they are at the start; values as :class:`~convex_contact.joints.Weld`.
+
+        Args:
+            a: A link or a free body.
+            b: Another body.
+            **values: Of the springs.
+
+        Raises:
+            WorldError: There is no such body, nothing could be held, or a value is wrong.
+        """
+        i, j = self._pair(a, b)
+        if "fixed" == self.bodies[i].kind == self.bodies[j].kind:
+            raise WorldError(f"{self.bodies[i].name}: a weld holds a body that can move")
+        try:
+            self.controllers.append(Weld(i, j, **values))
+        except (TypeError, ValueError) as error:
+            raise WorldError(f"{self.bodies[i].name}: {error}") from None
+
     @classmethod
     def from_yaml(cls, path: str | Path) -> World:
         """The world of a YAML file; see :mod:`convex_contact.world_file`."""
@@ -402,11 +563,21 @@ class World:
         self.disabled.add(self._pair(a, b))
 
     def law(self, a: Geometry, b: Geometry, one: int, two: int) -> Material:
-        """The combined values of two geometries on bodies ``one`` and ``two``."""
+        """The combined values of two geometries on bodies ``one`` and ``two``.
+
+        Where they meet in a contact surface, the moduli stand for the stiffnesses in the rule of the materials, and the
+        stiffness is that of the faces.
+        """
+        first, second = a.material, b.material
         pair = self.pair_laws.get((min(one, two), max(one, two)))
-        if pair is not None and pair.stiffness is not None and a.material.stiffness == b.material.stiffness == math.inf:
-            return pair.applied(Material(stiffness=pair.stiffness, friction=_friction(a.material, b.material)))
-        rule = a.material.combined(b.material)
+        one_modulus, two_modulus = a.modulus, b.modulus
+        if one_modulus is not None and two_modulus is not None and min(one_modulus, two_modulus) < math.inf:
+            if pair is not None and pair.stiffness is not None:
+                raise ValueError("stiffness: expected none for a pair that meets in a contact surface")
+            first, second = replace(first, stiffness=one_modulus), replace(second, stiffness=two_modulus)
+        elif pair is not None and pair.stiffness is not None and first.stiffness == second.stiffness == math.inf:
+            return pair.applied(Material(stiffness=pair.stiffness, friction=_friction(first, second)))
+        rule = first.combined(second)
         return rule if pair is None else pair.applied(rule)
 
     def numbered_geometries(self) -> Iterator[tuple[int, Geometry]]:
@@ -420,9 +591,9 @@ def _friction(a: Material, b: Material) -> float:
     return Material(friction=a.friction).combined(Material(friction=b.friction)).friction
 
 
-def _made(name: str, shape: Callable[..., Shape], *sizes: Any) -> Shape:
+def _made(name: str, kind: Callable[..., Made], *arguments: Any) -> Made:
     try:
-        return shape(*sizes)
+        return kind(*arguments)
     except (TypeError, ValueError) as error:
         raise WorldError(f"{name}: {error}") from None
 

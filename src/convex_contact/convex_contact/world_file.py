@@ -6,13 +6,26 @@
     bodies:
       - {name: floor, shape: {type: half_space}, material: steel, fixed: true}
       - {name: box, mass: 1.0, shape: {type: box, size: [0.1, 0.1, 0.1]}, material: steel, position: [0, 0, 0.1]}
+      - {name: bob, mass: 1.0, shape: {type: sphere, radius: 0.1}, position: [1, 0, 1], spring_stiffness: 200}
+      - name: ball                         # meets the floor, the mug and other such shapes in a contact surface
+        mass: 0.2
+        shape: {type: sphere, radius: 0.05, hydroelastic: {modulus: 1e6, resolution: 0.01}}
+      - name: mug                          # rigid, with the triangles of its file
+        fixed: true
+        shape: {type: mesh, file: mug.stl, hydroelastic: {modulus: .inf}}
       - name: hammer                       # several shapes, each with a place of its own
         mass: 0.8
         shapes:
           - {type: cylinder, radius: 0.01, length: 0.3}
           - {type: box, size: [0.1, 0.03, 0.03], position: [0, 0, 0.15], material: steel}
     trees:
-      - {name: arm, urdf: arm.urdf, position: [0, 0, 1], armature: 0.01}
+      - name: arm
+        urdf: arm.urdf
+        position: [0, 0, 1]
+        armature: 0.01
+        motions: [{joint: shoulder, amplitude: 0.1, frequency: 2.0, phase: 0.0, offset: 0.0}]   # rad or m, Hz, rad
+        actuators: [{joint: elbow, proportional_gain: 50, derivative_gain: 1, target_position: 0.5, effort_limit: 10}]
+        couplers: [{joint: slide, other: elbow, ratio: 0.02}]   # q_slide = ratio q_elbow + offset
     pairs:
       - {a: box, b: floor, friction: 0.3}  # combined values
     disabled:
@@ -24,6 +37,7 @@ methods. Paths are relative to the file.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -34,7 +48,9 @@ import pinocchio as pin
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from convex_contact.joints import JointCoupler, JointLaw, JointMotion, Sinusoid
 from convex_contact.materials import Material
+from convex_contact.pressure_fields import Hydroelastic, Mesh, PressureField, RigidSurface
 from convex_contact.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Sphere
 from convex_contact.world import Geometry, Placement, World, WorldError
 
@@ -54,10 +70,39 @@ class _Material(_Strict):
     friction: float = Material.friction
 
 
+class _Hydroelastic(_Strict):
+    modulus: float | None = None
+    resolution: float | None = None
+    vertices: list[Triple] | None = None
+    tetrahedra: list[tuple[int, int, int, int]] | None = None
+    pressure: list[float] | None = None
+    triangles: list[tuple[int, int, int]] | None = None
+
+    def made(self) -> Hydroelastic | Mesh:
+        given = self.model_dump(exclude_none=True)
+        for kind, names in _KINDS.items():
+            if set(given) == set(names):
+                made: Hydroelastic | Mesh = kind(**given)
+                return made
+        expected = "; or ".join(", ".join(names) for names in _KINDS.values())
+        raise ValueError(f"expected {expected}; got {', '.join(given) or 'nothing'}")
+
+
+_KINDS: dict[Any, tuple[str, ...]] = {
+    Hydroelastic: ("modulus", "resolution"),
+    PressureField: ("vertices", "tetrahedra", "pressure"),
+    RigidSurface: ("vertices", "triangles"),
+}
+
+
 class _Shape(_Strict):
     material: str | _Material | None = None
+    hydroelastic: _Hydroelastic | None = None
     position: Triple = (0, 0, 0)
     orientation: Quadruple = (0, 0, 0, 1)
+
+    def meets(self, folder: Path) -> Hydroelastic | Mesh | None:
+        return None if self.hydroelastic is None else self.hydroelastic.made()
 
 
 class _Sphere(_Shape):
@@ -125,12 +170,23 @@ class _Mesh(_Shape):
     file: Path
     scale: Triple = (1, 1, 1)
 
-    def made(self, folder: Path) -> Shape:
+    def _loaded(self, folder: Path) -> Any:
         path = folder / self.file
         if not path.is_file():
             raise ValueError(f"file: {path} does not exist")
-        mesh = coal.MeshLoader().load(str(path), np.array(self.scale, dtype=np.float64))
-        return Hull(np.unique(mesh.vertices(), axis=0))
+        return coal.MeshLoader().load(str(path), np.array(self.scale, dtype=np.float64))
+
+    def made(self, folder: Path) -> Shape:
+        return Hull(np.unique(self._loaded(folder).vertices(), axis=0))
+
+    def meets(self, folder: Path) -> Hydroelastic | Mesh | None:
+        given = self.hydroelastic
+        if given is None or given.model_dump(exclude_none=True) != {"modulus": math.inf}:
+            return super().meets(folder)
+        mesh = self._loaded(folder)
+        triangles = [[mesh.tri_indices(i)[k] for k in range(3)] for i in range(mesh.num_tris)]
+        vertices, number = np.unique(mesh.vertices(), axis=0, return_inverse=True)
+        return RigidSurface(vertices, number.reshape(-1)[np.array(triangles)])
 
 
 _AnyShape = Annotated[
@@ -152,6 +208,33 @@ class _Body(_Strict):
     angular_velocity: Triple = (0, 0, 0)
     fixed: bool = False
     prescribed: bool = False
+    spring_stiffness: float = 0.0
+    spring_damping: float = 0.0
+
+
+class _JointMotion(_Strict):
+    joint: str
+    amplitude: float
+    frequency: float
+    phase: float = 0.0
+    offset: float = 0.0
+
+
+class _JointActuator(_Strict):
+    joint: str
+    proportional_gain: float
+    derivative_gain: float = 0.0
+    target_position: float = 0.0
+    target_velocity: float = 0.0
+    feedforward: float = 0.0
+    effort_limit: float = math.inf
+
+
+class _JointCoupler(_Strict):
+    joint: str
+    other: str
+    ratio: float = 1.0
+    offset: float = 0.0
 
 
 class _Tree(_Strict):
@@ -168,6 +251,9 @@ class _Tree(_Strict):
     stiffness: PerJoint = 0.0
     damping: PerJoint | None = None
     self_collision: bool = True
+    motions: list[_JointMotion] = []
+    actuators: list[_JointActuator] = []
+    couplers: list[_JointCoupler] = []
 
 
 class _Pair(_Strict):
@@ -199,6 +285,8 @@ def load_world(path: str | Path) -> World:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
         raise WorldError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise WorldError(f"{path}: no UTF-8 text: {error}") from None
     return parse_world(text, folder=file.parent, name=file.name)
 
 
@@ -215,7 +303,7 @@ def parse_world(text: str, *, folder: str | Path = ".", name: str = "world") -> 
     """
     try:
         given = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # such as the date 2020-13-45
         raise WorldError(f"{name}: no YAML: {' '.join(str(error).split())}") from None
     if not isinstance(given, dict):
         raise WorldError(f"{name}: expected a mapping with bodies, got {type(given).__name__}")
@@ -225,7 +313,7 @@ def parse_world(text: str, *, folder: str | Path = ".", name: str = "world") -> 
         first, more = error.errors()[0], error.error_count() - 1
         kinds = {"sphere", "box", "cylinder", "capsule", "half_space", "hull", "mesh"}
         field = ".".join(str(part) for part in first["loc"] if part not in kinds)
-        got = "" if first["type"] in ("missing", "value_error") else f", got {first['input']!r}"
+        got = "" if first["type"] in ("missing", "value_error") else f", got {first['input']!r:.200}"
         rest = f" (and {more} more)" if more else ""
         raise WorldError(f"{name}: {field}: {first['msg']}{got}{rest}") from None
     return _Builder(description, Path(folder), name).world
@@ -278,12 +366,15 @@ class _Builder:
             where = f"{field}.{part}"
             solid: Shape = self._named(where, shape.made, self.folder)
             placement = self._named(where, Placement.of, shape.position, shape.orientation, "placement")
-            geometries.append(Geometry(solid, placement, self._material(f"{where}.material", shape.material, default)))
+            surface = self._material(f"{where}.material", shape.material, default)
+            meets = self._named(f"{where}.hydroelastic", shape.meets, self.folder)
+            geometries.append(self._named(where, Geometry, solid, placement, surface, meets))
         options = body.model_dump(exclude={"name", "shape", "shapes", "material"})
         self.world.add_body(body.name, geometries=geometries, **options)
 
     def _add_tree(self, field: str, tree: _Tree) -> None:
-        options = tree.model_dump(exclude={"name", "urdf", "material", "package_dirs"})
+        laws = {"motions", "actuators", "couplers"}
+        options = tree.model_dump(exclude={"name", "urdf", "material", "package_dirs"} | laws)
         self.world.add_urdf(
             tree.name,
             self.folder / tree.urdf,
@@ -291,13 +382,23 @@ class _Builder:
             package_dirs=[self.folder / directory for directory in tree.package_dirs],
             **options,
         )
+        for motion in tree.motions:
+            wave = Sinusoid(**motion.model_dump(exclude={"joint"}))
+            self.world.move_joint(tree.name, motion.joint, wave)
+        for actuator in tree.actuators:
+            self.world.actuate_joint(tree.name, **actuator.model_dump())
+        for coupler in tree.couplers:
+            self.world.couple_joints(tree.name, **coupler.model_dump())
 
 
 # --- writing -------------------------------------------------------------------------------------------------
 
 
 def dump_world(world: World) -> str:
-    """A YAML text that describes a world. A motion given as a function is left out: the body is prescribed."""
+    """A YAML text that describes a world.
+
+    Functions are left out: a body with a motion is prescribed, and so is a joint unless it follows a Sinusoid.
+    """
     names: dict[Material, str] = {}
 
     def surface(material: Material) -> str:
@@ -305,8 +406,11 @@ def dump_world(world: World) -> str:
 
     bodies = [_body_entry(body, surface) for body in world.bodies if body.kind != "link" and "/" not in body.name]
     trees = []
-    for tree in world.trees:
+    for number, tree in enumerate(world.trees):
+        if not tree.source:
+            raise WorldError(f"{tree.name}: a deformable body has no form in a world file")
         entry = {"name": tree.name} | {key: _plain(value) for key, value in tree.source.items() if key != "material"}
+        entry |= _joint_law_entries([law for law in world.joint_laws if law.tree == number])
         trees.append(entry | {"material": surface(tree.source["material"]), "q": _plain(tree.q), "v": _plain(tree.v)})
     whole: dict[str, Any] = {
         "gravity": _plain(world.gravity),
@@ -324,6 +428,20 @@ def dump_world(world: World) -> str:
     return str(yaml.safe_dump({key: value for key, value in whole.items() if value}, sort_keys=False))
 
 
+def _joint_law_entries(laws: Sequence[JointLaw]) -> dict[str, Any]:
+    entries: dict[str, list[dict[str, Any]]] = {}
+    for law in laws:
+        if isinstance(law, JointMotion):
+            if isinstance(law.position, Sinusoid):
+                entries.setdefault("motions", []).append({"joint": law.joint} | vars(law.position))
+            continue
+        values = {key: value for key, value in vars(law).items() if key != "tree"}
+        if any(callable(value) for value in values.values()):
+            continue
+        entries.setdefault("couplers" if isinstance(law, JointCoupler) else "actuators", []).append(values)
+    return entries
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
@@ -336,6 +454,7 @@ def _body_entry(body: Any, surface: Any) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": body.name}
     if body.kind == "free":
         entry |= {"mass": body.mass, "center": _plain(body.center), "inertia": _plain(body.inertia)}
+        entry |= {name: getattr(body, name) for name in ("spring_stiffness", "spring_damping") if getattr(body, name)}
     else:
         entry[body.kind] = True
     for name in ("velocity", "angular_velocity"):
@@ -359,4 +478,8 @@ def _shape_entry(geometry: Geometry, surface: Any) -> dict[str, Any]:
         entry["points"] = _plain(s.vertices)
     place = geometry.placement
     entry |= {"position": _plain(place.position), "orientation": _plain(place.orientation)}
-    return entry | {"material": surface(geometry.material)}
+    entry["material"] = surface(geometry.material)
+    if geometry.hydroelastic is not None:
+        names = next(names for kind, names in _KINDS.items() if isinstance(geometry.hydroelastic, kind))
+        entry["hydroelastic"] = {name: _plain(getattr(geometry.hydroelastic, name)) for name in names}
+    return entry

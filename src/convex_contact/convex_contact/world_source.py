@@ -1,7 +1,7 @@
 """Where a world comes from: a file by path, one of a folder's worlds by name, or a function; with values replaced.
 
     open_world("clutter", ["materials.surface.stiffness=1e9", "bodies.ball.velocity=[1, 0, 0]"], folder=worlds)
-    open_world("my_scenes:tower", ["floors=5"])
+    open_world("my_scenes:tower", ["floors=5"])     # an entry point of group haptic_worlds
 
 An entry names a value of the file by its keys; an item of a list is named by its number or by its `name`. The entries
 of a function are its arguments.
@@ -12,7 +12,8 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping
-from importlib import import_module
+from dataclasses import fields
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ import yaml
 from convex_contact.world import World, WorldError
 from convex_contact.world_file import parse_world
 
+#: group of the entry points of functions that make a world
+ENTRY_POINTS = "haptic_worlds"
 #: module:function
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -43,9 +46,33 @@ def open_world(source: str, values: Mapping[str, Any] | None = None, folder: Pat
         text = file.read_text(encoding="utf-8")
     except OSError as error:
         raise WorldError(f"{file}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise WorldError(f"{file}: no UTF-8 text: {error}") from None
     if values:
         text = _replaced(file.name, text, values)
     return parse_world(text, folder=file.parent, name=file.name)
+
+
+def scene_world(scene: Any, called: str, numbers: Mapping[str, Any]) -> World:
+    """The world of a scene with other numbers than its defaults, for the function that an entry point names.
+
+    Args:
+        scene: Dataclass of the scene's numbers, with a method `world`.
+        called: What messages call it.
+        numbers: By name.
+
+    Raises:
+        WorldError: There is no such number, or it is impossible.
+    """
+    names = [field.name for field in fields(scene)]
+    unknown = sorted(numbers.keys() - set(names))
+    if unknown:
+        raise WorldError(f"{unknown[0]}: no number of the {called}; expected one of {', '.join(names)}")
+    try:
+        made: World = scene(**numbers).world()
+    except ValueError as error:
+        raise WorldError(str(error)) from None
+    return made
 
 
 def _found(source: str, folder: Path | None) -> Path:
@@ -66,7 +93,7 @@ def _replaced(name: str, text: str, values: Mapping[str, Any]) -> str:
     """
     try:
         document = yaml.safe_load(text)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):
         return text  # the error is told with its line where the world is made
     for path, value in values.items():
         *way, last = path.split(".")
@@ -100,9 +127,13 @@ def _place(at: Any, key: str, path: str, walked: str) -> Any:
 
 
 def _called(source: str, arguments: dict[str, Any]) -> World:
-    module, _, name = source.partition(":")
+    points = entry_points(group=ENTRY_POINTS)
+    found = next((point for point in points if point.value == source), None)
+    if found is None:
+        known = ", ".join(sorted({point.value for point in points})) or "none is installed"
+        raise WorldError(f"{source}: expected a function of the entry points of group {ENTRY_POINTS}: {known}")
     try:
-        function = getattr(import_module(module), name)
+        function = found.load()
         inspect.signature(function).bind(**arguments)
         made = function(**{key: _number(value) for key, value in arguments.items()})
     except (ImportError, AttributeError, TypeError, ValueError) as error:

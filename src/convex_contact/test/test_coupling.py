@@ -159,3 +159,61 @@ def test_bad_input() -> None:
         coupling.target((1, 0))
     sim.step()
     np.testing.assert_allclose(coupling.force, 0.0, atol=1e-12)  # the target stayed
+
+
+# springs of bodies to where the world places them
+
+
+def test_a_body_on_its_spring_swings_as_its_closed_form() -> None:
+    """x'' + 2 d w x' + w^2 x = 0 about its place; implicit Euler damps by T w^2/2 besides."""
+    place, start, w, d = np.array([0.3, -0.1, 0.2]), 0.4, 20.0, 0.1
+    t = 0.5
+    root = w * math.sqrt(1.0 - d * d)
+    expected = start / root * math.exp(-d * w * t) * math.sin(root * t)
+    errors = []
+    for period in (1e-3, 5e-4):
+        world = World((0.0, 0.0, 0.0))
+        world.add_box(
+            "bob", mass=MASS, size=(0.1, 0.1, 0.1), position=place, velocity=(0.0, start, 0.0),
+            spring_stiffness=MASS * w * w, spring_damping=2.0 * d * w * MASS,
+        )  # fmt: skip
+        sim = Simulator(world, period=period)
+        sim.step(round(t / period))
+        away = sim.state("bob").position - place
+        assert away[0] == away[2] == 0.0 and not sim.state("bob").angular_velocity.any()
+        errors.append(abs(away[1] - expected))
+        sim.reset()
+        sim.step(round(t / period))
+        np.testing.assert_array_equal(sim.state("bob").position - place, away)
+    assert errors[0] < 0.15 * abs(expected) and errors[0] / errors[1] == pytest.approx(2.0, rel=0.1)
+
+
+def test_each_step_of_a_spring_is_implicit() -> None:
+    """Under a force that acts from outside, beside another coupling: M v' = M v + T (f - k x' - b v')."""
+    world = World((0.0, 0.0, 0.0))
+    world.add_box("bob", mass=MASS, size=(0.1, 0.1, 0.1), spring_stiffness=300.0, spring_damping=4.0)
+    world.add_box("free", mass=MASS, size=(0.1, 0.1, 0.1), position=(0.0, 0.0, 5.0))
+    sim = Simulator(world, period=DT)
+    sim.couple("bob", stiffness=100.0, damping=1.0).target((0.01, 0.0, 0.0))
+    sim.apply_wrench("bob", (0.7, 0.0, 0.0))
+    x = v = 0.0
+    for _ in range(200):
+        sim.step()
+        v = (MASS * v + DT * (0.7 - 300.0 * x + 100.0 * (0.01 - x))) / (MASS + DT * 5.0 + DT * DT * 400.0)
+        x += DT * v
+        assert sim.state("bob").position[0] == pytest.approx(x, abs=1e-15)
+    np.testing.assert_array_equal(sim.state("free").position, [0.0, 0.0, 5.0])
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"spring_stiffness": -1.0}, "tool: spring_stiffness: expected a number not below 0, got -1.0"),
+        ({"spring_stiffness": math.nan}, "tool: spring_stiffness: expected a number not below 0, got nan"),
+        ({"spring_damping": math.inf}, "tool: spring_damping: expected a number not below 0, got inf"),
+        ({"spring_damping": 1.0, "prescribed": True}, "tool: spring_damping: a spring pulls a free body, not a pre"),
+    ],
+)
+def test_springs_that_cannot_be_are_refused(body: dict[str, float], message: str) -> None:
+    with pytest.raises(WorldError, match=message):
+        tool(**body)

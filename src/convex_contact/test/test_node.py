@@ -33,7 +33,19 @@ from haptic_core.errors import ParameterError
 from haptic_core.messages import set_pose, set_twist, view, wrench_array
 from haptic_core.parameters import ParameterSpec, check_all, load_parameter_specs
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
-from haptic_msgs.msg import BodyStates, ContactArray, DeviceCommand, DeviceState, Scene, SolverStatistics, TickEvent
+from haptic_msgs.msg import (
+    BodyStates,
+    ConstrainedReference,
+    ContactArray,
+    ContactPlanes,
+    DeviceCommand,
+    DeviceState,
+    FrictionState,
+    Scene,
+    SolverStatistics,
+    TickEvent,
+    WallState,
+)
 
 #: ROS domain of these tests
 DOMAIN = 51
@@ -72,6 +84,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> str:
     file = tmp_path_factory.mktemp("worlds") / "table.yaml"
     file.write_text(TEXT)
     return str(file)
+
+
+def wall_state(push: list[float]) -> WallState:
+    """Planes that push; nothing but that matters here."""
+    rows = {name: [0.0] * 3 * len(push) for name in ("point", "normal", "velocity")}
+    return WallState(push=push, penetration=[0.0] * len(push), in_contact=[True] * len(push), **rows)
 
 
 def tool(k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -117,7 +135,8 @@ OTHER: dict[str, list[Any]] = {
     "threshold": [2e-5],
 }
 #: these change what is told or shown, or end the run, and have a test of their own
-APART = {"display_rate", "force_length", "device_damping", "max_iterations", "condition_interval", "world"}
+APART = {"touch_radius", "touch_reach", "friction_bodies"}  # what other nodes take and do
+APART |= {"display_rate", "force_length", "device_damping", "max_iterations", "condition_interval", "world"}
 
 
 def base_values(world: str, name: str = "", **change: Any) -> dict[str, Any]:
@@ -135,13 +154,13 @@ def other_values(spec: ParameterSpec, value: Any) -> list[Any]:
 
 def bare(parameters: dict[str, Any]) -> Any:
     """A plain object in the node's place, on which the node's own methods run; ROS need not be started."""
-    silent = SimpleNamespace(get_subscription_count=lambda: 0)
+    silent = SimpleNamespace(get_subscription_count=lambda: 0, topic_name="silent")
     node: Any = SimpleNamespace(
         rendering=None, parameters=parameters, command=DeviceCommand(), state=BodyStates(), tick=0, warnings=[]
     )
     node.get_logger = lambda: SimpleNamespace(warning=node.warnings.append, info=lambda text: None)
     node._contacts = node._statistics = node._markers = silent
-    node._display_ticks = 1
+    node._display_ticks, node.inputs = 1, {}
     node.step_time = SimpleNamespace(add=lambda duration: None)
     ContactNode.install(node, ContactNode.build(node, parameters))
     return node
@@ -305,7 +324,7 @@ def test_contacts_bear_the_weight_in_the_message(world: str) -> None:
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 #: longest wait for a condition [s]; only a defect lets it pass
-PATIENCE = 60.0
+PATIENCE = 120.0
 _namespaces = (f"/test_contact_{os.getpid()}_{number}" for number in itertools.count())
 
 
@@ -330,6 +349,7 @@ class Bench:
         ):
             self.seen[name] = []
             self.device.create_subscription(kind, name, self.seen[name].append, qos)
+        self.others: dict[str, Any] = {}
         self.markers: list[MarkerArray] = []
         self.executor = SingleThreadedExecutor(context=context)
         self.executor.add_node(self.node)
@@ -347,6 +367,14 @@ class Bench:
         assert (self.node.trigger_configure(), self.node.trigger_activate()) == (SUCCESS, SUCCESS)
         self.until(self.states.get_subscription_count)
         return self
+
+    def other(self, name: str, message: Any) -> None:
+        """Another node's state of this tick."""
+        if name not in self.others:
+            self.others[name] = self.device.create_publisher(type(message), f"{name}/state", tick_qos("lockstep"))
+            self.until(self.others[name].get_subscription_count)
+        message.tick = self.tick
+        self.others[name].publish(message)
 
     def watch(self) -> None:
         """Looks at the markers from now on."""
@@ -458,10 +486,51 @@ def test_while_the_device_is_in_its_safe_state_nothing_is_felt(make: Callable[..
         assert told["device_command"].mode == WRENCH and not wrench_array(told["device_command"].tool_wrench).any()
 
 
+def test_planes_are_told_and_what_was_done_to_the_tool_acts_on_their_bodies(make: Callable[..., Bench]) -> None:
+    """To the last bit as the library does it; a push that fits no planes is counted and does nothing."""
+    inputs = ["wall", "rub:friction", "between:friction"]
+    touching = {"proxy": "", "touch_radius": 0.005, "touch_reach": 0.02}
+    ends = ["between.first=ball", "between.second=can"]
+    heard = {"consumers": ["device:planes"]}  # active only once the planes are heard
+    bench = make(inputs=inputs, delayed_inputs=inputs, friction_bodies=ends, **touching, **heard)
+    bench.device.create_subscription(
+        ContactPlanes, "contact/planes", bench.seen.setdefault("planes", []).append, tick_qos("lockstep")
+    )
+    bench.start()
+    twin, last = bench.twin(), None
+    for k in range(40):
+        told = bench.answer(k)
+        if last is not None:
+            twin.release()
+            for body, sign in ((4, 1.0), (3, -1.0)):
+                twin.pull(body, sign * np.array([0.3, 0.0, 0.0]))
+            if k != 21:
+                twin.react(last, 2.0 + np.arange(len(last.key)), -np.array([0.5, -0.2, 0.1]))
+        twin.step(*tool(k))
+        bodies = twin.bodies.read()
+        np.testing.assert_array_equal(view(told["contact/state"].velocity), bodies.velocity.ravel())
+        last = twin.planes(tool(k)[0][:3])
+        bench.until(lambda: bench.seen["planes"] and bench.seen["planes"][-1].tick == bench.tick)
+        message = bench.seen["planes"][-1]
+        assert list(message.key) == last.key.tolist() and list(message.body) == last.body.tolist()
+        for name in ("point", "normal", "signed_distance", "velocity", "inverse_mass"):
+            np.testing.assert_array_equal(view(getattr(message, name)), getattr(last, name).ravel(), err_msg=name)
+        assert message.header.frame_id == "base"
+        push = [1.0] * 7 if k == 20 else [2.0 + i for i in range(len(last.key))]
+        for name, state in (
+            ("wall", wall_state(push)),
+            ("rub", FrictionState(force=[0.5, -0.2, 0.1])),
+            ("between", FrictionState(force=[0.3])),
+        ):
+            bench.other(name, state)
+    assert bench.node.rejections.counts == {"unknown planes": 1}
+    assert last is not None and len(last.key) >= 2
+
+
 def test_a_change_of_the_coupling_acts_at_the_next_tick_and_a_bad_one_changes_nothing(
     make: Callable[..., Bench],
 ) -> None:
-    bench = make().start()
+    bench = make(change_time=0.0).start()
     twin = bench.twin()
     for k in range(30):
         if k == 20:
@@ -510,6 +579,36 @@ def test_a_step_that_cannot_be_solved_ends_the_node_with_one_error_and_no_force(
     assert told["device_command"].mode == NONE
     assert bench.node.finished and bench.node.exit_code == 1
     assert bench.node.rejections.counts == {"no solution": 1}
+
+
+def test_a_prescribed_proxy_follows_the_reference_of_the_same_tick(make: Callable[..., Bench]) -> None:
+    bench = make(inputs=["constraints"], proxy="belt").start()
+    twin = bench.twin()
+    for k in range(10):
+        pose, twist = tool(2 * k)
+        reference = ConstrainedReference(tick=k)
+        set_pose(reference.pose, pose)
+        bench.tick += 1
+        bench.other("constraints", reference)
+        bench.tick -= 1
+        told = bench.answer(k)  # the device's own tool is elsewhere
+        assert told["device_command"].mode == NONE
+        twin.step(pose, twist, arrives=True)
+        np.testing.assert_array_equal(view(told["contact/state"].position), twin.bodies.read().position.ravel())
+    np.testing.assert_allclose(view(told["contact/state"].position)[21:24], pose[:3], atol=1e-15)
+
+
+@pytest.mark.parametrize("entry", ["upper=box", "upper.first=floor", "upper.middle=box", "upper.first=nobody", "box"])
+def test_friction_acts_on_the_ends_of_its_element_at_free_bodies_only(entry: str, world: str) -> None:
+    with pytest.raises(ParameterError, match=r"^parameter friction_bodies: "):
+        bare(base_values(world, friction_bodies=[entry]))
+
+
+def test_a_consumer_of_an_unknown_topic_is_refused(make: Callable[..., Bench]) -> None:
+    bench = make(consumers=["wall:plane"])
+    assert bench.node.trigger_configure() == SUCCESS
+    with pytest.raises(ParameterError, match="expected topics of state, contacts, planes, as node:topic, got 'plane'"):
+        bench.node.activate()
 
 
 def test_a_missing_body_is_refused_at_configure(make: Callable[..., Bench], capfd: pytest.CaptureFixture[str]) -> None:

@@ -461,6 +461,19 @@ def test_coupling() -> None:
             check(Scene(build, 12, start, approximation=name))
 
 
+def test_springs() -> None:
+    def build() -> World:
+        world = cube((0.5, 0.1, -0.3), (1, 2, 3), 0.064, (0.1, 0.05, 0.1))()
+        body = world.bodies[1]
+        body.spring_stiffness, body.spring_damping = 400.0, 3.0
+        return world
+
+    free = Scene(cube((0.5, 0.1, -0.3), (1, 2, 3), 0.064, (0.1, 0.05, 0.1)), 12)
+    velocity = {"initial_velocity": np.eye(6)[0]}
+    found = check(Scene(build, 12)).tangent(velocity)[-1]
+    assert np.abs(found - free.rollout().tangent(velocity)[-1]).max() > 1e-2
+
+
 def test_linear_rotation() -> None:
     """The paper's q0 + dt N(q0) v: fast spin, long steps."""
     scene = Scene(cube(spin=(15, -10, 20)), 15, period=1e-2, linear_rotation=True)

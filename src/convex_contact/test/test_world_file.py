@@ -38,6 +38,8 @@ bodies:
       - {type: cylinder, radius: 0.01, length: 0.3}
       - {type: box, size: [0.1, 0.03, 0.03], position: [0, 0, 0.15], material: rubber}
       - {type: capsule, radius: 0.02, length: 0.1, orientation: [0, 1, 0, 1]}
+  - {name: bob, mass: 2, shape: {type: sphere, radius: 1}, position: [9, 0, 9], spring_stiffness: 200,
+     spring_damping: 3}
   - {name: wedge, mass: 1, shape: {type: mesh, file: wedge.stl, scale: [1, 2, 1]}}
   - {name: tetrahedron, mass: 1, shape: {type: hull, points: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]}}
 trees:
@@ -55,8 +57,9 @@ def world() -> World:
 
 def test_the_file_says_what_the_methods_would() -> None:
     w = world()
-    names = ["floor", "wall", "belt", "ball", "hammer", "wedge", "tetrahedron"]
-    assert [b.name for b in w.bodies[:7]] == names
+    names = ["floor", "wall", "belt", "ball", "hammer", "bob", "wedge", "tetrahedron"]
+    assert [b.name for b in w.bodies[:8]] == names
+    assert [(b.spring_stiffness, b.spring_damping) for b in w.bodies[4:7]] == [(0.0, 0.0), (200.0, 3.0), (0.0, 0.0)]
     assert [b.kind for b in w.bodies[:5]] == ["fixed", "fixed", "prescribed", "free", "free"]
     np.testing.assert_array_equal(w.gravity, [0, 0, -1.62])
     ball, hammer = w.bodies[3], w.bodies[4]
@@ -81,7 +84,7 @@ def test_the_file_says_what_the_methods_would() -> None:
     np.testing.assert_allclose(
         (wall.placement.rotation @ wall.geometries[0].placement.rotation)[:, 2], [0, -1, 0], atol=1e-15
     )
-    wedge = w.bodies[5].geometries[0].shape
+    wedge = w.bodies[6].geometries[0].shape
     assert isinstance(wedge, Hull)
     np.testing.assert_allclose(wedge.extent, [0.06, 0.08, 0.035])
     assert w.disabled >= {(3, w.number("arm/hand"))}
@@ -94,6 +97,7 @@ def test_writing_and_reading_again_changes_nothing() -> None:
     text = first.to_yaml()
     second = parse_world(text, folder="/nowhere")
     assert second.to_yaml() == text
+    assert (second.bodies[5].spring_stiffness, second.bodies[5].spring_damping) == (200.0, 3.0)
     one, two = (WorldDynamics(w, period=1e-3, speculative=False) for w in (first, second))
     for d in (one, two):
         d.prepare()
@@ -141,6 +145,14 @@ BOX = "{name: b, mass: 1, shape: {type: box, size: [1, 1, 1]}}"
             "world: bodies.0.material: no mat",
         ),
         (f"bodies: [{BOX}, {BOX}]", "world: bodies.1: name: 'b' is empty or taken"),
+        (
+            "bodies: [{name: b, mass: 1, shape: {type: sphere, radius: 1}, spring_damping: -1}]",
+            "world: bodies.0: b: spring_damping: expected a number not below 0, got -1.0",
+        ),
+        (
+            "bodies: [{name: b, fixed: true, shape: {type: sphere, radius: 1}, spring_stiffness: 1}]",
+            "world: bodies.0: b: spring_stiffness: a spring pulls a free body, not a fixed one",
+        ),
         (f"bodies: [{BOX}]\npairs: [{{a: b, b: c}}]", "world: pairs.0: c: no such body"),
         (f"bodies: [{BOX}]\ndisabled: [[b, b]]", "world: disabled.0: b: a body makes no pair with itself"),
         ("materials: {m: {friction: -1}}", "world: materials.m: friction: expected finite and not negative, got -1.0"),
