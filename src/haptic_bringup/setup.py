@@ -17,7 +17,7 @@ setup(
     name=package,
     version="0.1.0",
     packages=find_packages(exclude=["test"]),
-    package_data={package: ["py.typed", "*.yaml", "reports/*.html"]},
+    package_data={package: ["py.typed", "*.yaml", "reports/*.html", "fuzz/*.yaml"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{package}"]),
         (f"share/{package}", ["package.xml"]),

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from haptic_bringup.bags import field_names, typestore
+from haptic_bringup.bag_columns import field_names
+from haptic_bringup.bags import typestore
 from haptic_bringup.recording import DEVICE_STATE, SIMULATION_STATE, Key, Recording
 
 #: fields that hold times measured on the wall clock, which no replay can repeat

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-import json
-from array import array
-from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 from rosbags.highlevel import AnyReader, AnyReaderError
-from rosbags.rosbag2 import ReaderError
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
-from haptic_core.errors import HapticError
+from haptic_bringup.bag_columns import columns
+from haptic_core.errors import HapticError, shortened
+from haptic_core.messages import detail_of
+
+
+class BagError(HapticError):
+    """A bag that cannot be read, or not be repaired.
+
+    Attributes:
+        hint: what the user can do.
+    """
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def repair_hint(path: Path) -> str:
+    """What to do about a bag that was not closed."""
+    return f"of a recorder that was killed, or whose disk was full: ./haptics repair {path}"
 
 
 @cache
@@ -62,19 +76,16 @@ class Bag:
         self.events: list[Event] = []
         try:
             with AnyReader([path], default_typestore=typestore()) as reader:
-                rows: dict[str, dict[str, list[Any]]] = {}
+                samples: dict[tuple[str, str], list[bytes]] = {}
                 for connection, _, data in reader.messages():
-                    message = reader.deserialize(data, connection.msgtype)
                     if connection.msgtype == "haptic_msgs/msg/TickEvent":
-                        self.events.append(parse_event(message))
-                        continue
-                    columns = rows.setdefault(connection.topic, {})
-                    for name, value in _fields(message):
-                        columns.setdefault(name, []).append(value)
+                        self.events.append(parse_event(reader.deserialize(data, connection.msgtype)))
+                    else:
+                        samples.setdefault((connection.topic, connection.msgtype), []).append(data)
+                self.topics = {topic: columns(rows, kind, reader.typestore) for (topic, kind), rows in samples.items()}
                 self.custom = read_custom_data(path)
-        except (AnyReaderError, ReaderError, OSError) as error:
-            raise HapticError(f"{path}: not a readable bag: {' '.join(str(error).split())}") from None
-        self.topics = {topic: {k: _column(v) for k, v in columns.items()} for topic, columns in rows.items()}
+        except Exception as error:  # a damaged file can fail anywhere in what reads it
+            raise BagError(f"{path}: not a readable bag: {damage(error)}", repair_hint(path)) from None
 
     def parameters(self, source: str) -> dict[str, Any]:
         """Parameters with which a node became active; empty if it never did."""
@@ -88,48 +99,23 @@ class Bag:
         return {}
 
 
+def damage(error: Exception) -> str:
+    """What is wrong with a bag, in one line: readers of other projects raise whatever they stumble over."""
+    words = " ".join(str(error).split())[:300]
+    return words if isinstance(error, (AnyReaderError, HapticError, OSError)) else f"{type(error).__name__}: {words}"
+
+
 def read_custom_data(path: Path) -> dict[str, str]:
     """What the recorder wrote beside the data of a bag."""
     import yaml  # only here: metadata.yaml is small
 
     metadata = yaml.safe_load((path / "metadata.yaml").read_text())
-    return metadata["rosbag2_bagfile_information"].get("custom_data") or {}
+    custom = metadata["rosbag2_bagfile_information"].get("custom_data") or {}
+    if not (isinstance(custom, dict) and all(isinstance(word, str) for pair in custom.items() for word in pair)):
+        raise HapticError(f"{path / 'metadata.yaml'}: custom_data: expected texts by name, got {shortened(custom)}")
+    return custom
 
 
 def parse_event(message: Any) -> Event:
-    """A TickEvent as read by rosbags, its detail parsed."""
-    return Event(int(message.tick), message.source, message.kind, json.loads(message.detail))
-
-
-@cache
-def field_names(message_class: type) -> tuple[str, ...]:
-    """Names of a message's fields; its constants, which rosbags lists too, have a default."""
-    return tuple(field.name for field in fields(message_class) if field.default is MISSING)
-
-
-def _fields(message: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Name and value of each field; nested numbers become one flat tuple."""
-    for name in field_names(message.__class__):
-        value = getattr(message, name)
-        if name == "header":
-            yield "stamp", value.stamp.sec + 1e-9 * value.stamp.nanosec
-        elif hasattr(value, "__dataclass_fields__"):
-            yield prefix + name, tuple(_numbers(value))
-        else:
-            yield prefix + name, value
-
-
-def _numbers(message: Any) -> Iterator[float]:
-    for name in field_names(message.__class__):
-        value = getattr(message, name)
-        if hasattr(value, "__dataclass_fields__"):
-            yield from _numbers(value)
-        else:
-            yield value
-
-
-def _column(values: list[Any]) -> Any:
-    if isinstance(values[0], (str, bytes)):
-        return values
-    lengths = {len(value) for value in values} if isinstance(values[0], (np.ndarray, tuple, list, array)) else {0}
-    return np.array(values) if len(lengths) == 1 else values
+    """A TickEvent as read by rosbags, its detail parsed; raises InputError where that is no JSON object."""
+    return Event(int(message.tick), message.source, message.kind, detail_of(message))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -16,11 +17,13 @@ from rich.table import Table
 from haptic_bringup.experiments import experiment_names, load_experiment
 from haptic_bringup.launch_file import LaunchFileError, load_launch_file
 from haptic_bringup.runner import LONGEST_RUN, MissingProgramError, UsageError, run_experiment
-from haptic_bringup.study import load_study, run_study, study_names
 from haptic_core.errors import HapticError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 console = Console()
+
+#: what a disk says that is full, read-only or broken
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 
@@ -28,6 +31,8 @@ _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 @app.command("list")
 def list_experiments() -> None:
     """Lists the experiments and the studies."""
+    from haptic_bringup.study import load_study, study_names  # matplotlib loads only when it is needed
+
     table = Table("experiment", "what it is", "counterpart of")
     for name in experiment_names():
         experiment = load_experiment(name)
@@ -90,6 +95,8 @@ def study(
     show_args: Annotated[bool, typer.Option("--show-args", "-s", help="list the arguments and stop")] = False,
 ) -> None:
     """Runs a study and writes runs/<time>-study-<name>/; one that was interrupted goes on."""
+    from haptic_bringup.study import load_study, run_study
+
     if show_args:
         table = Table("argument", "default", "what it is")
         for field, about in load_study(name).settings.model_fields.items():
@@ -132,6 +139,20 @@ def report(directory: Annotated[Path, typer.Argument(metavar="RUN", help="runs/<
         write_replay_report(run, console)
     else:
         write_report(directory, console)
+
+
+@app.command("repair")
+def repair_bag(
+    bag: Annotated[Path, typer.Argument(metavar="BAG", help="runs/<time>-<name>/bag, or a run with one bag")],
+) -> None:
+    """Closes a bag that was not closed: of a recorder that was killed, or whose disk was full.
+
+    Index and metadata are made anew; a chunk at the end that was not written whole is dropped.
+    """
+    from haptic_bringup.repair import repair
+
+    for line in repair(bag).lines():
+        console.print(line, highlight=False, soft_wrap=True)
 
 
 @app.command(context_settings=_PASS_ON)
@@ -199,6 +220,10 @@ def main() -> None:
         _stop(error, 1, "see docs/experiments.md for what a launch file may contain")
     except HapticError as error:
         _stop(error, 1, getattr(error, "hint", "./haptics doctor says what is missing"))
+    except OSError as error:
+        if error.errno not in _DISK_ERRORS:
+            raise
+        _stop(error, 1, "is the disk full? a bag that was not closed is closed by ./haptics repair BAG")
     except KeyboardInterrupt:
         sys.exit(130)
 

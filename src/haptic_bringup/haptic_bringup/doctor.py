@@ -336,11 +336,21 @@ def main(arguments: list[str]) -> int:
         0 if an experiment can run, else 1.
     """
     parser = argparse.ArgumentParser(prog="haptics doctor", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--live", action="store_true", help="look at the experiment that runs in this ROS domain")
     for hidden in ("--root", "--home", "--ros"):  # given by the haptics script
         parser.add_argument(hidden, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     underlay = os.environ.get("AMENT_PREFIX_PATH", "") if options.ros == "system" else ""
-    rows = examine(environment.Workspace(Path(options.root), Path(options.home), options.ros, underlay))
+    workspace = environment.Workspace(Path(options.root), Path(options.home), options.ros, underlay)
+    if options.live:
+        row = check_environment(workspace)
+        if row.state == "ok":
+            command = _entered(workspace, "-m", "haptic_bringup.live")
+            sys.stdout.flush()
+            os.execvp(command[0], command)
+        print(f"error: environment: {row.detail}\n  hint: {row.advice}", file=sys.stderr)
+        return 1
+    rows = examine(workspace)
     terminal = sys.stdout.isatty()
     print(table(rows, max(80, shutil.get_terminal_size().columns) if terminal else 150, terminal))
     bad = [row.check for row in rows if row.state in ("missing", "broken")]
@@ -350,9 +360,14 @@ def main(arguments: list[str]) -> int:
 
 def _inside(workspace: environment.Workspace, code: str, *arguments: str) -> list[str]:
     """A command that runs code in the environment."""
+    return _entered(workspace, "-c", code, *arguments)
+
+
+def _entered(workspace: environment.Workspace, *arguments: str) -> list[str]:
+    """A command that starts the environment's Python."""
     enter = 'source "$1" && shift && exec "$@"'
     script = str(workspace.home / "environment.sh")
-    return ["bash", "-c", enter, "bash", script, str(workspace.python), "-c", code, *arguments]
+    return ["bash", "-c", enter, "bash", script, str(workspace.python), *arguments]
 
 
 def _last(text: str) -> str:

@@ -66,6 +66,12 @@ class Experiment(BaseModel):
         return max(1, sum(edge.target == CLOCK and edge.message == message for edge in self.graph))
 
     @property
+    def passivity_topics(self) -> list[str]:
+        """Where device and nodes publish the energy at their ports, if they are asked to: each tick, PassivityState."""
+        nodes = [topic.removesuffix("/state") for topic in self.recorded.every_tick if topic.endswith("/state")]
+        return [f"{node}/passivity" for node in (self.clock.removesuffix("_state"), *nodes)]
+
+    @property
     def topics(self) -> dict[str, str]:
         """All recorded topics and their types."""
         return {**self.recorded.every_tick, **self.recorded.events}
@@ -93,8 +99,20 @@ def load_experiment(name: str) -> Experiment:
     names = experiment_names()
     if name not in names:
         raise HapticError(f"experiment {name!r} is unknown, expected one of: {', '.join(names)}")
-    path = share() / "config" / "experiments" / f"{name}.yaml"
+    return read_experiment(share() / "config" / "experiments" / f"{name}.yaml")
+
+
+def read_experiment(path: Path) -> Experiment:
+    """Reads a metadata file; raises HapticError naming it, and the field."""
     try:
-        return Experiment(name=name, **yaml.safe_load(path.read_text()))
-    except (ValidationError, yaml.YAMLError, TypeError) as error:
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return Experiment(name=path.stem, **document)
+    except OSError as error:
+        raise HapticError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        got = "" if first["type"] == "missing" else f", got {first['input']!r:.200}"
+        raise HapticError(f"{path.name}: {field}: {first['msg']}{got}") from None
+    except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
         raise HapticError(f"{path.name}: {' '.join(str(error).split())}") from None

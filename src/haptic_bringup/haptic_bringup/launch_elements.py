@@ -107,6 +107,8 @@ class ProcessAttributes:
     output: Template | None
     environment: Pairs
     shuts_down: bool
+    respawn: Template | None
+    respawn_delay: float
 
 
 @dataclass(frozen=True)
@@ -175,8 +177,8 @@ def load_elements(path: Path) -> tuple[Element, ...]:
             raise LaunchFileError(f"cannot read the launch file: {error.strerror}") from None
         except UnicodeDecodeError as error:
             raise LaunchFileError(f"the launch file is not UTF-8 text: {error}") from None
-        except yaml.YAMLError as error:
-            raise LaunchFileError(f"not YAML: {error}") from None
+        except (yaml.YAMLError, ValueError, RecursionError) as error:  # such as the date 2020-13-45
+            raise LaunchFileError(f"not YAML: {' '.join(str(error).split())}") from None
         if not isinstance(tree, dict) or list(tree) != ["launch"]:
             raise LaunchFileError("a launch file is one mapping with the single key 'launch'")
         return _parse_children(tree["launch"], str(path), "launch")
@@ -285,7 +287,10 @@ class _Reader:
             raise LaunchFileError(f"on_exit is '{on_exit}'; understood: shutdown")
         environment = self.pairs("env", "name", "value")
         name, output = self.template("name"), self.template("output")
-        return ProcessAttributes(name, output, environment, on_exit is not None)
+        respawn, delay = self.template("respawn"), self.raw("respawn_delay", 0.0)
+        if not isinstance(delay, float) or not delay >= 0.0:
+            raise LaunchFileError(f"attribute 'respawn_delay' has to be a number like 1.0, not below 0, not {delay!r}")
+        return ProcessAttributes(name, output, environment, on_exit is not None, respawn, delay)
 
     def close(self) -> None:
         unknown = [str(key) for key in self._body if key not in self._understood]

@@ -5,8 +5,9 @@ the same file into the list of processes that `ros2 launch` would start (Jazzy; 
 remappings, namespaces, order). It understands what the suite uses and refuses everything else:
 
 * `arg` (name, default, description, choice), `let`, `group` (scoped), `node` (pkg, exec, name, namespace,
-  output, args, param, remap, env, on_exit), `executable` (cmd, name, output, env, on_exit), `include`
-  (file, arg), `push_ros_namespace` (namespace); `if` or `unless` on each.
+  output, args, param, remap, env, on_exit, respawn, respawn_delay), `executable` (cmd, name, output, env,
+  on_exit, respawn, respawn_delay), `include` (file, arg), `push_ros_namespace` (namespace); `if` or `unless` on
+  each.
 * the substitutions of `launch_substitutions`, the parameter types of `launch_parameters`.
 
 Points where ROS 2 may surprise and this module follows it:
@@ -23,7 +24,7 @@ Points where ROS 2 may surprise and this module follows it:
 
 Stricter than ROS 2: arguments that no file declares, attributes given twice, a missing parameter file, the
 launch settings (`emulate_tty` and so on) as names of values. `output` is checked and otherwise ignored: the
-runner shows everything.
+runner shows everything. `respawn` starts a process again that failed, not one that ended with 0.
 """
 
 from __future__ import annotations
@@ -390,7 +391,11 @@ class _Evaluation:
         environment = dict(self.context.environment)
         for variable, value in process.environment:
             environment[self._text(variable)] = self._text(value)
-        self.processes.append(ProcessSpec(name, command, environment, process.shuts_down, where, full_name))
+        again = process.respawn is not None and evaluate_condition(process.respawn, self.context)
+        respawn_delay = process.respawn_delay if again else None
+        self.processes.append(
+            ProcessSpec(name, command, environment, process.shuts_down, where, full_name, respawn_delay)
+        )
 
 
 def _missing_argument(elements: Sequence[Element], given: Container[str]) -> Argument | None:

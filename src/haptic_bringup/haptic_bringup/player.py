@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import deque
 from pathlib import Path
@@ -18,7 +17,7 @@ from haptic_bringup.bags import Event
 from haptic_bringup.recording import CHANGES, PLAYED, SIMULATION_STATE, Recording
 from haptic_core import process
 from haptic_core.cdr import decode_device_command
-from haptic_core.commands import CommandCollector, check_modes
+from haptic_core.commands import CommandCollector, check_modes, state_of
 from haptic_core.errors import HapticError, InputError
 from haptic_core.matching import RECORDER, unmatched, wait_for
 from haptic_core.process import SPIN_TIMEOUT, stop_requested
@@ -104,7 +103,10 @@ class Player(SuiteNode):
 
     def _on_event(self, event: TickEvent) -> None:
         if event.kind == "state" and event.source in self.parameters["sources"]:
-            self._source_states[event.source] = json.loads(event.detail)
+            try:
+                self._source_states[event.source] = state_of(event)
+            except InputError as error:
+                self.reject(error.kind, str(error))
 
     def _not_ready(self) -> str:
         """Names what the first tick still waits for; empty when everything is there."""

@@ -48,6 +48,7 @@ class ProcessSpec:
         on_exit_shutdown: whether its end ends the run.
         source: where it was asked for, e.g. file, line and element.
         fully_qualified_name: the ROS node's name with its namespace, if it is one and the name is known.
+        respawn_delay: seconds from its failure until it is started again; None: its failure ends the run.
     """
 
     name: str
@@ -56,6 +57,7 @@ class ProcessSpec:
     on_exit_shutdown: bool = False
     source: str = ""
     fully_qualified_name: str | None = None
+    respawn_delay: float | None = None
 
     @property
     def only_shows(self) -> bool:
@@ -73,11 +75,12 @@ def run_processes(
 ) -> int:
     """Runs the processes until all have ended.
 
-    All are stopped when Ctrl-C, SIGTERM or SIGHUP arrives, when one with `on_exit_shutdown` ends, and when
+    All are stopped when Ctrl-C, SIGTERM or SIGHUP arrives, when one with `on_exit_shutdown` ends well, and when
     one fails (exit code other than 0, or killed by a signal that is not the runner's) that is none of
-    `VIEWERS`: SIGINT to every process group, after `grace` SIGTERM to those that are left, after `kill_grace`
-    SIGKILL. The second Ctrl-C goes to the next of these steps at once, and so does the third. What a process
-    leaves behind in its group has one second after the process's end, then it is killed.
+    `VIEWERS` and has no `respawn_delay`, after which it is started again: SIGINT to every process group, after
+    `grace` SIGTERM to those that are left, after `kill_grace` SIGKILL. The second Ctrl-C goes to the next of
+    these steps at once, and so does the third. What a process leaves behind in its group has one second after
+    the process's end, then it is killed.
 
     stdout and stderr of a process share one pipe, so that their lines keep their order; Python processes
     run unbuffered (PYTHONUNBUFFERED, if it is not set). stdin is empty. If the runner itself is killed, the
@@ -151,8 +154,8 @@ def _wake_up_on_signals(run: _Run) -> Iterator[None]:
 class InterruptFilter:
     """Drops what Python says when SIGINT comes before the program is ready for it.
 
-    That is a traceback with a KeyboardInterrupt in it (imports wrap it in errors of their own), or a fatal error
-    of the interpreter's own start.
+    That is a traceback with a KeyboardInterrupt in it (imports wrap it in errors of their own), or below one that came
+    without (from an extension module), or a fatal error of the interpreter's own start.
 
     Attributes:
         start_interrupted: the interpreter's start was interrupted; its exit code then is 1.
@@ -167,7 +170,7 @@ class InterruptFilter:
         shown: list[str] = []
         for line in lines:
             self.start_interrupted |= line.startswith("Fatal Python error: init_")
-            if self._held or line.startswith("Traceback (most recent call last)"):
+            if self._held or line.startswith(("Traceback (most recent call last)", "KeyboardInterrupt")):
                 self._held.append(line)
             elif not self.start_interrupted:
                 shown.append(line)
@@ -187,6 +190,7 @@ class _Process:
     pidfd: int = -1
     partial: bytes = b""
     deadline: float | None = None
+    restart: float | None = None
     done: bool = False
     received: set[int] = field(default_factory=set)
     interrupt_filter: InterruptFilter = field(default_factory=lambda: InterruptFilter())
@@ -280,7 +284,7 @@ class _Run:
         return True
 
     def loop(self) -> int:
-        while not all(process.done for process in self._processes):
+        while not all(process.done and process.restart is None for process in self._processes):
             try:
                 for key, _ in self._selector.select(self._timeout()):
                     if key.fd in self._selector.get_map():  # not closed by an event before
@@ -313,7 +317,9 @@ class _Run:
             self._guard.wait()
 
     def _timeout(self) -> float | None:
-        deadlines = [process.deadline for process in self._processes] + [self._deadline]
+        deadlines = [self._deadline]
+        for process in self._processes:
+            deadlines += [process.deadline, process.restart if process.done else None]
         waiting = [deadline for deadline in deadlines if deadline is not None]
         return max(0.0, min(waiting) - time.monotonic()) if waiting else None
 
@@ -321,13 +327,17 @@ class _Run:
         now = time.monotonic()
         if self._deadline is not None and now >= self._deadline:
             self._escalate()
-        for process in self._processes:
+        for process in list(self._processes):
             if process.deadline is not None and now >= process.deadline:
                 process.send(signal.SIGKILL)
                 while process.pipe >= 0 and self._on_output(process):
                     pass
                 self._close_pipe(process)
                 self._finish(process)
+            if process.done and process.restart is not None and now >= process.restart:
+                self._processes.remove(process)
+                with _interrupt_blocked():
+                    self._start_one(process.spec, process.prefix)
 
     # Output
 
@@ -413,7 +423,11 @@ class _Run:
                 self._fail(message)
         elif not ours and not process.interrupt_filter.start_interrupted:
             message = f"{process.spec.name} failed: {_describe(code)}"
-            if process.spec.only_shows:
+            delay = process.spec.respawn_delay
+            if delay is not None and self._stage is None:
+                process.restart = time.monotonic() + delay
+                self._say(f"{message}; it is started again")
+            elif process.spec.only_shows:
                 self._say(f"{message}; the run goes on without it")
             else:
                 self._fail(message)
@@ -442,6 +456,8 @@ class _Run:
                 self._say("already stopping; Ctrl-C again stops harder")
 
     def _stop(self) -> None:
+        for process in self._processes:
+            process.restart = None
         if self._stage is None:
             self._send(signal.SIGINT)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -14,21 +15,27 @@ from typing import Any
 
 from rclpy.executors import Executor
 from rosbags.interfaces import Connection, Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
-from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.serde import SerdeError
 
-from haptic_bringup.bags import typestore
+from haptic_bringup.bag_writer import BagWriter
+from haptic_bringup.bags import parse_event, typestore
 from haptic_bringup.experiments import Experiment, load_experiment
 from haptic_core import process
-from haptic_core.errors import HapticError
+from haptic_core.cdr import decode_bundle
+from haptic_core.errors import HapticError, InputError
 from haptic_core.process import SPIN_TIMEOUT, stop_requested
 from haptic_core.qos import EVENT_DEPTH, latched_qos, recorder_qos
 from haptic_core.suite_node import SuiteNode
+from haptic_msgs.msg import PassivityState, TickBundle
 
 #: longest time that the end waits for publishers that do not leave [s]; ROS 2's launch kills 10 s after SIGINT
 _DRAIN_TIMEOUT = 7.0
 
 #: silence after which they are taken for dead: DDS knows a killed process for 20 s more [s]
 _SILENCE = 3.0
+
+
+_TICK_EVENT, PASSIVITY = "haptic_msgs/msg/TickEvent", "haptic_msgs/msg/PassivityState"
 
 
 def stamp_of(data: bytes) -> int:
@@ -71,7 +78,8 @@ class TickLog:
         return self.gaps + ([(self.last + 1, end)] if self.last < end else [])
 
 
-def _ranges(ranges: list[tuple[int, int]]) -> str:
+def ranges_text(ranges: list[tuple[int, int]]) -> str:
+    """Ranges of ticks as a person reads them, the first five."""
     text = ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in ranges[:5])
     return text + (f" and {len(ranges) - 5} more ranges" if len(ranges) > 5 else "")
 
@@ -80,7 +88,7 @@ class Recorder(SuiteNode):
     """Subscribes to all topics of an experiment in serialised form and writes them as they come."""
 
     def __init__(self, **node_options: Any) -> None:
-        self._writer: Writer | None = None
+        self._writer: BagWriter | None = None
         super().__init__("recorder", (Path(__file__).with_name("recorder.yaml"),), **node_options)
 
     def build(self, parameters: dict[str, Any]) -> Experiment:
@@ -98,59 +106,155 @@ class Recorder(SuiteNode):
         self.path = Path(self.parameters["output"] or self._default_path())
         if self.path.exists():
             raise HapticError(f"output: {self.path} exists already")
-        self._writer = Writer(self.path, version=9, storage_plugin=StoragePlugin.MCAP)
-        self._writer.set_custom_data("experiment", self.experiment.name)
-        self._writer.set_custom_data("mode", self.parameters["mode"])
+        custom = {"experiment": self.experiment.name, "mode": self.parameters["mode"]}
         if self.parameters["replay_of"]:
-            self._writer.set_custom_data("replay_of", self.parameters["replay_of"])
+            custom["replay_of"] = self.parameters["replay_of"]
+        self._writer = BagWriter(self.path, custom)
         self._writer.open()
         self.logs = {
             topic: TickLog(writers=self.experiment.writers(kind))
             for topic, kind in self.experiment.recorded.every_tick.items()
         }
-        self._messages = 0
+        self._messages, self._told_ticks = 0, 0
+        bundled = self.parameters["layout"] == "composed"
+        self._takers: dict[str, Callable[[bytes], None]] = {}
+        self._topics: list[Any] = []
+        self._broken = ""
         for topic, name in self.experiment.topics.items():
-            self._subscribe(topic, name)
+            self._subscribe(topic, name, bundled and topic in self.logs)
+        for topic in self.experiment.passivity_topics:
+            self._subscribe_to_balance(topic, bundled)
+        if bundled:
+            topic = self.experiment.clock.rpartition("/")[0] + "/tick_bundle"
+            qos = recorder_qos()
+            self._topics.append(self.create_subscription(TickBundle, topic, self._on_bundle, qos, raw=True))
 
     def _default_path(self) -> Path:
         return Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{self.experiment.name}" / "bag"
 
-    def _subscribe(self, topic: str, name: str) -> None:
-        assert self._writer is not None
+    def _subscribe(self, topic: str, name: str, bundled: bool) -> None:
         latched = topic in self.experiment.recorded.events
-        connection = self._writer.add_connection(
+        connection = self._connection(topic, name, latched)
+        qos = latched_qos(EVENT_DEPTH) if latched else recorder_qos()
+        callback = partial(self._on_message, connection, self.logs.get(topic), name == _TICK_EVENT)
+        self._takers[topic] = callback
+        if not bundled:
+            self._topics.append(self.create_subscription(_message_class(name), topic, callback, qos, raw=True))
+
+    def _on_bundle(self, data: bytes) -> None:
+        try:
+            samples = list(decode_bundle(data))
+        except InputError as error:
+            self.reject(error.kind, f"not recorded: {error}")
+            return
+        for topic, sample in samples:
+            if topic in self._takers:
+                self._takers[topic](sample)
+
+    def _connection(self, topic: str, name: str, latched: bool) -> Connection:
+        assert self._writer is not None
+        return self._writer.add_connection(
             topic, name, typestore=typestore(), offered_qos_profiles=[_offered_qos(latched)]
         )
-        qos = latched_qos(EVENT_DEPTH) if latched else recorder_qos()
-        callback = partial(self._on_message, connection, self.logs.get(topic))
-        self.create_subscription(_message_class(name), topic, callback, qos, raw=True)
 
-    def _on_message(self, connection: Connection, log: TickLog | None, data: bytes) -> None:
-        assert self._writer is not None
-        self._writer.write(connection, stamp_of(data), data)
+    def _subscribe_to_balance(self, topic: str, bundled: bool) -> None:
+        """Of a topic that may stay silent: the bag knows of it from its first message on, which then is tick 0's."""
+        connections: list[Connection] = []
+
+        def on_message(data: bytes) -> None:
+            if not connections and self._writer is not None:
+                connections.append(self._connection(topic, PASSIVITY, False))
+                self.logs[topic] = TickLog()
+            if connections:
+                self._on_message(connections[0], self.logs[topic], False, data)
+
+        self._takers[topic] = on_message
+        if not bundled:
+            self._topics.append(self.create_subscription(PassivityState, topic, on_message, recorder_qos(), raw=True))
+
+    def _on_message(self, connection: Connection, log: TickLog | None, is_event: bool, data: bytes) -> None:
+        if self._writer is None:
+            return
+        try:
+            stamp, tick = stamp_of(data), tick_of(data) if log is not None else 0
+            event = parse_event(typestore().deserialize_cdr(bytes(data), _TICK_EVENT)) if is_event else None
+            told = event.detail.get("ticks", 0) if event is not None and event.kind == "state" else 0
+            if stamp < 0 or not isinstance(told, int):
+                raise ValueError(f"stamp {stamp} ns, {told!r} ticks")
+        except (struct.error, SerdeError, ValueError) as error:
+            self.reject("malformed", f"{connection.topic}: not recorded: {error}")
+            return
+        try:
+            self._writer.write(connection, stamp, data)
+        except OSError as error:
+            self._give_up(error)
+            return
         self._messages += 1
         if log is not None:
-            log.add(tick_of(data))
+            log.add(tick)
+        self._told_ticks = max(self._told_ticks, told)  # a device says at its end how many ticks there were
 
     def spin(self, executor: Executor) -> None:
         """Records until it is asked to stop, then until the publishers are gone or silent."""
         while not stop_requested():
             executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+            self._look_after_bag()
         heard = time.monotonic()
         end = heard + _DRAIN_TIMEOUT
-        while time.monotonic() < min(end, heard + _SILENCE):
+        while self._writer is not None and time.monotonic() < min(end, heard + _SILENCE):
             before = self._messages
             executor.spin_once(timeout_sec=SPIN_TIMEOUT)
             if self._messages != before:
                 heard = time.monotonic()
             elif not any(self.count_publishers(topic) for topic in self.logs):
                 break
+        else:
+            if self._writer is not None and heard + _SILENCE > end:
+                waited = f"{_DRAIN_TIMEOUT:g} s after the end there was still more, which is missing"
+                self.fail(f"bag {self.path}: {waited}")
         self.close()
+
+    def _look_after_bag(self) -> None:
+        """Writes what has waited in memory; once the bag cannot be written to, nothing is taken any more."""
+        try:
+            if self._writer is not None:
+                self._writer.flush()
+        except OSError as error:
+            self._give_up(error)
+        if self._broken and self._topics:
+            for subscription in self._topics:
+                self.destroy_subscription(subscription)
+            self._topics.clear()
+        self.tick = self.logs[self.experiment.clock].last
+        self.report_diagnostics()
+
+    def diagnostic_values(self) -> dict[str, Any]:
+        return {"messages": self._messages}
+
+    def trouble(self) -> str:
+        return self._broken
+
+    def _give_up(self, error: OSError) -> None:
+        """The bag cannot be written to: says so and leaves it as it is. The loop does not need the recorder."""
+        assert self._writer is not None
+        self._writer.abort()
+        self._writer = None
+        last = self.logs[self.experiment.clock].last
+        self._broken = f"bag {self.path}: {error.strerror or error} at tick {last}"
+        self.exit_code = 1
+        self.get_logger().fatal(
+            f"{self._broken}: nothing is recorded any more, the run goes on; later: ./haptics repair {self.path}"
+        )
 
     def close(self) -> None:
         """Finishes the bag and checks that no tick is missing."""
-        assert self._writer is not None
-        self._writer.close()
+        try:
+            if self._writer is not None:
+                self._writer.close()
+        except OSError as error:
+            self._give_up(error)
+        if self._broken:
+            return
         self._writer = None
         clock = self.logs[self.experiment.clock]
         ticks = clock.last + 1 - sum(end - start + 1 for start, end in clock.gaps)
@@ -159,14 +263,14 @@ class Recorder(SuiteNode):
             self.fail(f"bag {self.path}: {line}")
 
     def missing(self) -> list[str]:
-        """One line for every topic that lacks ticks.
+        """One line for every topic that lacks ticks, up to the last one that came or of which the device told.
 
         The last tick may be without its answers when a run was interrupted. In realtime only the device's
         own topics have to be complete: a source that misses a tick has nothing to record. In a replay
         the ticks that are left out are left out of all topics.
         """
         clock = self.logs[self.experiment.clock]
-        end = clock.last
+        end = max(clock.last, self._told_ticks - 1)
         left_out = clock.missing_until(end) if self.parameters["replay_of"] else []
         lines = []
         for topic, log in self.logs.items():
@@ -175,7 +279,7 @@ class Recorder(SuiteNode):
             ranges = log.missing_until(end if topic == self.experiment.clock else end - 1)
             ranges = [one for one in ranges if one not in left_out]
             if ranges:
-                lines.append(f"{topic} lacks ticks {_ranges(ranges)}")
+                lines.append(f"{topic} lacks ticks {ranges_text(ranges)}")
             if log.repeated:
                 lines.append(f"{topic} has {log.repeated} ticks twice")
         return lines

@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rosbags.highlevel import AnyReader, AnyReaderError
-from rosbags.rosbag2 import ReaderError
-from rosbags.serde import SerdeError
+from rosbags.highlevel import AnyReader
 
-from haptic_bringup.bags import Event, parse_event, read_custom_data, typestore
+from haptic_bringup.bags import Event, damage, parse_event, read_custom_data, repair_hint, typestore
 from haptic_bringup.recorder import tick_of
 from haptic_core.errors import HapticError
 
@@ -105,12 +103,10 @@ class Recording:
                     elif connection.topic in messages or _has_tick(connection.msgtype):
                         source = source_of(data) if connection.msgtype == DEVICE_COMMAND else ""
                         messages.setdefault(connection.topic, {})[tick_of(data), source] = bytes(data)
-        except (AnyReaderError, ReaderError, SerdeError, OSError, struct.error, ValueError, AssertionError) as error:
-            reason = " ".join(str(error).split()) or type(error).__name__
-            hint = (
-                "a run that was killed leaves a bag without its index; ./haptics doctor says what else may be missing"
-            )
-            raise ReplayError(f"{path}: not a readable bag: {reason}", hint) from None
+        except ReplayError:
+            raise
+        except Exception as error:  # a damaged file can fail anywhere in what reads it
+            raise ReplayError(f"{path}: not a readable bag: {damage(error)}", repair_hint(path)) from None
         events.sort(key=lambda recorded: recorded.event.tick)
         (clock,) = (topic for topic, kind in kinds.items() if kind == DEVICE_STATE)
         recording = cls(path, custom, kinds, messages, events, clock)

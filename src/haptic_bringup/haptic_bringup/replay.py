@@ -32,15 +32,21 @@ from haptic_bringup.runner import UsageError, effective_arguments, new_run_direc
 from haptic_core.errors import HapticError
 
 DEVICE, RECORDER = "device_node", "recorder"
+#: several nodes in one process, which a replay starts one by one
+COMPOSED = "composed_nodes"
 #: how a launch file names the device's program: as it is, or chosen by this file, which every experiment may include
 _DEVICES, _HARDWARE = ((DEVICE,), parse_template("$(var device_executable)")), "/include/hardware.launch.yaml"
 #: parameters of the device that the player has, too
 _KEPT = ("answer_timeout", "activation_timeout")
+#: what a rendering node is told of the device's delay, for its energy: in a replay it is as recorded
+_NODES_VIEW_OF_DELAY = "passivity_delay"
 #: arguments that a replay sets itself, and why
 _FIXED = {
     "mode": "a replay waits for every answer, also that of a realtime recording",
     "record": "a replay is always recorded",
     "hardware": "a replay has the recording for its device",
+    "layout": "a replay has each node in a process of its own",
+    "respawn": "a replay ends when a node does",
     "output": "a replay writes runs/<time>-replay-<experiment>",
     "period": "the period is the recording's",
 }
@@ -65,7 +71,7 @@ def _nodes(elements: Sequence[Element]) -> Iterator[NodeElement]:
     for element in elements:
         if isinstance(element, GroupElement):
             yield from _nodes(element.children)
-        elif isinstance(element, NodeElement):
+        elif isinstance(element, NodeElement) and element.executable != (COMPOSED,):
             yield element
 
 
@@ -74,13 +80,16 @@ def _read_by_nodes(elements: Sequence[Element]) -> set[str]:
     names: set[str] = set()
     for element in elements:
         executable = element.executable if isinstance(element, NodeElement) else ()
-        if isinstance(element, (ArgumentElement, LetElement)) or executable == (RECORDER,):
+        if isinstance(element, (ArgumentElement, LetElement)) or executable in ((RECORDER,), (COMPOSED,)):
             continue
         if isinstance(element, GroupElement):
             names |= _variables(element.condition) | _read_by_nodes(element.children)
         elif isinstance(element, NodeElement) and executable in _DEVICES:
             kept = [entry for entry in element.parameters if entry.name in [(name,) for name in _KEPT]]
             names |= _variables(kept)
+        elif isinstance(element, NodeElement):
+            rest = tuple(entry for entry in element.parameters if entry.name != (_NODES_VIEW_OF_DELAY,))
+            names |= _variables(dataclasses.replace(element, parameters=rest))
         else:
             names |= _variables(element)
     return names
@@ -286,7 +295,8 @@ def run_replay(path: Path, into: str | None, words: Sequence[str], console: Cons
     check_overrides(description, given)
     declared = {argument.name for argument in description.arguments}
     arguments = recorded_arguments(description, recording) if experiment.name == recording.experiment else {}
-    own = {"mode": "lockstep", "record": "true", "period": repr(float(recording.first_state().period))}
+    period = repr(float(recording.first_state().period))
+    own = {"mode": "lockstep", "record": "true", "layout": "processes", "period": period}
     arguments |= {**{name: value for name, value in own.items() if name in declared}, **given}
     arguments.pop("output", None)
     try:

@@ -12,13 +12,16 @@ from typing import Any
 
 import jinja2
 import matplotlib
+import numpy as np
 from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from haptic_bringup.bags import Bag
-from haptic_bringup.experiments import Experiment, load_experiment
+from haptic_bringup.bag_writer import UNFINISHED
+from haptic_bringup.bags import Bag, BagError, damage, repair_hint
+from haptic_bringup.experiments import load_experiment
 from haptic_core.errors import HapticError
+from haptic_core.safety import LIMIT_NAMES
 
 matplotlib.use("Agg")
 
@@ -54,14 +57,44 @@ class Report:
     parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
+@dataclass
+class ResultTable:
+    """A table of a report."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+
+
 def bags_of(directory: Path) -> dict[str, Path]:
     """The bags of a run: the first one under the name "bag", others by their variant."""
     if (directory / "metadata.yaml").exists():
         return {directory.name: directory}
     found = [path.parent for path in sorted(directory.glob("bag*/metadata.yaml"))]
+    unfinished = sorted(directory.glob(f"bag*/{UNFINISHED}")) + sorted(directory.glob(UNFINISHED))
+    if unfinished:
+        bag = unfinished[0].parent
+        raise BagError(f"{bag}: the bag was not closed", repair_hint(bag))
     if not found:
         raise HapticError(f"{directory}: no run and no bag (no bag*/metadata.yaml in it)")
     return {path.name: path for path in found}
+
+
+def safety_of(bags: Mapping[str, Bag]) -> dict[str, dict[str, Any]]:
+    """What the safety layer did, by bag: ticks of each limit, ticks in the safe state and why; empty: nothing."""
+    found = {}
+    for name, bag in bags.items():
+        states = [columns for topic, columns in bag.topics.items() if topic.endswith("/device_state")]
+        here: dict[str, Any] = {}
+        for columns in states:  # one, if any; of an older bag without `limited`
+            limited = np.asarray(columns.get("limited", 0))
+            counts = {f"limited_{limit}": int(np.count_nonzero(limited & bit)) for bit, limit in LIMIT_NAMES.items()}
+            counts["stopped"] = int(np.count_nonzero(columns.get("status", 0)))
+            here = {key.replace(" ", "_"): count for key, count in counts.items() if count}
+        reasons = [str(e.detail["reason"]) for e in bag.events if e.kind == "error" and "status" in e.detail]
+        if here or reasons:
+            found[name] = {**here, "reasons": reasons} if reasons else here
+    return found
 
 
 def write_report(directory: Path, console: Console) -> Report:
@@ -82,19 +115,34 @@ def write_report(directory: Path, console: Console) -> Report:
         if missing:
             raise HapticError(f"{bag.path}: nothing recorded on {', '.join(missing)}")
     module = import_module(f"haptic_bringup.reports.{experiment.report}")
-    report: Report = module.analyse(bags)
+    try:
+        report: Report = module.analyse(bags)
+    except HapticError:
+        raise
+    except Exception as error:  # a bag that is not what the experiment records can fail anywhere
+        raise HapticError(
+            f"{directory}: the report of {experiment.name} cannot use what was recorded: {damage(error)}"
+        ) from error
+    if safety := safety_of(bags):
+        report.metrics["safety"] = safety
     target = first.path.parent
+    balance = import_module("haptic_bringup.reports.passivity").balance(bags)
     claims = [{"claim": c.text, "measured": c.measured, "shown": c.shown} for c in report.claims]
+    if balance is not None:
+        report.metrics["passivity"] = balance.metrics
     document = {"experiment": experiment.name, "claims": claims, **report.metrics}
     (target / "metrics.json").write_text(json.dumps(document, indent=2) + "\n")
     report.figure.savefig(target / "figure.png", dpi=150)
-    (target / "report.html").write_text(_page(experiment, report, target / "figure.png"))
+    figures, tables = [(target / "figure.png", report.caption)], []
+    if balance is not None:
+        balance.figure.savefig(target / "passivity.png", dpi=150)
+        figures.append((target / "passivity.png", balance.caption))
+        tables.append(balance.table)
+        console.print(balance.line, highlight=False, soft_wrap=True)
+    page = render_page(experiment, report.claims, figures, report.parameters, report.metrics, tables)
+    (target / "report.html").write_text(page)
     _print(report, target, console)
     return report
-
-
-def _page(experiment: Experiment, report: Report, figure: Path) -> str:
-    return render_page(experiment, report.claims, [(figure, report.caption)], report.parameters, report.metrics)
 
 
 def render_page(
@@ -132,4 +180,7 @@ def _print(report: Report, target: Path, console: Console) -> None:
         style = {True: "green", False: "red", None: "yellow"}[claim.shown]
         table.add_row(claim.text, claim.measured, f"[{style}]{claim.verdict}[/{style}]")
     console.print(table)
+    for name, said in report.metrics.get("safety", {}).items():
+        counts = ", ".join(f"{key} {value}" for key, value in said.items())
+        console.print(f"safety, ticks of {name}: {counts}", highlight=False, soft_wrap=True)
     console.print(f"report: {target / 'report.html'}", highlight=False, soft_wrap=True)

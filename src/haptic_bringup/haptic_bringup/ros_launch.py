@@ -30,7 +30,7 @@ def run_launch_file(path: Path, arguments: Mapping[str, str]) -> int:
             return None
         if not state["code"]:
             print(f"error: {event.process_name} ended with exit code {event.returncode}", file=sys.stderr)
-        if Path(event.cmd[0]).name in VIEWERS:
+        if Path(event.cmd[0]).name in VIEWERS or arguments.get("respawn") == "true":
             return None
         state["code"] = 1
         return EmitEvent(event=Shutdown(reason="a node failed"))

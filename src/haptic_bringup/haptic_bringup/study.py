@@ -21,7 +21,7 @@ import tempfile
 import threading
 import time
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -37,7 +37,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from haptic_bringup import studies
-from haptic_bringup.report import Claim, render_page
+from haptic_bringup.report import Claim, ResultTable, render_page
 from haptic_bringup.runner import INTERRUPTED, UsageError, new_run_directory, parse_arguments, run_facts
 from haptic_core.errors import HapticError
 
@@ -58,15 +58,6 @@ class Task(Protocol):
     def run(self) -> dict[str, np.ndarray]:
         """The result, as arrays."""
         ...
-
-
-@dataclass
-class ResultTable:
-    """A table of the report."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
 
 
 @dataclass
@@ -97,6 +88,7 @@ class Study:
         settings: its arguments, with defaults and descriptions.
         tasks: the work by name, from the settings. May raise ValueError for what the settings name.
         report: from the settings, the results by name, and the run's directory, where it may write files.
+        workers: if none are asked for: 1 for tasks that would disturb each other; None: one for each core.
     """
 
     title: str
@@ -105,6 +97,7 @@ class Study:
     settings: type[BaseModel]
     tasks: Callable[[Any], Mapping[str, Task]]
     report: Callable[[Any, Results, Path], StudyReport]
+    workers: int | None = None
 
 
 # --- what the user asks for ---------------------------------------------------------------------------------
@@ -301,6 +294,8 @@ def run_study(
         raise UsageError("--workers and --scheduler: expected one of them, got both", "a scheduler has its own workers")
     if workers is not None and workers < 1:
         raise UsageError(f"--workers: expected 1 or more, got {workers}", "leave it out for all cores")
+    if scheduler is None:
+        workers = workers or study.workers
     settings = read_settings(study, parse_arguments(words), hint)
     try:
         tasks = study.tasks(settings)

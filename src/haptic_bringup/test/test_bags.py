@@ -45,7 +45,7 @@ class OfflineRecorder(Recorder):
 
     def __init__(self, output: Path, mode: str = "lockstep", replay_of: str = "") -> None:
         self.parameters = {"experiment": "friction_impedance", "mode": mode}
-        self.parameters |= {"output": str(output), "replay_of": replay_of}
+        self.parameters |= {"output": str(output), "replay_of": replay_of, "layout": "processes"}
         self.callbacks: dict[str, Callable[[bytes], None]] = {}
         self.errors: list[str] = []
         self.configure()

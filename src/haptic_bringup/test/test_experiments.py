@@ -16,7 +16,7 @@ from haptic_bringup.experiments import experiment_names, load_experiment
 from haptic_bringup.launch_file import Argument, load_launch_file
 from haptic_bringup.processes import VIEWERS
 from haptic_bringup.recorder import _message_class
-from haptic_core import rendering_node
+from haptic_core import composition, rendering_node
 from haptic_core.errors import HapticError
 from haptic_core.parameters import check_all, load_parameter_specs
 
@@ -37,7 +37,7 @@ def label(value: object) -> str:
 
 @pytest.fixture
 def evaluate(tmp_path: Path) -> Callable[..., dict[str, dict[str, Any]]]:
-    """Parameters of each process that an experiment's launch file starts, by `/package/executable`."""
+    """Parameters of each node that an experiment's launch file starts, by `/namespace/name ... /package/executable`."""
 
     def processes(name: str, arguments: dict[str, str] | None = None) -> dict[str, dict[str, Any]]:
         specs = DESCRIPTIONS[name].evaluate(
@@ -48,10 +48,17 @@ def evaluate(tmp_path: Path) -> Callable[..., dict[str, dict[str, Any]]]:
         found: dict[str, dict[str, Any]] = {}
         for spec in specs:
             files = [b for a, b in zip(spec.command, spec.command[1:], strict=False) if a == "--params-file"]
-            parameters = found.setdefault(f"{spec.fully_qualified_name or spec.name} {spec.command[0]}", {})
+            parameters: dict[str, Any] = {}
             for file in files:
                 (values,) = yaml.safe_load(Path(file).read_text()).values()
                 parameters.update(values["ros__parameters"])
+            full_name = spec.fully_qualified_name or spec.name
+            again = "" if spec.respawn_delay is None else f" again after {spec.respawn_delay} s"
+            if not spec.command[0].endswith("/composed_nodes"):
+                found[f"{full_name}{again} {spec.command[0]}"] = parameters
+                continue
+            for node, (executable, values) in composition.split(parameters).items():
+                found[f"{full_name.rpartition('/')[0]}/{node} in {spec.name}{again} /{executable}"] = values
         return found
 
     return processes
@@ -108,7 +115,7 @@ def test_launch_file_and_metadata_declare_the_same_graph(name: str, evaluate: Ca
     nodes = {process.partition(" ")[0].rpartition("/")[2]: values for process, values in evaluate(name).items()}
 
     def names(node: str, parameter: str) -> set[str]:
-        return {x for x in nodes[node].get(parameter, []) if x}
+        return {x.partition(":")[0] for x in nodes[node].get(parameter, []) if x}
 
     assert names("device", "sources") == {edge.source for edge in graph if edge.target == "device"}
     for node in nodes.keys() & {edge.source for edge in graph} - {"device"}:
@@ -117,6 +124,18 @@ def test_launch_file_and_metadata_declare_the_same_graph(name: str, evaluate: Ca
         assert names(node, "delayed_inputs") == {edge.source for edge in taken if edge.delayed}
         given = {edge.target for edge in graph if edge.source == node and edge.target != "device"}
         assert names(node, "consumers") == given
+
+
+@pytest.mark.parametrize("name", [name for name, argument in ARGUMENTS if argument.name == "layout"])
+def test_both_layouts_start_the_same_nodes(name: str, evaluate: Callable[..., Any]) -> None:
+    processes, composed = (
+        {(key.split()[0], key.split()[-1]): values for key, values in evaluate(name, {"layout": layout}).items()}
+        for layout in ("processes", "composed")
+    )
+    layouts = [
+        values.pop("layout") for nodes in (processes, composed) for values in nodes.values() if "layout" in values
+    ]
+    assert processes == composed and layouts == ["processes", "composed"]  # the recorder's
 
 
 @pytest.mark.parametrize(("name", "argument", "choice"), CHOICES, ids=label)

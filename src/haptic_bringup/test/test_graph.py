@@ -63,8 +63,10 @@ def test_latencies_join_the_ticks_that_both_have() -> None:
     def times(source: str, **seen: Any) -> Event:
         return Event(0, source, "times", seen)
 
-    wall = times("wall", published=[[1, 2, 3], [1000, 2000, 3000]], device=[[1], [0]])
+    wall = times("wall", published=[[1, 2, 3], [1000, 2000, 3000]], commanded=[[1], [900]], device=[[1], [0]])
+    device = times("device", published=[[1], [0]], wall=[[1], [1000]])
     friction = times("friction", published=[[2], [0]], wall=[[2, 3, 4], [2400, 3600, 9000]], old=0)
-    found = latencies(SimpleNamespace(events=[wall, friction, Event(0, "wall", "state", {})]))  # type: ignore[arg-type]
-    assert found.keys() == {("wall", "friction")}
+    found = latencies(SimpleNamespace(events=[wall, friction, device, Event(0, "wall", "state", {})]))  # type: ignore[arg-type]
+    assert found["wall", "device"] == pytest.approx((100e-9, 100e-9)) and found["device", "wall"] == (0.0, 0.0)
+    assert found.keys() == {("wall", "friction"), ("wall", "device"), ("device", "wall")}
     assert found["wall", "friction"] == pytest.approx((500e-9, 598e-9))

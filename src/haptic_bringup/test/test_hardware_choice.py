@@ -20,7 +20,7 @@ REALTIME = {"mode": "realtime", "record": "true"}
 
 def device_of(path: Path) -> str:
     nodes = [element["node"] for element in yaml.safe_load(path.read_text())["launch"] if "node" in element]
-    (device,) = (node for node in nodes if node.get("on_exit") == "shutdown")
+    (device,) = (n for n in nodes if n.get("on_exit") == "shutdown" and n["exec"] != "composed_nodes")
     return next(entry["value"] for entry in device["param"] if entry["name"] == "device")
 
 

@@ -18,6 +18,17 @@ def test_an_import_s_error_about_the_interrupt_is_dropped_with_it() -> None:
     assert InterruptFilter().keep([*TRACE, "KeyboardInterrupt", *chain], last=True) == []
 
 
+def test_an_interrupt_within_an_extension_module_has_no_traceback_of_its_own() -> None:
+    chain = [
+        "KeyboardInterrupt",
+        "",
+        "The above exception was the direct cause of the following exception:",
+        "",
+        *TRACE,
+    ]
+    assert InterruptFilter().keep(["before", *chain, "ImportError: initialization failed"], last=True) == ["before"]
+
+
 def test_any_other_traceback_is_shown_whole_and_in_order() -> None:
     lines = [*TRACE, "ValueError: no", "after"]
     assert InterruptFilter().keep(lines, last=True) == lines

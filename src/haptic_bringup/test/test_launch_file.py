@@ -361,6 +361,29 @@ def test_the_command_line_of_a_node(launch: Launch, prefix: Path) -> None:
     assert process.source.endswith("main.launch.yaml:2: node 'friction'")
 
 
+def test_a_node_that_is_started_again(launch: Launch) -> None:
+    text = "- arg: {name: again, default: 'false'}\n- node: {pkg: demo, exec: talker, respawn: $(var again)%s}"
+    assert launch(text % "")[0].respawn_delay is None
+    assert launch(text % "", {"again": "true"})[0].respawn_delay == 0.0
+    assert launch(text % ", respawn_delay: 1.5", {"again": "true"})[0].respawn_delay == 1.5
+    assert launch(text % ", respawn_delay: 1.5")[0].respawn_delay is None
+
+
+def test_parameters_of_one_node_below_a_name_of_another(launch: Launch) -> None:
+    """YAML's anchors: as the nodes of a composed process take what they would take alone."""
+    text = """
+- arg: {name: mode, default: lockstep}
+- node: {pkg: demo, exec: talker, name: wall, param: &wall [
+    {name: mode, value: $(var mode)}, {name: period, value: "2", type: float}, {name: list, value: [1, $(var mode)]}]}
+- node: {pkg: demo, exec: talker, name: all, param: [{name: nodes, value: [wall]}, {name: wall, param: *wall}]}
+"""
+    alone, together = launch(text.replace('"2"', "$(var mode)"), {"mode": "2"})
+    values = {name: value for file in parameters(alone) for name, value in file["/**"]["ros__parameters"].items()}
+    assert values == {"mode": 2, "period": 2.0, "list": [1, 2]}
+    nested = parameters(together)[1]["/**"]["ros__parameters"]
+    assert nested == {f"wall.{name}": value for name, value in values.items()}
+
+
 def test_a_node_without_name_or_namespace(launch: Launch, prefix: Path) -> None:
     text = "- node: {pkg: demo, exec: talker, param: [{name: a, value: 1}]%s}"
     (process,) = launch(text % "")
@@ -550,7 +573,7 @@ def test_parameters_that_are_refused(launch: Launch, attributes: str, message: s
         ),
         ("- group: [{timer: {period: 1.0}}]", "2: timer: unknown element 'timer'; understood: arg,"),
         (
-            "- node: {pkg: demo, exec: talker, name: n, respawn: 'true'}",
+            "- node: {pkg: demo, exec: talker, name: n, sigterm_timeout: '1'}",
             "2: node 'n': 'node' has unknown attributes",
         ),
         (
@@ -572,6 +595,10 @@ def test_parameters_that_are_refused(launch: Launch, attributes: str, message: s
             "output is 'paper' but has to be one of: screen, log",
         ),
         ("- node: {pkg: demo, exec: talker, on_exit: restart}", "on_exit is 'restart'; understood: shutdown"),
+        ("- node: {pkg: demo, exec: talker, respawn: true}", "attribute 'respawn' has to be text, not True"),
+        ("- node: {pkg: demo, exec: talker, respawn: maybe}", "has to be true, 1, false or 0, not 'maybe'"),
+        ("- node: {pkg: demo, exec: talker, respawn_delay: '1'}", "'respawn_delay' has to be a number like 1.0"),
+        ("- node: {pkg: demo, exec: talker, respawn_delay: -1.0}", "not below 0, not -1.0"),
         (
             "- node: {pkg: demo, exec: talker, param: {name: a}}",
             "attribute 'param' has to be a list of mappings",

@@ -13,6 +13,7 @@ import sys
 import termios
 import textwrap
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -53,7 +54,7 @@ while True:
 """
 
 
-def spec(name: str, program: str, **options: bool) -> ProcessSpec:
+def spec(name: str, program: str, **options: bool | float) -> ProcessSpec:
     return ProcessSpec(name, [sys.executable, "-I", "-S", "-c", textwrap.dedent(program)], **options)
 
 
@@ -289,6 +290,46 @@ def test_a_viewer_that_does_not_stop_is_told_and_ended(
     looking_on, seen = viewer(IGNORE.format(ignored=["SIGINT"])), Recorder(1, lambda: fifo.write_text(""))
     assert run([looking_on, waiting], seen, grace=0.2)[0] == 0
     assert capfd.readouterr().err == "haptics: rviz2 did not stop on SIGINT; SIGTERM ended it\n"
+
+
+FAIL_ONCE = """
+import os, pathlib
+print('started', flush=True)
+file = pathlib.Path({file!r})
+if not file.exists():
+    file.touch()
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_process_that_failed_is_started_again_if_asked(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Also the one whose good end ends the run; one that ends well is not started again."""
+    seen = Recorder()
+    device = FAIL_ONCE.format(file=str(tmp_path / "device"))
+    specs = [spec("wall", WAIT), spec("device", device, respawn_delay=0.01, on_exit_shutdown=True)]
+    assert run(specs, seen)[0] == 0
+    assert seen.of("device") == ["started", "started"] and seen.of("wall") == ["ready"]
+    assert capfd.readouterr().err == "haptics: device failed: killed by SIGKILL; it is started again\n"
+
+
+def test_a_process_that_waits_for_its_new_start_is_not_started_once_the_run_ends(tmp_path: Path) -> None:
+    seen = Recorder(1)
+    failing = spec("wall", "import os; print(os.getpid()); raise SystemExit(3)", respawn_delay=3600.0)
+    fifo = tmp_path / "go"
+    os.mkfifo(fifo)
+    device = spec("device", f"open({str(fifo)!r}).read()", on_exit_shutdown=True)
+
+    def once_it_is_gone(pid: str) -> None:
+        while Path(f"/proc/{pid}").exists():  # until the runner knows of its end
+            time.sleep(0.005)
+        fifo.write_text("")
+
+    def on_line(name: str, line: str) -> None:
+        seen(name, line)
+        threading.Thread(target=once_it_is_gone, args=(line,)).start()
+
+    assert run([failing, device], on_line)[0] == 0
+    assert len(seen.of("wall")) == 1
 
 
 def test_a_command_that_does_not_exist_is_named(capfd: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from rclpy.serialization import serialize_message
 from haptic_bringup import recorder
 from haptic_bringup.bags import Bag
 from haptic_bringup.recorder import Recorder, TickLog, stamp_of, tick_of
-from haptic_core.qos import tick_publisher_qos
+from haptic_core.qos import EVENT_DEPTH, latched_qos, tick_publisher_qos
 from haptic_msgs.msg import DeviceCommand, DeviceState, FrictionState, SimulationState, TickEvent
 
 #: ROS domain of these tests
@@ -74,6 +75,36 @@ def test_the_bag_is_finished_although_a_killed_publisher_is_still_known(
         node.spin(executor)
         assert other.count_publishers("/joystick/device_state") == 1
         Bag(tmp_path / "bag")  # it has its index
+        assert node.exit_code == (ends_by == "_DRAIN_TIMEOUT")  # what came later is missing
+    finally:
+        for made in (node, other):
+            made.destroy_node()
+
+
+def test_ticks_that_the_device_tells_of_and_that_did_not_come_are_missing(
+    context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The end of a run that a recorder was too slow for: no later tick shows the gap."""
+    monkeypatch.setattr(recorder, "_SILENCE", 0.3)
+    overrides = [Parameter("output", value=str(tmp_path / "bag")), Parameter("mode", value="realtime")]
+    node = Recorder(context=context, parameter_overrides=overrides)
+    other = Node("device", context=context, namespace="joystick")
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    try:
+        states = other.create_publisher(DeviceState, "device_state", tick_publisher_qos("realtime"))
+        events = other.create_publisher(TickEvent, "tick_event", latched_qos(EVENT_DEPTH))
+        node.start()
+        while not (states.get_subscription_count() and events.get_subscription_count()):
+            executor.spin_once(timeout_sec=0.1)
+        for tick in range(3):
+            states.publish(DeviceState(tick=tick))
+        detail = json.dumps({"state": "inactive", "ticks": 5, "missed": 0})
+        events.publish(TickEvent(tick=4, source="device", kind="state", detail=detail))
+        monkeypatch.setattr(recorder, "stop_requested", lambda: True)
+        node.spin(executor)
+        assert node.exit_code == 1
+        assert "/joystick/device_state lacks ticks 3-4" in capfd.readouterr().err
     finally:
         for made in (node, other):
             made.destroy_node()

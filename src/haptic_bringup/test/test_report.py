@@ -14,8 +14,8 @@ import pytest
 from rich.console import Console
 
 from haptic_bringup import report
-from haptic_bringup.bags import Bag
-from haptic_bringup.report import Claim, write_report
+from haptic_bringup.bags import Bag, Event
+from haptic_bringup.report import Claim, safety_of, write_report
 from haptic_bringup.reports.friction_impedance import Run, analyse, rest_drifts
 from haptic_core.errors import HapticError
 
@@ -165,3 +165,23 @@ def test_a_report_has_metrics_a_figure_and_a_page(
 def test_a_directory_without_a_bag_has_no_report(tmp_path: Path) -> None:
     with pytest.raises(HapticError, match=r": no run and no bag \(no bag\*/metadata\.yaml in it\)$"):
         write_report(tmp_path, Console(file=StringIO()))
+
+
+# What the safety layer did
+
+
+def test_limits_and_stops_are_in_the_metrics_of_every_report(signals: Signals, bag_of: Bags) -> None:
+    quiet, other, older = bag_of(signals()), bag_of(signals()), bag_of(signals())
+    ticks = len(quiet.topics["/joystick/device_state"]["tick"])
+    for bag in (quiet, other):
+        bag.topics["/joystick/device_state"] |= {"limited": np.zeros(ticks, int), "status": np.zeros(ticks, int)}
+    state = other.topics["/joystick/device_state"]
+    state["limited"][:10] = 1
+    state["limited"][5:8] = 3
+    state["limited"][20:70] = 16  # a ramp is no limit
+    state["status"][10:20] = 1
+    other.events.append(Event(10, "device", "error", {"status": 1, "reason": "emergency stop by topic"}))
+    other.events.append(Event(10, "wall", "error", {"reason": "of a node"}))
+    older.topics["/joystick/device_state"].pop("limited", None)
+    expected = {"limited_effort": 10, "limited_effort_rate": 3, "stopped": 10, "reasons": ["emergency stop by topic"]}
+    assert safety_of({"quiet": quiet, "other": other, "older": older}) == {"other": expected}

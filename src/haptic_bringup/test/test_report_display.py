@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from admittance_constraints import ReferenceGenerator, RollingDisk
+from admittance_constraints import ReferenceGenerator, RollingDisk, load_mechanism
 from admittance_constraints.controller import AdmittanceController, Placement
 from admittance_constraints.feedback import PIDFeedback
 from haptic_bringup.bags import Bag, Event
@@ -111,6 +111,12 @@ def rendered(feedback: str, delay: int) -> tuple[dict[str, np.ndarray], float]:
         motions.append(controller.motion)
         correction = max(correction, float(np.abs(command.twist - controller.motion.twist).max()))
     return {"measured": np.array(poses), "pose": np.array([m.pose for m in motions])}, correction
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mechanisms of files stand for those of installed packages, from which alone a report takes them."""
+    monkeypatch.setattr(display, "installed_mechanism", load_mechanism)
 
 
 @pytest.mark.parametrize(("feedback", "delay"), [("node", 0), ("device", 0), ("device", 3)])

@@ -28,6 +28,7 @@ from haptic_core.errors import HapticError
 #: Dask's own page, on any free port
 NO_PORT = "127.0.0.1:0"
 HERE = Path(__file__).parent
+NAMES = [path.stem.replace("_", "-") for path in Path(study.__file__).with_name("studies").glob("[a-z]*.py")]
 RUN = "from haptic_bringup import study, cli; import sys, types, tiny_study; "
 RUN += "sys.modules['haptic_bringup.studies.tiny'] = tiny_study; study.study_names = lambda: ['tiny']; "
 RUN += "sys.argv = ['haptics', 'study', 'tiny', '--workers', '1']; "
@@ -127,7 +128,10 @@ def test_wrong_arguments(run: Any, word: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["nope"], "study 'nope' is unknown, expected one of: design-wall, tau-wall, tiny"),
+        (
+            ["nope"],
+            f"study 'nope' is unknown, expected one of: {', '.join(sorted([*NAMES, 'tiny']))}",
+        ),
         (["tiny", "count:=x"], "argument count: expected a valid integer, got 'x'"),
         (["tiny", "--workers", "0"], "--workers: expected 1 or more, got 0"),
         (

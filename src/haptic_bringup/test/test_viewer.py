@@ -221,7 +221,7 @@ def server() -> Any:
 
 
 def get(url: str, **headers: str) -> Any:
-    return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=10)
+    return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=100)
 
 
 def subprotocol() -> list[Any]:
@@ -342,7 +342,7 @@ def test_a_token_opens_the_page_and_its_websocket() -> None:
         with pytest.raises(InvalidStatus):
             connect(socket_url, subprotocols=subprotocol())
         with connect(socket_url, subprotocols=subprotocol(), additional_headers=given) as connection:
-            assert connection.recv(timeout=10)
+            assert connection.recv(timeout=100)
     finally:
         server.stop()
 
@@ -462,6 +462,23 @@ def test_markers_become_shapes_of_their_size_place_and_colour() -> None:
     np.testing.assert_allclose(rope.points, [[p, 2 * p], [2 * p, 3 * p]], rtol=1e-6)
     assert ball.visible and not gone.visible
     assert len(markers.points()) == 2  # the wall is scenery
+
+
+def test_triangles_have_their_place_and_are_sent_where_they_change() -> None:
+    scene, p = Scene(), np.array([0.1, 0.2, 0.3])
+    markers = Markers(scene, "/markers")  # type: ignore[arg-type]
+    corners, triangles = np.array([[0.3, 0.0, 0.0], [0.0, 0.3, 0.0], [0.0, 0.0, 0.3]]), np.array([[0, 1, 2]])
+    markers.show(canvas_message(("mesh", "gear", p, TURN, corners, triangles, CLEAR)))
+    (gear,) = scene.things.values()
+    np.testing.assert_allclose(gear.vertices, corners, rtol=1e-6)
+    assert gear.faces.tolist() == [[0, 1, 2]] and gear.opacity == pytest.approx(0.25) and gear.color == (0, 0, 255)
+    assert gear.position == (0.1, 0.2, 0.3) and gear.wxyz == (TURN[3], 0.0, 0.0, TURN[2])
+    np.testing.assert_allclose(markers.points(), [[0.0, 0.3, 0.4]], atol=1e-7)  # a quarter turn about z
+    first, sent = gear.vertices, gear.sent
+    markers.show(canvas_message(("mesh", "gear", 2 * p, TURN, corners, triangles, CLEAR)))
+    assert gear.vertices is first and gear.sent == sent + 1 and gear.position == (0.2, 0.4, 0.6)
+    markers.show(canvas_message(("mesh", "gear", 2 * p, TURN, 2 * corners, triangles, CLEAR)))
+    np.testing.assert_allclose(gear.vertices, 2 * corners, rtol=1e-6)
 
 
 def test_markers_that_have_not_changed_are_not_sent_again_and_those_left_out_go() -> None:
@@ -608,7 +625,7 @@ def test_any_thread_may_change_the_page(server: Any) -> None:
             thread.join()
         last = {text._impl.uuid for text in texts}
         while last:
-            data = connection.recv(timeout=30)
+            data = connection.recv(timeout=100)
             assert isinstance(data, bytes)
             packed = zstandard.ZstdDecompressor().decompress(data[16 : 16 + int.from_bytes(data[8:16], "little")])
             for message in msgspec.msgpack.decode(packed)["messages"]:

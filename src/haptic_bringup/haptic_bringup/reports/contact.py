@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,6 +17,9 @@ from convex_contact import Simulator, World
 from haptic_bringup.bags import Bag
 from haptic_bringup.report import Claim
 from haptic_core.errors import HapticError
+from haptic_core.parameters import parse_entries
+
+_Scene = TypeVar("_Scene")
 
 #: line of each approximation
 STYLES: dict[str, dict[str, Any]] = {
@@ -144,6 +147,17 @@ class ContactRun:
     def approximation(self) -> str:
         """Of the solver."""
         return str(self.parameters["approximation"])
+
+    def scene(self, world: str, kind: Callable[..., _Scene]) -> _Scene:
+        """What `kind` makes of the numbers in `world_parameters`.
+
+        Raises:
+            HapticError: the run is of another world.
+        """
+        if self.parameters["world"] != world:
+            raise HapticError(f"the report needs the world {world}, the run has {self.parameters['world']}")
+        entries = parse_entries(self.parameters["world_parameters"])
+        return kind(**{name: float(str(value)) for name, (value, _) in entries.items()})
 
     def body(self, name: str) -> int:
         """Number of a body.

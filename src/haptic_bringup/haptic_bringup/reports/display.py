@@ -17,7 +17,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.spatial.transform import Rotation
 
-from admittance_constraints import Mechanism, load_mechanism
+from admittance_constraints import Mechanism
+from admittance_constraints.loading import installed_mechanism
 from haptic_bringup.bags import Bag
 from haptic_bringup.report import Claim, Report
 from haptic_bringup.reports.phases import PhasedRun
@@ -214,7 +215,7 @@ def mechanism_of(node: dict[str, Any]) -> Mechanism:
     """
     entries = parse_entries(node["mechanism_parameters"])
     try:
-        return load_mechanism(node["mechanism"], **{name: value for name, (value, _) in entries.items()})
+        return installed_mechanism(node["mechanism"], **{name: value for name, (value, _) in entries.items()})
     except ValueError as error:
         reason = " ".join(str(error).split())
         raise HapticError(f"the run's mechanism cannot be made for the report: {reason}") from None

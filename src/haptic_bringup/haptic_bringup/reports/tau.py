@@ -7,6 +7,7 @@ weight exert on the tool, G^T (tau - tau_g), by the model that the controller ha
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from typing import Any
@@ -19,6 +20,7 @@ from haptic_bringup.report import Claim
 from haptic_bringup.reports.phases import PhasedRun
 from haptic_core.commands import NONE
 from haptic_core.errors import HapticError
+from haptic_devices.device import DeviceError
 from haptic_devices.loop import OK
 from tau_wall_control import TauDevice, TauError
 from tau_wall_control.factory import make_device
@@ -393,7 +395,7 @@ def time_claim(runs: dict[str, WallRun]) -> Claim:
 _COLOURS = {"push": "tab:red", "slide": "tab:blue", "release": "tab:green", "tap": "tab:orange"}
 
 
-def shade(axes: Axes, run: WallRun) -> None:
+def shade(axes: Axes, run: PhasedRun) -> None:
     """Marks pushes, slides, releases and taps."""
     for phase in run.phases:
         if phase["kind"] in _COLOURS and phase["start"] < run.time[-1]:
@@ -442,3 +444,16 @@ def draw_zoom(axes: Axes, runs: dict[str, WallRun], name: str, before: float, le
     axes.set(title=name, xlabel="time from its beginning (ms)", ylabel="distance (mm)")
     if axes.get_legend_handles_labels()[0]:
         axes.legend(fontsize="small")
+
+
+def stiffest(is_quiet: Callable[[float], bool], steps: int) -> float:
+    """The stiffest friction that stays quiet [N/m], by bisection between 1 and 1000 kN/m."""
+    low, high = 3.0, 6.0
+    for _ in range(steps):
+        middle = 0.5 * (low + high)
+        try:
+            quiet = is_quiet(10.0**middle)
+        except (TauError, DeviceError):  # thrown out of the workspace
+            quiet = False
+        low, high = (middle, high) if quiet else (low, middle)
+    return float(10.0**low)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,9 @@ from haptic_bringup.report import Claim, Report
 from haptic_bringup.reports import tau
 from haptic_bringup.reports.tau import WallRun
 from haptic_devices import factories
-from haptic_devices.device import DeviceError
 from haptic_friction.factory import make_law
 from haptic_friction.load import press
 from haptic_friction.model_c import ModelC
-from tau_wall_control import TauError
 from tau_wall_control.factory import make_controller, make_device, make_planes
 from tau_wall_control.walls import WallRenderer
 
@@ -65,16 +63,24 @@ class Rubbing:
     sliding: np.ndarray
     step_time: float = float("nan")
 
+    def at(self, ticks: np.ndarray) -> Rubbing:
+        """The same at some of its ticks."""
+        return replace(self, position=self.position[ticks], push=self.push[ticks], friction=self.friction[ticks])
 
-def of_bag(bag: Bag) -> Rubbing:
-    """What the nodes did."""
-    wall, friction = bag.topics["/tau/wall/state"], bag.topics["/tau/friction/state"]
+
+def of_bag(bag: Bag, ticks: np.ndarray) -> Rubbing:
+    """What the nodes did at these ticks; a friction that missed one, in realtime, still has its last force."""
+    truth, wall, friction = (
+        bag.topics[f"/tau/{name}"] for name in ("simulation_state", "wall/state", "friction/state")
+    )
+    actual, pushed = (np.searchsorted(topic["tick"], ticks) for topic in (truth, wall))
+    rubbed = np.maximum(np.searchsorted(friction["tick"].astype(np.int64), ticks, side="right") - 1, 0)
     return Rubbing(
-        position=bag.topics["/tau/simulation_state"]["tool_pose"][:, :3],
-        push=np.array([sum(push) for push in wall["push"]]),
-        friction=-np.asarray(friction["force"]),
+        position=truth["tool_pose"][actual, :3],
+        push=np.array([sum(wall["push"][i]) for i in pushed]),
+        friction=-np.asarray(friction["force"])[rubbed],
         dissipated=float(friction["dissipated_energy"][-1]),
-        sliding=~np.asarray(friction["sticking"], dtype=bool)[:, 0],
+        sliding=~np.asarray(friction["sticking"], dtype=bool)[rubbed, 0],
     )
 
 
@@ -163,10 +169,9 @@ def _rubbing(rows: list[tuple[np.ndarray, float, np.ndarray]], energy: float, ti
 
 def difference(one: Rubbing, other: Rubbing) -> dict[str, float]:
     """Largest distance of the tools [m] and of the frictions [N], and the difference of what they dissipated [J]."""
-    n = min(len(one.position), len(other.position))
     return {
-        "motion": float(np.abs(one.position[:n] - other.position[:n]).max()),
-        "friction": float(np.abs(one.friction[:n] - other.friction[:n]).max()),
+        "motion": float(np.abs(one.position - other.position).max()),
+        "friction": float(np.abs(one.friction - other.friction).max()),
         "dissipated": one.dissipated - other.dissipated,
     }
 
@@ -178,17 +183,13 @@ def chatter(run: Rubbing, part: np.ndarray) -> float:
 
 def stable_stiffness(bag: Bag, part: np.ndarray, *, implicit: bool, steps: int = 5) -> float:
     """The stiffest friction that stays quiet while the tool rests [N/m], by bisection between 1 and 1000 kN/m."""
-    low, high = 3.0, 6.0
-    for _ in range(steps):
-        middle = 0.5 * (low + high)
-        process = OneProcess(bag, 10.0**middle)
-        try:
-            done = process.implicit(len(part)) if implicit else process.split(len(part))
-            quiet = chatter(done, part) < CHATTER
-        except (TauError, DeviceError):  # thrown out of the workspace
-            quiet = False
-        low, high = (middle, high) if quiet else (low, middle)
-    return float(10.0**low)
+
+    def is_quiet(stiffness: float) -> bool:
+        process = OneProcess(bag, stiffness)
+        done = process.implicit(len(part)) if implicit else process.split(len(part))
+        return chatter(done, part) < CHATTER
+
+    return tau.stiffest(is_quiet, steps)
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
@@ -197,10 +198,10 @@ def analyse(bags: dict[str, Bag]) -> Report:
     claims: list[Claim] = []
     runs: dict[str, tuple[WallRun, Rubbing, Rubbing]] = {}
     for name, bag in bags.items():
-        walls, run = WallRun.from_bag(bag), of_bag(bag)
-        process = OneProcess(bag)
-        ticks = len(run.position)
-        implicit, split = process.implicit(ticks), process.split(ticks)
+        walls, process = WallRun.from_bag(bag), OneProcess(bag)
+        ticks = np.rint(walls.time / walls.period).astype(np.int64)
+        run, n = of_bag(bag, ticks), int(ticks[-1]) + 1
+        implicit, split = process.implicit(n).at(ticks), process.split(n).at(ticks)
         resting = walls.named("rest", "lean back")
         measured = latencies(bag)
         numbers = metrics[name] = {

@@ -7,7 +7,6 @@ the device's `~/pause`, `~/step`, `~/hold` and `operator_handle`.
 
 from __future__ import annotations
 
-import json
 import os
 import queue
 import time
@@ -17,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParametersAtomically
+from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.executors import Executor
 from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
@@ -33,15 +34,18 @@ from haptic_bringup.viewer.plots import SIGNALS, Plot
 from haptic_bringup.viewer.scene import HAND, RENDERED, Arrow, Markers, Robot, look_at
 from haptic_bringup.viewer.taps import Taps
 from haptic_core import process
-from haptic_core.messages import pose_array, set_pose, wrench_array
+from haptic_core.errors import InputError
+from haptic_core.messages import detail_of, pose_array, set_pose, wrench_array
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_core.process import stop_requested
-from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos
+from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, status_qos
+from haptic_core.statistics import Rejections
 from haptic_msgs.msg import TickEvent
 from haptic_msgs.srv import Step
 
 _FILE = Path(__file__).parents[1] / "viewer.yaml"
 _MARKERS = "visualization_msgs/msg/MarkerArray"
+_LEVELS = ("", "warning", "error", "stale")
 _STATUS = ("", ", **safe stop**", ", **fault**")
 #: times between two looks at the graph, two drawings of the plots, two lines of the clock [s]
 _LOOK, _PLOT, _TELL = 1.0, 0.1, 0.25
@@ -66,6 +70,7 @@ class Viewer(Node):
         given = {name: parameter.value for name, parameter in self.get_parameters_by_prefix("").items()}
         self.parameters = check_all(specs, {name: given[name] for name in given.keys() & specs.keys()})
         self.finished, self.exit_code = False, 0
+        self.rejections = Rejections()
         self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._clients_of: dict[str, Any] = {}
         self._calls: list[tuple[float, Any, Any, Callable[[Any], None]]] = []
@@ -73,6 +78,7 @@ class Viewer(Node):
         self._device: dict[str, Any] = {}
         self._device_name, self._sources = "", list[str]()
         self._description, self._watching = "", False
+        self._status = ""
         self._paused = False
         self._robot: Robot | None = None
         self._markers: dict[str, Markers] = {}
@@ -112,6 +118,8 @@ class Viewer(Node):
         self._handles = self.create_publisher(PoseStamped, "operator_handle", display_qos())
         self.create_subscription(TickEvent, "tick_event", self._on_event, latched_qos(EVENT_DEPTH))
         self.create_subscription(String, "robot_description", self._on_description, latched_qos())
+        alive = SubscriptionEventCallbacks(liveliness=self._on_liveliness)
+        self.create_subscription(DiagnosticStatus, "status", self._on_status, status_qos(), event_callbacks=alive)
         self.get_logger().info(f"the page is at {self.url}")
 
     def spin(self, executor: Executor) -> None:
@@ -164,15 +172,39 @@ class Viewer(Node):
 
     # ---- what the experiment says -----------------------------------------------------------------
 
+    def _on_status(self, message: DiagnosticStatus) -> None:
+        level = message.level[0]
+        self._status = f"\n\n**{_LEVELS[level]}**: {message.message}" if level else ""
+
+    def _on_liveliness(self, event: Any) -> None:
+        if not event.alive_count:
+            self._on_status(DiagnosticStatus(level=DiagnosticStatus.STALE, message="the device gives no sign of life"))
+
+    def _shown(self, what: str, show: Callable[..., None], *arguments: Any) -> None:
+        """Shows something that came; what cannot be shown is counted and told, and the page goes on."""
+        try:
+            show(*arguments)
+        except Exception as error:  # whatever another program has sent
+            if self.rejections.add(what, time.monotonic()):
+                reason = " ".join(str(error).split())
+                count = self.rejections.counts[what]
+                self.get_logger().warning(f"not shown ({what}, {count} so far): {type(error).__name__}: {reason}")
+
     def _on_description(self, message: String) -> None:
-        self._description = message.data
+        self._shown("robot_description", self._describe, message.data)
+
+    def _describe(self, description: str) -> None:
+        robot = Robot(self.server.scene, description)
         if self._robot is not None:
             self._robot.remove()
-        self._robot = Robot(self.server.scene, message.data)
+        self._description, self._robot = description, robot
         self._looked = False
 
     def _on_event(self, event: TickEvent) -> None:
-        detail = json.loads(event.detail)
+        self._shown("tick_event", self._take_event, event)
+
+    def _take_event(self, event: TickEvent) -> None:
+        detail = detail_of(event)
         if event.kind == "state" and "sources" in detail.get("parameters", {}):
             self._meet(event.source, detail)
         if event.kind == "state" and detail.get("state") == "active":
@@ -197,11 +229,14 @@ class Viewer(Node):
     def _meet(self, name: str, detail: dict[str, Any]) -> None:
         """The device says what it is: the page gets its parts."""
         first = not self._device
+        parameters, axis = detail["parameters"], detail.get("up_axis", "z")
+        upwards, pace = np.eye(3)["xyz".index(axis)], float(parameters.get("pace", 0.0))
+        if not (parameters["period"] > 0.0 and all(isinstance(source, str) for source in parameters["sources"])):
+            raise InputError("malformed", f"event of {name}: expected a period above 0 and names of sources")
+        lockstep = parameters["mode"] == "lockstep"
         self._device, self._device_name, self._paused = detail, name, False
-        parameters = detail["parameters"]
-        axis = detail.get("up_axis", "z")
-        self.server.scene.set_up_direction(np.eye(3)["xyz".index(axis)])
-        self._clock_panel.set_pace(float(parameters.get("pace", 0.0)), lockstep=self._mode == "lockstep")
+        self.server.scene.set_up_direction(upwards)
+        self._clock_panel.set_pace(pace, lockstep=lockstep)
         if not first:
             return
         plane: Any = {"z": "xy", "y": "xz", "x": "yz"}[axis]
@@ -419,16 +454,16 @@ class Viewer(Node):
             if joints is not None:
                 self._joints_came = True
                 if self._robot is not None:
-                    self._robot.move(dict(zip(joints.name, joints.position, strict=True)))
+                    self._shown("joint_states", self._robot.move, dict(zip(joints.name, joints.position, strict=False)))
             for name, markers in self._markers.items():
                 message = taps.newest(name)
                 if message is not None:
-                    markers.show(message)
+                    self._shown(name, markers.show, message)
             for name, plots in self._plots.items():
                 message = taps.newest(name)
                 if message is not None:
-                    self._take(name, message, plots)
-            self._draw_forces()
+                    self._shown(name, self._take, name, message, plots)
+            self._shown("forces", self._draw_forces)
         if not self._looked:
             self._aim()
         if self._often("plot", _PLOT):
@@ -483,9 +518,8 @@ class Viewer(Node):
         rate = max(tick - before, 0) / (now - then) if then else 0.0
         self._rate = now, tick
         stands = "paused" if self._paused else f"{rate * state.period:.2f} x real time"
-        self._clock_panel.show(
-            f"tick {tick}, {tick * state.period:.3f} s, {self._mode}, {stands}{_STATUS[state.status]}"
-        )
+        stands += _STATUS[min(state.status, 2)] + self._status
+        self._clock_panel.show(f"tick {tick}, {tick * state.period:.3f} s, {self._mode}, {stands}")
 
 
 def _turned(orientation: np.ndarray, vector: np.ndarray) -> np.ndarray:

@@ -191,6 +191,16 @@ class Markers:
                 old = self._add(name, marker.type, self._line(name, marker.type, pieces, look["color"], s.x))
                 old._sent["colors"] = look["color"]
             old.set(points=pieces, **place)
+        elif marker.type == Marker.TRIANGLE_LIST and len(marker.points) >= 3:
+            corners = np.array([(v.x, v.y, v.z) for v in marker.points], dtype=np.float32)
+            faces = np.arange(len(corners) // 3 * 3, dtype=np.uint32).reshape(-1, 3)
+            mesh = self._node(name, marker.type)
+            if mesh is None:
+                made = self._scene.add_mesh_simple(name, corners, faces, **{**look, "flat_shading": True})
+                mesh = self._add(name, marker.type, made)
+            mesh.set(vertices=corners, faces=faces, **place)
+            turn = pinocchio.Quaternion(q.w, q.x, q.y, q.z).matrix()
+            self._middles.append(np.array([p.x, p.y, p.z]) + turn @ corners.mean(axis=0))
 
     def _node(self, name: str, kind: int) -> Node | None:
         found = self._nodes.get(name)
