@@ -6,6 +6,7 @@
 
 #include <sched.h>
 #include <semaphore.h>
+#include <time.h>
 
 #include <atomic>
 #include <chrono>
@@ -29,6 +30,7 @@
 #include "rclcpp/rclcpp.hpp"
 #include "realtime_tools/lock_free_queue.hpp"
 #include "sensor_msgs/msg/joint_state.hpp"
+#include "std_msgs/msg/bool.hpp"
 #include "std_srvs/srv/trigger.hpp"
 
 namespace haptic_hardware
@@ -41,8 +43,9 @@ using haptic_msgs::msg::DeviceState;
 using haptic_msgs::msg::SimulationState;
 using haptic_msgs::msg::TickEvent;
 
-constexpr std::size_t max_values = 6 * max_joints + 2 * 19 + 7 + 2 * 12 + 2;
+constexpr std::size_t max_values = 6 * max_joints + 2 * 19 + 7 + 2 * 12 + 3;
 constexpr std::size_t command_queue = 64, sample_queue = 1024;
+constexpr std::array<const char *, 4> limit_names{"effort", "effort rate", "velocity", "workspace"};  // bits of `limited`
 constexpr int thread_priority = 20;  // below the loop's, and that of the rendering nodes
 
 /// What one tick publishes; `values` in the order of the state interfaces.
@@ -51,7 +54,8 @@ struct Sample
   std::int64_t tick = 0, stamp = 0;
   std::uint64_t missed = 0;
   std::uint32_t silent = 0, conflicting = 0;  // of the loop
-  std::uint8_t status = 0;
+  std::int64_t held_up = 0;
+  std::uint8_t status = 0, limited = 0;
   bool over = false;  // the run's last tick was published before
   std::array<double, 6> rendered{};
   std::array<double, max_values> values{};
@@ -153,7 +157,7 @@ public:
       auto_declare<std::int64_t>("watchdog_periods", 20);
       auto_declare<std::int64_t>("ticks", 0);
       auto_declare<double>("display_rate", 50.0);
-      auto_declare<double>("activation_timeout", 300.0);
+      auto_declare<double>("activation_timeout", 1800.0);
       auto_declare<bool>("recorded", false);
       auto_declare<std::string>("detail", "{}");
     } catch (const std::exception & error) {
@@ -200,11 +204,14 @@ public:
       if (command_interfaces_.at(i).get_name() != command_names_[i]) {return CallbackReturn::ERROR;}
     }
     loop_->restart();
+    if (emergency_) {loop_->stop();}  // only a reset ends it
     samples_ = std::make_unique<Samples>();
     commands_ = std::make_unique<Commands>();
     phase_ = Phase::waiting;
     ready_ = reset_asked_ = false;
     ended_ = told_ = false;
+    limited_ = {};
+    limits_told_ = 0;
     published_tick_ = diagnosed_tick_ = -1;
     missed_ = 0;
     rejected_ = {};
@@ -251,6 +258,7 @@ public:
       resets_ += 1.0;
       loop_->resume();
     }
+    if (emergency_) {loop_->stop();}
     switch (phase_) {
       case Phase::waiting:
         act(run_idle, Action{});
@@ -268,7 +276,7 @@ public:
         break;
       case Phase::running:
         periods_.add(period.seconds());
-        advance();
+        advance(std::max<std::int64_t>(0, static_cast<std::int64_t>(period.seconds() / period_) - 1));
         break;
       case Phase::over:
         act(run_idle, Action{});
@@ -346,7 +354,7 @@ private:
     for (const auto * kind : {"/position", "/velocity"}) {
       for (const auto & joint : passive_) {state_names_.push_back(joint + kind);}
     }
-    append(state_names_, loop, {"buttons", "status"});
+    append(state_names_, loop, {"buttons", "status", "limited"});
     append(command_names_, loop, {"run", "resets"});
     if (follows_) {
       append(command_names_, tool, {"motion_fields", "by_joints"});
@@ -405,6 +413,17 @@ private:
       [this](std_srvs::srv::Trigger::Request::ConstSharedPtr, std_srvs::srv::Trigger::Response::SharedPtr response) {
         on_reset(*response);
       }, rclcpp::ServicesQoS(), group_);
+    emergency_service_ = node.create_service<std_srvs::srv::Trigger>(
+      "~/emergency_stop",
+      [this](std_srvs::srv::Trigger::Request::ConstSharedPtr, std_srvs::srv::Trigger::Response::SharedPtr response) {
+        stop_now("emergency stop by service");
+        const std::string name = get_node()->get_name();
+        response->success = true;
+        response->message = name + ": " + emergency_.load() + "; " + name + "/reset ends it";
+      }, rclcpp::ServicesQoS(), group_);
+    emergency_subscription_ = rclcpp::create_subscription<std_msgs::msg::Bool>(
+      node, "emergency_stop", rclcpp::QoS(10).reliable(),
+      [this](const std_msgs::msg::Bool & pressed) {if (pressed.data) {stop_now("emergency stop by topic");}}, options);
   }
 
   // ---- the realtime thread ----------------------------------------------------------------------------------------
@@ -428,7 +447,8 @@ private:
     }
   }
 
-  void advance()
+  /// \param skipped ticks that passed without a call
+  void advance(std::int64_t skipped = 0)
   {
     if (ticks_ && loop_->tick() + 1 >= ticks_) {
       phase_ = Phase::over;
@@ -437,7 +457,7 @@ private:
       push();
       return;
     }
-    const Action & action = loop_->advance();
+    const Action & action = loop_->advance(skipped);
     sample_.rendered = action.wrench;
     act(loop_->status() == Status::ok ? run_on : run_stop, action);
     emit(loop_->tick());
@@ -452,9 +472,11 @@ private:
     sample_.tick = tick;
     sample_.stamp = std::chrono::duration_cast<std::chrono::nanoseconds>(
       std::chrono::system_clock::now().time_since_epoch()).count();
-    const auto hardware = static_cast<std::uint8_t>(sample_.values[state_interfaces_.size() - 1]);
+    const auto hardware = static_cast<std::uint8_t>(sample_.values[state_interfaces_.size() - 2]);
     sample_.status = std::max(hardware, static_cast<std::uint8_t>(loop_->status()));
+    sample_.limited = static_cast<std::uint8_t>(sample_.values[state_interfaces_.size() - 1]);
     sample_.missed = loop_->missed();
+    sample_.held_up = loop_->held_up();
     sample_.silent = loop_->silent();
     sample_.conflicting = loop_->conflicting();
     sample_.over = false;
@@ -498,10 +520,17 @@ private:
       response.message = name + ": not running, nothing to reset";
       return;
     }
+    emergency_ = nullptr;
     reset_asked_ = true;
     publish_event("reset", "{}");
     response.success = true;
     response.message = name + ": reset before tick " + std::to_string(published_tick_ + 1);
+  }
+
+  /// Latches: safe state from the next cycle on, also through deactivation and a new start.
+  void stop_now(const char * reason)
+  {
+    if (!emergency_) {emergency_ = reason;}
   }
 
   /// Counts a rejected command and logs it at most once a second for each kind.
@@ -546,11 +575,11 @@ private:
     auto sample = std::make_unique<Sample>();
     while (!stopping_) {
       timespec until;
-      clock_gettime(CLOCK_REALTIME, &until);
+      clock_gettime(CLOCK_MONOTONIC, &until);
       until.tv_nsec += 20'000'000;
       until.tv_sec += until.tv_nsec / 1'000'000'000;
       until.tv_nsec %= 1'000'000'000;
-      sem_timedwait(&wake_, &until);
+      sem_clockwait(&wake_, CLOCK_MONOTONIC, &until);
       if (!ready_ && !ended_) {wait_for_sources(start);}
       while (samples_->pop(*sample)) {
         if (sample->over) {
@@ -635,8 +664,9 @@ private:
     set_twist(state_.tool_twist, tool + 7);
     set_wrench(state_.tool_wrench, tool + 13);
     const double * end = x + state_names_.size();
-    state_.buttons = static_cast<std::uint32_t>(end[-2]);
+    state_.buttons = static_cast<std::uint32_t>(end[-3]);
     state_.status = sample.status;
+    state_.limited = sample.limited;
     missed_ = sample.missed;
     published_tick_ = sample.tick;
     states_->publish(state_);
@@ -650,6 +680,7 @@ private:
     } else if (!told_) {
       tell_stop(sample);
     }
+    count_limits(sample);
     const auto every = std::max<std::int64_t>(1, std::llround(1.0 / (display_rate_ * period_)));
     if (sample.tick % every == 0) {publish_display(sample, tool, rest);}
   }
@@ -698,6 +729,28 @@ private:
     publisher->publish(wrench_);
   }
 
+  /// Counts the ticks in which limits acted, and says so at once and then at most every 1000 ticks.
+  void count_limits(const Sample & sample)
+  {
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i < limit_names.size(); ++i) {total += limited_[i] += (sample.limited >> i) & 1;}
+    if (total == limits_told_ || (limits_told_ && sample.tick - limits_tick_ < 1000)) {return;}
+    limits_told_ = total;
+    limits_tick_ = sample.tick;
+    publish_event("limit", "{\"limited\": " + limits_json() + "}");
+    RCLCPP_WARN(
+      get_node()->get_logger(), "limited at tick %ld: ticks so far %s", static_cast<long>(sample.tick), limits_json().c_str());
+  }
+
+  std::string limits_json() const
+  {
+    std::string text;
+    for (std::size_t i = 0; i < limit_names.size(); ++i) {
+      if (limited_[i]) {text += (text.empty() ? "" : ", ") + json_text(limit_names[i]) + ": " + std::to_string(limited_[i]);}
+    }
+    return "{" + text + "}";
+  }
+
   /// Says once why the device went to its safe state.
   void tell_stop(const Sample & sample)
   {
@@ -710,7 +763,11 @@ private:
         }
         return text;
       };
-    if (sample.silent) {
+    if (const char * emergency = emergency_) {
+      reason = emergency;
+    } else if (sample.held_up) {
+      reason = "the device was held up for " + std::to_string(sample.held_up) + " ticks";
+    } else if (sample.silent) {
       reason = "source " + names(sample.silent) + ": silent for " + std::to_string(watchdog_) + " ticks";
     } else if (sample.conflicting) {
       reason = "source " + names(sample.conflicting) + ": " +
@@ -739,6 +796,9 @@ private:
     diagnosed_tick_ = published_tick_;
     add("missed ticks", std::to_string(missed_));
     if (lost_) {add("unpublished ticks", std::to_string(lost_));}
+    for (std::size_t i = 0; i < limit_names.size(); ++i) {
+      if (limited_[i]) {add(std::string("limited: ") + limit_names[i], std::to_string(limited_[i]));}
+    }
     for (std::size_t i = 1; i < rejection_names.size(); ++i) {
       const auto count = rejected_[i] + late_rejections_[i];
       if (!count) {continue;}
@@ -760,7 +820,7 @@ private:
       1e6 * periods_.percentile(50), 1e6 * periods_.percentile(99), 1e6 * periods_.percentile(100));
     publish_event(
       "state", "{\"state\": \"inactive\", \"ticks\": " + std::to_string(ticks) + ", \"missed\": " +
-      std::to_string(missed_) + (over ? ", \"over\": true}" : "}"));
+      std::to_string(missed_) + (limits_told_ ? ", \"limited\": " + limits_json() : "") + (over ? ", \"over\": true}" : "}"));
   }
 
   void publish_state(const std::string & state)
@@ -782,7 +842,7 @@ private:
   std::string hardware_, base_frame_, tool_frame_, detail_;
   std::vector<std::string> joints_, passive_, sources_, state_names_, command_names_;
   bool follows_ = false, has_sensor_ = false, simulated_ = false, recorded_ = false;
-  double display_rate_ = 50.0, activation_timeout_ = 300.0, period_ = 1e-3;
+  double display_rate_ = 50.0, activation_timeout_ = 1800.0, period_ = 1e-3;
   std::uint64_t watchdog_ = 20;
   std::int64_t ticks_ = 0;
 
@@ -796,6 +856,7 @@ private:
   std::unique_ptr<Commands> commands_;
   sem_t wake_;
   std::atomic<bool> ready_{false}, reset_asked_{false}, stopping_{false}, ended_{false};
+  std::atomic<const char *> emergency_{nullptr};  // why, until a reset
   std::atomic<std::int64_t> published_tick_{-1};
   std::atomic<std::uint64_t> lost_{0};
   std::array<std::atomic<std::uint64_t>, rejection_names.size()> late_rejections_{};
@@ -804,6 +865,9 @@ private:
   std::int64_t diagnosed_tick_ = -1;
   std::uint64_t missed_ = 0;
   bool told_ = false;  // why the status is not ok
+  std::array<std::uint64_t, limit_names.size()> limited_{};  // ticks
+  std::uint64_t limits_told_ = 0;
+  std::int64_t limits_tick_ = 0;
   std::mutex states_mutex_, event_mutex_;
   std::set<std::string> active_sources_;
 
@@ -822,7 +886,8 @@ private:
   rclcpp::CallbackGroup::SharedPtr group_;
   rclcpp::Subscription<DeviceCommand>::SharedPtr command_subscription_;
   rclcpp::Subscription<TickEvent>::SharedPtr event_subscription_;
-  rclcpp::Service<std_srvs::srv::Trigger>::SharedPtr reset_service_;
+  rclcpp::Subscription<std_msgs::msg::Bool>::SharedPtr emergency_subscription_;
+  rclcpp::Service<std_srvs::srv::Trigger>::SharedPtr reset_service_, emergency_service_;
   std::unique_ptr<rclcpp::executors::SingleThreadedExecutor> executor_;
   std::thread callback_thread_, publishing_thread_;
 };

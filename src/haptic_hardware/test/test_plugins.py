@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -16,6 +17,8 @@ import pytest
 from ament_index_python.packages import get_package_prefix
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from std_msgs.msg import Bool
+from std_srvs.srv import Trigger
 
 from haptic_core.qos import EVENT_DEPTH, latched_qos, recorder_qos, tick_qos
 from haptic_devices.loop import OK, SAFE_STOP
@@ -53,6 +56,8 @@ class Source(Node):
         self.states: list[DeviceState] = []
         self.truths: list[SimulationState] = []
         self.events: list[TickEvent] = []
+        self.button = self.create_publisher(Bool, "emergency_stop", 10)
+        self.clients_of = {name: self.create_client(Trigger, f"device/{name}") for name in ("emergency_stop", "reset")}
         events = self.create_publisher(TickEvent, "tick_event", latched_qos())
         self._commands = self.create_publisher(DeviceCommand, "device_command", tick_qos("realtime"))
         self.create_subscription(DeviceState, "device_state", self._on_state, recorder_qos())
@@ -72,7 +77,13 @@ class Source(Node):
 
 
 def run(
-    context: Any, device: str, answer: Any, *parameters: str, program: str = "control_node", **variables: str
+    context: Any,
+    device: str,
+    answer: Any,
+    *parameters: str,
+    program: str = "control_node",
+    prepare: Callable[[Source], None] = lambda source: None,
+    **variables: str,
 ) -> tuple[int, str, Source]:
     """Exit code and output of a run of the program, and what the source saw."""
     executable = Path(get_package_prefix("haptic_devices")) / "lib" / "haptic_devices" / program
@@ -82,6 +93,7 @@ def run(
         command += ["-p", word]
     environment = {**os.environ, "ROS_DOMAIN_ID": str(DOMAIN), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     source = Source(context, device, answer)
+    prepare(source)
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(source)
     with tempfile.TemporaryFile("w+") as log:
@@ -144,6 +156,49 @@ def test_a_silent_source_stops_the_device(context: Any) -> None:
     (event,) = source.device_events("error")
     assert event == {"status": SAFE_STOP, "reason": "source source: silent for 150 ticks"}
     assert output.count("safe state: the controller asks for it") == 1
+
+
+@pytest.mark.parametrize("by", ["service", "topic"])
+def test_an_emergency_stop_is_latched_until_a_reset_and_then_the_force_comes_in_slowly(context: Any, by: str) -> None:
+    sources: list[Source] = []
+    seen = itertools.count(1)
+
+    def answer(state: DeviceState) -> DeviceCommand:
+        (source,) = sources
+        stopped = next(seen) if state.status == SAFE_STOP else 0
+        if state.tick == 300 and by == "service":
+            source.clients_of["emergency_stop"].call_async(Trigger.Request())
+        elif state.tick == 300:
+            source.button.publish(Bool(data=True))
+        elif stopped == 100:  # a button that is let go ends nothing
+            source.button.publish(Bool(data=False))
+        elif stopped == 200:
+            source.clients_of["reset"].call_async(Trigger.Request())
+        return effort(0.01)(state)
+
+    words = ("duration:=4.0", "held:=false", "engagement_time:=0.2")
+    code, output, source = run(context, "joystick", answer, *words, prepare=sources.append)
+    assert code == 0, output
+    stopped = [state.tick for state in source.states if state.status == SAFE_STOP]
+    assert stopped[0] > 300 and stopped == list(range(stopped[0], stopped[-1] + 1)) and len(stopped) >= 200
+    acted = [state.joint_effort[0] for state in source.states]
+    assert 0.01 in acted[:301] and not any(acted[stopped[0] + 1 : stopped[-1] + 1]) and acted[-1] == 0.01
+    ramp = [state.tick for state in source.states if state.limited == DeviceState.ENGAGING]
+    assert len(ramp) == 200 and ramp[0] > stopped[-1]
+    assert [acted[tick] for tick in ramp] == pytest.approx([0.01 * j / 200 for j in range(200)])
+    (event,) = source.device_events("error")
+    assert event == {"status": SAFE_STOP, "reason": f"emergency stop by {by}"}
+
+
+def test_what_limits_is_said(context: Any) -> None:
+    code, output, source = run(context, "joystick", effort(3.5), "duration:=0.2", "held:=false")
+    assert code == 0, output
+    limited = [state.limited for state in source.states]
+    assert DeviceState.LIMITED_EFFORT in limited and "limited at tick" in output
+    first = source.device_events("limit")[0]["limited"]
+    assert first == {"effort": 1, "effort rate": 1}
+    last = source.device_events("state")[-1]["limited"]
+    assert last["effort"] == sum(bool(each & DeviceState.LIMITED_EFFORT) for each in limited)
 
 
 def test_a_command_that_is_not_finite_commands_nothing(context: Any) -> None:

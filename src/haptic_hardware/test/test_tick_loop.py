@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -15,6 +16,8 @@ from numpy.testing import assert_array_equal
 from haptic_core.commands import EFFORT, MOTION, NONE, WRENCH
 from haptic_core.errors import InputError
 from haptic_devices.device import Device, Joint, Reading
+from haptic_devices.factories import find_device
+from haptic_devices.hosted import RUN, STOP, HostedDevice, parse_parameters
 from haptic_devices.loop import OK, SAFE_STOP, TickLoop
 from haptic_devices.node import _turned_back
 from haptic_msgs.msg import DeviceCommand
@@ -70,10 +73,10 @@ class Native:
             )
         ]  # fmt: skip
 
-    def advance(self) -> Any:
+    def advance(self, skipped: int = 0) -> Any:
         """The efforts and the wrench, or the motion as (fields, by_joints, tool, positions, velocities)."""
         out = np.empty(3 * JOINTS + 27)
-        self._library.advance(self._loop, pointer(out))
+        self._library.advance(self._loop, ctypes.c_long(skipped), pointer(out))
         effort, wrench, fields, by_joints, tool, positions, velocities = np.split(
             out, np.cumsum([JOINTS, 6, 1, 1, 19, JOINTS])
         )
@@ -84,15 +87,19 @@ class Native:
         return effort, wrench
 
     def look(self) -> dict[str, int]:
-        out = (ctypes.c_long * 6)()
+        out = (ctypes.c_long * 8)()
         self._library.look(self._loop, out)
-        return dict(zip(("tick", "complete", "missed", "status", "silent", "conflicting"), out, strict=True))
+        names = ("tick", "complete", "missed", "status", "silent", "conflicting", "stopped", "held_up")
+        return dict(zip(names, out, strict=True))
 
     def restart(self) -> None:
         self._library.restart(self._loop)
 
     def resume(self) -> None:
         self._library.resume(self._loop)
+
+    def stop(self) -> None:
+        self._library.stop(self._loop)
 
 
 class Bench(Device):
@@ -102,7 +109,7 @@ class Bench(Device):
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        self.joints = tuple(Joint(f"j{i}", 1.0, 1.0, -1.0, 1.0) for i in range(JOINTS))
+        self.joints = tuple(Joint(f"j{i}", 99.0, 99.0, -99.0, 99.0) for i in range(JOINTS))
         self._reading = Reading(JOINTS)
         self.acted: Any = None
 
@@ -162,6 +169,7 @@ def test_it_decides_as_the_python_loop_does(library: ctypes.CDLL, follows: bool,
     loop = TickLoop(device, SOURCES, watchdog_periods=WATCHDOG)
     native = Native(library, follows)
     seen: set[str] = set()
+    causes: set[str] = set()
     stops = 0
     for _ in range(2000):
         for source in random.permutation(["a", "b", "b", "c"]):
@@ -179,8 +187,12 @@ def test_it_decides_as_the_python_loop_does(library: ctypes.CDLL, follows: bool,
             assert native.offer(message) == expected
             seen.add(expected)
         assert native.look()["complete"] == loop.collector.complete
-        loop.advance()
-        acted = native.advance()
+        if random.random() < 0.002:  # somebody presses the button
+            loop.stop(SAFE_STOP, "emergency stop")
+            native.stop()
+        skipped = int(random.choice([1, 2, WATCHDOG - 1, WATCHDOG])) if random.random() < 0.05 else 0
+        loop.advance(skipped)
+        acted = native.advance(skipped)
         if follows:
             compare_motion(acted, device.acted)
         else:
@@ -190,8 +202,7 @@ def test_it_decides_as_the_python_loop_does(library: ctypes.CDLL, follows: bool,
         now = native.look()
         assert (now["tick"], now["missed"], now["status"]) == (loop.tick, loop.missed, loop.status)
         if loop.status == SAFE_STOP:
-            silent = [source for i, source in enumerate(SOURCES) if now["silent"] >> i & 1]
-            assert loop.reason == f"source {', '.join(silent)}: silent for {WATCHDOG} ticks"
+            causes.add(compare_reason(now, loop.reason))
             stops += 1
             again, anew = random.random() < 0.2, random.random() < 0.1
             if anew:
@@ -201,8 +212,21 @@ def test_it_decides_as_the_python_loop_does(library: ctypes.CDLL, follows: bool,
                 loop.resume()
                 native.resume()
     assert seen == set(KINDS)
-    assert stops > 5
+    assert stops > 5 and causes == {"stopped", "held up", "silent"}
     native.close()
+
+
+def compare_reason(now: dict[str, int], reason: str) -> str:
+    """Compares why the loops are in their safe state; returns the cause in a word."""
+    if now["stopped"]:
+        assert reason == "emergency stop"
+        return "stopped"
+    if now["held_up"]:
+        assert reason == f"the device was held up for {now['held_up']} ticks"
+        return "held up"
+    silent = [source for i, source in enumerate(SOURCES) if now["silent"] >> i & 1]
+    assert reason == f"source {', '.join(silent)}: silent for {WATCHDOG} ticks"
+    return "silent"
 
 
 def compare_motion(acted: Any, expected: Any) -> None:
@@ -241,14 +265,84 @@ def test_modes_that_cannot_be_combined_stop_the_loop(
     native.close()
 
 
+@pytest.mark.parametrize("follows", [False, True], ids=["impedance", "admittance"])
+def test_a_stop_by_hand_is_latched_until_resume_and_nothing_of_before_acts_after_it(
+    library: ctypes.CDLL, follows: bool
+) -> None:
+    native = Native(library, follows, 1)
+    message = DeviceCommand(
+        source="a", mode=MOTION if follows else EFFORT, motion_fields=7, joint_effort=[1.0] * JOINTS
+    )
+
+    def acts(answered: bool) -> bool:
+        message.tick = native.look()["tick"]
+        if answered:
+            assert native.offer(message) == ""
+        acted = native.advance()
+        return bool(acted[0]) if follows else bool(acted[0].any())
+
+    assert acts(True)
+    native.stop()
+    assert not any(acts(True) for _ in range(10))
+    assert native.look()["status"] == SAFE_STOP and native.look()["stopped"]
+    native.resume()
+    assert not native.look()["stopped"]
+    assert not acts(False) and acts(True)
+    native.close()
+
+
+def test_both_loops_and_the_host_act_alike_with_limits_stops_and_the_ramp(library: ctypes.CDLL) -> None:
+    """The controller's loop with the host behind it, as under ros2_control, against the device node's loop."""
+    entries = ("effort_limit=1", "effort_rate_limit=400", "velocity_limit=5", "workspace=0.06")
+    texts = {"device": "joystick", "held": "false", "device_parameters": json.dumps(entries), "engagement_time": "0.01"}
+    host, device = HostedDevice("joystick", texts), find_device("joystick")(parse_parameters(texts))
+    device.configure(1e-3)
+    device.activate()
+    loop = TickLoop(device, ["a"], watchdog_periods=WATCHDOG, engagement_time=0.01)
+    native = ctypes.c_void_p(library.make(1, 2, 0, ctypes.c_long(WATCHDOG)))
+    random, out, look = np.random.default_rng(5), np.empty(33), (ctypes.c_long * 8)()
+    reasons, limited, resets = set(), set(), 0
+    for tick in range(4000):
+        if random.random() < 0.9:
+            level = [random.normal(scale=0.3), random.normal(scale=0.3)] if tick % 500 < 300 else [0.5, -0.8]
+            values, nothing = np.array(level), np.zeros(25)
+            loop.offer(DeviceCommand(source="a", tick=tick, mode=EFFORT, joint_effort=level))
+            library.offer(native, ctypes.c_long(tick), b"a", EFFORT, 0, pointer(nothing), pointer(values), 2,
+                          pointer(nothing), 0, pointer(nothing), 0)  # fmt: skip
+        if random.random() < 0.003:
+            loop.stop(SAFE_STOP, "emergency stop")
+            library.stop(native)
+        elif loop.status != OK and random.random() < 0.1:
+            device.activate()
+            loop.resume()
+            library.resume(native)
+            resets += 1
+        skipped = WATCHDOG if random.random() < 0.002 else 0
+        library.advance(native, ctypes.c_long(skipped), pointer(out))
+        library.look(native, look)
+        host.commands[0] = RUN if look[3] == OK else STOP
+        host.commands[1], host.commands[2:] = resets, out[:8]
+        host.write()
+        host.read()
+        loop.advance(skipped)
+        assert_array_equal(host.device.read().values, device.read().values)
+        assert max(look[3], host.status) == loop.status and host.safety.limited == loop.safety.limited
+        reasons.add(loop.reason.partition(" ")[0])
+        limited.add(loop.safety.limited)
+    assert reasons >= {"", "emergency", "the", "joint", "tool:"}  # stopped, held up, too fast, too far
+    assert limited >= {0, 2, 3, 16}  # effort and rate, and the ramp
+    assert host.safety.counts == loop.safety.counts
+    library.destroy(native)
+
+
 def test_the_watchdog_s_length_counts(library: ctypes.CDLL) -> None:
     for watchdog in (1, 4):
         loop = ctypes.c_void_p(library.make(1, JOINTS, 0, ctypes.c_long(watchdog)))
         out = np.empty(3 * JOINTS + 27)
-        look = (ctypes.c_long * 6)()
+        look = (ctypes.c_long * 8)()
         stopped = None
         for tick in range(10):
-            library.advance(loop, pointer(out))
+            library.advance(loop, ctypes.c_long(0), pointer(out))
             library.look(loop, look)
             if look[3] == SAFE_STOP and stopped is None:
                 stopped = tick

@@ -60,9 +60,9 @@ int offer(
 }
 
 // out: efforts (joints), wrench (6), fields, by_joints, tool (19), positions (joints), velocities (joints)
-void advance(Loop * loop, double * out)
+void advance(Loop * loop, long skipped, double * out)
 {
-  const Action & action = loop->loop.advance();
+  const Action & action = loop->loop.advance(skipped);
   out = std::copy_n(action.effort.begin(), loop->joints, out);
   out = std::copy(action.wrench.begin(), action.wrench.end(), out);
   *out++ = action.motion.fields;
@@ -74,8 +74,9 @@ void advance(Loop * loop, double * out)
 
 void restart(Loop * loop) {loop->loop.restart();}
 void resume(Loop * loop) {loop->loop.resume();}
+void stop(Loop * loop) {loop->loop.stop();}
 
-// out: tick, complete, missed, status, silent, conflicting
+// out: tick, complete, missed, status, silent, conflicting, stopped, held up
 void look(const Loop * loop, long * out)
 {
   out[0] = static_cast<long>(loop->loop.tick());
@@ -84,6 +85,8 @@ void look(const Loop * loop, long * out)
   out[3] = static_cast<long>(loop->loop.status());
   out[4] = loop->loop.silent();
   out[5] = loop->loop.conflicting();
+  out[6] = loop->loop.stopped();
+  out[7] = static_cast<long>(loop->loop.held_up());
 }
 
 void settle_commands(double * commands, int joints, int follows) {settle(commands, joints, follows);}

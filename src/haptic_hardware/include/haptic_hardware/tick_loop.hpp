@@ -1,6 +1,7 @@
 // The tick loop of a device for a realtime thread: commands in, what acts in the next period out. No ROS.
 //
-// It decides as haptic_devices.loop.TickLoop does in realtime mode; the tests compare the two. Nothing here allocates after
+// It decides as haptic_devices.loop.TickLoop does in realtime mode; the tests compare the two. The limits are not here: the
+// safety layer is on the Python side, haptic_devices.hosted, behind all controllers. Nothing here allocates after
 // construction, locks or throws.
 #pragma once
 
@@ -153,11 +154,20 @@ public:
     return command.unusable;
   }
 
+  /// Safe state until `resume`, as if a source had been silent.
+  void stop()
+  {
+    if (status_ == Status::ok) {status_ = Status::safe_stop;}
+    stopped_ = true;
+  }
+
   /// What acts now; opens the next tick.
-  const Action & advance()
+  /// \param skipped ticks before this one that passed on the steady clock without a call
+  const Action & advance(std::int64_t skipped = 0)
   {
     if (!complete()) {++missed_;}
-    if (status_ == Status::ok) {watch();}
+    for (auto & answer : last_answer_) {answer -= skipped;}
+    if (status_ == Status::ok) {watch(skipped);}
     action_ = Action{};
     if (status_ == Status::ok) {combine();}
     ++tick_;
@@ -169,7 +179,10 @@ public:
   std::int64_t tick() const {return tick_;}
   std::uint64_t missed() const {return missed_;}
   Status status() const {return status_;}
-  /// Sources (bit i) that were silent, or that command what cannot be combined; none while the status is ok.
+  /// What ended the ok: `stop`, a hold-up of so many ticks, sources (bit i) that were silent, or that command what cannot be
+  /// combined; none of it while the status is ok.
+  bool stopped() const {return stopped_;}
+  std::int64_t held_up() const {return held_up_;}
   std::uint32_t silent() const {return silent_;}
   std::uint32_t conflicting() const {return conflicting_;}
 
@@ -179,10 +192,17 @@ private:
     in_use_.fill(false);
     status_ = Status::ok;
     silent_ = conflicting_ = 0;
+    stopped_ = false;
+    held_up_ = 0;
   }
 
-  void watch()
+  void watch(std::int64_t skipped)
   {
+    if (skipped >= watchdog_) {
+      held_up_ = skipped;
+      status_ = Status::safe_stop;
+      return;
+    }
     std::uint32_t motions = 0, forces = 0;
     for (std::size_t i = 0; i < sources_; ++i) {
       if (tick_ - last_answer_[i] >= watchdog_) {silent_ |= 1u << i;}
@@ -221,6 +241,8 @@ private:
   std::array<Command, max_sources> commands_{};
   Status status_ = Status::ok;
   std::uint32_t silent_ = 0, conflicting_ = 0;
+  bool stopped_ = false;
+  std::int64_t held_up_ = 0;
   Action action_{};
 };
 
