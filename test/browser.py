@@ -74,7 +74,7 @@ class Page:
             raise RuntimeError(str(result["exceptionDetails"]))
         return result["result"].get("value")
 
-    def until(self, script: str, timeout: float = 60.0) -> Any:
+    def until(self, script: str, timeout: float = 200.0) -> Any:
         """The first value of an expression that counts as true."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:

@@ -43,6 +43,7 @@ class PageClient:
         gui: by uuid, the properties of everything beside the scene.
         places: by name, position of everything in the scene.
         shown: by name, whether it is visible.
+        vertices: by name, those of meshes (n, 3) [m].
         charts: by title, the curves.
     """
 
@@ -50,6 +51,7 @@ class PageClient:
         self.gui: dict[str, dict[str, Any]] = {}
         self.places: dict[str, tuple[float, ...]] = {}
         self.shown: dict[str, bool] = {}
+        self.vertices: dict[str, np.ndarray] = {}
         version: list[Any] = [f"viser-v{viser.__version__}"]
         patient: dict[str, Any] = {"max_size": None, "max_queue": None, "ping_interval": None}
         self._connection = connect(f"ws://127.0.0.1:{port}/", subprotocols=version, compression=None, **patient)
@@ -90,12 +92,16 @@ class PageClient:
             self.gui[message["uuid"]] = {"kind": kind, "value": message.get("value"), **message["props"]}
         elif kind == "GuiRemoveMessage":
             self.gui.pop(message["uuid"], None)
+        elif kind in ("MeshMessage", "SceneNodeUpdateMessage"):
+            changed = message["props" if kind == "MeshMessage" else "updates"]
+            if "vertices" in changed:
+                self.vertices[name] = changed["vertices"].reshape(-1, 3)
         elif kind == "SetPositionMessage":
             self.places[name] = tuple(message["position"])
         elif kind == "SetSceneNodeVisibilityMessage":
             self.shown[name] = message["visible"]
 
-    def until(self, condition: Callable[[], Any], timeout: float = 60.0) -> Any:
+    def until(self, condition: Callable[[], Any], timeout: float = 200.0) -> Any:
         """Takes what comes until something holds."""
         end = time.monotonic() + timeout
         while not (found := condition()):

@@ -116,7 +116,21 @@ def test_the_cases_of_the_constraints_start_on_them(monkeypatch: pytest.MonkeyPa
         np.testing.assert_allclose(ours - ours[0], own - own[0], rtol=0, atol=1e-14 * ours[0], err_msg=case.name)
 
 
-@pytest.mark.parametrize("name", ["constraints", "friction", "loop"])
+def test_every_scene_of_the_applications_runs_and_says_as_much_as_its_table_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
+    bench, scenes = (importlib.import_module(name) for name in ("bench_applications", "application_scenes"))
+    monkeypatch.setattr(scenes, "HELD", 0.02)  # a longer grasp is held
+    for application in bench.APPLICATIONS.values():
+        case = application.cases[0]
+        scene = scenes.gears(slices=16, flank=4) if application.title.startswith("Gears") else case.scene
+        simulation = scenes.SIMULATIONS[type(scene)](scene, case.period, case.approximations[0])
+        simulation.step()
+        assert len(simulation.figures()) == len(application.figures), application.title
+
+
+@pytest.mark.parametrize("name", ["applications", "constraints", "friction", "loop"])
 def test_every_benchmark_says_what_it_takes(name: str) -> None:
     command = [sys.executable, str(BENCHMARKS / f"bench_{name}.py"), "--help"]
     done = subprocess.run(command, capture_output=True, text=True)

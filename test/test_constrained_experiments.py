@@ -99,8 +99,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Fin
             processes.append(started(folders[name], DOMAIN + place, name))
         found = {}
         for name, viewer, run in zip(NAMES, processes[0::2], processes[1::2], strict=True):
-            assert run.wait(timeout=200) == 0, (folders[name] / "output.txt").read_text()
-            seen, _ = viewer.communicate(timeout=60)
+            assert run.wait(timeout=800) == 0, (folders[name] / "output.txt").read_text()
+            seen, _ = viewer.communicate(timeout=200)
             (directory,) = (folders[name] / "runs").iterdir()
             found[name] = Finished(directory, json.loads(seen))
         yield found
@@ -235,7 +235,10 @@ def shapes(run: Finished) -> list[dict[str, dict[str, Any]]]:
         assert len(named) == len(message) and len({marker["stamp"] for marker in message}) == 1
         found.append(named)
     stamps = [next(iter(named.values()))["stamp"] for named in found]
-    np.testing.assert_allclose(np.diff(stamps), 0.033, atol=1e-9)  # 30 Hz in ticks
+    # 30 Hz in ticks; what waits for a viewer that is held up is dropped but for the newest ten
+    steps = np.diff(stamps) / 0.033
+    np.testing.assert_allclose(steps, np.maximum(np.round(steps), 1.0), atol=1e-6)
+    assert np.round(steps).min() == 1.0
     return found
 
 
@@ -288,11 +291,17 @@ def test_the_linkage_and_its_circle_are_drawn(finished: dict[str, Finished], bag
 # ---- other runs -----------------------------------------------------------------------------------
 
 
-def test_a_mechanism_of_one_s_own_from_the_documentation(tmp_path: Path) -> None:
+def test_a_mechanism_of_one_s_own_from_the_documentation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.syspath_prepend(tmp_path)
     page = (ROOT / "docs" / "constraints.md").read_text()
     (text,) = re.findall(r'```python\n("""A bead on a helical wire.*?)```', page, flags=re.DOTALL)
     (tmp_path / "bead.py").write_text(text)
-    words = ("two_link_circle", f"mechanism:={tmp_path}/bead.py", "mechanism_parameters:=['radius=0.04']")
+    info = tmp_path / "my_beads-1.0.dist-info"  # what pip install makes of a package with this entry point
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-beads\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[haptic_mechanisms]\nbead = bead:BeadOnHelix\n")
+    words = ("two_link_circle", "mechanism:=bead", "mechanism_parameters:=['radius=0.04']")
     run = started(tmp_path, DOMAIN, *words, "motion:=steering", "duration:=1.5")
     assert run.wait(100) == 0, (tmp_path / "output.txt").read_text()
     (directory,) = (tmp_path / "runs").iterdir()
@@ -311,16 +320,21 @@ def test_a_mechanism_of_one_s_own_from_the_documentation(tmp_path: Path) -> None
 
 
 def test_in_realtime_the_reference_is_where_the_tool_is(tmp_path: Path) -> None:
-    words = ("two_link_circle", "mode:=realtime", "duration:=2.0", "watchdog_periods:=1000", "seed:=3")
+    loop = (
+        "mode:=realtime",
+        "period:=0.004",
+        "watchdog_periods:=500",
+    )  # a machine with other work keeps it
+    words = ("two_link_circle", *loop, "duration:=6.0", "seed:=3")
     run = started(tmp_path, DOMAIN, *words)
     assert run.wait(100) == 0, (tmp_path / "output.txt").read_text()
     (directory,) = (tmp_path / "runs").iterdir()
     bag = Bag(directory / "bag")
     assert bag.custom["mode"] == "realtime" and (directory / "figure.png").exists()
-    np.testing.assert_array_equal(columns(bag, "device_state")["tick"], np.arange(2000))
+    np.testing.assert_array_equal(columns(bag, "device_state")["tick"], np.arange(1500))
     tool = DisplayRun.from_bag(bag)
-    assert len(tool.time) > 1000
-    # at 0.3 m/s; 0.03 mm in lockstep, and a tick that was missed is made up for in 40 ms
+    assert len(tool.time) > 750
+    # at 0.3 m/s; 0.05 mm in lockstep, and a tick that was missed is made up for in 40 ms
     assert np.median(tool.tracking_error) < 1e-3 and np.ptp(tool.measured.position[:, 0]) > 0.05
     residual = np.hypot(tool.reference.position[:, 0], tool.reference.position[:, 1]) - 0.05
     assert np.abs(residual).max() < 1e-15

@@ -14,9 +14,13 @@ import pytest
 from library_answers import contact_answers, in_a_fresh_process
 from started_runs import environment
 
+from convex_contact.grasp_scene import Grasp, hold
 from convex_contact.tosses import load_tosses
 from haptic_bringup.bags import Bag
 from haptic_bringup.reports.contact import ContactRun, rms_error, trajectory
+from haptic_bringup.reports.grasp import offset
+from haptic_bringup.studies.arm_pushes_ball import PushSettings, tasks
+from haptic_bringup.studies.arm_pushes_ball import report as study_report
 from haptic_core.commands import NONE, WRENCH
 
 DOMAIN = 97
@@ -94,6 +98,73 @@ def test_a_toss_beside_its_recording(run: Run) -> None:
     toss = load_tosses()[18]
     assert numbers["toss"] == toss.number and numbers["samples"] == toss.samples
     assert shown(metrics)[:2] == [True, True] and 0.0 < numbers["position_error"] < 0.5
+    check_against_the_library(Bag(directory / "bag"), "/script")
+
+
+def test_a_rod_in_a_gripper_on_a_circle(run: Run) -> None:
+    directory, metrics = run(
+        DOMAIN + 4, "grasp", "approximation:=lagged", "duration:=1.8", "world_parameters:=['frequency=1.8']"
+    )
+    numbers = metrics["runs"]["lagged"]
+    assert shown(metrics) == [None, True, None, None, True]
+    bag = Bag(directory / "bag")
+    check_against_the_library(bag, "/script")
+    alone = hold(Grasp(frequency=1.8), period=0.01, approximation="lagged", duration=1.8)
+    assert numbers["time_to_failure_s"] == pytest.approx(alone.time_to_failure, abs=1e-9)
+    rod = offset(ContactRun.from_bag(bag), Grasp(frequency=1.8))
+    np.testing.assert_allclose(rod[: len(alone.offset)], alone.offset, atol=1e-12)
+
+
+def test_an_arm_pushes_a_ball_figure_25(run: Run) -> None:
+    """Cut short: the ball does not arrive yet, but the node plays what was found."""
+    directory, metrics = run(DOMAIN + 4, "arm_pushes_ball", "optimizer_iterations:=4", "effort_limit:=9.0")
+    claims = {claim["claim"].split(" ")[0]: claim["shown"] for claim in metrics["claims"]}
+    assert [claims[word] for word in ("The", "Each", "Contacts")] == [True] * 3, metrics["claims"]
+    assert metrics["iterations"] == 4 and metrics["largest_effort"] <= 9.0
+    run_of = ContactRun.from_bag(Bag(directory / "bag"))
+    np.testing.assert_array_equal(run_of.tick, np.arange(51))
+    check_against_the_library(Bag(directory / "bag"), "/script")
+
+
+def test_the_study_of_the_arm_says_the_same_with_differences(tmp_path: Path) -> None:
+    settings = PushSettings(max_iterations=1, stiction_tolerance=0.1)
+    work = tasks(settings)
+    results = {name: task.run() for name, task in work.items()}
+    # one linearisation, one line search: what differences of 1e-6 leave
+    np.testing.assert_allclose(results["differences"]["costs"], results["derivatives"]["costs"], rtol=1e-4)
+    made = study_report(settings, results, tmp_path)
+    assert made.metrics["iterations"] == 1 and made.metrics["gradient_error"] < 1e-4
+    assert len(made.tables[0].rows) == 1
+    assert "differences" not in tasks(PushSettings(differences=False))
+    for change in ({"target_x": 0.5}, {"target_y": 0.0}, {"effort_limit": 3.0}):
+        one, two = settings.problem(), PushSettings(**change).problem()
+        assert one.limit != two.limit or not np.array_equal(one.target, two.target)
+
+
+def test_a_finger_of_gears_moves_in_the_loop_as_in_the_library(run: Run) -> None:
+    """Its first ticks; the phases of Fig. 24 take 0.36 s, and their claims are judged on synthetic signals."""
+    directory, metrics = run(DOMAIN + 4, "barrett_finger", "approximation:=lagged", "duration:=0.004")
+    assert shown(metrics) == [None] * 7, metrics["claims"]
+    assert metrics["runs"]["lagged"]["mean_contacts"] > 0
+    check_against_the_library(Bag(directory / "bag"), "/script")
+
+
+def test_an_arm_with_deformable_fingers_grips_a_peg_and_lifts_it(run: Run) -> None:
+    """The first 2.4 s of the hand's plan, on the coarsest mesh: grip and lift."""
+    directory, metrics = run(DOMAIN + 4, "deformable_peg", "duration:=2.4", "world_parameters:=['cells=1', 'layers=1']")
+    numbers = next(iter(metrics["runs"].values()))
+    assert 0.06 < numbers["largest_lift_m"] < 0.09 and not numbers["inserted"]  # the plan lifts by 85 mm
+    assert 1.0 < numbers["grip_force_N"] < 4.5  # half of the motor's 8 N at most, and what friction adds
+    bag = Bag(directory / "bag")
+    check_against_the_library(bag, "/joystick")
+    run_of = ContactRun.from_bag(bag, "/joystick")
+    way = run_of.position[:, run_of.body("arm/link_7"), 2]
+    assert np.ptp(way - run_of.tool[:, 1]) < 0.02  # the gripper's height is the tool's, but for the lag of the coupling
+
+
+def test_contact_surfaces_beside_closed_forms(run: Run) -> None:
+    directory, metrics = run(DOMAIN + 4, "hydroelastic_patch", "approximation:=lagged")
+    assert shown(metrics) == [True] * 4, metrics["claims"]
     check_against_the_library(Bag(directory / "bag"), "/script")
 
 

@@ -34,7 +34,7 @@ DOMAIN = 36
 EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
 PERIOD = 1e-3
 MASS = 0.25  # kg, of the stand-in
-PATIENCE = 20.0  # longest wait for a condition [s]; only a defect lets it pass
+PATIENCE = 120.0  # longest wait for a condition [s]; only a defect lets it pass
 
 
 def load(name: str) -> ModuleType:

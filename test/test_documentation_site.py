@@ -119,7 +119,7 @@ def test_troubleshooting_has_a_section_for_each_check_of_doctor_and_no_other(
     monkeypatch.setattr(doctor, "check_inside", everything_there)
     checks = [row.check for row in rows + doctor.check_optional(workspace)]
     headings = re.findall(r"^## (.*)$", PAGES["troubleshooting.md"], re.MULTILINE)
-    assert headings == [*checks, "Messages of a run"]
+    assert headings == [*checks, "doctor --live", "Messages of a run"]
 
 
 @pytest.mark.parametrize("hint", [hint for _, hint in environment._HINTS])
@@ -139,7 +139,7 @@ def test_troubleshooting_quotes_messages_that_the_nodes_write() -> None:
     source = "".join(path.read_text() for path in (ROOT / "src").glob("haptic_*/haptic_*/*.py"))
     section = PAGES["troubleshooting.md"].partition("## Messages of a run")[2]
     quoted = re.findall(r"\*\*(.*?)\*\*", section)
-    assert len(quoted) == 6  # none was missed by the pattern
+    assert len(quoted) == 13  # none was missed by the pattern
     for message in quoted:
         for part in message.split("..."):
             assert part.strip() in source, message

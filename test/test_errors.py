@@ -23,7 +23,7 @@ def haptics(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("words", "code", "message", "advice"),
     [
-        (("run", "nonsense"), 1, "experiment 'nonsense' is unknown, expected one of: clutter, ", ""),
+        (("run", "nonsense"), 1, "experiment 'nonsense' is unknown, expected one of: arm_pushes_ball, ", ""),
         (("run", "friction_impedance", "stifness:=1.0"), 2, "argument 'stifness' is unknown, expected one of: ", ARGS),
         (
             ("run", "friction_impedance", "mode:=fast"),
@@ -42,7 +42,7 @@ def haptics(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         (
             ("bench", "nonsense"),
             2,
-            "benchmark 'nonsense' is unknown, expected one of: constraints, contact",
+            "benchmark 'nonsense' is unknown, expected one of: applications, constraints, contact",
             "README.md",
         ),
     ],
@@ -79,7 +79,7 @@ def test_a_refused_value_ends_the_run_with_one_line_that_names_it(tmp_path: Path
 
 
 def test_a_second_device_in_the_same_domain_is_refused(start) -> None:
-    first = start(DOMAIN + 1, "mode:=realtime", "duration:=300.0")
+    first = start(DOMAIN + 1, "mode:=realtime", "period:=0.005", "duration:=1000.0")
     try:
         wait_until(lambda: first.recorded_bytes() > 100_000)
         second = start(DOMAIN + 1, "command_delay_ticks:=0", "record:=false", "answer_timeout:=5.0")

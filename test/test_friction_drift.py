@@ -16,7 +16,7 @@ from started_runs import environment
 from haptic_bringup.bags import Bag
 from haptic_friction.factory import make_model, parameters_of
 
-DOMAIN = 86
+DOMAIN = 107
 
 #: the experiment's load with a rise of 2 s
 SCRIPT = {

@@ -17,7 +17,7 @@ from started_runs import environment
 from haptic_bringup.bags import Bag
 from haptic_friction.factory import make_model, parameters_of
 
-DOMAIN = 87
+DOMAIN = 108
 
 #: turning points (mm), and the speed to each (m/s)
 WAY = [(0.0, 4e-3), (0.4, 4e-3), (-0.4, 4e-3), (1.0, 4e-3), (-1.0, 4e-3), (0.3, 4e-3), (-0.2, 4e-3), (1.0, 4e-3)]

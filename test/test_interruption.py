@@ -5,14 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
+import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from started_runs import children, find_child, wait_until
+from started_runs import find_child, wait_until
 
 from haptic_bringup.bags import Bag
+from haptic_bringup.faults import descendants
 
 DOMAIN = 75
 
@@ -25,22 +29,27 @@ def alive(pid: int) -> bool:
     return True
 
 
-def left_behind() -> set[str]:
-    """Fast DDS segments of this machine that no process has open any more: they stay for good."""
-    segments = {path.name for path in Path("/dev/shm").glob("fastrtps_*") if "port" not in path.name}
-    for maps in Path("/proc").glob("[0-9]*/maps"):
+def segments(pids: Iterable[int]) -> set[Path]:
+    """Fast DDS segments that these processes have open, without the ports, which all processes share."""
+    found = set()
+    for pid in pids:
         with contextlib.suppress(OSError):  # a process that has just ended
-            segments -= {
-                line.rstrip().rpartition("/")[2] for line in maps.read_text().splitlines() if "fastrtps" in line
-            }
-    return segments
+            for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+                path = Path(line.split(maxsplit=5)[-1])
+                if path.name.startswith("fastrtps_") and "port" not in path.name:
+                    found.add(path)
+    return found
 
 
 def test_a_run_leaves_no_shared_memory_behind(start) -> None:
-    before = left_behind()
     run = start(DOMAIN + 4, "command_delay_ticks:=0", "duration:=0.3")
+    opened: set[Path] = set()
+    while run.process.poll() is None:
+        opened |= segments(descendants(run.pid))
+        time.sleep(0.005)
     assert run.finish() == 0, run.text
-    wait_until(lambda: left_behind() <= before)
+    assert len(opened) >= 3  # one of each process at least
+    assert not [path for path in opened if path.exists()]
 
 
 @pytest.mark.parametrize("size", [0, 1, 200_000])
@@ -51,7 +60,7 @@ def test_ctrl_c_leaves_a_readable_bag_and_no_process(start, size: int) -> None:
         wait_until(lambda: run.recorded_bytes() >= size)
     else:
         wait_until(lambda: find_child(run.pid, "friction_node"))
-    nodes = children(run.pid)
+    nodes = descendants(run.pid)
     run.process.send_signal(signal.SIGINT)
     assert run.finish() == 130, run.text
     assert not [pid for pid in nodes if alive(pid)]
@@ -64,10 +73,27 @@ def test_ctrl_c_leaves_a_readable_bag_and_no_process(start, size: int) -> None:
         assert len(ticks) > 0
 
 
+def test_no_run_outlives_who_has_started_it(tmp_path: Path) -> None:
+    """A study's worker that is killed, as those of a study that has failed are, leaves no run that goes on."""
+    program = (
+        "import sys, time; from pathlib import Path; from haptic_bringup.faults import start\n"
+        "here = Path(sys.argv[1])\n"
+        f"run = start([sys.executable, '-c', 'import time; time.sleep(600)'], here, {DOMAIN}, here / 'output.txt')\n"
+        "print(run.pid, flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True) as starter:
+        assert starter.stdout is not None
+        run = int(starter.stdout.readline())
+        # the command itself, no longer the guard that is replaced by it; for a moment in between there is no line
+        wait_until(lambda: Path(f"/proc/{run}/cmdline").read_bytes().split(b"\0")[2:3] == [b"import time; time.sleep(600)"])
+        starter.kill()
+    wait_until(lambda: not alive(run))
+
+
 def test_a_killed_node_ends_the_run_which_names_it(start) -> None:
     run = start(DOMAIN + 1, "command_delay_ticks:=0")
     wait_until(lambda: run.recorded_bytes() > 100_000)
-    nodes = children(run.pid)
+    nodes = descendants(run.pid)
     os.kill(find_child(run.pid, "friction_node"), signal.SIGKILL)
     assert run.finish() == 1
     assert "friction failed: killed by SIGKILL" in run.text
@@ -76,7 +102,7 @@ def test_a_killed_node_ends_the_run_which_names_it(start) -> None:
 
 
 def test_a_silent_source_brings_a_realtime_device_to_its_safe_state_in_time(start) -> None:
-    run = start(DOMAIN + 2, "mode:=realtime", "watchdog_periods:=25", "duration:=60.0")
+    run = start(DOMAIN + 2, "mode:=realtime", "period:=0.004", "watchdog_periods:=25", "duration:=60.0")
     wait_until(lambda: run.recorded_bytes() > 300_000)
     friction = find_child(run.pid, "friction_node")
     os.kill(friction, signal.SIGSTOP)
@@ -99,11 +125,11 @@ def test_a_silent_source_brings_a_realtime_device_to_its_safe_state_in_time(star
 
 
 def test_a_recorder_that_is_held_up_loses_nothing_in_realtime(start) -> None:
-    run = start(DOMAIN + 2, "mode:=realtime", "duration:=60.0")
+    run = start(DOMAIN + 2, "mode:=realtime", "period:=0.004", "duration:=100.0")
     wait_until(lambda: run.recorded_bytes() > 300_000)
     recorder = find_child(run.pid, "recorder")
     os.kill(recorder, signal.SIGSTOP)
-    time.sleep(0.5)  # some 500 ticks
+    time.sleep(0.5)  # some 125 ticks
     os.kill(recorder, signal.SIGCONT)
     size = run.recorded_bytes()
     wait_until(lambda: run.recorded_bytes() > size + 300_000)

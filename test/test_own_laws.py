@@ -48,10 +48,14 @@ def test_a_table_in_the_working_directory_is_the_law_of_both_contacts(tmp_path: 
     np.testing.assert_array_equal(force, expected)
 
 
-def test_a_function_of_a_module_on_the_python_path_is_the_law(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_that_a_package_installs_is_the_law(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", ".", prepend=":")
     (tmp_path / "my_module.py").write_text(MODULE)
-    words = ("law:=function", "law_function:=my_module:tustin", "duration:=0.3", "command_delay_ticks:=0")
+    info = tmp_path / "my_laws-1.0.dist-info"  # what pip install makes of a package with this entry point
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-laws\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[haptic_laws]\ntustin = my_module:tustin\n")
+    words = ("law:=function", "law_function:=tustin", "duration:=0.3", "command_delay_ticks:=0")
     bag = finished(tmp_path, "friction_impedance", *words)
     law = FunctionLaw(lambda s: 4.0 + 2.0 * math.exp(-s / 0.2), lambda s: -10.0 * math.exp(-s / 0.2))
     model = ModelC(law, stiffness=6000.0, damping=10.0, period=1e-3, dimension=2)

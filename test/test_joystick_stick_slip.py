@@ -1,0 +1,259 @@
+"""The scene joystick_stick_slip: two friction nodes and a contact node as one network, against the library."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from started_runs import environment
+
+from convex_contact import rendering
+from convex_contact.node import ContactNode, worlds_folder
+from haptic_bringup.bags import Bag
+from haptic_bringup.experiments import load_experiment
+from haptic_bringup.graph import latencies
+from haptic_bringup.reports import joystick_stick_slip as report
+from haptic_core import rendering_node
+from haptic_core.commands import NONE, WRENCH
+from haptic_core.parameters import check_all, load_parameter_specs
+from haptic_friction import ContactNetwork, ImplicitNetwork
+from haptic_friction.node import FrictionNode
+from haptic_msgs.msg import BodyStates, DeviceCommand, DeviceState, FrictionState
+
+DOMAIN = 120
+T = 1e-3
+BASE = load_parameter_specs(rendering_node._BASE_FILE)
+#: parameters of the nodes, as the launch file gives them
+CONTACT = {
+    "world": "stick_slip",
+    "inputs": ["lower:friction", "upper:friction"],
+    "friction_bodies": ["lower.second=slab_1", "upper.first=slab_1", "upper.second=slab_2"],
+}
+FRICTION = {"inputs": ["contact:bodies"], "axes": ["x"], "model": "C"}
+LOWER = {**FRICTION, "first": -1, "second": 0, "friction_force": 5.0, "stiffness": 6000.0, "damping": 10.0}
+UPPER = {**FRICTION, "first": 0, "second": 1, "friction_force": 2.5, "stiffness": 3e4, "damping": 300.0}
+#: the tool's way along x: strokes that make both contacts stick and slide
+STROKES = 0.3 * np.sin(6.0 * T * np.arange(1500))
+
+
+# the nodes' own methods on plain objects in their place, one after the other
+
+
+def contact_node(**change: Any) -> Any:
+    parameters = check_all({**load_parameter_specs(ContactNode.parameter_file), **BASE}, {**CONTACT, **change})
+    silent = SimpleNamespace(get_subscription_count=lambda: 0, topic_name="silent")
+    node: Any = SimpleNamespace(
+        rendering=None, parameters=parameters, command=DeviceCommand(), state=BodyStates(), tick=0, inputs={}
+    )
+    node.get_logger = lambda: SimpleNamespace(warning=lambda text: None)
+    node._contacts = node._statistics = node._markers = silent
+    node._display_ticks = 1
+    node.step_time = SimpleNamespace(add=lambda duration: None)
+    node._react = lambda acts: ContactNode._react(node, acts)
+    ContactNode.install(node, ContactNode.build(node, parameters))
+    ContactNode.reset(node)
+    return node
+
+
+def friction_node(values: dict[str, Any]) -> Any:
+    parameters = check_all({**load_parameter_specs(FrictionNode.parameter_file), **BASE}, values)
+    node: Any = SimpleNamespace(
+        model=None, parameters=parameters, command=DeviceCommand(), state=FrictionState(), warning=lambda: ""
+    )
+    node.reset = lambda: FrictionNode.reset(node)
+    node._between = lambda tool: FrictionNode._between(node, tool)
+    FrictionNode.install(node, FrictionNode.build(node, parameters))
+    return node
+
+
+def played(base: np.ndarray, **change: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Places of the slabs (n, 2), forces (n, 2), wrench on the tool (n,) of the three nodes, tick by tick."""
+    contact, lower, upper = contact_node(**change), friction_node(LOWER), friction_node(UPPER)
+    device = DeviceState(period=T)
+    home = np.array([0.168, 0.182])
+    rows: list[tuple[np.ndarray, np.ndarray, float]] = []
+    before: dict[str, Any] = {"lower:friction": None, "upper:friction": None}
+    for k, u in enumerate(base):
+        device.tick, device.tool_twist.linear.x = k, float(u)
+        contact.tick, contact.inputs = k, before
+        ContactNode.render(contact, device)
+        ContactNode.fill_state(contact)
+        for node in (lower, upper):
+            node.inputs = {"contact:bodies": contact.state}
+            FrictionNode.render(node, device)
+            FrictionNode.fill_state(node)
+        before = {
+            f"{name}:friction": FrictionState(tick=k, force=list(node.state.force))
+            for name, node in (("lower", lower), ("upper", upper))
+        }
+        place = np.array(contact.state.position).reshape(2, 3)
+        np.testing.assert_array_equal(place[:, 1:], np.column_stack([np.zeros(2), home]))  # along x alone
+        force = np.array([lower.state.force[0], upper.state.force[0]])
+        rows.append((place[:, 0], force, lower.command.tool_wrench.force.x))
+    x, f, w = (np.array(column) for column in zip(*rows, strict=True))
+    return x, f, w
+
+
+def network(kind: Any = ContactNetwork, **options: Any) -> Any:
+    """The library's, of the launch file's numbers."""
+    scene = report.Scene.__new__(report.Scene)
+    scene.period, scene.limits = T, np.array([5.0, 2.5])
+    scene.elements = [(6000.0, 10.0), (3e4, 300.0)]
+    scene.bodies = [report.Body(1.0, 100.0), report.Body(1.0, 200.0)]
+    return scene.network(kind, **options)
+
+
+def test_the_three_nodes_step_as_the_library_s_network() -> None:
+    """The same sums, but in another order: rounding, which the marginal stability of a sliding slab does not grow."""
+    x, f, w = played(STROKES)
+    library, places, forces = network(), [], []
+    for u in STROKES:
+        forces.append(library.step([u])[:, 0])
+        places.append(library.position[:, 0].copy())
+    np.testing.assert_allclose(x, places, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(f, forces, rtol=0, atol=1e-10)  # B/T of 3e5 N/m on 1e-16 m
+    np.testing.assert_array_equal(w, -f[:, 0])
+    assert (np.abs(f).max(axis=0) >= [5.0, 2.5]).all()
+    explicit = network(implicit_springs=False)
+    for u in STROKES:
+        explicit.step([u])
+    assert np.abs(explicit.position[:, 0] - x[-1]).max() > 1e-7  # the springs' share is seen
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"friction_bodies": ["lower.second=slab_1", "upper.first=slab_1"]},
+        {"world_parameters": ["bodies.slab_1.mass=1.2"]},
+        {"world_parameters": ["bodies.slab_2.spring_stiffness=300.0"]},
+    ],
+    ids=["nothing on slab 2", "mass", "spring"],
+)
+def test_another_world_is_another_motion(change: dict[str, Any]) -> None:
+    base = STROKES[:400]
+    assert np.abs(played(base, **change)[0] - played(base)[0]).max() > 1e-5
+
+
+def test_a_device_that_is_stopped_leaves_the_slabs_to_their_springs() -> None:
+    contact = contact_node()
+    device = DeviceState(period=T, status=DeviceState.STATUS_SAFE_STOP)
+    contact.inputs = {"lower:friction": FrictionState(force=[5.0, 0.0, 0.0]), "upper:friction": None}
+    for k in range(20):
+        device.tick = k
+        ContactNode.render(contact, device)
+    ContactNode.fill_state(contact)
+    assert not np.array(contact.state.velocity).any()
+
+
+# the report's numbers
+
+
+def test_the_balance_of_energy_is_of_first_order() -> None:
+    """Work of a held force on a tool that goes linearly within a period: what stays open falls with the period."""
+    opens = []
+    for finer in (1, 2, 4):
+        period = T / finer
+        base = 0.3 * np.sin(6.0 * period * np.arange(1500 * finer))
+        scene = report.Scene.__new__(report.Scene)
+        scene.period, scene.delay, scene.limits = period, 0, np.array([5.0, 2.5])
+        scene.elements = [(6000.0, 10.0), (3e4, 300.0)]
+        scene.bodies = [report.Body(1.0, 100.0), report.Body(1.0, 200.0)]
+        tool = np.concatenate([[0.0], period * np.cumsum(base)[:-1]])
+        found = report.energy(scene.played(base, tool), scene)
+        assert found["rubbed"] > 0.5 * found["work"] > 0.0
+        opens.append(abs(found["open"]))
+    assert opens[0] < 0.02 and opens[0] > 1.6 * opens[1] > 2.5 * opens[2]
+
+
+def test_transitions_and_bisection() -> None:
+    flags = np.zeros((100, 2), dtype=bool)
+    flags[10:40, 0] = flags[50:53, 0] = flags[:, 1] = True
+    run: Any = SimpleNamespace(sticking=flags)
+    assert report.transitions(run, T) == [{"phases": 1, "changes": 4}, {"phases": 1, "changes": 0}]
+    assert report.bisected(lambda x: x > 0.3, 10.0, 1e-3, 30) == pytest.approx(0.3, rel=1e-6)
+    assert report.bisected(lambda x: x < 70.0, 0.1, 1e3, 30) == pytest.approx(70.0, rel=1e-6)
+    assert report.bisected(lambda x: True, 10.0, 1e-3) == 1e-3
+    assert np.isnan(report.bisected(lambda x: False, 10.0, 1e-3))
+
+
+def test_a_chattering_force_is_restless() -> None:
+    limits = np.array([5.0, 2.5])
+    ramp = np.linspace(0.0, 1.0, 1000)[:, None] * limits
+    assert report.restless(ramp, limits) == pytest.approx(1.0 / 999.0)
+    assert report.restless(ramp + np.resize([0.0, 0.5], 1000)[:, None], limits) == pytest.approx(0.2, rel=0.01)
+
+
+def test_the_implicit_network_is_quiet_where_the_split_one_is_not() -> None:
+    """A fifth of the slabs' mass: below the limit of the map, 0.318 of it."""
+    split, implicit = network(lighter=0.2), network(ImplicitNetwork, lighter=0.2)
+    assert report.spectral_radius(split) > 1.0 > report.spectral_radius(implicit)
+    forces = np.array([split.step([u])[:, 0] for u in STROKES])
+    quiet = implicit.simulate(STROKES[:, None]).force[:, :, 0]
+    limits = np.array([5.0, 2.5])
+    assert report.restless(forces, limits) > 5 * report.QUIET and report.restless(quiet, limits) < report.QUIET
+
+
+def test_the_launch_file_and_these_tests_have_the_same_numbers() -> None:
+    launch = yaml.safe_load(load_experiment("joystick_stick_slip").launch_file.read_text())["launch"]
+    given = {entry["arg"]["name"]: entry["arg"].get("default") for entry in launch if "arg" in entry}
+    for name, values in (("lower", LOWER), ("upper", UPPER)):
+        for argument, parameter in (("force", "friction_force"), ("stiffness", "stiffness"), ("damping", "damping")):
+            assert float(given[f"{name}_{argument}"]) == values[parameter]
+    nodes = {entry["node"]["name"]: entry["node"] for entry in launch if entry.get("node", {}).get("name")}
+    contact = {p["name"]: p["value"] for p in nodes["contact"]["param"]}
+    assert {name: contact[name] for name in CONTACT} == CONTACT
+    folder = worlds_folder()
+    assert folder is not None and rendering.open_world("stick_slip", {}, folder).bodies[1].spring_stiffness == 200.0
+
+
+# as a user runs it
+
+
+def run(folder: Path, *words: str) -> tuple[Path, str]:
+    """A run in a working directory of its own: its directory and output."""
+    command = [sys.executable, "-m", "haptic_bringup", "run", "joystick_stick_slip", *words]
+    done = subprocess.run(command, cwd=folder, env=environment(DOMAIN), capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return next((folder / "runs").iterdir()), done.stdout
+
+
+@pytest.mark.timeout(900)  # two runs and their reports, on a machine that does other things
+def test_a_run_shows_its_claims_and_the_same_again_to_the_last_bit(tmp_path: Path) -> None:
+    """The first strokes once; their first half second again, with all nodes in one process."""
+    folders = [tmp_path / name for name in ("whole", "again")]
+    for folder in folders:
+        folder.mkdir()
+    whole, _ = run(folders[0], "command_delay_ticks:=0", "duration:=9.5")
+    again, _ = run(folders[1], "command_delay_ticks:=0", "duration:=0.5", "layout:=composed")
+    found = json.loads((whole / "metrics.json").read_text())
+    assert [claim["shown"] for claim in found["claims"]] == [True] * 8, found["claims"]
+    numbers = found["runs"]["bag"]
+    assert numbers["missed"] == 0.0 and numbers["ticks"] == 9500
+    one, other = Bag(whole / "bag"), Bag(again / "bag")
+    for name, fields in (
+        ("contact/state", ("position", "velocity")),
+        ("lower/state", ("force", "elastic_displacement", "dissipated_energy")),
+        ("upper/state", ("force", "elastic_displacement", "dissipated_energy")),
+        ("simulation_state", ("tool_pose", "joint_velocity")),
+    ):
+        for field in fields:
+            values = [np.asarray(bag.topics[f"/joystick/{name}"][field])[:500] for bag in (one, other)]
+            assert len(values[0]) == 500
+            np.testing.assert_array_equal(*values, err_msg=f"{name} {field}")
+    commands = one.topics["/joystick/device_command"]
+    for source, mode in (("contact", NONE), ("lower", WRENCH), ("upper", NONE)):
+        mine = np.array(commands["source"]) == source
+        np.testing.assert_array_equal(commands["tick"][mine], np.arange(9500))
+        assert set(commands["mode"][mine]) == {mode}
+    # declared and run graph agree
+    graph = load_experiment("joystick_stick_slip").graph
+    assert {(edge.source, edge.target) for edge in graph} >= latencies(one).keys()
+    taken = {(edge.source, edge.target) for edge in graph if edge.target != "device"}
+    assert taken <= latencies(one).keys()

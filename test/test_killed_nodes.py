@@ -1,0 +1,81 @@
+"""A node of a running scene is killed: the device is safe, says for whose sake, and the scene comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from haptic_bringup.faults import WatchedRun
+from haptic_msgs.msg import DeviceState
+
+DOMAIN = 66
+#: so long that also a machine that does other work answers within it [s]
+PERIOD = 0.01
+#: silence after which the device stops [ticks]: longer than other programs on the machine hold a node up
+WATCHDOG = 200
+NODES = ("wall", "friction", "device")
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Callable[..., WatchedRun]]:
+    scenes: list[WatchedRun] = []
+
+    def make(*words: str) -> WatchedRun:
+        words += (f"period:={PERIOD}", f"watchdog_periods:={WATCHDOG}", "duration:=3600.0", "respawn:=true")
+        scenes.append(WatchedRun("tau_rough_wall", *words, folder=tmp_path, domain=DOMAIN))
+        scenes[-1].goes_on(WATCHDOG + 10)
+        return scenes[-1]
+
+    yield make
+    for made in scenes:
+        made.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("wall", f"source wall: silent for {WATCHDOG} ticks; friction waits for it"),
+        ("friction", f"source friction: silent for {WATCHDOG} ticks"),
+    ],
+)
+def test_a_rendering_node_that_is_killed_and_started_again(
+    scene: Callable[..., WatchedRun], name: str, reason: str
+) -> None:
+    run = scene()
+    assert any(run.device.joint_effort)  # at least the tool's weight is held
+    run.kill(run.pid(name))
+    run.until(lambda: run.device.status == DeviceState.STATUS_SAFE_STOP)
+    run.until(lambda: run.started(name) == 2)
+    for node in NODES:
+        run.reset(node)
+    run.goes_on(WATCHDOG + 10)
+    run.until(lambda: any(run.device.joint_effort))
+    assert run.forces == 0.0 and len(run.stops) == 1
+    assert run.reasons() == [reason]
+    assert run.text.count(f"haptics: {name} failed: killed by SIGKILL; it is started again") == 1
+    assert run.text.count(reason) == 1
+    assert run.started("device") == 1
+    assert run.close() == 130, run.text
+
+
+def test_a_device_that_is_killed_starts_anew_and_the_nodes_with_it(scene: Callable[..., WatchedRun]) -> None:
+    run = scene()
+    run.kill(run.pid("device"))
+    run.until(lambda: run.started("device") == 2 and run.new_starts)
+    run.goes_on(WATCHDOG + 10)
+    resets = [source for source, kind, detail in run.events if kind == "reset" and "because" in detail]
+    assert sorted(resets) == ["friction", "wall"]
+    assert [run.started(name) for name in NODES] == [1, 1, 2]
+    assert run.text.count("haptics: device failed: killed by SIGKILL; it is started again") == 1
+    assert run.close() == 130, run.text
+
+
+def test_of_nodes_in_one_process_all_start_again(scene: Callable[..., WatchedRun]) -> None:
+    run = scene("layout:=composed")
+    run.kill(run.pid("nodes"))
+    run.until(lambda: run.started("device") == 2 and run.new_starts)
+    run.goes_on(WATCHDOG + 10)
+    assert [run.started(name) for name in NODES] == [2, 2, 2]
+    assert run.close() == 130, run.text

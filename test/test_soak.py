@@ -1,0 +1,36 @@
+"""The study of long runs, on a short one: what it counts and fits."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from haptic_bringup.studies.soak import SoakSettings, report, tasks, trend
+
+DOMAIN = 105
+
+
+def test_a_straight_growth_and_files_that_stay_open_are_found() -> None:
+    time = np.linspace(0.0, 60.0, 61)
+    memory = np.where(time < 12.0, 80.0 + 5.0 * time, 140.0 + 0.1 * (time - 12.0))  # caches fill, then a leak
+    usage = np.column_stack([memory, 20.0 + (time > 30.0)])
+    found = trend(time, usage, ticks=120_000)
+    assert found.growth == pytest.approx(0.1 * 60.0 / 0.12) and found.files == 1
+    assert found.memory == pytest.approx(140.0 + 4.8)
+    assert trend(time, np.ones((61, 2)), ticks=1).growth == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_short_run_loses_nothing(tmp_path: Path) -> None:
+    settings = SoakSettings(experiments=("friction_impedance",), minutes=0.05, interval=0.5, domain=DOMAIN)
+    results = {name: task.run() for name, task in tasks(settings).items()}
+    (result,) = results.values()
+    assert sorted(result["processes"]) == ["device", "friction", "recorder"]
+    assert list(result["nodes"]) == ["joystick/device", "joystick/friction"]
+    assert len(result["time"]) == 6 and (np.diff(result["time"]) > 0.0).all()
+    assert (result["usage"][:, :, 0] > 20.0).all() and (result["usage"][:, :, 1] > 5.0).all()
+    made = report(settings, results, tmp_path)
+    assert made.claims[0].shown and re.fullmatch(r"\d+ ticks, 0 not in a bag, 0 errors", made.claims[0].measured)
+    assert made.metrics["ticks"] > 100 and len(made.tables[0].rows) == 3
