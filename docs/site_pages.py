@@ -115,7 +115,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
     def with_source(link: re.Match[str]) -> str:
         path = ROOT / "docs" / link[1]
-        language = {".py": "python", ".yaml": "yaml"}.get(path.suffix, "")
+        language = {".py": "python", ".sh": "bash", ".yaml": "yaml"}.get(path.suffix, "")
         return f"{link[0]}\n\n```{language}\n{path.read_text()}```"
 
     return _EXAMPLE.sub(with_source, markdown)

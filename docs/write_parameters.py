@@ -12,7 +12,14 @@ TARGET = ROOT / "docs" / "parameters.md"
 HEADER = """# Parameters
 
 Written from the nodes' parameter files by `docs/write_parameters.py`. A parameter marked "fixed" is read at start; the
-others can be set while the node runs and act between ticks, whole or not at all.
+others can be set while the node runs and act between ticks, whole or not at all. A rendering node then leads its
+command from what it was to what the new values give within `change_time`, so that no change is felt as a step
+([loop.md](loop.md#changes-of-parameters), figures in [reliability.md](reliability.md#live-parameter-changes)).
+
+Fixed is what cannot be changed without a step, or makes another object: what a node simulates or renders, where it
+lies, how its loop runs. The numbers of the passivity controller are fixed because its damper acts and ends within one
+tick by design: another bound would be a step of that force. `longest_saturation` is fixed because a shorter one, set
+while the motors are at their limits, would stop them within that tick.
 """
 
 

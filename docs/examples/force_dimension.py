@@ -28,7 +28,8 @@ class ForceDimensionParameters(DeviceParameters):
     library: str = Field(min_length=1, description="shared library of the SDK")
     force_limit: float = Field(gt=0.0, le=50.0, description="largest force along each axis [N]")
     velocity_limit: float = Field(gt=0.0, le=10.0, description="speed along an axis that is a fault [m/s]")
-    reach: float = Field(gt=0.0, le=1.0, description="half of the workspace along each axis [m]")
+    force_rate_limit: float = Field(gt=0.0, le=1e6, description="fastest change of the force along an axis [N/s]")
+    reach: float = Field(gt=0.0, le=1.0, description="half of the workspace along each axis: outside is a fault [m]")
 
 
 def load_sdk(library: str) -> Any:
@@ -67,8 +68,10 @@ class ForceDimension(Device):
     def __init__(self, parameters: ForceDimensionParameters, sdk: Any = None) -> None:
         p = self.parameters = parameters
         self.joints = tuple(
-            Joint(name, p.force_limit, p.velocity_limit, -p.reach, p.reach, kind="prismatic") for name in "xyz"
+            Joint(name, p.force_limit, p.velocity_limit, -p.reach, p.reach, "prismatic", p.force_rate_limit)
+            for name in "xyz"
         )
+        self.workspace = ((-p.reach,) * 3, (p.reach,) * 3)
         self._sdk = sdk
         self._reading = Reading(3)
         self._jacobian = np.eye(6, 3)

@@ -1,0 +1,36 @@
+"""Draws the graphs of experiments of several nodes: ./haptics exec python docs/plot_graphs.py RUN...
+
+Nodes, messages and the declared delay are the experiment's metadata; the times on the edges are those that the nodes of
+the run measured, from publishing to receiving. Realtime runs on a machine that does nothing else say most.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from haptic_bringup.bags import Bag
+from haptic_bringup.experiments import load_experiment
+from haptic_bringup.graph import draw, latencies
+
+IMAGES = Path(__file__).with_name("images")
+
+
+def main(runs: list[str]) -> None:
+    """One picture per run, named after its experiment."""
+    for run in runs:
+        bag = Bag(next(path for path in sorted(Path(run).glob("bag*")) if path.is_dir()))
+        name = bag.custom["experiment"]
+        figure = Figure(figsize=(10, 4), layout="constrained")
+        axes = figure.subplots()
+        draw(axes, load_experiment(name).graph, latencies(bag))
+        period, mode = bag.parameters("device")["period"], bag.custom["mode"]
+        axes.set_title(f"{name}: each message once per tick of {1e3 * period:g} ms; {mode}", fontsize=9)
+        target = IMAGES / f"graph_{name}.png"
+        figure.savefig(target, dpi=110)
+        print(target)
+
+
+main(sys.argv[1:])
