@@ -171,6 +171,11 @@ class LocalTopics:
         if route.far:
             self._leaving.append((route.write, copy))
 
+    @property
+    def under_way(self) -> bool:
+        """A node has not yet been given what another one told it."""
+        return bool(self._waiting)
+
     def later(self, work: Callable[[], object]) -> None:
         """Has something done when the nodes have nothing to tell each other, once between two messages.
 
@@ -308,6 +313,11 @@ def when_quiet(work: Callable[[], object]) -> None:
         work()
     else:
         shared.later(work)
+
+
+def under_way() -> bool:
+    """A node of this process has not yet been given what another one told it."""
+    return shared is not None and shared.under_way
 
 
 def listeners(topic: str) -> list[str]:

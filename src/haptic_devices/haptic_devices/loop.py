@@ -20,6 +20,38 @@ from haptic_devices.device import Device, DeviceError, Reading
 OK, SAFE_STOP, FAULT = range(3)
 
 
+class SteadyClock:
+    """When the ticks of a realtime loop are due: once a period, on the grid that starts at `now`.
+
+    A late tick does not move the grid; whole periods that have passed without a tick are skipped. Where nodes share the
+    device's process, an answer that is being made and the next tick compete for one thread: the tick then waits for
+    the answer, up to a period. Otherwise a node that takes a little longer than a period would answer each tick too
+    late, so that none of its commands could act.
+
+    Args:
+        period: T [s].
+        now: on a steady clock [s].
+
+    Attributes:
+        due: when the next tick is due [s].
+    """
+
+    def __init__(self, period: float, now: float) -> None:
+        self._period, self._opened = period, now
+        self.due = now + period
+
+    def is_due(self, now: float, *, answering: bool) -> bool:
+        """The next tick is to be opened; `answering`: an answer to the present one is being made in this process."""
+        return now >= (max(self.due, self._opened + 2.0 * self._period) if answering else self.due)
+
+    def open(self, now: float) -> int:
+        """Opens the next tick; returns how many whole periods before it have passed without one."""
+        skipped = max(0, int((now - self.due) / self._period))
+        self.due += (1 + skipped) * self._period
+        self._opened = now
+        return skipped
+
+
 class TickLoop:
     """Advances a device tick by tick.
 
@@ -35,7 +67,7 @@ class TickLoop:
     Attributes:
         tick: number of the tick that is out.
         status: OK, SAFE_STOP (until `restart`) or FAULT.
-        missed: ticks that advanced without the answers of all sources.
+        missed: ticks that advanced without the answers of all sources, and those that were skipped.
         inputs: of sources that wait for others before they answer: names of those others.
         reason: why the device is not OK.
         safety: what limits the commands, and counts it.
@@ -108,6 +140,7 @@ class TickLoop:
         if not collector.complete:
             self.missed += 1
         if skipped:
+            self.missed += skipped
             collector.age(skipped)
         if self.status == OK and self._watchdog is not None:
             silent = collector.silent(self._watchdog)

@@ -20,7 +20,7 @@ from haptic_core import process
 from haptic_core.cdr import decode_device_command
 from haptic_core.commands import check_modes, state_of
 from haptic_core.errors import HapticError, InputError
-from haptic_core.local_topics import is_heard
+from haptic_core.local_topics import is_heard, under_way
 from haptic_core.matching import RECORDER, unmatched, unrecorded, wait_for
 from haptic_core.messages import ToolWriter, allocate, pose_array, set_pose, set_stamp, set_wrench
 from haptic_core.passivity import PassivityRule, Port
@@ -40,7 +40,7 @@ from haptic_core.suite_node import SuiteNode
 from haptic_core.tick_inputs import node_and_kind
 from haptic_devices.device import Device, DeviceError, Reading
 from haptic_devices.factories import find_device
-from haptic_devices.loop import OK, SAFE_STOP, TickLoop
+from haptic_devices.loop import OK, SAFE_STOP, SteadyClock, TickLoop
 from haptic_devices.operator import HandHeldDevice
 from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState, SimulationState, TickEvent
 from haptic_msgs.srv import Step
@@ -461,23 +461,16 @@ class DeviceNode(SuiteNode):
             if not self._goes_on():
                 return
             self._advance()
-        period = self.parameters["period"]
-        last = time.perf_counter_ns()
-        deadline = time.monotonic() + period
+        last = time.monotonic()
+        clock = SteadyClock(self.parameters["period"], last)
         while self._running and self._goes_on():
-            wait = deadline - time.monotonic()
-            if wait > 0.0:
-                executor.spin_once(timeout_sec=wait)
+            now = time.monotonic()
+            if not clock.is_due(now, answering=under_way() and not self._loop.collector.complete):
+                executor.spin_once(timeout_sec=max(0.0, clock.due - now))
                 continue
-            deadline += period
-            skipped = 0
-            if wait < -period:  # the process was held up: go on from now, do not hurry after the past
-                skipped = int(-wait / period)
-                deadline += period * skipped
-            now = time.perf_counter_ns()
-            self._periods.add(now - last)
+            self._periods.add(round(1e9 * (now - last)))
             last = now
-            self._advance(skipped)
+            self._advance(clock.open(now))
 
     def _on_command(self, data: Any) -> None:
         if not self._running:

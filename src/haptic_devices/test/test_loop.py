@@ -8,7 +8,7 @@ import pytest
 from haptic_core.commands import EFFORT, MOTION, POSITION, VELOCITY, WRENCH, Motion
 from haptic_core.errors import InputError
 from haptic_devices.device import Device, DeviceError, Joint, Reading
-from haptic_devices.loop import FAULT, OK, SAFE_STOP, TickLoop
+from haptic_devices.loop import FAULT, OK, SAFE_STOP, SteadyClock, TickLoop
 from haptic_msgs.msg import DeviceCommand
 
 
@@ -328,3 +328,71 @@ def test_a_script_takes_motions_of_several_sources_beside_forces_and_ignores_the
 def test_a_device_without_the_call_that_its_kind_needs_says_so(call, what):
     with pytest.raises(NotImplementedError, match=f"^FakeDevice takes no {what}$"):
         getattr(Device, call)(FakeDevice(), None)
+
+
+# ---- the clock of a realtime loop -------------------------------------------------------------------
+
+
+def ticks_on_a_clock(cost: float, *, shared: bool, periods: int = 1000) -> tuple[np.ndarray, int, int]:
+    """When ticks were opened, how many of them without an answer to the one before, and how many were skipped.
+
+    An answer takes `cost`. With `shared` the answering node has the loop's thread in pieces of a hundredth of a period,
+    and what it had not finished is dropped when a new tick comes; else it has its own, and answers them all in turn.
+    """
+    clock, now, left, opened, unanswered, skipped = SteadyClock(1.0, 0.0), 0.0, cost, [0.0], 0, 0
+    finished = cost
+    while now < periods:
+        answering = shared and left > 0.0
+        if clock.is_due(now, answering=answering):
+            unanswered += left > 0.0 if shared else finished > now
+            skipped += clock.open(now)
+            opened.append(now)
+            left, finished = cost, max(now, finished) + cost
+        elif answering:
+            now, left = now + 0.01, max(0.0, left - 0.01 - 1e-12)
+        else:
+            now = clock.due
+    return np.array(opened), unanswered, skipped
+
+
+def test_a_clock_whose_answers_come_in_time_is_even():
+    opened, unanswered, skipped = ticks_on_a_clock(0.8, shared=True)
+    assert len(opened) == 1000
+    np.testing.assert_array_equal(opened, np.arange(len(opened)))
+    assert (unanswered, skipped) == (0, 0)
+
+
+def test_where_answers_are_made_elsewhere_the_clock_does_not_wait_for_them():
+    opened, unanswered, skipped = ticks_on_a_clock(1.2, shared=False)
+    np.testing.assert_array_equal(opened, np.arange(len(opened)))
+    assert (unanswered, skipped) == (len(opened) - 1, 0)
+
+
+def test_an_answer_that_is_being_made_is_waited_for_and_the_grid_stays():
+    """1.2 periods each: of six periods five have a tick, and each tick has its answer."""
+    opened, unanswered, skipped = ticks_on_a_clock(1.2, shared=True)
+    assert unanswered == 0 and abs(skipped - 1000 / 6) < 3
+    assert abs(len(opened) + skipped - 1000) < 3  # each period has its tick or was skipped
+    assert np.diff(opened).max() < 1.2 + 0.02
+
+
+def test_no_answer_is_waited_for_longer_than_a_period_beyond_its_tick():
+    opened, unanswered, skipped = ticks_on_a_clock(5.0, shared=True)
+    assert unanswered == len(opened) - 1 and np.diff(opened).max() < 2.0 + 0.02
+    assert abs(len(opened) + skipped - 1000) < 3
+
+
+def test_after_one_slow_tick_the_clock_is_back_on_its_grid():
+    clock = SteadyClock(1.0, 0.0)
+    assert not clock.is_due(1.5, answering=True) and clock.is_due(1.5, answering=False)
+    assert clock.open(1.5) == 0 and clock.due == 2.0
+    assert clock.open(9.25) == 7 and clock.due == 10.0
+
+
+def test_skipped_ticks_are_missed_ones():
+    loop = TickLoop(FakeDevice(), ["a"], watchdog_periods=20)
+    loop.offer(effort("a", 0, 1.0, 2.0))
+    loop.advance(skipped=3)
+    assert loop.missed == 3
+    loop.advance(skipped=1)
+    assert loop.missed == 5

@@ -165,7 +165,7 @@ public:
   /// \param skipped ticks before this one that passed on the steady clock without a call
   const Action & advance(std::int64_t skipped = 0)
   {
-    if (!complete()) {++missed_;}
+    missed_ += static_cast<std::uint64_t>(skipped) + (complete() ? 0 : 1);
     for (auto & answer : last_answer_) {answer -= skipped;}
     if (status_ == Status::ok) {watch(skipped);}
     action_ = Action{};
