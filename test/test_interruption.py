@@ -75,17 +75,18 @@ def test_ctrl_c_leaves_a_readable_bag_and_no_process(start, size: int) -> None:
 
 def test_no_run_outlives_who_has_started_it(tmp_path: Path) -> None:
     """A study's worker that is killed, as those of a study that has failed are, leaves no run that goes on."""
+    command = "import time; time.sleep(600)"
     program = (
         "import sys, time; from pathlib import Path; from haptic_bringup.faults import start\n"
         "here = Path(sys.argv[1])\n"
-        f"run = start([sys.executable, '-c', 'import time; time.sleep(600)'], here, {DOMAIN}, here / 'output.txt')\n"
+        f"run = start([sys.executable, '-c', {command!r}], here, {DOMAIN}, here / 'output.txt')\n"
         "print(run.pid, flush=True); time.sleep(600)"
     )
     with subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True) as starter:
         assert starter.stdout is not None
         run = int(starter.stdout.readline())
         # the command itself, no longer the guard that is replaced by it; for a moment in between there is no line
-        wait_until(lambda: Path(f"/proc/{run}/cmdline").read_bytes().split(b"\0")[2:3] == [b"import time; time.sleep(600)"])
+        wait_until(lambda: Path(f"/proc/{run}/cmdline").read_bytes().split(b"\0")[2:3] == [command.encode()])
         starter.kill()
     wait_until(lambda: not alive(run))
 
