@@ -10,6 +10,7 @@ import os
 import signal
 import struct
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
@@ -42,6 +43,13 @@ _HIGHEST_PRIORITY = 99
 
 #: who holds this file open with a latency in it keeps the cores out of idle states that take longer to leave
 LATENCY_REQUEST = Path("/dev/cpu_dma_latency")
+
+#: of its core at most for the thread of a realtime loop: Linux by default has realtime threads stand still for the rest
+#: of a second of which they had 95 %, 50 ms in which a device would stop (sched_rt_runtime_us)
+REALTIME_SHARE = 0.92
+
+#: ticks over which the share is looked at
+_SHARE_TICKS = 32
 
 #: time that the middleware has to let go of a node that has done its work [s]
 END_TIMEOUT = 5.0
@@ -90,6 +98,38 @@ def raise_priority() -> bool:
     except OSError:
         return False
     return True
+
+
+class RealtimeShare:
+    """Keeps the thread of a realtime loop below `REALTIME_SHARE` of its core: one that is too slow rests for a moment.
+
+    Args:
+        now: a steady clock [s].
+        used: processor time of the thread [s].
+        sleep: rests [s].
+    """
+
+    def __init__(
+        self,
+        now: Callable[[], float] = time.monotonic,
+        used: Callable[[], float] = time.thread_time,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._now, self._used, self._sleep = now, used, sleep
+        self._begin()
+
+    def _begin(self) -> None:
+        self._ticks, self._since, self._before = 0, self._now(), self._used()
+
+    def keep(self) -> None:
+        """To be called once a tick."""
+        self._ticks += 1
+        if self._ticks < _SHARE_TICKS:
+            return
+        rest = (self._used() - self._before) / REALTIME_SHARE - (self._now() - self._since)
+        if rest > 0.0:
+            self._sleep(rest)
+        self._begin()
 
 
 @contextlib.contextmanager

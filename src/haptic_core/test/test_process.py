@@ -40,6 +40,35 @@ def test_the_environment_chooses_the_priority(text: str | None, asked: int | Non
     assert set(taken) == ({(os.SCHED_FIFO, asked)} if asked else set())
 
 
+class Second:
+    """A core of which a thread takes what it is told to, and rests when it wants to."""
+
+    def __init__(self) -> None:
+        self.now, self.used, self.rests = 0.0, 0.0, list[float]()
+
+    def tick(self, wall: float, busy: float) -> None:
+        self.now, self.used = self.now + wall, self.used + busy
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self.rests.append(seconds)
+
+
+@pytest.mark.parametrize(("busy", "rests"), [(0.5e-3, False), (0.91e-3, False), (0.96e-3, True), (1e-3, True)])
+def test_a_loop_that_would_have_its_core_to_itself_leaves_the_kernel_s_share(busy: float, rests: bool) -> None:
+    """Of each second Linux takes the rest from who had 95 % of it; the rests are shorter than the device's watchdog."""
+    second = Second()
+    share = process.RealtimeShare(lambda: second.now, lambda: second.used, second.sleep)
+    for _ in range(3200):
+        second.tick(1e-3, busy)
+        share.keep()
+    assert bool(second.rests) == rests
+    assert second.used / second.now <= 0.92 + 1e-12
+    assert all(0.0 < rest < 5e-3 for rest in second.rests)
+    if rests:  # no longer than is needed
+        assert second.used / second.now > 0.92 - 1e-9
+
+
 @pytest.mark.parametrize("text", ["", "-1", "100", "high"])
 def test_what_is_no_priority_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HAPTICS_PRIORITY", text)

@@ -24,7 +24,7 @@ from haptic_core.local_topics import is_heard, under_way
 from haptic_core.matching import RECORDER, unmatched, unrecorded, wait_for
 from haptic_core.messages import ToolWriter, allocate, pose_array, set_pose, set_stamp, set_wrench
 from haptic_core.passivity import PassivityRule, Port
-from haptic_core.process import SPIN_TIMEOUT, awake_cores, raise_priority, stop_requested
+from haptic_core.process import SPIN_TIMEOUT, RealtimeShare, awake_cores, raise_priority, stop_requested
 from haptic_core.qos import (
     ACKNOWLEDGEMENT_TIMEOUT,
     EVENT_DEPTH,
@@ -462,7 +462,7 @@ class DeviceNode(SuiteNode):
                 return
             self._advance()
         last = time.monotonic()
-        clock = SteadyClock(self.parameters["period"], last)
+        clock, share = SteadyClock(self.parameters["period"], last), RealtimeShare()
         while self._running and self._goes_on():
             now = time.monotonic()
             if not clock.is_due(now, answering=under_way() and not self._loop.collector.complete):
@@ -471,6 +471,7 @@ class DeviceNode(SuiteNode):
             self._periods.add(round(1e9 * (now - last)))
             last = now
             self._advance(clock.open(now))
+            share.keep()
 
     def _on_command(self, data: Any) -> None:
         if not self._running:
