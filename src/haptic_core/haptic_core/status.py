@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.node import Node
+
+from haptic_core.matching import RECORDER
+from haptic_core.qos import display_qos, status_qos
 
 #: summaries that a node may be silent for; nodes report as often as the one that sums up
 PATIENCE = 3
@@ -73,6 +77,48 @@ class ExperimentStatus:
             message="; ".join(text for _, text in found) or "ok",
             values=[KeyValue(key=key, value=value) for key, value in values.items()],
         )
+
+
+class StatusTopic:
+    """The topic `status` in a node's namespace: one status of an experiment, from what its nodes say on `/diagnostics`.
+
+    Args:
+        node: that publishes it, whenever the device reports.
+        device: name of the device's node, which may be this one; that then says itself what it reports.
+        sources: names of the nodes that must answer the device.
+        recorded: there is a recorder, which reports, too.
+    """
+
+    def __init__(self, node: Node, device: str, sources: Sequence[str], *, recorded: bool) -> None:
+        namespace = node.get_namespace().strip("/")
+        names = [f"{namespace}/{name}".lstrip("/") for name in (device, *sources)]
+        self._node = node
+        self._device = names[0]
+        self._own = node.get_name() == device
+        self._status = ExperimentStatus(namespace, names[0], [*names[1:], *([RECORDER] if recorded else [])])
+        self._publisher = node.create_publisher(DiagnosticStatus, "status", status_qos())
+        self._nodes = node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, display_qos())
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if status.name == self._device and not self._own:
+                self.report(status)
+            else:
+                self._status.take(status)
+
+    def report(self, status: DiagnosticStatus) -> None:
+        """Takes what the device says of itself, and says how the experiment is."""
+        self._status.take(status)
+        self._publisher.publish(self._status.summary())
+
+    def end(self, why: str) -> None:
+        """Says that the experiment does not go on."""
+        self._publisher.publish(self._status.ended(why))
+
+    def destroy(self) -> None:
+        """Takes the topic away."""
+        self._node.destroy_subscription(self._nodes)
+        self._node.destroy_publisher(self._publisher)
 
 
 def _values(status: DiagnosticStatus | None) -> dict[str, str]:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+import time
 
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+
+from haptic_core.qos import display_qos, status_qos
 from haptic_core.statistics import Rejections
-from haptic_core.status import PATIENCE, ExperimentStatus
+from haptic_core.status import PATIENCE, ExperimentStatus, StatusTopic
 from haptic_core.suite_node import SuiteNode
+
+#: ROS domain of these tests
+DOMAIN = 143
 
 OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
 
@@ -102,3 +111,43 @@ def test_a_node_warns_of_what_came_since_its_last_report(mode: str, tolerated: i
     assert node.health(1000, 0) == (WARN, f"{tolerated + 1} inputs rejected")  # the device has started anew
     node.problem = "safe state: x"
     assert node.health(1000, 0) == (ERROR, "safe state: x")
+
+
+@pytest.mark.parametrize("device", ["device", "controller"])
+def test_the_device_or_who_watches_it_sums_up_what_the_nodes_report(context: Context, device: str) -> None:
+    """Under ros2_control the device's node is a controller, and another process sums up."""
+    namespace = f"/status_{device}"
+    node = Node("device", context=context, namespace=namespace)
+    topic = StatusTopic(node, device, ["friction"], recorded=False)
+    said: list[DiagnosticStatus] = []
+    node.create_subscription(DiagnosticStatus, "status", said.append, status_qos())
+    reports = node.create_publisher(DiagnosticArray, "/diagnostics", display_qos())
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+
+    def until(count: int) -> None:
+        end = time.monotonic() + 60.0
+        while len(said) < count and time.monotonic() < end:
+            executor.spin_once(timeout_sec=0.1)
+
+    while not reports.get_subscription_count():
+        executor.spin_once(timeout_sec=0.01)
+    place = namespace[1:]
+    stopped = report(f"{place}/{device}", ERROR, "safe state: emergency stop", **{"safe state": "emergency stop"})
+    if device == "device":
+        topic.report(stopped)
+    reports.publish(DiagnosticArray(status=[report(f"{place}/friction", WARN, "2 ticks missed"), stopped]))
+    until(1)
+    for _ in range(5):
+        executor.spin_once(timeout_sec=0.02)
+    (summary,) = said  # also where the device's node hears itself
+    assert (summary.level, summary.name) == (ERROR, place)
+    assert summary.message.startswith(f"{device}: safe state: emergency stop")
+    assert values(summary)["safe state"] == "emergency stop"
+    if device == "controller":
+        assert summary.message.endswith("friction: 2 ticks missed")
+    topic.end("the device is not active")
+    until(2)
+    assert (said[-1].level, said[-1].message) == (STALE, "the device is not active")
+    topic.destroy()
+    node.destroy_node()

@@ -27,6 +27,7 @@ from haptic_core.messages import detail_of
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_core.process import SPIN_TIMEOUT, stop_requested
 from haptic_core.qos import EVENT_DEPTH, latched_qos
+from haptic_core.status import StatusTopic
 from haptic_core.suite_node import given_parameters
 from haptic_devices.control_description import (
     CONTROLLER,
@@ -124,6 +125,8 @@ class ControlNode(Node):
         self._description = self.create_publisher(String, "robot_description", latched_qos())
         self._description.publish(String(data=urdf))
         self.create_subscription(TickEvent, "tick_event", self._on_event, latched_qos(EVENT_DEPTH))
+        p = self._parameters
+        self._status = StatusTopic(self, self._name, p["sources"], recorded=p["recorded"])
         self._files = tempfile.TemporaryDirectory(prefix="haptics-")
         file = Path(self._files.name) / "controllers.yaml"
         file.write_text(parameter_text(self._controllers()))
@@ -171,6 +174,7 @@ class ControlNode(Node):
 
     def _end(self, failure: str) -> None:
         self.finished = True
+        self._status.end(failure or "the device is not active")
         if failure:
             self.exit_code = 1
             self.get_logger().fatal(failure)

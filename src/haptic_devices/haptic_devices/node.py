@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.executors import Executor
 from sensor_msgs.msg import JointState
@@ -21,7 +21,7 @@ from haptic_core.cdr import decode_device_command
 from haptic_core.commands import check_modes, state_of
 from haptic_core.errors import HapticError, InputError
 from haptic_core.local_topics import is_heard, under_way
-from haptic_core.matching import RECORDER, unmatched, unrecorded, wait_for
+from haptic_core.matching import unmatched, unrecorded, wait_for
 from haptic_core.messages import ToolWriter, allocate, pose_array, set_pose, set_stamp, set_wrench
 from haptic_core.passivity import PassivityRule, Port
 from haptic_core.process import SPIN_TIMEOUT, RealtimeShare, awake_cores, raise_priority, stop_requested
@@ -30,12 +30,11 @@ from haptic_core.qos import (
     EVENT_DEPTH,
     display_qos,
     latched_qos,
-    status_qos,
     tick_publisher_qos,
     tick_qos,
 )
 from haptic_core.statistics import RECENT, TickTimes, TimeStatistics
-from haptic_core.status import ExperimentStatus
+from haptic_core.status import StatusTopic
 from haptic_core.suite_node import SuiteNode
 from haptic_core.tick_inputs import node_and_kind
 from haptic_devices.device import Device, DeviceError, Reading
@@ -148,26 +147,10 @@ class DeviceNode(SuiteNode):
             TickEvent, "tick_event", self._on_event, latched_qos(EVENT_DEPTH)
         )
         self._handles = self.create_subscription(PoseStamped, "operator_handle", self._on_handle, display_qos())
-        self._watch_diagnostics()
-
-    def _watch_diagnostics(self) -> None:
-        """Sums up the diagnostics of all nodes of this experiment on the topic `status`."""
-        namespace = self.get_namespace().strip("/")
-        names = [f"{namespace}/{name}".lstrip("/") for name in (self.get_name(), *self.parameters["sources"])]
-        recorder = [RECORDER] if self.parameters["recorded"] else []
-        self._experiment = ExperimentStatus(namespace, names[0], [*names[1:], *recorder])
-        self._statuses = self.create_publisher(DiagnosticStatus, "status", status_qos())
-        self._diagnosed_nodes = self.create_subscription(
-            DiagnosticArray, "/diagnostics", self._on_diagnostics, display_qos()
-        )
-
-    def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        for status in message.status:
-            self._experiment.take(status)
+        self._status = StatusTopic(self, self.get_name(), p["sources"], recorded=p["recorded"])
 
     def reported(self, status: DiagnosticStatus) -> None:
-        self._experiment.take(status)
-        self._statuses.publish(self._experiment.summary())
+        self._status.report(status)
         if self._running:
             self._show_progress()
 
@@ -222,7 +205,7 @@ class DeviceNode(SuiteNode):
         if self._loop.safety.counts:
             ending["limited"] = dict(self._loop.safety.counts)
         self.publish_event("state", ending)
-        self._statuses.publish(self._experiment.ended("the device is not active"))
+        self._status.end("the device is not active")
         for publisher in (self._states, self._truths, self._balances):
             if publisher is not None:
                 publisher.wait_for_all_acked(ACKNOWLEDGEMENT_TIMEOUT)
@@ -235,8 +218,7 @@ class DeviceNode(SuiteNode):
         self._leave()
         self.destroy_subscription(self._source_events)
         self.destroy_subscription(self._handles)
-        self.destroy_subscription(self._diagnosed_nodes)
-        self.destroy_publisher(self._statuses)
+        self._status.destroy()
 
     def reset(self) -> None:
         """The device starts again, a simulated one where its plan starts; the ticks go on. Ends an emergency stop."""

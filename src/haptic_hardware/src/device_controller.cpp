@@ -755,7 +755,7 @@ private:
   void tell_stop(const Sample & sample)
   {
     told_ = true;
-    std::string reason = "the hardware stopped: its log says why";
+    auto & reason = stop_reason_ = "the hardware stopped: its log says why";
     const auto names = [this](std::uint32_t mask) {
         std::string text;
         for (std::size_t i = 0; i < sources_.size(); ++i) {
@@ -805,6 +805,11 @@ private:
       add(std::string("rejected: ") + rejection_names[i], std::to_string(count));
       status.level = diagnostic_msgs::msg::DiagnosticStatus::WARN;
       status.message = "inputs were rejected";
+    }
+    if (told_) {
+      add("safe state", stop_reason_);
+      status.level = diagnostic_msgs::msg::DiagnosticStatus::ERROR;
+      status.message = "safe state: " + stop_reason_;
     }
     diagnostics_->publish(message);
   }
@@ -865,6 +870,7 @@ private:
   std::int64_t diagnosed_tick_ = -1;
   std::uint64_t missed_ = 0;
   bool told_ = false;  // why the status is not ok
+  std::string stop_reason_;  // what was told last
   std::array<std::uint64_t, limit_names.size()> limited_{};  // ticks
   std::uint64_t limits_told_ = 0;
   std::int64_t limits_tick_ = 0;

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from ament_index_python.packages import get_package_prefix
+from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from std_msgs.msg import Bool
@@ -63,6 +64,8 @@ class Source(Node):
         self.create_subscription(DeviceState, "device_state", self._on_state, recorder_qos())
         self.create_subscription(SimulationState, "simulation_state", self.truths.append, recorder_qos())
         self.create_subscription(TickEvent, "tick_event", self.events.append, latched_qos(EVENT_DEPTH))
+        self.statuses: list[DiagnosticStatus] = []
+        self.create_subscription(DiagnosticStatus, "status", self.statuses.append, latched_qos(EVENT_DEPTH))
         events.publish(TickEvent(source="source", kind="state", detail=json.dumps({"state": "active"})))
 
     def _on_state(self, state: DeviceState) -> None:
@@ -148,7 +151,7 @@ def test_a_silent_source_stops_the_device(context: Any) -> None:
     def answer(state: DeviceState) -> DeviceCommand | None:
         return effort(0.1)(state) if state.tick < 300 else None
 
-    code, output, source = run(context, "joystick", answer, "duration:=1.0", "held:=false", "watchdog_periods:=150")
+    code, output, source = run(context, "joystick", answer, "duration:=3.0", "held:=false", "watchdog_periods:=150")
     assert code == 0, output
     stopped = next(state.tick for state in source.states if state.status == SAFE_STOP)
     assert 150 <= stopped <= 300 + 150  # the last answer may have come too late on a busy machine
@@ -156,6 +159,12 @@ def test_a_silent_source_stops_the_device(context: Any) -> None:
     (event,) = source.device_events("error")
     assert event == {"status": SAFE_STOP, "reason": "source source: silent for 150 ticks"}
     assert output.count("safe state: the controller asks for it") == 1
+    assert source.statuses[-1].level == DiagnosticStatus.STALE
+    worst = next(status for status in source.statuses if "safe state" in status.message)
+    values = {entry.key: entry.value for entry in worst.values}
+    assert worst.level == DiagnosticStatus.ERROR and worst.name == "joystick"
+    assert worst.message.startswith("device: safe state: source source: silent for 150 ticks")
+    assert values["safe state"] == "source source: silent for 150 ticks" and int(values["missed ticks"]) >= 150
 
 
 @pytest.mark.parametrize("by", ["service", "topic"])
