@@ -24,6 +24,8 @@ from haptic_bringup.faults import StartedRun, arguments_of, words_of
 from haptic_bringup.report import Claim
 from haptic_bringup.study import Results, ResultTable, Study, StudyReport, Task
 from haptic_core.errors import HapticError
+from haptic_core.qos import tick_qos
+from haptic_msgs.msg import DeviceState
 
 #: ticks that may pass without the answers of all nodes, as a share
 _LIMIT = 0.01
@@ -77,7 +79,10 @@ class RealtimeRun:
         with tempfile.TemporaryDirectory(prefix="haptics-realtime-") as folder:
             place = Path(folder)
             with StartedRun(self.experiment, *words, folder=place, domain=self.domain, variables=variables) as run:
-                run.until(lambda: run.node.count_publishers(experiment.clock), "the device")
+                seen: list[DeviceState] = []
+                ticks = run.node.create_subscription(DeviceState, experiment.clock, seen.append, tick_qos("realtime"))
+                run.until(lambda: seen, "the first tick")
+                run.node.destroy_subscription(ticks)  # it would take time from the others
                 if self.pinning == "pinned":
                     _pin(run.pids())
                 end = time.monotonic() + 60.0 * self.minutes
