@@ -34,6 +34,9 @@ WRITE_TIMEOUT = 30.0
 #: messages after which the middleware is served, too, although more are waiting
 _AT_ONCE = 64
 
+#: messages to nodes that are delivered in a row in realtime, where going round the device's loop costs 3 us
+_IN_A_ROW = 8
+
 #: a topic's messages between two questions whether other processes take them
 _LOOK_EVERY = 32
 
@@ -187,12 +190,15 @@ class LocalTopics:
             work()
 
     def deliver(self) -> bool:
-        """Delivers one message to a node, publishes one, or does what waits; False if there is nothing to do."""
+        """Delivers messages to nodes, publishes one, or does what waits; False if there is nothing to do."""
         held_back = len(self._leaving) + len(self._samples)
         if self._waiting and held_back <= _HELD_BACK:
-            entry = self._waiting.popleft()
-            callback, entry[0] = entry[0], _nobody
-            callback(entry[1])
+            for _ in range(_IN_A_ROW if self._newest else 1):
+                entry = self._waiting.popleft()
+                callback, entry[0] = entry[0], _nobody
+                callback(entry[1])
+                if not self._waiting:
+                    break
         elif self._leaving:
             publish, message = self._leaving.popleft()
             publish(message)
@@ -273,7 +279,7 @@ class LocalExecutor:
         self._delivered = 0
 
     def spin_once(self, timeout_sec: float | None = None) -> None:
-        """Delivers one local message, or waits for the middleware as the executor does."""
+        """Delivers local messages, or waits for the middleware as the executor does."""
         if self._topics.deliver():
             self._delivered += 1
             if self._delivered % _AT_ONCE:

@@ -92,7 +92,17 @@ def test_what_no_tick_needs_waits_in_realtime_until_the_nodes_are_quiet_and_ther
     assert done[-1] == "lockstep"
 
 
-def test_in_realtime_what_is_late_gives_way_to_what_follows_from_the_same_publisher() -> None:
+@pytest.mark.parametrize(("newest", "expected"), [(False, [1]), (True, [1, 2, 3, 4, 5, 6, 7, 8])])
+def test_in_realtime_a_few_are_delivered_in_a_row(newest: bool, expected: list[int]) -> None:
+    """Also what a node answers: each of these makes the next one."""
+    topics, came, a = LocalTopics((), newest=newest), [], Publisher("/a")
+    topics.listen("/a", "one", lambda m: (came.append(m.tick), topics.post(a, WallState(tick=m.tick + 1))))
+    topics.post(a, WallState(tick=1))
+    assert topics.deliver() and came == expected
+
+
+def test_in_realtime_what_is_late_gives_way_to_what_follows_from_the_same_publisher(monkeypatch) -> None:
+    monkeypatch.setattr(local_topics, "_IN_A_ROW", 1)
     topics, came = LocalTopics((), newest=True), []
     a, other = Publisher("/a"), Publisher("/a")
     for name in ("one", "two"):
