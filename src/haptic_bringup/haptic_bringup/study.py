@@ -426,7 +426,9 @@ def _write(study: Study, settings: BaseModel, made: StudyReport, directory: Path
 
 
 def _plain(value: Any) -> Any:
-    """JSON knows no infinite numbers: they become None."""
+    """JSON knows no infinite numbers: they become None; those of NumPy become Python's."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, Mapping):
         return {key: _plain(x) for key, x in value.items()}
     if isinstance(value, list | tuple):

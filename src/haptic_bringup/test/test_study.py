@@ -175,7 +175,7 @@ def test_a_run_is_whole(run: Any, threads: None) -> None:
     assert directory.name.endswith("-study-tiny")
     metrics = json.loads((directory / "metrics.json").read_text())
     assert metrics["claims"] == [{"claim": "it adds up [m]", "measured": f"{metrics['sum']:.3f}", "shown": True}]
-    assert metrics["never"] is None and metrics["deep"] == [{"none": None}]
+    assert metrics["count"] == 3 and metrics["never"] is None and metrics["deep"] == [{"none": None}]
     page = (directory / "report.html").read_text()
     for text in ("Tiny", "The sums.", "x [mm]", "draw2", "it adds up [m]", "drawing", "data:image/png;base64,"):
         assert text in page
