@@ -160,6 +160,21 @@ def test_nonsense_of_the_controller_does_not_end_its_process() -> None:
     assert told[-1] == "the controller gave up"
 
 
+@pytest.mark.parametrize("period", [5e-324, 1e-308])
+def test_an_impulse_over_next_to_no_time_is_no_load(subject_of: Callable[[str], Subject], period: float) -> None:
+    """1 mN s over 5e-324 s is an infinite force: refused, and answered with NONE."""
+    subject = subject_of("friction, on contacts")
+    contacts = port_of(subject, "contact:contacts")
+    before, tick = subject.rejections["unusable load"], subject.tick()
+    message = contacts.make(tick)
+    message.period = period
+    state = port_of(subject, "device_state")
+    state.take(state.make(tick))
+    contacts.take(message)
+    assert subject.rejections["unusable load"] == before + 1
+    Barrage(subject).good()
+
+
 @pytest.mark.parametrize("place", [1e308, -2e3, float("nan")])
 def test_a_hand_is_not_led_where_no_hand_is(subject_of: Callable[[str], Subject], place: float) -> None:
     subject = subject_of("device, joystick")

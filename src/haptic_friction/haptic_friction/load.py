@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from haptic_core.errors import InputError
+from haptic_core.messages import LARGEST
 
 
 def press(normals: np.ndarray, forces: np.ndarray, *vectors: np.ndarray) -> float:
@@ -50,12 +51,22 @@ def contacts_of(contacts: Any, body: int) -> tuple[np.ndarray, np.ndarray, np.nd
 
     Returns:
         Normals towards it (m, 3), normal forces (m,) [N], its slip velocities against the others (m, 3) [m/s].
+
+    Raises:
+        InputError: the impulses over the period are no forces that there are.
     """
     on_b = np.asarray(contacts.body_b) == body
     mine = on_b | (np.asarray(contacts.body_a) == body)
     sign = np.where(on_b, 1.0, -1.0)[mine, None]
     normals, slips = (np.asarray(values).reshape(-1, 3)[mine] for values in (contacts.normal, contacts.slip_velocity))
-    return sign * normals, np.asarray(contacts.normal_impulse)[mine] / contacts.period, sign * slips
+    with np.errstate(over="ignore"):
+        forces = np.asarray(contacts.normal_impulse)[mine] / contacts.period
+    if not (np.abs(forces) < LARGEST).all():
+        period = contacts.period
+        raise InputError(
+            "unusable load", f"period: expected forces below {LARGEST:g} N, got impulses over {period:g} s"
+        )
+    return sign * normals, forces, sign * slips
 
 
 def surface_force(multipliers: Any, number: int) -> float:

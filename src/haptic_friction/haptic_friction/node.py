@@ -214,8 +214,11 @@ class FrictionNode(RenderingNode):
             if reference is not None:
                 velocity = np.array(vector(reference.twist.linear))
                 load += surface_force(reference.multipliers, self.parameters["load_constraint"])
+        try:
+            model.set_load(self.parameters["friction_coefficient"] * load / self.parameters["friction_force"])
+        except ValueError as error:  # a law too steep for the period at this load
+            raise InputError("unusable load", str(error)) from None
         model.restore(rows if load > 0.0 else {name: np.zeros_like(row) for name, row in rows.items()})
-        model.set_load(self.parameters["friction_coefficient"] * load / self.parameters["friction_force"])
         return velocity
 
     def _command_motion(self, device: DeviceState, velocity: list[float]) -> None:
