@@ -49,10 +49,13 @@ def test_a_killed_recorder_leaves_all_but_the_last_interval(start) -> None:
 
 
 def test_a_full_disk_ends_the_recording_and_not_the_run(start) -> None:
-    """The disk is full for the recorder's process: RLIMIT_FSIZE makes its writes fail beyond a size."""
+    """The disk is full for the recorder's process: RLIMIT_FSIZE makes its writes fail beyond a size.
+
+    The whole bag has 2.5 MB, a chunk of a recorder that was held up 1 MB.
+    """
     run = start(DOMAIN + 2, "command_delay_ticks:=0", "duration:=2.0")
     wait_until(lambda: find_child(run.pid, "recorder"))
-    resource.prlimit(find_child(run.pid, "recorder"), resource.RLIMIT_FSIZE, (800_000, 800_000))
+    resource.prlimit(find_child(run.pid, "recorder"), resource.RLIMIT_FSIZE, (1_400_000, 1_400_000))
     assert run.finish() == 1, run.text
     (line,) = (line for line in run.text.splitlines() if "[FATAL]" in line)
     bag = run.directory / "bag"

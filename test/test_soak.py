@@ -23,6 +23,22 @@ def test_a_straight_growth_and_files_that_stay_open_are_found() -> None:
     assert trend(time, np.ones((61, 2)), ticks=1).growth == pytest.approx(0.0, abs=1e-9)
 
 
+@pytest.mark.parametrize("last", [1.1, 1.3])
+def test_steps_of_nodes_that_share_a_process_are_compared_too(last: float, tmp_path: Path) -> None:
+    result = {
+        "time": np.arange(30.0),
+        "processes": np.array(["nodes", "recorder"]),
+        "usage": np.ones((30, 2, 2)),
+        "nodes": np.array(["tau/contact", "tau/wall"]),
+        "p99": np.column_stack([np.repeat([500.0, 450.0, 500.0 * last], 10), np.full(30, 90.0)]),
+        "ticks": np.array([9000, 9000]),
+        "complaints": np.array(0),
+    }
+    made = report(SoakSettings(), {"tau_touch_world": result}, tmp_path)
+    assert made.claims[-1].shown == (last < 1.25) and f"1.00 to {last:.2f} times" in made.claims[-1].measured
+    assert made.tables[0].rows[0][-1] == f"500 to {500.0 * last:.0f}, 90 to 90" and made.tables[0].rows[1][-1] == "-"
+
+
 def test_a_short_run_loses_nothing(tmp_path: Path) -> None:
     settings = SoakSettings(experiments=("friction_impedance",), minutes=0.05, interval=0.5, domain=DOMAIN)
     results = {name: task.run() for name, task in tasks(settings).items()}

@@ -14,9 +14,6 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 #: what is older than this has been handed to the operating system [s]
 FLUSH_INTERVAL = 0.5
 
-#: a chunk is written when it has grown to this: a disk that fills up takes part of a backlog, too [bytes]
-CHUNK_SIZE = 128 * 1024
-
 #: stands in a bag that is being written, or was not closed; holds its custom data
 UNFINISHED = "unfinished.yaml"
 
@@ -45,9 +42,6 @@ class BagWriter(Writer):
 
     def write(self, connection: Any, timestamp: int, data: bytes | memoryview) -> None:
         super().write(connection, timestamp, data)
-        storage: Any = self.storage
-        if storage.chunk.bio.tell() >= CHUNK_SIZE:
-            storage.close_chunk()
         self.flush()
 
     def flush(self) -> None:

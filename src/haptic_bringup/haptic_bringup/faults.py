@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 #: longest wait for anything, of which the first compilation is the longest [s]
 PATIENCE = 240.0
 
+#: name of the process of nodes that share one
+COMPOSED = "nodes"
+
 
 def descendants(pid: int) -> dict[int, str]:
     """Process ids and command lines of all that a process has started."""

@@ -18,7 +18,7 @@ from rclpy.serialization import serialize_message
 from rosbags.rosbag2 import Reader
 
 from haptic_bringup import bag_writer
-from haptic_bringup.bag_writer import CHUNK_SIZE, FLUSH_INTERVAL, UNFINISHED, BagWriter
+from haptic_bringup.bag_writer import FLUSH_INTERVAL, UNFINISHED, BagWriter
 from haptic_bringup.bags import Bag, BagError, typestore
 from haptic_bringup.recorder import stamp_of, tick_of
 from haptic_bringup.repair import repair
@@ -103,20 +103,6 @@ def test_a_recorder_that_dies_loses_at_most_one_interval(tmp_path: Path, clock: 
             assert (tick + 1 - len(kept)) * PERIOD <= FLUSH_INTERVAL + PERIOD
             written += 1
     assert written == 5
-
-
-def test_of_a_backlog_a_full_disk_loses_one_chunk(tmp_path: Path, clock: Clock) -> None:
-    """Many messages within one interval, as of a recorder that was held up: what the file took is in whole chunks."""
-    writer, connection = begun(tmp_path / "bag")
-    for tick in range(3000):
-        writer.write(connection, round(tick * PERIOD * 1e9), message(tick))
-    assert clock.now == 0.0
-    left = copied(tmp_path / "bag", tmp_path / "left" / "bag")
-    taken = (left / "bag.mcap").stat().st_size
-    result = repair(left)
-    assert ticks_of(left) == list(range(result.messages))
-    assert taken > 3 * CHUNK_SIZE and result.tail <= CHUNK_SIZE + len(message(0)) + 100  # with the head of the chunk
-    assert (3000 - result.messages) * len(message(0)) <= 2 * CHUNK_SIZE  # one in the making, one cut off
 
 
 def test_what_waits_is_written_although_nothing_more_comes(tmp_path: Path, clock: Clock) -> None:

@@ -20,7 +20,7 @@ from rosbags.highlevel import AnyReader
 
 from haptic_bringup.bags import parse_event, typestore
 from haptic_bringup.experiments import experiment_names, load_experiment
-from haptic_bringup.faults import StartedRun, arguments_of, words_of
+from haptic_bringup.faults import COMPOSED, StartedRun, arguments_of, words_of
 from haptic_bringup.report import Claim
 from haptic_bringup.study import Results, ResultTable, Study, StudyReport, Task
 from haptic_core.errors import HapticError
@@ -33,8 +33,6 @@ _LIMIT = 0.01
 _SLOW = 1.5
 #: for how long the machine alone is looked at before each run [s]
 _ALONE = 5.0
-#: where the nodes run that are alone with the device in one process
-_COMPOSED = "nodes"
 
 
 class RealtimeSettings(BaseModel):
@@ -122,7 +120,7 @@ def _pin(pids: Mapping[str, int]) -> None:
     """Gives the device, or the process that it shares with all others, the first core."""
     first, *others = sorted(os.sched_getaffinity(0))
     for name, pid in pids.items():
-        alone = name == (_COMPOSED if _COMPOSED in pids else "device")
+        alone = name == (COMPOSED if COMPOSED in pids else "device")
         for thread in os.listdir(f"/proc/{pid}/task"):
             os.sched_setaffinity(int(thread), {first} if alone else set(others) or {first})
 

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from pydantic import BaseModel, Field
 
 from haptic_bringup.experiments import experiment_names, load_experiment
-from haptic_bringup.faults import StartedRun, words_of
+from haptic_bringup.faults import COMPOSED, StartedRun, words_of
 from haptic_bringup.report import Claim
 from haptic_bringup.study import Results, ResultTable, Study, StudyReport, Task
 from haptic_core.errors import HapticError
@@ -136,13 +136,14 @@ def trend(time: np.ndarray, usage: np.ndarray, ticks: int) -> Trend:
     return Trend(float(usage[-1, 0]), slope * time[-1] / ticks * 1e6, int(np.ptp(usage[late, 1])))
 
 
-def _thirds(result: dict[str, np.ndarray], node: str) -> list[float]:
-    """Medians over the thirds of a run of the p99 of a node's steps [us]; empty where it said too little."""
+def _thirds(result: dict[str, np.ndarray]) -> dict[str, list[float]]:
+    """Medians over the thirds of a run of the p99 of each node's steps [us]; who said too little is left out."""
+    found = {}
     for name, column in zip(result["nodes"].tolist(), result["p99"].T, strict=True):
         said = column[np.isfinite(column)]
-        if name.rpartition("/")[2] == node and len(said) > 2:
-            return [float(np.median(part)) for part in np.array_split(said, 3)]
-    return []
+        if len(said) > 2:
+            found[name.rpartition("/")[2]] = [float(np.median(part)) for part in np.array_split(said, 3)]
+    return found
 
 
 def report(settings: SoakSettings, results: Results, directory: Path) -> StudyReport:
@@ -150,12 +151,13 @@ def report(settings: SoakSettings, results: Results, directory: Path) -> StudyRe
     rows, trends, ratios = list[tuple[str, ...]](), list[Trend](), list[float]()
     for name, result in results.items():
         clock, ticks = result["time"], int(result["ticks"][1])
+        steps = _thirds(result)
+        ratios += [last / first for first, _, last in steps.values()]
         for i, process in enumerate(result["processes"].tolist()):
             found = trend(clock, result["usage"][:, i], ticks)
             trends.append(found)
-            parts = _thirds(result, process)
-            ratios += [parts[2] / parts[0]] if parts else []
-            last = f"{parts[0]:.0f} to {parts[2]:.0f}" if parts else "-"
+            parts = [steps[process]] if process in steps else list(steps.values()) if process == COMPOSED else []
+            last = ", ".join(f"{first:.0f} to {last:.0f}" for first, _, last in parts) or "-"
             rows.append(
                 (name, process, str(ticks), f"{found.memory:.0f}", f"{found.growth:+.2f}", str(found.files), last)
             )
