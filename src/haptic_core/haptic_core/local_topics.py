@@ -31,6 +31,9 @@ RCLError = rclpy_implementation.RCLError
 #: how long a full history of a tick topic is waited for [s]
 WRITE_TIMEOUT = 30.0
 
+#: between two attempts to write [s]
+_WRITE_PAUSE = 2e-4
+
 #: messages after which the middleware is served, too, although more are waiting
 _AT_ONCE = 64
 
@@ -264,6 +267,7 @@ def write(publisher: Publisher, message: Any) -> None:
                 raise HapticError(
                     f"{publisher.topic_name}: a subscriber has not taken anything for {WRITE_TIMEOUT:g} s"
                 ) from None
+            time.sleep(_WRITE_PAUSE)  # the subscriber may need this core
 
 
 class LocalExecutor:

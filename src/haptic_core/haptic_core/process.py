@@ -38,6 +38,12 @@ EXECUTORS: dict[str, Callable[[], Executor]] = {"events": EventsExecutor, "singl
 #: SCHED_FIFO priority of the nodes of a realtime loop: above everything ordinary, below the kernel's threads
 REALTIME_PRIORITY = 20
 
+#: a folder for each thread of this process
+THREADS = Path("/proc/self/task")
+
+#: names of Fast DDS's threads that send what could not be sent at once begin so
+_SENDERS = "dds.asyn"
+
 #: largest one that Linux has
 _HIGHEST_PRIORITY = 99
 
@@ -80,7 +86,10 @@ def make_executor() -> Executor:
 
 
 def raise_priority() -> bool:
-    """Puts all threads of this process under SCHED_FIFO; False where the user may not (see `ulimit -r`).
+    """Puts the threads of this process under SCHED_FIFO; False where the user may not (see `ulimit -r`).
+
+    But for those of Fast DDS that send again what a reader had no room for: a recorder of ordinary priority that lost
+    its core would get none again beside a loop and a sender that both try without a pause.
 
     The environment's HAPTICS_PRIORITY chooses another priority; 0 leaves everything as it is.
 
@@ -92,11 +101,14 @@ def raise_priority() -> bool:
         raise HapticError(f"HAPTICS_PRIORITY: expected 0 to {_HIGHEST_PRIORITY}, got {text!r}")
     if not int(text):
         return True
-    try:
-        for thread in os.listdir("/proc/self/task"):
-            os.sched_setscheduler(int(thread), os.SCHED_FIFO, os.sched_param(int(text)))
-    except OSError:
-        return False
+    for thread in THREADS.iterdir():
+        try:
+            if not (thread / "comm").read_text().startswith(_SENDERS):
+                os.sched_setscheduler(int(thread.name), os.SCHED_FIFO, os.sched_param(int(text)))
+        except PermissionError:
+            return False
+        except (FileNotFoundError, ProcessLookupError):  # it has ended
+            continue
     return True
 
 

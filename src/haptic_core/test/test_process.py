@@ -69,6 +69,25 @@ def test_a_loop_that_would_have_its_core_to_itself_leaves_the_kernel_s_share(bus
         assert second.used / second.now > 0.92 - 1e-9
 
 
+def test_who_sends_again_keeps_its_ordinary_priority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a thread that ends meanwhile is no obstacle; one that may not be raised is told."""
+    for number, name in {10: "device_node", 11: "dds.shm.7410", 12: "dds.asyn.0.0"}.items():
+        (tmp_path / f"{number}").mkdir()
+        (tmp_path / f"{number}" / "comm").write_text(name + "\n")
+    (tmp_path / "13").mkdir()  # it has ended
+    monkeypatch.setattr(process, "THREADS", tmp_path)
+    monkeypatch.delenv("HAPTICS_PRIORITY", raising=False)
+    taken: list[int] = []
+    monkeypatch.setattr(os, "sched_setscheduler", lambda thread, policy, p: taken.append(thread))
+    assert process.raise_priority() and sorted(taken) == [10, 11]
+
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "sched_setscheduler", refuse)
+    assert not process.raise_priority()
+
+
 @pytest.mark.parametrize("text", ["", "-1", "100", "high"])
 def test_what_is_no_priority_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HAPTICS_PRIORITY", text)
