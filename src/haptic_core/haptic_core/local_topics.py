@@ -34,7 +34,7 @@ WRITE_TIMEOUT = 30.0
 #: between two attempts to write [s]
 _WRITE_PAUSE = 2e-4
 
-#: messages after which the middleware is served, too, although more are waiting
+#: deliveries after which the middleware is served, too, although more is waiting
 _AT_ONCE = 64
 
 #: messages to nodes that are delivered in a row in realtime, where going round the device's loop costs 3 us

@@ -105,10 +105,10 @@ def raise_priority() -> bool:
         try:
             if not (thread / "comm").read_text().startswith(_SENDERS):
                 os.sched_setscheduler(int(thread.name), os.SCHED_FIFO, os.sched_param(int(text)))
-        except PermissionError:
-            return False
         except (FileNotFoundError, ProcessLookupError):  # it has ended
             continue
+        except OSError:
+            return False
     return True
 
 
