@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import os
 import struct
+import subprocess
+import sys
+import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from std_msgs.msg import Empty
 
 from haptic_core import process
 from haptic_core.errors import HapticError
+from haptic_core.qos import latched_qos
+
+#: ROS domain of these tests
+DOMAIN = 33
 
 
 def test_cores_are_asked_to_stay_awake_while_the_loop_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,3 +104,104 @@ def test_what_is_no_priority_is_refused(text: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("HAPTICS_PRIORITY", text)
     with pytest.raises(HapticError, match=rf"HAPTICS_PRIORITY: expected 0 to 99, got '{text}'"):
         process.raise_priority()
+
+
+PROFILES, RANGE, TRANSPORTS = (
+    "FASTRTPS_DEFAULT_PROFILES_FILE", "ROS_AUTOMATIC_DISCOVERY_RANGE", "FASTDDS_BUILTIN_TRANSPORTS",
+)  # fmt: skip
+SUITE, LOOPBACK = str(process.FAST_DDS_PROFILES), str(process.LOOPBACK_PROFILES)
+
+
+@pytest.mark.parametrize(
+    ("mode", "given", "chosen"),
+    [
+        ("lockstep", {RANGE: "LOCALHOST"}, {PROFILES: SUITE, RANGE: "LOCALHOST"}),
+        ("realtime", {RANGE: "LOCALHOST"}, {PROFILES: LOOPBACK, RANGE: "SYSTEM_DEFAULT"}),
+        ("realtime", {RANGE: "LOCALHOST", PROFILES: SUITE}, {PROFILES: LOOPBACK, RANGE: "SYSTEM_DEFAULT"}),
+        ("realtime", {RANGE: "SUBNET"}, {PROFILES: SUITE, RANGE: "SUBNET", TRANSPORTS: "UDPv4"}),
+        ("realtime", {}, {PROFILES: SUITE, TRANSPORTS: "UDPv4"}),
+        ("realtime", {TRANSPORTS: "SHM"}, {PROFILES: SUITE, TRANSPORTS: "SHM"}),
+        ("realtime", {RANGE: "LOCALHOST", PROFILES: "/my.xml"}, {RANGE: "LOCALHOST", PROFILES: "/my.xml"}),
+        (
+            "realtime",
+            {RANGE: "LOCALHOST", "ROS_STATIC_PEERS": "h2"},
+            {RANGE: "LOCALHOST", "ROS_STATIC_PEERS": "h2", PROFILES: SUITE},
+        ),
+    ],
+)
+def test_realtime_leaves_shared_memory_alone_unless_the_user_chose_a_transport(
+    mode: str, given: dict[str, str], chosen: dict[str, str]
+) -> None:
+    environment = dict(given)
+    process.choose_transport(["node", "--ros-args", "-p", f"mode:={mode}"], environment)
+    assert environment == chosen
+
+
+def test_both_profiles_are_the_same_but_for_the_transport() -> None:
+    space = "{http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles}"
+    suite, loopback = (ElementTree.parse(file).getroot() for file in (SUITE, LOOPBACK))
+    for part in ("initialAnnouncements", "data_writer"):
+        one, other = (next(root.iter(space + part)) for root in (suite, loopback))
+        assert ElementTree.tostring(one).split() == ElementTree.tostring(other).split()
+
+
+@pytest.mark.parametrize(
+    ("text", "realtime"),
+    [
+        ("/**:\n  ros__parameters:\n    mode: realtime\n", True),
+        ("/tau/nodes:\n  ros__parameters:\n    contact: {mode: 'realtime', period: 0.001}\n", True),
+        ("/**:\n  ros__parameters:\n    mode: lockstep\n    display_mode: realtime_like\n", False),
+    ],
+)
+def test_the_mode_is_found_in_files_of_parameters(text: str, realtime: bool, tmp_path: Path) -> None:
+    file = tmp_path / "parameters.yaml"
+    file.write_text(text)
+    environment = {RANGE: "LOCALHOST"}
+    process.choose_transport(["node", "--params-file", str(file), "--params-file", "/none"], environment)
+    assert (environment[PROFILES] == LOOPBACK) == realtime
+
+
+TALKING = """
+from pathlib import Path
+from rclpy.node import Node
+from std_msgs.msg import Empty
+from haptic_core import process
+from haptic_core.qos import latched_qos
+
+class Talking(Node):
+    finished, exit_code, active = False, 0, False
+
+    def start(self):
+        self.publisher = self.create_publisher(Empty, "said", latched_qos())
+        self.publisher.publish(Empty())
+        print("shared memory", "/dev/shm/fastrtps" in Path("/proc/self/maps").read_text())
+        sockets = {path.readlink().name for path in Path("/proc/self/fd").iterdir() if path.is_symlink()}
+        rows = [row.split() for row in Path("/proc/net/udp").read_text().splitlines()[1:]]
+        own = {row[1].partition(":")[0] for row in rows if f"socket:[{row[9]}]" in sockets}
+        print("addresses", *sorted(own), flush=True)
+
+process.main(lambda: Talking("talking"))
+"""
+
+
+@pytest.mark.parametrize(("mode", "shared", "addresses"), [("lockstep", True, None), ("realtime", False, "0100007F")])
+def test_who_shares_no_memory_is_heard_by_who_does(mode: str, shared: bool, addresses: str | None, context) -> None:
+    """The reader has the discovery range LOCALHOST and the transports of it; realtime listens on loopback alone."""
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(DOMAIN), RANGE: "LOCALHOST", PROFILES: SUITE}
+    reader = rclpy.create_node("reader", context=context)
+    heard: list[Empty] = []
+    reader.create_subscription(Empty, "said", heard.append, latched_qos())
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(reader)
+    command = [sys.executable, "-c", TALKING, "--ros-args", "-p", f"mode:={mode}"]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as talking:
+        end = time.monotonic() + 60.0
+        while not heard:
+            assert time.monotonic() < end and talking.poll() is None
+            executor.spin_once(timeout_sec=0.1)
+        talking.terminate()
+        said = talking.stdout.read().splitlines() if talking.stdout else []
+    executor.shutdown()
+    reader.destroy_node()
+    assert said[0] == f"shared memory {shared}"
+    assert addresses is None or said[1] == f"addresses {addresses}"
