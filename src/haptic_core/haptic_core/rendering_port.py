@@ -6,10 +6,11 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from geometry_msgs.msg import Wrench
 
 from haptic_core import commands
-from haptic_core.messages import vector
+from haptic_core.messages import set_wrench, vector
 from haptic_core.passivity import TOOL_WEIGHTS, AdmittancePort, ImpedancePort, PassivityRule, tool_motion
 from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState
 
@@ -91,7 +92,7 @@ class RenderingPort:
         told = self._port.told(user, self._velocity(device))
         if told is user:
             return device
-        _set_wrench(self._told_wrench, told)
+        set_wrench(self._told_wrench, np.asarray(told))
         seen = copy.copy(device)  # the state may be others', too
         seen.tool_wrench = self._told_wrench
         return seen
@@ -125,7 +126,7 @@ class RenderingPort:
             for i, effort in enumerate(force):
                 command.joint_effort[i] = effort
         else:
-            _set_wrench(command.tool_wrench, force)
+            set_wrench(command.tool_wrench, np.asarray(force))
 
 
 def _pose(device: DeviceState) -> tuple[float, ...]:
@@ -135,8 +136,3 @@ def _pose(device: DeviceState) -> tuple[float, ...]:
 
 def _wrench(wrench: Wrench) -> tuple[float, ...]:
     return (*vector(wrench.force), *vector(wrench.torque))
-
-
-def _set_wrench(wrench: Wrench, values: Sequence[float]) -> None:
-    f, t = wrench.force, wrench.torque
-    f._x, f._y, f._z, t._x, t._y, t._z = values
