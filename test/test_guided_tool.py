@@ -82,7 +82,7 @@ def test_the_graph_that_ran_is_the_one_declared(bag: Bag) -> None:
 
 
 def test_a_second_run_is_the_same_to_the_last_bit(bag: Bag, tmp_path: Path) -> None:
-    again = Bag(run(tmp_path, WORDS[0], "duration:=0.6", "layout:=composed") / "bag")
+    again = Bag(run(tmp_path, WORDS[0], "duration:=0.6", "layout:=processes") / "bag")
     for topic in load_experiment("cobot_guided_tool").recorded.every_tick:
         one, other = in_order(bag, topic), in_order(again, topic)
         assert len(other) >= 600 and one[: len(other)] == other, topic

@@ -226,12 +226,12 @@ def run(folder: Path, *words: str) -> tuple[Path, str]:
 
 @pytest.mark.timeout(900)  # two runs and their reports, on a machine that does other things
 def test_a_run_shows_its_claims_and_the_same_again_to_the_last_bit(tmp_path: Path) -> None:
-    """The first strokes once; their first half second again, with all nodes in one process."""
+    """The first strokes once; their first half second again, with the nodes in processes of their own."""
     folders = [tmp_path / name for name in ("whole", "again")]
     for folder in folders:
         folder.mkdir()
     whole, _ = run(folders[0], "command_delay_ticks:=0", "duration:=9.5")
-    again, _ = run(folders[1], "command_delay_ticks:=0", "duration:=0.5", "layout:=composed")
+    again, _ = run(folders[1], "command_delay_ticks:=0", "duration:=0.5", "layout:=processes")
     found = json.loads((whole / "metrics.json").read_text())
     assert [claim["shown"] for claim in found["claims"]] == [True] * 8, found["claims"]
     numbers = found["runs"]["bag"]

@@ -22,8 +22,9 @@ NODES = ("wall", "friction", "device")
 def scene(tmp_path: Path) -> Iterator[Callable[..., WatchedRun]]:
     scenes: list[WatchedRun] = []
 
-    def make(*words: str) -> WatchedRun:
-        words += (f"period:={PERIOD}", f"watchdog_periods:={WATCHDOG}", "duration:=3600.0", "respawn:=true")
+    def make(layout: str = "processes") -> WatchedRun:
+        words = (f"period:={PERIOD}", f"watchdog_periods:={WATCHDOG}", "duration:=3600.0", "respawn:=true")
+        words += (f"layout:={layout}",)
         scenes.append(WatchedRun("tau_rough_wall", *words, folder=tmp_path, domain=DOMAIN))
         scenes[-1].goes_on(WATCHDOG + 10)
         return scenes[-1]
@@ -73,7 +74,7 @@ def test_a_device_that_is_killed_starts_anew_and_the_nodes_with_it(scene: Callab
 
 
 def test_of_nodes_in_one_process_all_start_again(scene: Callable[..., WatchedRun]) -> None:
-    run = scene("layout:=composed")
+    run = scene("composed")
     run.kill(run.pid("nodes"))
     run.until(lambda: run.started("device") == 2 and run.new_starts)
     run.goes_on(WATCHDOG + 10)

@@ -197,8 +197,8 @@ def test_two_nodes_do_what_one_process_does(tmp_path: Path) -> None:
 
     A second run with both nodes in one process is the same, too.
     """
-    found, one = finished_scene(tmp_path / "one", *ROUGH, prefix="[device] ")
-    _, other = finished_scene(tmp_path / "other", *ROUGH, "layout:=composed", prefix="[nodes] ")
+    found, one = finished_scene(tmp_path / "one", *ROUGH, "layout:=processes", prefix="[device] ")
+    _, other = finished_scene(tmp_path / "other", *ROUGH, prefix="[nodes] ")
     assert_the_same(one, other, device_state=("joint_position",), wall__state=("effort",), friction__state=("force",))
     bag = one
     assert [c["shown"] for c in found["claims"]] == [True] * 6, found["claims"]
@@ -222,8 +222,8 @@ def test_a_probe_on_a_tooth_is_three_nodes_and_one_process_and_repeatable(tmp_pa
     A second run, shorter and with the nodes in processes of their own, is the same bit for bit.
     """
     words = ("dental_probe", "command_delay_ticks:=0")
-    found, one = finished_scene(tmp_path / "one", *words, "layout:=composed", prefix="[nodes] ")
-    _, other = finished_scene(tmp_path / "other", *words, "duration:=2.0", prefix="[device] ")
+    found, one = finished_scene(tmp_path / "one", *words, prefix="[nodes] ")
+    _, other = finished_scene(tmp_path / "other", *words, "duration:=2.0", "layout:=processes", prefix="[device] ")
     assert_the_same(
         one,
         other,

@@ -28,7 +28,7 @@ def run(folder: Path, *words: str) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return run(tmp_path_factory.mktemp("whole"), "layout:=composed")
+    return run(tmp_path_factory.mktemp("whole"))
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_the_nodes_do_what_one_process_does(metrics: dict[str, Any]) -> None:
 
 
 def test_a_second_run_in_several_processes_is_the_same_bit_for_bit(whole: Path, tmp_path: Path) -> None:
-    again = run(tmp_path, f"duration:={1e-3 * SHORT}")
+    again = run(tmp_path, f"duration:={1e-3 * SHORT}", "layout:=processes")
     one, other = Bag(whole / "bag"), Bag(again / "bag")
     assert one.topics.keys() == other.topics.keys()
     for topic, columns in other.topics.items():

@@ -138,6 +138,15 @@ def test_both_layouts_start_the_same_nodes(name: str, evaluate: Callable[..., An
     assert processes == composed and layouts == ["processes", "composed"]  # the recorder's
 
 
+@pytest.mark.parametrize("name", [name for name, argument in ARGUMENTS if argument.name == "layout"])
+def test_nodes_share_a_process_unless_the_device_cannot(name: str, evaluate: Callable[..., Any]) -> None:
+    assert evaluate(name) == evaluate(name, {"layout": "composed"})
+    for hardware in ("ros2_control", "mock"):
+        alone = evaluate(name, {"hardware": hardware})
+        assert alone == evaluate(name, {"hardware": hardware, "layout": "processes"})
+        assert not any(" in nodes" in process for process in alone)
+
+
 @pytest.mark.parametrize(("name", "argument", "choice"), CHOICES, ids=label)
 def test_each_choice_gives_parameters_that_the_nodes_accept(
     name: str, argument: Argument, choice: str, evaluate: Callable[..., Any]

@@ -103,6 +103,9 @@ def published(executable: str) -> Iterator[tuple[str, str, QoSProfile]]:
 
 
 def run_of(name: str, folder: Path, **arguments: str) -> Run:
+    """With each node in a process of its own; those that share one are the same nodes."""
+    if any(argument.name == "layout" for argument in DESCRIPTIONS[name].arguments):
+        arguments["layout"] = "processes"
     processes = DESCRIPTIONS[name].evaluate(
         arguments,
         find_executable=lambda package, executable: f"/{package}/{executable}",
