@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
@@ -100,6 +101,13 @@ def load_experiment(name: str) -> Experiment:
     if name not in names:
         raise HapticError(f"experiment {name!r} is unknown, expected one of: {', '.join(names)}")
     return read_experiment(share() / "config" / "experiments" / f"{name}.yaml")
+
+
+def checked_names(names: Sequence[str]) -> Sequence[str]:
+    """These names, if each is that of an experiment; otherwise raises as `load_experiment`."""
+    for name in names:
+        load_experiment(name)
+    return names
 
 
 def read_experiment(path: Path) -> Experiment:

@@ -145,6 +145,20 @@ class StartedRun:
                 found[name[1]] = pid
         return found
 
+    def reset(self, name: str) -> None:
+        """Resets a node.
+
+        Raises:
+            HapticError: it refused.
+        """
+        client = self.node.create_client(Trigger, f"{name}/reset")
+        self.until(client.service_is_ready, f"the service of {name}")
+        answer = client.call_async(Trigger.Request())
+        self.until(answer.done, f"an answer of {name}")
+        self.node.destroy_client(client)
+        if not answer.result().success:
+            raise HapticError(answer.result().message)
+
     def close(self) -> int:
         """Ends the run as Ctrl-C does; its exit code."""
         if self.process.poll() is None:
@@ -266,17 +280,3 @@ class WatchedRun(StartedRun):
                 self.executor.spin_once(timeout_sec=left)
         finally:
             os.kill(pid, signal.SIGCONT)
-
-    def reset(self, name: str) -> None:
-        """Resets a node.
-
-        Raises:
-            HapticError: it refused.
-        """
-        client = self.node.create_client(Trigger, f"{name}/reset")
-        self.until(client.service_is_ready, f"the service of {name}")
-        answer = client.call_async(Trigger.Request())
-        self.until(answer.done, f"an answer of {name}")
-        self.node.destroy_client(client)
-        if not answer.result().success:
-            raise HapticError(answer.result().message)

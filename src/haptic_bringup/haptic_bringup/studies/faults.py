@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from pydantic import BaseModel, Field
 
-from haptic_bringup.experiments import experiment_names, load_experiment
+from haptic_bringup.experiments import checked_names, experiment_names, load_experiment
 from haptic_bringup.faults import WatchedRun, arguments_of, words_of
 from haptic_bringup.report import Claim
 from haptic_bringup.study import Results, ResultTable, Study, StudyReport
@@ -59,6 +59,7 @@ class Faults:
             "period": self.period,
             "watchdog_periods": self.watchdog_periods,
             "respawn": "true",
+            "layout": "processes",
         }
         words, respawns = words_of(self.experiment, wanted), "respawn" in arguments_of(self.experiment)
         rows: dict[str, list[tuple[float, ...]]] = defaultdict(list)
@@ -126,9 +127,7 @@ class Faults:
 
 def tasks(settings: FaultSettings) -> dict[str, Faults]:
     """One for each experiment; a domain for all, since they run one after the other."""
-    names = settings.experiments or [name for name in experiment_names() if _held(name)]
-    for name in names:
-        load_experiment(name)
+    names = checked_names(settings.experiments or [name for name in experiment_names() if _held(name)])
     return {
         name: Faults(name, settings.durations, settings.period, settings.watchdog_periods, settings.domain)
         for name in names

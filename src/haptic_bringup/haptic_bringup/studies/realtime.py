@@ -31,6 +31,8 @@ from haptic_msgs.msg import DeviceState
 _LIMIT = 0.01
 #: a piece of work that takes this many times its usual time is one in which the core was not ours alone
 _SLOW = 1.5
+#: how the device says that it has made itself safe
+_STOP = re.compile(r"safe state at (tick .*)")
 #: for how long the machine alone is looked at before each run [s]
 _ALONE = 5.0
 
@@ -40,7 +42,9 @@ class RealtimeSettings(BaseModel):
 
     experiments: tuple[str, ...] = Field((), description="names; all if none is given")
     minutes: float = Field(10.0, gt=0.0, le=1e4, description="length of each run [min]")
-    layouts: tuple[Literal["processes", "composed"], ...] = Field(("processes",), description="processes, composed")
+    layouts: tuple[Literal["automatic", "processes", "composed"], ...] = Field(
+        ("automatic",), description="of experiments of several nodes: automatic, processes, composed"
+    )
     executors: tuple[Literal["events", "single_threaded"], ...] = Field(
         ("events",), description="of each process: events, single_threaded"
     )
@@ -66,7 +70,7 @@ class RealtimeRun:
     domain: int
 
     def run(self) -> dict[str, np.ndarray]:
-        """Ticks, missed ones, stops; periods and round trips [s], both empty without a bag; `slowness` before it."""
+        """Ticks and missed ones; safe stops; periods, round trips [s], empty without a bag; `slowness` before it."""
         experiment = load_experiment(self.experiment)
         if self.layout == "composed" and "layout" not in arguments_of(self.experiment):
             raise HapticError(f"{self.experiment}: one node beside the device, there is no layout:=composed")
@@ -84,8 +88,12 @@ class RealtimeRun:
                 if self.pinning == "pinned":
                     _pin(run.pids())
                 end = time.monotonic() + 60.0 * self.minutes
+                stops = 0
                 while time.monotonic() < end and run.process.poll() is None:
                     time.sleep(min(0.5, max(0.0, end - time.monotonic())))
+                    if len(_STOP.findall(run.text)) > stops:  # as a person would, who wants to go on
+                        stops += 1
+                        run.reset("device")
             said = run.text
             found = re.search(r"(\d+) ticks in [\d.]+ s .*?missed (\d+)", said)
             if found is None:
@@ -94,8 +102,13 @@ class RealtimeRun:
             if self.record:
                 (bag,) = place.glob("runs/*/bag")
                 periods, trips = _read(bag, experiment.clock)
-        counts = [int(found[1]), int(found[2]), said.count("safe state at tick")]
-        return {"counts": np.array(counts), "periods": periods, "trips": trips, "slow": np.array(alone)}
+        return {
+            "counts": np.array([int(found[1]), int(found[2])]),
+            "stops": np.array(_STOP.findall(said), dtype=str),
+            "periods": periods,
+            "trips": trips,
+            "slow": np.array(alone),
+        }
 
 
 def slowness(duration: float) -> float:
@@ -161,7 +174,7 @@ def round_trips(times: Mapping[str, Sequence[Sequence[int]]]) -> np.ndarray:
 
 
 def tasks(settings: RealtimeSettings) -> Mapping[str, Task]:
-    """Each experiment in each way; those of one node beside the device have no layout."""
+    """Each experiment in each way; those of one node beside the device have one layout."""
     found: dict[str, Task] = {}
     for name in settings.experiments or experiment_names():
         arguments = arguments_of(name)
@@ -180,7 +193,8 @@ def report(settings: RealtimeSettings, results: Results, directory: Path) -> Stu
     """Shares of missed ticks, percentiles of period and round trip."""
     rows, missed, metrics = list[tuple[str, ...]](), dict[str, float](), dict[str, dict[str, float | None]]()
     for name, result in results.items():
-        ticks, count, stops = result["counts"].tolist()
+        ticks, count = result["counts"].tolist()
+        stops = len(result["stops"])
         missed[name] = count / max(1, ticks)
         periods, trips = (1e6 * result[part] for part in ("periods", "trips"))
         middle = [_percentile(periods, q) for q in (50, 99, 99.9, 100)] + [_percentile(trips, q) for q in (50, 99)]
@@ -223,7 +237,11 @@ def report(settings: RealtimeSettings, results: Results, directory: Path) -> Stu
         "p99",
     )
     figures = {"histograms": (_plot(results), _CAPTION)} if settings.record else {}
-    return StudyReport({"runs": metrics}, claims, figures, [ResultTable("Realtime", head, rows)])
+    reasons = [(name, said) for name, result in results.items() for said in result["stops"].tolist()]
+    tables = [ResultTable("Realtime", head, rows)]
+    if reasons:
+        tables.append(ResultTable("Safe stops, each of which was reset", ("run", "the device said"), reasons))
+    return StudyReport({"runs": metrics}, claims, figures, tables)
 
 
 def _percentile(values: np.ndarray, q: float) -> float | None:

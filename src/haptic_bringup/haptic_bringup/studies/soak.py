@@ -16,7 +16,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from matplotlib.figure import Figure
 from pydantic import BaseModel, Field
 
-from haptic_bringup.experiments import experiment_names, load_experiment
+from haptic_bringup.experiments import checked_names, experiment_names
 from haptic_bringup.faults import COMPOSED, StartedRun, words_of
 from haptic_bringup.report import Claim
 from haptic_bringup.study import Results, ResultTable, Study, StudyReport, Task
@@ -37,7 +37,9 @@ class SoakSettings(BaseModel):
 
     experiments: tuple[str, ...] = Field((), description="names; all if none is given")
     minutes: float = Field(10.0, gt=0.0, le=1e4, description="length of each run, after its first tick [min]")
-    layout: Literal["processes", "composed"] = Field("processes", description="of experiments of several nodes")
+    layout: Literal["automatic", "processes", "composed"] = Field(
+        "automatic", description="of experiments of several nodes"
+    )
     interval: float = Field(1.0, gt=0.0, le=600.0, description="between samples [s]")
     domain: int = Field(141, ge=0, le=232, description="ROS domain of the runs")
 
@@ -102,9 +104,7 @@ def _usage(pid: int) -> tuple[float, float]:
 
 def tasks(settings: SoakSettings) -> Mapping[str, Task]:
     """One for each experiment."""
-    names = settings.experiments or experiment_names()
-    for name in names:
-        load_experiment(name)
+    names = checked_names(settings.experiments or experiment_names())
     return {name: Soak(name, settings.minutes, settings.layout, settings.interval, settings.domain) for name in names}
 
 
