@@ -46,8 +46,9 @@ def test_a_rendering_node_that_is_killed_and_started_again(
 ) -> None:
     run = scene()
     assert any(run.device.joint_effort)  # at least the tool's weight is held
-    run.kill(run.pid(name))
-    run.until(lambda: run.device.status == DeviceState.STATUS_SAFE_STOP)
+    with run.runner_held():
+        run.kill(run.pid(name))
+        run.until(lambda: run.device.status == DeviceState.STATUS_SAFE_STOP)
     run.until(lambda: run.started(name) == 2)
     for node in NODES:
         run.reset(node)

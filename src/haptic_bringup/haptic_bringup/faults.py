@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -269,6 +269,15 @@ class WatchedRun(StartedRun):
         """Ends a node's process without a warning."""
         self.struck = self.device.tick
         os.kill(pid, signal.SIGKILL)
+
+    @contextlib.contextmanager
+    def runner_held(self) -> Iterator[None]:
+        """Within it the runner does nothing: a node that died is not back before the device has seen it gone."""
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
 
     def hold_up(self, pid: int, duration: float) -> None:
         """Stops a node's process for some time [s]."""

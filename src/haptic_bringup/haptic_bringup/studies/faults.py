@@ -88,11 +88,13 @@ class Faults:
     def _killed(self, run: WatchedRun, sources: list[str], name: str) -> tuple[float, ...]:
         pid, stops = self._begin(run, sources, name)
         starts, new_starts = run.started(name), run.new_starts
-        run.kill(pid)
         if name == "device":
+            run.kill(pid)
             run.until(lambda: run.new_starts > new_starts, "a new device")
             return np.nan, *run.after_stop(), self._recover(run, sources)
-        run.until(lambda: len(run.stops) > stops, "the safe state")
+        with run.runner_held():
+            run.kill(pid)
+            run.until(lambda: len(run.stops) > stops, "the safe state")
         run.until(lambda: run.started(name) > starts, f"a new {name}")
         return self._result(run, sources, stops)
 
