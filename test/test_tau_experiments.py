@@ -216,6 +216,13 @@ def test_two_nodes_do_what_one_process_does(tmp_path: Path) -> None:
     assert all(0.0 < half <= most for half, most in latencies(bag).values())
 
 
+def test_a_run_that_ends_before_the_wall_says_what_it_did_not_reach(tmp_path: Path) -> None:
+    found, _ = finished_scene(tmp_path / "short", *ROUGH, "duration:=0.3", prefix="[nodes] ")
+    assert [c["shown"] for c in found["claims"]] == [True] + [None] * 5, found["claims"]
+    n = found["runs"]["bag"]
+    assert n["coefficient"] == {} and n["lean"] is n["chatter"] is n["stable_stiffness"] is None
+
+
 def test_a_probe_on_a_tooth_is_three_nodes_and_one_process_and_repeatable(tmp_path: Path) -> None:
     """All that the report claims holds, and nodes and one process do not differ.
 

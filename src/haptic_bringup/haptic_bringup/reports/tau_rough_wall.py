@@ -203,6 +203,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
         run, n = of_bag(bag, ticks), int(ticks[-1]) + 1
         implicit, split = process.implicit(n).at(ticks), process.split(n).at(ticks)
         resting = walls.named("rest", "lean back")
+        rested = bool(resting.any())
         measured = latencies(bag)
         numbers = metrics[name] = {
             **tau.common_metrics(walls),
@@ -212,9 +213,9 @@ def analyse(bags: dict[str, Bag]) -> Report:
             "lean": _lean(walls, run),
             "against_split": difference(run, split),
             "against_implicit": difference(run, implicit),
-            "chatter": chatter(run, resting),
-            "stable_stiffness": stable_stiffness(bag, resting, implicit=False),
-            "stable_stiffness_implicit": stable_stiffness(bag, resting, implicit=True),
+            "chatter": chatter(run, resting) if rested else None,
+            "stable_stiffness": stable_stiffness(bag, resting, implicit=False) if rested else None,
+            "stable_stiffness_implicit": stable_stiffness(bag, resting, implicit=True) if rested else None,
             "latency_p50_p99": {f"{a} -> {b}": seconds for (a, b), seconds in measured.items()},
             "step_time": {"implicit": implicit.step_time, "split": split.step_time},
         }
@@ -237,9 +238,12 @@ def _coefficients(walls: WallRun, run: Rubbing) -> dict[str, float]:
     return found
 
 
-def _lean(walls: WallRun, run: Rubbing) -> dict[str, float]:
-    """How far the tool gives way to the hand that leans on it, and what comes back."""
-    (_, part), (_, back) = ((phase, part) for phase, part in walls.parts("slide") if "lean" in phase["name"])
+def _lean(walls: WallRun, run: Rubbing) -> dict[str, float] | None:
+    """How far the tool gives way to the hand that leans on it, and what comes back; None if the run ended before."""
+    leans = [part for phase, part in walls.parts("slide") if "lean" in phase["name"]]
+    if len(leans) < 2:
+        return None
+    part, back = leans
     settled = slice(part.start + round(SETTLED / walls.period), part.stop)
     origin = run.position[settled.start, :2]
     return {
@@ -262,7 +266,7 @@ def _claims(name: str, walls: WallRun, n: dict[str, Any], mu: float) -> list[Cla
                 split["motion"] <= SAME_MOTION and split["friction"] <= SAME_FORCE,
             )
         )
-    sliding = n["coefficient"]
+    sliding, lean, chatters = n["coefficient"], n["lean"], n["chatter"]
     claims += [
         Claim(
             f"Sliding friction is {mu:g} times the push{' but for the tick of delay' if late else ''} ({name}).",
@@ -271,26 +275,31 @@ def _claims(name: str, walls: WallRun, n: dict[str, Any], mu: float) -> list[Cla
         ),
         Claim(
             f"Within the friction cone the tool gives way elastically and comes back ({name}).",
-            f"{n['lean']['share']:.2f} of the cone: {1e3 * n['lean']['given']:.2f} mm given, "
-            f"{1e6 * n['lean']['left']:.0f} µm left",
-            n["lean"]["share"] < mu and n["lean"]["left"] < LEFT,
+            f"{lean['share']:.2f} of the cone: {1e3 * lean['given']:.2f} mm given, {1e6 * lean['left']:.0f} µm left"
+            if lean
+            else "the hand did not lean",
+            lean["share"] < mu and lean["left"] < LEFT if lean else None,
         ),
         Claim(
             f"The resting tool does not chatter ({name}).",
-            f"friction varies by {n['chatter']:.3f} N from tick to tick (limit {CHATTER:g} N)",
-            n["chatter"] < CHATTER,
+            f"friction varies by {chatters:.3f} N from tick to tick (limit {CHATTER:g} N)"
+            if chatters is not None
+            else "it did not rest",
+            chatters < CHATTER if chatters is not None else None,
         ),
         Claim(
             f"Wall and friction in one implicit step move the tool the same way ({name}).",
             f"{1e3 * implicit['motion']:.3f} mm apart at the most, friction {implicit['friction']:.2f} N (where it "
             f"turns), {1e3 * implicit['dissipated']:+.2f} mJ of {1e3 * n['dissipated']:.1f} mJ",
-            implicit["motion"] < APART and abs(implicit["dissipated"]) < 0.05 * n["dissipated"],
+            implicit["motion"] < APART and abs(implicit["dissipated"]) < 0.05 * n["dissipated"] if sliding else None,
         ),
         Claim(
             f"Splitting costs no stability ({name}).",
             f"quiet up to a friction stiffness of {1e-3 * n['stable_stiffness']:.0f} kN/m; in one implicit step up to "
-            f"{1e-3 * n['stable_stiffness_implicit']:.0f} kN/m",
-            n["stable_stiffness"] > 0.8 * n["stable_stiffness_implicit"],
+            f"{1e-3 * n['stable_stiffness_implicit']:.0f} kN/m"
+            if chatters is not None
+            else "the tool did not rest",
+            n["stable_stiffness"] > 0.8 * n["stable_stiffness_implicit"] if chatters is not None else None,
         ),
     ]
     return claims
