@@ -64,6 +64,8 @@ def test_a_rendering_node_that_is_killed_and_started_again(
 
 def test_a_device_that_is_killed_starts_anew_and_the_nodes_with_it(scene: Callable[..., WatchedRun]) -> None:
     run = scene()
+    locked = {"VmLck:\t       0 kB" not in Path(f"/proc/{pid}/status").read_text() for pid in run.pids().values()}
+    assert locked == {"no locked memory" not in run.text}
     run.kill(run.pid("device"))
     run.until(lambda: run.started("device") == 2 and run.new_starts)
     run.goes_on(WATCHDOG + 10)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import faulthandler
 import gc
 import inspect
 import os
 import re
+import resource
 import signal
 import struct
 import sys
@@ -58,6 +60,11 @@ REALTIME_SHARE = 0.92
 
 #: ticks over which the share is looked at
 _SHARE_TICKS = 32
+
+#: memory to lock: what there is, what there will be, each page from its first use on (MCL_CURRENT, _FUTURE, _ONFAULT)
+_LOCKED = 1 | 2 | 4
+#: what the kernel says of this process; the capability with which no limit holds for locked memory
+STATUS, _IPC_LOCK = Path("/proc/self/status"), 1 << 14
 
 #: time that the middleware has to let go of a node that has done its work [s]
 END_TIMEOUT = 5.0
@@ -176,6 +183,34 @@ class RealtimeShare:
         if rest > 0.0:
             self._sleep(rest)
         self._begin()
+
+
+def lock_memory() -> bool:
+    """Keeps in memory what this process has there and will have; False where the user may not (see `ulimit -l`).
+
+    A page of a library that the system has taken back is read from the disk when a tick needs it next.
+    """
+    try:
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    except (OSError, ValueError):
+        capabilities = re.findall(r"^CapEff:\s*(\w+)", STATUS.read_text(), re.MULTILINE)
+        if not int(capabilities[0], 16) & _IPC_LOCK:  # with a limit, memory would be refused in the middle of a run
+            return False
+    return ctypes.CDLL(None).mlockall(_LOCKED) == 0
+
+
+def prepare_realtime() -> list[str]:
+    """`raise_priority` and `lock_memory`; what of it the user may not have, and what follows, in words.
+
+    Raises:
+        HapticError: HAPTICS_PRIORITY is no priority.
+    """
+    refused = []
+    if not raise_priority():
+        refused.append("no realtime priority (ulimit -r): other programs can delay ticks")
+    if not lock_memory():
+        refused.append("no locked memory (ulimit -l): the system may take back pages that a tick then waits for")
+    return refused
 
 
 @contextlib.contextmanager

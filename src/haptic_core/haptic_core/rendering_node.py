@@ -23,7 +23,7 @@ from haptic_core.change_ramp import ChangeRamp
 from haptic_core.errors import InputError, ParameterError
 from haptic_core.matching import unmatched, unrecorded, wait_for
 from haptic_core.messages import check_device_state, check_state
-from haptic_core.process import raise_priority, stop_requested
+from haptic_core.process import prepare_realtime, stop_requested
 from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, tick_publisher_qos, tick_qos
 from haptic_core.rendering_port import RenderingPort
 from haptic_core.statistics import TickTimes
@@ -176,7 +176,7 @@ class RenderingNode(SuiteNode):
         self.tick = self._noted = -1
         self.restart()
         if self.parameters["mode"] == "realtime":
-            raise_priority()
+            prepare_realtime()
         self.publish_event("state", {"state": "active", "mode": self.command_mode, "parameters": self.parameters})
 
     def deactivate(self) -> None:

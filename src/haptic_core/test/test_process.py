@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import struct
 import subprocess
 import sys
@@ -49,6 +50,30 @@ def test_the_environment_chooses_the_priority(text: str | None, asked: int | Non
         monkeypatch.setenv("HAPTICS_PRIORITY", text)
     assert process.raise_priority()
     assert set(taken) == ({(os.SCHED_FIFO, asked)} if asked else set())
+
+
+def test_memory_is_locked_or_it_is_said() -> None:
+    """In a process of its own: what is locked stays so."""
+    program = (
+        "from pathlib import Path; from haptic_core import process; said = process.prepare_realtime();"
+        "print('ulimit -l' in str(said), 'VmLck:\\t       0 kB' in Path('/proc/self/status').read_text())"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    refused, nothing = ran.stdout.split()
+    assert refused == nothing
+
+
+def test_with_a_limit_nothing_is_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else memory would be refused in the middle of a run."""
+
+    def refuse(*_: object) -> None:
+        raise ValueError("not allowed to raise maximum limit")
+
+    (tmp_path / "status").write_text("CapPrm:\t000001ffffffffff\nCapEff:\t0000000000000000\n")
+    monkeypatch.setattr(resource, "setrlimit", refuse)
+    monkeypatch.setattr(process, "STATUS", tmp_path / "status")
+    assert not process.lock_memory()
+    assert "VmLck:\t       0 kB" in Path("/proc/self/status").read_text()
 
 
 class Second:

@@ -24,7 +24,7 @@ from haptic_core.local_topics import is_heard, under_way
 from haptic_core.matching import unmatched, unrecorded, wait_for
 from haptic_core.messages import ToolWriter, allocate, pose_array, set_pose, set_stamp, set_wrench
 from haptic_core.passivity import PassivityRule, Port
-from haptic_core.process import SPIN_TIMEOUT, RealtimeShare, awake_cores, raise_priority, stop_requested
+from haptic_core.process import SPIN_TIMEOUT, RealtimeShare, awake_cores, prepare_realtime, stop_requested
 from haptic_core.qos import (
     ACKNOWLEDGEMENT_TIMEOUT,
     EVENT_DEPTH,
@@ -436,8 +436,8 @@ class DeviceNode(SuiteNode):
 
     def _spin_realtime(self, executor: Executor) -> None:
         """The clock starts once the first ticks are answered: code that runs for the first time takes up to 50 ms."""
-        if not raise_priority():
-            self.get_logger().warning("no realtime priority (ulimit -r): other programs can delay ticks")
+        for refused in prepare_realtime():
+            self.get_logger().warning(refused)
         for _ in range(_FIRST_TICKS):
             self._spin_answered(executor, until=lambda: self._loop.collector.complete)
             if not self._goes_on():

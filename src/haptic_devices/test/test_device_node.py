@@ -196,7 +196,7 @@ def test_two_sources_of_motion_are_refused_by_an_admittance_device_and_taken_by_
 @pytest.mark.parametrize("loop", ["lockstep", "realtime"])
 @pytest.mark.parametrize("duration", [0.0, 0.03])  # also so short that the loop does not see it
 def test_a_paused_device_stands_still_and_goes_on_with_the_next_tick(run, monkeypatch, loop, duration):
-    monkeypatch.setattr("haptic_devices.node.raise_priority", lambda: True)  # this process is pytest
+    monkeypatch.setattr("haptic_devices.node.prepare_realtime", list)  # this process is pytest
     pace = (
         {"period": 0.005, "duration": 1.0, "watchdog_periods": 10000} if loop == "realtime" else {}
     )  # all is answered
