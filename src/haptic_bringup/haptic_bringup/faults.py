@@ -270,22 +270,24 @@ class WatchedRun(StartedRun):
         self.struck = self.device.tick
         os.kill(pid, signal.SIGKILL)
 
-    @contextlib.contextmanager
-    def runner_held(self) -> Iterator[None]:
-        """Within it the runner does nothing: a node that died is not back before the device has seen it gone."""
-        self.process.send_signal(signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            self.process.send_signal(signal.SIGCONT)
-
     def hold_up(self, pid: int, duration: float) -> None:
         """Stops a node's process for some time [s]."""
         self.struck = self.device.tick
-        os.kill(pid, signal.SIGSTOP)
-        try:
+        with _stopped(pid):
             end = time.monotonic() + duration
             while (left := end - time.monotonic()) > 0.0:
                 self.executor.spin_once(timeout_sec=left)
-        finally:
-            os.kill(pid, signal.SIGCONT)
+
+    def runner_held(self) -> contextlib.AbstractContextManager[None]:
+        """Within it the runner does nothing: a node that died is not back before the device has seen it gone."""
+        return _stopped(self.process.pid)
+
+
+@contextlib.contextmanager
+def _stopped(pid: int) -> Iterator[None]:
+    """Within it a process does not run."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
