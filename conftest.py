@@ -1,4 +1,4 @@
-"""What all tests share: a ROS context, and their order and grouping for the workers of `./haptics test`."""
+"""Shared by all tests: their tiers, a ROS domain for each worker, the order of the files, and a ROS context."""
 
 from __future__ import annotations
 
@@ -10,39 +10,54 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from machine_speed import SLOWNESS, limit
+from ros_domain import claim_domain
 
+#: tiers that the default leaves out; pyproject.toml says what each is for
+_TIERS = ("experiment", "fuzz", "realtime", "study", "slow")
 _RUNS = Path(__file__).parent / "test"
-#: of files with runs of whole experiments that take long, on a slow machine; two workers end at about the same time
-_MINUTES = {
-    "test_tau_experiments": 12.0,
-    "test_tau_touch_world": 6.0,
-    "test_contact_experiments": 5.0,
-    "test_constrained_experiments": 4.0,
-    "test_killed_nodes": 3.0,
-    "test_joystick_stick_slip": 2.0,
-    "test_guided_tool": 2.0,
-    "test_errors": 2.0,
-    "test_view": 1.0,
-    "test_scripted_experiments": 1.0,
-}
+#: CPU time of the files that take longest [s], whole; they start first, so that the workers end at about the same time
+_SECONDS: dict[str, float] = {}
+
+# every test and every process that it starts; the workers' domains differ
+os.environ["ROS_DOMAIN_ID"] = str(claim_domain())
+os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds ``--all``."""
+    parser.addoption("--all", action="store_true", help=f"also the tiers {', '.join(_TIERS)}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Scales the time limit against hanging by the machine's speed."""
+    config.option.timeout = config.option.timeout or limit(900.0)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves the tiers out unless they are asked for, and sorts: packages first, whose tests compile what runs need."""
+    named = any("::" in word or word.endswith(".py") for word in config.args)
+    if not (config.option.all or config.option.markexpr or named):
+        left_out = [item for item in items if any(item.get_closest_marker(tier) for tier in _TIERS)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+    items.sort(key=lambda item: (_RUNS in item.path.parents, -_SECONDS.get(item.path.stem, 0.0)))
 
 
 @pytest.fixture(scope="module")
-def context(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """rclpy's context for nodes inside the test process, on the ROS domain DOMAIN of the test's module."""
+def context() -> Iterator[Any]:
+    """rclpy's context for nodes inside the test process."""
     import rclpy
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-        own = rclpy.Context()
-        rclpy.init(context=own, domain_id=request.module.DOMAIN)
-        yield own
-        rclpy.shutdown(context=own)
+    own = rclpy.Context()
+    rclpy.init(context=own)
+    yield own
+    rclpy.shutdown(context=own)
 
 
 def pytest_report_header() -> list[str]:
     """What is not tested here, and why."""
-    return [_ros2_control(), _browser()]
+    return [_ros2_control(), _browser(), f"time limits: {SLOWNESS:.1f} times those of the machine of README.md"]
 
 
 def _browser() -> str:
@@ -63,22 +78,3 @@ def _ros2_control() -> str:
     version = ElementTree.parse(found).findtext("version")
     compiled = any((prefix / "lib" / "libhaptic_hardware.so").exists() for prefix in prefixes)
     return f"ros2_control: {version}, haptic_hardware's plugins were {'' if compiled else 'not '}compiled"
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The packages first, whose tests compile what runs of whole experiments need; then of these the longest first."""
-    items.sort(key=lambda item: (_RUNS in item.path.parents, -_MINUTES.get(item.path.stem, 0.0)))
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """The tests of a package share a worker, and its ROS domains; of the runs of whole experiments those of a file."""
-    from xdist.scheduler import LoadScopeScheduling
-
-    class ByPackage(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            path = nodeid.partition("::")[0]
-            return path if path.startswith(f"{_RUNS.name}/") else path.rpartition("/")[0]
-
-    config.option.loadscopereorder = False  # the order above
-    return ByPackage(config, log)

@@ -15,10 +15,10 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Run]]:
     """Starts runs in folders of their own and leaves none behind."""
     runs: list[Run] = []
 
-    def make(domain: int, *arguments: str) -> Run:
+    def make(*arguments: str) -> Run:
         folder = tmp_path / f"run{len(runs)}"
         folder.mkdir()
-        runs.append(Run(folder, domain, *arguments))
+        runs.append(Run(folder, *arguments))
         return runs[-1]
 
     yield make

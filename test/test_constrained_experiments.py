@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.console import Console
+from ros_domain import claim_domain, worker_domain
 from scipy.spatial.transform import Rotation
-from started_runs import environment
 
 from admittance_constraints.factory import make_controller
 from haptic_bringup.bags import Bag
@@ -26,7 +26,6 @@ from haptic_bringup.reports.display import DisplayRun
 from haptic_core.commands import ACCELERATION, MOTION, VELOCITY
 from haptic_core.parameters import parse_entries
 
-DOMAIN = 93
 T = 1e-3
 NAMES = ("rolling_disk", "disk_on_sphere", "two_link_circle")
 ROOT = Path(__file__).parents[1]
@@ -76,7 +75,11 @@ class Finished:
         return json.loads((self.directory / "metrics.json").read_text())
 
 
-def started(folder: Path, domain: int, *words: str) -> subprocess.Popen[str]:
+def environment(domain: int | None) -> dict[str, str]:
+    return {**os.environ, "ROS_DOMAIN_ID": str(domain or worker_domain())}
+
+
+def started(folder: Path, *words: str, domain: int | None = None) -> subprocess.Popen[str]:
     """A run in a working directory of its own, its output in output.txt."""
     command = [sys.executable, "-m", "haptic_bringup", "run", *words]
     with (folder / "output.txt").open("w") as output:
@@ -90,13 +93,14 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Fin
     folders = {name: tmp_path_factory.mktemp(name) for name in NAMES}
     processes: list[subprocess.Popen[str]] = []
     try:
-        for place, name in enumerate(NAMES):
+        for name in NAMES:
+            domain = claim_domain()
             viewer = subprocess.Popen(
-                [sys.executable, "-c", VIEWER], env=environment(DOMAIN + place), stdout=subprocess.PIPE, text=True
+                [sys.executable, "-c", VIEWER], env=environment(domain), stdout=subprocess.PIPE, text=True
             )
             processes.append(viewer)
             assert viewer.stdout is not None and viewer.stdout.readline() == "watching\n"
-            processes.append(started(folders[name], DOMAIN + place, name))
+            processes.append(started(folders[name], name, domain=domain))
         found = {}
         for name, viewer, run in zip(NAMES, processes[0::2], processes[1::2], strict=True):
             assert run.wait(timeout=800) == 0, (folders[name] / "output.txt").read_text()
@@ -302,7 +306,7 @@ def test_a_mechanism_of_one_s_own_from_the_documentation(tmp_path: Path, monkeyp
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-beads\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[haptic_mechanisms]\nbead = bead:BeadOnHelix\n")
     words = ("two_link_circle", "mechanism:=bead", "mechanism_parameters:=['radius=0.04']")
-    run = started(tmp_path, DOMAIN, *words, "motion:=steering", "duration:=1.5")
+    run = started(tmp_path, *words, "motion:=steering", "duration:=1.5")
     assert run.wait(100) == 0, (tmp_path / "output.txt").read_text()
     (directory,) = (tmp_path / "runs").iterdir()
     bag, metrics = Bag(directory / "bag"), json.loads((directory / "metrics.json").read_text())
@@ -326,7 +330,7 @@ def test_in_realtime_the_reference_is_where_the_tool_is(tmp_path: Path) -> None:
         "watchdog_periods:=500",
     )  # a machine with other work keeps it
     words = ("two_link_circle", *loop, "duration:=6.0", "seed:=3")
-    run = started(tmp_path, DOMAIN, *words)
+    run = started(tmp_path, *words)
     assert run.wait(100) == 0, (tmp_path / "output.txt").read_text()
     (directory,) = (tmp_path / "runs").iterdir()
     bag = Bag(directory / "bag")
@@ -341,7 +345,7 @@ def test_in_realtime_the_reference_is_where_the_tool_is(tmp_path: Path) -> None:
 
 
 def test_what_a_mechanism_cannot_have_is_refused_in_one_line(tmp_path: Path) -> None:
-    run = started(tmp_path, DOMAIN, "two_link_circle", "orientation:=quaternion", "record:=false")
+    run = started(tmp_path, "two_link_circle", "orientation:=quaternion", "record:=false")
     assert run.wait(100) == 1
     lines = [line for line in (tmp_path / "output.txt").read_text().splitlines() if "refused" in line]
     assert len(lines) == 1 and "orientation: only a rigid body" in lines[0]

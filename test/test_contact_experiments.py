@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 from library_answers import contact_answers, in_a_fresh_process
-from started_runs import environment
 
 from convex_contact.grasp_scene import Grasp, hold
 from convex_contact.tosses import load_tosses
@@ -23,8 +22,6 @@ from haptic_bringup.studies.arm_pushes_ball import PushSettings, tasks
 from haptic_bringup.studies.arm_pushes_ball import report as study_report
 from haptic_core.commands import NONE, WRENCH
 
-DOMAIN = 97
-
 Run = Callable[..., tuple[Path, dict[str, Any]]]
 
 
@@ -32,9 +29,9 @@ Run = Callable[..., tuple[Path, dict[str, Any]]]
 def run(tmp_path: Path) -> Run:
     """Runs an experiment to its end; gives its directory and metrics."""
 
-    def finished(domain: int, name: str, *arguments: str) -> tuple[Path, dict[str, Any]]:
+    def finished(name: str, *arguments: str) -> tuple[Path, dict[str, Any]]:
         command = [sys.executable, "-m", "haptic_bringup", "run", name, *arguments]
-        subprocess.run(command, cwd=tmp_path, env=environment(domain), check=True, stdin=subprocess.DEVNULL)
+        subprocess.run(command, cwd=tmp_path, check=True, stdin=subprocess.DEVNULL)
         (directory,) = (tmp_path / "runs").iterdir()
         assert (directory / "figure.png").read_bytes().startswith(b"\x89PNG")
         return directory, json.loads((directory / "metrics.json").read_text())
@@ -58,7 +55,7 @@ def check_against_the_library(bag: Bag, namespace: str) -> None:
 
 
 def test_the_box_on_the_belt_figures_3_and_4(run: Run) -> None:
-    directory, metrics = run(DOMAIN, "conveyor_belt")
+    directory, metrics = run("conveyor_belt")
     assert shown(metrics) == [True] * 6
     assert len(list(directory.glob("bag*"))) == len(metrics["runs"]) == 6
     bag = Bag(directory / "bag_sap")
@@ -71,7 +68,7 @@ def test_the_box_on_the_belt_figures_3_and_4(run: Run) -> None:
 
 
 def test_the_sphere_figures_6_and_7(run: Run) -> None:
-    directory, metrics = run(DOMAIN + 1, "falling_sphere", "approximation:=lagged")
+    directory, metrics = run("falling_sphere", "approximation:=lagged")
     assert shown(metrics) == [True] * 5
     run_of = ContactRun.from_bag(Bag(directory / "bag"))
     # before it touches: symplectic Euler of the fall, z = h - g T^2 n (n + 1)/2
@@ -80,7 +77,7 @@ def test_the_sphere_figures_6_and_7(run: Run) -> None:
 
 
 def test_a_hand_pushes_objects_about(run: Run) -> None:
-    directory, metrics = run(DOMAIN + 2, "touch_clutter", "duration:=2.0", "command_delay_ticks:=0")
+    directory, metrics = run("touch_clutter", "duration:=2.0", "command_delay_ticks:=0")
     claims = metrics["claims"]
     assert [claim["shown"] for claim in claims] == [True] * 4, claims
     bag = Bag(directory / "bag")
@@ -93,7 +90,7 @@ def test_a_hand_pushes_objects_about(run: Run) -> None:
 
 
 def test_a_toss_beside_its_recording(run: Run) -> None:
-    directory, metrics = run(DOMAIN + 3, "cube_toss", "approximation:=lagged", "toss:=18")
+    directory, metrics = run("cube_toss", "approximation:=lagged", "toss:=18")
     numbers = metrics["runs"]["lagged"]
     toss = load_tosses()[18]
     assert numbers["toss"] == toss.number and numbers["samples"] == toss.samples
@@ -102,9 +99,7 @@ def test_a_toss_beside_its_recording(run: Run) -> None:
 
 
 def test_a_rod_in_a_gripper_on_a_circle(run: Run) -> None:
-    directory, metrics = run(
-        DOMAIN + 4, "grasp", "approximation:=lagged", "duration:=1.8", "world_parameters:=['frequency=1.8']"
-    )
+    directory, metrics = run("grasp", "approximation:=lagged", "duration:=1.8", "world_parameters:=['frequency=1.8']")
     numbers = metrics["runs"]["lagged"]
     assert shown(metrics) == [None, True, None, None, True]
     bag = Bag(directory / "bag")
@@ -117,7 +112,7 @@ def test_a_rod_in_a_gripper_on_a_circle(run: Run) -> None:
 
 def test_an_arm_pushes_a_ball_figure_25(run: Run) -> None:
     """Cut short: the ball does not arrive yet, but the node plays what was found."""
-    directory, metrics = run(DOMAIN + 4, "arm_pushes_ball", "optimizer_iterations:=4", "effort_limit:=9.0")
+    directory, metrics = run("arm_pushes_ball", "optimizer_iterations:=4", "effort_limit:=9.0")
     claims = {claim["claim"].split(" ")[0]: claim["shown"] for claim in metrics["claims"]}
     assert [claims[word] for word in ("The", "Each", "Contacts")] == [True] * 3, metrics["claims"]
     assert metrics["iterations"] == 4 and metrics["largest_effort"] <= 9.0
@@ -143,7 +138,7 @@ def test_the_study_of_the_arm_says_the_same_with_differences(tmp_path: Path) -> 
 
 def test_a_finger_of_gears_moves_in_the_loop_as_in_the_library(run: Run) -> None:
     """Its first ticks; the phases of Fig. 24 take 0.36 s, and their claims are judged on synthetic signals."""
-    directory, metrics = run(DOMAIN + 4, "barrett_finger", "approximation:=lagged", "duration:=0.004")
+    directory, metrics = run("barrett_finger", "approximation:=lagged", "duration:=0.004")
     assert shown(metrics) == [None] * 7, metrics["claims"]
     assert metrics["runs"]["lagged"]["mean_contacts"] > 0
     check_against_the_library(Bag(directory / "bag"), "/script")
@@ -151,7 +146,7 @@ def test_a_finger_of_gears_moves_in_the_loop_as_in_the_library(run: Run) -> None
 
 def test_an_arm_with_deformable_fingers_grips_a_peg_and_lifts_it(run: Run) -> None:
     """The first 2.4 s of the hand's plan, on the coarsest mesh: grip and lift."""
-    directory, metrics = run(DOMAIN + 4, "deformable_peg", "duration:=2.4", "world_parameters:=['cells=1', 'layers=1']")
+    directory, metrics = run("deformable_peg", "duration:=2.4", "world_parameters:=['cells=1', 'layers=1']")
     numbers = next(iter(metrics["runs"].values()))
     assert 0.06 < numbers["largest_lift_m"] < 0.09 and not numbers["inserted"]  # the plan lifts by 85 mm
     assert 1.0 < numbers["grip_force_N"] < 4.5  # half of the motor's 8 N at most, and what friction adds
@@ -163,7 +158,7 @@ def test_an_arm_with_deformable_fingers_grips_a_peg_and_lifts_it(run: Run) -> No
 
 
 def test_contact_surfaces_beside_closed_forms(run: Run) -> None:
-    directory, metrics = run(DOMAIN + 4, "hydroelastic_patch", "approximation:=lagged")
+    directory, metrics = run("hydroelastic_patch", "approximation:=lagged")
     assert shown(metrics) == [True] * 4, metrics["claims"]
     check_against_the_library(Bag(directory / "bag"), "/script")
 

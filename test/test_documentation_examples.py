@@ -28,9 +28,6 @@ from haptic_devices.device import DeviceError, Reading
 from haptic_devices.loop import FAULT, OK, SAFE_STOP, TickLoop
 from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState
 
-#: ROS domain of these tests
-DOMAIN = 36
-
 EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
 PERIOD = 1e-3
 MASS = 0.25  # kg, of the stand-in

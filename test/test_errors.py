@@ -7,17 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from started_runs import environment, wait_until
+from started_runs import wait_until
 
-DOMAIN = 80
 ARGS = "see ./haptics run EXPERIMENT --show-args"
 
 
 def haptics(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "haptic_bringup", *words]
-    return subprocess.run(
-        command, cwd=folder, env=environment(DOMAIN), capture_output=True, text=True, stdin=subprocess.DEVNULL
-    )
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL)
 
 
 @pytest.mark.parametrize(
@@ -79,10 +76,10 @@ def test_a_refused_value_ends_the_run_with_one_line_that_names_it(tmp_path: Path
 
 
 def test_a_second_device_in_the_same_domain_is_refused(start) -> None:
-    first = start(DOMAIN + 1, "mode:=realtime", "period:=0.005", "duration:=1000.0")
+    first = start("mode:=realtime", "period:=0.005", "duration:=1000.0")
     try:
         wait_until(lambda: first.recorded_bytes() > 100_000)
-        second = start(DOMAIN + 1, "command_delay_ticks:=0", "record:=false", "answer_timeout:=5.0")
+        second = start("command_delay_ticks:=0", "record:=false", "answer_timeout:=5.0")
         assert second.finish() == 1
         assert "another device already publishes /joystick/device_state" in second.text
     finally:

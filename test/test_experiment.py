@@ -12,11 +12,8 @@ import numpy as np
 import pytest
 from mcap.reader import make_reader
 from rosbags.highlevel import AnyReader
-from started_runs import environment
 
 from haptic_bringup.bags import Bag
-
-DOMAIN = 70
 
 
 def raw_messages(bag: Path, topic: str) -> list[bytes]:
@@ -30,7 +27,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a complete run of 3 s with both variants."""
     folder = tmp_path_factory.mktemp("finished")
     command = [sys.executable, "-m", "haptic_bringup", "run", "friction_impedance", "duration:=3.0"]
-    subprocess.run(command, cwd=folder, env=environment(DOMAIN), check=True, stdin=subprocess.DEVNULL)
+    subprocess.run(command, cwd=folder, check=True, stdin=subprocess.DEVNULL)
     (directory,) = (folder / "runs").iterdir()
     return directory
 
@@ -96,14 +93,14 @@ def test_the_report_is_rebuilt_from_the_bags_alone(finished: Path, tmp_path: Pat
     for name in ("bag", "bag_one_tick_delay"):
         shutil.copytree(finished / name, tmp_path / name)
     command = [sys.executable, "-m", "haptic_bringup", "report", str(tmp_path)]
-    subprocess.run(command, env=environment(DOMAIN), check=True, stdin=subprocess.DEVNULL)
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
     assert (tmp_path / "metrics.json").read_text() == (finished / "metrics.json").read_text()
 
 
 def test_two_runs_with_one_seed_are_byte_identical_also_under_load(finished: Path, start) -> None:
     burn = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
     try:
-        run = start(DOMAIN + 1, "duration:=3.0", "command_delay_ticks:=0")
+        run = start("duration:=3.0", "command_delay_ticks:=0")
         assert run.finish() == 0, run.text
     finally:
         for process in burn:
@@ -114,7 +111,7 @@ def test_two_runs_with_one_seed_are_byte_identical_also_under_load(finished: Pat
 
 
 def test_another_seed_gives_another_run(finished: Path, start) -> None:
-    run = start(DOMAIN + 2, "duration:=0.5", "command_delay_ticks:=0", "seed:=1")
+    run = start("duration:=0.5", "command_delay_ticks:=0", "seed:=1")
     assert run.finish() == 0, run.text
     topic = "/joystick/device_state"
     assert raw_messages(run.directory / "bag", topic) != raw_messages(finished / "bag", topic)[:500]

@@ -9,13 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from started_runs import environment
 
 from haptic_bringup.bags import Bag
 from haptic_core.commands import POSITION, VELOCITY
 from haptic_friction import CoulombLaw, ModelA
 
-DOMAIN = 63
 TICKS = 1900
 
 
@@ -26,7 +24,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [sys.executable, "-m", "haptic_bringup", "run", "friction_admittance", "duration:=1.9"]
     command += ["command_delay_ticks:=1", "compensation:=parallel", "mass:=2.5", "friction_force:=5"]
     command += ["hand_parameters:=[expected_resistance=5.0, stiffness=450.0]"]
-    subprocess.run(command, cwd=folder, env=environment(DOMAIN), check=True, stdin=subprocess.DEVNULL)
+    subprocess.run(command, cwd=folder, check=True, stdin=subprocess.DEVNULL)
     (directory,) = (folder / "runs").iterdir()
     return directory
 

@@ -11,12 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from started_runs import environment
 
 from haptic_bringup.bags import Bag
 from haptic_friction.factory import make_model, parameters_of
-
-DOMAIN = 107
 
 #: the experiment's load with a rise of 2 s
 SCRIPT = {
@@ -36,7 +33,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     script = folder / "load.yaml"
     script.write_text(yaml.safe_dump(SCRIPT))
     command = [sys.executable, "-m", "haptic_bringup", "run", "friction_drift", f"script:={script}"]
-    subprocess.run(command, cwd=folder, env=environment(DOMAIN), check=True, stdin=subprocess.DEVNULL)
+    subprocess.run(command, cwd=folder, check=True, stdin=subprocess.DEVNULL)
     (directory,) = (folder / "runs").iterdir()
     return directory
 
@@ -98,5 +95,5 @@ def test_every_claim_is_shown(finished: Path, metrics: dict[str, Any]) -> None:
 def test_the_report_again_has_the_same_numbers(finished: Path) -> None:
     before = (finished / "metrics.json").read_text()
     command = [sys.executable, "-m", "haptic_bringup", "report", str(finished)]
-    subprocess.run(command, env=environment(DOMAIN), check=True, stdin=subprocess.DEVNULL)
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
     assert (finished / "metrics.json").read_text() == before

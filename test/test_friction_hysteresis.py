@@ -12,12 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from started_runs import environment
 
 from haptic_bringup.bags import Bag
 from haptic_friction.factory import make_model, parameters_of
-
-DOMAIN = 108
 
 #: turning points (mm), and the speed to each (m/s)
 WAY = [(0.0, 4e-3), (0.4, 4e-3), (-0.4, 4e-3), (1.0, 4e-3), (-1.0, 4e-3), (0.3, 4e-3), (-0.2, 4e-3), (1.0, 4e-3)]
@@ -36,7 +33,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     script = folder / "loops.yaml"
     script.write_text(yaml.safe_dump({"duration": time, "velocity_0": terms}))
     command = [sys.executable, "-m", "haptic_bringup", "run", "friction_hysteresis", f"script:={script}"]
-    subprocess.run(command, cwd=folder, env=environment(DOMAIN), check=True, stdin=subprocess.DEVNULL)
+    subprocess.run(command, cwd=folder, check=True, stdin=subprocess.DEVNULL)
     (directory,) = (folder / "runs").iterdir()
     return directory
 

@@ -16,7 +16,6 @@ from haptic_bringup.graph import evaluation_order, latencies
 from haptic_bringup.reports.cobot_guided_tool import GuidedRun
 from haptic_core.commands import MOTION, NONE
 
-DOMAIN = 122
 NAMESPACE = "/cobotic_hand_controller"
 #: the tool has struck the first cube, and pushes it
 WORDS = ("cobot_guided_tool", "duration:=1.8")
@@ -24,7 +23,7 @@ WORDS = ("cobot_guided_tool", "duration:=1.8")
 
 def run(folder: Path, *words: str) -> Path:
     """A run in a working directory of its own; its directory."""
-    return finished_run(folder, DOMAIN, *words, timeout=800)
+    return finished_run(folder, *words, timeout=800)
 
 
 @pytest.fixture(scope="module")

@@ -13,12 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ros_domain import worker_domain
 from started_runs import find_child, wait_until
 
 from haptic_bringup.bags import Bag
 from haptic_bringup.faults import descendants
-
-DOMAIN = 75
 
 
 def alive(pid: int) -> bool:
@@ -42,7 +41,7 @@ def segments(pids: Iterable[int]) -> set[Path]:
 
 
 def test_a_run_leaves_no_shared_memory_behind(start) -> None:
-    run = start(DOMAIN + 4, "command_delay_ticks:=0", "duration:=0.3")
+    run = start("command_delay_ticks:=0", "duration:=0.3")
     opened: set[Path] = set()
     while run.process.poll() is None:
         opened |= segments(descendants(run.pid))
@@ -55,7 +54,7 @@ def test_a_run_leaves_no_shared_memory_behind(start) -> None:
 @pytest.mark.parametrize("size", [0, 1, 200_000])
 def test_ctrl_c_leaves_a_readable_bag_and_no_process(start, size: int) -> None:
     """At the start (size 0: before the bag exists), at the first byte, and in the middle of the run."""
-    run = start(DOMAIN, "command_delay_ticks:=0")
+    run = start("command_delay_ticks:=0")
     if size:
         wait_until(lambda: run.recorded_bytes() >= size)
     else:
@@ -79,7 +78,7 @@ def test_no_run_outlives_who_has_started_it(tmp_path: Path) -> None:
     program = (
         "import sys, time; from pathlib import Path; from haptic_bringup.faults import start\n"
         "here = Path(sys.argv[1])\n"
-        f"run = start([sys.executable, '-c', {command!r}], here, {DOMAIN}, here / 'output.txt')\n"
+        f"run = start([sys.executable, '-c', {command!r}], here, {worker_domain()}, here / 'output.txt')\n"
         "print(run.pid, flush=True); time.sleep(600)"
     )
     with subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True) as starter:
@@ -92,7 +91,7 @@ def test_no_run_outlives_who_has_started_it(tmp_path: Path) -> None:
 
 
 def test_a_killed_node_ends_the_run_which_names_it(start) -> None:
-    run = start(DOMAIN + 1, "command_delay_ticks:=0")
+    run = start("command_delay_ticks:=0")
     wait_until(lambda: run.recorded_bytes() > 100_000)
     nodes = descendants(run.pid)
     os.kill(find_child(run.pid, "friction_node"), signal.SIGKILL)
@@ -103,7 +102,7 @@ def test_a_killed_node_ends_the_run_which_names_it(start) -> None:
 
 
 def test_a_silent_source_brings_a_realtime_device_to_its_safe_state_in_time(start) -> None:
-    run = start(DOMAIN + 2, "mode:=realtime", "period:=0.004", "watchdog_periods:=25", "duration:=60.0")
+    run = start("mode:=realtime", "period:=0.004", "watchdog_periods:=25", "duration:=60.0")
     wait_until(lambda: run.recorded_bytes() > 300_000)
     friction = find_child(run.pid, "friction_node")
     os.kill(friction, signal.SIGSTOP)
@@ -126,7 +125,7 @@ def test_a_silent_source_brings_a_realtime_device_to_its_safe_state_in_time(star
 
 
 def test_a_recorder_that_is_held_up_loses_nothing_in_realtime(start) -> None:
-    run = start(DOMAIN + 2, "mode:=realtime", "period:=0.004", "duration:=100.0")
+    run = start("mode:=realtime", "period:=0.004", "duration:=100.0")
     wait_until(lambda: run.recorded_bytes() > 300_000)
     recorder = find_child(run.pid, "recorder")
     os.kill(recorder, signal.SIGSTOP)
@@ -141,7 +140,7 @@ def test_a_recorder_that_is_held_up_loses_nothing_in_realtime(start) -> None:
 
 
 def test_a_silent_source_in_lockstep_ends_the_run_with_its_name(start) -> None:
-    run = start(DOMAIN + 3, "command_delay_ticks:=0", "answer_timeout:=5.0")  # the stop has to come first
+    run = start("command_delay_ticks:=0", "answer_timeout:=5.0")  # the stop has to come first
     wait_until(lambda: run.recorded_bytes() > 100_000)
     friction = find_child(run.pid, "friction_node")
     os.kill(friction, signal.SIGSTOP)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from ros_domain import worker_domain
 
 from haptic_bringup.faults import WatchedRun
 from haptic_msgs.msg import DeviceState
 
-DOMAIN = 66
 #: so long that also a machine that does other work answers within it [s]
 PERIOD = 0.01
 #: silence after which the device stops [ticks]: longer than other programs on the machine hold a node up
@@ -25,7 +25,7 @@ def scene(tmp_path: Path) -> Iterator[Callable[..., WatchedRun]]:
     def make(layout: str = "processes") -> WatchedRun:
         words = (f"period:={PERIOD}", f"watchdog_periods:={WATCHDOG}", "duration:=3600.0", "respawn:=true")
         words += (f"layout:={layout}",)
-        scenes.append(WatchedRun("tau_rough_wall", *words, folder=tmp_path, domain=DOMAIN))
+        scenes.append(WatchedRun("tau_rough_wall", *words, folder=tmp_path, domain=worker_domain()))
         scenes[-1].goes_on(WATCHDOG + 10)
         return scenes[-1]
 

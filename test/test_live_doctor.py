@@ -16,19 +16,17 @@ from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from started_runs import environment, find_child, wait_until
+from started_runs import find_child, wait_until
 
 from haptic_bringup import live
 from haptic_core.qos import display_qos, status_qos
 from haptic_msgs.msg import DeviceState, TickEvent
 
-DOMAIN = 69
-
 
 def doctor() -> tuple[int, str]:
     """Exit code and output of the command, as the script starts it."""
     command = [sys.executable, "-m", "haptic_bringup.live"]
-    done = subprocess.run(command, env=environment(DOMAIN), capture_output=True, text=True, timeout=200)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout + done.stderr
 
@@ -70,7 +68,7 @@ def heard_until(condition) -> None:
 
 
 def test_a_run_that_is_well_and_then_hangs(start, statuses: list[DiagnosticStatus]) -> None:
-    run = start(DOMAIN, "command_delay_ticks:=0", "pace:=1.0", "duration:=600.0", "answer_timeout:=600.0")
+    run = start("command_delay_ticks:=0", "pace:=1.0", "duration:=600.0", "answer_timeout:=600.0")
     wait_until(lambda: run.recorded_bytes() > 100_000)
     code, text = doctor()
     assert code == 0, text
@@ -92,7 +90,7 @@ def test_a_run_that_is_well_and_then_hangs(start, statuses: list[DiagnosticStatu
 
 
 def test_a_device_in_its_safe_state_is_an_error_of_the_experiment(start, statuses: list[DiagnosticStatus]) -> None:
-    run = start(DOMAIN, "mode:=realtime", "period:=0.004", "record:=false", "duration:=600.0", "watchdog_periods:=200")
+    run = start("mode:=realtime", "period:=0.004", "record:=false", "duration:=600.0", "watchdog_periods:=200")
     heard_until(lambda: len(statuses) > 1)
     assert statuses[-1].name == "joystick" and statuses[-1].level in (DiagnosticStatus.OK, DiagnosticStatus.WARN)
     friction = find_child(run.pid, "friction_node")
@@ -171,8 +169,6 @@ def test_nodes_that_are_missing_not_active_or_stale_are_told(node_named: Callabl
 
 
 def test_where_nothing_runs_it_says_so(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    for name, value in environment(DOMAIN).items():
-        monkeypatch.setenv(name, value)
     monkeypatch.setattr(live, "SEARCH", 0.3)
     assert live.main() == 1
     assert capfd.readouterr().err.startswith("error: no experiment is running\n  hint: ")

@@ -9,12 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from started_runs import environment
 
 from haptic_bringup.bags import Bag
 from haptic_friction import BASE, Body, Contact, ContactNetwork, FunctionLaw, ModelC, TableLaw
-
-DOMAIN = 91
 
 MODULE = """
 import math
@@ -30,7 +27,7 @@ def tustin() -> FunctionLaw:
 def finished(folder: Path, *words: str) -> Bag:
     """The bag of a run in a folder, which is its working directory."""
     command = [sys.executable, "-m", "haptic_bringup", "run", *words, "output:=bag"]
-    subprocess.run(command, cwd=folder, env=environment(DOMAIN), check=True, stdin=subprocess.DEVNULL)
+    subprocess.run(command, cwd=folder, check=True, stdin=subprocess.DEVNULL)
     return Bag(folder / "bag")
 
 

@@ -8,20 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from started_runs import environment
 
 from haptic_bringup.bags import Bag
 from haptic_bringup.experiments import load_experiment
-
-DOMAIN = 58
 
 
 def recorded(folder: Path, *words: str) -> Bag:
     """The bag of a run without report."""
     command = [sys.executable, "-m", "haptic_bringup", "run", *words, f"output:={folder}"]
-    done = subprocess.run(
-        command, cwd=folder.parent, env=environment(DOMAIN), capture_output=True, text=True, timeout=300
-    )
+    done = subprocess.run(command, cwd=folder.parent, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return Bag(folder)
 

@@ -7,10 +7,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from ros_domain import worker_domain
 
 from haptic_bringup.studies.realtime import RealtimeSettings, report, round_trips, slowness, tasks
-
-DOMAIN = 106
 
 
 def test_a_round_trip_ends_with_the_last_answer_and_needs_all_of_them() -> None:
@@ -46,7 +45,7 @@ def test_a_machine_is_slow_while_its_pieces_of_work_take_longer(monkeypatch: pyt
 @pytest.mark.parametrize("record", [True, False])
 def test_a_short_run_is_counted(record: bool, tmp_path: Path) -> None:
     settings = RealtimeSettings(
-        experiments=("friction_impedance",), minutes=0.05, pinning=("pinned",), record=record, domain=DOMAIN
+        experiments=("friction_impedance",), minutes=0.05, pinning=("pinned",), record=record, domain=worker_domain()
     )
     results = {name: task.run() for name, task in tasks(settings).items()}
     (result,) = results.values()

@@ -17,8 +17,6 @@ from started_runs import find_child, wait_until
 from haptic_bringup.bag_writer import FLUSH_INTERVAL
 from haptic_bringup.bags import Bag
 
-DOMAIN = 65
-
 
 def repaired(bag: Path) -> tuple[str, Bag]:
     """What the command says, and the bag; its ticks must be contiguous."""
@@ -35,7 +33,7 @@ def repaired(bag: Path) -> tuple[str, Bag]:
 
 def test_a_killed_recorder_leaves_all_but_the_last_interval(start) -> None:
     """The stamps of a realtime run are the system's time: they say what the moment of the kill left out."""
-    run = start(DOMAIN, "mode:=realtime", "period:=0.004", "duration:=100.0")
+    run = start("mode:=realtime", "period:=0.004", "duration:=100.0")
     wait_until(lambda: run.recorded_bytes() > 300_000)
     time.sleep(random.uniform(0.0, FLUSH_INTERVAL))
     killed = time.time()
@@ -53,7 +51,7 @@ def test_a_full_disk_ends_the_recording_and_not_the_run(start) -> None:
 
     The whole bag has 2.5 MB, a chunk of a recorder that was held up 1 MB.
     """
-    run = start(DOMAIN + 2, "command_delay_ticks:=0", "duration:=2.0")
+    run = start("command_delay_ticks:=0", "duration:=2.0")
     wait_until(lambda: find_child(run.pid, "recorder"))
     resource.prlimit(find_child(run.pid, "recorder"), resource.RLIMIT_FSIZE, (1_400_000, 1_400_000))
     assert run.finish() == 1, run.text

@@ -12,22 +12,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rosbags.rosbag2 import StoragePlugin, Writer
-from started_runs import environment, wait_until
+from started_runs import wait_until
 
 from haptic_bringup import cli
 from haptic_bringup.bags import Bag, typestore
 from haptic_bringup.recording import TICK_EVENT, Recording
 
-DOMAIN = 45
 COMMAND, STATE = "/joystick/device_command", "/joystick/friction/state"
 CHANGED_AT = 250
 
 
 def haptics(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "haptic_bringup", *words]
-    return subprocess.run(
-        command, cwd=folder, env=environment(DOMAIN), capture_output=True, text=True, stdin=subprocess.DEVNULL
-    )
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL)
 
 
 def replay(folder: Path, *words: str) -> tuple[Path, str]:
@@ -133,7 +130,6 @@ def test_ctrl_c_leaves_a_readable_bag(bag: Path, tmp_path: Path) -> None:
     process = subprocess.Popen(
         command,
         cwd=tmp_path,
-        env=environment(DOMAIN + 1),
         stdin=subprocess.DEVNULL,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )

@@ -11,21 +11,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from started_runs import environment
 
 from haptic_bringup.bags import Bag
 from haptic_friction import CoulombLaw, ModelA, ModelB
-
-DOMAIN = 83
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Callable[..., tuple[Path, dict[str, Any]]]:
     """Runs an experiment to its end; gives its directory and metrics."""
 
-    def finished(domain: int, name: str, *arguments: str) -> tuple[Path, dict[str, Any]]:
+    def finished(name: str, *arguments: str) -> tuple[Path, dict[str, Any]]:
         command = [sys.executable, "-m", "haptic_bringup", "run", name, *arguments]
-        subprocess.run(command, cwd=tmp_path, env=environment(domain), check=True, stdin=subprocess.DEVNULL)
+        subprocess.run(command, cwd=tmp_path, check=True, stdin=subprocess.DEVNULL)
         (directory,) = (tmp_path / "runs").iterdir()
         assert (directory / "figure.png").read_bytes().startswith(b"\x89PNG")
         return directory, json.loads((directory / "metrics.json").read_text())
@@ -38,7 +35,7 @@ def shown(metrics: dict[str, Any]) -> list[bool | None]:
 
 
 def test_zero_reaching_figures_6_and_7(run: Callable[..., tuple[Path, dict[str, Any]]]) -> None:
-    directory, metrics = run(DOMAIN, "friction_zero_reaching")
+    directory, metrics = run("friction_zero_reaching")
     assert shown(metrics) == [True] * 3
     runs = {name: numbers["A"] for name, numbers in metrics["runs"].items()}
     steps = {name: numbers["first_zero_step"] for name, numbers in runs.items()}
@@ -51,7 +48,7 @@ def test_zero_reaching_figures_6_and_7(run: Callable[..., tuple[Path, dict[str, 
 
 
 def test_model_b_and_its_alternative_figure_13(run: Callable[..., tuple[Path, dict[str, Any]]]) -> None:
-    directory, metrics = run(DOMAIN + 1, "friction_model_b")
+    directory, metrics = run("friction_model_b")
     assert shown(metrics) == [True] * 4
     numbers = metrics["runs"]["bag"]
     assert [numbers[name]["stiffness"] for name in ("B", "B_2", "B_3")] == [8.3e4, 2.5e5, 7.5e5]
@@ -64,7 +61,7 @@ def test_model_b_and_its_alternative_figure_13(run: Callable[..., tuple[Path, di
 
 
 def test_model_d_and_its_alternative_figure_14(run: Callable[..., tuple[Path, dict[str, Any]]]) -> None:
-    _, metrics = run(DOMAIN + 2, "friction_model_d")
+    _, metrics = run("friction_model_d")
     assert shown(metrics) == [True] * 6
     short, long = metrics["runs"]["bag"], metrics["runs"]["bag_period_4ms"]
     assert [short[name]["sign_changes"] for name in ("D", "D_2", "D_3", "C", "C_2")] == [1] * 5
@@ -74,7 +71,7 @@ def test_model_d_and_its_alternative_figure_14(run: Callable[..., tuple[Path, di
 
 def test_two_contacts_figure_11(run: Callable[..., tuple[Path, dict[str, Any]]]) -> None:
     """Four periods of the base, the last two after the transient."""
-    directory, metrics = run(DOMAIN + 3, "friction_two_contacts", "duration:=5.1")
+    directory, metrics = run("friction_two_contacts", "duration:=5.1")
     assert shown(metrics) == [True] * 3
     numbers = metrics["runs"]["bag"]
     assert [numbers[f"contact_{i}"]["stick_phases_per_period"] for i in (1, 2)] == [[2, 2], [2, 2]]
@@ -90,7 +87,6 @@ def test_other_arguments_reach_the_models_and_are_not_judged(
     script = tmp_path / "push.csv"
     script.write_text("time,force_0\n0.0,0.0\n0.1,12.0\n")
     directory, metrics = run(
-        DOMAIN + 4,
         "friction_model_d",
         "models:=[A, dahl]",
         "stiffness:=[100000]",

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ros_domain import worker_domain
 
 from haptic_bringup.studies.soak import SoakSettings, report, tasks, trend
-
-DOMAIN = 105
 
 
 def test_a_straight_growth_and_files_that_stay_open_are_found() -> None:
@@ -40,7 +39,7 @@ def test_steps_of_nodes_that_share_a_process_are_compared_too(last: float, tmp_p
 
 
 def test_a_short_run_loses_nothing(tmp_path: Path) -> None:
-    settings = SoakSettings(experiments=("friction_impedance",), minutes=0.05, interval=0.5, domain=DOMAIN)
+    settings = SoakSettings(experiments=("friction_impedance",), minutes=0.05, interval=0.5, domain=worker_domain())
     results = {name: task.run() for name, task in tasks(settings).items()}
     (result,) = results.values()
     assert sorted(result["processes"]) == ["device", "friction", "recorder"]

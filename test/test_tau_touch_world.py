@@ -14,7 +14,6 @@ from haptic_bringup.bags import Bag
 from haptic_bringup.experiments import load_experiment
 from haptic_bringup.graph import evaluation_order, latencies
 
-DOMAIN = 116
 #: ticks of the second run
 SHORT = 2000
 #: claims that the scene does not reach, and the report says so
@@ -23,7 +22,7 @@ NOT_REACHED = ("Nor is it then deeper in the top of the box",)
 
 def run(folder: Path, *words: str) -> Path:
     """A run in a working directory of its own: its directory."""
-    return finished_run(folder, DOMAIN, "tau_touch_world", *words, timeout=900)
+    return finished_run(folder, "tau_touch_world", *words, timeout=900)
 
 
 @pytest.fixture(scope="module")

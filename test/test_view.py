@@ -16,23 +16,23 @@ from typing import Any
 import numpy as np
 from browser import browser, find_chromium
 from page_client import PageClient
+from ros_domain import worker_domain
 from scipy.spatial.transform import Rotation
-from started_runs import environment, find_child, start, wait_until
+from started_runs import find_child, start, wait_until
 
 from haptic_bringup.bags import Bag
 from haptic_bringup.recording import Recording
 
-DOMAIN = 102
 FIRST = "friction_impedance"
 #: size of the window [pixel]
 WIDTH, HEIGHT = 1000, 700
 
 
 @contextmanager
-def viewed(folder: Path, domain: int, *words: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+def viewed(folder: Path, *words: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """A run with a page on a free port; its process and the port."""
     output = folder / "output.txt"
-    process = start([sys.executable, "-m", "haptic_bringup", *words, "view_port:=0"], folder, domain, output)
+    process = start([sys.executable, "-m", "haptic_bringup", *words, "view_port:=0"], folder, worker_domain(), output)
     try:
         pattern = re.compile(r"the page is at http://127.0.0.1:(\d+)/")
 
@@ -57,7 +57,7 @@ def tick_of(client: PageClient) -> int:
 def test_a_person_leads_the_hand_pauses_steps_sets_parameters_and_the_recording_replays(tmp_path: Path) -> None:
     law = ("law:=stribeck", "friction_force:=2.0", "static_force:=3.0")
     words = ("run", FIRST, "view:=true", "record:=true", "duration:=1000.0", "answer_timeout:=600.0", *law)
-    with viewed(tmp_path, DOMAIN, *words) as (process, port), PageClient(port) as client:
+    with viewed(tmp_path, *words) as (process, port), PageClient(port) as client:
         client.until(lambda: tick_of(client) > 100)
         client.until(lambda: client.chart("position of the tool") and client.chart("friction: friction force"))
         client.until(lambda: any(name.startswith("/robot/") for name in client.places))
@@ -144,7 +144,6 @@ def replays(folder: Path, bag: Path) -> None:
     done = subprocess.run(
         command,
         cwd=folder / "replay",
-        env=environment(DOMAIN + 1),
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
@@ -162,15 +161,13 @@ def replays(folder: Path, bag: Path) -> None:
 
 def test_view_alone_attaches_to_what_runs_and_says_so_where_nothing_does(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "haptic_bringup", "view", "view_port:=0"]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment(DOMAIN + 1), capture_output=True, text=True, stdin=subprocess.DEVNULL
-    )
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     assert done.returncode == 1 and done.stderr.splitlines()[0] == "error: no experiment is running"
     runs, pages = tmp_path / "runs_here", tmp_path / "pages"
     for folder in (runs, pages):
         folder.mkdir()
     words = ("run", FIRST, "record:=false", "duration:=1000.0", "pace:=1.0", "view:=true")
-    with viewed(runs, DOMAIN, *words), viewed(pages, DOMAIN, "view") as (process, port):
+    with viewed(runs, *words), viewed(pages, "view") as (process, port):
         with PageClient(port) as client:
             client.until(lambda: tick_of(client) > 10)
             client.until(lambda: client.find("friction force [N]") and client.find("hold the handle"))
@@ -180,7 +177,7 @@ def test_view_alone_attaches_to_what_runs_and_says_so_where_nothing_does(tmp_pat
 
 def test_a_script_s_page_has_plots_and_no_hand(tmp_path: Path) -> None:
     words = ("view", "friction_zero_reaching")
-    with viewed(tmp_path, DOMAIN, *words) as (_, port), PageClient(port) as client:
+    with viewed(tmp_path, *words) as (_, port), PageClient(port) as client:
         client.until(lambda: len(client.chart("comparison: friction force")) >= 2)
         assert not client.find("hold the handle") and client.find("pace")
 
@@ -188,7 +185,7 @@ def test_a_script_s_page_has_plots_and_no_hand(tmp_path: Path) -> None:
 def test_a_person_lifts_a_peg_with_an_arm_s_deformable_fingers(tmp_path: Path) -> None:
     """The handle is led to where the peg stands, stays there until the gripper has closed, and is lifted by 6 cm."""
     words = ("view", "deformable_peg", "world_parameters:=['cells=1', 'layers=1']")
-    with viewed(tmp_path, DOMAIN, *words) as (_, port), PageClient(port) as client:
+    with viewed(tmp_path, *words) as (_, port), PageClient(port) as client:
         client.change("hold the handle", True)
         client.until(lambda: client.shown.get("/handle"))
         above, start = 0.06, (-0.06, -0.045, client.places["/handle"][2])
@@ -231,7 +228,7 @@ def in_a_browser(tmp_path: Path) -> None:
         f"initialCamera{name}={','.join(map(str, values))}"
         for name, values in {"Position": eye, "LookAt": target, "Up": (0, 0, 1), "Fov": (fov,)}.items()
     )
-    with viewed(tmp_path, DOMAIN, "view", FIRST) as (_, port), PageClient(port) as client:
+    with viewed(tmp_path, "view", FIRST) as (_, port), PageClient(port) as client:
         client.until(lambda: tick_of(client) > 100)
         client.change("hold the handle", True)
         client.until(lambda: client.shown.get("/handle"))

@@ -45,9 +45,6 @@ from haptic_msgs.msg import (
     TickEvent,
 )
 
-#: ROS domain of these tests
-DOMAIN = 54
-
 OWN = load_parameter_specs(ConstraintNode.parameter_file)
 BASE = load_parameter_specs(rendering_node._BASE_FILE)
 #: of the parameters that all rendering nodes have, the one that the reference needs

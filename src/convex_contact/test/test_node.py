@@ -47,9 +47,6 @@ from haptic_msgs.msg import (
     WallState,
 )
 
-#: ROS domain of these tests
-DOMAIN = 51
-
 OWN = load_parameter_specs(ContactNode.parameter_file)
 BASE = load_parameter_specs(rendering_node._BASE_FILE)
 SPECS = {**OWN, "period": BASE["period"]}

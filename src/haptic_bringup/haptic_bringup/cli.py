@@ -168,9 +168,10 @@ def bench(context: typer.Context, name: Annotated[str, typer.Argument(help="whic
 
 @app.command(context_settings=_PASS_ON)
 def test(context: typer.Context) -> None:
-    """Runs all tests on two processors; with arguments, which go to pytest, in one process."""
-    arguments = context.args or ["-n", "2", "--no-loadscope-reorder"]
-    raise typer.Exit(subprocess.call([sys.executable, "-m", "pytest", *arguments], cwd=root()))
+    """Runs the tests on two processors, file by file; --all adds the long ones. Arguments go to pytest."""
+    named = any(not word.startswith("-") for word in context.args)  # some tests: in one process
+    workers = [] if named else ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
+    raise typer.Exit(subprocess.call([sys.executable, "-m", "pytest", *workers, *context.args], cwd=root()))
 
 
 @app.command()

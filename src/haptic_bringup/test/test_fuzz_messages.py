@@ -22,8 +22,6 @@ from haptic_core.cdr import encoder
 from haptic_devices.control_node import ControlNode
 from haptic_msgs.msg import DeviceState, TickEvent
 
-DOMAIN = 60
-
 #: kind, which of the ports, seed
 STEPS = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 7), st.integers(0, 2**32)), min_size=10, max_size=40)
 

@@ -10,7 +10,6 @@ from rclpy.context import Context
 
 from haptic_bringup.fuzz.changes import AFTER, SETTLED, SITUATIONS, Stage, changes, make_stage
 
-DOMAIN = 114
 TICKS = SETTLED + AFTER
 
 

@@ -28,10 +28,6 @@ from haptic_core.passivity import largest_passive_stiffness
 from haptic_core.qos import tick_publisher_qos
 from haptic_msgs.msg import DeviceState, PassivityState
 
-#: ROS domain of these tests
-DOMAIN = 59
-
-
 # ---- recording --------------------------------------------------------------------------------------------
 
 

@@ -29,9 +29,6 @@ from haptic_core.messages import set_stamp
 from haptic_core.qos import EVENT_DEPTH, latched_qos, tick_qos
 from haptic_msgs.msg import DeviceCommand, DeviceState, TickEvent
 
-#: ROS domain of these tests
-DOMAIN = 47
-
 TICKS = 20
 _namespaces = (f"/test_player_{os.getpid()}_{number}" for number in itertools.count())
 

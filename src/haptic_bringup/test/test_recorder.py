@@ -18,9 +18,6 @@ from haptic_bringup.recorder import Recorder, TickLog, stamp_of, tick_of
 from haptic_core.qos import EVENT_DEPTH, latched_qos, tick_publisher_qos
 from haptic_msgs.msg import DeviceCommand, DeviceState, FrictionState, SimulationState, TickEvent
 
-#: ROS domain of these tests
-DOMAIN = 47
-
 
 def test_tick_log_counts_gaps_and_repeats() -> None:
     log = TickLog()

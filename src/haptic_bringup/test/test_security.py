@@ -15,13 +15,11 @@ from convex_contact.world_source import ENTRY_POINTS
 from haptic_bringup.experiments import share
 from haptic_bringup.launch_file import find_executable, load_launch_file
 
-DOMAIN = 62
 SOURCES = Path(convex_contact.__file__).resolve().parents[2]
 
 
 def test_a_node_does_not_start_without_the_keys_that_it_is_to_have(tmp_path: Path) -> None:
     own = {
-        "ROS_DOMAIN_ID": str(DOMAIN),
         "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
         "ROS_SECURITY_ENABLE": "true",
         "ROS_SECURITY_STRATEGY": "Enforce",

@@ -11,6 +11,7 @@ in the documentation and is walked by the tests.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -115,7 +116,7 @@ class ParameterSpec:
 
 
 def load_parameter_specs(path: Path) -> dict[str, ParameterSpec]:
-    """Reads a parameter file.
+    """Reads a parameter file; one that has not changed since the last call is not read again.
 
     Args:
         path: YAML file with one top-level key, the name of the parameter set.
@@ -124,7 +125,16 @@ def load_parameter_specs(path: Path) -> dict[str, ParameterSpec]:
         ParameterError: the file is not of the grammar, or a number lacks a unit.
     """
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        state = path.stat()
+    except OSError as error:
+        raise ParameterError(f"{path}: cannot be read: {error.strerror}") from None
+    return dict(_load(path, state.st_ino, state.st_size, state.st_mtime_ns))
+
+
+@functools.lru_cache(maxsize=64)
+def _load(path: Path, *_: int) -> dict[str, ParameterSpec]:
+    try:
+        document = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
     except OSError as error:
         raise ParameterError(f"{path}: cannot be read: {error.strerror}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # such as the date 2020-13-45, or bytes of no text

@@ -32,7 +32,6 @@ from haptic_msgs.msg import (
     WallState,
 )
 
-DOMAIN = 34
 LENGTHS = st.integers(0, 5)
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00", exclude_categories=["Cs"]), max_size=9)
 

@@ -22,9 +22,6 @@ from haptic_friction.network_node import NetworkNode
 from haptic_friction.node import FrictionNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, TickEvent
 
-#: ROS domain of these tests
-DOMAIN = 56
-
 FRICTION = "haptic_friction/friction_node"
 
 
@@ -74,7 +71,7 @@ def start(folder: Path, **parameters: Any) -> subprocess.Popen[str]:
     file.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
     program = Path(get_package_prefix("haptic_core")) / "lib" / "haptic_core" / "composed_nodes"
     command = [str(program), "--ros-args", "-r", "__node:=shell", "-r", "__ns:=/pair", "--params-file", str(file)]
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(DOMAIN), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    environment = {**os.environ, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 

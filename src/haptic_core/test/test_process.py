@@ -20,9 +20,6 @@ from haptic_core import process
 from haptic_core.errors import HapticError
 from haptic_core.qos import latched_qos
 
-#: ROS domain of these tests
-DOMAIN = 33
-
 
 def test_cores_are_asked_to_stay_awake_while_the_loop_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     request = tmp_path / "cpu_dma_latency"
@@ -212,7 +209,7 @@ process.main(lambda: Talking("talking"))
 @pytest.mark.parametrize(("mode", "shared", "addresses"), [("lockstep", True, None), ("realtime", False, "0100007F")])
 def test_who_shares_no_memory_is_heard_by_who_does(mode: str, shared: bool, addresses: str | None, context) -> None:
     """The reader has the discovery range LOCALHOST and the transports of it; realtime listens on loopback alone."""
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(DOMAIN), RANGE: "LOCALHOST", PROFILES: SUITE}
+    environment = {**os.environ, RANGE: "LOCALHOST", PROFILES: SUITE}
     reader = rclpy.create_node("reader", context=context)
     heard: list[Empty] = []
     reader.create_subscription(Empty, "said", heard.append, latched_qos())

@@ -17,9 +17,6 @@ from haptic_core.tick_inputs import Input
 from haptic_friction.node import FrictionNode
 from haptic_msgs.msg import DeviceState, WallState
 
-#: ROS domain of these tests
-DOMAIN = 50
-
 
 def test_each_state_gets_exactly_one_command_of_its_tick(make):
     bench = make().start()

@@ -21,8 +21,6 @@ from haptic_core.qos import recorder_qos, tick_qos
 from haptic_core.rendering_port import RenderingPort
 from haptic_msgs.msg import DeviceCommand, DeviceState, FrictionState, PassivityState
 
-#: ROS domain of these tests
-DOMAIN = 57
 T = 1e-3
 SPECS = load_parameter_specs(Path(__file__).parents[1] / "haptic_core" / "rendering_node.yaml")
 

@@ -15,9 +15,6 @@ from haptic_core.statistics import Rejections
 from haptic_core.status import PATIENCE, ExperimentStatus, StatusTopic
 from haptic_core.suite_node import SuiteNode
 
-#: ROS domain of these tests
-DOMAIN = 143
-
 OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
 
 

@@ -22,9 +22,6 @@ from haptic_core.commands import WRENCH
 from haptic_core.errors import HapticError, ParameterError
 from haptic_msgs.msg import DeviceState
 
-#: ROS domain of these tests
-DOMAIN = 50
-
 SUCCESS = TransitionCallbackReturn.SUCCESS
 
 # ---- parameters -----------------------------------------------------------------------------------
@@ -227,7 +224,7 @@ process.main(lambda: Hanging("hanging"))
 @pytest.mark.parametrize(("code", "seconds", "end"), [(0, 60.0, -signal.SIGALRM), (1, 0.3, 1)])
 def test_a_node_that_has_done_its_work_cannot_hang(code: int, seconds: float, end: int):
     """One that failed ends as it can: its exit code must not be lost."""
-    environment = {**os.environ, "ROS_DOMAIN_ID": "55", "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    environment = {**os.environ, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     command = [sys.executable, "-c", HANGING, str(code), str(seconds)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (end, "destroying\n"), done.stderr
@@ -253,7 +250,7 @@ process.main(lambda: [Said("one"), Failing("two"), Said("three")])
 
 
 def test_one_of_several_nodes_that_finishes_ends_the_process():
-    environment = {**os.environ, "ROS_DOMAIN_ID": "55", "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    environment = {**os.environ, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     done = subprocess.run([sys.executable, "-c", SEVERAL], env=environment, capture_output=True, text=True)
     said = [f"start {name}" for name in ("one", "two", "three")] + [
         f"destroy {name}" for name in ("three", "two", "one")
@@ -275,7 +272,7 @@ process.run(make_node)
 
 @pytest.mark.parametrize("chosen", [None, "/of/the/user.xml"])
 def test_a_process_has_the_suite_s_dds_profile_unless_the_user_chose_one(chosen: str | None):
-    environment = {**os.environ, "ROS_DOMAIN_ID": "55", "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    environment = {**os.environ, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     environment.pop("FASTRTPS_DEFAULT_PROFILES_FILE", None)
     if chosen is not None:
         environment["FASTRTPS_DEFAULT_PROFILES_FILE"] = chosen

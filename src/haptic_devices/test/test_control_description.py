@@ -20,7 +20,6 @@ from haptic_devices.factories import find_device
 from haptic_devices.hosted import interface_names, parse_parameters
 
 FILES = Path(__file__).parents[3] / "config" / "ros2_control"
-DOMAIN = 52
 each_device = pytest.mark.parametrize("name", DEVICES)
 
 

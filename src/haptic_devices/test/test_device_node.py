@@ -27,9 +27,6 @@ from haptic_devices.loop import OK
 from haptic_devices.node import DeviceNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState, SimulationState, TickEvent
 
-#: ROS domain of these tests
-DOMAIN = 52
-
 SPEED = 0.05
 FORCE, MOMENT = 1.5, 0.02
 DISPLAYS = {"joint_states": JointState, "rendered_wrench": WrenchStamped, "measured_wrench": WrenchStamped}

@@ -24,8 +24,6 @@ from haptic_devices.node import DeviceNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState, TickEvent
 from haptic_msgs.srv import Step
 
-#: ROS domain of these tests
-DOMAIN = 101
 _namespaces = (f"/test_person_{os.getpid()}_{number}" for number in itertools.count())
 
 

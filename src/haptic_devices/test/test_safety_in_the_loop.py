@@ -31,8 +31,6 @@ from haptic_devices.loop import FAULT, OK, SAFE_STOP, TickLoop
 from haptic_devices.node import DeviceNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, TickEvent
 
-#: ROS domain of these tests
-DOMAIN = 71
 T = 1e-3
 
 

@@ -18,7 +18,6 @@ from std_msgs.msg import String
 from haptic_core.qos import latched_qos
 from haptic_devices.state_publisher import publisher_command
 
-DOMAIN = 34
 #: what YAML could take for something else
 DESCRIPTION = '<robot name="a: b">\n  <!-- \'x\' # - [1, {2}] -->\n  <link name="tau_base"/>\n</robot>\n'
 #: says with what it was started, and what the file of parameters holds
@@ -37,7 +36,6 @@ Path({output!r}).write_text(yaml.safe_dump([arguments, values["ros__parameters"]
 @pytest.fixture
 def context(monkeypatch: pytest.MonkeyPatch) -> Iterator[Context]:
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(DOMAIN))
     own = Context()
     yield own
     rclpy.try_shutdown(context=own)
@@ -46,7 +44,7 @@ def context(monkeypatch: pytest.MonkeyPatch) -> Iterator[Context]:
 def test_ros_reads_the_description_as_it_is(context: Context) -> None:
     command = publisher_command(Path("/publisher"), ["--ros-args", "-r", "__ns:=/tau"], DESCRIPTION)
     assert command[:4] == ["/publisher", "--ros-args", "-r", "__ns:=/tau"]
-    rclpy.init(args=command, context=context, domain_id=DOMAIN)
+    rclpy.init(args=command, context=context)
     node = Node("robot_state_publisher", context=context)
     assert node.get_namespace() == "/tau"
     assert node.declare_parameter("robot_description", "").value == DESCRIPTION
@@ -76,7 +74,7 @@ def test_it_becomes_the_publisher_once_the_device_has_described_itself(context: 
     marker.touch()
     program.write_text(PUBLISHER.format(python=sys.executable, output=str(output)))
     program.chmod(0o755)
-    rclpy.init(context=context, domain_id=DOMAIN)
+    rclpy.init(context=context)
     device = Node("device", context=context, namespace="/joystick")
     arguments = ["--ros-args", "-r", "__node:=robot_state_publisher", "-r", "__ns:=/joystick"]
     process = start(tmp_path, *arguments)

@@ -25,7 +25,6 @@ from haptic_core.qos import EVENT_DEPTH, latched_qos, recorder_qos, tick_qos
 from haptic_devices.loop import OK, SAFE_STOP
 from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState, TickEvent
 
-DOMAIN = 55
 #: far above what a loaded machine takes to start a controller manager and to compile a device [s]
 LONGEST = 200.0
 
@@ -94,7 +93,7 @@ def run(
     command = [str(executable), "--ros-args", "-r", "__node:=device", "-r", f"__ns:=/{device}"]
     for word in words:
         command += ["-p", word]
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(DOMAIN), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    environment = {**os.environ, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     source = Source(context, device, answer)
     prepare(source)
     executor = SingleThreadedExecutor(context=context)

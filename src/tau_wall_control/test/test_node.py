@@ -38,9 +38,6 @@ from tau_wall_control.guard import GuardedWalls, SafeStopError
 from tau_wall_control.node import WallNode
 from tau_wall_control.walls import MovingPlanes
 
-#: ROS domain of these tests
-DOMAIN = 53
-
 OWN = load_parameter_specs(WallNode.parameter_file)
 BASE = load_parameter_specs(rendering_node._BASE_FILE)
 SPECS = {**OWN, "period": BASE["period"]}
