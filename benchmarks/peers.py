@@ -18,16 +18,19 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-from haptic_bringup import environment
+ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "tools" / "setup"))
+from commands import last_line, progress, run  # noqa: E402
+from environment import digest, pinned, pip_variables  # noqa: E402
+from machine import SetupError  # noqa: E402
 
-LOCK = Path(__file__).parents[1] / "requirements" / "peers.lock"
+LOCK = ROOT / "requirements" / "peers.lock"
 #: name of an engine: its module, and its packages in the lock; what else the lock lists the benchmarks do not need
 PEERS = {
     "mujoco": ("mujoco", r"mujoco(-core)?"),
     "drake": ("pydrake", r"drake"),
     "pinocchio": ("pinocchio", r"pin"),  # the suite has it, so that nothing is installed
 }
-_MISLEADING = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT")
 
 
 class PeerError(Exception):
@@ -48,15 +51,15 @@ def add(peer: str, install: Callable[[list[str], Path], None] | None = None, *, 
     module, names = PEERS[peer]
     if importlib.util.find_spec(module):  # the suite has it, or it was added before
         return _load(peer)
-    lines = [line for line in environment.pinned([LOCK]) if re.fullmatch(names, re.split(r"[=\s]", line)[0])]
+    lines = [line for line in pinned([LOCK]) if re.fullmatch(names, re.split(r"[=\s]", line)[0])]
     if not lines:
         raise PeerError(f"{peer} is not in {LOCK.name}")
     place = (home or Path(os.environ["HAPTICS_ACTIVE"])) / "peers" / f"{peer}-{_key(lines)}"
     if not place.exists():
         try:
-            with environment.progress(f"{peer}, for benchmarks; once"):
+            with progress(f"{peer}, for benchmarks; once", 20.0):
                 _put(lines, place, install or by_pip)
-        except environment.SetupError as error:
+        except SetupError as error:
             raise PeerError(str(error)) from None
         except OSError as error:
             raise PeerError(f"{peer} could not be installed: {error}") from None
@@ -73,7 +76,7 @@ def _load(peer: str) -> ModuleType:
 
 
 def _key(lines: list[str]) -> str:
-    return environment.digest(*lines, sys.implementation.cache_tag, sysconfig.get_platform())[:16]
+    return digest(*lines, sys.implementation.cache_tag, sysconfig.get_platform())[:16]
 
 
 def _put(lines: list[str], place: Path, install: Callable[[list[str], Path], None]) -> None:
@@ -99,9 +102,8 @@ def by_pip(lines: list[str], target: Path) -> None:
     requirements.write_text("".join(f"{line}\n" for line in lines))
     command = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-input", "--only-binary=:all:"]
     command += ["--disable-pip-version-check", "--progress-bar=off", f"--target={target}", "-r", str(requirements)]
-    variables = {key: text for key, text in environment.clean_variables().items() if key not in _MISLEADING}
     try:
-        environment.run(command, log, variables | {"PIP_USER": "0"}, lambda tail: None, "pip failed")
-    except environment.SetupError:
-        why = environment.last_line(log).removeprefix("ERROR: ")
-        raise environment.SetupError(f"no wheel for this Python and platform, or no network ({why})") from None
+        run(command, log, pip_variables(), lambda tail: None, "pip failed")
+    except SetupError:
+        why = last_line(log).removeprefix("ERROR: ")
+        raise SetupError(f"no wheel for this Python and platform, or no network ({why})") from None

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import environment
 import numpy as np
 import pytest
-
-from haptic_bringup.environment import SetupError
+from machine import SetupError
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -97,9 +97,8 @@ def test_a_peer_that_does_not_start_or_is_not_locked_is_refused(
 
 
 def test_the_lock_has_every_peer(peers: ModuleType) -> None:
-    module = importlib.import_module("haptic_bringup.environment")
     locks = [BENCHMARKS.parent / "requirements" / name for name in ("suite.lock", "peers.lock")]
-    names = {line.split("==")[0] for line in module.pinned(locks)}
+    names = {line.split("==")[0] for line in environment.pinned(locks)}
     assert names >= {"mujoco-core", "drake", "pin"}
 
 

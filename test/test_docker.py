@@ -110,7 +110,7 @@ def test_a_service_may_use_the_priority_that_a_realtime_node_asks_for(name: str)
 def test_volumes_lie_where_the_suite_writes() -> None:
     mounted = dict(reversed(volume.split(":")) for volume in SERVICES["experiment"]["volumes"])
     assert mounted.pop(f"{WORKSPACE}/runs") == "../runs"
-    script = (ROOT / "src" / "haptic_bringup" / "haptic_bringup" / "environment.py").read_text()
+    script = (ROOT / "tools" / "setup" / "environment.sh.in").read_text()
     for place, volume in mounted.items():
         assert volume in COMPOSE["volumes"] and place == f"{WORKSPACE}/.haptics/system/{volume}"
         assert f"$HAPTICS_ACTIVE/{volume}" in script  # environment.sh puts the cache there

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import machine
 import numpy as np
 import pytest
 from rclpy.context import Context
@@ -19,7 +20,6 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from haptic_bringup import environment
 from haptic_core.commands import EFFORT, WRENCH
 from haptic_core.errors import HapticError, ParameterError
 from haptic_core.messages import set_vector
@@ -214,7 +214,7 @@ const char *dhdErrorGetLastStr(void) { return "too much"; }
 
 
 def test_the_calls_fit_the_types_of_the_sdk(tmp_path: Path) -> None:
-    compiler, source, library = environment.compiler(), tmp_path / "dhd.cpp", tmp_path / "libdhd.so"
+    compiler, source, library = machine.compiler(), tmp_path / "dhd.cpp", tmp_path / "libdhd.so"
     assert compiler is not None
     source.write_text(SHARED_LIBRARY)
     subprocess.run([compiler, "-shared", "-fPIC", "-o", str(library), str(source)], check=True)

@@ -9,11 +9,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import commands
+import doctor
+import environment
+import machine
 import markdown
 import pytest
 from markdown_it import MarkdownIt
-
-from haptic_bringup import doctor, environment
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -122,16 +124,16 @@ def test_troubleshooting_has_a_section_for_each_check_of_doctor_and_no_other(
     assert headings == [*checks, "doctor --live", "Messages of a run"]
 
 
-@pytest.mark.parametrize("hint", [hint for _, hint in environment._HINTS])
+@pytest.mark.parametrize("hint", [hint for _, hint in commands._HINTS])
 def test_troubleshooting_says_what_setup_says_of_a_failed_stage(hint: str) -> None:
     assert f"| {hint} |" in PAGES["troubleshooting.md"]
 
 
 def test_troubleshooting_names_the_limits_that_setup_checks() -> None:
     page = PAGES["troubleshooting.md"]
-    lowest, highest = (f"{major}.{minor}" for major, minor in environment.PYTHON_RANGE)
+    lowest, highest = (f"{major}.{minor}" for major, minor in machine.PYTHON_RANGE)
     assert f"Python {lowest} to {highest}" in page
-    assert f"Setup needs {environment.DISK_NEEDED / 1e9:g} GB" in page
+    assert f"Setup needs {machine.DISK_NEEDED / 1e9:g} GB" in page
     assert f"runs need {doctor.DISK_FOR_RUNS / 1e9:g} GB" in page
 
 

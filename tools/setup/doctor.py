@@ -20,11 +20,9 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-if __package__:
-    from haptic_bringup import environment
-else:  # started as a file, without the path of the script's directory (python -I)
-    sys.path.append(str(Path(__file__).resolve().parent))
-    import environment  # type: ignore[import-not-found, no-redef]
+sys.path.append(str(Path(__file__).resolve().parent))  # `python -I` leaves it out
+import environment
+import machine
 
 DISK_FOR_RUNS = 0.5e9  # bytes
 SETUP = "./haptics setup"
@@ -150,14 +148,14 @@ def check_system(workspace: environment.Workspace) -> Row:
     names = re.findall(r'^PRETTY_NAME="?([^"\n]*)', environment.read(Path("/etc/os-release")) or "", re.MULTILINE)
     libc = " ".join(platform.libc_ver())
     found = f"{names[0] if names else platform.system()}, {platform.machine()}, {libc}, {os.cpu_count()} cores"
-    problem = environment.machine_problem(workspace.ros)
+    problem = machine.machine_problem(workspace.ros)
     advice = "source a ROS 2 Jazzy installation, or use the container in docker/" if problem else ""
     return Row("system", "broken" if problem else "ok", problem or found, advice)
 
 
 def check_python(workspace: environment.Workspace) -> Row:
     """The Python below the environment."""
-    version, (lowest, highest) = sys.version_info[:2], environment.PYTHON_RANGE
+    version, (lowest, highest) = sys.version_info[:2], machine.PYTHON_RANGE
     detail = f"{platform.python_version()}, {sys.executable}"
     if version < lowest or (workspace.ros == "wheels" and version > highest):
         return Row("Python", "broken", detail, "install Python 3.10 to 3.14, or set HAPTICS_PYTHON to one")
@@ -166,7 +164,7 @@ def check_python(workspace: environment.Workspace) -> Row:
 
 def check_building() -> list[Row]:
     """What setup needs to make an environment and to build the workspace."""
-    headers, venv = environment.has_headers(), environment.has_venv()
+    headers, venv = machine.has_headers(), machine.has_venv()
     return [
         Row("Python headers", "ok") if headers else Row("Python headers", "missing", "", "apt install python3-dev"),
         Row("venv module", "ok") if venv else Row("venv module", "missing", "", "apt install python3-venv"),
@@ -176,7 +174,7 @@ def check_building() -> list[Row]:
 
 def check_compiler() -> Row:
     """Whether a C++ program compiles and links."""
-    compiler = environment.compiler()
+    compiler = machine.compiler()
     if compiler is None:
         return Row("C++ compiler", "missing", "", "apt install g++")
     with tempfile.TemporaryDirectory() as directory:
@@ -191,8 +189,8 @@ def check_compiler() -> Row:
 
 def check_disk(workspace: environment.Workspace, complete: bool) -> Row:
     """The free space where the environment lies."""
-    place = next(path for path in [workspace.home, *workspace.home.parents] if path.exists())
-    free, needed = shutil.disk_usage(place).free, DISK_FOR_RUNS if complete else environment.DISK_NEEDED
+    free = shutil.disk_usage(machine.existing_parent(workspace.home)).free
+    needed = DISK_FOR_RUNS if complete else machine.DISK_NEEDED
     if free < needed:
         detail = f"{free / 1e9:.1f} GB free, {needed / 1e9:.1f} GB needed"
         return Row("disk space", "missing", detail, "free some, or set HAPTICS_HOME to a larger disk")
@@ -204,22 +202,27 @@ def check_environment(workspace: environment.Workspace) -> Row:
     name, home = "environment", workspace.home
     if not workspace.env.exists():
         return Row(name, "missing", f"none in {home}", SETUP)
-    if not (home / "environment.sh").exists() or not (home / "contents").exists():
+    if not (home / "environment.sh").exists():
         return Row(name, "broken", "setup has not finished", SETUP)
-    listed = (environment.read(home / "contents") or "").splitlines()
-    gone = [os.path.relpath(path, home) for path in listed if not Path(path).exists()]
-    if gone:
-        more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
-        return Row(name, "broken", f"{gone[0]}{more} missing in {home}", SETUP)
-    if not environment.runs(workspace.python):
-        return Row(name, "broken", f"{workspace.python} does not run", SETUP)
+    if not runs(workspace.python):
+        return Row(name, "broken", f"{workspace.python} does not run", REBUILD)
     try:
         todo = environment.pending(workspace)
-    except (environment.SetupError, OSError) as error:
+    except (machine.SetupError, OSError) as error:
         return Row(name, "broken", str(error), "correct the workspace")
     if todo:
         return Row(name, "ok", f"the next start brings up to date: {', '.join(stage.title for stage in todo)}")
     return Row(name, "ok", str(home))
+
+
+def runs(python: Path) -> bool:
+    """Whether an interpreter starts and has the version of this one."""
+    command = [str(python), "-I", "-S", "-c", "import sys; print(*sys.version_info[:2], sep='.')"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.stdout.strip() == machine.dotted(sys.version_info)
 
 
 def check_ros(workspace: environment.Workspace) -> Row:
@@ -249,8 +252,7 @@ def check_inside(workspace: environment.Workspace, name: str, code: str, *argume
 
 def check_versions(workspace: environment.Workspace) -> Row:
     """Whether the packages have the versions of the lock files."""
-    pinned = json.dumps(environment.pinned(workspace.locks))
-    row = check_inside(workspace, "locked versions", _PACKAGE_VERSIONS, pinned)
+    row = check_inside(workspace, "locked versions", _PACKAGE_VERSIONS, json.dumps(environment.pinned(workspace.locks)))
     if workspace.ros == "system" and row.state == "broken":  # packages of the installation come first
         return Row(row.check, "optional", row.detail)
     return row
