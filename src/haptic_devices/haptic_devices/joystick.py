@@ -135,7 +135,7 @@ def observe(truth: np.ndarray, reading: np.ndarray, jacobian: np.ndarray, length
     """Fills the tool's pose and twist of `Truth` and `Reading`, and the measured Jacobian."""
     tip_state(length, truth[0:2], truth[2:4], truth[6:13], truth[13:19])
     tip_state(length, reading[0:2], reading[2:4], reading[6:13], reading[13:19])
-    reading[4:6] = truth[4:6]
+    reading[4], reading[5] = truth[4], truth[5]  # copied one by one: a slice costs 1.5 s of compilation
     tip_jacobian(length, reading[0:2], jacobian)
 
 
@@ -153,7 +153,8 @@ def pass_period(
     """One control period: physics, encoders, kinematics. Arrays instead of objects: this runs in every tick."""
     integrate(truth, model, table, tremor, start, encoder_constants[2])
     if table.shape[0] > 0:
-        truth[25:27] = table[min(start + 1, table.shape[0] - 1), 0:2]
+        row = min(start + 1, table.shape[0] - 1)
+        truth[25], truth[26] = table[row, 0], table[row, 1]
     encoder.sample(truth[0:2], encoder_constants, reading[0:2], reading[2:4])
     observe(truth, reading, jacobian, model[5])
 
