@@ -45,12 +45,14 @@ class Page:
 
     Attributes:
         requested: addresses of all requests.
+        violations: reports of the console that the content security policy refused something.
     """
 
     def __init__(self, connection: ClientConnection) -> None:
         self._connection, self._numbers = connection, itertools.count(1)
         self.requested: list[str] = []
-        for domain in ("Page", "Runtime", "Network"):
+        self.violations: list[str] = []
+        for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
@@ -62,6 +64,10 @@ class Page:
             if message.get("method") in ("Network.requestWillBeSent", "Network.webSocketCreated"):
                 about = message["params"]
                 self.requested.append(about.get("url") or about["request"]["url"])
+            if message.get("method") == "Log.entryAdded":
+                entry = message["params"]["entry"]
+                if "Content Security Policy" in entry["text"]:
+                    self.violations.append(entry["text"])
             if message.get("id") == number:
                 if "error" in message:
                     raise RuntimeError(f"{method}: {message['error']['message']}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import html
+import re
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -112,7 +114,8 @@ class PageClient:
     @property
     def text(self) -> str:
         """What the page says in words."""
-        return "\n".join(one["_markdown"] for one in self.gui.values() if one.get("_markdown") and one.get("visible"))
+        shown = (one["content"] for one in self.gui.values() if one.get("kind") == "GuiHtmlMessage" and one["visible"])
+        return "\n".join(html.unescape(re.sub("<[^>]*>", "", content)) for content in shown)
 
     def find(self, label: str) -> str:
         """uuid of the input of this label; empty: there is none."""

@@ -123,9 +123,9 @@ class Gui:
     def add_folder(self, *_: Any, **__: Any) -> Gui:
         return self
 
-    def add_markdown(self, content: str, visible: bool = True) -> Any:
-        self.said = SimpleNamespace(content=content, visible=visible)
-        return self.said
+    def add_html(self, content: str, visible: bool = True) -> Any:
+        self.answer = SimpleNamespace(content=content, visible=visible)
+        return self.answer
 
     def __getattr__(self, method: str) -> Any:
         def add(label: str, *values: Any, **options: Any) -> Any:
@@ -181,9 +181,9 @@ def test_a_refusal_is_shown_and_the_value_that_counts_comes_back(panel: Any) -> 
     slider = gui.made["friction force [N]"]
     slider.value = 90.0
     made.refuse("friction_force", "static_force: expected 90 or more")
-    assert gui.said.visible and "static_force: expected 90 or more" in gui.said.content and slider.value == 4.0
+    assert gui.answer.visible and "static_force: expected 90 or more" in gui.answer.content and slider.value == 4.0
     made.take("friction_force", 5.0)
-    assert gui.said.content == "friction_force is 5.0 now" and slider.value == 5.0
+    assert ">friction_force is 5.0 now<" in gui.answer.content and slider.value == 5.0
 
 
 def test_a_value_beyond_the_slider_that_came_otherwise_widens_it(panel: Any) -> None:
@@ -193,6 +193,16 @@ def test_a_value_beyond_the_slider_that_came_otherwise_widens_it(panel: Any) -> 
     made.take("stiffness", 1e6)
     assert slider.value == slider.max == 1e6
     made.take("nothing of this node", 1.0)
+
+
+@pytest.mark.parametrize("value", ["5.0", "<b>", None, True, [1.0], {}])
+def test_a_value_of_another_type_is_not_shown(panel: Any, value: Any) -> None:
+    made, gui, _ = panel
+    with pytest.raises(ValueError, match=r"parameter friction_force: expected a value such as 4\.0, got "):
+        made.take("friction_force", value)
+    assert gui.made["friction force [N]"].value == 4.0 and not gui.answer.visible
+    made.take("friction_force", 5)
+    assert gui.made["friction force [N]"].value == 5
 
 
 def test_text_becomes_what_the_parameter_is(panel: Any) -> None:
@@ -242,7 +252,7 @@ def test_the_page_is_whole_and_refers_to_nothing_elsewhere(server: Any) -> None:
     assert answer.status == 200 and "<html" in text and len(text) > 100_000
     assert "https://" not in text.replace("https://www.w3.org", "")
     policy = answer.headers["Content-Security-Policy"]
-    assert policy.startswith("default-src 'self'") and "http" not in policy
+    assert policy.startswith("default-src 'none'") and "http" not in policy
 
 
 def test_nobody_can_give_the_page_to_a_public_server(server: Any) -> None:
@@ -608,7 +618,7 @@ def test_another_thread_leaves_it_to_the_loop_to_wake_who_waits(server: Any) -> 
 def test_any_thread_may_change_the_page(server: Any) -> None:
     """Thousands of changes from two threads all reach a page that is open."""
     url, errors = f"ws://127.0.0.1:{server.get_port()}/", list[BaseException]()
-    texts = [server.gui.add_markdown("0") for _ in range(2)]
+    texts = [server.gui.add_html("0") for _ in range(2)]
 
     def write(text: Any) -> None:
         try:

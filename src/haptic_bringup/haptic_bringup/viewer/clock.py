@@ -7,6 +7,8 @@ from typing import Any
 
 import viser
 
+from haptic_bringup.viewer.text import PlainText, Strong
+
 #: what the buttons ask for
 ACTIONS = ("start", "pause", "step", "reset")
 
@@ -21,8 +23,8 @@ class ClockPanel:
 
     def __init__(self, gui: viser.GuiApi, act: Callable[[str, float], None]) -> None:
         with gui.add_folder("Run"):
-            self._state = gui.add_markdown("waiting for the device")
-            self._said = gui.add_markdown("", visible=False)
+            self._state = PlainText(gui, "waiting for the device")
+            self._refusal = PlainText(gui)
             buttons = gui.add_button_group("clock", [word.capitalize() for word in ACTIONS])
             self._ticks = gui.add_number("ticks of a step", 1, min=1, max=1000000, step=1)
             self._pace: Any = gui.add_slider(
@@ -43,14 +45,13 @@ class ClockPanel:
             if event.client is not None:
                 act("pace", float(event.target.value))
 
-    def show(self, text: str) -> None:
-        """Says how the run is."""
-        if self._state.content != text:
-            self._state.content = text
+    def show(self, *parts: str | Strong) -> None:
+        """Shows the state of the run."""
+        self._state.show(*parts)
 
     def say(self, text: str) -> None:
-        """Says what was refused; empty: nothing."""
-        self._said.content, self._said.visible = f"**{text}**", bool(text)
+        """Shows why something was refused; empty: nothing was."""
+        self._refusal.show(*((Strong(text),) if text else ()))
 
     def set_pace(self, pace: float, *, lockstep: bool) -> None:
         """Shows the pace that counts; a realtime run has none."""

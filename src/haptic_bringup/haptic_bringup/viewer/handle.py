@@ -9,6 +9,7 @@ import numpy as np
 import viser
 
 from haptic_bringup.viewer.scene import Node, unit_mesh, wxyz
+from haptic_bringup.viewer.text import PlainText, Strong
 
 _COLOR = (250, 200, 30)
 _SIZE, _BALL = 0.05, 0.007
@@ -38,7 +39,7 @@ class HandlePanel:
                 False,
                 hint="the simulated hand follows what you drag, by its impedance",
             )
-            self._said = server.gui.add_markdown("", visible=False)
+            self._refusal = PlainText(server.gui)
         self._grip = scene.add_transform_controls(
             "/handle",
             scale=_SIZE,
@@ -83,7 +84,7 @@ class HandlePanel:
             self._thread.set(points=np.array([[target, tool]], dtype=np.float32))
 
     def say(self, text: str) -> None:
-        """Says what was refused."""
-        self._said.content, self._said.visible = f"**{text}**", bool(text)
+        """Shows why something was refused; empty: nothing was."""
+        self._refusal.show(*((Strong(text),) if text else ()))
         if text:
             self._box.value = self.held

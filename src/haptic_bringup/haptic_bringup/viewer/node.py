@@ -33,6 +33,7 @@ from haptic_bringup.viewer.parameters import ParameterPanel
 from haptic_bringup.viewer.plots import SIGNALS, Plot
 from haptic_bringup.viewer.scene import HAND, RENDERED, Arrow, Markers, Robot, look_at
 from haptic_bringup.viewer.taps import Taps
+from haptic_bringup.viewer.text import Strong, plain
 from haptic_core import process
 from haptic_core.errors import InputError
 from haptic_core.messages import detail_of, pose_array, set_pose, wrench_array
@@ -46,7 +47,7 @@ from haptic_msgs.srv import Step
 _FILE = Path(__file__).parents[1] / "viewer.yaml"
 _MARKERS = "visualization_msgs/msg/MarkerArray"
 _LEVELS = ("", "warning", "error", "stale")
-_STATUS = ("", ", **safe stop**", ", **fault**")
+_STATUS = ("", "safe stop", "fault")
 #: times between two looks at the graph, two drawings of the plots, two lines of the clock [s]
 _LOOK, _PLOT, _TELL = 1.0, 0.1, 0.25
 #: how long who serves something may be unknown [s]
@@ -78,7 +79,7 @@ class Viewer(Node):
         self._device: dict[str, Any] = {}
         self._device_name, self._sources = "", list[str]()
         self._description, self._watching = "", False
-        self._status = ""
+        self._status: tuple[str | Strong, ...] = ()
         self._paused = False
         self._robot: Robot | None = None
         self._markers: dict[str, Markers] = {}
@@ -102,7 +103,7 @@ class Viewer(Node):
         p = self.parameters
         self.server = open_page(p["host"], p["port"], p["token"])
         self.url = address(self.server, p["host"], p["token"])
-        self.server.gui.set_panel_label(self.get_namespace().strip("/") or "haptics")
+        self.server.gui.set_panel_label(plain(self.get_namespace().strip("/") or "haptics"))
         self._clock_panel = ClockPanel(self.server.gui, lambda word, number: self._do(partial(self._act, word, number)))
         self._plot_panel = self.server.gui.add_panel()
         self._plot_tab = self._plot_panel.add_tab("Signals")
@@ -173,8 +174,10 @@ class Viewer(Node):
     # ---- what the experiment says -----------------------------------------------------------------
 
     def _on_status(self, message: DiagnosticStatus) -> None:
-        level = message.level[0]
-        self._status = f"\n\n**{_LEVELS[level]}**: {message.message}" if level else ""
+        self._shown("status", self._take_status, message.level[0], message.message)
+
+    def _take_status(self, level: int, message: str) -> None:
+        self._status = ("\n\n", Strong(_LEVELS[level]), f": {message}") if level else ()
 
     def _on_liveliness(self, event: Any) -> None:
         if not event.alive_count:
@@ -518,8 +521,10 @@ class Viewer(Node):
         rate = max(tick - before, 0) / (now - then) if then else 0.0
         self._rate = now, tick
         stands = "paused" if self._paused else f"{rate * state.period:.2f} x real time"
-        stands += _STATUS[min(state.status, 2)] + self._status
-        self._clock_panel.show(f"tick {tick}, {tick * state.period:.3f} s, {self._mode}, {stands}")
+        status = _STATUS[min(state.status, 2)]
+        stop = (", ", Strong(status)) if status else ()
+        line = f"tick {tick}, {tick * state.period:.3f} s, {self._mode}, {stands}"
+        self._clock_panel.show(line, *stop, *self._status)
 
 
 def _turned(orientation: np.ndarray, vector: np.ndarray) -> np.ndarray:

@@ -20,6 +20,7 @@ from viser import _messages as viser_messages
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
+from haptic_bringup.viewer.policy import page_policy
 from haptic_core.errors import HapticError
 
 _COOKIE = "haptics_view"
@@ -110,7 +111,9 @@ def _guarded(token: str, local: bool) -> Iterator[list[bool]]:
         def process(connection: Any, request: Request) -> Response | None:
             refused = refusal(request, token, local)
             if refused is not None:
-                return connection.respond(*refused)  # type: ignore[no-any-return]
+                answer: Response = connection.respond(*refused)
+                _harden(answer.headers)
+                return answer
             response: Response | None = process_request(connection, request)
             if response is not None and token:
                 response.headers["Set-Cookie"] = f"{_COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/"
@@ -129,11 +132,11 @@ def _guarded(token: str, local: bool) -> Iterator[list[bool]]:
 
 
 def _harden(headers: Headers) -> None:
-    """The page loads nothing from elsewhere and is no part of another page."""
+    """The page runs no script but its own, connects to no other host, and is no part of another page."""
     headers["X-Frame-Options"] = "DENY"
-    headers["Content-Security-Policy"] = (
-        "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob: ws: wss:; frame-ancestors 'none'"
-    )
+    headers["X-Content-Type-Options"] = "nosniff"
+    headers["Referrer-Policy"] = "no-referrer"  # the address may hold the token
+    headers["Content-Security-Policy"] = page_policy()
 
 
 class _Signal(asyncio.Event):
@@ -167,8 +170,10 @@ def open_page(host: str, port: int, token: str) -> viser.ViserServer:
 
     Raises:
         PageError: see `check_page`.
+        UnknownPageError: see `page_policy`.
     """
     check_page(host, port, token)
+    page_policy()  # computed before the first request, in which an error would be no refusal
     with _guarded(token, is_loopback(host)) as used, redirect_stdout(StringIO()):  # it tells no token
         server = viser.ViserServer(host=host, port=port, verbose=False)
     if not used or (port and server.get_port() != port):  # viser takes the next port where one is taken

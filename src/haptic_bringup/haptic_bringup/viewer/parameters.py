@@ -11,6 +11,7 @@ from typing import Any
 import viser
 from rcl_interfaces.msg import ParameterDescriptor
 
+from haptic_bringup.viewer.text import PlainText, Strong, plain
 from haptic_core.parameters import limits_in
 
 #: what counts at the start only, though it may be set later
@@ -56,11 +57,12 @@ def control_of(descriptor: ParameterDescriptor, value: Any) -> Control:
     name, about, constraints = descriptor.name, descriptor.description, descriptor.additional_constraints
     unit = about[about.rfind("[") + 1 : -1] if about.endswith("]") else ""
     common = {
-        "label": name.replace("_", " ") + (f" [{unit}]" if unit not in ("", "-") else ""),
-        "hint": f"{name}: {about}" + (f"; {constraints}" if constraints else ""),
+        "label": plain(name.replace("_", " ") + (f" [{unit}]" if unit not in ("", "-") else "")),
+        "hint": plain(f"{name}: {about}" + (f"; {constraints}" if constraints else "")),
         "disabled": descriptor.read_only,
     }
     low, high, choices = limits_in(constraints)
+    choices = tuple(dict.fromkeys(map(plain, choices)))  # the page accepts no choice twice
     if isinstance(value, bool):
         return Control("checkbox", **common)
     if isinstance(value, str):
@@ -84,6 +86,18 @@ def _tenth(value: float) -> float:
     return 10.0 ** math.floor(math.log10(abs(value) / 10.0)) if value else 1e-3
 
 
+def _kind(value: Any) -> type:
+    """Type of a value; one type for all numbers and one for all sequences."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, list, tuple)):
+        return type(value)
+    return float if isinstance(value, (int, float)) else list
+
+
+def _text(value: Any) -> str:
+    """Content of a text field; its length is not limited, since the user edits it."""
+    return plain(value, limit=None) if isinstance(value, str) else json.dumps(value)
+
+
 class ParameterPanel:
     """The parameters of one node on the page; those that are read at start are in a folder that is closed.
 
@@ -95,7 +109,7 @@ class ParameterPanel:
 
     def __init__(self, gui: viser.GuiApi, title: str, change: Callable[[str, Any], None]) -> None:
         self._gui, self._change = gui, change
-        self._folder = gui.add_folder(title)
+        self._folder = gui.add_folder(plain(title))
         self._inputs: dict[str, Any] = {}
         self._values: dict[str, Any] = {}
 
@@ -103,7 +117,7 @@ class ParameterPanel:
         """Makes the controls, with the present values."""
         self._values = dict(values)
         with self._folder:
-            self._said = self._gui.add_markdown("", visible=False)
+            self._answer = PlainText(self._gui)
             shut = [one for one in descriptors if one.read_only or one.name in _STARTS]
             for descriptor in descriptors:
                 if descriptor not in shut:
@@ -114,23 +128,27 @@ class ParameterPanel:
                         self._add(descriptor)
 
     def take(self, name: str, value: Any) -> None:
-        """A parameter has this value now, and the page says so; of an unknown name nothing happens."""
+        """Shows the value that a parameter has now; ignores an unknown name.
+
+        Raises:
+            ValueError: the value has another type than the parameter.
+        """
         if name in self._inputs:
+            present = self._values[name]
+            if _kind(value) is not _kind(present):
+                raise ValueError(f"parameter {name}: expected a value such as {present!r}, got {value!r}")
             self._values[name] = value
             self._put(name)
-            self._say(f"{name} is {value} now")
+            self._answer.show(f"{name} is {value} now")
 
     def refuse(self, name: str, reason: str) -> None:
-        """The node has refused a value: says why, and shows the one that counts."""
+        """The node has refused a value: shows why, and the value that counts."""
         self._put(name)
-        self._say(f"**refused:** {reason}")
-
-    def _say(self, text: str) -> None:
-        self._said.content, self._said.visible = text, True
+        self._answer.show(Strong("refused:"), f" {reason}")
 
     def _put(self, name: str) -> None:
         item, value = self._inputs[name], self._values[name]
-        value = json.dumps(value) if isinstance(value, (list, tuple)) else value
+        value = _text(value) if isinstance(value, (list, tuple, str)) else value
         if hasattr(item, "max") and item.max is not None and not isinstance(value, (str, bool)):
             item.min, item.max = min(item.min, value), max(item.max, value)
         item.value = value
@@ -151,7 +169,7 @@ class ParameterPanel:
             low, high = (float(b) if math.isfinite(b) else None for b in (control.low, control.high))
             item = gui.add_number(control.label, value, min=low, max=high, step=type(value)(control.step), **options)
         else:
-            item = gui.add_text(control.label, value if isinstance(value, str) else json.dumps(value), **options)
+            item = gui.add_text(control.label, _text(value), **options)
         self._inputs[name] = item
 
         @item.on_update

@@ -11,6 +11,7 @@ import numpy as np
 import viser
 from viser import uplot
 
+from haptic_bringup.viewer.text import plain
 from haptic_core.messages import pose_array, wrench_array
 
 #: time that a plot shows [s]
@@ -139,7 +140,7 @@ class Plot:
             return self._gui.add_uplot(
                 data,
                 (uplot.Series(label="t [s]"), *curves),
-                title=f"{self._subject}{self._signal.title} [{self._signal.unit}]",
+                title=plain(f"{self._subject}{self._signal.title} [{self._signal.unit}]"),
                 scales={"x": uplot.Scale(time=False)},
                 legend=uplot.Legend(show=len(curves) > 1),
                 height=170,

@@ -13,6 +13,8 @@ import trimesh
 import viser
 from visualization_msgs.msg import Marker, MarkerArray
 
+from haptic_bringup.viewer.text import plain
+
 #: radii of an arrow's shaft and head and length of the head, over the shaft's width
 _SHAFT, _HEAD, _HEAD_LENGTH = 0.5, 1.1, 2.5
 #: colours of forces: of the hand (or the sensor) and of what is rendered
@@ -154,7 +156,7 @@ class Markers:
         self._middles = []
         for marker in message.markers:
             if marker.action in (Marker.ADD, Marker.MODIFY):
-                shown[f"{self._name}/{marker.ns}/{marker.id}".replace(" ", "_")] = marker
+                shown[f"{self._name}/{plain(marker.ns)}/{marker.id}".replace(" ", "_")] = marker
         for name in self._nodes.keys() - shown.keys():
             self._nodes.pop(name)[1].remove()
         for name, marker in shown.items():

@@ -1,0 +1,80 @@
+"""Shows text from outside the viewer as plain text.
+
+Messages, parameters, answers of services and arguments of a run are text that any program of the ROS domain may write.
+viser's page renders Markdown, the HTML within it, and HTML. So `add_html` is called here alone, with escaped text, and
+`add_markdown` nowhere. Labels, hints, titles and choices are set as text nodes by viser's page; they pass `plain`.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass
+
+import viser
+
+#: longest text that is shown [characters]
+MAX_LENGTH = 2000
+#: control characters except tab and newline, surrogates (no UTF-8 exists for them), marks that reverse the direction
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_STYLE = (
+    "padding: 0 var(--mantine-spacing-sm) var(--mantine-spacing-xs); font-size: var(--mantine-font-size-sm); "
+    "line-height: var(--mantine-line-height-sm, 1.45); white-space: pre-wrap; overflow-wrap: anywhere"
+)
+
+
+@dataclass(frozen=True)
+class Strong:
+    """Text in bold type.
+
+    Attributes:
+        text: plain text.
+    """
+
+    text: str
+
+
+def plain(text: str, limit: int | None = MAX_LENGTH) -> str:
+    """Returns text that the page can encode and draw.
+
+    Args:
+        text: any string.
+        limit: largest length [characters]; None: unlimited.
+
+    Returns:
+        The text with U+FFFD for every unprintable character, cut at the limit.
+    """
+    if limit is not None and len(text) > limit:
+        text = text[: limit - 1] + "\u2026"
+    return _UNPRINTABLE.sub("\ufffd", text)
+
+
+def to_html(*parts: str | Strong) -> str:
+    """Returns HTML whose text is that of the parts and whose only elements are <strong>."""
+    return "".join(
+        f"<strong>{html.escape(plain(part.text))}</strong>" if isinstance(part, Strong) else html.escape(plain(part))
+        for part in parts
+    )
+
+
+class PlainText:
+    """A paragraph of plain text on the page. Newlines are kept; an empty paragraph is hidden.
+
+    Args:
+        gui: of the page.
+        parts: first text.
+    """
+
+    def __init__(self, gui: viser.GuiApi, *parts: str | Strong) -> None:
+        self._shown = to_html(*parts)
+        self._handle = gui.add_html(self._frame(), visible=bool(self._shown))
+
+    def show(self, *parts: str | Strong) -> None:
+        """Replaces the text; sends it only if it has changed."""
+        shown = to_html(*parts)
+        if shown != self._shown:
+            self._shown = shown
+            self._handle.content, self._handle.visible = self._frame(), bool(shown)
+
+    def _frame(self) -> str:
+        return f'<div style="{_STYLE}">{self._shown}</div>'
