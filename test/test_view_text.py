@@ -20,7 +20,7 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
-from started_runs import environment, wait_until
+from started_runs import wait_until
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
 from visualization_msgs.msg import Marker, MarkerArray
@@ -29,7 +29,6 @@ from haptic_bringup.launch_file import find_executable
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, status_qos
 from haptic_msgs.msg import DeviceState, TickEvent
 
-DOMAIN = 40
 NAMESPACE = "/joystick"
 #: size of the window [pixel]
 WIDTH, HEIGHT = 900, 500
@@ -137,7 +136,7 @@ def port(tmp_path: Path) -> Iterator[int]:
     output = tmp_path / "output.txt"
     command = [find_executable("haptic_bringup", "viewer"), "--ros-args", "-r", f"__ns:={NAMESPACE}", "-p", "port:=0"]
     with output.open("w") as file:
-        process = subprocess.Popen(command, env=environment(DOMAIN), stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
     try:
         pattern = re.compile(r"the page is at http://127.0.0.1:(\d+)/")
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <tuple>
-#include <type_traits>
 
 // How a manifold is made, for shapes apart as for shapes in contact:
 //
@@ -40,23 +39,6 @@ constexpr int kCircleSamples = 8;
 using coal::Transform3s;
 
 bool is_polytope(const Shape &shape) { return shape.kind == Kind::box || shape.kind == Kind::hull; }
-
-// Calls a function with a shape's geometry as Coal's own type.
-template <typename Function>
-void with_geometry(Kind kind, const coal::ShapeBase &geometry, Function function) {
-  switch (kind) {
-    case Kind::sphere:
-      return function(static_cast<const coal::Sphere &>(geometry));
-    case Kind::box:
-      return function(static_cast<const coal::Box &>(geometry));
-    case Kind::cylinder:
-      return function(static_cast<const coal::Cylinder &>(geometry));
-    case Kind::capsule:
-      return function(static_cast<const coal::Capsule &>(geometry));
-    case Kind::hull:
-      return function(static_cast<const coal::ConvexBase &>(geometry));
-  }
-}
 
 double separation_along(const Vec3s &n, const Shape &a, const Transform3s &pose_a, const Shape &b,
                         const Transform3s &pose_b) {
@@ -100,10 +82,7 @@ void ManifoldFinder::find_normal(const Shape &a, const Transform3s &pose_a, cons
     const Vec3s guess = pose_a.getRotation().transpose() * (pose_a.getTranslation() - pose.getTranslation());
     solver_.cached_guess = guess.squaredNorm() > 0 ? guess : Vec3s(1, 0, 0);
     solver_.support_func_cached_guess.setZero();
-    with_geometry(a.kind, one, [&](const auto &s) {
-      with_geometry(b.kind, two,
-                    [&](const auto &t) { distance = solver_.shapeDistance(s, pose_a, t, pose, overlap, p, q, n); });
-    });
+    distance = solver_.shapeDistance(one, pose_a, two, pose, overlap, p, q, n);
   };
   solver_.distance_upper_bound = std::max(reach, 0.0);
   query(*a.geometry, *b.geometry, pose_b, !with_cores);
@@ -214,29 +193,23 @@ void ManifoldFinder::find(const Shape &a, const Transform3s &pose_a, const Shape
   const double width = std::min(a.thickness, b.thickness);
 
   corners_.clear();
-  with_geometry(a.kind, *a.geometry, [&](const auto &s) {
-    with_geometry(b.kind, *b.geometry, [&](const auto &t) {
-      using S = std::decay_t<decltype(s)>;
-      using T = std::decay_t<decltype(t)>;
-      if constexpr (!std::is_same_v<S, coal::Sphere> && !std::is_same_v<T, coal::Sphere>) {
-        coal::Contact contact;
-        contact.normal = n;
-        contact.pos = midpoint;
-        contact.penetration_depth = manifold.distance;
-        patch_solver_.patch_tolerance = kFaceAngle * width;
-        patch_solver_.support_guess.setZero();  // of another pair's hulls
-        patch_solver_.computePatch(s, pose_a, t, pose_b, contact, patch_);
-        const auto &first = patch_solver_.support_set_shape1, &second = patch_solver_.support_set_shape2;
-        if (first.size() == 2 && second.size() == 2) {
-          std::vector<coal::Vec2s> ends;
-          if (!parallel_overlap(first, second, ends)) return;
-          for (const auto &end : ends) corners_.push_back(patch_.tf.transform(Vec3s(end[0], end[1], 0)));
-        } else if (first.size() >= 2 && second.size() >= 2 && patch_.size() >= 2) {
-          for (std::size_t i = 0; i < patch_.size(); ++i) corners_.push_back(patch_.getPoint(i));
-        }
-      }
-    });
-  });
+  if (a.kind != Kind::sphere && b.kind != Kind::sphere) {  // the support set of a sphere is a point
+    coal::Contact contact;
+    contact.normal = n;
+    contact.pos = midpoint;
+    contact.penetration_depth = manifold.distance;
+    patch_solver_.patch_tolerance = kFaceAngle * width;
+    patch_solver_.support_guess.setZero();  // of another pair's hulls
+    patch_solver_.computePatch(*a.geometry, pose_a, *b.geometry, pose_b, contact, patch_);
+    const auto &first = patch_solver_.support_set_shape1, &second = patch_solver_.support_set_shape2;
+    if (first.size() == 2 && second.size() == 2) {
+      std::vector<coal::Vec2s> ends;
+      if (parallel_overlap(first, second, ends))
+        for (const auto &end : ends) corners_.push_back(patch_.tf.transform(Vec3s(end[0], end[1], 0)));
+    } else if (first.size() >= 2 && second.size() >= 2 && patch_.size() >= 2) {
+      for (std::size_t i = 0; i < patch_.size(); ++i) corners_.push_back(patch_.getPoint(i));
+    }
+  }
 
   const Vec3s n_a = pose_a.getRotation().transpose() * n, n_b = pose_b.getRotation().transpose() * (-n);
   double closest = std::numeric_limits<double>::infinity();
