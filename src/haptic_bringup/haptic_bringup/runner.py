@@ -214,6 +214,9 @@ def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
     records = arguments.get("record") == "true" and not arguments.get("output")
     directory = new_run_directory(name) if records else None
     code = 0
+    compiled = compiled_mark(name)
+    if compiled and not compiled.exists():
+        console.print("the first run compiles this experiment's kernels; the next ones start at once", highlight=False)
     for place, (variant, settings) in enumerate(variants.items()):
         if len(variants) > 1:
             console.print(f"variant {place + 1} of {len(variants)}: {variant} {settings}", highlight=False)
@@ -223,6 +226,9 @@ def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
         code = launch(experiment.launch_file, values)
         if code:
             break
+    if compiled and code == 0:
+        compiled.parent.mkdir(parents=True, exist_ok=True)
+        compiled.touch()
     if directory is not None:
         write_run_file(directory, experiment, arguments, variants, code)
         if code == 0:
@@ -231,6 +237,12 @@ def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
             console.print("writing the report", highlight=False)
             write_report(directory, console)
     return code
+
+
+def compiled_mark(name: str) -> Path | None:
+    """The file that exists once the kernels of an experiment were compiled; None where Numba has no cache of ours."""
+    cache = os.environ.get("NUMBA_CACHE_DIR")
+    return Path(cache, "experiments", name) if cache else None
 
 
 def launch(path: Path, arguments: Mapping[str, str]) -> int:
