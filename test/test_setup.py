@@ -254,7 +254,7 @@ def test_a_machine_that_has_all_is_accepted(tmp_path: Path) -> None:
     machine.check_machine(tmp_path / "not" / "yet" / "there", "wheels")
 
 
-@pytest.mark.parametrize("name", ["with space", "quo'te", "dol$lar", "se;mi", "a:b", "tab\t"])
+@pytest.mark.parametrize("name", ["with space", "café", "quo'te", "dol$lar", "se;mi", "a:b", "tab\t"])
 def test_a_path_that_the_build_cannot_use_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(machine.SetupError, match=r"cannot use the path .*, because of ") as caught:
         machine.check_machine(tmp_path / name, "wheels")

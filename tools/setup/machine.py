@@ -19,7 +19,7 @@ from typing import Any
 PYTHON_RANGE = ((3, 10), (3, 14))
 #: downloads of setup and size of the environment, measured with Python 3.11; free space that setup needs [bytes]
 DOWNLOAD, ENVIRONMENT, DISK_NEEDED = 480e6, 1.7e9, 2.5e9
-#: characters of a path that ROS 2's CMake files or colcon's scripts do not take
+#: characters of a path that ROS 2's CMake files or colcon's scripts do not take, besides letters beyond ASCII
 _UNUSABLE = " \t\n\"'\\$;#&()<>|*?[]:"
 
 
@@ -88,7 +88,7 @@ def machine_problem(ros: str) -> str:
 
 def path_problem(home: Path) -> str:
     """Why an environment cannot lie at a path; empty if it can."""
-    unusable = sorted(set(str(home)).intersection(_UNUSABLE))
+    unusable = sorted(letter for letter in set(str(home)) if letter in _UNUSABLE or not letter.isascii())
     if unusable:
         return f"ROS 2's build cannot use the path {str(home)!r}, because of {', '.join(map(repr, unusable))}"
     return ""
