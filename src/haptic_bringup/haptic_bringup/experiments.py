@@ -9,6 +9,7 @@ import yaml
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from haptic_bringup.fast_yaml import load_yaml
 from haptic_bringup.graph import CLOCK, evaluation_order
 from haptic_core.errors import HapticError
 
@@ -113,7 +114,7 @@ def checked_names(names: Sequence[str]) -> Sequence[str]:
 def read_experiment(path: Path) -> Experiment:
     """Reads a metadata file; raises HapticError naming it, and the field."""
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document = load_yaml(path.read_text(encoding="utf-8"))
         return Experiment(name=path.stem, **document)
     except OSError as error:
         raise HapticError(f"{path}: cannot be read: {error.strerror}") from None

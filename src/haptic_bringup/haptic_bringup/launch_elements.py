@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from .fast_yaml import load_yaml
 from .launch_parameters import ParameterType, ParameterValue, parse_parameter_value
 from .launch_substitutions import Call, LaunchFileError, Template, located, parse_template, unescape
 
@@ -149,30 +151,46 @@ class _Mapping(dict[Any, Any]):
     line = 0
 
 
-class _Loader(yaml.SafeLoader):
-    """SafeLoader with lines, and without silently dropping an attribute that is given twice."""
-
-    def construct_lined_mapping(self, node: yaml.MappingNode) -> Any:
-        mapping = _Mapping()
-        mapping.line = node.start_mark.line + 1
-        yield mapping
-        keys = [key.value for key, _ in node.value if isinstance(key.value, Hashable)]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise LaunchFileError(f"'{key}' is given twice in the mapping that starts in line {mapping.line}")
-        mapping.update(self.construct_mapping(node))
+def _construct_lined_mapping(loader: Any, node: yaml.MappingNode) -> Any:
+    """Constructs a mapping with its line; refuses an attribute that is given twice, which YAML would drop silently."""
+    mapping = _Mapping()
+    mapping.line = node.start_mark.line + 1
+    yield mapping
+    keys = [key.value for key, _ in node.value if isinstance(key.value, Hashable)]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise LaunchFileError(f"'{key}' is given twice in the mapping that starts in line {mapping.line}")
+    mapping.update(loader.construct_mapping(node))
 
 
-_Loader.add_constructor("tag:yaml.org,2002:map", _Loader.construct_lined_mapping)
+class _FastLoader(yaml.CSafeLoader):
+    """CSafeLoader with lines."""
+
+
+class _ExactLoader(yaml.SafeLoader):
+    """SafeLoader with lines."""
+
+
+for _loader in (_FastLoader, _ExactLoader):
+    _loader.add_constructor("tag:yaml.org,2002:map", _construct_lined_mapping)
 
 
 def load_elements(path: Path) -> tuple[Element, ...]:
-    """Reads a launch file: `launch:` with a list of elements."""
+    """Reads a launch file: `launch:` with a list of elements; one that has not changed is not read again."""
+    try:
+        state = path.stat()
+    except (OSError, ValueError):  # reading it says what is wrong
+        return _load_elements.__wrapped__(path)
+    return _load_elements(path, state.st_ino, state.st_size, state.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=64)
+def _load_elements(path: Path, *_: int) -> tuple[Element, ...]:
     with located(str(path)):
         if path.suffix not in (".yaml", ".yml"):
             raise LaunchFileError("only YAML launch files (.yaml, .yml) are understood")
         try:
-            tree = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+            tree = load_yaml(path.read_text(encoding="utf-8"), _FastLoader, _ExactLoader)
         except OSError as error:
             raise LaunchFileError(f"cannot read the launch file: {error.strerror}") from None
         except UnicodeDecodeError as error:

@@ -370,7 +370,7 @@ class _Evaluation:
         with tempfile.NamedTemporaryFile(
             "w", prefix="parameters_", suffix=".yaml", dir=self.parameter_directory, delete=False
         ) as file:
-            yaml.dump({key: {"ros__parameters": parameters}}, file, default_flow_style=False)
+            yaml.dump({key: {"ros__parameters": parameters}}, file, yaml.CSafeDumper, default_flow_style=False)
         return file.name
 
     def _flatten(self, entry: Parameters, prefix: str, result: _Evaluated) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 
 import yaml
 
+from .fast_yaml import load_yaml
 from .launch_substitutions import Context, LaunchFileError, Template, evaluate, parse_template
 
 __all__ = ["ParameterType", "ParameterValue", "Scalar", "parse_parameter_value"]
@@ -123,8 +124,8 @@ def _coerce(text: str, kind: ParameterType | None) -> Any:
             return kind.scalar(text)
         if kind is None and not text:
             return text
-        value = yaml.safe_load({"1": "true", "0": "false"}.get(text, text) if kind is not None else text)
-    except (ValueError, yaml.YAMLError):
+        value = load_yaml({"1": "true", "0": "false"}.get(text, text) if kind is not None else text)
+    except (ValueError, yaml.YAMLError, RecursionError):
         hint = "" if kind is not None else " (type: str keeps it as it is)"
         raise LaunchFileError(f"'{text}' cannot be read as {kind or 'YAML'}{hint}") from None
     if kind is not None and not isinstance(value, bool):

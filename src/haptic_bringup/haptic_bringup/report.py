@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import base64
+import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -48,13 +49,26 @@ class Claim:
 
 @dataclass
 class Report:
-    """What an experiment's report module returns."""
+    """What an experiment's report module returns.
+
+    Attributes:
+        metrics: numbers of the runs, for metrics.json.
+        claims: with verdicts.
+        draw: draws the figure; only called when the figure is needed, since that takes longer than the numbers.
+        caption: of the figure.
+        parameters: by node, for the page.
+    """
 
     metrics: dict[str, Any]
     claims: list[Claim]
-    figure: Figure
+    draw: Callable[[], Figure]
     caption: str
     parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @functools.cached_property
+    def figure(self) -> Figure:
+        """The figure of the run."""
+        return self.draw()
 
 
 @dataclass
@@ -117,6 +131,7 @@ def write_report(directory: Path, console: Console) -> Report:
     module = import_module(f"haptic_bringup.reports.{experiment.report}")
     try:
         report: Report = module.analyse(bags)
+        figure = report.figure
     except HapticError:
         raise
     except Exception as error:  # a bag that is not what the experiment records can fail anywhere
@@ -132,7 +147,7 @@ def write_report(directory: Path, console: Console) -> Report:
         report.metrics["passivity"] = balance.metrics
     document = {"experiment": experiment.name, "claims": claims, **report.metrics}
     (target / "metrics.json").write_text(json.dumps(document, indent=2) + "\n")
-    report.figure.savefig(target / "figure.png", dpi=150)
+    figure.savefig(target / "figure.png", dpi=150)
     figures, tables = [(target / "figure.png", report.caption)], []
     if balance is not None:
         balance.figure.savefig(target / "passivity.png", dpi=150)

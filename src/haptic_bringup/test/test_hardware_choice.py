@@ -6,10 +6,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import doctor
 import pytest
 import yaml
 
-from haptic_bringup import cli, doctor, runner
+from haptic_bringup import cli, runner
 from haptic_bringup.experiments import experiment_names, load_experiment
 from haptic_bringup.launch_file import load_launch_file
 from haptic_bringup.launch_substitutions import LaunchFileError

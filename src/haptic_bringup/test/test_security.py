@@ -13,6 +13,8 @@ import yaml
 import convex_contact
 from convex_contact.world_source import ENTRY_POINTS
 from haptic_bringup.experiments import share
+from haptic_bringup.fast_yaml import load_yaml
+from haptic_bringup.launch_elements import _ExactLoader, _FastLoader
 from haptic_bringup.launch_file import find_executable, load_launch_file
 
 SOURCES = Path(convex_contact.__file__).resolve().parents[2]
@@ -37,7 +39,8 @@ def test_a_node_does_not_start_without_the_keys_that_it_is_to_have(tmp_path: Pat
 WORDS = ("yaml.load(", "eval(", "exec(", "pickle", "allow_pickle=True", "marshal", "shell=True")
 FINE = (
     *("It can be pickled", "allow_pickle=False"),
-    "yaml.load(path.read_text(encoding",  # of launch files, by the loader below
+    "yaml.load(path.read_text(encoding",  # of parameter files, by CSafeLoader
+    *("yaml.load(text, fast)", "yaml.load(text, exact)"),  # by the loaders below
     "of nothing but the names of a message's slots",  # what copies messages of a class
 )
 
@@ -54,12 +57,11 @@ def test_no_code_of_the_suite_runs_what_a_file_says() -> None:
     assert found == []
 
 
-def test_the_loader_of_launch_files_is_a_safe_one() -> None:
-    from haptic_bringup.launch_elements import _Loader
-
-    assert issubclass(_Loader, yaml.SafeLoader)
+@pytest.mark.parametrize("loaders", [(), (_FastLoader, _ExactLoader)], ids=["default", "launch file"])
+def test_the_loaders_are_safe_ones(loaders: tuple[type, ...]) -> None:
+    assert issubclass(_FastLoader, yaml.CSafeLoader) and issubclass(_ExactLoader, yaml.SafeLoader)
     with pytest.raises(yaml.YAMLError, match="could not determine a constructor"):
-        yaml.load("!!python/object/apply:os.getcwd []", _Loader)
+        load_yaml("!!python/object/apply:os.getcwd []", *loaders)
 
 
 def test_the_worlds_of_the_launch_files_are_installed_entry_points() -> None:

@@ -148,9 +148,13 @@ def analyse(bags: dict[str, Bag]) -> Report:
         "largest_effort": float(np.abs(solved.inputs).max()),
         "touches": [vars(touch) | {"bodies": list(touch.bodies)} for touch in found],
     }
-    figure = draw(problem, solved.costs, solved.states, solved.inputs, found)
-    figure.axes[0].plot(*played[:, :2].T, "k.", markersize=3, label="ball, played by the node")
-    figure.axes[0].legend(fontsize=8)
+
+    def figure() -> Figure:
+        drawn = draw(problem, solved.costs, solved.states, solved.inputs, found)
+        drawn.axes[0].plot(*played[:, :2].T, "k.", markersize=3, label="ball, played by the node")
+        drawn.axes[0].legend(fontsize=8)
+        return drawn
+
     return Report(metrics, claims, figure, CAPTION, {"contact": run.parameters})
 
 

@@ -208,7 +208,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
         _similar_claim(runs, numbers),
         _size_claim(numbers),
     ]
-    return Report({"runs": numbers}, claims, _figure(runs, first), _CAPTION, {"contact": run.run.parameters})
+    return Report({"runs": numbers}, claims, lambda: _figure(runs, first), _CAPTION, {"contact": run.run.parameters})
 
 
 def _loading_claim(run: FingerRun, e: dict[str, Any]) -> Claim:

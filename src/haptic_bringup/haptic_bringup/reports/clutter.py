@@ -172,8 +172,9 @@ def analyse(bags: dict[str, Bag]) -> Report:
         "stiction_tolerance": {name: _late_and_early(of[PERIOD].tolerance) for name, of in by_period.items()},
     }
     first = next(iter(runs.values()))
-    figure = _figure(runs, by_period, by_stiffness)
-    return Report(metrics, claims, figure, _CAPTION + _costs(by_stiffness), {"contact": first.parameters})
+    caption = _CAPTION + _costs(by_stiffness)
+    parameters = {"contact": first.parameters}
+    return Report(metrics, claims, lambda: _figure(runs, by_period, by_stiffness), caption, parameters)
 
 
 Sweeps = Mapping[str, Mapping[float, Swept]]

@@ -418,7 +418,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
     claims.append(_lighter_claim(tools))
     parameters = {source: first.parameters(source) for source in ("constraints", "contact", "friction")}
     return Report(
-        {"runs": metrics, "limits": study, "lighter": tools}, claims, _figure(runs, first), _CAPTION, parameters
+        {"runs": metrics, "limits": study, "lighter": tools}, claims, lambda: _figure(runs, first), _CAPTION, parameters
     )
 
 

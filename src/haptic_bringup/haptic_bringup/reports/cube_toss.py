@@ -75,8 +75,9 @@ def analyse(bags: dict[str, Bag]) -> Report:
     numbers = {name: measure(run, tosses[name]) for name, run in runs.items()}
     first = next(iter(runs))
     claims = [_replay_claim(numbers), _rest_claim(runs[first], tosses[first]), _error_claim(numbers)]
-    figure = _figure(runs, tosses)
-    return Report({"runs": numbers}, claims, figure, _CAPTION, {"contact": runs[first].parameters})
+    return Report(
+        {"runs": numbers}, claims, lambda: _figure(runs, tosses), _CAPTION, {"contact": runs[first].parameters}
+    )
 
 
 def _replay_claim(numbers: Mapping[str, Mapping[str, Any]]) -> Claim:

@@ -118,7 +118,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
             None,
         ),
     ]
-    return Report({"runs": numbers}, claims, _figure(run, scene), _CAPTION, {"contact": run.parameters})
+    return Report({"runs": numbers}, claims, lambda: _figure(run, scene), _CAPTION, {"contact": run.parameters})
 
 
 _CAPTION = (

@@ -405,7 +405,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
         claims += _claims(name, numbers)
     first = next(iter(bags.values()))
     parameters = {source: first.parameters(source) for source in ("contact", "wall", "friction")}
-    return Report({"runs": metrics}, claims, _figure(runs, first), _CAPTION, parameters)
+    return Report({"runs": metrics}, claims, lambda: _figure(runs, first), _CAPTION, parameters)
 
 
 def _above(run: Probing, name: str) -> float:

@@ -73,7 +73,9 @@ def analyse(bags: dict[str, Bag]) -> Report:
     first = next(iter(metrics.values()))
     claims = [_radial_claim(first), _tangent_claim(first), _pole_claim(first)]
     run = next(iter(runs.values()))
-    return Report({"runs": metrics}, claims, _figure(run), _CAPTION + run.left_out, {"constraints": run.parameters})
+    return Report(
+        {"runs": metrics}, claims, lambda: _figure(run), _CAPTION + run.left_out, {"constraints": run.parameters}
+    )
 
 
 #: small: RMS within so many counts, as for the rolling disk

@@ -264,7 +264,7 @@ def general_report(runs: dict[str, DisplayRun]) -> Report:
     errors.legend()
     metrics = {"runs": {name: run.common_metrics() for name, run in runs.items()}}
     caption = "Error of the measured tool against the reference, and the reference's kinetic energy."
-    return Report(metrics, claims, figure, caption, {"constraints": next(iter(runs.values())).parameters})
+    return Report(metrics, claims, lambda: figure, caption, {"constraints": next(iter(runs.values())).parameters})
 
 
 #: residual of a holonomic constraint that passes for rounding [m] or [rad]

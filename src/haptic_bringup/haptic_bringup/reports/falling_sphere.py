@@ -86,7 +86,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
         "orders": orders,
     }
     first = next(iter(runs.values()))
-    return Report(metrics, claims, _figure(runs, errors), _CAPTION, {"contact": first.parameters})
+    return Report(metrics, claims, lambda: _figure(runs, errors), _CAPTION, {"contact": first.parameters})
 
 
 def _speed_claim(numbers: dict[str, dict[str, Any]]) -> Claim:

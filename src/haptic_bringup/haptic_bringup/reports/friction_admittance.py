@@ -176,7 +176,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
     description = next(iter(bags.values())).started("device")
     parameters = {"friction": first.friction, "device": first.node}
     parameters |= {name: description[name] for name in ("device", "hand") if description.get(name)}
-    return Report(_finite(metrics), claims, _figure(cases, metrics), _CAPTION, parameters)
+    return Report(_finite(metrics), claims, lambda: _figure(cases, metrics), _CAPTION, parameters)
 
 
 def encoder_count(case: Case) -> float | None:

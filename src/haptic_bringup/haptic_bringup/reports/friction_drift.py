@@ -186,8 +186,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
             k: f"{v:.0f} ns" for k, v in cost.items()
         },
     }
-    figure = _figure(runs, metrics, drifting, stopping, cost)
-    return Report(metrics, claims, figure, _CAPTION, parameters)
+    return Report(metrics, claims, lambda: _figure(runs, metrics, drifting, stopping, cost), _CAPTION, parameters)
 
 
 def _first(metrics: dict[str, Any], kind: str) -> str | None:

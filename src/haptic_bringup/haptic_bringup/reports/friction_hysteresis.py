@@ -229,7 +229,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
         _rate_claim(columns, damped=True),
     ]
     parameters = {"comparison": run.parameters, "device": run.device}
-    return Report(metrics, claims, _figure(run, x, metrics), _CAPTION, parameters)
+    return Report(metrics, claims, lambda: _figure(run, x, metrics), _CAPTION, parameters)
 
 
 # Claims

@@ -223,7 +223,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
     claims += [_true_claim(result, bags[name]) for name, result in metrics["runs"].items()]
     parameters = {"friction": friction, "device": first.parameters("device")}
     parameters |= {name: device[name] for name in ("device", "hand") if device.get(name)}
-    return Report(metrics, claims, _figure(runs, metrics), _CAPTION, parameters)
+    return Report(metrics, claims, lambda: _figure(runs, metrics), _CAPTION, parameters)
 
 
 def kinetic_force(friction: dict[str, Any]) -> float:

@@ -138,7 +138,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
     claims.append(_growth_claim(alternatives))
     first = next(iter(runs.values()))
     parameters = {"comparison": first.parameters, "device": first.device}
-    return Report({"runs": metrics}, claims, _figure(runs), _CAPTION, parameters)
+    return Report({"runs": metrics}, claims, lambda: _figure(runs), _CAPTION, parameters)
 
 
 _NOT_REACHED = "no run of model {} with Coulomb friction, critical damping or more, and a ramp that makes it slide"

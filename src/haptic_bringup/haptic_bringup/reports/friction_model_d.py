@@ -109,7 +109,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
     claims += [_convergence_claim(alternatives), _instability_claim(alternatives), _decay_claim(alternatives)]
     first = next(iter(runs.values()))
     parameters = {"comparison": first.parameters, "device": first.device}
-    return Report({"runs": metrics}, claims, _figure(runs), _CAPTION, parameters)
+    return Report({"runs": metrics}, claims, lambda: _figure(runs), _CAPTION, parameters)
 
 
 _NOT_REACHED = (

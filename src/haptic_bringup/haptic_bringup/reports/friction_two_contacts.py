@@ -183,7 +183,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
     if model != _MODEL:
         claims = [replace(claim, measured=f"model {model}: {claim.measured}", shown=None) for claim in claims]
     parameters = {"network": run.parameters, "device": run.device}
-    return Report({"runs": metrics}, claims, _figure(run), _CAPTION, parameters)
+    return Report({"runs": metrics}, claims, lambda: _figure(run), _CAPTION, parameters)
 
 
 _NOT_REACHED = "no run of two bodies in a row with Coulomb friction over enough periods of the base"

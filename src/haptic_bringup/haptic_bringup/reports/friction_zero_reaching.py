@@ -107,7 +107,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
     claims = [_stop_claim(cases), _reversal_claim(cases), _closed_form_claim(cases)]
     first = next(iter(runs.values()))
     parameters = {"comparison": first.parameters, "device": first.device}
-    return Report({"runs": metrics}, claims, _figure(runs), _CAPTION, parameters)
+    return Report({"runs": metrics}, claims, lambda: _figure(runs), _CAPTION, parameters)
 
 
 def _ms(case: dict[str, Any]) -> str:

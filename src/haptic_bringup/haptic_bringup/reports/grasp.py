@@ -80,7 +80,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
         _circle_claim(runs, scenes, numbers),
     ]
     first = next(iter(runs.values()))
-    return Report({"runs": numbers}, claims, _figure(runs, scenes), _CAPTION, {"contact": first.parameters})
+    return Report({"runs": numbers}, claims, lambda: _figure(runs, scenes), _CAPTION, {"contact": first.parameters})
 
 
 def _share(entry: dict[str, Any]) -> float:

@@ -161,7 +161,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
         ),
     ]  # fmt: skip
     metrics = {"runs": numbers, "expected": vars(model)}
-    return Report(metrics, claims, _figure(runs, world, model), _CAPTION, {"contact": first.parameters})
+    return Report(metrics, claims, lambda: _figure(runs, world, model), _CAPTION, {"contact": first.parameters})
 
 
 def _claim(

@@ -379,8 +379,9 @@ def analyse(bags: dict[str, Bag]) -> Report:
     first = next(iter(bags.values()))
     margin = margins(first, next(iter(runs.values()))[0])
     parameters = {source: first.parameters(source) for source in ("contact", *NAMES)}
-    figure = _figure(runs, first, margin)
-    return Report({"runs": numbers, "margins": margin}, claims + _margin_claims(margin), figure, _CAPTION, parameters)
+    claims += _margin_claims(margin)
+    metrics = {"runs": numbers, "margins": margin}
+    return Report(metrics, claims, lambda: _figure(runs, first, margin), _CAPTION, parameters)
 
 
 def measure(bag: Bag, scene: Scene, run: StickSlip, implicit: StickSlip) -> dict[str, Any]:

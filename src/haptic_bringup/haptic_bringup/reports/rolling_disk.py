@@ -137,7 +137,9 @@ def analyse(bags: dict[str, Bag]) -> Report:
     claims = [_height_claim(first), _upright_claim(first), _rolling_claim(first), _parking_claim(first)]
     claims.append(_push_claim(first))
     run = next(iter(runs.values()))
-    return Report({"runs": metrics}, claims, _figure(run), _CAPTION + run.left_out, {"constraints": run.parameters})
+    return Report(
+        {"runs": metrics}, claims, lambda: _figure(run), _CAPTION + run.left_out, {"constraints": run.parameters}
+    )
 
 
 #: "on the order of the resolution": RMS within so many counts

@@ -138,7 +138,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
         },
     }
     first = next(iter(runs.values()))
-    return Report(metrics, claims, _figure(fine, errors, runs), _CAPTION, {"contact": first.parameters})
+    return Report(metrics, claims, lambda: _figure(fine, errors, runs), _CAPTION, {"contact": first.parameters})
 
 
 Peaks = Mapping[str, Mapping[str, tuple[float, ...]]]

@@ -23,7 +23,9 @@ def analyse(bags: dict[str, Bag]) -> Report:
         claims += [tau.rest_claim(run, n), together_claim(run), tau.release_claim(run, n)]
     claims.append(tau.time_claim(runs))
     first = next(iter(runs.values()))
-    return Report({"runs": metrics}, claims, _figure(runs), _CAPTION + first.left_out, {"wall": first.parameters})
+    return Report(
+        {"runs": metrics}, claims, lambda: _figure(runs), _CAPTION + first.left_out, {"wall": first.parameters}
+    )
 
 
 def together_claim(run: WallRun) -> Claim:

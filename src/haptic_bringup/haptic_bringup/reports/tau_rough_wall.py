@@ -223,7 +223,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
         claims += _claims(name, walls, numbers, bag.parameters("friction")["friction_coefficient"])
     first = next(iter(bags.values()))
     parameters = {source: first.parameters(source) for source in ("wall", "friction")}
-    return Report({"runs": metrics}, claims, _figure(runs, first), _CAPTION, parameters)
+    return Report({"runs": metrics}, claims, lambda: _figure(runs, first), _CAPTION, parameters)
 
 
 def _coefficients(walls: WallRun, run: Rubbing) -> dict[str, float]:

@@ -308,7 +308,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
     return Report(
         {"runs": metrics},
         claims,
-        _figure(drawn, first, metrics),
+        lambda: _figure(drawn, first, metrics),
         _CAPTION,
         {source: first.parameters(source) for source in NODES[1:]},
     )

@@ -34,7 +34,9 @@ def analyse(bags: dict[str, Bag]) -> Report:
         claims += [crossing_claim(run, n), border_claim(run, n), slide_claim(run, n), tau.tap_claim(run, n)]
     claims.append(tau.time_claim(runs))
     first = next(iter(runs.values()))
-    return Report({"runs": metrics}, claims, _figure(runs), _CAPTION + first.left_out, {"wall": first.parameters})
+    return Report(
+        {"runs": metrics}, claims, lambda: _figure(runs), _CAPTION + first.left_out, {"wall": first.parameters}
+    )
 
 
 def jumps(run: WallRun) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -83,7 +83,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
         )
     )
     first = next(iter(runs.values()))
-    return Report({"runs": numbers}, claims, _figure(runs), caption, {"contact": first.parameters})
+    return Report({"runs": numbers}, claims, lambda: _figure(runs), caption, {"contact": first.parameters})
 
 
 def _words(run: ContactRun) -> str:

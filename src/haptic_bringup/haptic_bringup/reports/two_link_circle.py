@@ -174,7 +174,9 @@ def analyse(bags: dict[str, Bag]) -> Report:
     claims = [_energy_claim(first), _first_link_claim(first), _second_link_claim(first), _lead_claim(first)]
     claims.append(_tracking_claim(first))
     run = next(iter(runs.values()))
-    return Report({"runs": metrics}, claims, _figure(run), _CAPTION + run.left_out, {"constraints": run.parameters})
+    return Report(
+        {"runs": metrics}, claims, lambda: _figure(run), _CAPTION + run.left_out, {"constraints": run.parameters}
+    )
 
 
 _NO_RELEASE = "the run ends before the release"
