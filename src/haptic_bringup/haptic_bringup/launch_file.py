@@ -37,6 +37,7 @@ import tempfile
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -366,12 +367,7 @@ class _Evaluation:
         if self.parameter_directory is None:
             self.parameter_directory = Path(tempfile.mkdtemp(prefix="haptic_launch_"))
             atexit.register(shutil.rmtree, self.parameter_directory, ignore_errors=True)
-        self.parameter_directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", prefix="parameters_", suffix=".yaml", dir=self.parameter_directory, delete=False
-        ) as file:
-            yaml.dump({key: {"ros__parameters": parameters}}, file, yaml.CSafeDumper, default_flow_style=False)
-        return file.name
+        return _write_parameters({key: {"ros__parameters": parameters}}, self.parameter_directory)
 
     def _flatten(self, entry: Parameters, prefix: str, result: _Evaluated) -> None:
         """Evaluates nested parameters to names with dots."""
@@ -396,6 +392,14 @@ class _Evaluation:
         self.processes.append(
             ProcessSpec(name, command, environment, process.shuts_down, where, full_name, respawn_delay)
         )
+
+
+def _write_parameters(document: Mapping[str, Any], directory: Path) -> str:
+    """Writes a parameter file; returns its path."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", prefix="parameters_", suffix=".yaml", dir=directory, delete=False) as file:
+        yaml.dump(document, file, yaml.CSafeDumper, default_flow_style=False)
+    return file.name
 
 
 def _missing_argument(elements: Sequence[Element], given: Container[str]) -> Argument | None:

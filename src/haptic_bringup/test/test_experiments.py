@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Iterator, Mapping
 from importlib import import_module, resources
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
-from haptic_bringup import experiments, runner
+from haptic_bringup import experiments, launch_file, runner
 from haptic_bringup.bags import typestore
 from haptic_bringup.experiments import experiment_names, load_experiment
-from haptic_bringup.launch_file import Argument, load_launch_file
+from haptic_bringup.launch_file import Argument, LaunchDescription, load_launch_file
 from haptic_bringup.processes import VIEWERS
 from haptic_bringup.recorder import _message_class
 from haptic_core import composition, rendering_node
@@ -21,50 +22,88 @@ from haptic_core.errors import HapticError
 from haptic_core.parameters import check_all, load_parameter_specs
 
 NAMES = experiment_names()
-DESCRIPTIONS = {name: load_launch_file(load_experiment(name).launch_file) for name in NAMES}
-ARGUMENTS = [(name, argument) for name in NAMES for argument in DESCRIPTIONS[name].arguments]
-CHOICES = [(name, argument, choice) for name, argument in ARGUMENTS for choice in argument.choices or ()]
-
 each_experiment = pytest.mark.parametrize("name", NAMES)
 
 #: take the device node's place, and have its parameters
 CONTROL_NODES = ("control_node", "mock_control_node")
 
-
-def label(value: object) -> str:
-    return value.name if isinstance(value, Argument) else str(value)
+Nodes = dict[str, dict[str, Any]]
 
 
-@pytest.fixture
-def evaluate(tmp_path: Path) -> Callable[..., dict[str, dict[str, Any]]]:
-    """Parameters of each node that an experiment's launch file starts, by `/namespace/name ... /package/executable`."""
+@functools.cache
+def description_of(name: str) -> LaunchDescription:
+    return load_launch_file(load_experiment(name).launch_file)
 
-    def processes(name: str, arguments: dict[str, str] | None = None) -> dict[str, dict[str, Any]]:
-        specs = DESCRIPTIONS[name].evaluate(
+
+@functools.cache
+def arguments_of(name: str) -> list[Argument]:
+    return description_of(name).arguments
+
+
+def has_argument(argument: str) -> list[str]:
+    """Experiments that have an argument of this name, by their texts."""
+    return [name for name in NAMES if f"name: {argument}" in load_experiment(name).launch_file.read_text()]
+
+
+class Evaluation:
+    """Evaluates launch files to the nodes' parameters, by `/namespace/name ... /package/executable`.
+
+    Args:
+        folder: where parameter files are written; without it they are kept in memory, which takes a third of the time.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._files: dict[str, Mapping[str, Any]] = {}
+        self._known: dict[tuple[str, tuple[tuple[str, str], ...]], Nodes] = {}
+
+    def __call__(self, name: str, arguments: dict[str, str] | None = None) -> Nodes:
+        key = name, tuple((arguments or {}).items())
+        if key not in self._known:
+            self._known[key] = dict(self._nodes(name, arguments))
+        return {node: dict(parameters) for node, parameters in self._known[key].items()}
+
+    def keep(self, document: Mapping[str, Any], directory: Path) -> str:
+        """Takes the place of what writes a parameter file."""
+        self._files[f"{len(self._files)}.yaml"] = document
+        return f"{len(self._files) - 1}.yaml"
+
+    def _nodes(self, name: str, arguments: dict[str, str] | None) -> Iterator[tuple[str, dict[str, Any]]]:
+        self._files.clear()
+        specs = description_of(name).evaluate(
             arguments,
             find_executable=lambda package, executable: f"/{package}/{executable}",
-            parameter_directory=tmp_path,
+            parameter_directory=self._folder or Path("nowhere"),
         )
-        found: dict[str, dict[str, Any]] = {}
         for spec in specs:
             files = [b for a, b in zip(spec.command, spec.command[1:], strict=False) if a == "--params-file"]
             parameters: dict[str, Any] = {}
             for file in files:
-                (values,) = yaml.safe_load(Path(file).read_text()).values()
+                document = self._files[file] if self._folder is None else yaml.safe_load(Path(file).read_text())
+                (values,) = document.values()
                 parameters.update(values["ros__parameters"])
             full_name = spec.fully_qualified_name or spec.name
             again = "" if spec.respawn_delay is None else f" again after {spec.respawn_delay} s"
             if not spec.command[0].endswith("/composed_nodes"):
-                found[f"{full_name}{again} {spec.command[0]}"] = parameters
+                yield f"{full_name}{again} {spec.command[0]}", parameters
                 continue
             for node, (executable, values) in composition.split(parameters).items():
-                found[f"{full_name.rpartition('/')[0]}/{node} in {spec.name}{again} /{executable}"] = values
-        return found
-
-    return processes
+                yield f"{full_name.rpartition('/')[0]}/{node} in {spec.name}{again} /{executable}", values
 
 
-def check_parameters(processes: dict[str, dict[str, Any]]) -> None:
+@pytest.fixture
+def evaluate(monkeypatch: pytest.MonkeyPatch) -> Evaluation:
+    evaluation = Evaluation()
+    monkeypatch.setattr(launch_file, "_write_parameters", evaluation.keep)
+    return evaluation
+
+
+@pytest.fixture
+def evaluate_files(tmp_path: Path) -> Evaluation:
+    return Evaluation(tmp_path)
+
+
+def check_parameters(processes: Nodes) -> None:
     """Lets each node's own YAML judge its parameters."""
     base = load_parameter_specs(rendering_node._BASE_FILE)
     for process, parameters in processes.items():
@@ -82,7 +121,7 @@ def other_value(argument: Argument) -> str:
     default = argument.default or ""
     if argument.choices:
         return next(choice for choice in argument.choices if choice != default)
-    value = yaml.safe_load(default or "''")
+    value = yaml.load(default or "''", yaml.CSafeLoader)
     if isinstance(value, list):
         if isinstance(value[0], str):
             return str([value[0], value[0]])
@@ -102,14 +141,23 @@ def test_the_metadata_name_what_exists(name: str) -> None:
 
 
 @each_experiment
-def test_the_defaults_start_nodes_with_parameters_that_they_accept(name: str, evaluate: Callable[..., Any]) -> None:
+def test_the_defaults_start_nodes_with_parameters_that_they_accept(name: str, evaluate: Evaluation) -> None:
     processes = evaluate(name)
     assert len(processes) >= 2
     check_parameters(processes)
 
 
+@each_experiment
+def test_the_parameter_files_hold_the_parameters(name: str, evaluate_files: Evaluation) -> None:
+    kept = Evaluation()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(launch_file, "_write_parameters", kept.keep)
+        expected = kept(name)
+    assert evaluate_files(name) == expected
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if load_experiment(name).graph])
-def test_launch_file_and_metadata_declare_the_same_graph(name: str, evaluate: Callable[..., Any]) -> None:
+def test_launch_file_and_metadata_declare_the_same_graph(name: str, evaluate: Evaluation) -> None:
     """Sources, inputs, delayed inputs and consumers of the nodes are the edges."""
     graph = load_experiment(name).graph
     nodes = {process.partition(" ")[0].rpartition("/")[2]: values for process, values in evaluate(name).items()}
@@ -126,8 +174,8 @@ def test_launch_file_and_metadata_declare_the_same_graph(name: str, evaluate: Ca
         assert names(node, "consumers") == given
 
 
-@pytest.mark.parametrize("name", [name for name, argument in ARGUMENTS if argument.name == "layout"])
-def test_both_layouts_start_the_same_nodes(name: str, evaluate: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("name", has_argument("layout"))
+def test_both_layouts_start_the_same_nodes(name: str, evaluate: Evaluation) -> None:
     processes, composed = (
         {(key.split()[0], key.split()[-1]): values for key, values in evaluate(name, {"layout": layout}).items()}
         for layout in ("processes", "composed")
@@ -138,8 +186,8 @@ def test_both_layouts_start_the_same_nodes(name: str, evaluate: Callable[..., An
     assert processes == composed and layouts == ["processes", "composed"]  # the recorder's
 
 
-@pytest.mark.parametrize("name", [name for name, argument in ARGUMENTS if argument.name == "layout"])
-def test_nodes_share_a_process_unless_the_device_cannot(name: str, evaluate: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("name", has_argument("layout"))
+def test_nodes_share_a_process_unless_the_device_cannot(name: str, evaluate: Evaluation) -> None:
     assert evaluate(name) == evaluate(name, {"layout": "composed"})
     for hardware in ("ros2_control", "mock"):
         alone = evaluate(name, {"hardware": hardware})
@@ -147,26 +195,26 @@ def test_nodes_share_a_process_unless_the_device_cannot(name: str, evaluate: Cal
         assert not any(" in nodes" in process for process in alone)
 
 
-@pytest.mark.parametrize(("name", "argument", "choice"), CHOICES, ids=label)
-def test_each_choice_gives_parameters_that_the_nodes_accept(
-    name: str, argument: Argument, choice: str, evaluate: Callable[..., Any]
-) -> None:
-    check_parameters(evaluate(name, {argument.name: choice}))
-
-
-@pytest.mark.parametrize(("name", "argument"), ARGUMENTS, ids=label)
-def test_each_argument_reaches_a_node(name: str, argument: Argument, evaluate: Callable[..., Any]) -> None:
-    others = {"view": "true"} if argument.name.startswith("view_") else {}  # without a page these reach nobody
-    changed = evaluate(name, {**others, argument.name: other_value(argument)})
-    assert changed != evaluate(name, others)
-    check_parameters(changed)
-    assert argument.description
+@each_experiment
+def test_each_argument_reaches_a_node_that_accepts_it_and_each_choice(name: str, evaluate: Evaluation) -> None:
+    for argument in arguments_of(name):
+        others = {"view": "true"} if argument.name.startswith("view_") else {}  # without a page these reach nobody
+        before, other = evaluate(name, others), other_value(argument)
+        assert argument.description, argument.name
+        assert evaluate(name, {**others, argument.name: other}) != before, f"{argument.name}:={other} reaches no node"
+        for value in dict.fromkeys((other, *(argument.choices or ()))):
+            try:
+                changed = evaluate(name, {**others, argument.name: value})
+                # the defaults are accepted, see above
+                check_parameters({k: values for k, values in changed.items() if others or values != before.get(k)})
+            except Exception as error:
+                raise AssertionError(f"{argument.name}:={value}: {error}") from error
 
 
 @pytest.mark.parametrize("text", ["o'neil", '"', "a: b", "1.0", "true", "[1]", "null", "a # b", "~/x y", "\\"])
 @pytest.mark.parametrize("argument", ["output", "letters", "device_file", "hand_file"])
-def test_texts_reach_the_nodes_as_they_are(argument: str, text: str, evaluate: Callable[..., Any]) -> None:
-    processes = evaluate("friction_impedance", {argument: text})
+def test_texts_reach_the_nodes_as_they_are(argument: str, text: str, evaluate_files: Evaluation) -> None:
+    processes = evaluate_files("friction_impedance", {argument: text})
     assert [parameters[argument] for parameters in processes.values() if argument in parameters] == [text]
 
 
@@ -174,7 +222,7 @@ def test_texts_reach_the_nodes_as_they_are(argument: str, text: str, evaluate: C
 def test_variants_differ_in_arguments_that_exist(name: str) -> None:
     variants = list(load_experiment(name).variants.values())
     for settings in variants:
-        runner.effective_arguments(DESCRIPTIONS[name], settings)
+        runner.effective_arguments(description_of(name), settings)
     assert all(variants.count(settings) == 1 for settings in variants)
 
 
