@@ -22,6 +22,8 @@ _SECONDS: dict[str, float] = {}
 # every test and every process that it starts; the workers' domains differ
 os.environ["ROS_DOMAIN_ID"] = str(claim_domain())
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+# the matrices are small: threads of the linear algebra would only take processor time from the other worker
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
