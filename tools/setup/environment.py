@@ -233,7 +233,8 @@ def repaired(text: str, python_include: str, numpy_include: str) -> str:
 
 def build_workspace(workspace: Workspace, show: Show) -> None:
     """Builds the messages and C++ libraries; ninja builds again only what changed."""
-    base = digest(package_inputs(workspace), str(workspace.root), *(path.name for path in workspace.compiled))
+    recipes = [path.read_bytes() for folder in workspace.compiled for path in folder.glob("CMakeLists.txt")]
+    base = digest(package_inputs(workspace), str(workspace.root), *(path.name for path in workspace.compiled), *recipes)
     if read(workspace.build / ".base") != base:
         remove(workspace.build)
         remove(workspace.install)
