@@ -179,7 +179,7 @@ def install_packages(workspace: Workspace, show: Show) -> None:
         except SetupError as error:
             if "disk" in error.hint:
                 raise
-            say(f"{error} ({error.log}); pip tries, which takes some minutes")
+            fall_back(error)
             uv = None
     if not uv:
         command = [*pip(workspace.python), *options, "--no-input", "--progress-bar", "off", *locked]
@@ -209,9 +209,15 @@ def find_uv(workspace: Workspace, show: Show) -> str | None:
         if not program.exists():
             run(command, workspace.log / "uv_install.log", pip_variables(), show, "uv could not be had")
     except SetupError as error:
-        say(f"{error} ({error.log}); pip installs the packages, which takes some minutes")
+        fall_back(error)
         return None
     return str(program)
+
+
+def fall_back(error: SetupError) -> None:
+    """Shows that pip does what uv could not do."""
+    print(file=sys.stderr)  # the progress line is not at its end
+    say(f"{error} (all of it: {error.log}); pip installs the packages, which takes some minutes")
 
 
 def repair_wheels(workspace: Workspace) -> None:
@@ -396,7 +402,7 @@ def uv_variables(workspace: Workspace) -> dict[str, str]:
             given.setdefault(ours, given[pips])
     if not os.access(given.get("HOME") or "/nonexistent", os.W_OK):
         given.setdefault("UV_CACHE_DIR", str(workspace.home / "uv_cache"))
-    return given | {"UV_NO_PROGRESS": "1"}
+    return {"UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1"} | given | {"UV_NO_PROGRESS": "1"}  # certificates as pip
 
 
 def build_variables(workspace: Workspace) -> dict[str, str]:
