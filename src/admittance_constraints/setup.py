@@ -14,6 +14,7 @@ setup(
         (f"share/{package}", ["package.xml"]),
     ],
     zip_safe=True,
+    install_requires=["casadi", "numpy", "scipy"],
     maintainer="Haptic suite maintainers",
     maintainer_email="haptic-suite@example.org",
     description="Inertia under rigid holonomic and nonholonomic constraints (Faulring et al.).",

@@ -14,6 +14,7 @@ setup(
         (f"share/{package}", ["package.xml"]),
     ],
     zip_safe=True,
+    install_requires=["numba", "numpy", "pydantic", "pyyaml", "scipy"],
     maintainer="Haptic suite maintainers",
     maintainer_email="haptic-suite@example.org",
     description="Device models, the simulated operator and the device node.",

@@ -14,6 +14,7 @@ setup(
         (f"share/{package}", ["package.xml"]),
     ],
     zip_safe=True,
+    install_requires=["control", "matplotlib", "numba", "numpy", "pin", "pydantic", "pyyaml", "scipy"],
     maintainer="Haptic suite maintainers",
     maintainer_email="haptic-suite@example.org",
     description="Stiff walls by position control on a 6-DOF parallel haptic device (Wang et al.).",

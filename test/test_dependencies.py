@@ -1,0 +1,145 @@
+"""package.xml and setup.py of every package name what its modules import, and nothing else."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+from unittest import mock
+from xml.etree import ElementTree
+
+import pytest
+
+PACKAGES = {path.parent.name: path.parent for path in sorted(Path(__file__).parents[1].glob("src/*/package.xml"))}
+#: packages with a setup.py; the others have no Python modules that are imported from outside
+PYTHON_PACKAGES = [name for name, folder in PACKAGES.items() if (folder / "setup.py").exists()]
+
+
+class Source(NamedTuple):
+    """Where a module comes from: key of rosdep, empty where rosdep has none, and name on PyPI."""
+
+    rosdep: str
+    pypi: str
+
+
+#: modules that are not of ROS packages; a ROS package has the name of its module, and is not on PyPI
+MODULES = {
+    "casadi": Source("casadi-pip", "casadi"),
+    "coal": Source("coal", "coal"),
+    "control": Source("python-control-pip", "control"),
+    "distributed": Source("", "distributed"),
+    "jinja2": Source("python3-jinja2", "jinja2"),
+    "llvmlite": Source("python3-numba", "numba"),  # numba brings the only version that fits
+    "matplotlib": Source("python3-matplotlib", "matplotlib"),
+    "mcap": Source("", "mcap"),
+    "mpl_toolkits": Source("python3-matplotlib", "matplotlib"),
+    "numba": Source("python3-numba", "numba"),
+    "numpy": Source("python3-numpy", "numpy"),
+    "pinocchio": Source("pinocchio", "pin"),
+    "pydantic": Source("python3-pydantic", "pydantic"),
+    "pydantic_core": Source("python3-pydantic", "pydantic"),
+    "rich": Source("python3-rich", "rich"),
+    "rosbags": Source("python3-rosbags-pip", "rosbags"),
+    "scipy": Source("python3-scipy", "scipy"),
+    "trimesh": Source("python3-trimesh-pip", "trimesh"),
+    "typer": Source("python3-typer", "typer"),
+    "viser": Source("", "viser"),
+    "websockets": Source("python3-websockets", "websockets"),
+    "yaml": Source("python3-yaml", "pyyaml"),
+    "zstandard": Source("", "zstandard"),
+}
+#: ROS packages that the suite imports
+ROS = {
+    *("ament_index_python", "builtin_interfaces", "diagnostic_msgs", "geometry_msgs", "launch", "lifecycle_msgs"),
+    *("rcl_interfaces", "rclpy", "rosidl_parser", "sensor_msgs", "std_msgs", "std_srvs", "visualization_msgs"),
+}
+#: what a package needs and no module of it imports
+NOT_IMPORTED = {
+    "convex_contact": {"convex_contact_native"},  # library that is loaded by ctypes
+    "haptic_bringup": {
+        "launch_ros",  # actions of the launch files under `ros2 launch`
+        "robot_state_publisher",  # program that `rviz:=true` starts
+        "rviz2",  # program that `rviz:=true` starts
+    },
+    "haptic_devices": {"robot_state_publisher"},  # program that state_publisher starts
+}
+#: what is imported only where it is installed: `./haptics run` needs none of it
+OPTIONAL = {"launch"}  # by ros_launch.py, which only `ros2 launch` starts
+
+
+@cache
+def imported(package: str) -> set[str]:
+    """Top-level modules that a package imports anywhere, functions included; not Python's own, and not itself."""
+    found = set()
+    for path in (PACKAGES[package] / package).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+                found.add(node.module.partition(".")[0])
+    return found - sys.stdlib_module_names - {package}
+
+
+def manifest(package: str) -> ElementTree.Element:
+    parser = ElementTree.XMLParser(target=ElementTree.TreeBuilder(insert_comments=True))
+    return ElementTree.parse(PACKAGES[package] / "package.xml", parser).getroot()
+
+
+def in_manifest(package: str) -> list[str]:
+    tags = ("depend", "exec_depend")
+    return [entry.text or "" for entry in manifest(package) if entry.tag in tags]
+
+
+def install_requires(package: str) -> list[str]:
+    """What setup.py gives to setuptools."""
+    folder, here = PACKAGES[package], Path.cwd()
+    os.chdir(folder)
+    try:
+        with mock.patch("setuptools.setup") as setup:
+            exec(compile((folder / "setup.py").read_text(), "setup.py", "exec"), {"__name__": "__main__"})
+    finally:
+        os.chdir(here)
+    return list(setup.call_args.kwargs.get("install_requires", []))
+
+
+@pytest.mark.parametrize("package", PYTHON_PACKAGES)
+def test_every_import_is_known(package: str) -> None:
+    assert imported(package) <= MODULES.keys() | ROS | PACKAGES.keys()
+
+
+@pytest.mark.parametrize("package", PYTHON_PACKAGES)
+def test_package_xml_names_what_is_imported(package: str) -> None:
+    modules = imported(package)
+    keys = {MODULES[module].rosdep if module in MODULES else module for module in modules} - {""}
+    assert sorted(in_manifest(package)) == sorted(keys | NOT_IMPORTED.get(package, set()))
+
+
+@pytest.mark.parametrize("package", PYTHON_PACKAGES)
+def test_what_rosdep_does_not_know_stands_in_a_comment(package: str) -> None:
+    comments = " ".join(entry.text or "" for entry in manifest(package) if entry.tag is ElementTree.Comment)
+    without_key = {MODULES[m].pypi for m in imported(package) if m in MODULES and not MODULES[m].rosdep}
+    assert all(name in comments for name in without_key)
+
+
+@pytest.mark.parametrize("package", PYTHON_PACKAGES)
+def test_setup_py_requires_what_is_imported_from_pypi(package: str) -> None:
+    names = {MODULES[module].pypi for module in imported(package) if module in MODULES}
+    assert install_requires(package) == sorted(names)
+
+
+def test_what_is_on_pypi_is_what_setup_installs() -> None:
+    requirements = (Path(__file__).parents[1] / "requirements" / "suite.lock").read_text()
+    installed = {line.partition("==")[0].lower() for line in requirements.splitlines() if "==" in line}
+    assert {source.pypi for source in MODULES.values()} <= installed
+
+
+def test_optional_modules_are_imported_by_files_that_only_they_start() -> None:
+    for package in PYTHON_PACKAGES:
+        for path in (PACKAGES[package] / package).rglob("*.py"):
+            tree = ast.parse(path.read_text())
+            modules = {node.module for node in tree.body if isinstance(node, ast.ImportFrom) and node.module}
+            if {module.partition(".")[0] for module in modules} & OPTIONAL:
+                assert path.name == "ros_launch.py"
