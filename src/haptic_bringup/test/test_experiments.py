@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
 from importlib import import_module, resources
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from launched_nodes import launched, parameters_of
 
-from haptic_bringup import experiments, launch_file, runner
+from haptic_bringup import experiments, runner
 from haptic_bringup.bags import typestore
 from haptic_bringup.experiments import experiment_names, load_experiment
 from haptic_bringup.launch_file import Argument, LaunchDescription, load_launch_file
-from haptic_bringup.processes import VIEWERS
+from haptic_bringup.processes import VIEWERS, ProcessSpec
 from haptic_bringup.recorder import _message_class
 from haptic_core import composition, rendering_node
 from haptic_core.errors import HapticError
@@ -40,67 +40,39 @@ def arguments_of(name: str) -> list[Argument]:
     return description_of(name).arguments
 
 
+@functools.cache
 def has_argument(argument: str) -> list[str]:
     """Experiments that have an argument of this name, by their texts."""
     return [name for name in NAMES if f"name: {argument}" in load_experiment(name).launch_file.read_text()]
 
 
-class Evaluation:
-    """Evaluates launch files to the nodes' parameters, by `/namespace/name ... /package/executable`.
-
-    Args:
-        folder: where parameter files are written; without it they are kept in memory, which takes a third of the time.
-    """
-
-    def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder
-        self._files: dict[str, Mapping[str, Any]] = {}
-        self._known: dict[tuple[str, tuple[tuple[str, str], ...]], Nodes] = {}
-
-    def __call__(self, name: str, arguments: dict[str, str] | None = None) -> Nodes:
-        key = name, tuple((arguments or {}).items())
-        if key not in self._known:
-            self._known[key] = dict(self._nodes(name, arguments))
-        return {node: dict(parameters) for node, parameters in self._known[key].items()}
-
-    def keep(self, document: Mapping[str, Any], directory: Path) -> str:
-        """Takes the place of what writes a parameter file."""
-        self._files[f"{len(self._files)}.yaml"] = document
-        return f"{len(self._files) - 1}.yaml"
-
-    def _nodes(self, name: str, arguments: dict[str, str] | None) -> Iterator[tuple[str, dict[str, Any]]]:
-        self._files.clear()
-        specs = description_of(name).evaluate(
-            arguments,
-            find_executable=lambda package, executable: f"/{package}/{executable}",
-            parameter_directory=self._folder or Path("nowhere"),
-        )
-        for spec in specs:
-            files = [b for a, b in zip(spec.command, spec.command[1:], strict=False) if a == "--params-file"]
-            parameters: dict[str, Any] = {}
-            for file in files:
-                document = self._files[file] if self._folder is None else yaml.safe_load(Path(file).read_text())
-                (values,) = document.values()
-                parameters.update(values["ros__parameters"])
-            full_name = spec.fully_qualified_name or spec.name
-            again = "" if spec.respawn_delay is None else f" again after {spec.respawn_delay} s"
-            if not spec.command[0].endswith("/composed_nodes"):
-                yield f"{full_name}{again} {spec.command[0]}", parameters
-                continue
-            for node, (executable, values) in composition.split(parameters).items():
-                yield f"{full_name.rpartition('/')[0]}/{node} in {spec.name}{again} /{executable}", values
+def evaluate(name: str, arguments: dict[str, str] | None = None) -> Nodes:
+    """Parameters of each node that an experiment's launch file starts, by `/namespace/name ... /package/executable`."""
+    return nodes_of(launched(description_of(name), arguments))
 
 
-@pytest.fixture
-def evaluate(monkeypatch: pytest.MonkeyPatch) -> Evaluation:
-    evaluation = Evaluation()
-    monkeypatch.setattr(launch_file, "_write_parameters", evaluation.keep)
-    return evaluation
+def nodes_of(processes: list[tuple[ProcessSpec, dict[str, Any]]]) -> Nodes:
+    found: Nodes = {}
+    for spec, parameters in processes:
+        full_name = spec.fully_qualified_name or spec.name
+        again = "" if spec.respawn_delay is None else f" again after {spec.respawn_delay} s"
+        if not spec.command[0].endswith("/composed_nodes"):
+            found[f"{full_name}{again} {spec.command[0]}"] = parameters
+            continue
+        for node, (executable, values) in composition.split(parameters).items():
+            found[f"{full_name.rpartition('/')[0]}/{node} in {spec.name}{again} /{executable}"] = values
+    return found
 
 
-@pytest.fixture
-def evaluate_files(tmp_path: Path) -> Evaluation:
-    return Evaluation(tmp_path)
+def evaluate_files(name: str, folder: Path, arguments: dict[str, str] | None = None) -> Nodes:
+    """Likewise, from the parameter files."""
+    specs = description_of(name).evaluate(
+        arguments,
+        find_executable=lambda package, executable: f"/{package}/{executable}",
+        parameter_directory=folder,
+    )
+    files = {str(path): yaml.load(path.read_text(), yaml.CSafeLoader) for path in folder.iterdir()}
+    return nodes_of([(spec, parameters_of(spec, files)) for spec in specs])
 
 
 def check_parameters(processes: Nodes) -> None:
@@ -141,23 +113,19 @@ def test_the_metadata_name_what_exists(name: str) -> None:
 
 
 @each_experiment
-def test_the_defaults_start_nodes_with_parameters_that_they_accept(name: str, evaluate: Evaluation) -> None:
+def test_the_defaults_start_nodes_with_parameters_that_they_accept(name: str) -> None:
     processes = evaluate(name)
     assert len(processes) >= 2
     check_parameters(processes)
 
 
 @each_experiment
-def test_the_parameter_files_hold_the_parameters(name: str, evaluate_files: Evaluation) -> None:
-    kept = Evaluation()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(launch_file, "_write_parameters", kept.keep)
-        expected = kept(name)
-    assert evaluate_files(name) == expected
+def test_the_parameter_files_hold_the_parameters(name: str, tmp_path: Path) -> None:
+    assert evaluate_files(name, tmp_path) == evaluate(name)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if load_experiment(name).graph])
-def test_launch_file_and_metadata_declare_the_same_graph(name: str, evaluate: Evaluation) -> None:
+def test_launch_file_and_metadata_declare_the_same_graph(name: str) -> None:
     """Sources, inputs, delayed inputs and consumers of the nodes are the edges."""
     graph = load_experiment(name).graph
     nodes = {process.partition(" ")[0].rpartition("/")[2]: values for process, values in evaluate(name).items()}
@@ -175,7 +143,7 @@ def test_launch_file_and_metadata_declare_the_same_graph(name: str, evaluate: Ev
 
 
 @pytest.mark.parametrize("name", has_argument("layout"))
-def test_both_layouts_start_the_same_nodes(name: str, evaluate: Evaluation) -> None:
+def test_both_layouts_start_the_same_nodes(name: str) -> None:
     processes, composed = (
         {(key.split()[0], key.split()[-1]): values for key, values in evaluate(name, {"layout": layout}).items()}
         for layout in ("processes", "composed")
@@ -187,7 +155,7 @@ def test_both_layouts_start_the_same_nodes(name: str, evaluate: Evaluation) -> N
 
 
 @pytest.mark.parametrize("name", has_argument("layout"))
-def test_nodes_share_a_process_unless_the_device_cannot(name: str, evaluate: Evaluation) -> None:
+def test_nodes_share_a_process_unless_the_device_cannot(name: str) -> None:
     assert evaluate(name) == evaluate(name, {"layout": "composed"})
     for hardware in ("ros2_control", "mock"):
         alone = evaluate(name, {"hardware": hardware})
@@ -196,12 +164,14 @@ def test_nodes_share_a_process_unless_the_device_cannot(name: str, evaluate: Eva
 
 
 @each_experiment
-def test_each_argument_reaches_a_node_that_accepts_it_and_each_choice(name: str, evaluate: Evaluation) -> None:
+def test_each_argument_reaches_a_node_that_accepts_it_and_each_choice(name: str) -> None:
+    plain = evaluate(name)
+    with_page = evaluate(name, {"view": "true"}) if name in has_argument("view_port") else {}
     for argument in arguments_of(name):
         others = {"view": "true"} if argument.name.startswith("view_") else {}  # without a page these reach nobody
-        before, other = evaluate(name, others), other_value(argument)
+        before = with_page if others else plain
+        other = other_value(argument)
         assert argument.description, argument.name
-        assert evaluate(name, {**others, argument.name: other}) != before, f"{argument.name}:={other} reaches no node"
         for value in dict.fromkeys((other, *(argument.choices or ()))):
             try:
                 changed = evaluate(name, {**others, argument.name: value})
@@ -209,12 +179,13 @@ def test_each_argument_reaches_a_node_that_accepts_it_and_each_choice(name: str,
                 check_parameters({k: values for k, values in changed.items() if others or values != before.get(k)})
             except Exception as error:
                 raise AssertionError(f"{argument.name}:={value}: {error}") from error
+            assert changed != before or value != other, f"{argument.name}:={other} reaches no node"
 
 
 @pytest.mark.parametrize("text", ["o'neil", '"', "a: b", "1.0", "true", "[1]", "null", "a # b", "~/x y", "\\"])
 @pytest.mark.parametrize("argument", ["output", "letters", "device_file", "hand_file"])
-def test_texts_reach_the_nodes_as_they_are(argument: str, text: str, evaluate_files: Evaluation) -> None:
-    processes = evaluate_files("friction_impedance", {argument: text})
+def test_texts_reach_the_nodes_as_they_are(argument: str, text: str, tmp_path: Path) -> None:
+    processes = evaluate_files("friction_impedance", tmp_path, {argument: text})
     assert [parameters[argument] for parameters in processes.values() if argument in parameters] == [text]
 
 

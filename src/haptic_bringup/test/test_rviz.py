@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import re
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import yaml
+from launched_nodes import launched
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSCompatibility, QoSProfile, ReliabilityPolicy
 from rclpy.qos import qos_check_compatible as check_compatible
 
@@ -33,8 +35,8 @@ from tau_wall_control import TauDevice, drawing
 from tau_wall_control.walls import Plane
 
 NAMES = experiment_names()
-DESCRIPTIONS = {name: load_launch_file(load_experiment(name).launch_file) for name in NAMES}
-SHOWN = [name for name in NAMES if any(argument.name == "rviz" for argument in DESCRIPTIONS[name].arguments)]
+#: experiments with the argument `rviz`, by their texts
+SHOWN = [name for name in NAMES if "name: rviz" in load_experiment(name).launch_file.read_text()]
 
 each_experiment = pytest.mark.parametrize("name", NAMES)
 each_shown = pytest.mark.parametrize("name", SHOWN)
@@ -86,8 +88,13 @@ class Run:
         return found
 
 
-def published(executable: str) -> Iterator[tuple[str, str, QoSProfile]]:
+@functools.cache
+def published(executable: str) -> list[tuple[str, str, QoSProfile]]:
     """Name, type and QoS of each publisher that a suite's node makes itself with one of the profiles of `qos`."""
+    return list(_published(executable))
+
+
+def _published(executable: str) -> Iterator[tuple[str, str, QoSProfile]]:
     found = [point for point in entry_points(group="console_scripts") if point.name == executable]
     if executable in VIEWERS or not found:
         return
@@ -102,33 +109,34 @@ def published(executable: str) -> Iterator[tuple[str, str, QoSProfile]]:
                 yield name.value, kind.id, getattr(qos, ast.unparse(profile.func))()
 
 
-def run_of(name: str, folder: Path, **arguments: str) -> Run:
+@functools.cache
+def run_of(name: str, rviz: str) -> Run:
     """With each node in a process of its own; those that share one are the same nodes."""
-    if any(argument.name == "layout" for argument in DESCRIPTIONS[name].arguments):
+    description = load_launch_file(load_experiment(name).launch_file)
+    known = {argument.name for argument in description.arguments}
+    assert ("rviz" in known) == (name in SHOWN)
+    arguments = {"rviz": rviz} if name in SHOWN else {}
+    if "layout" in known:
         arguments["layout"] = "processes"
-    processes = DESCRIPTIONS[name].evaluate(
-        arguments,
-        find_executable=lambda package, executable: f"/{package}/{executable}",
-        parameter_directory=folder,
-    )
-    (process,) = (process for process in processes if process.on_exit_shutdown)
-    values: dict[str, Any] = {}
-    for option, file in zip(process.command, process.command[1:], strict=False):
-        if option == "--params-file":
-            (document,) = yaml.safe_load(Path(file).read_text()).values()
-            values.update(document["ros__parameters"])
+    processes = launched(description, arguments)
+    (values,) = (parameters for process, parameters in processes if process.on_exit_shutdown)
     specs = load_parameter_specs(Path(device_node.__file__).with_name("device_node.yaml"))
     parameters = check_all(specs, {**values, "held": False})
-    return Run(processes, device_node.find_device(parameters["device"])(parameters))
+    return Run([process for process, _ in processes], device_node.find_device(parameters["device"])(parameters))
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Callable[[str], Run]:
-    return lambda name: run_of(name, tmp_path, rviz="true")
+def run() -> Callable[[str], Run]:
+    return lambda name: run_of(name, "true")
+
+
+@functools.cache
+def document_of(file: Path) -> dict[str, Any]:
+    return dict(yaml.load(file.read_text(), yaml.CSafeLoader))
 
 
 def displays(file: Path) -> list[dict[str, Any]]:
-    return list(yaml.safe_load(file.read_text())["Visualization Manager"]["Displays"])
+    return list(document_of(file)["Visualization Manager"]["Displays"])
 
 
 def topic_of(display: dict[str, Any]) -> dict[str, Any]:
@@ -139,8 +147,8 @@ def topic_of(display: dict[str, Any]) -> dict[str, Any]:
 
 
 @each_experiment
-def test_what_has_a_device_or_a_world_to_see_can_be_seen(name: str, tmp_path: Path) -> None:
-    found = run_of(name, tmp_path)
+def test_what_has_a_device_or_a_world_to_see_can_be_seen(name: str) -> None:
+    found = run_of(name, "false")
     assert not found.of("rviz2") and not found.of("state_publisher")  # not without being asked
     visible = bool(found.device.robot_description()) or any(kind == "MarkerArray" for kind, _ in found.topics.values())
     assert visible == (name in SHOWN)
@@ -185,7 +193,7 @@ def test_every_display_gets_messages_of_its_type_with_its_qos(name: str, run: Ca
 @each_shown
 def test_the_frame_is_the_device_s_and_tf_comes_from_its_description(name: str, run: Callable[[str], Run]) -> None:
     found = run(name)
-    manager = yaml.safe_load(found.file.read_text())["Visualization Manager"]
+    manager = document_of(found.file)["Visualization Manager"]
     assert manager["Global Options"]["Fixed Frame"] == found.device.base_frame
     (described,) = [*found.of("state_publisher"), None][:1]
     assert (described is not None) == bool(found.device.robot_description())
@@ -200,7 +208,7 @@ def test_no_file_is_left_over(run: Callable[[str], Run]) -> None:
 
 @pytest.mark.parametrize("file", sorted((share() / "config" / "rviz").iterdir()), ids=lambda file: file.stem)
 def test_files_are_as_rviz_2_writes_them(file: Path) -> None:
-    document = yaml.safe_load(file.read_text())
+    document = document_of(file)
     assert set(document) == {"Panels", "Visualization Manager", "Window Geometry"}
     assert {panel["Class"] for panel in document["Panels"]} == {f"rviz_common/{panel}" for panel in PANELS}
     manager = document["Visualization Manager"]
