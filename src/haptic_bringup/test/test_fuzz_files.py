@@ -31,6 +31,8 @@ NAMES = (
     *("law table", "script table", "URDF", "gains"),
     *("bag, report, .mcap", "bag, report, .yaml", "bag, replay, .mcap", "bag, replay, .yaml"),
 )
+#: a text of each kind and a bag, which the tests without --all are about
+SAMPLE = ("device spatial_hand", "parameter file", "script table", "experiment", "bag, report, .yaml")
 #: what YAML's own reader fails at with something else than a YAMLError, or not at all
 NO_YAML = {"date": "a: 2020-13-45\n", "deep": "a: " + "[" * 600, "bytes": b"a: \xff\xfe\n", "null byte": "a: \0\n"}
 each_no_yaml = pytest.mark.parametrize("content", NO_YAML.values(), ids=NO_YAML.keys())
@@ -45,7 +47,9 @@ def test_every_reader_is_tried(known: dict[str, Reader]) -> None:
     assert tuple(known) == NAMES
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [name if name in SAMPLE else pytest.param(name, marks=pytest.mark.fuzz) for name in NAMES]
+)
 def test_a_damaged_file_is_refused_in_one_line_or_read(
     name: str, known: dict[str, Reader], tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from rosbags.rosbag2 import StoragePlugin, Writer
 from std_srvs.srv import Trigger
 
+from haptic_bringup import player
 from haptic_bringup.bags import typestore
 from haptic_bringup.player import Player
 from haptic_core.commands import CommandConflictError
@@ -79,6 +81,7 @@ class Source(Node):
         super().__init__("friction", context=context, namespace=namespace)
         self.seen: list[Any] = []
         self.events: list[TickEvent] = []
+        self.was_silent = False
         self._silent_at, self._joints = silent_at, joints
         self._commands = self.create_publisher(DeviceCommand, "device_command", tick_qos("lockstep"))
         self._events = self.create_publisher(TickEvent, "tick_event", latched_qos(EVENT_DEPTH))
@@ -108,10 +111,12 @@ class Source(Node):
         command.joint_effort = [0.0] * self._joints
         if state.tick != self._silent_at:
             self._commands.publish(command)
+        else:
+            self.was_silent = True
 
 
 @pytest.fixture
-def play(context: Context) -> Iterator[Callable[..., Source]]:
+def play(context: Context, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Source]]:
     made: list[Any] = []
 
     def start(
@@ -121,13 +126,16 @@ def play(context: Context) -> Iterator[Callable[..., Source]]:
         silent_at: int = -1,
         joints: int = 2,
         period: float = 0.001,
-        timeout: float = 30.0,
     ) -> Source:
         namespace = next(_namespaces)
-        values = {"bag": str(bag), "answer_timeout": timeout, "period": period}
+        values = {"bag": str(bag), "answer_timeout": 0.5, "period": period}
         overrides = [Parameter(name, value=value) for name, value in values.items()]
         node = Player(context=context, namespace=namespace, parameter_overrides=overrides)
         source = Source(context, namespace, mode, silent_at, joints)
+        # the timeout passes as soon as the source is silent, and not before
+        steps = itertools.count()
+        clock = SimpleNamespace(monotonic=lambda: 1e-9 * next(steps) + source.was_silent)
+        monkeypatch.setattr(player, "time", clock)
         executor = SingleThreadedExecutor(context=context)
         made.extend([executor.shutdown, node.destroy_node, source.destroy_node])
         for each in (node, source):
@@ -196,7 +204,7 @@ def test_a_change_that_is_refused_ends_the_replay(play, tmp_path: Path, detail: 
 
 def test_a_silent_source_is_named_with_the_tick(play, tmp_path: Path) -> None:
     with pytest.raises(HapticError, match=r"^source friction: no answer to tick 12 within 0\.5 s$"):
-        play(record(tmp_path / "bag"), silent_at=12, timeout=0.5)
+        play(record(tmp_path / "bag"), silent_at=12)
 
 
 def test_answers_for_another_number_of_joints_are_refused(play, tmp_path: Path) -> None:

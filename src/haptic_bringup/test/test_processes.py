@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from machine_speed import limit
 
 from haptic_bringup import processes
 from haptic_bringup.processes import ProcessSpec, run_processes
@@ -288,7 +289,7 @@ def test_a_viewer_that_does_not_stop_is_told_and_ended(
 ) -> None:
     waiting, fifo = device
     looking_on, seen = viewer(IGNORE.format(ignored=["SIGINT"])), Recorder(1, lambda: fifo.write_text(""))
-    assert run([looking_on, waiting], seen, grace=0.2)[0] == 0
+    assert run([looking_on, waiting], seen, grace=0.2, kill_grace=limit(60.0))[0] == 0
     assert capfd.readouterr().err == "haptics: rviz2 did not stop on SIGINT; SIGTERM ended it\n"
 
 
@@ -366,7 +367,7 @@ def test_ctrl_c_in_a_terminal_interrupts_every_process_once() -> None:
     while "ready" not in text:
         text += os.read(controller, 4096).decode()
     os.write(controller, b"\x03")
-    assert runner.wait(10) == 130
+    assert runner.wait(limit(60.0)) == 130
     fcntl.fcntl(controller, fcntl.F_SETFL, os.O_NONBLOCK)
     assert "interrupts 1" in text + os.read(controller, 4096).decode()
     os.close(controller)
@@ -383,7 +384,8 @@ def test_a_process_that_does_not_stop_is_stopped_harder(
     ignored: list[str], last: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     seen = Recorder(1, interrupt)
-    code, _ = run([spec("stubborn", IGNORE.format(ignored=ignored))], seen, grace=0.1, kill_grace=0.1)
+    kill_grace = 0.1 if last == "SIGKILL" else limit(60.0)
+    code, _ = run([spec("stubborn", IGNORE.format(ignored=ignored))], seen, grace=0.1, kill_grace=kill_grace)
     assert code == 1
     assert f"stubborn did not stop on SIGINT; {last} ended it" in capfd.readouterr().err
     assert has_ended(seen.pids[0])
@@ -410,7 +412,7 @@ def test_further_ctrl_c_stops_harder_at_once() -> None:
         lines.append(line)
         interrupt()
 
-    assert run([spec("a", program)], on_line, grace=60.0, kill_grace=60.0)[0] == 130
+    assert run([spec("a", program)], on_line, grace=limit(60.0), kill_grace=limit(60.0))[0] == 130
     assert lines == ["ready", "SIGINT", "SIGTERM"]
 
 
@@ -453,7 +455,7 @@ def test_an_ignored_sigint_is_not_inherited() -> None:
     """A shell's background job ignores SIGINT; the processes have to see the runner's all the same."""
     previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        assert run([spec("a", WAIT)], Recorder(1, interrupt), grace=60.0)[0] == 130
+        assert run([spec("a", WAIT)], Recorder(1, interrupt), grace=limit(60.0))[0] == 130
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, previous)
@@ -482,7 +484,7 @@ def test_it_runs_in_another_thread_without_signals() -> None:
     codes: list[int] = []
     thread = threading.Thread(target=lambda: codes.append(run([spec("a", "print(1)")])[0]))
     thread.start()
-    thread.join(10)
+    thread.join(limit(60.0))
     assert codes == [0]
 
 
@@ -509,11 +511,11 @@ def test_what_a_process_leaves_in_its_group_is_killed(monkeypatch: pytest.Monkey
     program = LEAVE_CHILD.format(in_child="signal.signal(2, signal.SIG_IGN)", child_work="signal.pause()", in_parent="")
     code, _ = run([spec("a", program)], seen)
     assert code == 0
-    assert len(seen.pids) == 2 and all(has_ended(pid, 1.0) for pid in seen.pids)
+    assert len(seen.pids) == 2 and all(has_ended(pid, limit(60.0)) for pid in seen.pids)
 
 
 def test_what_a_process_leaves_has_time_to_finish(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "_LEFTOVER_GRACE", 30.0)
+    monkeypatch.setattr(processes, "_LEFTOVER_GRACE", limit(60.0))
     seen = Recorder()
     work = "signal.sigtimedwait([signal.SIGUSR1], 0.2); os.write(1, b'finished\\n')"
     code, _ = run([spec("a", LEAVE_CHILD.format(in_child="", child_work=work, in_parent=""))], seen)
@@ -527,7 +529,7 @@ def test_ctrl_c_reaches_the_whole_group() -> None:
         in_child="signal.signal(2, signal.SIG_DFL)", child_work="signal.pause()", in_parent="signal.pause()"
     )
     assert run([spec("a", program)], seen)[0] == 130
-    assert len(seen.pids) == 2 and all(has_ended(pid, 1.0) for pid in seen.pids)
+    assert len(seen.pids) == 2 and all(has_ended(pid, limit(60.0)) for pid in seen.pids)
 
 
 # A runner that is killed
@@ -561,6 +563,6 @@ def test_no_process_outlives_a_killed_runner(tmp_path: Path) -> None:
         pids += [int(word) for word in runner.stdout.readline().split()[2:]]
     runner.kill()
     runner.wait()
-    assert all(has_ended(pid, 5.0) for pid in pids)
+    assert all(has_ended(pid, limit(60.0)) for pid in pids)
     assert (tmp_path / "stopped").exists()
     runner.stdout.close()

@@ -82,7 +82,7 @@ def test_ticks_that_the_device_tells_of_and_that_did_not_come_are_missing(
     context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The end of a run that a recorder was too slow for: no later tick shows the gap."""
-    monkeypatch.setattr(recorder, "_SILENCE", 0.3)
+    monkeypatch.setattr(recorder, "_SILENCE", 0.1)
     overrides = [Parameter("output", value=str(tmp_path / "bag")), Parameter("mode", value="realtime")]
     node = Recorder(context=context, parameter_overrides=overrides)
     other = Node("device", context=context, namespace="joystick")
@@ -98,7 +98,7 @@ def test_ticks_that_the_device_tells_of_and_that_did_not_come_are_missing(
             states.publish(DeviceState(tick=tick))
         detail = json.dumps({"state": "inactive", "ticks": 5, "missed": 0})
         events.publish(TickEvent(tick=4, source="device", kind="state", detail=detail))
-        monkeypatch.setattr(recorder, "stop_requested", lambda: True)
+        monkeypatch.setattr(recorder, "stop_requested", lambda: node._messages == 4)
         node.spin(executor)
         assert node.exit_code == 1
         assert "/joystick/device_state lacks ticks 3-4" in capfd.readouterr().err

@@ -59,6 +59,7 @@ def pushed() -> tuple[Touch, Touch, Touch]:
     return process.split(), process.split(late=1), process.implicit()
 
 
+@pytest.mark.slow
 def test_the_box_moves_as_in_one_implicit_step(pushed: tuple[Touch, Touch, Touch]) -> None:
     """Within what 1.5 N dent the reference, and the rendered wall at first: 0.04 mm and some counts of 11 µm."""
     split, _, implicit = pushed
@@ -68,6 +69,7 @@ def test_the_box_moves_as_in_one_implicit_step(pushed: tuple[Touch, Touch, Touch
     np.testing.assert_allclose(split.position, implicit.position, atol=3e-4)
 
 
+@pytest.mark.slow
 def test_pushing_a_box_takes_its_weight_s_friction(pushed: tuple[Touch, Touch, Touch]) -> None:
     """F = mu m g + m a: both ways, from the body's own motion."""
     for touch in pushed:
@@ -79,6 +81,7 @@ def test_pushing_a_box_takes_its_weight_s_friction(pushed: tuple[Touch, Touch, T
         assert pushed_by == pytest.approx(gained + rubbed, rel=0.01)  # the box leans: a little of it is friction's
 
 
+@pytest.mark.slow
 def test_action_is_reaction_for_the_same_time(pushed: tuple[Touch, Touch, Touch]) -> None:
     split, late, _ = pushed
     assert not split.cut_work.any()
@@ -88,6 +91,7 @@ def test_action_is_reaction_for_the_same_time(pushed: tuple[Touch, Touch, Touch]
     assert np.abs(late.cut_work).max() < np.abs(np.diff(force)).sum() * 0.04 * T
 
 
+@pytest.mark.slow
 def test_the_implicit_step_foresees_the_device(pushed: tuple[Touch, Touch, Touch]) -> None:
     """Its works are those of the device's true way; a contact that it foresaw wrongly would do work at rest."""
     implicit = pushed[2]
@@ -218,6 +222,7 @@ def test_lightest_stops_at_the_first_that_is_lost() -> None:
     assert lightest({"0.5": None, "0.1": kept, "0.03": kept}) == float("inf")
 
 
+@pytest.mark.slow
 def test_a_body_that_is_taken_for_fixed_is_thrown() -> None:
     """30 g pushed by 0.4 kg: the loop's gain is 14 times the designed one."""
     process = TouchProcess(nodes(), first="push the box", last="push the box", entries={"bodies.box.mass": 0.03})

@@ -18,6 +18,7 @@ from typing import Any
 import distributed
 import pytest
 import yaml
+from machine_speed import limit
 from rich.console import Console
 
 from haptic_bringup import cli, study
@@ -186,6 +187,7 @@ def test_a_run_is_whole(run: Any, threads: None) -> None:
     assert "x [mm]" in shown and str(directory / "report.html") in shown
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_workers(run: Any) -> None:
     metrics, processes = [], []
     for workers in (1, 3):
@@ -237,7 +239,8 @@ def test_a_failed_task_is_named_and_the_others_stay(run: Any, threads: None) -> 
     assert facts(directory)["state"] == "finished"
 
 
-def test_ctrl_c_and_going_on(run: Any) -> None:
+@pytest.mark.slow
+def test_ctrl_c_and_going_on(run: Any, threads: None) -> None:
     """Ctrl-C reaches the workers too, as in a terminal; the same command goes on, and comes to the same result."""
     Path("wait").touch()
     code = RUN + "cli.main()"
@@ -256,15 +259,15 @@ def test_ctrl_c_and_going_on(run: Any) -> None:
             time.sleep(0.05)
     finally:
         os.killpg(process.pid, signal.SIGINT)
-    shown = process.communicate(timeout=100)[0]
+    shown = process.communicate(timeout=limit(100.0))[0]
     assert process.returncode == 130 and "goes on from here" in shown and "Traceback" not in shown
     (directory,) = runs()
     assert facts(directory)["state"] == "interrupted"
     Path("wait").unlink()
-    run(workers=1)
+    run()
     assert runs() == [directory] and drawn() == [0, 1, 2, 3]
     whole = (directory / "metrics.json").read_text()
-    run(workers=1, fresh=True)
+    run(fresh=True)
     assert (runs()[-1] / "metrics.json").read_text() == whole
 
 
