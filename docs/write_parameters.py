@@ -11,10 +11,12 @@ ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "docs" / "parameters.md"
 HEADER = """# Parameters
 
-Written from the nodes' parameter files by `docs/write_parameters.py`. A parameter marked "fixed" is read at start; the
-others can be set while the node runs and act between ticks, whole or not at all. A rendering node then leads its
-command from what it was to what the new values give within `change_time`, so that no change is felt as a step
-([loop.md](loop.md#changes-of-parameters), figures in [reliability.md](reliability.md#live-parameter-changes)).
+Written from the nodes' parameter files by `docs/write_parameters.py`. A parameter marked "fixed" is read at start. One
+marked "fixed once configured" names a file and can be set only while the node is unconfigured
+([security.md](security.md#files)). The others can be set while the node runs and act between ticks, whole or not at
+all. A rendering node then leads its command from what it was to what the new values give within `change_time`, so that
+no change is felt as a step ([loop.md](loop.md#changes-of-parameters), figures in
+[reliability.md](reliability.md#live-parameter-changes)).
 
 Fixed is what cannot be changed without a step, or makes another object: what a node simulates or renders, where it
 lies, how its loop runs. The numbers of the passivity controller are fixed because its damper acts and ends within one
@@ -32,7 +34,7 @@ def page() -> str:
         parts.append(f"\n## {path.stem} (`{path.relative_to(ROOT)}`)\n")
         parts.append("| parameter | type | default | bounds | | what it is |\n| --- | --- | --- | --- | --- | --- |")
         for spec in load_parameter_specs(path).values():
-            fixed = "fixed" if spec.read_only else ""
+            fixed = "fixed" if spec.read_only else "fixed once configured" if spec.file else ""
             about = spec.description.replace("<", "&lt;")  # runs/<time> is no element
             cells = [f"`{spec.name}`", spec.type, repr(spec.default), spec.constraints, fixed, about]
             parts.append(f"| {' | '.join(cells)} |")

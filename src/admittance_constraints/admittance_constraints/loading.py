@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import inspect
 import sys
+import traceback
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +15,7 @@ from types import ModuleType
 from admittance_constraints import mechanisms
 from admittance_constraints.errors import MechanismError
 from admittance_constraints.mechanism import Mechanism
+from haptic_files import FileError, check_file
 
 #: group of the entry points of mechanisms
 ENTRY_POINTS = "haptic_mechanisms"
@@ -78,8 +80,10 @@ def mechanism_class(name: str) -> type[Mechanism]:
 
 
 def _load_file(path: Path) -> ModuleType:
-    if not path.is_file():
-        raise MechanismError(f"mechanism file {path}: not found")
+    try:
+        check_file(path)
+    except FileError as error:
+        raise MechanismError(f"mechanism file {error}") from None
     label = "mechanism_" + hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
     specification = importlib.util.spec_from_file_location(label, path)
     assert specification is not None and specification.loader is not None
@@ -89,8 +93,15 @@ def _load_file(path: Path) -> ModuleType:
         specification.loader.exec_module(module)
     except Exception as error:
         del sys.modules[label]
-        raise MechanismError(f"mechanism file {path}: {type(error).__name__}: {error}") from error
+        line = error.lineno if isinstance(error, SyntaxError) else _line_in(path, error)
+        raise MechanismError(f"mechanism file {path}: line {line}: {type(error).__name__}") from error
     return module
+
+
+def _line_in(path: Path, error: Exception) -> int:
+    """Last line of a file that was running when it raised an error."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    return (lines or [None])[-1] or 1
 
 
 def _choose(name: str, module: ModuleType, class_name: str) -> type[Mechanism]:

@@ -60,7 +60,7 @@ def test_modules_are_imported() -> None:
         ("Rolling", "mechanism Rolling: expected one of DiskOnSphere, .*, or module:Class, or file.py:Class"),
         ("no_such_module:Disk", "mechanism no_such_module:Disk: No module named"),
         ("admittance_constraints.mechanisms:Disk", "expected one of .*RollingDisk.*, got Disk"),
-        ("/no/such/file.py", "mechanism file /no/such/file.py: not found"),
+        ("/no/such/file.py", "mechanism file /no/such/file.py: cannot be read: No such file or directory"),
     ],
 )
 def test_unknown_names_say_what_there_is(name: str, message: str) -> None:
@@ -71,7 +71,7 @@ def test_unknown_names_say_what_there_is(name: str, message: str) -> None:
 def test_a_broken_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "broken.py"
     path.write_text("import admittance_constraints\n1 / 0\n")
-    with pytest.raises(MechanismError, match=r"broken\.py: ZeroDivisionError: division by zero"):
+    with pytest.raises(MechanismError, match=r"broken\.py: line 2: ZeroDivisionError$"):
         load_mechanism(str(path))
     path.write_text("from admittance_constraints import RollingDisk\n")
     with pytest.raises(MechanismError, match=r"expected file\.py:Class with one of \(none\)"):

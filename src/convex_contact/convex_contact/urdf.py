@@ -8,9 +8,12 @@ collide.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+from xml.parsers import expat
 
 import coal
 import numpy as np
@@ -20,6 +23,7 @@ from convex_contact.bodies import ArticulatedTree
 from convex_contact.materials import Material
 from convex_contact.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Sphere
 from convex_contact.world import Body, Geometry, Placement, Tree, Vector, WorldError, vector
+from haptic_files import FileError, check_file, read_bytes
 
 if TYPE_CHECKING:
     from convex_contact.world import World
@@ -71,10 +75,14 @@ def add_urdf(
     file = Path(path)
     if not name or any(other.name == name for other in world.trees):
         raise WorldError(f"name: {name!r} is empty or taken")
-    if not file.is_file():
-        raise WorldError(f"{name}: {path}: no such file")
-    root = Placement.of(position, orientation, name)
     directories = [str(directory) for directory in (*package_dirs, file.parent)]
+    try:
+        description = read_bytes(file)
+        for mesh in _mesh_files(description, directories):
+            check_file(mesh)
+    except FileError as error:
+        raise WorldError(f"{name}: {error}") from None
+    root = Placement.of(position, orientation, name)
     try:
         model = (
             pin.buildModelFromUrdf(str(file), pin.JointModelFreeFlyer())
@@ -82,8 +90,8 @@ def add_urdf(
             else pin.buildModelFromUrdf(str(file))
         )
         shapes = pin.buildGeomFromUrdf(model, str(file), pin.GeometryType.COLLISION, package_dirs=directories)
-    except (ValueError, RuntimeError) as error:
-        raise WorldError(f"{name}: {file.name}: {' '.join(str(error).split())}") from error
+    except (ValueError, RuntimeError):  # their texts may quote the file
+        raise WorldError(f"{name}: {file.name}: {_fault(description)}") from None
     model.gravity.linear = world.gravity
     welded = pin.SE3.Identity() if floating else root.se3
     for joint in range(1, model.njoints):
@@ -121,12 +129,12 @@ def add_urdf(
     number = len(world.trees)
     surface = material or Material()
     by_joint: dict[int, list[Geometry]] = {joint: [] for joint in range(model.njoints)}
-    for shape in shapes.geometryObjects:
+    for i, shape in enumerate(shapes.geometryObjects):
         placement = Placement.from_se3(shape.placement)
         try:
-            solid = _shape(shape, f"{name}/{shape.name}")
+            solid = _shape(shape)
         except ValueError as error:
-            raise WorldError(f"{name}: {file.name}: {shape.name}: {error}") from None
+            raise WorldError(f"{name}: {file.name}: collision shape {i}: {error}") from None
         by_joint[shape.parentJoint].append(Geometry(solid, placement, surface))
     bodies = []
     root_at: dict[str, Any] = {"position": root.position, "orientation": root.orientation, "fixed": True}
@@ -160,6 +168,34 @@ def add_urdf(
     return number
 
 
+def _mesh_files(description: bytes, directories: Sequence[str]) -> Iterator[Path]:
+    """Existing files that the meshes of a URDF name; none where it is not XML."""
+    try:
+        root = ElementTree.fromstring(description)
+    except (ElementTree.ParseError, ValueError, LookupError):
+        return
+    for mesh in root.iter("mesh"):
+        name = mesh.get("filename", "")
+        for scheme in ("package://", "file://"):
+            name = name.removeprefix(scheme)
+        for path in (Path(name), *(Path(directory, name.lstrip("/")) for directory in directories)):
+            with suppress(OSError, ValueError):
+                if name and path.exists():
+                    yield path
+
+
+def _fault(description: bytes) -> str:
+    """Describes why a file is not a URDF model, without what it says."""
+    try:
+        ElementTree.fromstring(description)
+    except ElementTree.ParseError as error:
+        line, column = error.position
+        return f"line {line}, column {column + 1}: not XML: {expat.ErrorString(error.code)}"
+    except (ValueError, LookupError):
+        return "not XML: expected an encoding such as UTF-8"
+    return "expected a URDF model: a robot with one root link, joints between its links, and meshes that exist"
+
+
 def _start(model: pin.Model, floating: bool, root: Placement) -> np.ndarray:
     q = pin.neutral(model)
     if floating:
@@ -179,7 +215,7 @@ def _link(model: pin.Model, joint: int) -> str:
     return str(model.names[joint])
 
 
-def _shape(item: pin.GeometryObject, name: str) -> Shape:
+def _shape(item: pin.GeometryObject) -> Shape:
     """A shape of Coal's as one of ours.
 
     Raises:
@@ -198,4 +234,4 @@ def _shape(item: pin.GeometryObject, name: str) -> Shape:
         return HalfSpace()
     if isinstance(g, coal.BVHModelBase):
         return Hull(np.unique(g.vertices(), axis=0))
-    raise WorldError(f"{name}: no contact with a {type(g).__name__}")
+    raise WorldError(f"no contact with a {type(g).__name__}")

@@ -39,6 +39,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -53,6 +54,8 @@ from convex_contact.materials import Material
 from convex_contact.pressure_fields import Hydroelastic, Mesh, PressureField, RigidSurface
 from convex_contact.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Sphere
 from convex_contact.world import Geometry, Placement, World, WorldError
+from haptic_files import FileError, YamlDocument, check_file, kind_of, parse_yaml, read_yaml
+from haptic_files.schema import describe_refusal, texts_of, withhold
 
 Triple = tuple[float, float, float]
 Quadruple = tuple[float, float, float, float]
@@ -172,9 +175,14 @@ class _Mesh(_Shape):
 
     def _loaded(self, folder: Path) -> Any:
         path = folder / self.file
-        if not path.is_file():
-            raise ValueError(f"file: {path} does not exist")
-        return coal.MeshLoader().load(str(path), np.array(self.scale, dtype=np.float64))
+        try:
+            check_file(path)
+        except FileError as error:
+            raise ValueError(f"file: {error}") from None
+        try:
+            return coal.MeshLoader().load(str(path), np.array(self.scale, dtype=np.float64))
+        except (ValueError, RuntimeError):  # their texts may quote the file
+            raise ValueError(f"file: {path}: expected a mesh such as STL, OBJ or DAE") from None
 
     def made(self, folder: Path) -> Shape:
         return Hull(np.unique(self._loaded(folder).vertices(), axis=0))
@@ -280,14 +288,11 @@ def load_world(path: str | Path) -> World:
     Raises:
         WorldError: The file is missing or wrong; the message names file and field.
     """
-    file = Path(path)
     try:
-        text = file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise WorldError(f"{path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise WorldError(f"{path}: no UTF-8 text: {error}") from None
-    return parse_world(text, folder=file.parent, name=file.name)
+        document = read_yaml(path)
+    except FileError as error:
+        raise WorldError(str(error)) from None
+    return world_of(document, Path(path).parent)
 
 
 def parse_world(text: str, *, folder: str | Path = ".", name: str = "world") -> World:
@@ -302,28 +307,48 @@ def parse_world(text: str, *, folder: str | Path = ".", name: str = "world") -> 
         WorldError: As :func:`load_world`.
     """
     try:
-        given = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # such as the date 2020-13-45
-        raise WorldError(f"{name}: no YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(given, dict):
-        raise WorldError(f"{name}: expected a mapping with bodies, got {type(given).__name__}")
+        document = parse_yaml(text, name)
+    except FileError as error:
+        raise WorldError(str(error)) from None
+    return world_of(document, Path(folder))
+
+
+def world_of(document: YamlDocument, folder: Path) -> World:
+    """The world that a YAML document describes.
+
+    Args:
+        document: The document; messages call it by its name without folders.
+        folder: What its paths are relative to.
+
+    Raises:
+        WorldError: As :func:`load_world`.
+    """
+    document = replace(document, name=Path(document.name).name)
+    if not isinstance(document.value, dict):
+        raise WorldError(f"{document.name}: expected a mapping with bodies, got {kind_of(document.value)}")
     try:
-        description = _World.model_validate(given)
+        description = _World.model_validate(document.value)
     except ValidationError as error:
-        first, more = error.errors()[0], error.error_count() - 1
-        kinds = {"sphere", "box", "cylinder", "capsule", "half_space", "hull", "mesh"}
-        field = ".".join(str(part) for part in first["loc"] if part not in kinds)
-        got = "" if first["type"] in ("missing", "value_error") else f", got {first['input']!r:.200}"
-        rest = f" (and {more} more)" if more else ""
-        raise WorldError(f"{name}: {field}: {first['msg']}{got}{rest}") from None
-    return _Builder(description, Path(folder), name).world
+        raise WorldError(describe_refusal(error, _World, document)) from None
+    return _Builder(description, folder, document.name, texts_of(document.value, _World)).world
+
+
+class _LocatedError(WorldError):
+    """An error that names file and field already."""
 
 
 class _Builder:
-    """Makes a world from a validated description."""
+    """Makes a world from a validated description.
 
-    def __init__(self, given: _World, folder: Path, name: str) -> None:
-        self.folder, self.name = folder, name
+    Args:
+        given: The description.
+        folder: What its paths are relative to.
+        name: What messages call it.
+        texts: Texts of the document, which messages must not quote.
+    """
+
+    def __init__(self, given: _World, folder: Path, name: str, texts: set[str]) -> None:
+        self.folder, self.name, self.texts = folder, name, texts
         self.materials = {key: self._checked(f"materials.{key}", value) for key, value in given.materials.items()}
         self.world = World(given.gravity)
         for i, body in enumerate(given.bodies):
@@ -339,8 +364,9 @@ class _Builder:
         try:
             return function(*arguments, **options)
         except ValueError as error:
-            text = str(error)
-            raise WorldError(text if text.startswith(f"{self.name}: ") else f"{self.name}: {field}: {text}") from None
+            if isinstance(error, _LocatedError):
+                raise
+            raise _LocatedError(f"{self.name}: {field}: {withhold(str(error), self.texts)}") from None
 
     def _checked(self, field: str, given: _Material) -> Material:
         made: Material = self._named(field, Material, **given.model_dump())
@@ -352,8 +378,7 @@ class _Builder:
         if given is None:
             return default
         if given not in self.materials:
-            known = ", ".join(self.materials) or "none"
-            raise WorldError(f"{self.name}: {field}: no material {given!r}; there are: {known}")
+            raise _LocatedError(f"{self.name}: {field}: expected a name in materials, got {kind_of(given)}")
         return self.materials[given]
 
     def _add_body(self, field: str, body: _Body) -> None:
@@ -382,6 +407,7 @@ class _Builder:
             package_dirs=[self.folder / directory for directory in tree.package_dirs],
             **options,
         )
+        self.texts |= set(self.world.trees[-1].model.model.names)
         for motion in tree.motions:
             wave = Sinusoid(**motion.model_dump(exclude={"joint"}))
             self.world.move_joint(tree.name, motion.joint, wave)

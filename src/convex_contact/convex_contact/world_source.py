@@ -17,10 +17,9 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from convex_contact.world import World, WorldError
-from convex_contact.world_file import parse_world
+from convex_contact.world_file import world_of
+from haptic_files import FileError, kind_of, read_yaml
 
 #: group of the entry points of functions that make a world
 ENTRY_POINTS = "haptic_worlds"
@@ -43,14 +42,11 @@ def open_world(source: str, values: Mapping[str, Any] | None = None, folder: Pat
         return _called(source, dict(values or {}))
     file = _found(source, folder)
     try:
-        text = file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise WorldError(f"{file}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise WorldError(f"{file}: no UTF-8 text: {error}") from None
-    if values:
-        text = _replaced(file.name, text, values)
-    return parse_world(text, folder=file.parent, name=file.name)
+        document = read_yaml(file)
+    except FileError as error:
+        raise WorldError(str(error)) from None
+    _replace(file.name, document.value, values or {})
+    return world_of(document, file.parent)
 
 
 def scene_world(scene: Any, called: str, numbers: Mapping[str, Any]) -> World:
@@ -85,16 +81,12 @@ def _found(source: str, folder: Path | None) -> Path:
     return folder / f"{source}.yaml"
 
 
-def _replaced(name: str, text: str, values: Mapping[str, Any]) -> str:
-    """The text with values replaced.
+def _replace(name: str, document: Any, values: Mapping[str, Any]) -> None:
+    """Replaces values of a document.
 
     Raises:
         WorldError: A key leads nowhere.
     """
-    try:
-        document = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return text  # the error is told with its line where the world is made
     for path, value in values.items():
         *way, last = path.split(".")
         at, walked = document, name
@@ -105,7 +97,6 @@ def _replaced(name: str, text: str, values: Mapping[str, Any]) -> str:
             at[last] = value
         else:
             at[_place(at, last, path, walked)] = value
-    return str(yaml.safe_dump(document, sort_keys=False))
 
 
 def _place(at: Any, key: str, path: str, walked: str) -> Any:
@@ -118,12 +109,7 @@ def _place(at: Any, key: str, path: str, walked: str) -> Any:
         for i, item in enumerate(at):
             if isinstance(item, dict) and item.get("name") == key:
                 return i
-        known = [
-            str(item["name"]) if isinstance(item, dict) and "name" in item else str(i) for i, item in enumerate(at)
-        ]
-    else:
-        known = [str(name) for name in at] if isinstance(at, dict) else []
-    raise WorldError(f"entry {path}: {walked} has no {key!r}, only: {', '.join(known[:12]) or 'nothing'}")
+    raise WorldError(f"entry {path}: {walked} has no {key!r}, it is {kind_of(at)}")
 
 
 def _called(source: str, arguments: dict[str, Any]) -> World:

@@ -156,7 +156,7 @@ def test_two_arms_and_free_bodies_keep_their_places_in_the_state() -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"path": "no.urdf"}, "arm: no.urdf: no such file"),
+        ({"path": "no.urdf"}, "arm: no.urdf: cannot be read: No such file"),
         ({"q": (1, 2)}, "arm: q: expected 4 finite numbers"),
         ({"v": (1, 2)}, "arm: v: expected 3 finite numbers"),
         ({"armature": (1, 2)}, "arm: armature: expected 3 finite numbers"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,8 +14,9 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
 from haptic_bringup.bag_columns import columns
-from haptic_core.errors import HapticError, shortened
+from haptic_core.errors import HapticError
 from haptic_core.messages import detail_of
+from haptic_files import FileError, check_file, kind_of, read_yaml
 
 
 class BagError(HapticError):
@@ -75,6 +77,7 @@ class Bag:
         self.topics: dict[str, dict[str, Any]] = {}
         self.events: list[Event] = []
         try:
+            check_bag(path)
             with AnyReader([path], default_typestore=typestore()) as reader:
                 samples: dict[tuple[str, str], list[bytes]] = {}
                 for connection, _, data in reader.messages():
@@ -102,17 +105,23 @@ class Bag:
 def damage(error: Exception) -> str:
     """What is wrong with a bag, in one line: readers of other projects raise whatever they stumble over."""
     words = " ".join(str(error).split())[:300]
-    return words if isinstance(error, (AnyReaderError, HapticError, OSError)) else f"{type(error).__name__}: {words}"
+    clear = isinstance(error, (AnyReaderError, FileError, HapticError, OSError))
+    return words if clear else f"{type(error).__name__}: {words}"
+
+
+def check_bag(path: Path) -> None:
+    """Checks that a bag has regular files, of any size, and metadata in YAML; raises FileError."""
+    for file in sorted(path.glob("*")):
+        check_file(file, max_size=math.inf)
+    read_yaml(path / "metadata.yaml")
 
 
 def read_custom_data(path: Path) -> dict[str, str]:
     """What the recorder wrote beside the data of a bag."""
-    import yaml  # only here: metadata.yaml is small
-
-    metadata = yaml.safe_load((path / "metadata.yaml").read_text())
+    metadata = read_yaml(path / "metadata.yaml").value
     custom = metadata["rosbag2_bagfile_information"].get("custom_data") or {}
     if not (isinstance(custom, dict) and all(isinstance(word, str) for pair in custom.items() for word in pair)):
-        raise HapticError(f"{path / 'metadata.yaml'}: custom_data: expected texts by name, got {shortened(custom)}")
+        raise HapticError(f"{path / 'metadata.yaml'}: custom_data: expected texts by name, got {kind_of(custom)}")
     return custom
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import yaml
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from haptic_bringup.fast_yaml import load_yaml
 from haptic_bringup.graph import CLOCK, evaluation_order
 from haptic_core.errors import HapticError
+from haptic_files import FileError, kind_of, read_yaml
+from haptic_files.schema import describe_refusal
 
 
 class Recorded(BaseModel):
@@ -114,14 +114,13 @@ def checked_names(names: Sequence[str]) -> Sequence[str]:
 def read_experiment(path: Path) -> Experiment:
     """Reads a metadata file; raises HapticError naming it, and the field."""
     try:
-        document = load_yaml(path.read_text(encoding="utf-8"))
-        return Experiment(name=path.stem, **document)
-    except OSError as error:
-        raise HapticError(f"{path}: cannot be read: {error.strerror}") from None
+        document = read_yaml(path)
+    except FileError as error:
+        raise HapticError(str(error)) from None
+    given = document.value
+    if not isinstance(given, dict) or "name" in given or not all(isinstance(key, str) for key in given):
+        raise HapticError(f"{path}: expected a mapping of fields, without name, got {kind_of(given)}")
+    try:
+        return Experiment(name=path.stem, **given)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        got = "" if first["type"] == "missing" else f", got {first['input']!r:.200}"
-        raise HapticError(f"{path.name}: {field}: {first['msg']}{got}") from None
-    except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
-        raise HapticError(f"{path.name}: {' '.join(str(error).split())}") from None
+        raise HapticError(describe_refusal(error, Experiment, document)) from None

@@ -11,7 +11,8 @@ from typing import Any
 
 import yaml
 
-from .fast_yaml import load_yaml
+from haptic_files import FileError, describe_yaml_error, load_yaml, read_text
+
 from .launch_parameters import ParameterType, ParameterValue, parse_parameter_value
 from .launch_substitutions import Call, LaunchFileError, Template, located, parse_template, unescape
 
@@ -190,13 +191,13 @@ def _load_elements(path: Path, *_: int) -> tuple[Element, ...]:
         if path.suffix not in (".yaml", ".yml"):
             raise LaunchFileError("only YAML launch files (.yaml, .yml) are understood")
         try:
-            tree = load_yaml(path.read_text(encoding="utf-8"), _FastLoader, _ExactLoader)
-        except OSError as error:
-            raise LaunchFileError(f"cannot read the launch file: {error.strerror}") from None
-        except UnicodeDecodeError as error:
-            raise LaunchFileError(f"the launch file is not UTF-8 text: {error}") from None
+            text = read_text(path)
+        except FileError as error:
+            raise LaunchFileError(str(error).removeprefix(f"{path}: ")) from None
+        try:
+            tree = load_yaml(text, _FastLoader, _ExactLoader)
         except (yaml.YAMLError, ValueError, RecursionError) as error:  # such as the date 2020-13-45
-            raise LaunchFileError(f"not YAML: {' '.join(str(error).split())}") from None
+            raise LaunchFileError(describe_yaml_error(error, text)) from None
         if not isinstance(tree, dict) or list(tree) != ["launch"]:
             raise LaunchFileError("a launch file is one mapping with the single key 'launch'")
         return _parse_children(tree["launch"], str(path), "launch")

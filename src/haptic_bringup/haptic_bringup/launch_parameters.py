@@ -18,7 +18,8 @@ from typing import Any
 
 import yaml
 
-from .fast_yaml import load_yaml
+from haptic_files import load_yaml
+
 from .launch_substitutions import Context, LaunchFileError, Template, evaluate, parse_template
 
 __all__ = ["ParameterType", "ParameterValue", "Scalar", "parse_parameter_value"]

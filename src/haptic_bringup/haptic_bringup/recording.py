@@ -10,7 +10,7 @@ from typing import Any
 
 from rosbags.highlevel import AnyReader
 
-from haptic_bringup.bags import Event, damage, parse_event, read_custom_data, repair_hint, typestore
+from haptic_bringup.bags import Event, check_bag, damage, parse_event, read_custom_data, repair_hint, typestore
 from haptic_bringup.recorder import tick_of
 from haptic_core.errors import HapticError
 
@@ -91,6 +91,7 @@ class Recording:
         messages: dict[str, dict[Key, bytes]] = {}
         events: list[RecordedEvent] = []
         try:
+            check_bag(path)
             with AnyReader([path], default_typestore=typestore()) as reader:
                 custom = read_custom_data(path)
                 kinds = {connection.topic: connection.msgtype for connection in reader.connections}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 from hypothesis import given, settings
@@ -65,6 +68,42 @@ def test_a_damaged_file_is_refused_in_one_line_or_read(
 
     holds()
     assert "refused" in outcomes
+
+
+#: a text that no file of the suite has
+CANARY = "canary_7310457"
+#: readers of the files that a parameter of a node names
+OF_PARAMETERS = [name for name in NAMES if not name.startswith(("bag", "parameter file", "launch file", "gains"))]
+
+
+def with_canary(text: str, line: int) -> Iterator[str]:
+    """The text with a canary in the place of a line, of its values and of its keys."""
+    lines = text.splitlines()
+    old = lines[line]
+    values = [found.span() for found in re.finditer(r"(?<=[:=,\[\"'>{]) ?[-+\w./]+", old)][:4]
+    keys = [found.span() for found in re.finditer(r"\b[A-Za-z_]\w*(?=[:=])", old)][:4]
+    for start, end in (*values, *keys, (0, len(old))):
+        lines[line] = f"{old[:start]} {CANARY}{old[end:]}" if start else f"{CANARY}{old[end:]}"
+        yield "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("name", OF_PARAMETERS)
+def test_no_reader_quotes_a_text_of_its_file(name: str, known: dict[str, Reader], tmp_path: Path) -> None:
+    reader = known[name]
+    text = reader.good.read_text()
+    lines = [number for number, line in enumerate(text.splitlines()) if line.strip() and line.strip()[0] != "#"]
+    path = tmp_path / f"file{''.join(reader.good.suffixes)}"
+    refused = 0
+    for line in lines[:: max(1, len(lines) // 12)]:
+        for changed in with_canary(text, line):
+            path.write_text(changed)
+            try:
+                with np.errstate(all="ignore"):
+                    reader.read(path)
+            except reader.errors as error:
+                refused += 1
+                assert CANARY not in str(error), changed
+    assert refused
 
 
 def write(path: Path, content: str | bytes) -> Path:

@@ -636,7 +636,7 @@ def test_parameters_that_are_refused(launch: Launch, attributes: str, message: s
         ("- group: {scoped: false}", "'group' has to hold a list of elements"),
         (
             "- include: {file: nothing.launch.yaml}",
-            "nothing.launch.yaml: cannot read the launch file: No such file",
+            "nothing.launch.yaml: cannot be read: No such file",
         ),
         (
             "- include: {file: some.launch.py}",

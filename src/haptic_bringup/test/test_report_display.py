@@ -311,7 +311,7 @@ def test_parameters_of_the_mechanism_reach_the_report(display_bag: Callable[...,
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (lambda path: path.unlink(), "mechanism file .*bead.py: not found"),
+        (lambda path: path.unlink(), "mechanism file .*bead.py: cannot be read: No such file"),
         (lambda path: path.write_text("import nothing_like_it"), "ModuleNotFoundError: No module named"),
         (lambda path: path.write_text("x = (1,\n  2"), "SyntaxError: "),
         (lambda path: path.write_text("raise ValueError('one\\ntwo')"), "ValueError: one two"),

@@ -3,10 +3,12 @@
     friction_node:
       stiffness: {type: double, default_value: 6000.0, description: "Stiffness K of model C [N/m]",
                   validation: {bounds<>: [1.0, 1.0e+6]}}
+      law_file: {type: string, default_value: "", file: true, description: "CSV file of law table"}
 
 The grammar has no key for a unit; the description ends with it in square brackets ([-] where there is
-none), and every number must have one. The same file declares the parameters, checks them, is printed
-in the documentation and is walked by the tests.
+none), and every number must have one. `file: true` is an addition to the grammar: it marks a parameter
+whose value names files, which nobody may change while the node is configured. The same file declares
+the parameters, checks them, is printed in the documentation and is walked by the tests.
 """
 
 from __future__ import annotations
@@ -22,11 +24,15 @@ from typing import Any
 import yaml
 
 from haptic_core.errors import EntryError, ParameterError, shortened
+from haptic_files import FileError, describe_yaml_error, load_yaml, read_text
 
 Value = Any
 
 _SCALARS: dict[str, type] = {"double": float, "int": int, "bool": bool, "string": str}
-_KEYS = {"type", "default_value", "description", "read_only", "validation"}
+_KEYS = {"type", "default_value", "description", "read_only", "file", "validation"}
+
+#: constraint of a parameter that names a file
+FIXED_ONCE_CONFIGURED = "fixed once the node is configured"
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,12 @@ _RULES: dict[str, Rule] = {
 
 @dataclass(frozen=True)
 class ParameterSpec:
-    """What one parameter is: type, default, unit, description, validators, read-only or not."""
+    """What one parameter is: type, default, unit, description, validators.
+
+    Attributes:
+        read_only: the value is fixed from the start of the node.
+        file: the value names files, and is fixed while the node is configured.
+    """
 
     name: str
     type: str
@@ -73,6 +84,7 @@ class ParameterSpec:
     description: str
     unit: str
     read_only: bool = False
+    file: bool = False
     validation: Mapping[str, list[Any]] = field(default_factory=dict)
 
     @property
@@ -134,11 +146,13 @@ def load_parameter_specs(path: Path) -> dict[str, ParameterSpec]:
 @functools.lru_cache(maxsize=64)
 def _load(path: Path, *_: int) -> dict[str, ParameterSpec]:
     try:
-        document = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
-    except OSError as error:
-        raise ParameterError(f"{path}: cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # such as the date 2020-13-45, or bytes of no text
-        raise ParameterError(f"{path.name}: not YAML: {' '.join(str(error).split())}") from None
+        text = read_text(path)
+    except FileError as error:
+        raise ParameterError(str(error)) from None
+    try:
+        document = load_yaml(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # such as the date 2020-13-45
+        raise ParameterError(f"{path}: {describe_yaml_error(error, text)}") from None
     if not isinstance(document, dict) or len(document) != 1:
         raise ParameterError(f"{path.name}: expected one top-level key, the name of the parameter set")
     (entries,) = document.values()
@@ -179,6 +193,7 @@ def _spec(file: str, name: str, entry: dict[str, Any]) -> ParameterSpec:
         description=description,
         unit=unit,
         read_only=bool(entry.get("read_only", False)),
+        file=bool(entry.get("file", False)),
         validation=validation,
     )
     try:

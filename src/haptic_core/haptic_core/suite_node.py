@@ -23,7 +23,7 @@ from std_srvs.srv import Trigger
 from haptic_core import local_topics
 from haptic_core.errors import HapticError, ParameterError
 from haptic_core.messages import set_stamp
-from haptic_core.parameters import ParameterSpec, check_all, load_parameter_specs
+from haptic_core.parameters import FIXED_ONCE_CONFIGURED, ParameterSpec, check_all, load_parameter_specs
 from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, EVENT_DEPTH, display_qos, latched_qos
 from haptic_core.statistics import RECENT, Rejections, TimeStatistics
 from haptic_msgs.msg import TickEvent
@@ -47,7 +47,8 @@ class SuiteNode(LifecycleNode):
     """A lifecycle node whose parameters are declared by YAML files.
 
     Parameters are checked when they are declared and again, all at once, when they are set; a change
-    is applied between ticks, whole or not at all, and published as a TickEvent.
+    is applied between ticks, whole or not at all, and published as a TickEvent. Parameters that name files are fixed
+    from configure to cleanup: a change is refused before any file is opened.
 
     Args:
         name: default name of the node.
@@ -121,9 +122,10 @@ class SuiteNode(LifecycleNode):
         for name, spec in self.specs.items():
             if name in given:
                 self.undeclare_parameter(name)
+            fixed = FIXED_ONCE_CONFIGURED if spec.file and not spec.read_only else ""
             descriptor = ParameterDescriptor(
                 description=spec.description,
-                additional_constraints=spec.constraints,
+                additional_constraints=" and ".join(filter(None, (spec.constraints, fixed))),
                 read_only=spec.read_only,
             )
             self.declare_parameter(name, values[name], descriptor, ignore_override=True)
@@ -131,6 +133,7 @@ class SuiteNode(LifecycleNode):
 
     def _on_set_parameters(self, changes: list[Parameter]) -> SetParametersResult:
         try:
+            self._check_files_unchanged(changes)
             wanted = {
                 change.name: self.specs[change.name].check(change.value)
                 for change in changes
@@ -142,6 +145,13 @@ class SuiteNode(LifecycleNode):
             self.get_logger().error(f"refused: {error}")
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
+
+    def _check_files_unchanged(self, changes: list[Parameter]) -> None:
+        """Refuses a change of a parameter that names a file while the node is configured, whatever file it names."""
+        for change in changes if self.configured else ():
+            name = change.name
+            if name in self.specs and self.specs[name].file and change.value != self.parameters[name]:
+                raise ParameterError(f"{name}: is {FIXED_ONCE_CONFIGURED}; clean the node up before it is set")
 
     def _on_parameters_set(self, _: list[Parameter]) -> None:
         candidate, wanted, built = self._pending

@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from haptic_core.commands import Motion
 from haptic_core.errors import EntryError, HapticError, ParameterError, shortened
 from haptic_core.parameters import parse_entries
 from haptic_core.safety import EVERYWHERE, Corner, SafetyLimits
+from haptic_files import FileError, kind_of, read_yaml
+from haptic_files.schema import describe_refusal
 
 
 class DeviceError(HapticError):
@@ -197,24 +198,24 @@ def load_parameters(model: type[Parameters], path: Path, overrides: Sequence[str
             says nothing.
 
     Raises:
-        ParameterError: the file is missing, is not YAML, or a value is refused; names the first one.
+        ParameterError: the file is missing, is not YAML, or a value is refused; the message has line and field of the
+            first one.
         EntryError: an override is refused; names the entry.
     """
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ParameterError(f"{path}: cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # such as the date 2020-13-45, or bytes of no text
-        raise ParameterError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(document, dict) or not all(isinstance(name, str) for name in document):
-        raise ParameterError(f"{path}: expected a mapping of parameter names to values")
+        document = read_yaml(path)
+    except FileError as error:
+        raise ParameterError(str(error)) from None
+    given = document.value
+    if not isinstance(given, dict) or not all(isinstance(name, str) for name in given):
+        raise ParameterError(f"{path}: expected a mapping of parameter names to values, got {kind_of(given)}")
     entries = parse_entries(overrides)
     try:
-        return model.model_validate({**document, **{name: value for name, (value, _) in entries.items()}})
+        return model.model_validate({**given, **{name: value for name, (value, _) in entries.items()}})
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"]))
-        got = "" if first["type"] == "missing" else f", got {shortened(first['input'])}"
         if name in entries:
+            got = "" if first["type"] == "missing" else f", got {shortened(first['input'])}"
             raise EntryError(f"entry {entries[name][1]!r}: {first['msg'].lower()}{got}") from None
-        raise ParameterError(f"{path}: {name}: {first['msg'].lower()}{got}") from None
+        raise ParameterError(describe_refusal(error, model, document)) from None

@@ -14,6 +14,7 @@ integrated or differentiated: a script that gives only velocities leaves the pos
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,10 +22,11 @@ import numpy as np
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from haptic_core.errors import ParameterError, shortened
+from haptic_core.errors import ParameterError
 from haptic_core.messages import LARGEST
 from haptic_devices.device import Device, DeviceParameters, Joint, Reading, load_parameters
 from haptic_devices.motion import MotionPlan
+from haptic_files import FileError, kind_of, read_text
 
 _KINDS = ("position", "velocity", "force")
 #: kind and axis of each channel
@@ -53,22 +55,23 @@ class Script:
 
     @classmethod
     def from_csv(cls, path: Path) -> Script:
-        """Reads a file; raises ParameterError naming the column or line that cannot be used."""
+        """Reads a file; raises ParameterError with the line and column that cannot be used."""
         try:
-            with path.open(newline="", encoding="utf-8") as file:
-                reader = csv.reader(file)
-                lines = [(reader.line_num, row) for row in reader if row]
-        except OSError as error:
-            raise ParameterError(f"{path}: cannot be read: {error.strerror}") from None
-        except (csv.Error, ValueError) as error:
-            raise ParameterError(f"{path}: not a CSV file: {error}") from None
+            reader = csv.reader(io.StringIO(read_text(path), newline=""))
+            lines = [(reader.line_num, row) for row in reader if row]
+        except FileError as error:
+            raise ParameterError(str(error)) from None
+        except csv.Error:
+            raise ParameterError(f"{path}: not a CSV file: line {reader.line_num}") from None
         header = lines[0][1] if lines else []
         if header[:1] != ["time"]:
-            raise ParameterError(f"{path}: expected a header that starts with time, got {shortened(','.join(header))}")
+            got = f"{len(header)} field{'s' * (len(header) != 1)}" if header else "an empty file"
+            raise ParameterError(f"{path}: expected a header that starts with time, got {got}")
         for place, name in enumerate(header[1:], start=1):
             if name not in _COLUMNS or name in header[:place]:
                 raise ParameterError(
-                    f"{path}: column {name:.80}: expected each of position_0..2, velocity_0..5, force_0..5 at most once"
+                    f"{path}: line {lines[0][0]}, column {place + 1}: "
+                    f"expected each of position_0..2, velocity_0..5, force_0..5 at most once"
                 )
         table = np.array([cls._row(path, line, row, header) for line, row in lines[1:]]).reshape(-1, len(header))
         values = {kind: np.zeros((len(table), 6)) for kind in _KINDS}
@@ -84,10 +87,14 @@ class Script:
     def _row(path: Path, line: int, row: list[str], header: list[str]) -> list[float]:
         if len(row) != len(header):
             raise ParameterError(f"{path}: line {line}: expected {len(header)} numbers, got {len(row)}")
-        try:
-            return [float(text) for text in row]
-        except ValueError as error:
-            raise ParameterError(f"{path}: line {line}: {str(error)[:200]}") from None
+        numbers: list[float] = []
+        for text in row:
+            try:
+                numbers.append(float(text))
+            except ValueError:
+                where = f"line {line}, column {len(numbers) + 1}"
+                raise ParameterError(f"{path}: {where}: expected a number, got {kind_of(text)}") from None
+        return numbers
 
     @classmethod
     def from_plan(cls, plan: MotionPlan) -> Script:
@@ -203,8 +210,7 @@ class SignalScript(DeviceParameters):
         for place, term in enumerate(terms):
             end = duration if term.end is None else term.end
             if not _nanoseconds(term.start) < _nanoseconds(end) <= _nanoseconds(duration):
-                expected = "term {place}: expected start < end <= duration {duration} s"
-                raise PydanticCustomError("span", expected, {"place": place, "duration": duration})
+                raise PydanticCustomError("span", "term {place}: expected start < end <= duration", {"place": place})
         return terms
 
     def at(self, time: float | np.ndarray) -> dict[str, np.ndarray]:

@@ -166,7 +166,7 @@ def test_a_number_out_of_its_bounds_is_refused_by_field_and_value(model, field, 
 def test_what_is_not_a_finite_number_is_refused_by_field(tmp_path, model, field, value):
     file = tmp_path / "numbers.yaml"
     file.write_text(yaml.safe_dump({**yaml.safe_load(MODELS[model][0].read_text()), field: value}))
-    with pytest.raises(ParameterError, match=rf"numbers\.yaml: {field}: input should be a .*number"):
+    with pytest.raises(ParameterError, match=rf"numbers\.yaml: line \d+: {field}: input should be a .*number"):
         load_parameters(model, file)
 
 
@@ -176,7 +176,7 @@ def test_a_missing_number_is_refused_by_name(tmp_path, model, field):
     del numbers[field]
     file = tmp_path / "numbers.yaml"
     file.write_text(yaml.safe_dump(numbers))
-    with pytest.raises(ParameterError, match=rf"numbers\.yaml: {field}: field required$"):
+    with pytest.raises(ParameterError, match=rf"numbers\.yaml: line 1: {field}: field required$"):
         load_parameters(model, file)
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import entry_points
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from haptic_files import FileError, kind_of, read_text
 from haptic_friction.batch import ParallelElements
 from haptic_friction.classical_bristles import (
     DahlModel,
@@ -49,30 +50,40 @@ def read_table(path: str) -> TableLaw:
     """A `TableLaw` from a CSV file with the header `speed,force` [m/s], [N].
 
     Raises:
-        ValueError: the file cannot be read, or is not such a table; the message names it.
+        ValueError: the file cannot be read, or is not such a table; the message has its name and the line.
     """
     if not path:
         raise ValueError("law_file: expected the path of a CSV file, got nothing")
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as error:
-        raise ValueError(f"law_file: {path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        text = read_text(path, encoding="utf-8-sig")
+    except FileError as error:
+        raise ValueError(f"law_file: {error}") from None
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    if not lines or lines[0][1].replace(" ", "") != "speed,force":
-        got = repr(lines[0][1][:80]) if lines else "an empty file"
-        raise ValueError(f"law_file: {path}: expected the header speed,force, got {got}")
-    speeds, forces = [], []
+    if not lines:
+        raise ValueError(f"law_file: {path}: expected the header speed,force, got an empty file")
+    number, header = lines[0]
+    if header.replace(" ", "") != "speed,force":
+        got = kind_of(header)
+        raise ValueError(f"law_file: {path}: line {number}: expected the header speed,force, got {got}")
+    speeds: list[float] = []
+    forces: list[float] = []
     for number, line in lines[1:]:
+        where = f"law_file: {path}: line {number}"
+        fields = line.split(",")
         try:
-            speed, force = map(float, line.split(","))
+            speed, force = map(float, fields)
         except ValueError:
-            raise ValueError(f"law_file: {path}: line {number}: expected two numbers, got {line[:80]!r}") from None
+            got = "other text" if len(fields) == 2 else f"{len(fields)} field{'s' * (len(fields) != 1)}"
+            raise ValueError(f"{where}: expected two numbers, got {got}") from None
+        if not (math.isfinite(speed) and (speed > speeds[-1] if speeds else speed == 0.0)):
+            raise ValueError(f"{where}: speed: expected rising, finite speeds from 0 [m/s]")
+        if not (math.isfinite(force) and (force > 0.0 or (force == 0.0 and not speeds))):
+            raise ValueError(f"{where}: force: expected finite forces above 0 [N]")
         speeds.append(speed)
         forces.append(force)
-    try:
-        return TableLaw(speeds, forces)
-    except ValueError as error:
-        raise ValueError(f"law_file: {path}: {' '.join(str(error).split())}") from None  # an array has many lines
+    if len(speeds) < 2:
+        raise ValueError(f"law_file: {path}: expected two or more points, got {len(speeds)}")
+    return TableLaw(speeds, forces)
 
 
 def load_function(name: str) -> FrictionLaw:

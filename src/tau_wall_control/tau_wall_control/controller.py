@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
+from haptic_files import FileError, read_archive
 from tau_wall_control import kernels, laws
 from tau_wall_control.checks import vector
 from tau_wall_control.device import TauDevice
@@ -216,29 +217,28 @@ class WallController:
             ControllerFileError: the file cannot be read, or does not fit the device.
         """
         try:
-            with np.load(Path(path), allow_pickle=False) as content:
+            with np.load(read_archive(path), allow_pickle=False) as content:
                 facts, table = json.loads(str(content["facts"])), content["table"]
             options: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in facts["options"].items()}
             if facts["format"] != FORMAT:
-                raise ControllerFileError(f"{path}: format {facts['format']}, expected {FORMAT}; design it again")
+                raise ControllerFileError(f"{path}: expected format {FORMAT}, got another one; design it again")
             chosen = DesignOptions(**options)
             expected = (len(chosen.points) ** 3, laws.row_length(chosen.mode))
             if table.shape != expected or not np.isfinite(table).all():
                 raise ControllerFileError(f"{path}: expected finite gains of shape {expected}, got {table.shape}")
-        except OSError as error:
-            raise ControllerFileError(f"{path}: cannot be read: {error.strerror or error}") from None
+        except FileError as error:
+            raise ControllerFileError(str(error)) from None
         except ControllerFileError:
             raise
         except Exception:
             raise ControllerFileError(f"{path}: not a controller file") from None
         if facts["fingerprint"] != device.fingerprint:
             raise ControllerFileError(
-                f"{path}: designed for a device {facts['fingerprint']}, this one is {device.fingerprint}; "
-                "design it again"
+                f"{path}: designed for another device than this one, {device.fingerprint}; design it again"
             )
         if facts["sample_time"] != device.parameters.control.sample_time:
             raise ControllerFileError(
-                f"{path}: designed for a sample time of {facts['sample_time']:g} s, expected "
+                f"{path}: designed for another sample time than "
                 f"{device.parameters.control.sample_time:g} s; design it again"
             )
         return cls(device, options=chosen, scheme=facts["scheme"], table=table, design_time=float(facts["design_time"]))

@@ -16,6 +16,8 @@ import numpy as np
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from haptic_files import FileError, kind_of, read_yaml
+from haptic_files.schema import describe_refusal
 from tau_wall_control.errors import TauError
 
 DEFAULT_FILE = Path(__file__).with_name("tau.yaml")
@@ -217,25 +219,25 @@ def load_parameters(path: Path | str | None = None, overrides: Sequence[str] = (
     """
     path = DEFAULT_FILE if path is None else Path(path)
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise TauError(f"{path}: cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # such as the date 2020-13-45, or bytes of no text
-        raise TauError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(document, dict):
-        raise TauError(f"{path}: expected a mapping of sections")
-    for entry in overrides:
-        _override(document, entry)
+        document = read_yaml(path)
+    except FileError as error:
+        raise TauError(str(error)) from None
+    if not isinstance(document.value, dict):
+        raise TauError(f"{path}: expected a mapping of sections, got {kind_of(document.value)}")
+    replaced = [_override(document.value, entry) for entry in overrides]
     try:
-        return TauParameters.model_validate(document)
+        return TauParameters.model_validate(document.value)
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
-        got = f", got {first['input']!r:.200}" if isinstance(first["input"], int | float | str | list) else ""
-        raise TauError(f"{path}: {name}: {first['msg'].removeprefix('Value error, ').lower()}{got}") from None
+        if name in replaced:  # the value is the caller's, not the file's
+            text = first["msg"].removeprefix("Value error, ").lower()
+            raise TauError(f"{path}: {name}: {text}, got {first['input']!r:.200}") from None
+        raise TauError(describe_refusal(error, TauParameters, document)) from None
 
 
-def _override(document: dict[str, Any], entry: str) -> None:
+def _override(document: dict[str, Any], entry: str) -> str:
+    """Replaces a value of the document; returns the name of its field."""
     name, sign, text = (part.strip() for part in entry.partition("="))
     *sections, field = name.split(".")
     target: Any = document
@@ -247,3 +249,4 @@ def _override(document: dict[str, Any], entry: str) -> None:
         target[field] = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError):
         raise TauError(f"entry {entry[:200]!r}: the value is not YAML") from None
+    return name

@@ -30,9 +30,9 @@ def test_another_device_is_refused(device: TauDevice, design: Any, tmp_path: Pat
         WallController.load(path, other)
     message = str(caught.value)
     assert "\n" not in message
-    assert device.fingerprint in message and other.fingerprint in message and "design it again" in message
+    assert other.fingerprint in message and "design it again" in message and device.fingerprint not in message
     slower = device.with_parameters("control.sample_time=0.002")
-    with pytest.raises(ControllerFileError, match=r"sample time of 0\.001 s, expected 0\.002 s"):
+    with pytest.raises(ControllerFileError, match=r"another sample time than 0\.002 s; design it again"):
         WallController.load(path, slower)
 
 
@@ -41,13 +41,13 @@ def test_what_is_no_controller(device: TauDevice, design: Any, tmp_path: Path) -
     with pytest.raises(ControllerFileError, match=r"controller\.npz: cannot be read"):
         WallController.load(path, device)
     path.write_text("nothing")
-    with pytest.raises(ControllerFileError, match="not a controller file"):
+    with pytest.raises(ControllerFileError, match=r"expected a ZIP archive such as \.npz"):
         WallController.load(path, device)
     design("sopc").save(path)
     with np.load(path) as content:
         facts, table = json.loads(str(content["facts"])), content["table"]
     for name, value, words in (
-        ("format", 99, "format 99, expected 1"),
+        ("format", 99, "expected format 1, got another one"),
         ("options", {**facts["options"], "points": [0.0, 0.01]}, "expected finite gains of shape"),
         ("options", {"nonsense": 1}, "not a controller file"),
     ):

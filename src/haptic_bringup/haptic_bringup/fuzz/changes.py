@@ -188,7 +188,7 @@ SITUATIONS: dict[str, Situation] = {
     ),
     "friction": Situation(
         FrictionNode, "slides at 54 mm/s", _STRIBECK, _SLIDING,
-        values={"law_file": ("no.csv",), "law_function": ("none",)},
+        values={"law_function": ("none",)},
     ),
     "friction, presliding": Situation(
         FrictionNode, "sticks, at 2 mm/s", {**_STRIBECK, "stiffness": 1000.0}, _CREEPING, only=_ELASTIC
@@ -317,7 +317,8 @@ class Stage:
     def changeable(self) -> list[ParameterSpec]:
         """Parameters that may be changed here."""
         only = self.situation.only
-        return [spec for name, spec in self.node.specs.items() if not spec.read_only and (not only or name in only)]
+        specs = [spec for spec in self.node.specs.values() if not (spec.read_only or spec.file)]
+        return [spec for spec in specs if not only or spec.name in only]
 
     def set(self, **values: Any) -> str:
         """Sets parameters; the reason where they are refused."""

@@ -12,7 +12,7 @@ import viser
 from rcl_interfaces.msg import ParameterDescriptor
 
 from haptic_bringup.viewer.text import PlainText, Strong, plain
-from haptic_core.parameters import limits_in
+from haptic_core.parameters import FIXED_ONCE_CONFIGURED, limits_in
 
 #: what counts at the start only, though it may be set later
 _STARTS = ("activation_timeout",)
@@ -47,6 +47,11 @@ class Control:
     choices: tuple[str, ...] = ()
 
 
+def _is_fixed(descriptor: ParameterDescriptor) -> bool:
+    """Whether a configured node refuses every change of the parameter."""
+    return bool(descriptor.read_only or FIXED_ONCE_CONFIGURED in descriptor.additional_constraints)
+
+
 def control_of(descriptor: ParameterDescriptor, value: Any) -> Control:
     """The control for a parameter.
 
@@ -56,10 +61,10 @@ def control_of(descriptor: ParameterDescriptor, value: Any) -> Control:
     """
     name, about, constraints = descriptor.name, descriptor.description, descriptor.additional_constraints
     unit = about[about.rfind("[") + 1 : -1] if about.endswith("]") else ""
-    common = {
+    common: dict[str, Any] = {
         "label": plain(name.replace("_", " ") + (f" [{unit}]" if unit not in ("", "-") else "")),
         "hint": plain(f"{name}: {about}" + (f"; {constraints}" if constraints else "")),
-        "disabled": descriptor.read_only,
+        "disabled": _is_fixed(descriptor),
     }
     low, high, choices = limits_in(constraints)
     choices = tuple(dict.fromkeys(map(plain, choices)))  # the page accepts no choice twice
@@ -73,7 +78,7 @@ def control_of(descriptor: ParameterDescriptor, value: Any) -> Control:
     start, end = low, high
     if high - low > _WIDE * abs(value):
         start, end = max(low, min(0.0, _SPAN * value)), min(high, _SPAN * abs(value))
-    if descriptor.read_only or not (math.isfinite(start) and math.isfinite(end) and start < end):
+    if _is_fixed(descriptor) or not (math.isfinite(start) and math.isfinite(end) and start < end):
         return Control("number", low=low, high=high, step=1.0 if whole else _tenth(value), **common)
     if whole:
         start, end = math.ceil(start), math.floor(end)
@@ -118,7 +123,7 @@ class ParameterPanel:
         self._values = dict(values)
         with self._folder:
             self._answer = PlainText(self._gui)
-            shut = [one for one in descriptors if one.read_only or one.name in _STARTS]
+            shut = [one for one in descriptors if _is_fixed(one) or one.name in _STARTS]
             for descriptor in descriptors:
                 if descriptor not in shut:
                     self._add(descriptor)

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from haptic_bringup.experiments import share
-from haptic_bringup.fast_yaml import load_yaml
 from haptic_bringup.launch_elements import _ExactLoader, _load_elements, _Mapping, load_elements
+from haptic_files import load_yaml
 
 
 def read(text: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import yaml
@@ -12,13 +13,19 @@ __all__ = ["load_yaml"]
 _MAX_DEPTH = 5000
 
 
-def load_yaml(text: str, fast: Any = yaml.CSafeLoader, exact: Any = yaml.SafeLoader) -> Any:
+def load_yaml(
+    text: str,
+    fast: Any = yaml.CSafeLoader,
+    exact: Any = yaml.SafeLoader,
+    read: Callable[[str, Any], Any] = yaml.load,
+) -> Any:
     """Reads one document. What libyaml refuses is read again by PyYAML, whose errors quote the line.
 
     Args:
         text: the document.
         fast: loader class on libyaml.
         exact: loader class with the same constructors on PyYAML's own parser.
+        read: reads the text with a loader class.
 
     Raises:
         yaml.YAMLError: the text is not YAML.
@@ -27,10 +34,10 @@ def load_yaml(text: str, fast: Any = yaml.CSafeLoader, exact: Any = yaml.SafeLoa
     """
     if _bound_of_depth(text) < _MAX_DEPTH:
         try:
-            return yaml.load(text, fast)
-        except (yaml.YAMLError, ValueError, RecursionError):
+            return read(text, fast)
+        except Exception:  # PyYAML raises AttributeError and others for malformed scalars; the exact one says why
             pass
-    return yaml.load(text, exact)
+    return read(text, exact)
 
 
 def _bound_of_depth(text: str) -> int:

@@ -1,0 +1,26 @@
+"""Reads the files that a user or a parameter names.
+
+`read_bytes` is the one place where the suite opens such a file: it takes regular files of at most `MAX_SIZE` bytes and
+never blocks. `read_text`, `read_yaml`, `read_archive` and `check_file` build on it; `haptic_files.schema` describes
+what a pydantic model refuses. No error quotes a text of a file: it gives the location, the expectation and the kind of
+what was found, since nodes publish their errors to the whole ROS domain. No ROS import.
+"""
+
+from haptic_files.fast_yaml import load_yaml
+from haptic_files.reading import MAX_SIZE, FileError, check_file, kind_of, read_archive, read_bytes, read_text
+from haptic_files.yaml_documents import YamlDocument, describe_yaml_error, parse_yaml, read_yaml
+
+__all__ = [
+    "MAX_SIZE",
+    "FileError",
+    "YamlDocument",
+    "check_file",
+    "describe_yaml_error",
+    "kind_of",
+    "load_yaml",
+    "parse_yaml",
+    "read_archive",
+    "read_bytes",
+    "read_text",
+    "read_yaml",
+]

@@ -1,0 +1,97 @@
+"""Describes what a pydantic model refuses in a YAML document."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from haptic_files.reading import kind_of
+from haptic_files.yaml_documents import YamlDocument
+
+#: errors whose text the models of the suite write themselves
+_OWN = ("value_error", "assertion_error")
+
+
+def describe_refusal(error: ValidationError, model: type[BaseModel], document: YamlDocument) -> str:
+    """Describes the first refusal: line, field, expectation and kind of what was found.
+
+    A field is named only if the model has it: the name of an unknown field is content of the file.
+
+    Args:
+        error: raised by the model.
+        model: that refused the document.
+        document: that was refused.
+    """
+    first, more = error.errors()[0], error.error_count() - 1
+    known = _field_names(model.model_json_schema())
+    location, shown = _location(first["loc"], document.value, missing=first["type"] == "missing")
+    field = ".".join(str(step) if isinstance(step, int) or step in known else "*" for step in shown)
+    kind = first["type"]
+    if kind == "extra_forbidden":
+        text, got = "unknown field", ""
+        field = ".".join(field.split(".")[:-1])
+    else:
+        text = first["msg"].removeprefix("Value error, ")
+        if kind == "union_tag_invalid":  # its text quotes the tag
+            text = f"Input should be of one of the types {first['ctx']['expected_tags']}"
+        text = text[:1].lower() + text[1:]
+        has_value = kind != "missing" and kind not in _OWN
+        got = f", got {kind_of(first['input'])}" if has_value else ""
+    place = f"line {document.line(location)}: {field + ': ' if field else ''}"
+    return f"{document.name}: {place}{text}{got}{f' (and {more} more)' if more else ''}"
+
+
+def withhold(message: str, texts: Iterable[str]) -> str:
+    """Replaces texts of a document in an error message by an asterisk.
+
+    A text of one or two characters is replaced in quotes and before a colon only: elsewhere it may be a word.
+    """
+    for text in sorted(filter(None, set(texts)), key=len, reverse=True):
+        word = re.escape(text)
+        pattern = rf"(?<!\w){word}(?!\w)" if len(text) > 2 else rf"(?<=['\"]){word}(?=['\"])|(?<!\w){word}(?=[:/])"
+        message = re.sub(pattern, "*", message)
+    return message
+
+
+def texts_of(value: Any, model: type[BaseModel]) -> set[str]:
+    """All texts of a document, keys included, that are no words of the model's schema."""
+    schema = json.dumps(model.model_json_schema())
+    return {text for text in _texts(value) if json.dumps(text) not in schema}
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    if isinstance(value, (list, tuple)):
+        for entry in value:
+            yield from _texts(entry)
+    elif isinstance(value, str):
+        yield value
+
+
+def _location(steps: tuple[str | int, ...], value: Any, missing: bool) -> tuple[list[str | int], list[str | int]]:
+    """Steps of a location that lead through the document, and the same with the name of a missing field.
+
+    The other steps are names of alternatives within the model, such as the tag of a union.
+    """
+    found: list[str | int] = []
+    for step in steps:
+        has_field = isinstance(value, dict) and step in value
+        if has_field or (isinstance(value, (list, tuple)) and isinstance(step, int) and step < len(value)):
+            value = value[step]
+            found.append(step)
+    return found, [*found, steps[-1]] if missing and steps else found
+
+
+def _field_names(schema: Any) -> set[str]:
+    """Names of all fields of a JSON schema."""
+    if isinstance(schema, list):
+        return set().union(*map(_field_names, schema))
+    if not isinstance(schema, dict):
+        return set()
+    names = set(schema["properties"]) if isinstance(schema.get("properties"), dict) else set()
+    return names.union(*map(_field_names, schema.values()))
