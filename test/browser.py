@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from machine_speed import limit
 from websockets.sync.client import ClientConnection, connect
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -60,7 +61,7 @@ class Page:
         number = next(self._numbers)
         self._connection.send(json.dumps({"id": number, "method": method, "params": parameters}))
         while True:
-            message = json.loads(self._connection.recv(timeout=60))
+            message = json.loads(self._connection.recv(timeout=limit(60.0)))
             if message.get("method") in ("Network.requestWillBeSent", "Network.webSocketCreated"):
                 about = message["params"]
                 self.requested.append(about.get("url") or about["request"]["url"])
@@ -82,7 +83,7 @@ class Page:
 
     def until(self, script: str, timeout: float = 200.0) -> Any:
         """The first value of an expression that counts as true."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + limit(timeout)
         while time.monotonic() < end:
             if value := self.run(script):
                 return value
@@ -125,12 +126,12 @@ def browser(url: str, *, width: int = 1400, height: int = 850) -> Iterator[Page]
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         try:
-            file, end = Path(folder) / "DevToolsActivePort", time.monotonic() + 60.0
+            file, end = Path(folder) / "DevToolsActivePort", time.monotonic() + limit(60.0)
             while not (file.exists() and file.read_text().count("\n")):
                 assert time.monotonic() < end and process.poll() is None, "Chromium did not start"
                 time.sleep(0.05)
             port = int(file.read_text().split()[0])
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list", timeout=30) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list", timeout=limit(30.0)) as answer:
                 (target,) = [one for one in json.load(answer) if one["type"] == "page"]
             with connect(target["webSocketDebuggerUrl"], max_size=None) as connection:
                 page = Page(connection)
@@ -141,4 +142,4 @@ def browser(url: str, *, width: int = 1400, height: int = 850) -> Iterator[Page]
                 yield page
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(limit(30.0))

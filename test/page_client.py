@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 import viser
 import zstandard
+from machine_speed import limit
 from viser import _messages as messages
 from websockets.sync.client import connect
 
@@ -105,7 +106,7 @@ class PageClient:
 
     def until(self, condition: Callable[[], Any], timeout: float = 200.0) -> Any:
         """Takes what comes until something holds."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + limit(timeout)
         while not (found := condition()):
             assert time.monotonic() < end, f"did not come true; the page says: {self.text}"
             self.receive()

@@ -2,34 +2,78 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from machine_speed import limit
 from ros_domain import worker_domain
 
+from haptic_bringup.bag_comparison import compare_topic
 from haptic_bringup.faults import descendants, start
+from haptic_bringup.recording import Recording
 
-RUN = [sys.executable, "-m", "haptic_bringup", "run", "friction_impedance"]
+HAPTICS = [sys.executable, "-m", "haptic_bringup"]
+#: so long that no slow node reaches it; what hangs reaches the limits of the tests first [s]
+ANSWER_TIMEOUT = 3600.0
 
 
-def finished_run(folder: Path, *words: str, timeout: float) -> Path:
+def run_command(name: str, *words: str) -> list[str]:
+    """The command line of a run; no slow answer ends it, unless the words say so."""
+    given = any(word.startswith("answer_timeout:=") for word in words)
+    return [*HAPTICS, "run", name, *words, *([] if given else [f"answer_timeout:={ANSWER_TIMEOUT}"])]
+
+
+def finished_run(folder: Path, name: str, *words: str, timeout: float = 900.0) -> Path:
     """Runs an experiment to its end in a working directory of its own: the run's directory."""
-    command = [sys.executable, "-m", "haptic_bringup", "run", *words]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=limit(timeout))
-    assert done.returncode == 0, done.stdout + done.stderr
+    finish(folder, run_command(name, *words), timeout)
     (directory,) = (folder / "runs").iterdir()
     return directory
+
+
+def recorded_run(folder: Path, name: str, *words: str, timeout: float = 900.0) -> Path:
+    """Runs an experiment to its end without a report: its bag."""
+    finish(folder, run_command(name, *words, f"output:={folder / 'bag'}"), timeout)
+    return folder / "bag"
+
+
+def finish(folder: Path, command: list[str], timeout: float = 900.0) -> str:
+    """Runs a command in a working directory, which is made if needed, until it has ended well: its output."""
+    folder.mkdir(exist_ok=True)
+    options: dict[str, Any] = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL}
+    done = subprocess.run(command, cwd=folder, timeout=limit(timeout), **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def metrics_of(directory: Path) -> dict[str, Any]:
+    """The metrics of a run's report."""
+    return json.loads((directory / "metrics.json").read_text())
+
+
+def assert_same_bits(whole: Path, part: Path, ticks: int) -> None:
+    """Every topic has these first ticks in both bags, and every field but measured times is the same bit for bit."""
+    one, other = Recording.read(whole), Recording.read(part)
+    assert one.messages.keys() == other.messages.keys()
+    for topic, messages in other.messages.items():
+        first = [{key: data for key, data in run.messages[topic].items() if key[0] < ticks} for run in (one, other)]
+        assert first[0].keys() == first[1].keys(), topic
+        np.testing.assert_array_equal(sorted({tick for tick, _ in first[0]}), np.arange(ticks), err_msg=topic)
+        found = compare_topic(one.types[topic], *first)
+        assert found.compared == len(first[0]) and found.equal, (topic, found.first, found.fields)
+        assert len(messages) >= len(first[1])
 
 
 def wait_until(condition: Callable[[], object], timeout: float = 200.0) -> None:
     end = time.monotonic() + limit(timeout)
     while not condition():
         assert time.monotonic() < end, "the condition did not come true"
-        time.sleep(0.005)
+        time.sleep(0.02)
 
 
 def find_child(pid: int, executable: str) -> int | None:
@@ -41,12 +85,14 @@ def find_child(pid: int, executable: str) -> int | None:
 
 
 class Run:
-    """A run of the command line in a working directory of its own."""
+    """A run of friction_impedance in a working directory of its own, unless the arguments begin with another name."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.folder = folder
         self.output = folder / "output.txt"
-        self.process = start([*RUN, *arguments], folder, worker_domain(), self.output)
+        named = bool(arguments) and ":=" not in arguments[0]
+        command = run_command(*(arguments if named else ("friction_impedance", *arguments)))
+        self.process = start(command, folder, worker_domain(), self.output)
 
     @property
     def pid(self) -> int:
@@ -57,9 +103,10 @@ class Run:
         return self.output.read_text()
 
     @property
-    def directory(self) -> Path | None:
-        """runs/<time>-<name> of this run, once it exists."""
-        return next(iter(sorted((self.folder / "runs").glob("*"))), None)
+    def directory(self) -> Path:
+        """runs/<time>-<name> of this run."""
+        (directory,) = (self.folder / "runs").iterdir()
+        return directory
 
     def recorded_bytes(self) -> int:
         return sum(path.stat().st_size for path in (self.folder / "runs").glob("*/bag*/*.mcap"))

@@ -115,6 +115,7 @@ def test_the_cases_of_the_constraints_start_on_them(monkeypatch: pytest.MonkeyPa
         np.testing.assert_allclose(ours - ours[0], own - own[0], rtol=0, atol=1e-14 * ours[0], err_msg=case.name)
 
 
+@pytest.mark.slow
 def test_every_scene_of_the_applications_runs_and_says_as_much_as_its_table_has(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

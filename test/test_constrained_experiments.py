@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from machine_speed import limit
 from rich.console import Console
-from ros_domain import claim_domain, worker_domain
+from ros_domain import claim_domain
 from scipy.spatial.transform import Rotation
+from started_runs import finished_run, metrics_of, run_command
 
 from admittance_constraints.factory import make_controller
 from haptic_bringup.bags import Bag
@@ -72,19 +74,14 @@ class Finished:
 
     @property
     def metrics(self) -> dict[str, Any]:
-        return json.loads((self.directory / "metrics.json").read_text())
+        return metrics_of(self.directory)
 
 
-def environment(domain: int | None) -> dict[str, str]:
-    return {**os.environ, "ROS_DOMAIN_ID": str(domain or worker_domain())}
-
-
-def started(folder: Path, *words: str, domain: int | None = None) -> subprocess.Popen[str]:
+def started(folder: Path, name: str, environment: dict[str, str]) -> subprocess.Popen[str]:
     """A run in a working directory of its own, its output in output.txt."""
-    command = [sys.executable, "-m", "haptic_bringup", "run", *words]
     with (folder / "output.txt").open("w") as output:
         streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": output, "text": True}
-        return subprocess.Popen(command, cwd=folder, env=environment(domain), **streams)
+        return subprocess.Popen(run_command(name), cwd=folder, env=environment, **streams)
 
 
 @pytest.fixture(scope="module")
@@ -94,17 +91,16 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Fin
     processes: list[subprocess.Popen[str]] = []
     try:
         for name in NAMES:
-            domain = claim_domain()
-            viewer = subprocess.Popen(
-                [sys.executable, "-c", VIEWER], env=environment(domain), stdout=subprocess.PIPE, text=True
-            )
+            environment = {**os.environ, "ROS_DOMAIN_ID": str(claim_domain())}
+            command = [sys.executable, "-c", VIEWER]
+            viewer = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
             processes.append(viewer)
             assert viewer.stdout is not None and viewer.stdout.readline() == "watching\n"
-            processes.append(started(folders[name], name, domain=domain))
+            processes.append(started(folders[name], name, environment))
         found = {}
         for name, viewer, run in zip(NAMES, processes[0::2], processes[1::2], strict=True):
-            assert run.wait(timeout=800) == 0, (folders[name] / "output.txt").read_text()
-            seen, _ = viewer.communicate(timeout=200)
+            assert run.wait(limit(900.0)) == 0, (folders[name] / "output.txt").read_text()
+            seen, _ = viewer.communicate(timeout=limit(200.0))
             (directory,) = (folders[name] / "runs").iterdir()
             found[name] = Finished(directory, json.loads(seen))
         yield found
@@ -112,7 +108,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Fin
         for process in processes:
             if process.poll() is None:
                 process.terminate()
-                process.wait(60)
+                process.wait(limit(60.0))
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +123,7 @@ def columns(bag: Bag, topic: str) -> dict[str, Any]:
 # ---- whole runs -----------------------------------------------------------------------------------
 
 
+@pytest.mark.experiment
 @pytest.mark.parametrize("name", NAMES)
 def test_a_run_leaves_its_files_and_every_tick(name: str, finished: dict[str, Finished], bags: dict[str, Bag]) -> None:
     directory, bag = finished[name].directory, bags[name]
@@ -146,12 +143,14 @@ def test_a_run_leaves_its_files_and_every_tick(name: str, finished: dict[str, Fi
     assert set(columns(bag, "device_state")["status"]) == {0}
 
 
+@pytest.mark.experiment
 @pytest.mark.parametrize(("name", "claims"), [("rolling_disk", 5), ("disk_on_sphere", 3), ("two_link_circle", 5)])
 def test_every_claim_is_shown(name: str, claims: int, finished: dict[str, Finished]) -> None:
     found = finished[name].metrics["claims"]
     assert len(found) == claims and all(claim["shown"] is True for claim in found), found
 
 
+@pytest.mark.experiment
 def test_the_numbers_are_those_of_the_measured_state(finished: dict[str, Finished], bags: dict[str, Bag]) -> None:
     disk, sphere, linkage = (finished[name].metrics["runs"]["bag"] for name in NAMES)
     for name, numbers in zip(NAMES, (disk, sphere, linkage), strict=True):
@@ -170,6 +169,7 @@ def test_the_numbers_are_those_of_the_measured_state(finished: dict[str, Finishe
     assert linkage["released"]["reversals"] >= 2 and linkage["released"]["force"] < 0.2  # the sensor's noise
 
 
+@pytest.mark.experiment
 def test_the_energy_of_fig_12_falls_in_the_recorded_reference_itself(bags: dict[str, Bag]) -> None:
     bag = bags["two_link_circle"]
     energy = columns(bag, "constraints/state")["kinetic_energy"]
@@ -206,11 +206,13 @@ def check_against_the_library(bag: Bag) -> None:
     assert np.abs(state["twist"]).max() > 0.05
 
 
+@pytest.mark.experiment
 @pytest.mark.parametrize("name", NAMES)
 def test_commands_and_references_are_the_library_s_bit_for_bit(name: str, bags: dict[str, Bag]) -> None:
     check_against_the_library(bags[name])
 
 
+@pytest.mark.experiment
 @pytest.mark.parametrize("name", NAMES)
 def test_the_report_is_rebuilt_from_the_bag_alone(name: str, finished: dict[str, Finished], tmp_path: Path) -> None:
     os.symlink(finished[name].directory / "bag", tmp_path / "bag")
@@ -251,6 +253,7 @@ def reference_of(bag: Bag, marker: dict[str, Any]) -> np.ndarray:
     return columns(bag, "constraints/state")["pose"][round(marker["stamp"] / T)]
 
 
+@pytest.mark.experiment
 def test_the_disk_and_its_track_are_drawn_where_they_are(finished: dict[str, Finished], bags: dict[str, Bag]) -> None:
     found = shapes(finished["rolling_disk"])
     for named in found:
@@ -267,6 +270,7 @@ def test_the_disk_and_its_track_are_drawn_where_they_are(finished: dict[str, Fin
     assert len(found[-1]["tyre track"]["points"]) > len(found[0]["tyre track"]["points"])
 
 
+@pytest.mark.experiment
 def test_the_sphere_and_the_disk_on_it_are_drawn(finished: dict[str, Finished], bags: dict[str, Bag]) -> None:
     for named in shapes(finished["disk_on_sphere"]):
         assert set(named) == {"sphere", "disk", "heading", "path"}
@@ -280,6 +284,7 @@ def test_the_sphere_and_the_disk_on_it_are_drawn(finished: dict[str, Finished], 
         np.testing.assert_allclose(named["path"]["points"][-1], pose[:3], atol=6e-4)
 
 
+@pytest.mark.experiment
 def test_the_linkage_and_its_circle_are_drawn(finished: dict[str, Finished], bags: dict[str, Bag]) -> None:
     for named in shapes(finished["two_link_circle"]):
         assert set(named) == {"circle", "links", "base", "elbow", "end point"}
@@ -306,10 +311,8 @@ def test_a_mechanism_of_one_s_own_from_the_documentation(tmp_path: Path, monkeyp
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-beads\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[haptic_mechanisms]\nbead = bead:BeadOnHelix\n")
     words = ("two_link_circle", "mechanism:=bead", "mechanism_parameters:=['radius=0.04']")
-    run = started(tmp_path, *words, "motion:=steering", "duration:=1.5")
-    assert run.wait(100) == 0, (tmp_path / "output.txt").read_text()
-    (directory,) = (tmp_path / "runs").iterdir()
-    bag, metrics = Bag(directory / "bag"), json.loads((directory / "metrics.json").read_text())
+    directory = finished_run(tmp_path, *words, "motion:=steering", "duration:=1.5")
+    bag, metrics = Bag(directory / "bag"), metrics_of(directory)
     check_against_the_library(bag)
     # led to the wire for a second, then on it
     numbers = metrics["runs"]["bag"]
@@ -323,16 +326,10 @@ def test_a_mechanism_of_one_s_own_from_the_documentation(tmp_path: Path, monkeyp
     assert np.linalg.norm(away) > 0.01
 
 
+@pytest.mark.realtime
 def test_in_realtime_the_reference_is_where_the_tool_is(tmp_path: Path) -> None:
-    loop = (
-        "mode:=realtime",
-        "period:=0.004",
-        "watchdog_periods:=500",
-    )  # a machine with other work keeps it
-    words = ("two_link_circle", *loop, "duration:=6.0", "seed:=3")
-    run = started(tmp_path, *words)
-    assert run.wait(100) == 0, (tmp_path / "output.txt").read_text()
-    (directory,) = (tmp_path / "runs").iterdir()
+    loop = ("mode:=realtime", "period:=0.004", "watchdog_periods:=500")  # a machine with other work keeps it
+    directory = finished_run(tmp_path, "two_link_circle", *loop, "duration:=6.0", "seed:=3")
     bag = Bag(directory / "bag")
     assert bag.custom["mode"] == "realtime" and (directory / "figure.png").exists()
     np.testing.assert_array_equal(columns(bag, "device_state")["tick"], np.arange(1500))
@@ -344,8 +341,10 @@ def test_in_realtime_the_reference_is_where_the_tool_is(tmp_path: Path) -> None:
     assert np.abs(residual).max() < 1e-15
 
 
+@pytest.mark.experiment
 def test_what_a_mechanism_cannot_have_is_refused_in_one_line(tmp_path: Path) -> None:
-    run = started(tmp_path, "two_link_circle", "orientation:=quaternion", "record:=false")
-    assert run.wait(100) == 1
-    lines = [line for line in (tmp_path / "output.txt").read_text().splitlines() if "refused" in line]
+    command = run_command("two_link_circle", "orientation:=quaternion", "record:=false")
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=limit(200.0))
+    assert run.returncode == 1
+    lines = [line for line in (run.stdout + run.stderr).splitlines() if "refused" in line]
     assert len(lines) == 1 and "orientation: only a rigid body" in lines[0]

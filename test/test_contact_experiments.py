@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from library_answers import contact_answers, in_a_fresh_process
+from started_runs import finished_run, metrics_of
 
 from convex_contact.grasp_scene import Grasp, hold
 from convex_contact.tosses import load_tosses
@@ -30,11 +28,9 @@ def run(tmp_path: Path) -> Run:
     """Runs an experiment to its end; gives its directory and metrics."""
 
     def finished(name: str, *arguments: str) -> tuple[Path, dict[str, Any]]:
-        command = [sys.executable, "-m", "haptic_bringup", "run", name, *arguments]
-        subprocess.run(command, cwd=tmp_path, check=True, stdin=subprocess.DEVNULL)
-        (directory,) = (tmp_path / "runs").iterdir()
+        directory = finished_run(tmp_path, name, *arguments)
         assert (directory / "figure.png").read_bytes().startswith(b"\x89PNG")
-        return directory, json.loads((directory / "metrics.json").read_text())
+        return directory, metrics_of(directory)
 
     return finished
 
@@ -54,6 +50,7 @@ def check_against_the_library(bag: Bag, namespace: str) -> None:
         np.testing.assert_array_equal(state[name], values, err_msg=name)
 
 
+@pytest.mark.experiment
 def test_the_box_on_the_belt_figures_3_and_4(run: Run) -> None:
     directory, metrics = run("conveyor_belt")
     assert shown(metrics) == [True] * 6
@@ -67,6 +64,7 @@ def test_the_box_on_the_belt_figures_3_and_4(run: Run) -> None:
     np.testing.assert_allclose(belt[1:], 0.4 * np.pi * np.sin(2 * np.pi * 0.01 * np.arange(1, 201)), atol=1e-12)
 
 
+@pytest.mark.experiment
 def test_the_sphere_figures_6_and_7(run: Run) -> None:
     directory, metrics = run("falling_sphere", "approximation:=lagged")
     assert shown(metrics) == [True] * 5
@@ -76,6 +74,7 @@ def test_the_sphere_figures_6_and_7(run: Run) -> None:
     np.testing.assert_allclose(run_of.position[:30, 1, 2], 0.05 - 9.81 * 4e-6 * n * (n + 1) / 2, atol=1e-12)
 
 
+@pytest.mark.experiment
 def test_a_hand_pushes_objects_about(run: Run) -> None:
     directory, metrics = run("touch_clutter", "duration:=2.0", "command_delay_ticks:=0")
     claims = metrics["claims"]
@@ -89,6 +88,7 @@ def test_a_hand_pushes_objects_about(run: Run) -> None:
     assert run_of.names[run_of.body("finger")] == "finger" and len(run_of.names) == 16
 
 
+@pytest.mark.experiment
 def test_a_toss_beside_its_recording(run: Run) -> None:
     directory, metrics = run("cube_toss", "approximation:=lagged", "toss:=18")
     numbers = metrics["runs"]["lagged"]
@@ -98,6 +98,7 @@ def test_a_toss_beside_its_recording(run: Run) -> None:
     check_against_the_library(Bag(directory / "bag"), "/script")
 
 
+@pytest.mark.experiment
 def test_a_rod_in_a_gripper_on_a_circle(run: Run) -> None:
     directory, metrics = run("grasp", "approximation:=lagged", "duration:=1.8", "world_parameters:=['frequency=1.8']")
     numbers = metrics["runs"]["lagged"]
@@ -110,6 +111,7 @@ def test_a_rod_in_a_gripper_on_a_circle(run: Run) -> None:
     np.testing.assert_allclose(rod[: len(alone.offset)], alone.offset, atol=1e-12)
 
 
+@pytest.mark.experiment
 def test_an_arm_pushes_a_ball_figure_25(run: Run) -> None:
     """Cut short: the ball does not arrive yet, but the node plays what was found."""
     directory, metrics = run("arm_pushes_ball", "optimizer_iterations:=4", "effort_limit:=9.0")
@@ -121,6 +123,7 @@ def test_an_arm_pushes_a_ball_figure_25(run: Run) -> None:
     check_against_the_library(Bag(directory / "bag"), "/script")
 
 
+@pytest.mark.study
 def test_the_study_of_the_arm_says_the_same_with_differences(tmp_path: Path) -> None:
     settings = PushSettings(max_iterations=1, stiction_tolerance=0.1)
     work = tasks(settings)
@@ -136,6 +139,7 @@ def test_the_study_of_the_arm_says_the_same_with_differences(tmp_path: Path) -> 
         assert one.limit != two.limit or not np.array_equal(one.target, two.target)
 
 
+@pytest.mark.experiment
 def test_a_finger_of_gears_moves_in_the_loop_as_in_the_library(run: Run) -> None:
     """Its first ticks; the phases of Fig. 24 take 0.36 s, and their claims are judged on synthetic signals."""
     directory, metrics = run("barrett_finger", "approximation:=lagged", "duration:=0.004")
@@ -144,6 +148,7 @@ def test_a_finger_of_gears_moves_in_the_loop_as_in_the_library(run: Run) -> None
     check_against_the_library(Bag(directory / "bag"), "/script")
 
 
+@pytest.mark.experiment
 def test_an_arm_with_deformable_fingers_grips_a_peg_and_lifts_it(run: Run) -> None:
     """The first 2.4 s of the hand's plan, on the coarsest mesh: grip and lift."""
     directory, metrics = run("deformable_peg", "duration:=2.4", "world_parameters:=['cells=1', 'layers=1']")
@@ -157,6 +162,7 @@ def test_an_arm_with_deformable_fingers_grips_a_peg_and_lifts_it(run: Run) -> No
     assert np.ptp(way - run_of.tool[:, 1]) < 0.02  # the gripper's height is the tool's, but for the lag of the coupling
 
 
+@pytest.mark.experiment
 def test_contact_surfaces_beside_closed_forms(run: Run) -> None:
     directory, metrics = run("hydroelastic_patch", "approximation:=lagged")
     assert shown(metrics) == [True] * 4, metrics["claims"]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from ros_domain import worker_domain
 
 from haptic_bringup.studies.determinism import DeterminismSettings, report, tasks
 
 
+@pytest.mark.study
 def test_two_short_runs_are_the_same(tmp_path: Path) -> None:
     settings = DeterminismSettings(experiments=("friction_impedance",), duration=0.2, busy=1, domain=worker_domain())
     results = {name: task.run() for name, task in tasks(settings).items()}

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
+import re
 import subprocess
-import sys
+from importlib import resources
 from pathlib import Path
 
 import pytest
-from started_runs import wait_until
+from machine_speed import limit
+from started_runs import HAPTICS, wait_until
+
+from haptic_core.errors import ParameterError
+from haptic_core.parameters import check_all, load_parameter_specs
 
 ARGS = "see ./haptics run EXPERIMENT --show-args"
 
 
 def haptics(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "haptic_bringup", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    options = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL}
+    return subprocess.run([*HAPTICS, *words], cwd=folder, timeout=limit(200.0), **options)
 
 
 @pytest.mark.parametrize(
@@ -56,12 +62,26 @@ def test_a_mistake_on_the_command_line_is_one_line_and_a_hint(
 
 
 @pytest.mark.parametrize(
+    ("node", "name", "value", "expected"),
+    [
+        ("haptic_friction.friction_node", "stiffness", -1.0, "expected from 1 to 1e+15 [N/m], got -1.0"),
+        ("haptic_friction.friction_node", "friction_force", math.nan, "expected finite [N], got nan"),
+        ("haptic_devices.device_node", "seed", -3, "expected from 0 to 2.14748e+09 [-], got -3"),
+        ("haptic_devices.device_node", "seed", 1.5, "expected int [-], got 1.5"),
+    ],
+)
+def test_a_value_that_a_node_cannot_use_is_named(node: str, name: str, value: float, expected: str) -> None:
+    package, file = node.split(".")
+    specs = load_parameter_specs(resources.files(package) / f"{file}.yaml")
+    with pytest.raises(ParameterError, match=rf"^parameter {name}: {re.escape(expected)}$"):
+        check_all({name: specs[name]}, {name: value})
+
+
+@pytest.mark.experiment
+@pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ("stiffness:=-1.0", "parameter stiffness: expected from 1 to 1e+15 [N/m], got -1.0"),
         ("friction_force:=nan", "parameter friction_force: expected finite [N], got nan"),
-        ("seed:=-3", "parameter seed: expected from 0 to 2.14748e+09 [-], got -3"),
-        ("seed:=1.5", "parameter seed: expected int [-], got 1.5"),
         ("letters:=fox", "letters: 'f' was not recorded, expected letters of abcdeghlmnopqrsuvwyz"),
         ("device_file:=missing.yaml", "missing.yaml: cannot be read: No such file or directory"),
     ],
@@ -75,13 +95,10 @@ def test_a_refused_value_ends_the_run_with_one_line_that_names_it(tmp_path: Path
     assert "Traceback" not in text, text
 
 
+@pytest.mark.experiment
 def test_a_second_device_in_the_same_domain_is_refused(start) -> None:
-    first = start("mode:=realtime", "period:=0.005", "duration:=1000.0")
-    try:
-        wait_until(lambda: first.recorded_bytes() > 100_000)
-        second = start("command_delay_ticks:=0", "record:=false", "answer_timeout:=5.0")
-        assert second.finish() == 1
-        assert "another device already publishes /joystick/device_state" in second.text
-    finally:
-        first.process.send_signal(2)
-        first.finish()
+    first = start("command_delay_ticks:=0", "pace:=0.1", "duration:=1000.0")
+    wait_until(first.recorded_bytes)
+    second = start("command_delay_ticks:=0", "record:=false")
+    assert second.finish() == 1
+    assert "another device already publishes /joystick/device_state" in second.text

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from started_runs import finished_run, metrics_of
 
 from haptic_bringup.bags import Bag
 from haptic_core.commands import POSITION, VELOCITY
@@ -20,13 +18,14 @@ TICKS = 1900
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a run of 1.9 s, up to shortly before c, with other numbers than the experiment's."""
-    folder = tmp_path_factory.mktemp("finished")
-    command = [sys.executable, "-m", "haptic_bringup", "run", "friction_admittance", "duration:=1.9"]
-    command += ["command_delay_ticks:=1", "compensation:=parallel", "mass:=2.5", "friction_force:=5"]
-    command += ["hand_parameters:=[expected_resistance=5.0, stiffness=450.0]"]
-    subprocess.run(command, cwd=folder, check=True, stdin=subprocess.DEVNULL)
-    (directory,) = (folder / "runs").iterdir()
-    return directory
+    words = ("duration:=1.9", "command_delay_ticks:=1", "compensation:=parallel", "mass:=2.5", "friction_force:=5")
+    hand = "hand_parameters:=[expected_resistance=5.0, stiffness=450.0]"
+    return finished_run(tmp_path_factory.mktemp("finished"), "friction_admittance", *words, hand)
+
+
+@pytest.fixture(scope="module")
+def bag(finished: Path) -> Bag:
+    return Bag(finished / "bag")
 
 
 def test_the_run_leaves_one_bag_and_a_report(finished: Path) -> None:
@@ -35,8 +34,7 @@ def test_the_run_leaves_one_bag_and_a_report(finished: Path) -> None:
     assert (finished / "figure.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_arguments_reach_the_nodes(finished: Path) -> None:
-    bag = Bag(finished / "bag")
+def test_the_arguments_reach_the_nodes(bag: Bag) -> None:
     friction, device = bag.parameters("friction"), bag.started("device")
     assert (friction["rendering"], friction["model"], friction["mass"], friction["friction_force"]) == (
         "admittance",
@@ -50,8 +48,7 @@ def test_the_arguments_reach_the_nodes(finished: Path) -> None:
     assert [phase["name"] for phase in device["phases"]] == ["a-b", "b-c", "c", "c-d", "d-e", "e"]
 
 
-def test_the_commanded_motion_is_model_a_of_the_measured_force(finished: Path) -> None:
-    bag = Bag(finished / "bag")
+def test_the_commanded_motion_is_model_a_of_the_measured_force(bag: Bag) -> None:
     state, command = (bag.topics[f"/five_bar/{name}"] for name in ("device_state", "device_command"))
     np.testing.assert_array_equal(state["tick"], np.arange(TICKS))
     assert state["has_force_sensor"].all() and (command["motion_fields"] == POSITION | VELOCITY).all()
@@ -64,7 +61,7 @@ def test_the_commanded_motion_is_model_a_of_the_measured_force(finished: Path) -
 
 
 def test_the_report_judges_what_the_run_reaches(finished: Path) -> None:
-    metrics = json.loads((finished / "metrics.json").read_text())
+    metrics = metrics_of(finished)
     verdicts = [claim["shown"] for claim in metrics["claims"]]
     # straight motion, curve, rest; isotropy (few directions), annihilation, masses; compensation has nothing beside it
     assert verdicts[:3] == [True, None, None] and verdicts[4:] == [True, True, None, None]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import yaml
+from started_runs import HAPTICS, finish, finished_run, metrics_of
 
 from haptic_bringup.bags import Bag
 from haptic_friction.factory import make_model, parameters_of
+
+pytestmark = pytest.mark.experiment
 
 #: the experiment's load with a rise of 2 s
 SCRIPT = {
@@ -32,15 +32,12 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("drift")
     script = folder / "load.yaml"
     script.write_text(yaml.safe_dump(SCRIPT))
-    command = [sys.executable, "-m", "haptic_bringup", "run", "friction_drift", f"script:={script}"]
-    subprocess.run(command, cwd=folder, check=True, stdin=subprocess.DEVNULL)
-    (directory,) = (folder / "runs").iterdir()
-    return directory
+    return finished_run(folder, "friction_drift", f"script:={script}")
 
 
 @pytest.fixture(scope="module")
 def metrics(finished: Path) -> dict[str, Any]:
-    return json.loads((finished / "metrics.json").read_text())
+    return metrics_of(finished)
 
 
 def test_each_column_is_the_library_s_model_bit_for_bit(finished: Path) -> None:
@@ -92,8 +89,7 @@ def test_every_claim_is_shown(finished: Path, metrics: dict[str, Any]) -> None:
     assert "machine of this report" in (finished / "report.html").read_text()
 
 
-def test_the_report_again_has_the_same_numbers(finished: Path) -> None:
+def test_the_report_again_has_the_same_numbers(finished: Path, tmp_path: Path) -> None:
     before = (finished / "metrics.json").read_text()
-    command = [sys.executable, "-m", "haptic_bringup", "report", str(finished)]
-    subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+    finish(tmp_path, [*HAPTICS, "report", str(finished)])
     assert (finished / "metrics.json").read_text() == before

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,9 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from started_runs import finished_run, metrics_of
 
 from haptic_bringup.bags import Bag
 from haptic_friction.factory import make_model, parameters_of
+
+pytestmark = pytest.mark.experiment
 
 #: turning points (mm), and the speed to each (m/s)
 WAY = [(0.0, 4e-3), (0.4, 4e-3), (-0.4, 4e-3), (1.0, 4e-3), (-1.0, 4e-3), (0.3, 4e-3), (-0.2, 4e-3), (1.0, 4e-3)]
@@ -32,15 +32,12 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         time = end
     script = folder / "loops.yaml"
     script.write_text(yaml.safe_dump({"duration": time, "velocity_0": terms}))
-    command = [sys.executable, "-m", "haptic_bringup", "run", "friction_hysteresis", f"script:={script}"]
-    subprocess.run(command, cwd=folder, check=True, stdin=subprocess.DEVNULL)
-    (directory,) = (folder / "runs").iterdir()
-    return directory
+    return finished_run(folder, "friction_hysteresis", f"script:={script}")
 
 
 @pytest.fixture(scope="module")
 def metrics(finished: Path) -> dict[str, Any]:
-    return json.loads((finished / "metrics.json").read_text())
+    return metrics_of(finished)
 
 
 def test_each_column_is_the_library_s_model_bit_for_bit(finished: Path) -> None:

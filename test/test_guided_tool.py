@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from started_runs import finished_run
+from started_runs import assert_same_bits, finished_run, metrics_of, recorded_run
 
 from haptic_bringup.bags import Bag
 from haptic_bringup.experiments import load_experiment
@@ -16,19 +14,16 @@ from haptic_bringup.graph import evaluation_order, latencies
 from haptic_bringup.reports.cobot_guided_tool import GuidedRun
 from haptic_core.commands import MOTION, NONE
 
+pytestmark = pytest.mark.experiment
+
 NAMESPACE = "/cobotic_hand_controller"
 #: the tool has struck the first cube, and pushes it
 WORDS = ("cobot_guided_tool", "duration:=1.8")
 
 
-def run(folder: Path, *words: str) -> Path:
-    """A run in a working directory of its own; its directory."""
-    return finished_run(folder, *words, timeout=800)
-
-
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return run(tmp_path_factory.mktemp("guided"), *WORDS)
+    return finished_run(tmp_path_factory.mktemp("guided"), *WORDS)
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +31,8 @@ def bag(finished: Path) -> Bag:
     return Bag(finished / "bag")
 
 
-def metrics(directory: Path) -> dict[str, Any]:
-    return json.loads((directory / "metrics.json").read_text())
-
-
 def test_three_nodes_do_what_one_process_does_and_every_claim_is_shown(finished: Path) -> None:
-    found = metrics(finished)
+    found = metrics_of(finished)
     shown = [claim["shown"] for claim in found["claims"]]
     # nothing rests pressed in so short a run
     assert shown.count(True) == 7 and shown.count(None) == 1, found["claims"]
@@ -80,17 +71,6 @@ def test_the_graph_that_ran_is_the_one_declared(bag: Bag) -> None:
     assert all(0.0 < half <= most for half, most in latencies(bag).values())
 
 
-def test_a_second_run_is_the_same_to_the_last_bit(bag: Bag, tmp_path: Path) -> None:
-    again = Bag(run(tmp_path, WORDS[0], "duration:=0.6", "layout:=processes") / "bag")
-    for topic in load_experiment("cobot_guided_tool").recorded.every_tick:
-        one, other = in_order(bag, topic), in_order(again, topic)
-        assert len(other) >= 600 and one[: len(other)] == other, topic
-
-
-def in_order(bag: Bag, topic: str) -> list[str]:
-    """The messages of a topic in the order of ticks and sources, without the times that were measured, as text."""
-    columns = bag.topics[topic]
-    names = sorted(columns.keys() - {"solve_time"})
-    keys = list(zip(columns["tick"], columns.get("source", columns["tick"]), strict=True))
-    rows = [[np.asarray(columns[name][k]).tolist() for name in names] for k in range(len(keys))]
-    return [repr(rows[k]) for k in sorted(range(len(keys)), key=lambda k: (int(keys[k][0]), str(keys[k][1])))]
+def test_a_second_run_in_several_processes_is_the_same_to_the_last_bit(finished: Path, tmp_path: Path) -> None:
+    again = recorded_run(tmp_path, WORDS[0], "duration:=0.6", "layout:=processes")
+    assert_same_bits(finished / "bag", again, 600)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from started_runs import assert_same_bits, finished_run, metrics_of, recorded_run
 
 from convex_contact import rendering
 from convex_contact.node import ContactNode, worlds_folder
@@ -214,37 +212,18 @@ def test_the_launch_file_and_these_tests_have_the_same_numbers() -> None:
 # as a user runs it
 
 
-def run(folder: Path, *words: str) -> tuple[Path, str]:
-    """A run in a working directory of its own: its directory and output."""
-    command = [sys.executable, "-m", "haptic_bringup", "run", "joystick_stick_slip", *words]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return next((folder / "runs").iterdir()), done.stdout
-
-
-@pytest.mark.timeout(900)  # two runs and their reports, on a machine that does other things
+@pytest.mark.experiment
 def test_a_run_shows_its_claims_and_the_same_again_to_the_last_bit(tmp_path: Path) -> None:
     """The first strokes once; their first half second again, with the nodes in processes of their own."""
-    folders = [tmp_path / name for name in ("whole", "again")]
-    for folder in folders:
-        folder.mkdir()
-    whole, _ = run(folders[0], "command_delay_ticks:=0", "duration:=9.5")
-    again, _ = run(folders[1], "command_delay_ticks:=0", "duration:=0.5", "layout:=processes")
-    found = json.loads((whole / "metrics.json").read_text())
+    words = ("joystick_stick_slip", "command_delay_ticks:=0")
+    whole = finished_run(tmp_path, *words, "duration:=9.5")
+    found = metrics_of(whole)
     assert [claim["shown"] for claim in found["claims"]] == [True] * 8, found["claims"]
     numbers = found["runs"]["bag"]
     assert numbers["missed"] == 0.0 and numbers["ticks"] == 9500
-    one, other = Bag(whole / "bag"), Bag(again / "bag")
-    for name, fields in (
-        ("contact/state", ("position", "velocity")),
-        ("lower/state", ("force", "elastic_displacement", "dissipated_energy")),
-        ("upper/state", ("force", "elastic_displacement", "dissipated_energy")),
-        ("simulation_state", ("tool_pose", "joint_velocity")),
-    ):
-        for field in fields:
-            values = [np.asarray(bag.topics[f"/joystick/{name}"][field])[:500] for bag in (one, other)]
-            assert len(values[0]) == 500
-            np.testing.assert_array_equal(*values, err_msg=f"{name} {field}")
+    again = recorded_run(tmp_path / "again", *words, "duration:=0.5", "layout:=processes")
+    assert_same_bits(whole / "bag", again, 500)
+    one = Bag(whole / "bag")
     commands = one.topics["/joystick/device_command"]
     for source, mode in (("contact", NONE), ("lower", WRENCH), ("upper", NONE)):
         mine = np.array(commands["source"]) == source

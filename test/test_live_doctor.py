@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from machine_speed import limit
 from rclpy.context import Context
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.executors import SingleThreadedExecutor
@@ -26,7 +27,7 @@ from haptic_msgs.msg import DeviceState, TickEvent
 def doctor() -> tuple[int, str]:
     """Exit code and output of the command, as the script starts it."""
     command = [sys.executable, "-m", "haptic_bringup.live"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=limit(200.0))
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout + done.stderr
 
@@ -67,11 +68,20 @@ def heard_until(condition) -> None:
     wait_until(served)
 
 
+@pytest.mark.experiment
 def test_a_run_that_is_well_and_then_hangs(start, statuses: list[DiagnosticStatus]) -> None:
-    run = start("command_delay_ticks:=0", "pace:=1.0", "duration:=600.0", "answer_timeout:=600.0")
-    wait_until(lambda: run.recorded_bytes() > 100_000)
-    code, text = doctor()
-    assert code == 0, text
+    run = start("command_delay_ticks:=0", "pace:=0.1", "duration:=3600.0")
+    wait_until(run.recorded_bytes)
+    texts: list[str] = []
+
+    def well() -> bool:
+        """A node of a machine with other work may answer late."""
+        code, text = doctor()
+        texts.append(text)
+        return code == 0
+
+    wait_until(well)
+    text = texts[-1]
     assert "/joystick: lockstep, tick " in text and "status ok\n" in text
     for node in ("device", "friction", "recorder"):
         words = line_of(text, node).split()
@@ -89,19 +99,20 @@ def test_a_run_that_is_well_and_then_hangs(start, statuses: list[DiagnosticStatu
     assert line_of(text, "recorder").endswith("ok")
 
 
+@pytest.mark.realtime
 def test_a_device_in_its_safe_state_is_an_error_of_the_experiment(start, statuses: list[DiagnosticStatus]) -> None:
-    run = start("mode:=realtime", "period:=0.004", "record:=false", "duration:=600.0", "watchdog_periods:=200")
+    run = start("mode:=realtime", "period:=0.02", "record:=false", "duration:=3600.0", "watchdog_periods:=100")
     heard_until(lambda: len(statuses) > 1)
     assert statuses[-1].name == "joystick" and statuses[-1].level in (DiagnosticStatus.OK, DiagnosticStatus.WARN)
     friction = find_child(run.pid, "friction_node")
     os.kill(friction, signal.SIGSTOP)
-    reason = "safe state: source friction: silent for 200 ticks"
+    reason = "safe state: source friction: silent for 100 ticks"
     heard_until(lambda: statuses[-1].level == DiagnosticStatus.ERROR and "friction: silent:" in statuses[-1].message)
     values = {entry.key: entry.value for entry in statuses[-1].values}
     os.kill(friction, signal.SIGCONT)
     assert statuses[-1].message.startswith(f"device: {reason}; friction: silent: it does not report any more")
     assert values["safe state"] == reason.removeprefix("safe state: ")
-    assert int(values["missed ticks"]) >= 200 and values["device"] == reason
+    assert int(values["missed ticks"]) >= 100 and values["device"] == reason
     # the middleware of the node that was stopped counts what it has not sent in time
     heard_until(lambda: int(heard_until.nodes.get("joystick/friction", {}).get("deadline missed: device_command", 0)))
     device = find_child(run.pid, "device_node")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from started_runs import recorded_run
 
 from haptic_bringup.bags import Bag
 from haptic_friction import BASE, Body, Contact, ContactNetwork, FunctionLaw, ModelC, TableLaw
+
+pytestmark = pytest.mark.experiment
 
 MODULE = """
 import math
@@ -24,16 +25,10 @@ def tustin() -> FunctionLaw:
 """
 
 
-def finished(folder: Path, *words: str) -> Bag:
-    """The bag of a run in a folder, which is its working directory."""
-    command = [sys.executable, "-m", "haptic_bringup", "run", *words, "output:=bag"]
-    subprocess.run(command, cwd=folder, check=True, stdin=subprocess.DEVNULL)
-    return Bag(folder / "bag")
-
-
 def test_a_table_in_the_working_directory_is_the_law_of_both_contacts(tmp_path: Path) -> None:
     (tmp_path / "points.csv").write_text("speed,force\n0,3\n0.05,2\n0.2,2.5\n")
-    bag = finished(tmp_path, "friction_two_contacts", "law:=table", "law_file:=points.csv", "duration:=0.5")
+    words = ("law:=table", "law_file:=points.csv", "duration:=0.5")
+    bag = Bag(recorded_run(tmp_path, "friction_two_contacts", *words))
     law = TableLaw([0.0, 0.05, 0.2], [3.0, 2.0, 2.5])
     elements = [ModelC(law, stiffness=3e4, damping=300.0, period=1e-3) for _ in range(2)]
     network = ContactNetwork(
@@ -53,7 +48,7 @@ def test_a_function_that_a_package_installs_is_the_law(tmp_path: Path, monkeypat
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-laws\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[haptic_laws]\ntustin = my_module:tustin\n")
     words = ("law:=function", "law_function:=tustin", "duration:=0.3", "command_delay_ticks:=0")
-    bag = finished(tmp_path, "friction_impedance", *words)
+    bag = Bag(recorded_run(tmp_path, "friction_impedance", *words))
     law = FunctionLaw(lambda s: 4.0 + 2.0 * math.exp(-s / 0.2), lambda s: -10.0 * math.exp(-s / 0.2))
     model = ModelC(law, stiffness=6000.0, damping=10.0, period=1e-3, dimension=2)
     force = bag.topics["/joystick/friction/state"]["force"]

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from started_runs import recorded_run
 
 from haptic_bringup.bags import Bag
 from haptic_bringup.experiments import load_experiment
 
-
-def recorded(folder: Path, *words: str) -> Bag:
-    """The bag of a run without report."""
-    command = [sys.executable, "-m", "haptic_bringup", "run", *words, f"output:={folder}"]
-    done = subprocess.run(command, cwd=folder.parent, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return Bag(folder)
+pytestmark = pytest.mark.experiment
 
 
 def balances(bag: Bag) -> dict[str, np.ndarray]:
@@ -30,11 +23,10 @@ def balances(bag: Bag) -> dict[str, np.ndarray]:
     }
 
 
-@pytest.mark.timeout(600)  # two runs on a machine that does other things
 def test_observing_changes_no_bit_of_a_run_and_off_records_nothing(tmp_path: Path) -> None:
     words = ("friction_impedance", "duration:=0.5", "command_delay_ticks:=1")
-    plain = recorded(tmp_path / "plain", *words)
-    observed = recorded(tmp_path / "observed", *words, "passivity:=observe")
+    plain = Bag(recorded_run(tmp_path / "plain", *words))
+    observed = Bag(recorded_run(tmp_path / "observed", *words, "passivity:=observe"))
     experiment = load_experiment("friction_impedance")
     assert sorted(plain.topics) == sorted(experiment.recorded.every_tick)
     assert sorted(observed.topics) == sorted([*plain.topics, *experiment.passivity_topics])
@@ -49,10 +41,10 @@ def test_observing_changes_no_bit_of_a_run_and_off_records_nothing(tmp_path: Pat
     assert energies["device"].max() > 0.1
 
 
-@pytest.mark.timeout(600)
 def test_the_device_s_energy_is_the_sum_of_its_sources_also_with_delay(tmp_path: Path) -> None:
     """A node that commands efforts and one that commands a wrench; the mechanism turns a wrench into efforts."""
-    bag = recorded(tmp_path / "bag", "tau_rough_wall", "passivity:=observe", "duration:=2.0", "command_delay_ticks:=1")
+    words = ("tau_rough_wall", "passivity:=observe", "duration:=2.0", "command_delay_ticks:=1")
+    bag = Bag(recorded_run(tmp_path, *words))
     energies = balances(bag)
     device = energies.pop("device")
     assert sorted(energies) == ["friction", "wall"] and len(device) == 2000

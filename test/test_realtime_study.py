@@ -42,19 +42,23 @@ def test_a_machine_is_slow_while_its_pieces_of_work_take_longer(monkeypatch: pyt
     assert slowness(1.0) == pytest.approx(3 / 12, abs=0.01)
 
 
+@pytest.mark.realtime
 @pytest.mark.parametrize("record", [True, False])
-def test_a_short_run_is_counted(record: bool, tmp_path: Path) -> None:
+def test_a_short_run_is_counted(record: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("haptic_bringup.studies.realtime._ALONE", 0.1)
     settings = RealtimeSettings(
-        experiments=("friction_impedance",), minutes=0.05, pinning=("pinned",), record=record, domain=worker_domain()
+        experiments=("friction_impedance",), minutes=0.02, pinning=("pinned",), record=record, domain=worker_domain()
     )
     results = {name: task.run() for name, task in tasks(settings).items()}
     (result,) = results.values()
     ticks, missed = result["counts"].tolist()
-    assert ticks > 100 and missed >= 0  # the skipped ones count as missed, too
+    assert ticks > 10 and missed >= 0  # the skipped ones count as missed, too
     assert 0.0 <= result["slow"] < 1.0
     assert len(result["periods"]) == (ticks - 1 if record else 0)
     if record:
-        assert result["periods"].mean() == pytest.approx(1e-3, rel=0.5) and (result["trips"] > 0.0).all()
+        # a tick that is late may be followed by one in time, but the mean period is the clock's, or longer
+        assert (result["periods"] > 0.0).all() and result["periods"].mean() > 0.5e-3
+        assert (result["trips"] > 0.0).all()
     made = report(settings, results, tmp_path)
     assert made.metrics["runs"]["friction_impedance-automatic-events-20-pinned"]["missed"] == missed / ticks
     assert len(made.tables[0].rows) == 1 and len(made.figures) == record

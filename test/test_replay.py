@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import struct
 import subprocess
@@ -11,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from machine_speed import limit
 from rosbags.rosbag2 import StoragePlugin, Writer
-from started_runs import wait_until
+from started_runs import HAPTICS, finish, metrics_of, recorded_run, wait_until
 
 from haptic_bringup import cli
 from haptic_bringup.bags import Bag, typestore
@@ -22,18 +22,11 @@ COMMAND, STATE = "/joystick/device_command", "/joystick/friction/state"
 CHANGED_AT = 250
 
 
-def haptics(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "haptic_bringup", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-
-
 def replay(folder: Path, *words: str) -> tuple[Path, str]:
     """Runs a replay in a folder of its own; its directory and what it said."""
-    folder.mkdir()
-    done = haptics(folder, "replay", *words)
-    assert done.returncode == 0, done.stdout + done.stderr
+    output = finish(folder, [*HAPTICS, "replay", *words])
     (directory,) = (folder / "runs").iterdir()
-    return directory, done.stdout
+    return directory, output
 
 
 def rewritten(recording: Recording, path: Path, repeats: int = 1, change: str = "") -> Path:
@@ -65,10 +58,7 @@ def rewritten(recording: Recording, path: Path, repeats: int = 1, change: str = 
 def bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of half a second with a friction force that is not the default."""
     folder = tmp_path_factory.mktemp("recorded")
-    words = ("duration:=0.5", "command_delay_ticks:=0", "friction_force:=3.0", f"output:={folder / 'bag'}")
-    done = haptics(folder, "run", "friction_impedance", *words)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder / "bag"
+    return recorded_run(folder, "friction_impedance", "duration:=0.5", "command_delay_ticks:=0", "friction_force:=3.0")
 
 
 def test_a_replay_is_the_recording_bit_for_bit(bag: Path, tmp_path: Path) -> None:
@@ -83,11 +73,12 @@ def test_a_replay_is_the_recording_bit_for_bit(bag: Path, tmp_path: Path) -> Non
     assert recorded.types == replayed.types
     assert replayed.custom == {**recorded.custom, "replay_of": str(bag)}
     assert "the replay is the recording bit for bit: shown (0 of 1000 messages on 2 topics differ)" in text
-    metrics = json.loads((directory / "metrics.json").read_text())
+    metrics = metrics_of(directory)
     assert metrics["changed_parameters"] == {} and metrics["claims"][0]["shown"] is True
     assert Bag(directory / "bag").parameters("device")["duration"] == 0.5  # the device's events are there, too
 
 
+@pytest.mark.experiment
 def test_the_same_hand_on_another_friction_which_changes_between_ticks(bag: Path, tmp_path: Path) -> None:
     """A change is put into the recording; its replay with 2 N makes it at its tick."""
     changed = rewritten(Recording.read(bag), tmp_path / "changed", change='{"friction_force": 1.0}')
@@ -103,7 +94,7 @@ def test_the_same_hand_on_another_friction_which_changes_between_ticks(bag: Path
     for name in ("joint_position", "tool_twist"):
         one, other = (run.topics["/joystick/device_state"][name] for run in (recorded, replayed))
         np.testing.assert_array_equal(one, other)
-    metrics = json.loads((first / "metrics.json").read_text())
+    metrics = metrics_of(first)
     assert metrics["changed_parameters"] == {"friction": {"friction_force": [3.0, 2.0]}}
     topic = metrics["topics"][COMMAND]
     difference = replayed.topics[COMMAND]["tool_wrench"] - recorded.topics[COMMAND]["tool_wrench"]
@@ -120,15 +111,15 @@ def test_the_same_hand_on_another_friction_which_changes_between_ticks(bag: Path
     assert events == [(CHANGED_AT, "friction", {"friction_force": 1.0})]
 
 
+@pytest.mark.experiment
 def test_ctrl_c_leaves_a_readable_bag(bag: Path, tmp_path: Path) -> None:
     long = rewritten(Recording.read(bag), tmp_path / "long", repeats=40)
-    command = [sys.executable, "-m", "haptic_bringup", "replay", str(long)]
 
     def size() -> int:
         return sum(path.stat().st_size for path in tmp_path.glob("runs/*/bag/*.mcap"))
 
     process = subprocess.Popen(
-        command,
+        [*HAPTICS, "replay", str(long)],
         cwd=tmp_path,
         stdin=subprocess.DEVNULL,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
@@ -136,7 +127,7 @@ def test_ctrl_c_leaves_a_readable_bag(bag: Path, tmp_path: Path) -> None:
     try:
         wait_until(lambda: size() > 200_000)
         process.send_signal(signal.SIGINT)
-        assert process.wait(60.0) == 130
+        assert process.wait(limit(60.0)) == 130
     finally:
         process.kill()
     (directory,) = (tmp_path / "runs").iterdir()

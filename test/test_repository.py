@@ -17,11 +17,11 @@ ROOT = Path(__file__).parents[1]
     [
         ["ruff", "check", "."],
         ["ruff", "format", "--check", "."],
-        ["mypy"],
+        pytest.param(["mypy"], marks=pytest.mark.slow),
         ["docs/write_parameters.py", "--check"],
         ["docs/write_messages.py", "--check"],
     ],
-    ids=lambda command: " ".join(command),
+    ids=" ".join,
 )
 def test_check_passes(command: list[str]) -> None:
     script = command if command[0].endswith(".py") else ["-m", *command]

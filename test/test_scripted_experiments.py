@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from started_runs import finished_run, metrics_of
 
 from haptic_bringup.bags import Bag
 from haptic_friction import CoulombLaw, ModelA, ModelB
@@ -21,11 +19,9 @@ def run(tmp_path: Path) -> Callable[..., tuple[Path, dict[str, Any]]]:
     """Runs an experiment to its end; gives its directory and metrics."""
 
     def finished(name: str, *arguments: str) -> tuple[Path, dict[str, Any]]:
-        command = [sys.executable, "-m", "haptic_bringup", "run", name, *arguments]
-        subprocess.run(command, cwd=tmp_path, check=True, stdin=subprocess.DEVNULL)
-        (directory,) = (tmp_path / "runs").iterdir()
+        directory = finished_run(tmp_path, name, *arguments)
         assert (directory / "figure.png").read_bytes().startswith(b"\x89PNG")
-        return directory, json.loads((directory / "metrics.json").read_text())
+        return directory, metrics_of(directory)
 
     return finished
 
@@ -34,6 +30,7 @@ def shown(metrics: dict[str, Any]) -> list[bool | None]:
     return [claim["shown"] for claim in metrics["claims"]]
 
 
+@pytest.mark.experiment
 def test_zero_reaching_figures_6_and_7(run: Callable[..., tuple[Path, dict[str, Any]]]) -> None:
     directory, metrics = run("friction_zero_reaching")
     assert shown(metrics) == [True] * 3
@@ -47,6 +44,7 @@ def test_zero_reaching_figures_6_and_7(run: Callable[..., tuple[Path, dict[str, 
     np.testing.assert_array_equal(state["velocity"], model.simulate(np.full((51, 1), -10.0)))
 
 
+@pytest.mark.experiment
 def test_model_b_and_its_alternative_figure_13(run: Callable[..., tuple[Path, dict[str, Any]]]) -> None:
     directory, metrics = run("friction_model_b")
     assert shown(metrics) == [True] * 4
@@ -60,6 +58,7 @@ def test_model_b_and_its_alternative_figure_13(run: Callable[..., tuple[Path, di
     np.testing.assert_array_equal(bag.topics["/script/comparison/state"]["force"][:, 2:3], model.simulate(u))
 
 
+@pytest.mark.experiment
 def test_model_d_and_its_alternative_figure_14(run: Callable[..., tuple[Path, dict[str, Any]]]) -> None:
     _, metrics = run("friction_model_d")
     assert shown(metrics) == [True] * 6
@@ -69,6 +68,7 @@ def test_model_d_and_its_alternative_figure_14(run: Callable[..., tuple[Path, di
     assert short["C_4"]["left"] < 1e-3 < 0.1 < short["C_5"]["left"]  # T^2 K/M = 0.65 and 0.72
 
 
+@pytest.mark.experiment
 def test_two_contacts_figure_11(run: Callable[..., tuple[Path, dict[str, Any]]]) -> None:
     """Four periods of the base, the last two after the transient."""
     directory, metrics = run("friction_two_contacts", "duration:=5.1")

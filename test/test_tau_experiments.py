@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import io
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from library_answers import in_a_fresh_process, wall_efforts
 from rich.console import Console
+from started_runs import assert_same_bits, finish, finished_run, metrics_of, recorded_run, run_command
 
 from haptic_bringup.bags import Bag
 from haptic_bringup.experiments import load_experiment
@@ -30,14 +27,8 @@ RUNS = {
     "tau_corner": ("command_delay_ticks:=1", "friction_coefficient:=0.2"),
 }
 ROUGH = ("tau_rough_wall", "delayed_inputs:=[wall]")
+FILES = {"bag", "metrics.json", "figure.png", "report.html", "run.yaml"}
 TOPICS = ("device_state", "simulation_state", "device_command", "wall/state")
-
-
-def run(folder: Path, *words: str) -> tuple[int, str]:
-    """A run in a working directory of its own: exit code and output."""
-    command = [sys.executable, "-m", "haptic_bringup", "run", *words]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=800)
-    return done.returncode, done.stdout + done.stderr
 
 
 class Finished(dict[str, Path]):
@@ -47,10 +38,7 @@ class Finished(dict[str, Path]):
         self._factory = factory
 
     def __missing__(self, name: str) -> Path:
-        folder = self._factory.mktemp(name)
-        code, output = run(folder, name, *RUNS[name])
-        assert code == 0, output
-        (self[name],) = (folder / "runs").iterdir()
+        self[name] = finished_run(self._factory.mktemp(name), name, *RUNS[name])
         return self[name]
 
 
@@ -75,14 +63,10 @@ def bags(finished: Finished) -> Bags:
     return Bags(finished)
 
 
-def metrics(directory: Path) -> dict[str, Any]:
-    return json.loads((directory / "metrics.json").read_text())
-
-
+@pytest.mark.experiment
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_leaves_its_files_and_every_tick(name: str, finished: Finished, bags: Bags) -> None:
-    files = {path.name for path in finished[name].iterdir()}
-    assert files == {"bag", "metrics.json", "figure.png", "report.html", "run.yaml"}
+    assert {path.name for path in finished[name].iterdir()} == FILES
     bag = bags[name]
     ticks = np.arange(round(bag.started("device")["phases"][-1]["end"] / T))
     for topic in TOPICS:
@@ -91,14 +75,16 @@ def test_a_run_leaves_its_files_and_every_tick(name: str, finished: Finished, ba
     assert set(bag.topics["/tau/device_state"]["status"]) == {0}
 
 
+@pytest.mark.experiment
 @pytest.mark.parametrize(("name", "claims"), [("tau_wall", 4), ("tau_wall_tour", 4), ("tau_angled_wall", 5),
                                               ("tau_corner", 3)])  # fmt: skip
 def test_every_claim_is_shown(name: str, claims: int, finished: Finished) -> None:
     """All but the time of the control step, which other programs on the machine have a part in."""
-    found = [claim for claim in metrics(finished[name])["claims"] if "control step" not in claim["claim"]]
+    found = [claim for claim in metrics_of(finished[name])["claims"] if "control step" not in claim["claim"]]
     assert len(found) == claims and all(claim["shown"] is True for claim in found), found
 
 
+@pytest.mark.experiment
 @pytest.mark.parametrize("name", RUNS)
 def test_efforts_are_the_library_s_bit_for_bit(name: str, bags: Bags) -> None:
     bag = bags[name]
@@ -111,8 +97,9 @@ def test_efforts_are_the_library_s_bit_for_bit(name: str, bags: Bags) -> None:
     np.testing.assert_array_equal(acting[1 + delay :], efforts[: len(efforts) - 1 - delay])
 
 
+@pytest.mark.experiment
 def test_the_numbers_are_those_of_the_true_tool(finished: Finished, bags: Bags) -> None:
-    n = metrics(finished["tau_wall"])["runs"]["bag"]
+    n = metrics_of(finished["tau_wall"])["runs"]["bag"]
     z = bags["tau_wall"].topics["/tau/simulation_state"]["tool_pose"][:, 2]
     assert n["largest_penetration"] == pytest.approx(-z.min(), rel=1e-9)
     (step,) = (push for push in n["pushes"] if push["name"] == "step 13 N")
@@ -126,12 +113,14 @@ def test_the_numbers_are_those_of_the_true_tool(finished: Finished, bags: Bags) 
     assert n["saturated"] < 0.01 and n["contact"] > 0.4
 
 
+@pytest.mark.experiment
 def test_switched_gains_jump_at_the_borders(finished: Finished) -> None:
-    borders = metrics(finished["tau_wall_tour"])["runs"]["bag"]["borders"]
+    borders = metrics_of(finished["tau_wall_tour"])["runs"]["bag"]["borders"]
     assert (len(borders["operating_points"]), borders["crossed"]) == (9, 12)
     assert borders["largest_effort_at"] == pytest.approx(0.06, rel=0.2)  # docs/tau.md, "Walls"
 
 
+@pytest.mark.experiment
 @pytest.mark.parametrize("name", RUNS)
 def test_the_report_is_rebuilt_from_the_bag_alone(name: str, finished: Finished, tmp_path: Path) -> None:
     os.symlink(finished[name] / "bag", tmp_path / "bag")
@@ -140,13 +129,13 @@ def test_the_report_is_rebuilt_from_the_bag_alone(name: str, finished: Finished,
         assert (tmp_path / file).read_bytes() == (finished[name] / file).read_bytes(), file
 
 
+@pytest.mark.experiment
 def test_a_push_that_the_motors_cannot_hold_ends_in_a_safe_stop(tmp_path: Path) -> None:
     """Motors of a third of the torque: the node stops, the tool falls into its stops, the report says so."""
     words = ("tau_wall", "command_delay_ticks:=0", "longest_saturation:=0.1", "duration:=4.0")
     weak = str([f"actuators.{name}" for name in ("peak_torque_joint=0.4", "peak_torque_motor=0.04",
                                                  "continuous_torque_joint=0.2")])  # fmt: skip
-    code, output = run(tmp_path, *words, f"device_parameters:={weak}", f"model_parameters:={weak}")
-    assert code == 0, output
+    output = finish(tmp_path, run_command(*words, f"device_parameters:={weak}", f"model_parameters:={weak}"))
     assert "the torque limits have acted for" in output
     (directory,) = (tmp_path / "runs").iterdir()
     bag = Bag(directory / "bag")
@@ -155,50 +144,29 @@ def test_a_push_that_the_motors_cannot_hold_ends_in_a_safe_stop(tmp_path: Path) 
     mode = bag.topics["/tau/device_command"]["mode"]
     assert set(mode[: event.tick - 1]) == {EFFORT} and set(mode[event.tick :]) == {NONE}
     assert not bag.topics["/tau/simulation_state"]["applied_effort"][event.tick + 2 :].any()
-    assert metrics(directory)["runs"]["bag"]["refused_ticks"] == np.sum(mode == NONE)
+    assert metrics_of(directory)["runs"]["bag"]["refused_ticks"] == np.sum(mode == NONE)
 
 
-def finished_scene(folder: Path, *words: str, prefix: str) -> tuple[dict[str, Any], Bag]:
-    """Metrics and bag of a run whose nodes speak with this prefix."""
-    folder.mkdir()
-    code, output = run(folder, *words)
-    assert code == 0 and prefix in output, output
-    (directory,) = (folder / "runs").iterdir()
-    return metrics(directory), Bag(directory / "bag")
-
-
+@pytest.mark.realtime
 def test_in_realtime_the_wall_holds(tmp_path: Path) -> None:
-    code, output = run(
-        tmp_path, "tau_wall", "mode:=realtime", "period:=0.004", "duration:=3.2", "watchdog_periods:=500"
-    )
-    (directory,) = (tmp_path / "runs").iterdir()
+    words = ("mode:=realtime", "period:=0.004", "duration:=3.2", "watchdog_periods:=500")
+    directory = finished_run(tmp_path, "tau_wall", *words)
     bag = Bag(directory / "bag")
-    assert bag.custom["mode"] == "realtime", output
+    assert bag.custom["mode"] == "realtime"
     assert set(bag.topics["/tau/device_state"]["status"]) == {0}
     z = bag.topics["/tau/simulation_state"]["tool_pose"][:, 2]
     # it is pushed with 13 N for 0.5 s; a wall that is not there lets the tool go to its stop at 30 mm
-    assert code == 0 and z.min() > -10e-3, output
+    assert z.min() > -10e-3
 
 
-def assert_the_same(one: Bag, other: Bag, **fields: tuple[str, ...]) -> None:
-    """Fields of topics below /tau are the same bit for bit, as far as the other bag goes, some ticks at least."""
-    for topic, names in fields.items():
-        for name in names:
-            rows = [list(bag.topics[f"/tau/{topic.replace('__', '/')}"][name]) for bag in (one, other)]
-            assert len(rows[1]) > 1000
-            same = (np.array_equal(a, b) for a, b in zip(*rows, strict=False))
-            assert all(same), (topic, name)
-
-
+@pytest.mark.experiment
 def test_two_nodes_do_what_one_process_does(tmp_path: Path) -> None:
     """Wall and friction node, with the push of the tick before; the report compares to the last bit.
 
-    A second run with both nodes in one process is the same, too.
+    A second run, up to the first slide, with the nodes in processes of their own is the same, too.
     """
-    found, one = finished_scene(tmp_path / "one", *ROUGH, "layout:=processes", prefix="[device] ")
-    _, other = finished_scene(tmp_path / "other", *ROUGH, prefix="[nodes] ")
-    assert_the_same(one, other, device_state=("joint_position",), wall__state=("effort",), friction__state=("force",))
-    bag = one
+    directory = finished_run(tmp_path, *ROUGH)
+    found, bag = metrics_of(directory), Bag(directory / "bag")
     assert [c["shown"] for c in found["claims"]] == [True] * 6, found["claims"]
     n = found["runs"]["bag"]
     assert n["against_split"] == {"motion": 0.0, "friction": 0.0, "dissipated": 0.0}
@@ -207,39 +175,45 @@ def test_two_nodes_do_what_one_process_does(tmp_path: Path) -> None:
     for source in ("wall", "friction"):
         ticks = commands["tick"][np.array(commands["source"]) == source]
         np.testing.assert_array_equal(ticks, np.arange(len(bag.topics["/tau/device_state"]["tick"])))
+    again = recorded_run(tmp_path / "again", *ROUGH, "layout:=processes", "duration:=2.0")
+    assert_same_bits(directory / "bag", again, 2000)
+    other = Bag(again)
+    assert other.topics["/tau/friction/state"]["force"].any()
     # declared and run graph agree: all edges that can be timed were
     graph = load_experiment("tau_rough_wall").graph
     timed = {(edge.source, edge.target) for edge in graph}
-    assert latencies(bag).keys() == timed
-    assert all(0.0 < half <= most for half, most in latencies(bag).values())
+    for one in (bag, other):
+        assert latencies(one).keys() == timed
+        assert all(0.0 < half <= most for half, most in latencies(one).values())
 
 
 def test_a_run_that_ends_before_the_wall_says_what_it_did_not_reach(tmp_path: Path) -> None:
-    found, _ = finished_scene(tmp_path / "short", *ROUGH, "duration:=0.3", prefix="[nodes] ")
+    output = finish(tmp_path, run_command(*ROUGH, "duration:=0.3"))
+    assert "[nodes] " in output
+    (directory,) = (tmp_path / "runs").iterdir()
+    assert {path.name for path in directory.iterdir()} == FILES
+    ticks = Bag(directory / "bag").topics["/tau/device_state"]["tick"]
+    np.testing.assert_array_equal(ticks, np.arange(300))
+    found = metrics_of(directory)
     assert [c["shown"] for c in found["claims"]] == [True] + [None] * 5, found["claims"]
     n = found["runs"]["bag"]
     assert n["coefficient"] == {} and n["lean"] is n["chatter"] is n["stable_stiffness"] is None
 
 
+@pytest.mark.experiment
 def test_a_probe_on_a_tooth_is_three_nodes_and_one_process_and_repeatable(tmp_path: Path) -> None:
     """All that the report claims holds, and nodes and one process do not differ.
 
     A second run, shorter and with the nodes in processes of their own, is the same bit for bit.
     """
     words = ("dental_probe", "command_delay_ticks:=0")
-    found, one = finished_scene(tmp_path / "one", *words, prefix="[nodes] ")
-    _, other = finished_scene(tmp_path / "other", *words, "duration:=2.0", "layout:=processes", prefix="[device] ")
-    assert_the_same(
-        one,
-        other,
-        device_state=("joint_position", "joint_velocity"),
-        wall__state=("effort",),
-        friction__state=("force",),
-        contact__planes=("key", "signed_distance"),
-    )
+    directory = finished_run(tmp_path, *words)
+    found = metrics_of(directory)
     assert [c["shown"] for c in found["claims"]] == [True] * 9, found["claims"]
     n = found["runs"]["bag"]
     assert set(n["against_split"].values()) == {0.0}
     assert [tap["name"] for tap in n["taps"]] == ["tap 0.05 m/s", "tap 0.1 m/s", "tap 0.2 m/s"]
     graph = load_experiment("dental_probe").graph
-    assert latencies(one).keys() == {(edge.source, edge.target) for edge in graph}
+    assert latencies(Bag(directory / "bag")).keys() == {(edge.source, edge.target) for edge in graph}
+    again = recorded_run(tmp_path / "again", *words, "duration:=1.2", "layout:=processes")
+    assert_same_bits(directory / "bag", again, 1200)

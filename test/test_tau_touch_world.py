@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from started_runs import finished_run
+from started_runs import assert_same_bits, finished_run, metrics_of, recorded_run
 
 from haptic_bringup.bags import Bag
 from haptic_bringup.experiments import load_experiment
 from haptic_bringup.graph import evaluation_order, latencies
+
+pytestmark = pytest.mark.experiment
 
 #: ticks of the second run
 SHORT = 2000
@@ -20,19 +20,14 @@ SHORT = 2000
 NOT_REACHED = ("Nor is it then deeper in the top of the box",)
 
 
-def run(folder: Path, *words: str) -> Path:
-    """A run in a working directory of its own: its directory."""
-    return finished_run(folder, "tau_touch_world", *words, timeout=900)
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return run(tmp_path_factory.mktemp("whole"))
+    return finished_run(tmp_path_factory.mktemp("whole"), "tau_touch_world")
 
 
 @pytest.fixture(scope="module")
 def metrics(whole: Path) -> dict[str, Any]:
-    return json.loads((whole / "metrics.json").read_text())
+    return metrics_of(whole)
 
 
 def test_claims_are_shown_but_for_those_that_are_known(metrics: dict[str, Any]) -> None:
@@ -48,25 +43,8 @@ def test_the_nodes_do_what_one_process_does(metrics: dict[str, Any]) -> None:
 
 
 def test_a_second_run_in_several_processes_is_the_same_bit_for_bit(whole: Path, tmp_path: Path) -> None:
-    again = run(tmp_path, f"duration:={1e-3 * SHORT}", "layout:=processes")
-    one, other = Bag(whole / "bag"), Bag(again / "bag")
-    assert one.topics.keys() == other.topics.keys()
-    for topic, columns in other.topics.items():
-        if "tick" not in columns:
-            continue
-        assert len(columns["tick"]) >= SHORT, topic
-        if topic.endswith("device_command"):  # of three sources, in any order
-            for source in ("contact", "wall", "friction"):
-                rows = [np.array(bag.topics[topic]["source"]) == source for bag in (one, other)]
-                for name in ("joint_effort", "tool_wrench"):
-                    a, b = (np.asarray(list(bag.topics[topic][name]), dtype=object)[row][:SHORT]
-                            for bag, row in zip((one, other), rows, strict=True))  # fmt: skip
-                    assert all(np.array_equal(x, y) for x, y in zip(a, b, strict=True)), (topic, source, name)
-            continue
-        for name in columns.keys() - {"stamp", "solve_time"}:
-            for k in range(SHORT):
-                a, b = np.asarray(one.topics[topic][name][k]), np.asarray(columns[name][k])
-                assert a.tobytes() == b.tobytes(), (topic, name, k)
+    again = recorded_run(tmp_path, "tau_touch_world", f"duration:={1e-3 * SHORT}", "layout:=processes")
+    assert_same_bits(whole / "bag", again, SHORT)
 
 
 def test_the_declared_graph_is_the_one_that_ran(whole: Path) -> None:

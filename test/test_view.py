@@ -7,32 +7,37 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from browser import browser, find_chromium
+from machine_speed import limit
 from page_client import PageClient
 from ros_domain import worker_domain
 from scipy.spatial.transform import Rotation
-from started_runs import find_child, start, wait_until
+from started_runs import ANSWER_TIMEOUT, HAPTICS, find_child, finish, start, wait_until
 
 from haptic_bringup.bags import Bag
 from haptic_bringup.recording import Recording
 
+pytestmark = pytest.mark.experiment
+
 FIRST = "friction_impedance"
 #: size of the window [pixel]
 WIDTH, HEIGHT = 1000, 700
+#: no slow answer ends a run
+PATIENT = f"answer_timeout:={ANSWER_TIMEOUT}"
 
 
 @contextmanager
 def viewed(folder: Path, *words: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """A run with a page on a free port; its process and the port."""
     output = folder / "output.txt"
-    process = start([sys.executable, "-m", "haptic_bringup", *words, "view_port:=0"], folder, worker_domain(), output)
+    process = start([*HAPTICS, *words, "view_port:=0"], folder, worker_domain(), output)
     try:
         pattern = re.compile(r"the page is at http://127.0.0.1:(\d+)/")
 
@@ -45,7 +50,7 @@ def viewed(folder: Path, *words: str) -> Iterator[tuple[subprocess.Popen[bytes],
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
-            process.wait(60)
+            process.wait(limit(60.0))
         print(output.read_text())
 
 
@@ -56,7 +61,7 @@ def tick_of(client: PageClient) -> int:
 
 def test_a_person_leads_the_hand_pauses_steps_sets_parameters_and_the_recording_replays(tmp_path: Path) -> None:
     law = ("law:=stribeck", "friction_force:=2.0", "static_force:=3.0")
-    words = ("run", FIRST, "view:=true", "record:=true", "duration:=1000.0", "answer_timeout:=600.0", *law)
+    words = ("run", FIRST, "view:=true", "record:=true", "duration:=1000.0", PATIENT, *law)
     with viewed(tmp_path, *words) as (process, port), PageClient(port) as client:
         client.until(lambda: tick_of(client) > 100)
         client.until(lambda: client.chart("position of the tool") and client.chart("friction: friction force"))
@@ -108,7 +113,7 @@ def test_a_person_leads_the_hand_pauses_steps_sets_parameters_and_the_recording_
         os.kill(friction, signal.SIGCONT)
         client.until(lambda: "waits for the answer" not in client.text)
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
+        assert process.wait(limit(60.0)) == 130
     (directory,) = (tmp_path / "runs").iterdir()
     bag = Bag(directory / "bag")
     kinds = [(event.source, event.kind) for event in bag.events if event.kind not in ("state", "times")]
@@ -139,17 +144,8 @@ def settled_tick(client: PageClient) -> int:
 
 def replays(folder: Path, bag: Path) -> None:
     """The replay of what a person did is the recording, bit for bit."""
-    command = [sys.executable, "-m", "haptic_bringup", "replay", str(bag)]
-    (folder / "replay").mkdir()
-    done = subprocess.run(
-        command,
-        cwd=folder / "replay",
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "the replay is the recording bit for bit: shown (0 of " in done.stdout
+    output = finish(folder / "replay", [*HAPTICS, "replay", str(bag)])
+    assert "the replay is the recording bit for bit: shown (0 of " in output
     (again,) = (folder / "replay" / "runs").iterdir()
     one, other = Recording.read(bag), Recording.read(again / "bag")
     kinds = [
@@ -160,23 +156,23 @@ def replays(folder: Path, bag: Path) -> None:
 
 
 def test_view_alone_attaches_to_what_runs_and_says_so_where_nothing_does(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "haptic_bringup", "view", "view_port:=0"]
+    command = [*HAPTICS, "view", "view_port:=0"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     assert done.returncode == 1 and done.stderr.splitlines()[0] == "error: no experiment is running"
     runs, pages = tmp_path / "runs_here", tmp_path / "pages"
     for folder in (runs, pages):
         folder.mkdir()
-    words = ("run", FIRST, "record:=false", "duration:=1000.0", "pace:=1.0", "view:=true")
+    words = ("run", FIRST, "record:=false", "duration:=1000.0", "pace:=1.0", "view:=true", PATIENT)
     with viewed(runs, *words), viewed(pages, "view") as (process, port):
         with PageClient(port) as client:
             client.until(lambda: tick_of(client) > 10)
             client.until(lambda: client.find("friction force [N]") and client.find("hold the handle"))
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 0
+        assert process.wait(limit(60.0)) == 0
 
 
 def test_a_script_s_page_has_plots_and_no_hand(tmp_path: Path) -> None:
-    words = ("view", "friction_zero_reaching")
+    words = ("view", "friction_zero_reaching", PATIENT)
     with viewed(tmp_path, *words) as (_, port), PageClient(port) as client:
         client.until(lambda: len(client.chart("comparison: friction force")) >= 2)
         assert not client.find("hold the handle") and client.find("pace")
@@ -184,7 +180,7 @@ def test_a_script_s_page_has_plots_and_no_hand(tmp_path: Path) -> None:
 
 def test_a_person_lifts_a_peg_with_an_arm_s_deformable_fingers(tmp_path: Path) -> None:
     """The handle is led to where the peg stands, stays there until the gripper has closed, and is lifted by 6 cm."""
-    words = ("view", "deformable_peg", "world_parameters:=['cells=1', 'layers=1']")
+    words = ("view", "deformable_peg", "world_parameters:=['cells=1', 'layers=1']", PATIENT)
     with viewed(tmp_path, *words) as (_, port), PageClient(port) as client:
         client.change("hold the handle", True)
         client.until(lambda: client.shown.get("/handle"))
@@ -228,7 +224,7 @@ def in_a_browser(tmp_path: Path) -> None:
         f"initialCamera{name}={','.join(map(str, values))}"
         for name, values in {"Position": eye, "LookAt": target, "Up": (0, 0, 1), "Fov": (fov,)}.items()
     )
-    with viewed(tmp_path, "view", FIRST) as (_, port), PageClient(port) as client:
+    with viewed(tmp_path, "view", FIRST, PATIENT) as (_, port), PageClient(port) as client:
         client.until(lambda: tick_of(client) > 100)
         client.change("hold the handle", True)
         client.until(lambda: client.shown.get("/handle"))
