@@ -38,12 +38,28 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves the tiers out unless they are asked for, and sorts: packages first, whose tests compile what runs need."""
+    _mark_products(items)
     named = any("::" in word or word.endswith(".py") for word in config.args)
     if not (config.option.all or config.option.markexpr or named):
         left_out = [item for item in items if any(item.get_closest_marker(tier) for tier in _TIERS)]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
     items.sort(key=lambda item: (_RUNS in item.path.parents, -_SECONDS.get(item.path.stem, 0.0)))
+
+
+def _mark_products(items: list[pytest.Item]) -> None:
+    """Marks as slow all cases of a test with `covering` but as many as hold each value of each parameter once."""
+    cases: dict[tuple[Path, str], list[pytest.Function]] = {}
+    for item in items:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("covering"):
+            cases.setdefault((item.path, item.originalname), []).append(item)
+    for same in cases.values():
+        indices = [item.callspec.indices for item in same]
+        counts = {name: 1 + max(index[name] for index in indices) for name in indices[0]}
+        chosen = [{name: k % count for name, count in counts.items()} for k in range(max(counts.values()))]
+        for item in same:
+            if item.callspec.indices not in chosen:
+                item.add_marker("slow")
 
 
 @pytest.fixture(scope="module")

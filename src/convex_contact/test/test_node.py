@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from machine_speed import limit
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.context import Context
@@ -320,8 +321,6 @@ def test_contacts_bear_the_weight_in_the_message(world: str) -> None:
 # --- on a live graph --------------------------------------------------------------------------------------------
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
-#: longest wait for a condition [s]; only a defect lets it pass
-PATIENCE = 120.0
 _namespaces = (f"/test_contact_{os.getpid()}_{number}" for number in itertools.count())
 
 
@@ -354,7 +353,7 @@ class Bench:
         self.tick = -1
 
     def until(self, condition: Callable[[], Any]) -> Any:
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + limit(120.0)
         while not (result := condition()):
             assert time.monotonic() < end, "the awaited condition did not come"
             self.executor.spin_once(timeout_sec=0.1)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from hypothesis import settings
+from machine_speed import limit
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.context import Context
@@ -30,8 +31,6 @@ settings.register_profile("haptic_suite", derandomize=True, deadline=None, datab
 settings.load_profile("haptic_suite")
 
 SUCCESS = TransitionCallbackReturn.SUCCESS
-#: longest wait for a condition [s]; only a defect lets it pass
-PATIENCE = 120.0
 
 DAMPER = """
 damper:
@@ -90,7 +89,7 @@ class Bench:
             self.executor.add_node(node)
 
     def until(self, condition: Callable[[], Any]) -> Any:
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + limit(120.0)
         while not (result := condition()):
             assert time.monotonic() < end, "the awaited condition did not come"
             self.executor.spin_once(timeout_sec=0.1)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from ament_index_python.packages import get_package_prefix
+from machine_speed import limit
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -115,7 +116,7 @@ def test_nodes_in_one_process_are_nodes_as_ever(tmp_path: Path, context: Context
         process.send_signal(signal.SIGINT)
         while said("inactive") != set(forces):
             pass
-        output, _ = process.communicate(timeout=200.0)
+        output, _ = process.communicate(timeout=limit(200.0))
         assert (process.returncode, output) == (0, "")
     finally:
         process.kill()
@@ -135,6 +136,6 @@ def test_one_node_that_cannot_start_ends_the_process_with_one_line(
     tmp_path: Path, second: dict[str, Any], message: str
 ) -> None:
     process = start(tmp_path, nodes=[f"one={FRICTION}", f"two={FRICTION}"], two=second)
-    output, _ = process.communicate(timeout=200.0)
+    output, _ = process.communicate(timeout=limit(200.0))
     assert process.returncode == 1
     assert output.count(message) == 1 and "Traceback" not in output, output

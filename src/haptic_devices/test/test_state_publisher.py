@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import rclpy
 import yaml
+from machine_speed import limit
 from rclpy.context import Context
 from rclpy.node import Node
 from std_msgs.msg import String
@@ -80,7 +81,7 @@ def test_it_becomes_the_publisher_once_the_device_has_described_itself(context: 
     process = start(tmp_path, *arguments)
     publisher = device.create_publisher(String, "robot_description", latched_qos())
     publisher.publish(String(data=DESCRIPTION))
-    assert process.wait(timeout=60) == 0, process.stderr.read()
+    assert process.wait(timeout=limit(60.0)) == 0, process.stderr.read()
     given, parameters = yaml.safe_load(output.read_text())
     own = ["--ros-args", "--params-file", "FILE", "-r", "robot_description:=~/robot_description"]
     assert given == [*arguments, *own]
@@ -91,6 +92,6 @@ def test_it_becomes_the_publisher_once_the_device_has_described_itself(context: 
 def test_without_robot_state_publisher_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
     process = start(None)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=limit(60.0))
     assert process.returncode == 1
     assert said == ("error: robot_state_publisher is not installed; install ros-jazzy-robot-state-publisher\n")

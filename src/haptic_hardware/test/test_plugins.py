@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from ament_index_python.packages import get_package_prefix
 from diagnostic_msgs.msg import DiagnosticStatus
+from machine_speed import limit
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from std_msgs.msg import Bool
@@ -26,7 +27,7 @@ from haptic_devices.loop import OK, SAFE_STOP
 from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState, TickEvent
 
 #: far above what a loaded machine takes to start a controller manager and to compile a device [s]
-LONGEST = 200.0
+LONGEST = limit(200.0)
 
 FAULTY = """
 from haptic_devices import factories

@@ -236,6 +236,7 @@ def test_a_plane_that_turns_keeps_its_contact(device: TauDevice, design: Any) ->
 LOOPS = [("stiff", 0, 0), ("stiff", 1, 1), ("predictive", 0, 1), ("predictive", 1, 1)]
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize(("scheme", "delay", "late"), LOOPS)
 @pytest.mark.parametrize("mass", [0.05, 0.25, 1.0, 10.0, 100.0])
 def test_a_free_body_is_pushed_as_momentum_says(
@@ -270,6 +271,7 @@ def test_without_the_body_s_mass_a_light_one_chatters(design: Any, play: Any) ->
     assert kept == {None: True, 0.0: False}
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize(("scheme", "delay", "late"), LOOPS)
 @pytest.mark.parametrize("mass", [0.05, 0.25, 1.0, 100.0])
 def test_a_body_that_others_hold_is_held_stably(

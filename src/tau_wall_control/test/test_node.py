@@ -7,11 +7,13 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from machine_speed import limit
 from numpy.testing import assert_allclose, assert_array_equal
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -30,12 +32,22 @@ from haptic_friction import CoulombLaw
 from haptic_msgs.msg import ContactPlanes, DeviceCommand, DeviceState, TickEvent
 from haptic_msgs.msg import WallState as WallMessage
 from haptic_msgs.srv import SetWalls
-from tau_wall_control import Plane, SingularError, TauDevice, TauError, WallRenderer, design_wall_controller
+from tau_wall_control import (
+    Plane,
+    SingularError,
+    TauDevice,
+    TauError,
+    WallController,
+    WallRenderer,
+    design_wall_controller,
+    factory,
+)
 from tau_wall_control.drawing import FORCE, HIDDEN, TOUCHED, WALL, draw
 from tau_wall_control.errors import PlanesError
 from tau_wall_control.factory import make_walls
 from tau_wall_control.guard import GuardedWalls, SafeStopError
 from tau_wall_control.node import WallNode
+from tau_wall_control.parameters import TauParameters
 from tau_wall_control.walls import MovingPlanes
 
 OWN = load_parameter_specs(WallNode.parameter_file)
@@ -57,6 +69,28 @@ def way(device: TauDevice, ticks: int = 80, period: float = 1e-3) -> list[tuple[
         G = device.dynamics(p).actuated_map
         result.append((device.inverse_kinematics(p), G @ np.concatenate([velocity, np.zeros(3)])))
     return result
+
+
+@pytest.fixture(autouse=True)
+def designs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The node designs a controller when it is configured; here each design is made once, and copied."""
+
+    def design(device: TauDevice, scheme: str, **options: Any) -> WallController:
+        c = _designed(device.parameters, scheme, tuple(options.items()))
+        return WallController(device, options=c.options, scheme=scheme, table=c.table.copy(), design_time=c.design_time)
+
+    monkeypatch.setattr(factory, "design_wall_controller", design)
+
+
+@lru_cache
+def _designed(parameters: TauParameters, scheme: str, options: tuple[tuple[str, Any], ...]) -> WallController:
+    return design_wall_controller(TauDevice(parameters), scheme, **dict(options))
+
+
+@lru_cache
+def rendered_with(*changes: tuple[str, Any]) -> list[Any]:
+    """The result of changes of the defaults; each is computed once."""
+    return rendered(values(**dict(changes)))
 
 
 def rendered(p: dict[str, Any]) -> list[Any]:
@@ -97,7 +131,7 @@ ELSEWHERE = {"controller_file", "device_file", "longest_saturation", "display_ra
 def test_changing_the_parameter_changes_what_is_commanded(name: str) -> None:
     context = CONTEXT.get(name, {})
     value = OTHER[name] if name in OTHER else 2 * SPECS[name].default
-    assert rendered(values(**context)) != rendered(values(**{**context, name: value}))
+    assert rendered_with(*context.items()) != rendered(values(**{**context, name: value}))
 
 
 @pytest.mark.parametrize("scheme", OWN["scheme"].validation["one_of<>"][0])
@@ -329,8 +363,6 @@ def test_tangent_planes_are_small_and_touch_at_their_points() -> None:
 # ---- on a live graph --------------------------------------------------------------------------------
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
-#: longest wait for a condition [s]; only a defect lets it pass
-PATIENCE = 120.0
 _namespaces = (f"/test_wall_{os.getpid()}_{number}" for number in itertools.count())
 
 
@@ -357,7 +389,7 @@ class Bench:
         self.tick = -1
 
     def until(self, condition: Callable[[], Any]) -> Any:
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + limit(120.0)
         while not (result := condition()):
             assert time.monotonic() < end, "the awaited condition did not come"
             self.executor.spin_once(timeout_sec=0.1)

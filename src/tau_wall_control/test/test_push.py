@@ -88,7 +88,7 @@ def test_interpolation_between_the_points(device: TauDevice, design: Any) -> Non
     assert smooth.initial_deviation < 1e-9
 
 
-@pytest.mark.parametrize("delay", [0, 1])
+@pytest.mark.parametrize("delay", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_stiff(device: TauDevice, design: Any, delay: int) -> None:
     """Stiffer than what was asked for, with and without the delay that its model knows, and never past the bound."""
     runs = push_all(device, design("stiff"), delay=delay)
@@ -163,7 +163,9 @@ def test_a_push_past_the_motors_is_said_so(device: TauDevice, design: Any) -> No
     assert np.isnan(run.position[-1]).all()
 
 
-@pytest.mark.parametrize("normal", [(0.0, 1.0, 1.0), (1.0, 0.0, 1.0), (0.0, -1.0, 0.5)])
+@pytest.mark.parametrize(
+    "normal", [(0.0, 1.0, 1.0), *(pytest.param(n, marks=pytest.mark.slow) for n in ((1.0, 0.0, 1.0), (0.0, -1.0, 0.5)))]
+)
 def test_angled_wall(device: TauDevice, design: Any, normal: tuple[float, float, float]) -> None:
     """The paper's future work: the design turns with the wall, and stays near what motors can do there."""
     c, point, force = design("stiff", normal=normal), (0.0, -0.01, 0.005), 8.0

@@ -18,6 +18,7 @@ from tau_wall_control.study import (
     Answer,
     Results,
     StudySettings,
+    Task,
     answers,
     delay,
     grids,
@@ -39,11 +40,17 @@ SHORT = ("disturbance.step_time=0.1", "disturbance.duration=1.0")
 def answered() -> Any:
     """Settings, results and answer of a question in small; each is computed once."""
     made: dict[str, tuple[StudySettings, Results, Answer]] = {}
+    computed: dict[str, dict[str, np.ndarray]] = {}  # questions have tasks in common
+
+    def result(task: Task) -> dict[str, np.ndarray]:
+        if repr(task) not in computed:
+            computed[repr(task)] = task.run()
+        return computed[repr(task)]
 
     def ask(part: Any) -> tuple[StudySettings, Results, Answer]:
         if part not in made:
             settings = StudySettings(parts=(part,), device_parameters=() if part == "paper" else SHORT, **SMALL)
-            results = {name: task.run() for name, task in QUESTIONS[part].tasks(settings).items()}
+            results = {name: result(task) for name, task in QUESTIONS[part].tasks(settings).items()}
             made[part] = settings, results, QUESTIONS[part].answer(settings, results)
         return made[part]
 
@@ -55,6 +62,7 @@ def verdict(answer: Answer, words: str) -> bool | None:
     return found.shown
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("part", list(QUESTIONS))
 def test_answers_are_whole(answered: Any, part: str, tmp_path: Path) -> None:
     """Each question can be asked alone, and answers with numbers, verdicts and a figure."""
@@ -71,6 +79,7 @@ def test_answers_are_whole(answered: Any, part: str, tmp_path: Path) -> None:
     assert together[part].metrics == answer.metrics  # type: ignore[index]
 
 
+@pytest.mark.study
 def test_baseline_passes_and_can_fail(answered: Any) -> None:
     """All numbers of the nine points are within 2 % here; one of them 3 % off is seen."""
     settings, results, answer = answered("paper")
@@ -85,6 +94,7 @@ def test_baseline_passes_and_can_fail(answered: Any) -> None:
     assert verdict(failed, "baseline") is False
 
 
+@pytest.mark.study
 def test_baseline_is_only_for_the_stand_in() -> None:
     """Another push or another device has none, and is not judged by it."""
     for changes in ({"force": 9.0}, {"device_parameters": ("platform.mass=0.13",)}):
@@ -95,6 +105,7 @@ def test_baseline_is_only_for_the_stand_in() -> None:
         assert not [f for f in answer.findings if "baseline" in f.text]
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     ("words", "name", "figure", "factor"),
     [
@@ -114,12 +125,14 @@ def test_pattern_is_not_found_where_it_is_not(answered: Any, words: str, name: s
     assert verdict(paper.answer(settings, other), words) is False
 
 
+@pytest.mark.study
 def test_few_runs_do_not_judge_statistics(answered: Any) -> None:
     _, _, answer = answered("paper")
     assert verdict(answer, "significantly stiffer") is None
     assert verdict(answer, "does not change with x") is None
 
 
+@pytest.mark.study
 def test_schemes_are_single_pushes(answered: Any, device: TauDevice, design: Any) -> None:
     """Rows of the table against simulations of their own."""
     _, _, answer = answered("schemes")
@@ -136,6 +149,7 @@ def test_schemes_are_single_pushes(answered: Any, device: TauDevice, design: Any
     assert not rows["stiff, delay=0"]["delay_1"]["settles"] and rows["stiff"]["delay_1"]["settles"]
 
 
+@pytest.mark.study
 def test_no_scheme_passes_the_bound(answered: Any) -> None:
     """Also none that runs without the delay that it was designed for."""
     _, _, answer = answered("schemes")
@@ -152,6 +166,7 @@ def test_no_scheme_passes_the_bound(answered: Any) -> None:
             assert (np.array(stiffness) < np.array(bound)).all()
 
 
+@pytest.mark.study
 def test_targets_can_be_missed(answered: Any) -> None:
     settings, results, answer = answered("schemes")
     assert verdict(answer, "mean penetration at most") is True
@@ -162,6 +177,7 @@ def test_targets_can_be_missed(answered: Any) -> None:
     assert verdict(schemes.answer(settings, worse), "or the limit") is False
 
 
+@pytest.mark.study
 def test_turned_walls_are_symmetric(answered: Any, device: TauDevice) -> None:
     """The device is its own mirror image in x = 0: turned to the left is turned to the right."""
     _, _, answer = answered("walls")

@@ -100,6 +100,7 @@ def test_a_tap_stops_where_the_motors_can_stop_it(
 ANGLES = [(1, 0, 1), (0, 1, 1), (0, 1, 0), (0, -1, 0), (-1, 0.3, 0.2)]
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("normal", ANGLES, ids=str)
 @pytest.mark.parametrize(("scheme", "delay"), [("scheduled", 0), ("stiff", 1)])
 def test_any_orientation(
