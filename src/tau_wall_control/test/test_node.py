@@ -254,14 +254,14 @@ def test_contact_ends_at_the_release_gap() -> None:
 def test_saturation_may_last_as_long_as_is_said_and_no_longer() -> None:
     device = TauDevice.default()
     deep, rate = device.inverse_kinematics((0.0, 0.0, -0.01)), np.zeros(6)
-    for limit in (0.02, 0.05):
-        walls, count = guarded(longest_saturation=limit), 0
-        with pytest.raises(SafeStopError, match=rf"^the torque limits have acted for .* s, expected {limit:g} s at "):
+    for longest in (0.02, 0.05):
+        walls, count = guarded(longest_saturation=longest), 0
+        with pytest.raises(SafeStopError, match=rf"^the torque limits have acted for .* s, expected {longest:g} s at "):
             while count < 1000:
                 torque = walls.step(deep, rate)
                 assert np.abs(torque).max() <= device.peak_torque
                 count += 1
-        assert count == round(limit / 1e-3)
+        assert count == round(longest / 1e-3)
 
 
 def test_planes_that_cannot_be_used_stop_nothing() -> None:
