@@ -18,7 +18,7 @@ from typing import Any
 #: Python versions of the ROS 2 wheels
 PYTHON_RANGE = ((3, 10), (3, 14))
 #: downloads of setup and size of the environment, measured with Python 3.11; free space that setup needs [bytes]
-DOWNLOAD, ENVIRONMENT, DISK_NEEDED = 480e6, 1.7e9, 2.5e9
+DOWNLOAD, ENVIRONMENT, DISK_NEEDED = 550e6, 1.7e9, 2.5e9
 #: characters of a path that ROS 2's CMake files or colcon's scripts do not take, besides letters beyond ASCII
 _UNUSABLE = " \t\n\"'\\$;#&()<>|*?[]:"
 

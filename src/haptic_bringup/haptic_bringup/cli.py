@@ -169,7 +169,7 @@ def bench(context: typer.Context, name: Annotated[str, typer.Argument(help="whic
 @app.command(context_settings=_PASS_ON)
 def test(context: typer.Context) -> None:
     """Runs the tests on two processors, file by file; --all adds the long ones. Arguments go to pytest."""
-    named = any(not word.startswith("-") for word in context.args)  # some tests: in one process
+    named = any((root() / word.partition("::")[0]).exists() for word in context.args)  # some tests: in one process
     workers = [] if named else ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
     raise typer.Exit(subprocess.call([sys.executable, "-m", "pytest", *workers, *context.args], cwd=root()))
 
