@@ -221,7 +221,15 @@ def display_bag() -> Callable[..., Bag]:
         n = len(measured[0])
         ticks = np.arange(n, dtype=np.uint64)  # the message's type
         state = {"q": reference[0], "q_velocity": reference[1], "kinetic_energy": np.zeros(n), **(numbers or {})}
-        state["pose"], state["twist"] = in_base(reference, known)
+        placed: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # most bags have one motion under three names
+
+        def place(motion: Coordinates) -> tuple[np.ndarray, np.ndarray]:
+            if id(motion) not in placed:
+                placed[id(motion)] = in_base(motion, known)
+            pose, twist = placed[id(motion)]
+            return pose.copy(), twist.copy()
+
+        state["pose"], state["twist"] = place(reference)
         nothing = {"z": state["q"], "multipliers": np.zeros((n, 2)), "constraint_residual": np.zeros(n)}
         state = {**nothing, **state}
         ahead = 1 + (delay if known["feedback"] == "device" else 0)
@@ -236,8 +244,8 @@ def display_bag() -> Callable[..., Bag]:
         turn = Rotation.from_quat(known["frame_orientation"])
         force = np.hstack((turn.apply(force[:, :3]), turn.apply(force[:, 3:])))
         hand = np.ones(n, dtype=bool) if touched is None else touched
-        pose, twist = in_base(measured, known)
-        true_pose, true_twist = in_base(true or measured, known)
+        pose, twist = place(measured)
+        true_pose, true_twist = place(true or measured)
         status = np.zeros(n, dtype=np.uint8)
         status[stopped] = 1
         mode_of_command = np.where(np.arange(n) < refused, NONE, MOTION)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,22 @@ def recorded() -> tuple[Run, np.ndarray]:
         force[k] = model.step(seen[k])
         displacement[k], sticking[k] = model.displacement, model.sticking
     return Run(T, time, measured, position, velocity, force, displacement, sticking, []), seen
+
+
+@pytest.fixture(autouse=True, scope="module")
+def identified_once() -> Iterator[None]:
+    """Identifies the same signals once; most tests are about what is made of the result."""
+    identify, known = identification.identify_model_c, dict[Any, Any]()
+
+    def once(velocity: np.ndarray, force: np.ndarray, **options: Any) -> Any:
+        key = velocity.tobytes(), force.tobytes(), tuple(options.items())
+        if key not in known:
+            known[key] = identify(velocity, force, **options)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(identification, "identify_model_c", once)
+        yield
 
 
 @pytest.fixture

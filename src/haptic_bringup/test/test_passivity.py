@@ -171,6 +171,7 @@ def test_a_report_has_a_line_a_table_and_a_figure_of_the_energies_only_where_the
 # ---- the study --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.study
 def test_a_coarse_study_shows_every_claim(tmp_path: Path) -> None:
     settings = PassivitySettings(cells=2, stiffest=2)
     made = STUDY.report(settings, {name: task.run() for name, task in STUDY.tasks(settings).items()}, tmp_path)
@@ -184,7 +185,7 @@ def test_a_coarse_study_shows_every_claim(tmp_path: Path) -> None:
     np.testing.assert_allclose(limit.get_ydata(), expected)
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_the_study_says_where_the_controller_fails(tmp_path: Path) -> None:
     settings = PassivitySettings(cells=2, stiffest=2, largest_damping=0.0)
     made = STUDY.report(settings, {name: task.run() for name, task in STUDY.tasks(settings).items()}, tmp_path)

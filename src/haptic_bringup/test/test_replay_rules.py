@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterable, Mapping
 from io import StringIO
 from pathlib import Path
@@ -106,9 +107,17 @@ def a_run(ticks: Iterable[int] = range(5), answered: Iterable[int] = range(5), *
     return run
 
 
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    """For all tests that only read."""
+    path = tmp_path_factory.mktemp("recorded") / "bag"
+    return Recording.read(write_bag(path, a_run(), experiment="friction_impedance", mode="lockstep"))
+
+
 @pytest.fixture
-def recording(tmp_path: Path) -> Recording:
-    return Recording.read(write_bag(tmp_path / "bag", a_run(), experiment="friction_impedance", mode="lockstep"))
+def damaged(recording: Recording, tmp_path: Path) -> Path:
+    """A copy of the bag, to be damaged."""
+    return Path(shutil.copytree(recording.path, tmp_path / "bag"))
 
 
 # Events
@@ -191,18 +200,18 @@ def test_a_bag_of_something_else_is_refused(
 
 
 @pytest.mark.parametrize("length", [0, 1000, -100])
-def test_a_truncated_bag_is_refused_in_one_line(recording: Recording, length: int) -> None:
-    (path,) = recording.path.glob("*.mcap")
+def test_a_truncated_bag_is_refused_in_one_line(damaged: Path, length: int) -> None:
+    (path,) = damaged.glob("*.mcap")
     path.write_bytes(path.read_bytes()[:length])
     with pytest.raises(ReplayError) as caught:
-        Recording.read(recording.path)
-    assert str(caught.value).startswith(f"{recording.path}: not a readable bag: ") and "\n" not in str(caught.value)
+        Recording.read(damaged)
+    assert str(caught.value).startswith(f"{damaged}: not a readable bag: ") and "\n" not in str(caught.value)
 
 
-def test_a_bag_without_metadata_and_no_bag_are_refused(recording: Recording, tmp_path: Path) -> None:
-    (recording.path / "metadata.yaml").unlink()
+def test_a_bag_without_metadata_and_no_bag_are_refused(damaged: Path, tmp_path: Path) -> None:
+    (damaged / "metadata.yaml").unlink()
     with pytest.raises(ReplayError, match="not a readable bag"):
-        Recording.read(recording.path)
+        Recording.read(damaged)
     with pytest.raises(ReplayError, match="no such bag"):
         Recording.read(tmp_path / "nowhere")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -25,13 +26,22 @@ from haptic_devices.operator import HandParameters
 
 #: period (s), friction force (N), rendered mass (kg)
 T, F, M = 1e-3, 6.0, 2.0
-DEVICE = FiveBar.from_file()
-HAND = load_parameters(HandParameters, factories.HAND_FILE)
 #: as the node starts with
 FRICTION = {"model": "A", "law": "coulomb", "projection": "exact", "friction_force": F, "viscosity": 0.0, "mass": M}
 FRICTION |= {"static_force": 7.5, "stribeck_velocity": 0.1, "stiffness": 6000.0, "damping": 10.0, "period": T}
 
 
+@functools.cache
+def five_bar() -> FiveBar:
+    return FiveBar.from_file()
+
+
+@functools.cache
+def hand() -> HandParameters:
+    return load_parameters(HandParameters, factories.HAND_FILE)
+
+
+@functools.cache
 def ideal_run(wobble: float = 0.0) -> Run:
     """The tool goes where the hand wants it, and the hand's force is h = F v/|v| + M a, at rest that of the plan.
 
@@ -48,7 +58,7 @@ def ideal_run(wobble: float = 0.0) -> Run:
     force = F * along + M * np.gradient(velocity, T, axis=0) + plan.table[:, 4:6]
     joints, q = np.zeros_like(position), np.zeros(2)
     for k, (x, y) in enumerate(position):
-        inverse(DEVICE.geometry, x, y, q)
+        inverse(five_bar().geometry, x, y, q)
         joints[k] = q
     return Run(
         period=T,
@@ -64,6 +74,11 @@ def ideal_run(wobble: float = 0.0) -> Run:
         sticking=speed[:, 0] == 0.0,
         phases=[phase.__dict__ for phase in plan.phases],
     )
+
+
+def coulomb() -> np.ndarray:
+    """Friction force of the ideal run at each sample, (n,) [N]."""
+    return np.full(len(ideal_run().time), F)
 
 
 def bag_of(
@@ -108,11 +123,11 @@ def bag_of(
         "friction/state": {"tick": ticks[kept], "sticking": run.sticking[kept, None]},
     }
     bag.topics = {f"/five_bar/{name}": columns for name, columns in topics.items()}
-    described = {**DEVICE.parameters.model_dump(), "compensation": compensation} if device is None else device
+    described = {**five_bar().parameters.model_dump(), "compensation": compensation} if device is None else device
     node = {
         "parameters": {"command_delay_ticks": delay, "mode": mode},
         "device": described,
-        "hand": HAND.model_dump() if held else None,
+        "hand": hand().model_dump() if held else None,
         "phases": run.phases,
     }
     bag.events = [
@@ -122,9 +137,6 @@ def bag_of(
     return bag
 
 
-IDEAL = ideal_run()
-#: its law at each sample
-COULOMB = np.full(len(IDEAL.time), F)
 #: places of the claims in the report of one bag
 STRAIGHT, CURVE, REST, ISOTROPY, ANNIHILATION, MASS, MODEL_C, PARALLEL = range(8)
 #: what the stability part of the metrics says in tests of other things
@@ -158,29 +170,29 @@ def phase_of(run: Run, name: str) -> slice:
 @pytest.mark.parametrize(("mode", "delay", "lag"), [("lockstep", 0, 0), ("lockstep", 2, 2), ("realtime", 0, 1)])
 def test_the_target_is_the_command_that_the_servo_follows_at_that_tick(mode: str, delay: int, lag: int) -> None:
     missed = (0, 700, 701)
-    found = Run.from_bag(bag_of(IDEAL, delay=delay, mode=mode, missed=missed))
+    found = Run.from_bag(bag_of(ideal_run(), delay=delay, mode=mode, missed=missed))
     ticks = np.round(found.time / T).astype(int)
-    np.testing.assert_array_equal(ticks, np.setdiff1d(np.arange(len(IDEAL.time)), missed))
+    np.testing.assert_array_equal(ticks, np.setdiff1d(np.arange(len(ideal_run().time)), missed))
     row = {tick: place for place, tick in enumerate(ticks)}
     for tick in (1, 2, 3, 500, 4000):
         first = tick - lag < 1  # there is no command yet: the servo holds
-        expected = IDEAL.measured[ticks[0]] if first else IDEAL.target[tick - lag]
+        expected = ideal_run().measured[ticks[0]] if first else ideal_run().target[tick - lag]
         np.testing.assert_array_equal(found.target[row[tick]], expected, err_msg=str(tick))
-        velocity = 0.0 if first else IDEAL.target_velocity[tick - lag]
+        velocity = 0.0 if first else ideal_run().target_velocity[tick - lag]
         np.testing.assert_array_equal(found.target_velocity[row[tick]], velocity)
-    held = IDEAL.target[699] if lag else IDEAL.target[702]  # the last command that came
+    held = ideal_run().target[699] if lag else ideal_run().target[702]  # the last command that came
     np.testing.assert_array_equal(found.target[row[702]], held)
 
 
 def test_a_run_is_what_the_bag_says() -> None:
-    found = Run.from_bag(bag_of(IDEAL))
+    found = Run.from_bag(bag_of(ideal_run()))
     for name in ("measured", "position", "velocity", "force", "intention", "target", "joints", "sticking"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(IDEAL, name), err_msg=name)
-    assert found.period == T and found.phases == IDEAL.phases
+        np.testing.assert_array_equal(getattr(found, name), getattr(ideal_run(), name), err_msg=name)
+    assert found.period == T and found.phases == ideal_run().phases
 
 
 def test_a_bag_of_one_tick_is_refused_in_one_line() -> None:
-    bag = bag_of(IDEAL, missed=tuple(range(1, len(IDEAL.time))))
+    bag = bag_of(ideal_run(), missed=tuple(range(1, len(ideal_run().time))))
     with pytest.raises(HapticError, match=r"^runs/x/bag: too short for a report \(1 ticks that all topics have\)$"):
         analyse({"bag": bag})
 
@@ -214,7 +226,7 @@ def turned(force: np.ndarray, angle: float) -> np.ndarray:
 
 
 def test_straight_motion_of_the_ideal_run() -> None:
-    found = manipulator.straight(Motion.of(IDEAL), M, COULOMB)
+    found = manipulator.straight(Motion.of(ideal_run()), M, coulomb())
     assert found["samples"] > 1500  # of 2900 in a-b, b-c, c-d
     assert found["median_angle"] < 1e-3
     # what the filter makes of the corner of F v/|v| where the tool starts and stops, 0.1 s away
@@ -224,53 +236,53 @@ def test_straight_motion_of_the_ideal_run() -> None:
 
 @pytest.mark.parametrize("angle", [0.1, -0.3])
 def test_the_angle_of_straight_motion_is_that_between_force_and_velocity(angle: float) -> None:
-    found = manipulator.straight(Motion.of(replace(IDEAL, force=turned(IDEAL.force, angle))), M, COULOMB)
+    found = manipulator.straight(Motion.of(replace(ideal_run(), force=turned(ideal_run().force, angle))), M, coulomb())
     assert found["median_angle"] == pytest.approx(abs(angle), abs=1e-3)
     assert found["p95_angle"] == pytest.approx(abs(angle), abs=0.01)
 
 
 def test_a_heavier_mass_than_rendered_is_left_as_residual() -> None:
-    motion = Motion.of(IDEAL)
+    motion = Motion.of(ideal_run())
     acceleration = np.sqrt(np.mean(np.sum(motion.acceleration[motion.straight] ** 2, axis=1)))
-    found = manipulator.straight(motion, M + 1.0, COULOMB)
+    found = manipulator.straight(motion, M + 1.0, coulomb())
     assert found["residual_rms"] == pytest.approx(acceleration, rel=0.02)
 
 
 def test_the_curve_s_force_is_slanted_by_the_centrifugal_force() -> None:
-    found = manipulator.curve(Motion.of(IDEAL), M)
+    found = manipulator.curve(Motion.of(ideal_run()), M)
     assert found["inward_share"] == 1.0 and found["samples"] > 1000
     assert found["mean_inward"] == pytest.approx(found["mean_expected"], rel=0.01)
-    part = phase_of(IDEAL, "d-e")
-    speed = np.linalg.norm(IDEAL.velocity[part], axis=1)
+    part = phase_of(ideal_run(), "d-e")
+    speed = np.linalg.norm(ideal_run().velocity[part], axis=1)
     assert found["largest_expected"] == pytest.approx(M * speed.max() ** 2 / 0.06, rel=0.05)  # the filter rounds it
     assert np.tan(found["median_slant"]) == pytest.approx(np.median(M * speed**2 / 0.06) / F, rel=0.2)
-    outside = manipulator.curve(Motion.of(replace(IDEAL, force=F * Motion.of(IDEAL).along)), M)
+    outside = manipulator.curve(Motion.of(replace(ideal_run(), force=F * Motion.of(ideal_run()).along)), M)
     assert abs(outside["mean_inward"]) < 0.05
 
 
 def test_the_measures_of_a_mirrored_run_are_the_same() -> None:
     flip = np.array([-1.0, 1.0])
     names = ("position", "velocity", "force", "intention", "target", "target_velocity", "measured")
-    mirrored = replace(IDEAL, **{name: flip * getattr(IDEAL, name) for name in names})
-    assert manipulator.curve(Motion.of(mirrored), M) == pytest.approx(manipulator.curve(Motion.of(IDEAL), M))
+    mirrored = replace(ideal_run(), **{name: flip * getattr(ideal_run(), name) for name in names})
+    assert manipulator.curve(Motion.of(mirrored), M) == pytest.approx(manipulator.curve(Motion.of(ideal_run()), M))
 
 
 def test_letters_without_straight_parts_have_no_straight_motion() -> None:
-    curved = replace(IDEAL, phases=[p for p in IDEAL.phases if p["name"] == "d-e"])
-    assert manipulator.straight(Motion.of(curved), M, COULOMB) == {}
-    resting = replace(IDEAL, phases=[p for p in IDEAL.phases if p["kind"] == "rest"])
+    curved = replace(ideal_run(), phases=[p for p in ideal_run().phases if p["name"] == "d-e"])
+    assert manipulator.straight(Motion.of(curved), M, coulomb()) == {}
+    resting = replace(ideal_run(), phases=[p for p in ideal_run().phases if p["kind"] == "rest"])
     assert manipulator.curve(Motion.of(resting), M) == {}
 
 
 def drifting(drift: float, compliance: float = 0.0) -> Run:
     """Creeps along y by a drift [m] in each counted part of a rest, on a spring of a compliance [m/N]."""
-    position = IDEAL.position + compliance * IDEAL.force
-    for phase in IDEAL.phases:
+    position = ideal_run().position + compliance * ideal_run().force
+    for phase in ideal_run().phases:
         if phase["kind"] == "rest":
-            part = IDEAL.part(phase["start"], phase["end"])
-            time = IDEAL.time[part]
+            part = ideal_run().part(phase["start"], phase["end"])
+            time = ideal_run().time[part]
             position[part, 1] += drift * (time - time[0]) / (time[-1] - time[0] - manipulator.SETTLING)
-    return replace(IDEAL, position=position)
+    return replace(ideal_run(), position=position)
 
 
 @pytest.mark.parametrize("drift", [0.0, 1e-6, -3e-5])
@@ -302,7 +314,7 @@ def test_the_drift_of_a_free_mass_by_noise() -> None:
 @pytest.mark.parametrize("compensation", ["none", "model_c", "parallel"])
 @pytest.mark.parametrize("delay", [0, 1])
 def test_friction_and_compensation_are_those_of_the_simulated_device(compensation: str, delay: int) -> None:
-    numbers = {**DEVICE.parameters.model_dump(), "compensation": compensation, "encoder_resolution": 0.0}
+    numbers = {**five_bar().parameters.model_dump(), "compensation": compensation, "encoder_resolution": 0.0}
     device = FiveBar(FiveBarParameters(**numbers))
     device.configure(T)
     device.activate()
@@ -334,17 +346,17 @@ def test_friction_and_compensation_are_those_of_the_simulated_device(compensatio
 
 def test_the_force_that_overcomes_joint_torques_does_their_work() -> None:
     random = np.random.default_rng(1)
-    q = DEVICE.geometry[4:6] + random.uniform(-0.4, 0.4, (20, 2))
+    q = five_bar().geometry[4:6] + random.uniform(-0.4, 0.4, (20, 2))
     torque, rates = random.normal(0.0, 10.0, (20, 2)), random.normal(0.0, 1.0, (20, 2))
-    force = manipulator.forces_of_friction(DEVICE, q, torque)
-    velocity = np.einsum("nij,nj->ni", manipulator.jacobians(DEVICE, q), rates)
+    force = manipulator.forces_of_friction(five_bar(), q, torque)
+    velocity = np.einsum("nij,nj->ni", manipulator.jacobians(five_bar(), q), rates)
     np.testing.assert_allclose(np.sum(force * velocity, axis=1), np.sum(torque * rates, axis=1), rtol=1e-9)
 
 
 def test_joint_friction_alone_is_not_isotropic() -> None:
     # at home the arms stand at a right angle, at 45 and 135 degrees: along y both joints turn at the same rate
-    home, force = DEVICE.geometry[4:6], DEVICE.parameters.friction_coulomb / 0.3
-    found = manipulator.joint_friction_force(DEVICE, home, np.radians([90.0, 60.0, 44.0, 46.0]))
+    home, force = five_bar().geometry[4:6], five_bar().parameters.friction_coulomb / 0.3
+    found = manipulator.joint_friction_force(five_bar(), home, np.radians([90.0, 60.0, 44.0, 46.0]))
     np.testing.assert_allclose(found[0], [0.0, np.sqrt(2.0) * force], atol=1e-9)
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), np.sqrt(2.0) * force)
     np.testing.assert_allclose(found[1], found[3], rtol=1e-9)  # the same signs, the same force
@@ -352,7 +364,7 @@ def test_joint_friction_alone_is_not_isotropic() -> None:
 
 
 def test_the_ideal_run_s_force_is_isotropic() -> None:
-    found = manipulator.isotropy(IDEAL, Motion.of(IDEAL), DEVICE, M, COULOMB)
+    found = manipulator.isotropy(ideal_run(), Motion.of(ideal_run()), five_bar(), M, coulomb())
     assert len(found["sectors"]) >= 9 and found["largest_deviation"] < 0.15  # corners of F v/|v| at start and stop
     low, high = found["joint_friction_along"]
     assert 20.0 < low < 30.0 < 45.0 < high
@@ -360,30 +372,34 @@ def test_the_ideal_run_s_force_is_isotropic() -> None:
 
 
 def test_a_force_of_one_direction_and_a_share_of_the_joints_friction_are_found() -> None:
-    motion = Motion.of(IDEAL)
-    more = np.where((motion.along[:, :1] > 0.9), 1.1, 1.0) * IDEAL.force
-    found = manipulator.isotropy(IDEAL, Motion.of(replace(IDEAL, force=more)), DEVICE, M, COULOMB)
+    motion = Motion.of(ideal_run())
+    more = np.where((motion.along[:, :1] > 0.9), 1.1, 1.0) * ideal_run().force
+    found = manipulator.isotropy(ideal_run(), Motion.of(replace(ideal_run(), force=more)), five_bar(), M, coulomb())
     assert found["largest_deviation"] == pytest.approx(0.6, abs=0.15)
-    felt = manipulator.forces_of_friction(DEVICE, IDEAL.joints, manipulator.friction_torque(DEVICE, IDEAL))
-    with_share = replace(IDEAL, force=IDEAL.force + 0.05 * felt)
-    found = manipulator.isotropy(IDEAL, Motion.of(with_share), DEVICE, M, COULOMB)
+    felt = manipulator.forces_of_friction(
+        five_bar(), ideal_run().joints, manipulator.friction_torque(five_bar(), ideal_run())
+    )
+    with_share = replace(ideal_run(), force=ideal_run().force + 0.05 * felt)
+    found = manipulator.isotropy(ideal_run(), Motion.of(with_share), five_bar(), M, coulomb())
     assert found["joint_friction_share"] == pytest.approx(0.05, abs=1e-3)
 
 
 def test_residual_friction_and_tracking_error_count_while_the_hand_leads() -> None:
-    leads = IDEAL.during("slide")
-    target = IDEAL.target + np.where(leads[:, None], [3e-4, 4e-4], 1.0)
+    leads = ideal_run().during("slide")
+    target = ideal_run().target + np.where(leads[:, None], [3e-4, 4e-4], 1.0)
     friction = np.where(leads[:, None], [3.0, 1.0], 50.0)
-    found = manipulator.compensated(replace(IDEAL, target=target), friction, np.where(leads[:, None], 1.0, 0.0))
+    found = manipulator.compensated(replace(ideal_run(), target=target), friction, np.where(leads[:, None], 1.0, 0.0))
     assert found["tracking_rms"] == pytest.approx(5e-4) == found["largest_tracking_error"]
     assert found["friction_rms"] == pytest.approx(np.sqrt(5.0)) and found["residual_rms"] == pytest.approx(np.sqrt(2.0))
     assert found["largest_residual"] == pytest.approx(2.0)
 
 
 def test_shaking_is_what_lies_above_30_hz_while_sliding() -> None:
-    quiet = manipulator.shaking(IDEAL, Motion.of(IDEAL))
-    shaken = IDEAL.velocity + 0.01 * np.sqrt(2.0) * np.outer(np.sin(2 * np.pi * 70.0 * IDEAL.time), [0.6, 0.8])
-    found = manipulator.shaking(replace(IDEAL, velocity=shaken), Motion.of(IDEAL))
+    quiet = manipulator.shaking(ideal_run(), Motion.of(ideal_run()))
+    shaken = ideal_run().velocity + 0.01 * np.sqrt(2.0) * np.outer(
+        np.sin(2 * np.pi * 70.0 * ideal_run().time), [0.6, 0.8]
+    )
+    found = manipulator.shaking(replace(ideal_run(), velocity=shaken), Motion.of(ideal_run()))
     assert quiet is not None and quiet < 1e-3 and found == pytest.approx(0.01, rel=0.02)
 
 
@@ -391,33 +407,35 @@ def test_shaking_is_what_lies_above_30_hz_while_sliding() -> None:
 
 
 def changed(**signals: np.ndarray) -> Bag:
-    return bag_of(replace(IDEAL, **signals))
+    return bag_of(replace(ideal_run(), **signals))
 
 
 @pytest.mark.usefixtures("quick")
 def test_the_ideal_run_shows_every_claim_that_it_reaches() -> None:
-    assert judged(bag_of(IDEAL)) == [True] * 6 + [None] * 2
+    assert judged(bag_of(ideal_run())) == [True] * 6 + [None] * 2
 
 
 @pytest.mark.usefixtures("quick")
 def test_each_claim_fails_where_it_does_not_hold() -> None:
-    motion = Motion.of(IDEAL)
-    slides = IDEAL.during("slide")[:, None]
-    felt = manipulator.forces_of_friction(DEVICE, IDEAL.joints, manipulator.friction_torque(DEVICE, IDEAL))
+    motion = Motion.of(ideal_run())
+    slides = ideal_run().during("slide")[:, None]
+    felt = manipulator.forces_of_friction(
+        five_bar(), ideal_run().joints, manipulator.friction_torque(five_bar(), ideal_run())
+    )
     cases = {
         # inertia alone turns the force in the first
         STRAIGHT: [
             bag_of(ideal_run(wobble=1.5e-3)),
-            changed(force=turned(IDEAL.force, 0.2)),
-            changed(force=IDEAL.force * np.where(slides, 1.1, 1.0)),
+            changed(force=turned(ideal_run().force, 0.2)),
+            changed(force=ideal_run().force * np.where(slides, 1.1, 1.0)),
         ],
         CURVE: [
-            changed(force=np.where(slides, F * motion.along, IDEAL.force)),
-            changed(force=IDEAL.force + 0.2 * M * motion.normal[:, None] * motion.inside),
+            changed(force=np.where(slides, F * motion.along, ideal_run().force)),
+            changed(force=ideal_run().force + 0.2 * M * motion.normal[:, None] * motion.inside),
         ],
-        REST: [changed(target_velocity=IDEAL.target_velocity + 1e-12)],
-        ISOTROPY: [changed(force=np.where(motion.along[:, :1] > 0.9, 1.2, 1.0) * IDEAL.force)],
-        ANNIHILATION: [changed(force=IDEAL.force + np.where(slides, 0.02, 0.0) * felt)],
+        REST: [changed(target_velocity=ideal_run().target_velocity + 1e-12)],
+        ISOTROPY: [changed(force=np.where(motion.along[:, :1] > 0.9, 1.2, 1.0) * ideal_run().force)],
+        ANNIHILATION: [changed(force=ideal_run().force + np.where(slides, 0.02, 0.0) * felt)],
     }
     for place, bags in cases.items():
         for bag in bags:
@@ -433,11 +451,11 @@ def test_a_drift_of_one_encoder_count_is_the_limit(share: float) -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_a_rest_above_the_friction_does_not_reach_the_claim() -> None:
-    rests = IDEAL.during("rest")[:, None]
-    strong = np.where(rests, 2.0, 1.0) * IDEAL.force
+    rests = ideal_run().during("rest")[:, None]
+    strong = np.where(rests, 2.0, 1.0) * ideal_run().force
     assert judged(changed(force=strong))[REST] is None
     # the Stribeck law holds until its static force
-    assert judged(bag_of(replace(IDEAL, force=strong), law="stribeck", static_force=9.0))[REST] is True
+    assert judged(bag_of(replace(ideal_run(), force=strong), law="stribeck", static_force=9.0))[REST] is True
 
 
 def test_the_map_s_claim_needs_limits_near_2_kg_and_a_firm_grasp_that_is_worse(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -445,7 +463,7 @@ def test_the_map_s_claim_needs_limits_near_2_kg_and_a_firm_grasp_that_is_worse(m
 
     def verdict(**changes: Any) -> bool | None:
         monkeypatch.setattr(friction_admittance, "stability", lambda case: STABILITY | changes)
-        return judged(bag_of(IDEAL))[MASS]
+        return judged(bag_of(ideal_run()))[MASS]
 
     assert verdict() is True
     assert verdict(smallest_mass={"1": [1.2, 1.2], "4": [0.9, 2.3]}) is False
@@ -459,12 +477,12 @@ def test_the_map_s_claim_needs_limits_near_2_kg_and_a_firm_grasp_that_is_worse(m
 
 @pytest.mark.usefixtures("quick")
 def test_compensation_is_judged_against_the_run_without_at_the_same_delay() -> None:
-    late = replace(IDEAL, target=IDEAL.target + 1e-4)
-    bare, parallel = bag_of(late, delay=1), bag_of(IDEAL, delay=1, compensation="parallel")
-    verdicts = judged(bare, parallel, bag_of(IDEAL))[-2:]
+    late = replace(ideal_run(), target=ideal_run().target + 1e-4)
+    bare, parallel = bag_of(late, delay=1), bag_of(ideal_run(), delay=1, compensation="parallel")
+    verdicts = judged(bare, parallel, bag_of(ideal_run()))[-2:]
     assert verdicts == [None, True]
     assert judged(bag_of(late), parallel)[-2:] == [None, None]  # another delay
-    assert judged(bag_of(IDEAL, delay=1), bag_of(late, delay=1, compensation="model_c"))[-2:] == [False, None]
+    assert judged(bag_of(ideal_run(), delay=1), bag_of(late, delay=1, compensation="model_c"))[-2:] == [False, None]
 
 
 @pytest.mark.usefixtures("quick")
@@ -472,7 +490,7 @@ def test_compensation_is_judged_against_the_run_without_at_the_same_delay() -> N
     "friction", [{"model": "D"}, {"model": "lugre"}, {"law": "table"}, {"friction_force": 0.0}], ids=str
 )
 def test_other_models_and_no_friction_have_numbers_and_a_figure_but_no_verdict(friction: dict[str, Any]) -> None:
-    report = analyse({"bag": bag_of(IDEAL, **friction)})
+    report = analyse({"bag": bag_of(ideal_run(), **friction)})
     verdicts = [claim.shown for claim in report.claims]
     assert [verdicts[place] for place in (STRAIGHT, CURVE, REST, ISOTROPY, ANNIHILATION)] == [None] * 5
     assert "M v²/R" in report.claims[CURVE].measured and report.figure.axes
@@ -482,15 +500,16 @@ def test_other_models_and_no_friction_have_numbers_and_a_figure_but_no_verdict(f
 @pytest.mark.parametrize("duration", [0.002, 0.4, 2.3])
 def test_a_run_that_is_cut_has_a_figure_and_claims_that_are_not_reached(duration: float) -> None:
     n = round(duration / T)
-    signals = {name: value[:n] for name, value in vars(IDEAL).items() if isinstance(value, np.ndarray)}
-    report = analyse({"bag": bag_of(replace(IDEAL, **signals))})
+    signals = {name: value[:n] for name, value in vars(ideal_run()).items() if isinstance(value, np.ndarray)}
+    report = analyse({"bag": bag_of(replace(ideal_run(), **signals))})
     assert report.claims[REST].shown is None and report.claims[CURVE].shown is None
     json.dumps(report.metrics, allow_nan=False)
     report.figure.canvas.draw()
 
 
+@pytest.mark.slow
 def test_the_map_is_that_of_the_suite_s_hand_whoever_holds_the_grip() -> None:
-    bag = bag_of(IDEAL)
+    bag = bag_of(ideal_run())
     bag.events[0].detail["hand"].update(stiffness=2000.0, damping=60.0, mass=0.8)  # four times that would be refused
     report = analyse({"bag": bag})
     assert report.metrics["stability"]["smallest_mass"]["4"][0] == pytest.approx(2.12, abs=0.03)
@@ -499,15 +518,16 @@ def test_the_map_is_that_of_the_suite_s_hand_whoever_holds_the_grip() -> None:
 
 
 def test_without_a_hand_or_with_an_unknown_device_there_is_no_map() -> None:
-    assert friction_admittance.stability(Case.of(bag_of(IDEAL, held=False))) == {}
-    report = analyse({"bag": bag_of(IDEAL, device={"length": 1.0})})
+    assert friction_admittance.stability(Case.of(bag_of(ideal_run(), held=False))) == {}
+    report = analyse({"bag": bag_of(ideal_run(), device={"length": 1.0})})
     assert [report.claims[place].shown for place in (REST, ISOTROPY, ANNIHILATION, MASS)] == [None] * 4
     assert report.claims[STRAIGHT].shown is True
     report.figure.canvas.draw()
 
 
+@pytest.mark.slow
 def test_the_report_with_its_map() -> None:
-    bags = {"bag": bag_of(IDEAL), "bag_delayed": bag_of(IDEAL, delay=1)}
+    bags = {"bag": bag_of(ideal_run()), "bag_delayed": bag_of(ideal_run(), delay=1)}
     report = analyse(bags)
     assert len(report.claims) == 9 and report.claims[6].shown is True
     found = report.metrics["stability"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -101,7 +102,16 @@ def simulated(force: np.ndarray, **parameters: Any) -> Columns:
 
 
 SHORT, PULL = load(6.0), np.full(2001, -1.0)
-DRIFTING, STOPPING = simulated(SHORT), simulated(PULL, initial_velocity=0.7)
+
+
+@functools.cache
+def run_under_load() -> Columns:
+    return simulated(SHORT)
+
+
+@functools.cache
+def run_to_rest() -> Columns:
+    return simulated(PULL, initial_velocity=0.7)
 
 
 @pytest.fixture
@@ -109,8 +119,12 @@ def bags(scripted_bag: Make) -> Callable[..., dict[str, Bag]]:
     """Bags of both runs with other signals in some columns."""
 
     def make(
-        drifting: Columns = DRIFTING, stopping: Columns = STOPPING, force: np.ndarray = SHORT, **parameters: Any
+        drifting: Columns | None = None,
+        stopping: Columns | None = None,
+        force: np.ndarray = SHORT,
+        **parameters: Any,
     ) -> dict[str, Bag]:
+        drifting, stopping = drifting or run_under_load(), stopping or run_to_rest()
         known = {**PARAMETERS, **parameters}
         return {
             "bag": scripted_bag(drifting, known, force=force),
@@ -187,12 +201,12 @@ def test_what_is_left_of_a_stop_is_that_of_the_second_half(scripted_bag: Make) -
 
 
 def test_columns_of_one_model_are_told_apart(scripted_bag: Make) -> None:
-    run = ScriptedRun.from_bag(scripted_bag(DRIFTING, PARAMETERS))
+    run = ScriptedRun.from_bag(scripted_bag(run_under_load(), PARAMETERS))
     found = labels(run)
     assert len(set(found)) == len(found)
     assert found[:5] == ["model A", "model D", "model C + mass", "Karnopp, ε = 10 mm/s", "Karnopp, ε = 1 mm/s"]
     assert found[10:12] == ["Dahl, K = 100 kN/m", "Dahl, K = 1000 kN/m"]
-    twice = ScriptedRun.from_bag(scripted_bag(DRIFTING, {**PARAMETERS, "models": ["A"] * len(NAMES)}))
+    twice = ScriptedRun.from_bag(scripted_bag(run_under_load(), {**PARAMETERS, "models": ["A"] * len(NAMES)}))
     assert len(set(labels(twice))) == len(NAMES)
 
 
@@ -249,19 +263,20 @@ def test_the_simulated_models_show_every_claim(bags: Callable[..., dict[str, Bag
 
 @pytest.mark.parametrize("name", ["A", "C_alt", "D"])
 def test_a_proposed_model_that_drifts_or_chatters_is_refuted(name: str, bags: Callable[..., dict[str, Bag]]) -> None:
-    creeping = changed(DRIFTING, name, velocity=1e-6)
+    creeping = changed(run_under_load(), name, velocity=1e-6)
     assert verdicts(bags(creeping))["no drift"] is False
-    zigzag = changed(DRIFTING, name, force=F * (-1.0) ** np.arange(len(SHORT)))
+    zigzag = changed(run_under_load(), name, force=F * (-1.0) ** np.arange(len(SHORT)))
     assert verdicts(bags(zigzag))["no chatter"] is False
 
 
 @pytest.mark.parametrize(("rate", "shown"), [(1.2e-10, True), (1.3e-10, False)])
 def test_a_nanometre_is_the_limit_of_drift(rate: float, shown: bool, bags: Callable[..., dict[str, Bag]]) -> None:
     # 8.001 s of it make 0.96 and 1.04 nm
-    assert verdicts(bags(changed(DRIFTING, "A", velocity=rate)))["no drift"] is shown
+    assert verdicts(bags(changed(run_under_load(), "A", velocity=rate)))["no drift"] is shown
 
 
-def still(name: str, columns: Columns = DRIFTING) -> Columns:
+def still(name: str, columns: Columns | None = None) -> Columns:
+    columns = columns or run_under_load()
     return changed(columns, name, velocity=0.0, force=SHORT[: len(columns["force"])])
 
 
@@ -278,19 +293,19 @@ def still(name: str, columns: Columns = DRIFTING) -> Columns:
 def test_an_earlier_model_that_neither_drifts_nor_chatters_is_said_so(
     claim: str, names: list[str], bags: Callable[..., dict[str, Bag]]
 ) -> None:
-    columns = DRIFTING
+    columns = run_under_load()
     for name in names:
         columns = still(name, columns)
     assert verdicts(bags(columns))[claim] is False
 
 
 def test_an_elastoplastic_model_that_drifts_like_lugre_is_refuted(bags: Callable[..., dict[str, Bag]]) -> None:
-    lugre = DRIFTING["velocity"][:, NAMES.index("lugre")]
-    assert verdicts(bags(changed(DRIFTING, "elastoplastic", velocity=0.1 * lugre)))["elastoplastic"] is False
+    lugre = run_under_load()["velocity"][:, NAMES.index("lugre")]
+    assert verdicts(bags(changed(run_under_load(), "elastoplastic", velocity=0.1 * lugre)))["elastoplastic"] is False
 
 
 def test_karnopp_depends_on_the_threshold_only_if_the_stops_differ(bags: Callable[..., dict[str, Bag]]) -> None:
-    neither = changed(STOPPING, "karnopp_eps1e-2", velocity=0.0)
+    neither = changed(run_to_rest(), "karnopp_eps1e-2", velocity=0.0)
     assert verdicts(bags(stopping=neither))["threshold"] is False
     alike = changed(neither, "karnopp_eps1e-3", velocity=0.9e-9)
     assert verdicts(bags(stopping=alike))["threshold"] is False
@@ -299,7 +314,7 @@ def test_karnopp_depends_on_the_threshold_only_if_the_stops_differ(bags: Callabl
 
 
 def test_a_damped_spring_does_not_oscillate(bags: Callable[..., dict[str, Bag]]) -> None:
-    columns = changed(STOPPING, "hayward_armstrong", velocity=0.0)
+    columns = changed(run_to_rest(), "hayward_armstrong", velocity=0.0)
     assert verdicts(bags(stopping=changed(columns, "hayward_armstrong_S1e6", velocity=0.0)))["oscillation"] is False
 
 
@@ -334,7 +349,7 @@ def notes(report: Any) -> list[str]:
 
 @pytest.mark.parametrize("samples", [2, 50, 3000])
 def test_a_run_that_is_cut_under_load_still_has_a_figure(samples: int, scripted_bag: Make) -> None:
-    columns = {name: table[:samples] for name, table in DRIFTING.items()}
+    columns = {name: table[:samples] for name, table in run_under_load().items()}
     report = analyse({"bag": scripted_bag(columns, PARAMETERS, force=SHORT[:samples])})
     assert [claim.shown for claim in report.claims] == [None] * len(CLAIMS)
     assert "before the load is taken away" in report.claims[0].measured
@@ -342,26 +357,26 @@ def test_a_run_that_is_cut_under_load_still_has_a_figure(samples: int, scripted_
 
 
 def test_a_load_above_the_friction_force_shows_nothing(scripted_bag: Make) -> None:
-    report = analyse({"bag": scripted_bag(DRIFTING, PARAMETERS, force=1.5 * SHORT)})
+    report = analyse({"bag": scripted_bag(run_under_load(), PARAMETERS, force=1.5 * SHORT)})
     assert [claim.shown for claim in report.claims] == [None] * len(CLAIMS)
     assert "F is 6 N" in report.claims[0].measured
 
 
 def test_no_load_at_all_shows_nothing_rough(scripted_bag: Make) -> None:
-    columns = {name: 0.0 * table for name, table in DRIFTING.items()}
+    columns = {name: 0.0 * table for name, table in run_under_load().items()}
     report = analyse({"bag": scripted_bag(columns, PARAMETERS, force=0.0 * SHORT)})
     said = dict(zip(CLAIMS, (claim.shown for claim in report.claims), strict=True))
     assert said["no chatter"] is None and json.dumps(report.metrics, allow_nan=False)
 
 
 def test_a_stop_that_is_cut_is_not_judged(scripted_bag: Make) -> None:
-    columns = {name: table[:150] for name, table in STOPPING.items()}
+    columns = {name: table[:150] for name, table in run_to_rest().items()}
     bag = scripted_bag(columns, {**PARAMETERS, "initial_velocity": 0.7}, force=PULL[:150])
     assert {claim.shown for claim in analyse({"bag": bag}).claims} == {None}
 
 
 def test_a_run_of_one_model_has_its_claims(scripted_bag: Make) -> None:
-    columns = {name: table[:, :1] for name, table in DRIFTING.items()}
+    columns = {name: table[:, :1] for name, table in run_under_load().items()}
     parameters = {**PARAMETERS, "models": ["A"], "stiffness": [1e5], "damping": [1e2], "velocity_threshold": [0.01]}
     report = analyse({"bag": scripted_bag(columns, parameters, force=SHORT)})
     said = dict(zip(CLAIMS, (claim.shown for claim in report.claims), strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from itertools import pairwise
@@ -71,12 +72,15 @@ def simulated(velocity: np.ndarray, **parameters: Any) -> dict[str, np.ndarray]:
     return {"velocity": np.repeat(velocity[:, None], len(columns), axis=1), "force": force}
 
 
-SIGNALS = simulated(SCRIPT)
+@functools.cache
+def known_signals() -> dict[str, np.ndarray]:
+    return simulated(SCRIPT)
 
 
 @pytest.fixture
 def bag(scripted_bag: Make) -> Callable[..., Bag]:
-    def make(columns: dict[str, np.ndarray] = SIGNALS, velocity: np.ndarray = SCRIPT, **parameters: Any) -> Bag:
+    def make(columns: dict[str, np.ndarray] | None = None, velocity: np.ndarray = SCRIPT, **parameters: Any) -> Bag:
+        columns = columns or known_signals()
         return scripted_bag(columns, {**PARAMETERS, **parameters}, velocity=velocity)
 
     return make
@@ -222,18 +226,18 @@ def test_the_simulated_elements_show_every_claim(bag: Callable[..., Bag]) -> Non
 
 def changed(column: int, force: np.ndarray) -> dict[str, np.ndarray]:
     """The signals with another force of a column."""
-    columns = {name: table.copy() for name, table in SIGNALS.items()}
+    columns = {name: table.copy() for name, table in known_signals().items()}
     columns["force"][:, column] = force
     return columns
 
 
 def test_a_single_element_in_place_of_many_is_refuted(bag: Callable[..., Bag]) -> None:
-    said = verdicts(bag(changed(0, SIGNALS["force"][:, 2])))
+    said = verdicts(bag(changed(0, known_signals()["force"][:, 2])))
     assert said["presliding"] is False and said["masing"] is False and said["energy"] is False
 
 
 def test_many_elements_in_place_of_a_single_one_are_refuted(bag: Callable[..., Bag]) -> None:
-    said = verdicts(bag(changed(2, SIGNALS["force"][:, 0])))
+    said = verdicts(bag(changed(2, known_signals()["force"][:, 0])))
     assert said["bilinear"] is False and said["presliding"] is False and said["masing"] is True
 
 
@@ -241,7 +245,7 @@ def test_many_elements_in_place_of_a_single_one_are_refuted(bag: Callable[..., B
 def test_half_a_percent_of_the_force_is_the_limit_of_masings_rule(
     error: float, shown: bool, bag: Callable[..., Bag]
 ) -> None:
-    force = SIGNALS["force"][:, 0].copy()
+    force = known_signals()["force"][:, 0].copy()
     force[1000] += error
     assert verdicts(bag(changed(0, force)))["masing"] is shown
 
@@ -249,14 +253,14 @@ def test_half_a_percent_of_the_force_is_the_limit_of_masings_rule(
 def test_a_minor_loop_that_does_not_close_is_refuted(bag: Callable[..., Bag]) -> None:
     x = np.cumsum(T * SCRIPT)
     (minor,) = [loop for loop in masing(x, CURVE)[1] if abs(x[loop.start] + x[loop.turn]) > 1e-5]
-    force = SIGNALS["force"][:, 0].copy()
+    force = known_signals()["force"][:, 0].copy()
     force[minor.end :] += 0.05
     assert verdicts(bag(changed(0, force)))["memory"] is False
 
 
 def test_damped_elements_in_place_of_undamped_ones_and_the_other_way_round(bag: Callable[..., Bag]) -> None:
-    assert verdicts(bag(changed(0, SIGNALS["force"][:, 1])))["rate"] is False
-    assert verdicts(bag(changed(1, SIGNALS["force"][:, 0])))["damping"] is False
+    assert verdicts(bag(changed(0, known_signals()["force"][:, 1])))["rate"] is False
+    assert verdicts(bag(changed(1, known_signals()["force"][:, 0])))["damping"] is False
 
 
 # Runs in which the claims cannot be judged
@@ -268,7 +272,7 @@ def notes(report: Any) -> list[str]:
 
 @pytest.mark.parametrize("samples", [2, 40, 200])
 def test_a_run_that_is_cut_before_a_loop_closes_still_has_a_figure(samples: int, bag: Callable[..., Bag]) -> None:
-    columns = {name: table[:samples] for name, table in SIGNALS.items()}
+    columns = {name: table[:samples] for name, table in known_signals().items()}
     report = analyse({"bag": bag(columns, SCRIPT[:samples])})
     shown = dict(zip(CLAIMS, (claim.shown for claim in report.claims), strict=True))
     assert shown["memory"] is None and shown["rate"] is None and shown["damping"] is None
@@ -277,7 +281,7 @@ def test_a_run_that_is_cut_before_a_loop_closes_still_has_a_figure(samples: int,
 
 
 def test_a_script_at_rest_shows_nothing(bag: Callable[..., Bag]) -> None:
-    columns = {name: 0.0 * table[:100] for name, table in SIGNALS.items()}
+    columns = {name: 0.0 * table[:100] for name, table in known_signals().items()}
     assert {claim.shown for claim in analyse({"bag": bag(columns, np.zeros(100))}).claims} == {None}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import Any
 
@@ -18,14 +19,18 @@ from tau_wall_control.limits import tap_bound
 from tau_wall_control.parameters import load_parameters
 
 T = 1e-3
-DEVICE = TauDevice(load_parameters())
 PARAMETERS = {"scheme": "predictive", "controller_file": "", "per_axis": 0, "wall_normals": [0.0, 0.0, 1.0]}
 Z = np.array([[0.0, 0.0, 1.0]])
 
 
+@functools.cache
+def mechanism() -> TauDevice:
+    return TauDevice(load_parameters())
+
+
 def effort_for(wrench: np.ndarray, position: np.ndarray) -> np.ndarray:
     """Joint efforts (6,) that exert a force (3,) on the tool beyond the mechanism's weight, G^T tau = tau_g + f."""
-    d = DEVICE.dynamics(position)
+    d = mechanism().dynamics(position)
     return np.linalg.solve(d.actuated_map.T, d.gravity_force + np.concatenate([wrench, np.zeros(3)]))
 
 
@@ -49,7 +54,7 @@ def made(position: np.ndarray, phases: list[dict[str, Any]], *, force: Any = Non
         "normals": normals,
         "in_contact": inside if contact is None else contact,
         "operating_point": np.full(n, 13),
-        "device": DEVICE,
+        "device": mechanism(),
         "phases": phases,
         "parameters": PARAMETERS,
     }
@@ -142,7 +147,7 @@ def test_a_tap_is_measured_against_the_energy_bound() -> None:
     (tap,) = tau.taps(tapped(1e-3))
     assert tap["speed"] == 0.5
     assert tap["penetration"] == pytest.approx(1e-3, rel=2e-3)  # between two samples of the sine
-    bound = tap_bound(DEVICE, np.zeros(3), 0.5)
+    bound = tap_bound(mechanism(), np.zeros(3), 0.5)
     assert tap["energy_bound"] == pytest.approx(bound, rel=0.01)  # at the place of the impact, 0.3 mm away
     assert tap["allowed"] == pytest.approx(1.2 * tap["energy_bound"], rel=1e-12)
     assert tap["late"] == 0.0

@@ -108,10 +108,11 @@ def bag_of(display_bag: Callable[..., Bag], ideal: Motion, tool: Coordinates) ->
         numbers = {"q": known.q[:n], "q_velocity": known.qdot[:n], "kinetic_energy": known.energy[:n]}
         touched = np.arange(n) < LED / T + LETTING_GO
         arguments = {"phases": PHASES, "touched": touched, **arguments}
+        due = tuple(part[:n] for part in reference)
         return display_bag(
             "TwoLinkOnCircle",
-            tuple(part[:n] for part in measured or reference),
-            reference=tuple(part[:n] for part in reference),
+            due if measured is None else tuple(part[:n] for part in measured),
+            reference=due,
             wrench=wrench[:n],
             numbers=numbers,
             **arguments,

@@ -9,7 +9,7 @@ led to the mechanism are left out, as there is no motion of the mechanism yet, a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.spatial.transform import Rotation
 
-from admittance_constraints import Mechanism
+from admittance_constraints import Mechanism, mechanisms
 from admittance_constraints.loading import installed_mechanism
 from haptic_bringup.bags import Bag
 from haptic_bringup.report import Claim, Report
@@ -213,12 +213,20 @@ def mechanism_of(node: dict[str, Any]) -> Mechanism:
     Raises:
         HapticError: it cannot be made here, for example since its file is gone.
     """
-    entries = parse_entries(node["mechanism_parameters"])
+    name, entries = node["mechanism"], tuple(node["mechanism_parameters"])
     try:
-        return installed_mechanism(node["mechanism"], **{name: value for name, (value, _) in entries.items()})
+        return _ready_mechanism(name, entries) if name in mechanisms.__all__ else _mechanism(name, entries)
     except ValueError as error:
         reason = " ".join(str(error).split())
         raise HapticError(f"the run's mechanism cannot be made for the report: {reason}") from None
+
+
+def _mechanism(name: str, entries: tuple[str, ...]) -> Mechanism:
+    return installed_mechanism(name, **{key: value for key, (value, _) in parse_entries(entries).items()})
+
+
+#: mechanisms of the suite have no state and no file that may change; to derive one takes some 10 ms
+_ready_mechanism = lru_cache(maxsize=8)(_mechanism)
 
 
 def spread(values: np.ndarray) -> dict[str, float]:
