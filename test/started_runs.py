@@ -108,6 +108,10 @@ class Run:
         (directory,) = (self.folder / "runs").iterdir()
         return directory
 
+    def is_running(self) -> bool:
+        """Whether so much is recorded that all nodes must have answered; a new bag has some bytes before tick 0."""
+        return self.recorded_bytes() > 100_000
+
     def recorded_bytes(self) -> int:
         return sum(path.stat().st_size for path in (self.folder / "runs").glob("*/bag*/*.mcap"))
 

@@ -98,7 +98,7 @@ def test_a_refused_value_ends_the_run_with_one_line_that_names_it(tmp_path: Path
 @pytest.mark.experiment
 def test_a_second_device_in_the_same_domain_is_refused(start) -> None:
     first = start("command_delay_ticks:=0", "pace:=0.1", "duration:=1000.0")
-    wait_until(first.recorded_bytes)
+    wait_until(first.is_running)
     second = start("command_delay_ticks:=0", "record:=false")
     assert second.finish() == 1
     assert "another device already publishes /joystick/device_state" in second.text

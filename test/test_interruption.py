@@ -102,7 +102,7 @@ def test_no_run_outlives_who_has_started_it(tmp_path: Path) -> None:
 @pytest.mark.experiment
 def test_a_killed_node_ends_the_run_which_names_it(start) -> None:
     run = start("command_delay_ticks:=0", *ENDLESS)
-    wait_until(run.recorded_bytes)
+    wait_until(run.is_running)
     nodes = descendants(run.pid)
     os.kill(find_child(run.pid, "friction_node"), signal.SIGKILL)
     assert run.finish() == 1
@@ -138,7 +138,7 @@ def test_a_silent_source_brings_a_realtime_device_to_its_safe_state_in_time(star
 @pytest.mark.realtime
 def test_a_recorder_that_is_held_up_loses_nothing_in_realtime(start) -> None:
     run = start("mode:=realtime", f"period:={PERIOD}", "watchdog_periods:=500", "duration:=3600.0")
-    wait_until(run.recorded_bytes)
+    wait_until(run.is_running)
     recorder = find_child(run.pid, "recorder")
     os.kill(recorder, signal.SIGSTOP)
     time.sleep(100 * PERIOD)  # ticks that wait for it
@@ -154,7 +154,7 @@ def test_a_recorder_that_is_held_up_loses_nothing_in_realtime(start) -> None:
 @pytest.mark.experiment
 def test_a_silent_source_in_lockstep_ends_the_run_with_its_name(start) -> None:
     run = start("command_delay_ticks:=0", f"answer_timeout:={limit(5.0)}", *ENDLESS)  # the stop has to come first
-    wait_until(run.recorded_bytes)
+    wait_until(run.is_running)
     friction = find_child(run.pid, "friction_node")
     os.kill(friction, signal.SIGSTOP)
     wait_until(lambda: "source friction: no answer to tick" in run.text)

@@ -157,7 +157,7 @@ trees:
     again = parse_world(w.to_yaml(), folder=Path("/nowhere"))
     assert again.joint_laws == w.joint_laws
     np.testing.assert_array_equal(*(stepped(each, DT, 5).dynamics.arrays.q for each in (w, again)))
-    with pytest.raises(WorldError, match=r"^w: trees.0: gripper: joint: expected one of .*; got 'thumb'$"):
+    with pytest.raises(WorldError, match=r"^w: trees.0: \*: joint: expected one of .*; got '\*'$"):
         parse_world(text.replace("joint: left,", "joint: thumb,"), name="w")
 
 
