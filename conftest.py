@@ -16,14 +16,24 @@ from ros_domain import claim_domain
 #: tiers that the default leaves out; pyproject.toml says what each is for
 _TIERS = ("experiment", "fuzz", "realtime", "study", "slow")
 _RUNS = Path(__file__).parent / "test"
-#: CPU time of the files that take longest [s], whole; they start first, so that the workers end at about the same time
-_SECONDS: dict[str, float] = {}
+#: CPU time of the longest runs' files [s], whole; they start first, so that the workers end at about the same time
+_SECONDS = {
+    "test_tau_experiments": 124.0,
+    "test_contact_experiments": 70.0,
+    "test_constrained_experiments": 63.0,
+    "test_tau_touch_world": 63.0,
+    "test_view": 46.0,
+    "test_interruption": 32.0,
+    "test_scripted_experiments": 29.0,
+    "test_repository": 26.0,
+    "test_joystick_stick_slip": 21.0,
+    "test_guided_tool": 19.0,
+    "test_killed_nodes": 19.0,
+}
 
 # every test and every process that it starts; the workers' domains differ
 os.environ["ROS_DOMAIN_ID"] = str(claim_domain())
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-# the matrices are small: threads of the linear algebra would only take processor time from the other worker
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -285,6 +285,21 @@ def test_a_missing_compiler_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     assert caught.value.hint == "apt install g++"
 
 
+@pytest.mark.parametrize("name", [*STAGES, "activate"])
+def test_the_machine_is_checked_only_for_what_is_downloaded_or_compiled(
+    name: str, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[Path] = []
+    monkeypatch.setattr(environment, "check_machine", lambda home, ros: checked.append(home))
+    todo = [stage for stage in environment.STAGES if stage.name == name]
+    monkeypatch.setattr(environment, "pending", lambda _: todo)
+    for step in ("bring_up_to_date", "write_stamp"):
+        monkeypatch.setattr(environment, step, lambda *_: None)
+    places = ["--root", str(workspace.root), "--home", str(workspace.home), "--ros", "wheels"]
+    environment.set_up(environment.parse(places))
+    assert bool(checked) == (name in ("packages", "build"))
+
+
 def test_the_script_refuses_before_the_first_stage(checkout: Checkout, tmp_path: Path) -> None:
     done = checkout("run", HAPTICS_HOME=str(tmp_path / "two words"))
     assert (done.returncode, done.stderr.count("\n")) == (1, 2)
@@ -442,6 +457,14 @@ def test_a_broken_environment_is_an_error_of_one_line(checkout: Checkout) -> Non
     assert done.stderr == "error: the environment is broken: No module named 'known'\n  hint: ./haptics setup --clean\n"
     assert checkout("setup", "--clean").returncode == 0
     assert checkout("run").returncode == 7
+
+
+def test_a_mistake_in_the_suite_s_own_code_is_no_broken_environment(checkout: Checkout) -> None:
+    checkout("setup")
+    (checkout.package / "cli.py").write_text("import haptic_bringup.missing")
+    done = checkout("run")
+    assert done.returncode == 1 and "broken" not in done.stderr
+    assert done.stderr.splitlines()[-1] == "ModuleNotFoundError: No module named 'haptic_bringup.missing'"
 
 
 def test_a_python_that_is_gone_is_an_error_of_one_line(checkout: Checkout) -> None:

@@ -340,7 +340,7 @@ def bring_up_to_date(workspace: Workspace) -> None:
     if not todo:
         return
     (workspace.home / "stamp").unlink(missing_ok=True)
-    factor = slowness()
+    factor = min(slowness())
     if todo[0].name == "packages":
         seconds = factor * sum(stage.seconds for stage in todo)
         say(
@@ -508,7 +508,8 @@ def set_up(options: Any) -> None:
     """Brings the environment up to date and stamps it."""
     underlay = os.environ.get("AMENT_PREFIX_PATH", "") if options.ros == "system" else ""
     workspace = Workspace(Path(options.root), Path(options.home), options.ros, underlay)
-    check_machine(workspace.home, workspace.ros)
+    if options.clean or {"packages", "build"} & {stage.name for stage in pending(workspace)}:
+        check_machine(workspace.home, workspace.ros)
     with only_setup(workspace):
         if options.clean:
             say(f"removing the environment in {workspace.home}")

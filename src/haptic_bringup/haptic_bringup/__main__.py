@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 
 
 def main() -> None:
@@ -10,6 +12,9 @@ def main() -> None:
     try:
         from haptic_bringup.cli import main as command_line
     except ImportError as error:
+        package = (error.name or "").partition(".")[0]
+        if package and Path(os.environ.get("HAPTICS_ROOT", ""), "src", package, package).is_dir():
+            raise  # a mistake in the suite's own code
         print(f"error: the environment is broken: {error}\n  hint: ./haptics setup --clean", file=sys.stderr)
         sys.exit(1)
     command_line()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import shlex
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from haptic_files import FileError, describe_yaml_error, load_yaml, read_text
+from haptic_files import FileError, describe_yaml_error, load_yaml, once_while_unchanged, read_text
 
 from .launch_parameters import ParameterType, ParameterValue, parse_parameter_value
 from .launch_substitutions import Call, LaunchFileError, Template, located, parse_template, unescape
@@ -176,17 +175,9 @@ for _loader in (_FastLoader, _ExactLoader):
     _loader.add_constructor("tag:yaml.org,2002:map", _construct_lined_mapping)
 
 
+@once_while_unchanged
 def load_elements(path: Path) -> tuple[Element, ...]:
     """Reads a launch file: `launch:` with a list of elements; one that has not changed is not read again."""
-    try:
-        state = path.stat()
-    except (OSError, ValueError):  # reading it says what is wrong
-        return _load_elements.__wrapped__(path)
-    return _load_elements(path, state.st_ino, state.st_size, state.st_mtime_ns)
-
-
-@functools.lru_cache(maxsize=64)
-def _load_elements(path: Path, *_: int) -> tuple[Element, ...]:
     with located(str(path)):
         if path.suffix not in (".yaml", ".yml"):
             raise LaunchFileError("only YAML launch files (.yaml, .yml) are understood")

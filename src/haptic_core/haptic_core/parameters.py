@@ -13,7 +13,6 @@ the parameters, checks them, is printed in the documentation and is walked by th
 
 from __future__ import annotations
 
-import functools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +23,7 @@ from typing import Any
 import yaml
 
 from haptic_core.errors import EntryError, ParameterError, shortened
-from haptic_files import FileError, describe_yaml_error, load_yaml, read_text
+from haptic_files import FileError, describe_yaml_error, load_yaml, once_while_unchanged, read_text
 
 Value = Any
 
@@ -136,15 +135,11 @@ def load_parameter_specs(path: Path) -> dict[str, ParameterSpec]:
     Raises:
         ParameterError: the file is not of the grammar, or a number lacks a unit.
     """
-    try:
-        state = path.stat()
-    except OSError as error:
-        raise ParameterError(f"{path}: cannot be read: {error.strerror}") from None
-    return dict(_load(path, state.st_ino, state.st_size, state.st_mtime_ns))
+    return dict(_load(path))
 
 
-@functools.lru_cache(maxsize=64)
-def _load(path: Path, *_: int) -> dict[str, ParameterSpec]:
+@once_while_unchanged
+def _load(path: Path) -> dict[str, ParameterSpec]:
     try:
         text = read_text(path)
     except FileError as error:

@@ -7,7 +7,16 @@ what was found, since nodes publish their errors to the whole ROS domain. No ROS
 """
 
 from haptic_files.fast_yaml import load_yaml
-from haptic_files.reading import MAX_SIZE, FileError, check_file, kind_of, read_archive, read_bytes, read_text
+from haptic_files.reading import (
+    MAX_SIZE,
+    FileError,
+    check_file,
+    kind_of,
+    once_while_unchanged,
+    read_archive,
+    read_bytes,
+    read_text,
+)
 from haptic_files.yaml_documents import YamlDocument, describe_yaml_error, parse_yaml, read_yaml
 
 __all__ = [
@@ -18,6 +27,7 @@ __all__ = [
     "describe_yaml_error",
     "kind_of",
     "load_yaml",
+    "once_while_unchanged",
     "parse_yaml",
     "read_archive",
     "read_bytes",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import stat
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+Content = TypeVar("Content")
 
 #: largest file that is read [bytes]
 MAX_SIZE = 64 * 2**20
@@ -24,6 +27,27 @@ _KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
 
 class FileError(ValueError):
     """A file cannot be used; one line that names the file and quotes nothing of its content."""
+
+
+def once_while_unchanged(read: Callable[[Path], Content]) -> Callable[[Path], Content]:
+    """Decorates a function that reads a file: one that has not changed since the last call is not read again.
+
+    What it returns is shared by all callers.
+    """
+
+    @functools.lru_cache(maxsize=64)
+    def remembered(path: Path, *state: int) -> Content:
+        return read(path)
+
+    @functools.wraps(read)
+    def function(path: Path) -> Content:
+        try:
+            state = path.stat()
+        except (OSError, ValueError):  # reading it gives the error
+            return read(path)
+        return remembered(path, state.st_ino, state.st_size, state.st_mtime_ns)
+
+    return function
 
 
 def read_bytes(path: str | Path) -> bytes:

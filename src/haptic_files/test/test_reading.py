@@ -17,6 +17,7 @@ from haptic_files import (
     FileError,
     check_file,
     kind_of,
+    once_while_unchanged,
     parse_yaml,
     read_archive,
     read_bytes,
@@ -208,3 +209,21 @@ def test_texts_of_a_document_are_withheld_where_they_are_no_words_of_the_schema(
     texts = texts_of({"gain": 1, "named": {"arm_1": {"type": "ball"}}, "either": "b"}, Whole)
     assert texts == {"arm_1", "b"}
     assert withhold("arm_1/hand: no 'arm_1' in arm_10; b: a 'b' b", texts) == "*/hand: no '*' in arm_10; *: a '*' b"
+
+
+def test_a_file_is_read_again_only_when_it_has_changed(tmp_path: Path) -> None:
+    path, calls = tmp_path / "file.txt", []
+
+    @once_while_unchanged
+    def read(path: Path) -> str:
+        calls.append(path)
+        return path.read_text()
+
+    path.write_text("one")
+    assert (read(path), read(path), len(calls)) == ("one", "one", 1)
+    path.write_text("longer")
+    assert (read(path), len(calls)) == ("longer", 2)
+    path.unlink()
+    for _ in range(2):  # an error is not remembered
+        with pytest.raises(FileNotFoundError):
+            read(path)

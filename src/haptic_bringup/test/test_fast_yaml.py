@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from haptic_bringup.experiments import share
-from haptic_bringup.launch_elements import _ExactLoader, _load_elements, _Mapping, load_elements
+from haptic_bringup.launch_elements import _ExactLoader, _Mapping, load_elements
 from haptic_files import load_yaml
 
 
@@ -37,7 +37,7 @@ def test_a_launch_file_has_the_lines_that_the_exact_parser_finds(monkeypatch: py
         return trees[0]
 
     monkeypatch.setattr("haptic_bringup.launch_elements.load_yaml", kept)
-    _load_elements.__wrapped__(path)
+    load_elements.__wrapped__(path)
     fast, exact = map(lined, trees)
     assert fast == exact and fast[0] > 1
     assert lined(yaml.load("a: {b: 1}", _ExactLoader)) == (1, {"a": (1, {"b": 1})})
