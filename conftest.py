@@ -58,18 +58,33 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _mark_products(items: list[pytest.Item]) -> None:
-    """Marks as slow all cases of a test with `covering` but as many as hold each value of each parameter once."""
+    """Marks as slow all cases of a test with `covering` but those that hold each value of each parameter once.
+
+    `covering(n)`: but n of those, evenly spread.
+    """
     cases: dict[tuple[Path, str], list[pytest.Function]] = {}
     for item in items:
         if isinstance(item, pytest.Function) and item.get_closest_marker("covering"):
             cases.setdefault((item.path, item.originalname), []).append(item)
     for same in cases.values():
-        indices = [item.callspec.indices for item in same]
-        counts = {name: 1 + max(index[name] for index in indices) for name in indices[0]}
-        chosen = [{name: k % count for name, count in counts.items()} for k in range(max(counts.values()))]
-        for item in same:
-            if item.callspec.indices not in chosen:
+        values = [_by_decorator(item) for item in same]
+        kinds = [list(dict.fromkeys(column)) for column in zip(*values, strict=True)]
+        most = max(len(kind) for kind in kinds)
+        (wanted,) = same[0].get_closest_marker("covering").args or (most,)
+        chosen = {tuple(kind[i * most // wanted % len(kind)] for kind in kinds) for i in range(wanted)}
+        for item, value in zip(same, values, strict=True):
+            if value not in chosen:
                 item.add_marker("slow")
+
+
+def _by_decorator(item: pytest.Function) -> tuple[tuple[int, ...], ...]:
+    """Which values a case has of each decorator, and of each fixture with parameters."""
+    left, rows = dict(item.callspec.params), []
+    for mark in item.iter_markers("parametrize"):
+        names = mark.args[0]
+        names = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
+        rows.append(tuple(id(left.pop(name)) for name in names))
+    return (*rows, *((id(value),) for value in left.values()))
 
 
 @pytest.fixture(scope="module")
