@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,8 @@ from admittance_constraints import (
     Mechanism,
     RollingDisk,
     TwoLinkOnCircle,
+    factory,
+    kernels,
     solve_accelerations,
 )
 
@@ -27,9 +31,28 @@ NumpyStep = Callable[..., tuple[np.ndarray, ...]]
 
 @pytest.fixture(scope="session", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Machine code compiled by these tests, apart from the user's."""
+    """Keeps machine code of these tests in the suite's environment, by content, or else apart from the user's."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ADMITTANCE_CONSTRAINTS_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        if "ADMITTANCE_CONSTRAINTS_CACHE_DIR" not in os.environ:
+            patch.setenv("ADMITTANCE_CONSTRAINTS_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def derived_once() -> Iterator[None]:
+    """Derives each mechanism of the node, and each step of a mechanism, once: they have no state."""
+    made: dict[str, Mechanism] = {}
+    make = factory.installed_mechanism
+
+    def installed(name: str, /, **arguments: Any) -> Mechanism:
+        key = f"{name} {sorted(arguments.items())}"
+        if key not in made:
+            made[key] = make(name, **arguments)
+        return made[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels, "step_function", functools.cache(kernels.step_function))
+        patch.setattr(factory, "installed_mechanism", installed)
         yield
 
 
@@ -47,8 +70,15 @@ def data() -> Callable[[str], Any]:
 @pytest.fixture(scope="session")
 def make_mechanism() -> MakeMechanism:
     """The mechanism of a reference case, from its scenario and parameters; further arguments go to the class."""
+    known: dict[str, Mechanism] = {}
 
     def make(case: dict[str, Any], **arguments: Any) -> Mechanism:
+        key = f"{case['scenario']} {case['params']} {case.get('elbow')} {sorted(arguments.items())}"
+        if key not in known:
+            known[key] = derive(case, **arguments)
+        return known[key]
+
+    def derive(case: dict[str, Any], **arguments: Any) -> Mechanism:
         p, scenario = case["params"], case["scenario"]
         if scenario == "rolling_disk":
             return RollingDisk(mass=p[0], inertia=p[1:4], radius=p[4], **arguments)

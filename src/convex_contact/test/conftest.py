@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -31,12 +33,29 @@ from convex_contact import (
     PDActuator,
     Placement,
     Shape,
+    Simulator,
     Sphere,
     World,
     WorldDynamics,
+    rollout,
 )
 
 RandomProblem = Callable[..., ContactProblem]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kernels() -> None:
+    """Compiles steps and their derivatives in the worker that comes first; the others wait, and read the cache."""
+    if "PYTEST_XDIST_WORKER" not in os.environ or "NUMBA_CACHE_DIR" not in os.environ:
+        return
+    cache = Path(os.environ["NUMBA_CACHE_DIR"])
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "convex_contact.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        world = World()
+        world.add_half_space("ground")
+        world.add_sphere("ball", radius=0.1, mass=1.0, position=(0.0, 0.0, 0.1))
+        rollout(Simulator(world, period=1e-3), 2).tangent({"gravity": [0.0, 0.0, 1.0]})
 
 
 def _definite(random: np.random.Generator, n: int, condition: float) -> np.ndarray:

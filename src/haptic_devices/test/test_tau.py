@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -249,19 +251,22 @@ def test_a_tap_reaches_its_speed_when_the_fingers_open() -> None:
 # ---- numbers --------------------------------------------------------------------------------------
 
 
-def play(device: Tau) -> bytes:
-    """Held, pushed, let go, out of both stops, and saturated."""
-    rows = []
+def play(device: Tau) -> Iterator[bytes]:
+    """Each tick of a run: held, pushed, let go, out of both stops, and saturated."""
     for k in range(2600):
         effort = weight(device) + (0.0 if k < 2000 else 1.5 * (1.0 if k % 200 < 100 else -1.0))
         device.write(np.asarray(effort))
-        rows.append(np.concatenate([device.read().values, device.truth().values]))
-    return np.array(rows).tobytes()
+        yield np.concatenate([device.read().values, device.truth().values]).tobytes()
+
+
+def differs(rows: Iterable[bytes], others: Iterable[bytes]) -> bool:
+    """Whether two runs differ; they are simulated no further than to the first difference."""
+    return any(row != other for row, other in zip_longest(rows, others))
 
 
 @pytest.fixture(scope="module")
-def reference() -> bytes:
-    return play(make())
+def reference() -> list[bytes]:
+    return list(play(make()))
 
 
 MECHANICAL = ("platform.mass=0.15", "friction.coulomb_actuated=0.01", "encoders.joint_resolution=1.0e-4",
@@ -270,13 +275,13 @@ DRIVER = [f"{name}={0.9 * value}" for name, value in yaml.safe_load(tau.DEFAULT_
 HAND = [f"{name}={0.9 * value}" for name, value in yaml.safe_load(factories.FINGERS_FILE.read_text()).items()]
 
 
-def test_the_reference_repeats(reference: bytes) -> None:
-    assert play(make()) == reference
+def test_the_reference_repeats(reference: list[bytes]) -> None:
+    assert list(play(make())) == reference
 
 
 @pytest.mark.parametrize("entry", [*MECHANICAL, *(e for e in DRIVER if e.startswith("velocity_cutoff"))])
-def test_every_number_of_the_device_acts(reference: bytes, entry: str) -> None:
-    assert play(make(device_parameters=[entry])) != reference
+def test_every_number_of_the_device_acts(reference: list[bytes], entry: str) -> None:
+    assert differs(play(make(device_parameters=[entry])), reference)
 
 
 #: stops that the run comes to
@@ -284,25 +289,26 @@ NARROW = {"range_translation": 0.012, "range_rotation": 0.02}
 
 
 @pytest.fixture(scope="module")
-def narrow_reference() -> bytes:
-    return play(make(device_parameters=[f"{name}={value}" for name, value in NARROW.items()]))
+def narrow_reference() -> list[bytes]:
+    return list(play(make(device_parameters=[f"{name}={value}" for name, value in NARROW.items()])))
 
 
+@pytest.mark.covering(3)
 @pytest.mark.parametrize("entry", [e for e in DRIVER if e.startswith(("range", "stop"))])
-def test_every_number_of_the_stops_acts(narrow_reference: bytes, entry: str) -> None:
+def test_every_number_of_the_stops_acts(narrow_reference: list[bytes], entry: str) -> None:
     name, _, value = entry.partition("=")
     numbers = {**NARROW, name: 0.9 * NARROW[name] if name in NARROW else float(value)}
-    assert play(make(device_parameters=[f"{n}={v}" for n, v in numbers.items()])) != narrow_reference
+    assert differs(play(make(device_parameters=[f"{n}={v}" for n, v in numbers.items()])), narrow_reference)
 
 
 @pytest.mark.parametrize("entry", HAND)
-def test_every_number_of_the_hand_acts(reference: bytes, entry: str) -> None:
-    assert play(make(hand_parameters=[entry])) != reference
+def test_every_number_of_the_hand_acts(reference: list[bytes], entry: str) -> None:
+    assert differs(play(make(hand_parameters=[entry])), reference)
 
 
 @pytest.mark.parametrize("values", [{"seed": 1}, {"motion": "corner"}, {"held": False}])
-def test_what_the_node_says_about_the_hand_acts(reference: bytes, values: dict[str, Any]) -> None:
-    assert play(make(**values)) != reference
+def test_what_the_node_says_about_the_hand_acts(reference: list[bytes], values: dict[str, Any]) -> None:
+    assert differs(play(make(**values)), reference)
 
 
 def test_the_safety_layer_s_limits_are_those_of_the_files() -> None:

@@ -105,18 +105,26 @@ def rendered(node: Any, motion: np.ndarray = MOTION) -> dict[str, np.ndarray]:
     return {name: np.array(values) for name, values in rows.items()}
 
 
-def shown(parameters: dict[str, Any]) -> dict[str, list[Any]]:
-    return {name: table.tolist() for name, table in rendered(made(parameters)).items()}
+def differences(*parameters: dict[str, Any]) -> set[str]:
+    """Which of force and wrench differ in two nodes; they render no further than until both do."""
+    one, other = (made(check_all(SPECS, values)) for values in parameters)
+    found: set[str] = set()
+    for part in np.split(MOTION, 30):
+        a, b = rendered(one, part), rendered(other, part)
+        found |= {name for name in ("force", "wrench") if a[name].tolist() != b[name].tolist()}
+        if len(found) == 2:
+            break
+    return found
 
 
+@pytest.mark.covering(9)
 @pytest.mark.parametrize("name", SPECS)
 def test_changing_the_parameter_changes_state_and_wrench(name: str, tmp_path: Path) -> None:
     values = base_values(tmp_path, **CONTEXT.get(name, {}))
-    before = shown(values)
     for value in other_values(SPECS[name], values[name], tmp_path):
-        after = shown(check_all(SPECS, {**values, name: value}))
-        assert after["force"] != before["force"], f"{name} = {value!r} has no effect"
-        assert after["wrench"] != before["wrench"], f"{name} = {value!r} has no effect on the tool"
+        differing = differences(values, {**values, name: value})
+        assert "force" in differing, f"{name} = {value!r} has no effect"
+        assert "wrench" in differing, f"{name} = {value!r} has no effect on the tool"
 
 
 def library_network() -> ContactNetwork:
