@@ -28,6 +28,7 @@ def test_a_mechanism_is_compiled_once_whatever_its_parameters(directory: Path) -
     assert len(list(directory.iterdir())) == 2
 
 
+@pytest.mark.slow
 def test_another_process_finds_it(directory: Path) -> None:
     ReferenceGenerator(Pendulum(), z=[0.1])
     library = next(directory.iterdir())

@@ -141,6 +141,7 @@ MOVING: dict[str, tuple[Mechanism, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("gains", [None, GAINS], ids=["poses", "velocities"])
 @pytest.mark.parametrize("name", MOVING)
 def test_an_ideal_display_moves_as_the_generator_in_the_placed_frames(name: str, gains: dict[str, Any] | None) -> None:
@@ -244,6 +245,7 @@ def settled(display: Servo, **options: Any) -> AdmittanceController:
     return controller
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize(("lag", "delay"), [(0.0, 0), (0.004, 0), (0.004, 2), (0.01, 3)])
 def test_the_error_is_that_of_the_linear_loop(lag: float, delay: int) -> None:
     """State e, filtered e', integral of e, c, the servo's velocity and its queue, by powers of one matrix."""
@@ -289,6 +291,7 @@ def test_the_error_of_an_ideal_servo_has_three_poles_at_25_per_second() -> None:
     np.testing.assert_allclose(found / found[0], np.tile((1 + t - t * t) * np.exp(-t), (2, 1)).T, atol=0.01)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("integral", "left"), [(GAINS["integral"], 0.0), (0.0, 0.5 / GAINS["proportional"])])
 def test_the_integral_removes_what_a_disturbing_acceleration_leaves(integral: float, left: float) -> None:
     """A velocity that drifts by d = 0.5 m/s^2 leaves d/K_p, or nothing with K_i; a constant one leaves nothing."""
@@ -482,6 +485,7 @@ def blocked(
     return np.array(leads), motion
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize(("part", "limit"), [(0, 0.02), (5, 0.3)])
 @pytest.mark.parametrize("gains", [None, GAINS], ids=["poses", "velocities"])
 def test_the_reference_waits_ahead_of_a_blocked_tool_and_comes_back(
@@ -626,6 +630,7 @@ def test_a_restart_forgets_everything() -> None:
 
 #: at which tick one controller takes over from another: on the way to the start, in motion, ahead of a blocked tool,
 #: and while the display does not obey
+@pytest.mark.covering
 @pytest.mark.parametrize(
     ("tick", "waiting"), [(0, True), (30, True), (150, False), (300, True), (320, True), (330, True)]
 )
@@ -655,6 +660,7 @@ def test_taking_over_changes_no_bit(tick: int, waiting: bool, force_hold: str) -
             display.follow(motion)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("orientation", ["euler", "quaternion"])
 @pytest.mark.parametrize("change", ["mass", "friction", "gains"])
 def test_new_numbers_move_nothing_by_themselves(change: str, orientation: str) -> None:
@@ -692,6 +698,7 @@ def test_a_smaller_bound_holds_at_once_and_without_a_blow() -> None:
     np.testing.assert_array_equal(after.acceleration[:3], 0.0)
 
 
+@pytest.mark.covering(3)
 @pytest.mark.parametrize(
     ("old", "new", "start"),
     [

@@ -223,6 +223,7 @@ def test_about_a_pole_the_drawing_follows_the_quaternion() -> None:
     assert places[0][:2] @ places[-1][:2] < 0.0  # it has passed the pole
 
 
+@pytest.mark.covering(3)
 @pytest.mark.parametrize("name", mechanisms.__all__)
 def test_shapes_keep_their_names_and_what_is_where_it_was_is_drawn_alike(name: str) -> None:
     """A name stands for one shape: the next drawing replaces the last one, and nothing is left behind."""

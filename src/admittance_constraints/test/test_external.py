@@ -109,6 +109,7 @@ def test_the_surface_bears_what_is_normal_to_it() -> None:
 # --- the limit of the split -------------------------------------------------------------------------------------
 
 
+@pytest.mark.covering(40)
 @pytest.mark.parametrize("seed", range(200))
 def test_the_limit_is_where_a_root_leaves_the_unit_circle(seed: int) -> None:
     """The characteristic polynomial of the module's text, its roots by NumPy, over decades of all numbers."""

@@ -78,6 +78,7 @@ def test_what_stands_still_again_is_reported_where_it_stands() -> None:
     assert places[0] == 0.0 < places[1] < places[2] and not r.z_velocity.any()
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize(("push", "holds"), [(1.03, True), (1.15, True), (1.199, True), (1.201, False), (1.5, False)])
 def test_two_frictions_hold_together_what_neither_holds_alone(push: float, holds: bool) -> None:
     """Sliding over the sphere turns the disk: 1 N at the centre and 0.01 N m / 0.05 m = 0.2 N add up, to the last."""
@@ -149,6 +150,7 @@ def test_a_disk_that_does_not_roll_still_turns_on_the_spot() -> None:
     assert np.abs(r.z[[0, 1, 3]]).max() < 1e-15 and r.velocity_residual < 1e-16
 
 
+@pytest.mark.slow
 def test_friction_and_steering_stop_the_disk_for_good() -> None:
     friction = FreeDirectionFriction(translation=CoulombLaw(0.3), rotation=CoulombLaw(0.003))
     m = RollingDisk()

@@ -154,6 +154,7 @@ def test_a_dropped_constraint_changes_nothing() -> None:
     assert a.multipliers.shape == (100, 1)
 
 
+@pytest.mark.slow
 def test_four_bar_against_its_reduced_equation() -> None:
     """The crank angle alone, with the loop closed by geometry: J(a) a'' + J'(a) a'^2 / 2 = 0, J from the energy."""
     m = FourBar()
@@ -215,6 +216,7 @@ def test_the_rockers_multiplier_is_its_force() -> None:
     assert multipliers[0] == pytest.approx(-3.0, rel=1e-12)
 
 
+@pytest.mark.covering(3)
 @pytest.mark.parametrize(
     ("kind", "arguments", "changes"),
     [

@@ -121,6 +121,7 @@ def test_projection_of_velocity_takes_the_least_energy(case: tuple[Mechanism, np
     np.testing.assert_allclose(m.project_velocity(q, p), p, atol=1e-13)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("seed", [0, 3])
 def test_the_energy_balance_of_a_rendered_motion(seed: int) -> None:
     """Kinetic energy, potential and dissipated power over 0.2 s agree to the integrator's order."""

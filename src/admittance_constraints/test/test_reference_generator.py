@@ -50,6 +50,7 @@ def everything(r: Any) -> np.ndarray:
     return np.concatenate([np.ravel(getattr(r, field)) for field in FIELDS])
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("projection", ["symmetric", "orthogonal", "off"])
 @pytest.mark.parametrize("name", list(START))
 def test_compiled_steps_are_the_readable_ones(
@@ -101,6 +102,7 @@ def test_machine_code_and_virtual_machine_agree(integrator: str) -> None:
         )
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("hold", ["zero", "linear"])
 def test_simulate_gives_the_numbers_of_step(compiled: bool, hold: str) -> None:

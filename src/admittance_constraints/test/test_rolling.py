@@ -18,6 +18,7 @@ def steady_start(disk: RollingDisk, heading: float, steer: float, roll: float) -
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("integrator", ["algorithm1", "rk4"])
 def test_constraints_hold_over_ten_minutes_of_rolling(integrator: str) -> None:
     """600,000 steps under a hand that steers, pushes, leans and presses; in the compiled loop about two seconds."""
@@ -88,6 +89,7 @@ ENERGY = {
 }
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("name", list(ENERGY))
 def test_energy_of_free_motion(name: str) -> None:
     drifts = []

@@ -22,6 +22,7 @@ def deviation(value: Any, expected: Any) -> float:
     return float(np.abs(np.asarray(value) - reference).max() / np.abs(reference).max())
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_functions_of_the_state(
     scenario: str, data: Callable[[str], Any], make_mechanism: Callable[..., Mechanism]
@@ -53,6 +54,7 @@ def test_functions_of_the_state(
             assert deviation(value, case[name]) < 1e-11, (case["id"], name)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("orientation", ["euler", "quaternion"])
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_a_step_reports_the_accelerations_of_its_beginning(

@@ -108,6 +108,7 @@ def compare(data: Callable[[str], Any], make_mechanism: Callable[..., Mechanism]
     return run
 
 
+@pytest.mark.covering(4)
 @pytest.mark.parametrize("run", RUNS)
 def test_the_literal_algorithm_is_the_references(run: str, compare: Compare, data: Callable[[str], Any]) -> None:
     z, errors = compare(run, velocity_projection=False)
@@ -119,6 +120,7 @@ def test_the_literal_algorithm_is_the_references(run: str, compare: Compare, dat
     assert errors["holonomic"] <= 3e-17  # one unit in the last place of 0.1 m
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("run", [run for run in RUNS if run.startswith("disk")])
 def test_projection_keeps_the_rolling_constraint(run: str, compare: Compare, data: Callable[[str], Any]) -> None:
     _, errors = compare(run, velocity_projection="orthogonal")
@@ -127,6 +129,7 @@ def test_projection_keeps_the_rolling_constraint(run: str, compare: Compare, dat
     assert errors["velocity"] < 1e-16
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("run", [run for run in RUNS if run.startswith("disk")])
 def test_the_default_is_no_worse_than_either(run: str, compare: Compare, data: Callable[[str], Any]) -> None:
     """Symmetric projection: better than the orthogonal one in position, and its angles do not pay for it."""
@@ -156,6 +159,7 @@ RK4 = {
 }
 
 
+@pytest.mark.covering(4)
 @pytest.mark.parametrize("run", RUNS)
 def test_runge_kutta_beats_the_algorithm(run: str, compare: Compare, data: Callable[[str], Any]) -> None:
     _, errors = compare(run, integrator="rk4", force_hold="linear")
@@ -163,6 +167,7 @@ def test_runge_kutta_beats_the_algorithm(run: str, compare: Compare, data: Calla
     assert errors["velocity"] < 1e-15
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("run", ["disk_aniso_free", "sphere_corrected_free", "two_r_free"])
 def test_midpoint_is_of_second_order_and_a_thousand_times_better(
     run: str, compare: Compare, data: Callable[[str], Any]
@@ -171,6 +176,7 @@ def test_midpoint_is_of_second_order_and_a_thousand_times_better(
     assert errors["x"] < 1e-3 * data("trajectories.json")[run]["algorithm1"]["max_err_x"]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("run", ["disk_aniso_free", "sphere_corrected_free", "sphere_printed_free"])
 def test_quaternions_give_the_same_motion(run: str, compare: Compare) -> None:
     _, errors = compare(run, integrator="rk4", orientation="quaternion")

@@ -76,7 +76,7 @@ def pressing(sim: Simulator) -> float:
     return float(np.abs((report.impulse[:, 2] * report.frame[:, 2, 2]).sum()) / sim.period)
 
 
-@pytest.mark.parametrize("friction", [0.3, 1.0])
+@pytest.mark.parametrize("friction", [pytest.param(0.3, marks=pytest.mark.slow), 1.0])
 def test_the_clutch_breaks_away_at_its_closed_form(friction: float) -> None:
     """F = T/(p/2 pi + mu r) when it is wound up with T, and F (mu r - p/2 pi) turns it back."""
     torque, thread = 0.015, THREAD_LEAD / math.tau
@@ -110,6 +110,7 @@ def test_the_shafts_are_where_the_gears_meet() -> None:
     assert FINGER.wheel.teeth == WHEEL_TEETH
 
 
+@pytest.mark.slow
 def test_it_starts_in_the_middle_of_its_play_and_has_seven_degrees_of_freedom() -> None:
     sim = Simulator(FINGER.world(), period=1e-9)
     sim.step()
@@ -119,6 +120,7 @@ def test_it_starts_in_the_middle_of_its_play_and_has_seven_degrees_of_freedom() 
     assert FINGER.motor_speed * 5e-4 / (math.pi / PINION_TEETH) == pytest.approx(0.25, rel=0.02)
 
 
+@pytest.mark.slow
 def test_every_number_of_the_finger_acts_and_wrong_ones_are_refused() -> None:
     def seen(scene: Finger) -> list[Any]:
         world = scene.world()

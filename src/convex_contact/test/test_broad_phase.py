@@ -71,6 +71,7 @@ def test_contacts_are_those_of_trying_every_pair(helpers: Any, threshold: float)
     assert found == touching_pairs(world, helpers, threshold)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("seed", range(5))
 def test_no_pair_of_overlapping_boxes_is_missed(seed: int) -> None:
     d = WorldDynamics(scene(seed, count=200), period=1e-3, speculative=False)

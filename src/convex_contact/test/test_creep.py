@@ -28,6 +28,7 @@ def place(sim: Simulator) -> np.ndarray:
     return sim.state("box").position
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.95])
 def test_ten_minutes_below_the_static_limit(share: float) -> None:
     sim = Simulator(box_on_plane(), period=1e-2, approximation="lagged_elastoplastic")
@@ -108,12 +109,14 @@ def carried(motion_of: str, period: float = 5e-3) -> np.ndarray:
     return np.array(places)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("motion", ["constant velocity", "to and fro"])
 def test_carried_by_a_moving_plate(motion: str) -> None:
     places = carried(motion)
     assert np.abs(places - places[0]).max() < HELD
 
 
+@pytest.mark.slow
 def test_on_a_turntable_only_the_integration_drifts() -> None:
     """A step along the tangent lengthens the radius by r (omega dt)^2/2: first order in dt, and no slip of the contact.
 

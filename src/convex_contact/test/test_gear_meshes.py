@@ -140,6 +140,7 @@ def test_spur_gears_have_their_backlash_at_every_phase_and_do_not_overlap() -> N
             assert touches(sim, angle, -ratio * angle + side * 1.3 * half)  # chords lie below the involute
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("approximation", ["lagged", "sap", "similar"])
 def test_gear_ratio_kinematics(approximation: str) -> None:
     """The driven gear turns at the ratio of the teeth, but for the backlash, and bears the torque that loads it."""
@@ -187,6 +188,7 @@ def torque_ratio(friction: float) -> float:
     return WORM.pitch_radius / WORM_WHEEL.pitch_radius * share
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("friction", [0.0, 0.105])
 def test_a_worm_drives_its_wheel_at_its_ratio_with_the_torque_of_its_friction(friction: float) -> None:
     world = worm_drive(friction)
@@ -220,6 +222,7 @@ def test_a_worm_holds_its_wheel_if_its_friction_exceeds_its_lead(share: float, h
     assert turned < 3.0 * creep if holds else turned > 100.0 * creep
 
 
+@pytest.mark.slow
 def test_every_number_of_a_gear_acts_and_wrong_ones_are_refused() -> None:
     helical = replace(WHEEL, helix_angle=0.1)
     changed: dict[str, Any] = {

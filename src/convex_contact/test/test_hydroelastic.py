@@ -443,6 +443,7 @@ def test_other_pairs_meet_in_points() -> None:
         assert report.signed_distance[0] == pytest.approx(-0.01) and sim.dynamics.contacts.stiffness[0] == 5e6
 
 
+@pytest.mark.slow
 def test_modulus_and_resolution_act() -> None:
     surfaces = {
         (modulus, resolution): between(Sphere(R), Hydroelastic(modulus, resolution), at(0, 0, 0.04), None)

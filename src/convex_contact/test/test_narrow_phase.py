@@ -210,6 +210,7 @@ def test_a_hull_has_its_vertices_below_its_middle(helpers: Any) -> None:
 
 
 # Coal's Python bindings make no hulls; the hull of a box's corners is compared with the box below
+@pytest.mark.covering
 @pytest.mark.parametrize(("one", "two"), [pair for pair in PAIRS if "hull" not in pair], ids=str)
 @pytest.mark.parametrize("gap", [0.03, 1e-4, -1e-4])
 def test_smallest_gap_and_normal_are_those_of_coals_own_interface(helpers: Any, one: str, two: str, gap: float) -> None:
@@ -224,6 +225,7 @@ def test_smallest_gap_and_normal_are_those_of_coals_own_interface(helpers: Any, 
         assert normal[0] @ direction == pytest.approx(1.0, abs=2e-3)  # its normal at that tolerance
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize(("one", "two"), PAIRS, ids=str)
 @pytest.mark.parametrize("gap", [0.02, -1e-5])
 def test_exchanging_the_bodies_mirrors_the_contacts(helpers: Any, one: str, two: str, gap: float) -> None:
@@ -241,6 +243,7 @@ def test_exchanging_the_bodies_mirrors_the_contacts(helpers: Any, one: str, two:
     np.testing.assert_allclose(phi[first], psi[second], atol=tolerance)
 
 
+@pytest.mark.covering(10)
 @pytest.mark.parametrize(("one", "two"), PAIRS, ids=str)
 def test_points_lie_midway_between_the_surfaces(helpers: Any, one: str, two: str) -> None:
     """From a point, half the gap either way along the normal ends on (not in, not beyond) each surface."""
@@ -296,6 +299,7 @@ def test_a_box_given_as_a_hull_has_the_boxs_contacts(helpers: Any, one: str) -> 
             np.testing.assert_allclose(x[order[0]], y[order[1]], atol=limit)
 
 
+@pytest.mark.covering(10)
 @pytest.mark.parametrize(("one", "two"), PAIRS, ids=str)
 def test_gap_is_continuous_and_its_slope_is_the_normal(helpers: Any, one: str, two: str) -> None:
     """A straight pass through the other shape: the smallest gap changes no faster than the motion."""
@@ -362,6 +366,7 @@ def test_crossing_edges_have_one_point(helpers: Any, gap: float) -> None:
     np.testing.assert_allclose(point, [[0.01, 0.0, 0.05 * np.sqrt(2) + gap / 2]], atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [False, True])
 def test_boxes_do_not_depend_on_the_first_question_of_the_process(before: bool) -> None:
     """A process of its own: Coal keeps for good whether it was first asked along an axis."""

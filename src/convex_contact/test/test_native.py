@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from convex_contact import native
 
 SCRIPT = """
@@ -26,6 +28,7 @@ except NativeLibraryError as error:
 """
 
 
+@pytest.mark.slow
 def test_spheres_do_without_it_and_boxes_say_what_is_missing() -> None:
     assert native.available()
     variables = dict(os.environ)

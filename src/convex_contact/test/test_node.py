@@ -180,6 +180,7 @@ def rendered(parameters: dict[str, Any], ticks: int = 60) -> list[Any]:
     return told
 
 
+@pytest.mark.covering(9)
 @pytest.mark.parametrize("name", [name for name in SPECS if name not in APART])
 def test_changing_the_parameter_changes_what_is_told(name: str, world: str) -> None:
     values = base_values(world, name)
@@ -205,6 +206,7 @@ def test_a_device_that_damps_too_little_is_warned_of(world: str) -> None:
     assert "need a device damping of 2.25 N s/m" in warning and "device_damping is 2.2 N s/m" in warning
 
 
+@pytest.mark.slow
 def test_the_suite_s_worlds_can_be_simulated() -> None:
     folder = worlds_folder()
     assert folder is not None

@@ -55,6 +55,7 @@ class Reference:
         )
 
 
+@pytest.mark.covering(15)
 @pytest.mark.parametrize("name", TRAJECTORIES)
 def test_trajectory(name: str) -> None:
     reference = Reference(name)
@@ -66,6 +67,7 @@ def test_trajectory(name: str) -> None:
     assert error < SHORT.get(name, 1e-7)
 
 
+@pytest.mark.covering(15)
 @pytest.mark.parametrize("name", TRAJECTORIES)
 def test_each_step_from_the_state_of_the_reference(name: str) -> None:
     reference = Reference(name)
@@ -119,6 +121,7 @@ def _position_errors(approximation: str, periods: tuple[float, ...]) -> list[flo
     return errors
 
 
+@pytest.mark.slow
 def test_convergence_on_the_belt() -> None:
     """Fig. 5: first order; the errors of Lagged are those of the reference's README, given with two digits."""
     errors = _position_errors("lagged", (2e-3, 1e-2, 5e-2))
@@ -172,6 +175,7 @@ def test_first_touch_and_rolling_of_the_ball(approximation: str, touch: float, r
         assert state.velocity[0] == pytest.approx(5.0 / 7.0 * BALL_SPEED, rel=1e-3)
 
 
+@pytest.mark.covering(3)
 @pytest.mark.parametrize(
     ("approximation", "dissipation", "time", "force"),
     [

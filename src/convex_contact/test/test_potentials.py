@@ -183,6 +183,7 @@ def test_own_law() -> None:
     assert np.imag(stretched) / 1e-20 == pytest.approx(law.derivatives(phi, v, k, d)[0])
 
 
+@pytest.mark.slow
 def test_wrong_own_laws_are_refused() -> None:
     with pytest.raises(ValueError, match=r"force: expected df/dphi <= 0 .*got"):
         FunctionLaw(lambda phi, v, k, d: k * phi, lambda phi, v, k, d: (k, 0.0), quadratic_antiderivative)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,10 @@ SOFT, SOFTER = (
     Material(stiffness=8e3, dissipation=0.4, relaxation_time=2e-3, friction=0.4),
     Material(stiffness=5e3, dissipation=0.7, relaxation_time=1e-3, friction=0.6),
 )
+
+
+#: of the elastoplastic approximation
+SPRINGS: dict[str, Any] = {"tangential_stiffness": 2e3, "tangential_damping": 20.0}
 
 
 class Scene:
@@ -268,12 +273,14 @@ def arm(**options: Any) -> Callable[[], World]:
             "arm", ARM, material=SOFT, q=(0.995, 0.0998, 0.4, 0.05), v=(0.6, 0.8, -0.3), armature=0.01,
             stiffness=(0.5, 0.2, 3.0), self_collision=False, **options,
         )  # fmt: skip
-        world.add_sphere("ball", radius=0.05, mass=0.3, material=SOFTER, position=HAND, velocity=(-0.3, 0.0, 0.2))
+        place = above_hand()
+        world.add_sphere("ball", radius=0.05, mass=0.3, material=SOFTER, position=place, velocity=(-0.3, 0.0, 0.2))
         return world
 
     return build
 
 
+@cache
 def above_hand() -> np.ndarray:
     """A place for the ball of `arm`: 0.5 mm deep in the hand, ahead of its motion."""
     world = World()
@@ -284,17 +291,16 @@ def above_hand() -> np.ndarray:
     return np.asarray(hand + 0.0895 * way)
 
 
-HAND = above_hand()
-
-
 # --- against differences ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.covering(3)
 def test_ball(approximation: str) -> None:
     r = check(Scene(ball, 40, approximation=approximation))
     assert sum(len(step.contacts) for step in r._tape) > 10
 
 
+@pytest.mark.covering(3)
 @pytest.mark.parametrize("motion", ["tumbling", "sliding", "sticking"])
 def test_cube(approximation: str, motion: str) -> None:
     build = {
@@ -305,6 +311,7 @@ def test_cube(approximation: str, motion: str) -> None:
     check(Scene(build, 50, approximation=approximation))
 
 
+@pytest.mark.covering(1)
 def test_two_balls_and_a_rolling_cylinder(approximation: str) -> None:
     def build() -> World:
         world = ball()
@@ -322,6 +329,7 @@ def test_two_balls_and_a_rolling_cylinder(approximation: str) -> None:
     assert ("stiffness(ball, other)" in r.names) and np.any(r.pullback({-1: np.ones(36)})["stiffness(ball, other)"])
 
 
+@pytest.mark.slow
 def test_sphere_on_box_cylinder_and_capsule() -> None:
     def build() -> World:
         world = World()
@@ -346,13 +354,16 @@ def test_boxes_through_coal() -> None:
     assert max(len(step.contacts) for step in r._tape) >= 6
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("name", list(APPROXIMATIONS))
 def test_arm_touches_a_ball(name: str) -> None:
     r = check(Scene(arm(), 12, approximation=name), skip="dissipation(arm/lower)")
     assert any(len(step.contacts) for step in r._tape)
 
 
-def test_floating_arm_on_the_ground() -> None:
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("name", ["lagged", "sap"])
+def test_floating_arm_on_the_ground(name: str) -> None:
     def build() -> World:
         world = World()
         world.add_half_space("floor", material=SOFT, normal=(0.1, -0.05, 1.0))
@@ -363,9 +374,8 @@ def test_floating_arm_on_the_ground() -> None:
         )  # fmt: skip
         return world
 
-    for name in ("lagged", "sap"):
-        r = check(Scene(build, 15, approximation=name))
-        assert any(len(step.contacts) > 1 for step in r._tape)
+    r = check(Scene(build, 15, approximation=name))
+    assert any(len(step.contacts) > 1 for step in r._tape)
 
 
 @pytest.mark.parametrize("joint", ["elbow", "slide"])
@@ -397,17 +407,20 @@ def test_elastic_displacement_is_carried() -> None:
         world.add_sphere("ball", radius=0.05, mass=0.4, material=SOFTER, position=(0.05, 0.02, 0.0494))
         return world
 
-    options = {"tangential_stiffness": 2e3, "tangential_damping": 20.0}
-    scene = Scene(build, 60, approximation="lagged_elastoplastic", **options)
+    scene = Scene(build, 60, approximation="lagged_elastoplastic", **SPRINGS)
     scene.before = lambda i, simulator: simulator.apply_wrench("ball", (0.4, -0.2, 0.0), (0.001, 0.002, 0.01))
     r = check(scene)
     assert all((step.contacts.previous >= 0).all() for step in r._tape[1:])
     start = r.jacobian(["tangential_stiffness", "tangential_damping"])
     assert (np.abs(start[-1]).max(axis=0) > 1e-9).all()
+
+
+@pytest.mark.slow
+def test_elastic_displacement_of_patches_and_of_an_arm_is_carried() -> None:
     held = Scene(cube((0.0, 0, 0), (0, 0, 0), 0.0595, (-0.049958, 0.0, 0.0)), 30, approximation="lagged_elastoplastic")
     held.before = lambda i, simulator: simulator.apply_wrench("cube", (0.3, 0, 0), (0, 0, 0.002))
     check(held)
-    check(Scene(arm(), 12, approximation="lagged_elastoplastic", **options))
+    check(Scene(arm(), 12, approximation="lagged_elastoplastic", **SPRINGS))
 
 
 def test_rollout_continues_an_earlier_motion() -> None:
@@ -443,7 +456,10 @@ def test_belt_and_turning_table() -> None:
         check(Scene(build, 40, approximation=name))
 
 
-def test_coupling() -> None:
+@pytest.mark.covering
+@pytest.mark.parametrize("coupled", ["cube", "arm"])
+@pytest.mark.parametrize("name", ["lagged", "sap"])
+def test_coupling(coupled: str, name: str) -> None:
     def start(simulator: Simulator) -> None:
         body = 1 if simulator.world.bodies[1].kind == "free" else "arm/hand"
         coupling = simulator.couple(
@@ -456,9 +472,8 @@ def test_coupling() -> None:
             (0.1, 0.0, -0.2), (0.0, 1.0, 0.5),
         )  # fmt: skip
 
-    for build in (cube((0.5, 0.1, -0.3), (1, 2, 3), 0.064, (0.1, 0.05, 0.1)), arm()):
-        for name in ("lagged", "sap"):
-            check(Scene(build, 12, start, approximation=name))
+    build = {"cube": cube((0.5, 0.1, -0.3), (1, 2, 3), 0.064, (0.1, 0.05, 0.1)), "arm": arm()}[coupled]
+    check(Scene(build, 12, start, approximation=name))
 
 
 def test_springs() -> None:
@@ -499,8 +514,10 @@ def _antiderivative(v: float, phi0: float, dt: float, k: float, d: float) -> flo
     return k / dt * (c * u**3 / 3.0 - d / dt * u**4 / 4.0)
 
 
-@pytest.mark.parametrize("law", [HertzLaw(), FunctionLaw(_force, _derivatives, _antiderivative)], ids=["hertz", "own"])
-def test_normal_laws(law: NormalLaw) -> None:
+@pytest.mark.parametrize("kind", ["hertz", pytest.param("own", marks=pytest.mark.slow)])
+def test_normal_laws(kind: str) -> None:
+    law: NormalLaw = HertzLaw() if kind == "hertz" else FunctionLaw(_force, _derivatives, _antiderivative)
+
     def build() -> World:
         world = ball()
         world.set_pair("floor", "ball", stiffness=8e4 if isinstance(law, HertzLaw) else 1e6)
@@ -521,7 +538,10 @@ GEOMETRY = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("names", [*GEOMETRY, *((b, a) for a, b in GEOMETRY if a != b)], ids="-".join)
+MIRRORED = [pytest.param((b, a), marks=pytest.mark.slow, id=f"{b}-{a}") for a, b in GEOMETRY if a != b]
+
+
+@pytest.mark.parametrize("names", [*(pytest.param(names, id="-".join(names)) for names in GEOMETRY), *MIRRORED])
 def test_gap_point_and_normal(helpers: Any, names: tuple[str, str]) -> None:
     """Closed forms and differences of the query, by moving the bodies; the gap is that of the relative velocity."""
     random = np.random.default_rng(3)

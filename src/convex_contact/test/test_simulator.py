@@ -55,6 +55,7 @@ def block(friction: float = 0.5, *, force: tuple[float, ...] = (0.0, 0.0, 0.0), 
 # --- a step is the solver's problem ------------------------------------------------------------------------------
 
 
+@pytest.mark.covering(3)
 @pytest.mark.parametrize("approximation", APPROXIMATIONS)
 def test_a_step_is_the_solution_of_its_problem(approximation: str) -> None:
     sim = Simulator(pile(), period=2e-3, approximation=approximation, polish=True, tangential_damping=3.0)

@@ -61,6 +61,7 @@ def test_there_are_all_the_cases() -> None:
     assert len(CASES) == 105 and len(GRADIENTS) == 10
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("case", CASES, ids=names(CASES))
 def test_solution(case: dict[str, Any]) -> None:
     problem, approximation = reference_problem(case)
@@ -80,6 +81,7 @@ def test_solution(case: dict[str, Any]) -> None:
         assert bool(solution.sticking[0]) == (expected["mode"] == "stick")
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("case", CASES[::7], ids=names(CASES[::7]))
 def test_readable_solver(case: dict[str, Any]) -> None:
     problem, approximation = reference_problem(case)

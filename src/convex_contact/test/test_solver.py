@@ -21,6 +21,7 @@ def relative(x: np.ndarray, y: np.ndarray) -> float:
     return float(np.linalg.norm(x - y) / np.linalg.norm(y))
 
 
+@pytest.mark.covering(3)
 @pytest.mark.parametrize("sizes", [(6,), (1, 2, 3, 6, 7)], ids=["bodies", "trees"])
 def test_against_readable_solver(random_problem: RandomProblem, approximation: str, sizes: tuple[int, ...]) -> None:
     random = np.random.default_rng(5)
@@ -214,6 +215,7 @@ def test_condition_number(random_problem: RandomProblem) -> None:
     assert s.condition_number == pytest.approx(np.linalg.cond(H))
 
 
+@pytest.mark.slow
 def test_stress(script: Callable[[str], ModuleType]) -> None:
     """Stiffness to 1e12 N/m, mass ratios of 1e6, 10 us to 50 ms: solved or refused, never wrong."""
     outcome = script("stress_contact_solver").run(600, 1)

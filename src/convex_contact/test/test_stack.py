@@ -81,6 +81,7 @@ def run(stack: Stack, period: float, approximation: str, seconds: float, **optio
 STIFF = [(1e9, 1e-3), (1e12, 1e-3), (1e12, 1e-2)]
 
 
+@pytest.mark.covering(3)
 @pytest.mark.parametrize(("stiffness", "period"), STIFF)
 def test_at_rest_it_stays(approximation: str, stiffness: float, period: float) -> None:
     """Overlaps are 2.5 pm at the least, ten thousand times the rounding of the heights."""
@@ -94,6 +95,7 @@ def test_at_rest_it_stays(approximation: str, stiffness: float, period: float) -
         assert np.abs(r.energies).max() < 1e-11 * scale
 
 
+@pytest.mark.covering(3)
 @pytest.mark.parametrize(("stiffness", "period"), [(1e7, 2e-3), (1e10, 1e-2), (1e12, 1e-3)])
 def test_dropped_it_settles(approximation: str, stiffness: float, period: float) -> None:
     """Ten gaps of 1 mm close one after the other. Implicit Euler and dissipation only take energy away."""
@@ -104,6 +106,7 @@ def test_dropped_it_settles(approximation: str, stiffness: float, period: float)
     assert r.energies[0] == pytest.approx(GRAVITY * 1e-3 * 55.0) and np.abs(r.energies[-1]) < 1e-10
 
 
+@pytest.mark.covering(3)
 @pytest.mark.parametrize(("stiffness", "period"), [(1e7, 2e-3), (1e10, 1e-2), (1e12, 1e-3)])
 def test_a_staggered_one_stands(approximation: str, stiffness: float, period: float) -> None:
     """Faces overlap by 7 of 10 cm. The springs give way by the weight over k, and the top leans by a few times that."""

@@ -14,6 +14,7 @@ from convex_contact.reference import solve_dense
 from convex_contact.structure import minimum_degree
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("approximation", ["sap", "lagged", "similar_regularized"])
 def test_falling_spheres(script: Callable[[str], ModuleType], approximation: str) -> None:
     """Every step of a pile, warm started, against the readable solver on the same numbers."""

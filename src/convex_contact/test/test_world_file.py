@@ -119,6 +119,7 @@ def test_a_file_is_read_with_its_folder(tmp_path: Path) -> None:
 BOX = "{name: b, mass: 1, shape: {type: box, size: [1, 1, 1]}}"
 
 
+@pytest.mark.covering(10)
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from machine_speed import limit
 from rclpy.context import Context
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
@@ -302,7 +303,7 @@ def test_a_recorded_node_waits_until_its_balance_is_recorded_too(make: Any, cont
         assert bench.node.trigger_configure() == TransitionCallbackReturn.SUCCESS
         assert bench.node.trigger_activate() == TransitionCallbackReturn.FAILURE
         recorder.create_subscription(PassivityState, f"{name}/passivity", lambda _: None, recorder_qos())
-        bench.node.parameters["activation_timeout"] = 20.0  # only a defect lets it pass
+        bench.node.parameters["activation_timeout"] = limit(20.0)  # only a defect lets it pass
         assert bench.node.trigger_activate() == TransitionCallbackReturn.SUCCESS
     finally:
         recorder.destroy_node()

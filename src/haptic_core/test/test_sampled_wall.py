@@ -26,6 +26,7 @@ TOUCH = Contact(MASS, speed=0.1, press=1.0, duration=3.0)
 CONTROL = PassivityRule(T, control=True, device_damping=b, largest_damping=20.0, largest_force=2.0)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("damping", [-0.5, 0.0, 0.25, 0.75])
 def test_the_observer_finds_the_limit_of_colgate_and_schenkel(damping: float) -> None:
     limit = largest_passive_stiffness(b, T, damping)
@@ -33,6 +34,7 @@ def test_the_observer_finds_the_limit_of_colgate_and_schenkel(damping: float) ->
     assert observed_limit(damping, b, T) == pytest.approx(limit, abs=1e-3 * 2.0 * b / T)
 
 
+@pytest.mark.slow
 def test_the_verdict_is_the_limit_s_over_a_coarse_grid() -> None:
     """Steps of a quarter of b, and of 2 b/T; no cell lies on the limit."""
     for B in np.arange(-2, 6) * 0.25 * b:

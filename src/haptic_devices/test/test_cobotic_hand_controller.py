@@ -370,6 +370,7 @@ def test_the_sampled_servo_is_the_continuous_one_for_short_steps():
     assert rows["true_velocity"][:, 0] == pytest.approx(0.1 * expected, abs=0.1 * 1e-3)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("bandwidth", [20.0, 40.0])
 def test_the_servo_follows_to_minus_3_decibels_at_its_closed_form_s_frequency(bandwidth):
     # |G|^2 = w^2 (s^2 + w^2/16)/(s^2 + w^2/4)^2 = 1/2 at s^2 = w^2 (3/2 + sqrt(5/2))/2
@@ -687,6 +688,7 @@ def tour(device: CoboticHandController, fields: int = 7) -> dict[str, np.ndarray
     return run(device, [motion(row[:7], v, a, fields) for row, v, a in zip(table, twist, rate, strict=True)])
 
 
+@pytest.mark.slow
 def test_in_motion_full_compensation_leaves_little_and_weight_leaves_the_inertia():
     # an end effector that can be felt
     changes = {"end_effector_mass": 1.0, "end_effector_center_z": 0.05, **NO_NOISE, **NO_FRICTION}

@@ -190,7 +190,7 @@ def test_two_sources_of_motion_are_refused_by_an_admittance_device_and_taken_by_
 # Its lifecycle
 
 
-@pytest.mark.parametrize("loop", ["lockstep", "realtime"])
+@pytest.mark.parametrize("loop", ["lockstep", pytest.param("realtime", marks=pytest.mark.realtime)])
 @pytest.mark.parametrize("duration", [0.0, 0.03])  # also so short that the loop does not see it
 def test_a_paused_device_stands_still_and_goes_on_with_the_next_tick(run, monkeypatch, loop, duration):
     monkeypatch.setattr("haptic_devices.node.prepare_realtime", list)  # this process is pytest

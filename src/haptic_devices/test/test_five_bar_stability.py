@@ -117,11 +117,13 @@ def test_a_servo_that_is_unstable_by_itself_has_no_smallest_mass():
     assert smallest_mass(five_bar(velocity_gain=3000.0), HAND, 1.0, period=PERIOD) == float("inf")
 
 
+@pytest.mark.slow
 def test_the_delay_hardly_matters_because_the_links_resonance_on_the_gears_makes_the_gain():
     limits = [smallest_mass(five_bar(), HAND, 1.0, period=PERIOD, delay=delay) for delay in (0, 1, 3, 10)]
     assert max(limits) < 1.3 * min(limits)
 
 
+@pytest.mark.slow
 def test_a_firmer_grasp_a_heavier_grip_and_softer_gears_need_a_larger_mass():
     limits = [smallest_mass(five_bar(), HAND, f, period=PERIOD) for f in (0.5, 1.0, 2.0, 4.0, 8.0)]
     assert (np.diff(limits) > 0.0).all()
@@ -147,6 +149,7 @@ def documented(label: str) -> list[float]:
     return [float(cell.removesuffix(" kg")) for cell in re.split(r"\s{2,}", row[1].strip())]
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("label", ROWS)
 def test_the_documented_smallest_masses_are_those_of_the_linear_loop(label):
     delay, changes = ROWS[label]
@@ -166,6 +169,7 @@ def test_the_circle_is_led_at_constant_speed():
     assert np.gradient(rows[:, :2], PERIOD, axis=0)[1:-1] == pytest.approx(rows[1:-1, 2:4], abs=1e-6)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("delay", [0, 1])
 @pytest.mark.parametrize("firmness", [1.0, 4.0])
 def test_the_simulated_device_under_model_a_shakes_below_the_linear_limit_and_not_above(firmness, delay):

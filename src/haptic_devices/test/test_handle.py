@@ -290,6 +290,7 @@ def test_where_there_is_no_hand_there_is_none_to_lead(name):
         device.hold_handle(True)
 
 
+@pytest.mark.slow
 def test_the_tau_s_stops_hold_against_the_strongest_pull():
     device = make("tau")
     device.hold_handle(True)

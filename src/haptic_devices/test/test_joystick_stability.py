@@ -43,6 +43,7 @@ def release(start: np.ndarray, delay: int, periods: int = 2500, **changes: Any) 
 STARTS = np.random.default_rng(0).uniform(-1, 1, (8, 4)) * [0.5, 0.5, 5.0, 5.0]
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("delay", [0, 1])
 @pytest.mark.parametrize("start", STARTS, ids=range(len(STARTS)))
 def test_the_free_stick_comes_to_rest_under_model_c(start, delay):

@@ -100,6 +100,7 @@ def test_the_hand_pulls_only_at_rest_with_less_than_1_7_times_the_mean(plan):
     assert (plan.table[:, 6].min() == 0.0) == (not holding)  # and lets go at rest, but for these
 
 
+@pytest.mark.covering(27)
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 def test_every_target_lies_inside_the_joystick_s_workspace(plan):
     joystick = load_parameters(JoystickParameters, DEFAULT_FILE)
@@ -109,6 +110,7 @@ def test_every_target_lies_inside_the_joystick_s_workspace(plan):
     assert max(np.abs(pitch).max(), np.abs(roll).max()) < joystick.range
 
 
+@pytest.mark.covering(27)
 @pytest.mark.parametrize("plan", [*PLANS.values(), *MANIPULATOR.values()], ids=[*PLANS, *MANIPULATOR])
 def test_every_target_lies_inside_the_manipulator_s_workspace(plan):
     device, q = FiveBar.from_file(), np.zeros(2)

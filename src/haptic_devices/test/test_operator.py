@@ -54,6 +54,7 @@ def test_the_expected_resistance_is_half_applied_at_ten_millimetres_per_second()
     assert force(hand(tremor_force=0.0, damping=0.0), moving, np.zeros(4)) == pytest.approx([2.0, 0.0], rel=1e-12)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("seed", range(5))
 def test_the_tremor_s_rms_is_the_parameter(seed):
     values = tremor(hand(seed), 200.0)

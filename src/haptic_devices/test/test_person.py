@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from geometry_msgs.msg import PoseStamped
+from machine_speed import limit
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
@@ -87,7 +88,7 @@ def run(context) -> Iterator[Callable[..., tuple[DeviceNode, Person]]]:
 
     def start(act: Callable[[Person], Any], **parameters: Any) -> tuple[DeviceNode, Person]:
         namespace = next(_namespaces)
-        values = {"duration": 0.2, "sources": ["person"], "motion": "paper", "answer_timeout": 2.0, **parameters}
+        values = {"duration": 0.2, "sources": ["person"], "motion": "paper", "answer_timeout": limit(2.0), **parameters}
         overrides = [Parameter(name, value=value) for name, value in values.items()]
         node = DeviceNode(context=context, namespace=namespace, parameter_overrides=overrides)
         person = Person(context, namespace)
@@ -158,16 +159,18 @@ def test_pausing_changes_nothing_of_what_the_run_gives(run):
 
 def test_a_pause_is_no_silence_of_the_sources(run):
     """It lasts longer than the longest wait for an answer."""
+    longest = limit(0.5)
 
     async def act(person):
         await person.tick(10)
         await person.call("pause", data=True)
         start = time.monotonic()
-        while time.monotonic() - start < 0.3:
+        while time.monotonic() - start < 1.5 * longest:
             await person.round_trips()
+            time.sleep(0.1 * longest)
         await person.call("pause", data=False)
 
-    node, person = run(act, answer_timeout=0.1)
+    node, person = run(act, answer_timeout=longest)
     assert node.exit_code == 0 and len(person.states) == 200
 
 
@@ -214,6 +217,7 @@ def test_a_script_has_no_hand_to_lead(run):
     assert not said[0].success and "no simulated hand" in said[0].message
 
 
+@pytest.mark.realtime
 @pytest.mark.parametrize("pace", [0.2, 0.4])
 def test_a_run_is_not_faster_than_its_pace(run, pace):
     times = []
@@ -272,6 +276,7 @@ def test_a_reset_gives_the_plan_back(run):
     assert person.truths[reset + 30].operator_target.position.x == plan[31, 0]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(
     ("change", "what"),
     [

@@ -502,6 +502,7 @@ def test_without_a_limit_that_acts_nothing_is_said(push):
     assert not any(name.startswith("limited") for name in node.diagnostic_values())
 
 
+@pytest.mark.realtime
 def test_a_realtime_device_whose_process_stood_still_stops(push, monkeypatch):
     monkeypatch.setattr("haptic_devices.node.prepare_realtime", list)  # this process is pytest
     _, source, run = push(0.01, 0.0, mode="realtime", period=0.005, watchdog_periods=100, duration=1.5)

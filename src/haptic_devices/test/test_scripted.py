@@ -367,6 +367,7 @@ def interpolated(script: Script, time: float) -> np.ndarray:
     return np.concatenate((position, velocity[:3], np.zeros(3), position, [0, 0, 0, 1], velocity, now["force"]))
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("period", [1e-3, 7e-4])
 @pytest.mark.parametrize("source", ["file", "samples", "plan"])
 def test_playing_gives_the_bits_of_plain_interpolation(file, source, period):

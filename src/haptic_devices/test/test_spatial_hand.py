@@ -162,6 +162,7 @@ def tremor(holder: SpatialHand, duration: float) -> np.ndarray:
     return np.array([wrench(holder, row(), at_rest, np.zeros(6), time) for time in np.arange(0.0, duration, 0.01)])
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_tremor_s_rms_are_the_parameters(seed):
     values = tremor(hand(seed), 100.0)

@@ -89,6 +89,7 @@ def test_it_becomes_the_publisher_once_the_device_has_described_itself(context: 
     device.destroy_node()
 
 
+@pytest.mark.slow
 def test_without_robot_state_publisher_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
     process = start(None)

@@ -116,6 +116,7 @@ def test_a_batch_leaves_its_models_alone(motion: Callable[..., np.ndarray]) -> N
     assert not any(model.displacement.any() or model.force.any() for model in models)
 
 
+@pytest.mark.slow
 def test_100_000_elements_with_parameters_of_their_own() -> None:
     count, steps = 100_000, 20
     random = np.random.default_rng(3)

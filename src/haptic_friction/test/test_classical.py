@@ -155,6 +155,7 @@ def test_the_reference_has_every_model() -> None:
     assert np.abs(COLUMNS["h"]).max() < 0.8 * F  # what it shows is drift: nothing should slide
 
 
+@pytest.mark.covering(7)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_minute_below_the_friction_force_agrees_with_the_reference(name: str) -> None:
     h, expected = COLUMNS["h"], DRIFT["models"][name]
@@ -234,6 +235,7 @@ def inputs_of(name: str, motion: Motion, steps: int, dimension: int) -> np.ndarr
     return motion(steps, dimension) * (100.0 if name in ADMITTANCES else 1.0)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("dimension", [1, 3])
 @pytest.mark.parametrize("name", ALL)
 def test_simulate_gives_the_numbers_of_step_and_the_energy_is_the_work_in_sliding(

@@ -66,6 +66,7 @@ def test_the_balance_of_model_a(law: FrictionLaw, T: float, motion: Motion) -> N
     assert min(numerical) >= 0.0 and sum(numerical) > 0.0 and friction > 0.0
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize(
     ("M", "K", "B"), [(0.5, 6000.0, 60.0), (0.5, 6000.0, 0.0), (0.01, 1e6, 0.0), (0.0, 6000.0, 10.0)]
@@ -121,6 +122,7 @@ def test_the_balance_of_model_c(law: FrictionLaw, B: float, motion: Motion) -> N
     assert friction > 0.0 and lost > 0.0
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize(("K", "B"), [(6000.0, 60.0), (6000.0, 0.0), (1e7, 0.0)])
 def test_the_balance_of_model_d(law: FrictionLaw, K: float, B: float, motion: Motion) -> None:

@@ -94,6 +94,7 @@ def test_a_law_is_found_exactly(law: str, dimension: int) -> None:
     np.testing.assert_allclose(found.friction_law().force(velocity[0]), force[0], rtol=1e-6)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 def test_model_c_is_found_exactly_also_from_the_middle_of_a_record(law: str, dimension: int) -> None:
@@ -168,6 +169,7 @@ def coverage(trials: int, known: dict[str, float], identify: Callable[[np.random
         assert np.median(widths[name]) < 2.0 * (2.0 * 1.96 * np.std(values[name])), name
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("law", ["coulomb", "viscous_coulomb"])
 @pytest.mark.parametrize("correlation", [0.0, 0.95])
 def test_coverage_of_a_law(law: str, correlation: float) -> None:
@@ -179,6 +181,7 @@ def test_coverage_of_a_law(law: str, correlation: float) -> None:
     coverage(150, PARAMETERS[law], identify)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("correlation", [0.0, 0.8])
 def test_coverage_of_stribecks_law(correlation: float) -> None:
     def identify(random: np.random.Generator) -> Identification:
@@ -189,6 +192,7 @@ def test_coverage_of_stribecks_law(correlation: float) -> None:
     coverage(60, PARAMETERS["stribeck"], identify)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [1, 2])
 @pytest.mark.parametrize("correlation", [0.0, 0.9])
 def test_coverage_of_model_c(dimension: int, correlation: float) -> None:
@@ -200,6 +204,7 @@ def test_coverage_of_model_c(dimension: int, correlation: float) -> None:
     coverage(60, PARAMETERS["coulomb"] | CONTACT, identify)
 
 
+@pytest.mark.slow
 def test_coverage_with_an_encoder() -> None:
     """A law from speeds in counts of 12 um, and model C from counts of 2 um, fine against the tremor of 60 um."""
 
@@ -235,6 +240,7 @@ def test_the_width_is_that_of_correlated_noise(correlation: float) -> None:
     assert found.residual_rms == pytest.approx(0.3, rel=0.05)
 
 
+@pytest.mark.slow
 def test_the_widths_of_stribecks_law_are_those_of_its_derivatives() -> None:
     random = np.random.default_rng(15)
     velocity = speeds(random, 20_000)

@@ -109,6 +109,7 @@ def test_one_contact_on_one_body_is_model_d() -> None:
     assert network.elements.sticking.all()
 
 
+@pytest.mark.slow
 def test_shorter_periods_tend_to_one_motion_as_the_split_network_does() -> None:
     """Both are of first order; their limits are one: the distance halves with the period."""
     apart = []
@@ -238,6 +239,7 @@ def growth(network: Any, steps: int = 3000) -> float:
     return float(np.abs(network.velocity).max() / 2e-6)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("delay", [0, 1])
 @pytest.mark.parametrize(("stiffness", "damping"), [(3e4, 300.0), (6000.0, 40.0)])
 def test_the_split_network_is_stable_up_to_the_closed_form(delay: int, stiffness: float, damping: float) -> None:

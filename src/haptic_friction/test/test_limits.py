@@ -57,6 +57,7 @@ def fifty_digits(velocities: np.ndarray, every: int) -> list[Decimal]:
     return found
 
 
+@pytest.mark.slow
 def test_model_c_does_not_drift_in_a_million_small_oscillations() -> None:
     """After sliding to F, 999 000 steps of an 11 Hz oscillation at up to 90 % of F."""
     steps, every = 1_000_000, 1000
@@ -203,6 +204,7 @@ def test_steady_sliding_bears_g_and_stretches_the_spring_by_it_over_k(law: Frict
 # One model as the limit of another
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("dimension", [1, 2])
 @pytest.mark.parametrize("damping", [0.0, 10.0])

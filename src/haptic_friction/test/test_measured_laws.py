@@ -176,6 +176,7 @@ def test_the_steepest_fall_is_found_at_any_speed_and_the_steepest_rise(speed: fl
         law.check_existence(limit * (1 + 1e-9))
 
 
+@pytest.mark.covering(4)
 @pytest.mark.parametrize(
     ("g", "slope", "message"),
     [

@@ -76,6 +76,7 @@ def observe(model: FrictionModel) -> tuple[Any, ...]:
 # step and simulate
 
 
+@pytest.mark.covering
 @every_model
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 @pytest.mark.parametrize("dimension", [1, 2, 3])

@@ -120,6 +120,7 @@ def printed(kind: str, law: FrictionLaw, inputs: np.ndarray) -> tuple[np.ndarray
     return np.array(outputs), np.array(forces)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 @pytest.mark.parametrize("kind", ALL)
 @pytest.mark.parametrize("dimension", [1, 2, 3])
@@ -178,6 +179,7 @@ def test_sticking_means_exactly_zero_velocity_and_a_force_within_g_of_zero(
                 )
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("law", [LAWS["coulomb"], LAWS["viscous"], LAWS["stribeck"]])
 @pytest.mark.parametrize("kind", MODELS)
 def test_the_force_is_continuous_where_sticking_ends(kind: str, law: FrictionLaw) -> None:

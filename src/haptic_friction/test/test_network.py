@@ -78,6 +78,7 @@ def test_figure_11_shows_stick_slip_in_both_contacts() -> None:
     assert (static.mean(axis=0) > 0.1).all() and (static.mean(axis=0) < 0.9).all() and (changes > 4).all()
 
 
+@pytest.mark.slow
 def test_stiffer_contacts_and_shorter_periods_tend_to_rigid_contacts() -> None:
     """Contacts yield by F/K and forces act one period late, so the error is of first order in 1/K and T."""
     truth = np.load(DATA / "fig11_rigid_truth.npz")

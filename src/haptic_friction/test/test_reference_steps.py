@@ -77,6 +77,7 @@ def test_the_cases_stick_and_slide_in_each_model_and_dimension_with_each_law() -
     }
 
 
+@pytest.mark.covering(70)
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_one_step_agrees_with_the_reference(case: dict[str, Any]) -> None:
     model, expected = model_of(case), case["out"]
@@ -92,6 +93,7 @@ def test_one_step_agrees_with_the_reference(case: dict[str, Any]) -> None:
         np.testing.assert_array_equal(model.sliding_velocity, np.zeros(case["dim"]))
 
 
+@pytest.mark.covering(70)
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_simulating_one_step_gives_the_same_numbers(case: dict[str, Any]) -> None:
     stepped, simulated = model_of(case), model_of(case)
@@ -101,6 +103,7 @@ def test_simulating_one_step_gives_the_same_numbers(case: dict[str, Any]) -> Non
         np.testing.assert_array_equal(simulated.state[name], row, err_msg=name)
 
 
+@pytest.mark.covering(70)
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_phi_z_of_v_star_agrees_with_the_reference(case: dict[str, Any]) -> None:
     law = law_of(case["law"])

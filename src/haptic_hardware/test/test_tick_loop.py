@@ -162,7 +162,7 @@ def command(random: np.random.Generator, tick: int, source: str, modes: tuple[in
 
 
 @pytest.mark.parametrize("follows", [False, True], ids=["impedance", "admittance"])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.fuzz) for seed in range(1, 5))])
 def test_it_decides_as_the_python_loop_does(library: ctypes.CDLL, follows: bool, seed: int) -> None:
     random = np.random.default_rng(seed)
     device = Bench("admittance" if follows else "impedance")

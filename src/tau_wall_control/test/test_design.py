@@ -193,6 +193,7 @@ def test_schemes_say_what_they_are() -> None:
     assert modes["predictive"] & laws.CONSTRAINED
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("finer", [0.05, 0.25, 4.0])
 def test_filters_for_other_encoders(device: TauDevice, finer: float) -> None:
     """Riccati equations of any size of counts are solved: the covariance is that of the filter's own recursion."""

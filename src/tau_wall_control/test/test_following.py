@@ -39,6 +39,7 @@ def errors(device: TauDevice, controller: Any, push: float) -> np.ndarray:
     return np.array(out)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("scheme", ["scheduled", "observer"])
 def test_feedforward_tracks_better(device: TauDevice, design: Any, scheme: str) -> None:
     """Without a push the model is exact: what is left is that torques are those of a period's start.

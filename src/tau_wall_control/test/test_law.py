@@ -35,6 +35,7 @@ def test_integral_and_anti_windup(device: TauDevice, design: Any) -> None:
     assert clipped > 10
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("delay", [0, 1, 3])
 def test_filter_and_predictor(device: TauDevice, design: Any, delay: int) -> None:
     c = design("observer", delay=delay)

@@ -84,6 +84,7 @@ def free_acceleration(device: TauDevice, state: WallState, force: np.ndarray) ->
 # ---- motion -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("scheme", ["mopc", "scheduled", "stiff"])
 def test_planes_that_stand_still_are_the_fixed_ones(design: Any, play: Any, render: Any, scheme: str) -> None:
     """Apart from rounding: the first distance is summed in another order."""
@@ -101,6 +102,7 @@ def test_planes_that_stand_still_are_the_fixed_ones(design: Any, play: Any, rend
     assert_allclose(moving.torque, fixed.torque, rtol=0.0, atol=1e-9)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize(("scheme", "delay"), [("scheduled", 0), ("stiff", 0), ("stiff", 1), ("predictive", 1)])
 def test_only_relative_motion_counts(device: TauDevice, design: Any, scheme: str, delay: int) -> None:
     """The tool led to a wall at 2 mm/s, or the wall to the tool: pushes differ as the gains do over 0.1 mm, 2e-3."""

@@ -56,6 +56,7 @@ def test_symmetric_in_x(device: TauDevice, design: Any) -> None:
     assert a.max_penetration == pytest.approx(b.max_penetration, rel=1e-6)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize(
     ("scheme", "options", "penetration", "stiffness", "rmse"),
     [
@@ -146,11 +147,15 @@ def test_bound(device: TauDevice) -> None:
     for delay in (0, 1):
         program = penetration_bound(device, lowest, delay=delay, friction_helps=False)
         assert program == pytest.approx(ballistic_bound(device, lowest, delay=delay), rel=0.02)
-    # a longer program does not find a better way
+    assert penetration_bound(device, lowest, force=30.0) == math.inf
+
+
+@pytest.mark.slow
+def test_a_longer_program_finds_no_smaller_bound(device: TauDevice) -> None:
+    lowest = (0.0, -0.025, 0.0)
     assert penetration_bound(device, lowest, delay=1, steps=90) == pytest.approx(
         penetration_bound(device, lowest, delay=1, steps=60), rel=1e-3
     )
-    assert penetration_bound(device, lowest, force=30.0) == math.inf
 
 
 def test_a_push_past_the_motors_is_said_so(device: TauDevice, design: Any) -> None:

@@ -216,6 +216,7 @@ def test_classical_wall_of_the_study(device: TauDevice) -> None:
 # Designing
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("options", [{"scheme": "mopc"}, {"scheme": "stiff", "per_axis": 2, "delay": 2}])
 def test_design_is_the_librarys(design: Any, device: TauDevice, options: dict[str, Any], tmp_path: Path) -> None:
     """Cut into lines, the same gains; the file fits the device, and memory and time are told."""

@@ -74,6 +74,7 @@ def test_work_can_be_cut_otherwise(small: StudySettings, study: Any) -> None:
     assert np.array_equal(task.run()["figures"], study["mopc"][1])
 
 
+@pytest.mark.covering(3)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -225,6 +226,7 @@ def test_out_of_reach_is_left_out(device: TauDevice) -> None:
     assert np.isnan(report.condition[0])
 
 
+@pytest.mark.slow
 def test_plots(device: TauDevice, tmp_path: Path) -> None:
     for name, figure in (("w", plot_workspace(device, per_axis=5)), ("m", plot_mechanism(device))):
         figure.savefig(tmp_path / f"{name}.png")

@@ -27,6 +27,7 @@ def test_free_space_is_free(design: Any, play: Any, render: Any, scheme: str) ->
     assert (log.push == 0.0).all()
 
 
+@pytest.mark.covering(6)
 @pytest.mark.parametrize(
     ("scheme", "delay"),
     [(s, k) for s in SCHEMES for k in (0, 1) if (s, k) != ("observer", 1)],  # it knows no delay, and bears none surely
