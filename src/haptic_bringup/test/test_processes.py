@@ -150,10 +150,10 @@ def test_names_are_coloured_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_big_output_of_several_processes_does_not_deadlock() -> None:
-    program = "import os\nfor i in range(60): os.write(1 + i % 2, (b'%07d\\n' % i) * 4096)"
+    program = "import os\nfor i in range(20): os.write(1 + i % 2, (b'%07d\\n' % i) * 4096)"
     seen = Recorder()
     code, _ = run([spec("a", program), spec("b", program)], seen)
-    expected = [f"{i:07d}" for i in range(60) for _ in range(4096)]
+    expected = [f"{i:07d}" for i in range(20) for _ in range(4096)]
     assert code == 0
     assert seen.of("a") == expected and seen.of("b") == expected
 

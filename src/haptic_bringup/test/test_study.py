@@ -190,7 +190,7 @@ def test_a_run_is_whole(run: Any, threads: None) -> None:
 @pytest.mark.slow
 def test_results_do_not_depend_on_the_workers(run: Any) -> None:
     metrics, processes = [], []
-    for workers in (1, 3):
+    for workers in (1, 2):
         run("count:=9", workers=workers, fresh=True)
         directory = runs()[-1]
         metrics.append((directory / "metrics.json").read_text())
@@ -199,7 +199,7 @@ def test_results_do_not_depend_on_the_workers(run: Any) -> None:
         processes.append(len(set(found)))
         assert facts(directory)["workers"] == workers
     assert metrics[0] == metrics[1]
-    assert processes[0] == 1 and 1 < processes[1] <= 3
+    assert processes[0] == 1 and processes[1] == 2
 
 
 def test_a_cluster_elsewhere(run: Any) -> None:

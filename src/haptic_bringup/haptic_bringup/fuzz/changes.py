@@ -46,6 +46,8 @@ from tau_wall_control.node import WallNode
 SETTLED, AFTER = 80, 110
 #: factors of a number's present value, beside its bounds
 FACTORS = (0.9, 1.1)
+#: turn by which a tool that follows is behind what was commanded
+_BEHIND = Rotation.from_rotvec((0.0, 0.0, -1e-3))
 #: what is no step [N, N m, m/s]
 ROUNDING = 1e-12
 
@@ -369,7 +371,7 @@ class Stage:
     def _follow(self, state: DeviceState) -> None:
         led = self.node.state.pose if hasattr(self.node.state, "pose") else self.node.command.tool_pose
         pose = pose_array(led) - np.array((1e-4, 0, 0, 0, 0, 0, 0))
-        pose[3:] = (Rotation.from_rotvec((0.0, 0.0, -1e-3)) * Rotation.from_quat(pose[3:])).as_quat()
+        pose[3:] = (_BEHIND * Rotation.from_quat(pose[3:])).as_quat()
         set_pose(state.tool_pose, pose)
 
     def close(self) -> None:
