@@ -6,17 +6,21 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from machine_speed import limit
 from ros_domain import worker_domain
+from rosbags.highlevel import AnyReader
 
 from haptic_bringup.bag_comparison import compare_topic
+from haptic_bringup.bags import read_custom_data, typestore
+from haptic_bringup.experiments import load_experiment
 from haptic_bringup.faults import descendants, start
-from haptic_bringup.recording import Recording
+from haptic_bringup.recorder import tick_of
+from haptic_bringup.recording import DEVICE_COMMAND, source_of
 
 HAPTICS = [sys.executable, "-m", "haptic_bringup"]
 #: so long that no slow node reaches it; what hangs reaches the limits of the tests first [s]
@@ -58,15 +62,24 @@ def metrics_of(directory: Path) -> dict[str, Any]:
 
 def assert_same_bits(whole: Path, part: Path, ticks: int) -> None:
     """Every topic has these first ticks in both bags, and every field but measured times is the same bit for bit."""
-    one, other = Recording.read(whole), Recording.read(part)
-    assert one.messages.keys() == other.messages.keys()
-    for topic, messages in other.messages.items():
-        first = [{key: data for key, data in run.messages[topic].items() if key[0] < ticks} for run in (one, other)]
-        assert first[0].keys() == first[1].keys(), topic
-        np.testing.assert_array_equal(sorted({tick for tick, _ in first[0]}), np.arange(ticks), err_msg=topic)
-        found = compare_topic(one.types[topic], *first)
-        assert found.compared == len(first[0]) and found.equal, (topic, found.first, found.fields)
-        assert len(messages) >= len(first[1])
+    types = load_experiment(read_custom_data(whole)["experiment"]).recorded.every_tick
+    one, other = (first_ticks(bag, types, ticks) for bag in (whole, part))
+    for topic, kind in types.items():
+        assert one[topic].keys() == other[topic].keys(), topic
+        np.testing.assert_array_equal(sorted({tick for tick, _ in one[topic]}), np.arange(ticks), err_msg=topic)
+        found = compare_topic(kind, one[topic], other[topic])
+        assert found.compared == len(one[topic]) and found.equal, (topic, found.first, found.fields)
+
+
+def first_ticks(bag: Path, topics: Collection[str], ticks: int) -> dict[str, dict[tuple[int, str], bytes]]:
+    """Serialised messages of a run in lockstep with a period of 1 ms: by topic, then by tick and source."""
+    found: dict[str, dict[tuple[int, str], bytes]] = {topic: {} for topic in topics}
+    with AnyReader([bag], default_typestore=typestore()) as reader:
+        wanted = [connection for connection in reader.connections if connection.topic in topics]
+        for connection, _, data in reader.messages(wanted, stop=1_000_000 * ticks):  # a message's time is its tick's
+            source = source_of(data) if connection.msgtype == DEVICE_COMMAND else ""
+            found[connection.topic][tick_of(data), source] = bytes(data)
+    return found
 
 
 def wait_until(condition: Callable[[], object], timeout: float = 200.0) -> None:

@@ -15,7 +15,7 @@ from haptic_bringup.graph import evaluation_order, latencies
 pytestmark = pytest.mark.experiment
 
 #: ticks of the second run
-SHORT = 2000
+SHORT = 1000
 #: claims that the scene does not reach, and the report says so
 NOT_REACHED = ("Nor is it then deeper in the top of the box",)
 
