@@ -315,9 +315,9 @@ class WorldDynamics:
             placement = Placement(pose[9:].copy(), quaternion)
             velocity, angular = twist[:3].copy(), twist[3:].copy()
         lever = placement.rotation @ described.center
-        return BodyState(
-            placement.position - lever, placement.orientation, velocity - np.cross(angular, lever), angular
-        )
+        (x, y, z), (a1, a2, a3) = lever.tolist(), angular.tolist()
+        turning = np.array([a2 * z - a3 * y, a3 * x - a1 * z, a1 * y - a2 * x])  # np.cross takes ten times as long
+        return BodyState(placement.position - lever, placement.orientation, velocity - turning, angular)
 
     def prescribe(self, body: int | str, twist: Any, position: Any = None, orientation: Any = None) -> None:
         """Sets the twist (6,) of a prescribed body for the coming step, and where it is at its start.
