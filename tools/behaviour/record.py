@@ -181,14 +181,17 @@ def graph(name: str) -> dict[str, Any]:
         for path, (publishers, subscribers, services) in sorted(seen.items()):
             lister = observer.create_client(ListParameters, f"{path}/list_parameters")
             getter = observer.create_client(GetParameters, f"{path}/get_parameters")
-            lister.wait_for_service(20.0)
-            future = lister.call_async(ListParameters.Request())
-            rclpy.spin_until_future_complete(observer, future, timeout_sec=20.0)
-            names = sorted(future.result().result.names)
-            future = getter.call_async(GetParameters.Request(names=names))
-            rclpy.spin_until_future_complete(observer, future, timeout_sec=20.0)
-            answers = map(parameter_value_to_python, future.result().values)
-            values = {key: plain(value) for key, value in zip(names, answers, strict=True) if key != "output"}
+            try:
+                lister.wait_for_service(60.0)
+                future = lister.call_async(ListParameters.Request())
+                rclpy.spin_until_future_complete(observer, future, timeout_sec=60.0)
+                names = sorted(future.result().result.names)
+                future = getter.call_async(GetParameters.Request(names=names))
+                rclpy.spin_until_future_complete(observer, future, timeout_sec=60.0)
+                answers = map(parameter_value_to_python, future.result().values)
+                values = {key: plain(value) for key, value in zip(names, answers, strict=True) if key != "output"}
+            except AttributeError:
+                values = {"unanswered": True, "exit_code": child.poll()}
             found[path] = {
                 "publishers": publishers,
                 "subscribers": subscribers,

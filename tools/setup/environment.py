@@ -3,6 +3,7 @@
 ========  ===========================================================================================
 packages  a virtual environment with the packages of the lock files, by uv, or pip where uv cannot be had
 build     messages and C++ libraries, by colcon; over a ROS 2 installation the Python packages, too
+contact   (wheels only) the contact geometry in C++; a first ``run`` leaves it out if the experiment needs none
 link      (wheels only) Python packages, executables, launch and configuration files, by symbolic links
 activate  ``environment.sh``, which sets the variables
 ========  ===========================================================================================
@@ -36,6 +37,11 @@ from machine import DOWNLOAD, ENVIRONMENT, SetupError, check_machine, dotted, py
 
 _HERE = Path(__file__).resolve().parent
 
+# The contact geometry in C++, a fifth of the build. Most experiments need none.
+_CONTACT = "convex_contact_native"
+# Plugins for ros2_control, which has no wheels.
+_HARDWARE = "haptic_hardware"
+
 # Files whose contents the build reads. The others in a package count by name only: they are linked.
 _BUILT = re.compile(r"package\.xml|setup\.(py|cfg)|CMakeLists\.txt|.*\.(cmake|msg|srv|action|c|h|cpp|hpp)$")
 _SKIPPED = re.compile(r"\..*|.*~|__pycache__|.*\.egg-info|test$")
@@ -54,12 +60,14 @@ class Workspace:
         home: The folder of all that setup makes (``.haptics``).
         ros: "wheels", or "system" for a sourced ROS 2 Jazzy installation.
         underlay: AMENT_PREFIX_PATH of that installation.
+        geometry: Whether the contact geometry is made, too.
     """
 
     root: Path
     home: Path
     ros: str = "wheels"
     underlay: str = ""
+    geometry: bool = True
 
     @property
     def env(self) -> Path:
@@ -100,12 +108,20 @@ class Workspace:
     @property
     def compiled(self) -> list[Path]:
         """The packages for colcon: all of them over a ROS 2 installation."""
-        return [path for path in self.packages if self.ros == "system" or (path / "CMakeLists.txt").exists()]
+        if self.ros == "system":
+            return self.packages
+        return [path for path in self.packages if _has_recipe(path) and path.name not in (_CONTACT, _HARDWARE)]
 
     @property
     def linked(self) -> list[Path]:
         """The packages that are linked instead of built."""
-        return [path for path in self.packages if path not in self.compiled]
+        return [] if self.ros == "system" else [path for path in self.packages if not _has_recipe(path)]
+
+    @property
+    def contact(self) -> list[Path]:
+        """The package that is built only when it is needed."""
+        wanted = self.geometry and self.ros == "wheels"
+        return [path for path in self.packages if wanted and path.name == _CONTACT]
 
     def site_packages(self, prefix: Path) -> Path:
         """The folder of Python modules below a prefix."""
@@ -115,6 +131,10 @@ class Workspace:
     def wheel_libraries(self) -> list[Path]:
         """The folders of the wheels' shared libraries."""
         return [self.env / "lib", *sorted(self.site_packages(self.env).glob("ros_*.libs"))]
+
+
+def _has_recipe(package: Path) -> bool:
+    return (package / "CMakeLists.txt").exists()
 
 
 # --- fingerprints ------------------------------------------------------------------------------------------
@@ -157,6 +177,11 @@ def build_inputs(workspace: Workspace) -> str:
 def link_inputs(workspace: Workspace) -> str:
     """Fingerprint of what is linked."""
     return digest(build_inputs(workspace), source_inputs(workspace.linked))
+
+
+def contact_inputs(workspace: Workspace) -> str:
+    """Fingerprint of the contact geometry and what it is built with."""
+    return digest(build_inputs(workspace), source_inputs(workspace.contact))
 
 
 # --- the stages --------------------------------------------------------------------------------------------
@@ -246,13 +271,23 @@ def build_workspace(workspace: Workspace, show: Show) -> None:
         remove(workspace.install)
         workspace.build.mkdir(parents=True)
     write(workspace.build / ".base", base)
+    colcon(workspace, workspace.compiled, "build", show)
+
+
+def build_contact(workspace: Workspace, show: Show) -> None:
+    """Builds the contact geometry."""
+    colcon(workspace, workspace.contact, "contact", show)
+
+
+def colcon(workspace: Workspace, packages: list[Path], log: str, show: Show) -> None:
+    """Builds packages into the prefix."""
     remove(workspace.log / "colcon")
     command = [str(workspace.python), "-m", "colcon", "--log-base", str(workspace.log / "colcon"), "build"]
-    command += ["--paths", *map(str, workspace.compiled), "--build-base", str(workspace.build)]
+    command += ["--paths", *map(str, packages), "--build-base", str(workspace.build)]
     command += ["--install-base", str(workspace.install), "--symlink-install", "--merge-install"]
     command += ["--event-handlers", "console_direct+", "desktop_notification-"]
     command += ["--cmake-args", "-G", "Ninja", f"-DPython3_EXECUTABLE={workspace.python}", "-DBUILD_TESTING=OFF"]
-    run(command, workspace.log / "build.log", build_variables(workspace), show, "the workspace does not build")
+    run(command, workspace.log / f"{log}.log", build_variables(workspace), show, "the workspace does not build")
 
 
 def link_packages(workspace: Workspace, show: Show) -> None:
@@ -304,7 +339,8 @@ class Stage:
 
 STAGES = (
     Stage("packages", "packages", package_inputs, "install_packages", 17.0),
-    Stage("build", "messages and C++ libraries", build_inputs, "build_workspace", 12.0),
+    Stage("build", "messages", build_inputs, "build_workspace", 9.0),
+    Stage("contact", "contact geometry", contact_inputs, "build_contact", 6.0),
     Stage("link", "Python packages", link_inputs, "link_packages", 0.7),
     Stage("activate", "environment.sh", link_inputs, "write_environment", 0.0),
 )
@@ -312,7 +348,8 @@ STAGES = (
 
 def stages(workspace: Workspace) -> list[Stage]:
     """The stages in their order; colcon installs the Python packages over a ROS 2 installation."""
-    return [stage for stage in STAGES if stage.name != "link" or workspace.linked]
+    absent = {"link": not workspace.linked, "contact": not workspace.contact}
+    return [stage for stage in STAGES if not absent.get(stage.name)]
 
 
 def marker(workspace: Workspace, stage: Stage) -> Path:
@@ -352,7 +389,7 @@ def bring_up_to_date(workspace: Workspace) -> None:
     every = stages(workspace)
     for stage in todo:
         inputs = digest(stage.inputs(workspace), setup_version())
-        for later in every[every.index(stage) :]:
+        for later in STAGES[STAGES.index(stage) :]:
             marker(workspace, later).unlink(missing_ok=True)
         with progress(f"[{every.index(stage) + 1}/{len(every)}] {stage.title}", factor * stage.seconds) as show:
             globals()[stage.make](workspace, show)
@@ -507,8 +544,9 @@ def parse(arguments: list[str]) -> Any:
 def set_up(options: Any) -> None:
     """Brings the environment up to date and stamps it."""
     underlay = os.environ.get("AMENT_PREFIX_PATH", "") if options.ros == "system" else ""
-    workspace = Workspace(Path(options.root), Path(options.home), options.ros, underlay)
-    if options.clean or {"packages", "build"} & {stage.name for stage in pending(workspace)}:
+    geometry = options.command[1:2] != ["run"]  # which starts `haptics setup` if the experiment needs it
+    workspace = Workspace(Path(options.root), Path(options.home), options.ros, underlay, geometry)
+    if options.clean or {"packages", "build", "contact"} & {stage.name for stage in pending(workspace)}:
         check_machine(workspace.home, workspace.ros)
     with only_setup(workspace):
         if options.clean:

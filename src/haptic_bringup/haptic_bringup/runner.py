@@ -18,7 +18,7 @@ from rich.console import Console
 from haptic_bringup.experiments import Experiment, load_experiment
 from haptic_bringup.launch_file import LaunchDescription, LaunchFileError, load_launch_file
 from haptic_bringup.launch_substitutions import Context, find_package_prefix
-from haptic_bringup.processes import run_processes
+from haptic_bringup.processes import ProcessSpec, run_processes
 from haptic_core.errors import HapticError
 
 INTERRUPTED = 130
@@ -255,7 +255,22 @@ def launch(path: Path, arguments: Mapping[str, str]) -> int:
         specs = load_launch_file(path).evaluate(arguments)
     except LaunchFileError as error:
         raise HapticError(str(error)) from None
+    build_contact_geometry(specs)
     return run_processes(specs)
+
+
+def build_contact_geometry(specs: Sequence[ProcessSpec]) -> None:
+    """Completes the setup if a node simulates contact and the first setup left out the contact geometry.
+
+    Raises:
+        HapticError: the setup failed; it has said why.
+    """
+    root, home = os.environ.get("HAPTICS_ROOT"), os.environ.get("HAPTICS_ACTIVE")
+    simulated = any(Path(spec.command[0]).parent.name == "convex_contact" for spec in specs)
+    if not (simulated and root and home) or os.environ.get("HAPTICS_ROS") != "wheels" or Path(home, "stages", "contact").exists():
+        return
+    if subprocess.run([Path(root, "haptics"), "setup"], check=False).returncode:
+        raise HapticError("the contact geometry could not be built")
 
 
 def write_run_file(
