@@ -43,6 +43,9 @@ def install_packages(workspace, show):
 def build_workspace(workspace, show):
     note(workspace, "build")
 
+def build_contact(workspace, show):
+    note(workspace, "contact")
+
 def link_packages(workspace, show):
     note(workspace, "link")
     modules = workspace.site_packages(workspace.install)
@@ -62,7 +65,7 @@ def main():
     sys.exit(7)
 """
 
-STAGES = ["packages", "build", "link"]
+STAGES = ["packages", "build", "contact", "link"]
 
 
 class Checkout:
@@ -75,6 +78,7 @@ class Checkout:
         self.tools = self.root / "tools" / "setup"
         write_package(self.root, "haptic_bringup")
         write_package(self.root, "messages", cmake=True)
+        write_package(self.root, "convex_contact_native", cmake=True)
         guard = 'if __name__ == "__main__":'
         shutil.copytree(SOURCE, self.tools, ignore=shutil.ignore_patterns("__pycache__"))
         text = (SOURCE / "environment.py").read_text()
@@ -143,16 +147,18 @@ def checkout(tmp_path: Path) -> Checkout:
 def workspace(tmp_path: Path) -> Workspace:
     write_package(tmp_path / "checkout", "haptic_bringup")
     write_package(tmp_path / "checkout", "messages", cmake=True)
+    write_package(tmp_path / "checkout", "convex_contact_native", cmake=True)
     (tmp_path / "home" / "stages").mkdir(parents=True)
     return Workspace(tmp_path / "checkout", tmp_path / "home")
 
 
 # Changes below a checkout, and the stages to be made after each.
 CHANGES = {
-    "src/messages/msg/State.msg": ["build", "link"],
-    "src/messages/msg/New.msg": ["build", "link"],
-    "src/messages/package.xml": ["build", "link"],
-    "src/messages/CMakeLists.txt": ["build", "link"],
+    "src/messages/msg/State.msg": ["build", "contact", "link"],
+    "src/messages/msg/New.msg": ["build", "contact", "link"],
+    "src/messages/package.xml": ["build", "contact", "link"],
+    "src/messages/CMakeLists.txt": ["build", "contact", "link"],
+    "src/convex_contact_native/src/shapes.cpp": ["contact"],
     "src/haptic_bringup/setup.py": ["link"],
     "src/haptic_bringup/setup.cfg": ["link"],
     "src/haptic_bringup/haptic_bringup/new.yaml": ["link"],
@@ -191,7 +197,7 @@ def test_fingerprints_change_with_what_the_build_reads(workspace: Workspace, nam
 def test_a_ros_installation_needs_no_wheels_and_colcon_builds_all(workspace: Workspace) -> None:
     system = Workspace(workspace.root, workspace.home, "system", "/opt/ros/jazzy")
     assert [lock.name for lock in system.locks] == ["suite.lock"]
-    assert [path.name for path in system.compiled] == ["haptic_bringup", "messages"]
+    assert [path.name for path in system.compiled] == ["convex_contact_native", "haptic_bringup", "messages"]
     assert "link" not in [stage.name for stage in environment.stages(system)]
     other = Workspace(workspace.root, workspace.home, "system", "/overlay:/opt/ros/jazzy")
     assert environment.build_inputs(system) != environment.build_inputs(other)
@@ -230,10 +236,30 @@ def test_an_interrupted_stage_is_made_again(workspace: Workspace, monkeypatch: p
     made.clear()
     broken.clear()
     environment.bring_up_to_date(workspace)
-    assert made == ["build_workspace", "link_packages", "write_environment"]
+    assert made == ["build_workspace", "build_contact", "link_packages", "write_environment"]
     made.clear()
     environment.bring_up_to_date(workspace)
     assert made == []
+
+
+def test_a_first_run_leaves_the_contact_geometry_to_the_next_command(checkout: Checkout) -> None:
+    checkout("run", "anything")
+    assert checkout.made() == ["packages", "build", "link"]
+    checkout("run", "anything")
+    assert checkout.made() == []
+    checkout("exec", "true")
+    assert checkout.made() == ["contact", "link"]
+    checkout("exec", "true")
+    assert checkout.made() == []
+
+
+def test_the_contact_geometry_does_not_outlive_the_prefix_that_holds_it(checkout: Checkout) -> None:
+    checkout("exec", "true")
+    change(checkout.root / "src" / "messages" / "CMakeLists.txt")
+    checkout("run", "anything")
+    checkout.made()
+    checkout("exec", "true")
+    assert "contact" in checkout.made()
 
 
 @pytest.mark.parametrize("lock", ["suite.lock", "ros.lock", "uv.lock"])
@@ -297,11 +323,11 @@ def test_the_machine_is_checked_only_for_what_is_downloaded_or_compiled(
         monkeypatch.setattr(environment, step, lambda *_: None)
     places = ["--root", str(workspace.root), "--home", str(workspace.home), "--ros", "wheels"]
     environment.set_up(environment.parse(places))
-    assert bool(checked) == (name in ("packages", "build"))
+    assert bool(checked) == (name in ("packages", "build", "contact"))
 
 
 def test_the_script_refuses_before_the_first_stage(checkout: Checkout, tmp_path: Path) -> None:
-    done = checkout("run", HAPTICS_HOME=str(tmp_path / "two words"))
+    done = checkout("report", HAPTICS_HOME=str(tmp_path / "two words"))
     assert (done.returncode, done.stderr.count("\n")) == (1, 2)
     assert not (tmp_path / "two words").exists()
 
@@ -390,10 +416,10 @@ def test_linked_packages_are_live_and_have_their_executables(tmp_path: Path) -> 
 
 
 def test_first_start_sets_up_and_the_second_does_not(checkout: Checkout) -> None:
-    first = checkout("run", "x")
-    assert (first.returncode, "arguments ['run', 'x']" in first.stdout) == (7, True), first.stderr
+    first = checkout("report", "x")
+    assert (first.returncode, "arguments ['report', 'x']" in first.stdout) == (7, True), first.stderr
     assert checkout.made() == STAGES
-    second = checkout("run", "x")
+    second = checkout("report", "x")
     assert (second.returncode, second.stdout, second.stderr) == (7, first.stdout, "")
     assert checkout.made() == []
 
@@ -404,7 +430,8 @@ def test_script_builds_what_changed(checkout: Checkout) -> None:
         checkout.made()
         change(checkout.root / name)
         assert checkout("exec", "true").returncode == 0
-        assert (name, checkout.made()) == (name, stages)
+        first = STAGES.index(stages[0]) if stages else len(STAGES)
+        assert (name, checkout.made()) == (name, STAGES[first:])
 
 
 def test_script_works_through_a_link_from_another_directory(checkout: Checkout, tmp_path: Path) -> None:
@@ -413,14 +440,14 @@ def test_script_works_through_a_link_from_another_directory(checkout: Checkout, 
     elsewhere.mkdir()
     link.symlink_to(checkout.root / "haptics")
     done = subprocess.run(
-        [str(link), "run", "../a b"],
+        [str(link), "report", "../a b"],
         cwd=elsewhere,
         env=checkout.variables(),
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.stdout == f"arguments ['run', '../a b'] in {elsewhere} root {checkout.root}\n"
+    assert done.stdout == f"arguments ['report', '../a b'] in {elsewhere} root {checkout.root}\n"
 
 
 def test_exec_runs_a_command_in_the_environment(checkout: Checkout) -> None:
@@ -452,17 +479,17 @@ def test_another_ros_distribution_is_left_with_a_warning(checkout: Checkout) -> 
 def test_a_broken_environment_is_an_error_of_one_line(checkout: Checkout) -> None:
     checkout("setup")
     next(checkout.home.glob("env/lib/python3*/site-packages/known.py")).unlink()
-    done = checkout("run")
+    done = checkout("report")
     assert done.returncode == 1
     assert done.stderr == "error: the environment is broken: No module named 'known'\n  hint: ./haptics setup --clean\n"
     assert checkout("setup", "--clean").returncode == 0
-    assert checkout("run").returncode == 7
+    assert checkout("report").returncode == 7
 
 
 def test_a_mistake_in_the_suite_s_own_code_is_no_broken_environment(checkout: Checkout) -> None:
     checkout("setup")
     (checkout.package / "cli.py").write_text("import haptic_bringup.missing")
-    done = checkout("run")
+    done = checkout("report")
     assert done.returncode == 1 and "broken" not in done.stderr
     assert done.stderr.splitlines()[-1] == "ModuleNotFoundError: No module named 'haptic_bringup.missing'"
 
@@ -473,29 +500,29 @@ def test_a_python_that_is_gone_is_an_error_of_one_line(checkout: Checkout) -> No
     interpreter = checkout.home / "env" / "bin" / "python"
     interpreter.unlink()
     interpreter.symlink_to("/no/such/python")
-    done = checkout("run")
+    done = checkout("report")
     assert (done.returncode, done.stderr.count("\n")) == (1, 2)
     assert re.search(
         r"error: the environment is broken: .*/python is gone\n  hint: .* setup --clean$", done.stderr.rstrip()
     )
     assert checkout("setup", "--clean").returncode == 0
-    assert checkout("run").returncode == 7
+    assert checkout("report").returncode == 7
 
 
 def test_failure_is_one_line_with_a_hint_and_is_tried_again(checkout: Checkout) -> None:
-    done = checkout("run", FAILING_STAGE="packages")
+    done = checkout("report", FAILING_STAGE="packages")
     assert done.returncode == 1
     assert "haptics: error: it does not work: fatal error: Python.h: No such file" in done.stderr
     assert "hint: apt install python3-dev" in done.stderr
     assert "Traceback" not in done.stderr
     checkout.made()
-    assert checkout("run").returncode == 7
+    assert checkout("report").returncode == 7
     assert checkout.made() == STAGES
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_setup_ends_with_one_line_and_continues_later(checkout: Checkout, number: signal.Signals) -> None:
-    command = [str(checkout.root / "haptics"), "run"]
+    command = [str(checkout.root / "haptics"), "report"]
     process = subprocess.Popen(
         command,
         env=checkout.variables(SLOW_STAGE="packages"),
@@ -513,7 +540,7 @@ def test_interrupted_setup_ends_with_one_line_and_continues_later(checkout: Chec
     assert process.returncode == 128 + number
     assert complaint.splitlines()[-1] == "haptics: setup was interrupted; the next start continues it"
     checkout.made()
-    assert checkout("run").returncode == 7
+    assert checkout("report").returncode == 7
     assert checkout.made() == STAGES
 
 
@@ -529,7 +556,7 @@ def test_a_second_setup_waits_for_the_first(checkout: Checkout) -> None:
 
 
 def test_unusable_python_is_named(checkout: Checkout) -> None:
-    done = checkout("run", HAPTICS_PYTHON="/no/such/python")
+    done = checkout("report", HAPTICS_PYTHON="/no/such/python")
     assert done.returncode == 1
     assert "/no/such/python does not run" in done.stderr
 

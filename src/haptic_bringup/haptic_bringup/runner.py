@@ -265,11 +265,12 @@ def build_contact_geometry(specs: Sequence[ProcessSpec]) -> None:
     Raises:
         HapticError: the setup failed; it has said why.
     """
-    root, home = os.environ.get("HAPTICS_ROOT"), os.environ.get("HAPTICS_ACTIVE")
     simulated = any(Path(spec.command[0]).parent.name == "convex_contact" for spec in specs)
-    if not (simulated and root and home) or os.environ.get("HAPTICS_ROS") != "wheels" or Path(home, "stages", "contact").exists():
+    if not simulated or os.environ.get("HAPTICS_ROS") != "wheels":  # colcon builds all of it over an installation
         return
-    if subprocess.run([Path(root, "haptics"), "setup"], check=False).returncode:
+    if Path(os.environ["HAPTICS_ACTIVE"], "stages", "contact").exists():
+        return
+    if subprocess.run([Path(os.environ["HAPTICS_ROOT"], "haptics"), "setup"], check=False).returncode:
         raise HapticError("the contact geometry could not be built")
 
 

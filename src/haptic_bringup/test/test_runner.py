@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from rich.console import Console
 from haptic_bringup import report, runner
 from haptic_bringup.experiments import Experiment, load_experiment
 from haptic_bringup.launch_file import LaunchDescription, load_launch_file
+from haptic_bringup.processes import ProcessSpec
 from haptic_core.errors import HapticError
 
 
@@ -159,3 +161,28 @@ def test_an_unknown_experiment_is_told_before_anything_starts(launched: dict[str
     with pytest.raises(HapticError, match=r"^experiment 'friction_impedence' is unknown, expected one of: "):
         runner.run_experiment("friction_impedence", [], Console(file=StringIO()))
     assert launched["arguments"] == [] and list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "package, code, error",
+    [("haptic_friction", None, None), ("convex_contact", 0, None), ("convex_contact", 1, "could not be built")],
+)
+def test_a_node_that_simulates_contact_completes_the_setup(
+    package: str, code: int | None, error: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HAPTICS_ROS", "wheels")
+    monkeypatch.setenv("HAPTICS_ACTIVE", str(tmp_path))
+    monkeypatch.setenv("HAPTICS_ROOT", str(tmp_path))
+    script = tmp_path / "haptics"
+    script.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\nexit {code}\n')
+    script.chmod(0o755)
+    specs = [ProcessSpec("node", [f"/prefix/lib/{package}/node"])]
+    with pytest.raises(HapticError, match=error) if error else contextlib.nullcontext():
+        runner.build_contact_geometry(specs)
+    calls = tmp_path / "calls"
+    assert (calls.read_text() if calls.exists() else "") == ("" if code is None else "setup\n")
+    (tmp_path / "stages").mkdir()
+    (tmp_path / "stages" / "contact").touch()
+    calls.unlink(missing_ok=True)
+    runner.build_contact_geometry(specs)
+    assert not calls.exists()
