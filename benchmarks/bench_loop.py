@@ -19,9 +19,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from haptic_bringup.experiments import load_experiment
-from haptic_bringup.launch_file import load_launch_file
-from haptic_bringup.processes import run_processes
+from haptic_launch.experiments import load_experiment
+from haptic_launch.launch_file import load_launch_file
+from haptic_launch.processes import run_processes
 
 HERE = Path(__file__).parent
 DOMAIN = {"ROS_DOMAIN_ID": "88", "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}

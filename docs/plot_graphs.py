@@ -11,9 +11,9 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from haptic_bringup.bags import Bag
-from haptic_bringup.experiments import load_experiment
-from haptic_bringup.graph import draw, latencies
+from haptic_bags.bags import Bag
+from haptic_experiments.kit.node_graph import draw, latencies
+from haptic_launch.experiments import load_experiment
 
 IMAGES = Path(__file__).with_name("images")
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from haptic_bringup import launch_file
-from haptic_bringup.launch_file import LaunchDescription
-from haptic_bringup.processes import ProcessSpec
+from haptic_launch import launch_file
+from haptic_launch.launch_file import LaunchDescription
+from haptic_launch.processes import ProcessSpec
 
 Parameters = dict[str, Any]
 

@@ -15,12 +15,12 @@ from machine_speed import limit
 from ros_domain import worker_domain
 from rosbags.highlevel import AnyReader
 
-from haptic_bringup.bag_comparison import compare_topic
-from haptic_bringup.bags import read_custom_data, typestore
-from haptic_bringup.experiments import load_experiment
-from haptic_bringup.faults import descendants, start
-from haptic_bringup.recorder import tick_of
-from haptic_bringup.recording import DEVICE_COMMAND, source_of
+from haptic_bags.bag_comparison import compare_topic
+from haptic_bags.bags import read_custom_data, typestore
+from haptic_bags.recorder import tick_of
+from haptic_bags.recording import DEVICE_COMMAND, source_of
+from haptic_launch.experiments import load_experiment
+from haptic_verification.faults import descendants, start
 
 HAPTICS = [sys.executable, "-m", "haptic_bringup"]
 #: so long that no slow node reaches it; what hangs reaches the limits of the tests first [s]

@@ -22,11 +22,11 @@ from scipy.spatial.transform import Rotation
 from started_runs import finished_run, metrics_of, run_command
 
 from admittance_constraints.factory import make_controller
-from haptic_bringup.bags import Bag
-from haptic_bringup.report import write_report
-from haptic_bringup.reports.display import DisplayRun
+from haptic_bags.bags import Bag
 from haptic_core.commands import ACCELERATION, MOTION, VELOCITY
 from haptic_core.parameters import parse_entries
+from haptic_experiments.kit.display import DisplayRun
+from haptic_experiments.report import write_report
 
 T = 1e-3
 NAMES = ("rolling_disk", "disk_on_sphere", "two_link_circle")

@@ -13,12 +13,12 @@ from started_runs import finished_run, metrics_of
 
 from convex_contact.grasp_scene import Grasp, hold
 from convex_contact.tosses import load_tosses
-from haptic_bringup.bags import Bag
-from haptic_bringup.reports.contact import ContactRun, rms_error, trajectory
-from haptic_bringup.reports.grasp import offset
-from haptic_bringup.studies.arm_pushes_ball import PushSettings, tasks
-from haptic_bringup.studies.arm_pushes_ball import report as study_report
+from haptic_bags.bags import Bag
 from haptic_core.commands import NONE, WRENCH
+from haptic_experiments.experiments.grasp import offset
+from haptic_experiments.kit.contact import ContactRun, rms_error, trajectory
+from haptic_experiments.studies.arm_pushes_ball import PushSettings, tasks
+from haptic_experiments.studies.arm_pushes_ball import report as study_report
 
 Run = Callable[..., tuple[Path, dict[str, Any]]]
 

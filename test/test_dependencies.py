@@ -60,6 +60,7 @@ ROS = {
 NOT_IMPORTED = {
     "convex_contact": {"convex_contact_native"},  # library that is loaded by ctypes
     "haptic_bringup": {
+        *("haptic_bags", "haptic_viewer"),  # executables that launch files of users find under haptic_bringup, too
         "launch_ros",  # actions of the launch files under `ros2 launch`
         "robot_state_publisher",  # program that `rviz:=true` starts
         "rviz2",  # program that `rviz:=true` starts

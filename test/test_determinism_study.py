@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from ros_domain import worker_domain
 
-from haptic_bringup.studies.determinism import DeterminismSettings, report, tasks
+from haptic_verification.studies.determinism import DeterminismSettings, report, tasks
 
 
 @pytest.mark.study

@@ -11,7 +11,7 @@ from mcap.reader import make_reader
 from rosbags.highlevel import AnyReader
 from started_runs import HAPTICS, finish, finished_run, metrics_of, recorded_run
 
-from haptic_bringup.bags import Bag
+from haptic_bags.bags import Bag
 
 pytestmark = pytest.mark.experiment
 

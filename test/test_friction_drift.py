@@ -12,8 +12,8 @@ import yaml
 from rich.console import Console
 from started_runs import finished_run, metrics_of
 
-from haptic_bringup.bags import Bag
-from haptic_bringup.report import write_report
+from haptic_bags.bags import Bag
+from haptic_experiments.report import write_report
 from haptic_friction.factory import make_model, parameters_of
 
 pytestmark = pytest.mark.experiment

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from started_runs import finished_run, metrics_of
 
-from haptic_bringup.bags import Bag
+from haptic_bags.bags import Bag
 from haptic_friction.factory import make_model, parameters_of
 
 pytestmark = pytest.mark.experiment

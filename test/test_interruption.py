@@ -17,8 +17,8 @@ from machine_speed import limit
 from ros_domain import worker_domain
 from started_runs import find_child, wait_until
 
-from haptic_bringup.bags import Bag
-from haptic_bringup.faults import descendants
+from haptic_bags.bags import Bag
+from haptic_verification.faults import descendants
 
 #: of realtime runs [s] and [ticks]: also a slow machine that does other work answers within them
 PERIOD, WATCHDOG = 0.02, 100
@@ -85,7 +85,7 @@ def test_no_run_outlives_who_has_started_it(tmp_path: Path) -> None:
     """A study's worker that is killed, as those of a study that has failed are, leaves no run that goes on."""
     command = "import time; time.sleep(600)"
     program = (
-        "import sys, time; from pathlib import Path; from haptic_bringup.faults import start\n"
+        "import sys, time; from pathlib import Path; from haptic_verification.faults import start\n"
         "here = Path(sys.argv[1])\n"
         f"run = start([sys.executable, '-c', {command!r}], here, {worker_domain()}, here / 'output.txt')\n"
         "print(run.pid, flush=True); time.sleep(600)"

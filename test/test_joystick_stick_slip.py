@@ -13,15 +13,15 @@ from started_runs import assert_same_bits, finished_run, metrics_of, recorded_ru
 
 from convex_contact import rendering
 from convex_contact.node import ContactNode, worlds_folder
-from haptic_bringup.bags import Bag
-from haptic_bringup.experiments import load_experiment
-from haptic_bringup.graph import latencies
-from haptic_bringup.reports import joystick_stick_slip as report
+from haptic_bags.bags import Bag
 from haptic_core import rendering_node
 from haptic_core.commands import NONE, WRENCH
 from haptic_core.parameters import check_all, load_parameter_specs
+from haptic_experiments.experiments import joystick_stick_slip as report
+from haptic_experiments.kit.node_graph import latencies
 from haptic_friction import ContactNetwork, ImplicitNetwork
 from haptic_friction.node import FrictionNode
+from haptic_launch.experiments import load_experiment
 from haptic_msgs.msg import BodyStates, DeviceCommand, DeviceState, FrictionState
 
 T = 1e-3

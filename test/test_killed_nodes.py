@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from ros_domain import worker_domain
 
-from haptic_bringup.faults import WatchedRun
 from haptic_msgs.msg import DeviceState
+from haptic_verification.faults import WatchedRun
 
 pytestmark = pytest.mark.realtime
 

@@ -19,14 +19,14 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from started_runs import find_child, wait_until
 
-from haptic_bringup import live
 from haptic_core.qos import display_qos, status_qos
 from haptic_msgs.msg import DeviceState, TickEvent
+from haptic_viewer import live
 
 
 def doctor() -> tuple[int, str]:
     """Exit code and output of the command, as the script starts it."""
-    command = [sys.executable, "-m", "haptic_bringup.live"]
+    command = [sys.executable, "-m", "haptic_viewer.live"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=limit(200.0))
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout + done.stderr

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from started_runs import recorded_run
 
-from haptic_bringup.bags import Bag
+from haptic_bags.bags import Bag
 from haptic_friction import BASE, Body, Contact, ContactNetwork, FunctionLaw, ModelC, TableLaw
 
 pytestmark = pytest.mark.experiment

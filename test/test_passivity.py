@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from started_runs import recorded_run
 
-from haptic_bringup.bags import Bag
-from haptic_bringup.experiments import load_experiment
+from haptic_bags.bags import Bag
+from haptic_launch.experiments import load_experiment
 
 pytestmark = pytest.mark.experiment
 

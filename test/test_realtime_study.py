@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from ros_domain import worker_domain
 
-from haptic_bringup.studies.realtime import RealtimeSettings, report, round_trips, slowness, tasks
+from haptic_verification.studies.realtime import RealtimeSettings, report, round_trips, slowness, tasks
 
 
 def test_a_round_trip_ends_with_the_last_answer_and_needs_all_of_them() -> None:
@@ -38,14 +38,14 @@ def test_a_machine_is_slow_while_its_pieces_of_work_take_longer(monkeypatch: pyt
             now += 150_000 if count // 2 % 10 == 0 else 50_000
         return now
 
-    monkeypatch.setattr("haptic_bringup.studies.realtime.time", SimpleNamespace(perf_counter_ns=clock))
+    monkeypatch.setattr("haptic_verification.studies.realtime.time", SimpleNamespace(perf_counter_ns=clock))
     assert slowness(1.0) == pytest.approx(3 / 12, abs=0.01)
 
 
 @pytest.mark.realtime
 @pytest.mark.parametrize("record", [True, False])
 def test_a_short_run_is_counted(record: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("haptic_bringup.studies.realtime._ALONE", 0.1)
+    monkeypatch.setattr("haptic_verification.studies.realtime._ALONE", 0.1)
     settings = RealtimeSettings(
         experiments=("friction_impedance",), minutes=0.02, pinning=("pinned",), record=record, domain=worker_domain()
     )

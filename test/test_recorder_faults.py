@@ -15,8 +15,8 @@ import pytest
 from machine_speed import limit
 from started_runs import HAPTICS, find_child, wait_until
 
-from haptic_bringup.bag_writer import FLUSH_INTERVAL
-from haptic_bringup.bags import Bag
+from haptic_bags.bag_writer import FLUSH_INTERVAL
+from haptic_bags.bags import Bag
 
 
 def repaired(bag: Path) -> tuple[str, Bag]:

@@ -14,9 +14,9 @@ from machine_speed import limit
 from rosbags.rosbag2 import StoragePlugin, Writer
 from started_runs import HAPTICS, finish, metrics_of, recorded_run, wait_until
 
+from haptic_bags.bags import Bag, typestore
+from haptic_bags.recording import TICK_EVENT, Recording
 from haptic_bringup import cli
-from haptic_bringup.bags import Bag, typestore
-from haptic_bringup.recording import TICK_EVENT, Recording
 
 COMMAND, STATE = "/joystick/device_command", "/joystick/friction/state"
 CHANGED_AT = 250

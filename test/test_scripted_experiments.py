@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from started_runs import finished_run, metrics_of
 
-from haptic_bringup.bags import Bag
+from haptic_bags.bags import Bag
 from haptic_friction import CoulombLaw, ModelA, ModelB
 
 

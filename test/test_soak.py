@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from ros_domain import worker_domain
 
-from haptic_bringup.studies.soak import SoakSettings, report, tasks, trend
+from haptic_verification.studies.soak import SoakSettings, report, tasks, trend
 
 
 def test_a_straight_growth_and_files_that_stay_open_are_found() -> None:

@@ -12,11 +12,11 @@ from library_answers import in_a_fresh_process, wall_efforts
 from rich.console import Console
 from started_runs import assert_same_bits, finish, finished_run, metrics_of, recorded_run, run_command
 
-from haptic_bringup.bags import Bag
-from haptic_bringup.experiments import load_experiment
-from haptic_bringup.graph import latencies
-from haptic_bringup.report import write_report
+from haptic_bags.bags import Bag
 from haptic_core.commands import EFFORT, NONE
+from haptic_experiments.kit.node_graph import latencies
+from haptic_experiments.report import write_report
+from haptic_launch.experiments import load_experiment
 
 T = 1e-3
 #: the experiments, with arguments that leave one variant

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from started_runs import assert_same_bits, finished_run, metrics_of, recorded_run
 
-from haptic_bringup.bags import Bag
-from haptic_bringup.experiments import load_experiment
-from haptic_bringup.graph import evaluation_order, latencies
+from haptic_bags.bags import Bag
+from haptic_experiments.kit.node_graph import evaluation_order, latencies
+from haptic_launch.experiments import load_experiment
 
 pytestmark = pytest.mark.experiment
 

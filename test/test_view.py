@@ -21,8 +21,8 @@ from ros_domain import worker_domain
 from scipy.spatial.transform import Rotation
 from started_runs import ANSWER_TIMEOUT, HAPTICS, find_child, finish, start, wait_until
 
-from haptic_bringup.bags import Bag
-from haptic_bringup.recording import Recording
+from haptic_bags.bags import Bag
+from haptic_bags.recording import Recording
 
 pytestmark = pytest.mark.experiment
 

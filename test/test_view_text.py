@@ -25,8 +25,8 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool
 from visualization_msgs.msg import Marker, MarkerArray
 
-from haptic_bringup.launch_file import find_executable
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, status_qos
+from haptic_launch.launch_file import find_executable
 from haptic_msgs.msg import DeviceState, TickEvent
 
 NAMESPACE = "/joystick"
@@ -134,7 +134,7 @@ def attacker(context: Context) -> Iterator[Attacker]:
 def port(tmp_path: Path) -> Iterator[int]:
     """Port of a viewer without an experiment."""
     output = tmp_path / "output.txt"
-    command = [find_executable("haptic_bringup", "viewer"), "--ros-args", "-r", f"__ns:={NAMESPACE}", "-p", "port:=0"]
+    command = [find_executable("haptic_viewer", "viewer"), "--ros-args", "-r", f"__ns:={NAMESPACE}", "-p", "port:=0"]
     with output.open("w") as file:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
     try:

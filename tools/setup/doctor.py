@@ -347,7 +347,7 @@ def main(arguments: list[str]) -> int:
     if options.live:
         row = check_environment(workspace)
         if row.state == "ok":
-            command = _entered(workspace, "-m", "haptic_bringup.live")
+            command = _entered(workspace, "-m", "haptic_viewer.live")
             sys.stdout.flush()
             os.execvp(command[0], command)
         print(f"error: environment: {row.detail}\n  hint: {row.advice}", file=sys.stderr)

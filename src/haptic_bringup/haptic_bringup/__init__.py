@@ -1,1 +1,5 @@
-"""Command line, experiment runner, recorder and reports of the haptic suite."""
+"""The command line of the haptic suite."""
+
+from haptic_bringup import moved
+
+moved.install()

@@ -14,10 +14,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from haptic_bringup.experiments import experiment_names, load_experiment
-from haptic_bringup.launch_file import LaunchFileError, load_launch_file
-from haptic_bringup.runner import LONGEST_RUN, MissingProgramError, UsageError, run_experiment
+from haptic_bringup.runner import run_experiment
 from haptic_core.errors import HapticError
+from haptic_launch.experiments import experiment_names, load_experiment
+from haptic_launch.launch_file import LaunchFileError, load_launch_file
+from haptic_launch.runner import LONGEST_RUN, MissingProgramError, UsageError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 console = Console()
@@ -31,7 +32,7 @@ _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 @app.command("list")
 def list_experiments() -> None:
     """Lists the experiments and the studies."""
-    from haptic_bringup.study import load_study, study_names  # matplotlib loads only when it is needed
+    from haptic_experiments.study import load_study, study_names  # matplotlib loads only when it is needed
 
     table = Table("experiment", "what it is", "counterpart of")
     for name in experiment_names():
@@ -78,7 +79,7 @@ def view(
     """
     words = arguments or []
     if experiment is None or ":=" in experiment:
-        from haptic_bringup.viewer.attach import show_what_runs
+        from haptic_viewer.attach import show_what_runs
 
         show_what_runs([experiment, *words] if experiment else words)
     defaults = ["view:=true", "record:=false", f"duration:={LONGEST_RUN}"]
@@ -95,7 +96,7 @@ def study(
     show_args: Annotated[bool, typer.Option("--show-args", "-s", help="list the arguments and stop")] = False,
 ) -> None:
     """Runs a study and writes runs/<time>-study-<name>/; one that was interrupted goes on."""
-    from haptic_bringup.study import load_study, run_study
+    from haptic_experiments.study import load_study, run_study
 
     if show_args:
         table = Table("argument", "default", "what it is")
@@ -131,8 +132,8 @@ def replay(
 @app.command()
 def report(directory: Annotated[Path, typer.Argument(metavar="RUN", help="runs/<time>-<name>, or a bag")]) -> None:
     """Builds metrics, figure and report again, from the bag alone; a replay's also from the recording."""
-    from haptic_bringup.replay_report import is_replay, write_replay_report
-    from haptic_bringup.report import write_report
+    from haptic_experiments.replay_report import is_replay, write_replay_report
+    from haptic_experiments.report import write_report
 
     run = directory.parent if (directory / "metadata.yaml").exists() else directory
     if is_replay(run):
@@ -149,7 +150,7 @@ def repair_bag(
 
     Index and metadata are made anew; a chunk at the end that was not written whole is dropped.
     """
-    from haptic_bringup.repair import repair
+    from haptic_bags.repair import repair
 
     for line in repair(bag).lines():
         console.print(line, highlight=False, soft_wrap=True)

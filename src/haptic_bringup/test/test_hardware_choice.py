@@ -10,10 +10,11 @@ import doctor
 import pytest
 import yaml
 
-from haptic_bringup import cli, runner
-from haptic_bringup.experiments import experiment_names, load_experiment
-from haptic_bringup.launch_file import load_launch_file
-from haptic_bringup.launch_substitutions import LaunchFileError
+from haptic_bringup import cli
+from haptic_launch import runner
+from haptic_launch.experiments import experiment_names, load_experiment
+from haptic_launch.launch_file import load_launch_file
+from haptic_launch.launch_substitutions import LaunchFileError
 
 LAUNCH = Path(__file__).parents[3] / "launch"
 REALTIME = {"mode": "realtime", "record": "true"}

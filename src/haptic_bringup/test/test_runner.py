@@ -11,11 +11,13 @@ import pytest
 import yaml
 from rich.console import Console
 
-from haptic_bringup import report, runner
-from haptic_bringup.experiments import Experiment, load_experiment
-from haptic_bringup.launch_file import LaunchDescription, load_launch_file
-from haptic_bringup.processes import ProcessSpec
+from haptic_bringup import runner
 from haptic_core.errors import HapticError
+from haptic_experiments import report
+from haptic_launch import runner as launch_runner
+from haptic_launch.experiments import Experiment, load_experiment
+from haptic_launch.launch_file import LaunchDescription, load_launch_file
+from haptic_launch.processes import ProcessSpec
 
 
 @pytest.fixture(scope="module")
@@ -27,23 +29,23 @@ def description() -> LaunchDescription:
 
 
 def test_arguments_are_name_and_value() -> None:
-    assert runner.parse_arguments([]) == {}
-    assert runner.parse_arguments(["a:=1", "b:=x y", "c:=d:=e", "a:=2"]) == {"a": "2", "b": "x y", "c": "d:=e"}
+    assert launch_runner.parse_arguments([]) == {}
+    assert launch_runner.parse_arguments(["a:=1", "b:=x y", "c:=d:=e", "a:=2"]) == {"a": "2", "b": "x y", "c": "d:=e"}
 
 
 @pytest.mark.parametrize("word", ["duration", "duration=3", ":=3", "--help", ""])
 def test_other_words_are_refused(word: str) -> None:
-    with pytest.raises(runner.UsageError) as caught:
-        runner.parse_arguments(["mode:=lockstep", word])
+    with pytest.raises(launch_runner.UsageError) as caught:
+        launch_runner.parse_arguments(["mode:=lockstep", word])
     assert str(caught.value) == f"argument {word!r}: expected name:=value"
 
 
 def test_effective_arguments_are_the_defaults_and_what_was_given(description: LaunchDescription) -> None:
-    defaults = runner.effective_arguments(description, {})
+    defaults = launch_runner.effective_arguments(description, {})
     assert set(defaults) == {argument.name for argument in description.arguments}
     assert defaults["friction_force"] == "4.0" and defaults["output"] == ""
     for given in ({"seed": "7"}, {"friction_force": "1e-1"}, {"strokes": "[0, 3]"}, {"letters": "[ab"}):
-        assert runner.effective_arguments(description, given) == {**defaults, **given}
+        assert launch_runner.effective_arguments(description, given) == {**defaults, **given}
 
 
 @pytest.mark.parametrize(
@@ -60,8 +62,8 @@ def test_effective_arguments_are_the_defaults_and_what_was_given(description: La
 def test_unknown_arguments_and_wrong_values_are_usage_errors(
     given: dict[str, str], message: str, description: LaunchDescription
 ) -> None:
-    with pytest.raises(runner.UsageError, match=message):
-        runner.effective_arguments(description, given)
+    with pytest.raises(launch_runner.UsageError, match=message):
+        launch_runner.effective_arguments(description, given)
 
 
 def experiment_with(variants: dict[str, dict[str, str]]) -> Experiment:
@@ -73,8 +75,8 @@ VARIANTS = {"zero": {"delay": "0"}, "one": {"delay": "1", "seed": "3"}}
 
 def test_all_variants_run_in_lockstep() -> None:
     arguments = {"mode": "lockstep", "delay": "0"}
-    assert runner.chosen_variants(experiment_with(VARIANTS), arguments, {}) == VARIANTS
-    assert runner.chosen_variants(experiment_with(VARIANTS), arguments, {"duration": "1"}) == VARIANTS
+    assert launch_runner.chosen_variants(experiment_with(VARIANTS), arguments, {}) == VARIANTS
+    assert launch_runner.chosen_variants(experiment_with(VARIANTS), arguments, {"duration": "1"}) == VARIANTS
 
 
 @pytest.mark.parametrize(
@@ -88,7 +90,7 @@ def test_all_variants_run_in_lockstep() -> None:
     ],
 )
 def test_otherwise_there_is_one_run(variants: dict[str, Any], mode: str, given: dict[str, str]) -> None:
-    assert runner.chosen_variants(experiment_with(variants), {"mode": mode, **given}, given) == {"run": {}}
+    assert launch_runner.chosen_variants(experiment_with(variants), {"mode": mode, **given}, given) == {"run": {}}
 
 
 # A run
@@ -146,14 +148,14 @@ def test_without_a_bag_of_its_own_a_run_makes_no_directory(launched: dict[str, l
 
 @pytest.mark.parametrize("word", ["mode:=fast", "friction_force:=abc"])
 def test_a_wrong_argument_is_told_before_anything_starts(launched: dict[str, list[Any]], word: str) -> None:
-    with pytest.raises(runner.UsageError):
+    with pytest.raises(launch_runner.UsageError):
         run(word)
     assert launched["arguments"] == [] and list(Path().iterdir()) == []
 
 
 def test_two_runs_in_one_second_get_two_directories(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    directories = [runner.new_run_directory("x") for _ in range(4)]
+    directories = [launch_runner.new_run_directory("x") for _ in range(4)]
     assert len(set(directories)) == 4 and all(path.is_dir() for path in directories)
 
 
@@ -178,11 +180,11 @@ def test_a_node_that_simulates_contact_completes_the_setup(
     script.chmod(0o755)
     specs = [ProcessSpec("node", [f"/prefix/lib/{package}/node"])]
     with pytest.raises(HapticError, match=error) if error else contextlib.nullcontext():
-        runner.build_contact_geometry(specs)
+        launch_runner.build_contact_geometry(specs)
     calls = tmp_path / "calls"
     assert (calls.read_text() if calls.exists() else "") == ("" if code is None else "setup\n")
     (tmp_path / "stages").mkdir()
     (tmp_path / "stages" / "contact").touch()
     calls.unlink(missing_ok=True)
-    runner.build_contact_geometry(specs)
+    launch_runner.build_contact_geometry(specs)
     assert not calls.exists()

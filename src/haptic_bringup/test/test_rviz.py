@@ -21,16 +21,17 @@ from launched_nodes import launched
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSCompatibility, QoSProfile, ReliabilityPolicy
 from rclpy.qos import qos_check_compatible as check_compatible
 
+from haptic_bags.recorder import _message_class
 from haptic_bringup import runner
-from haptic_bringup.experiments import experiment_names, load_experiment, share
-from haptic_bringup.launch_file import load_launch_file
-from haptic_bringup.launch_substitutions import LaunchFileError
-from haptic_bringup.processes import VIEWERS, ProcessSpec
-from haptic_bringup.recorder import _message_class
 from haptic_core import qos
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_devices import node as device_node
 from haptic_devices.device import Device
+from haptic_launch import runner as launch_runner
+from haptic_launch.experiments import experiment_names, load_experiment, share
+from haptic_launch.launch_file import load_launch_file
+from haptic_launch.launch_substitutions import LaunchFileError
+from haptic_launch.processes import VIEWERS, ProcessSpec
 from tau_wall_control import TauDevice, drawing
 from tau_wall_control.walls import Plane
 
@@ -245,7 +246,7 @@ def test_without_rviz_the_run_is_refused_before_anything_starts(
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(runner, "launch", lambda *_: pytest.fail("started"))
-    monkeypatch.setattr(runner, "find_package_prefix", missing("rviz2"))
+    monkeypatch.setattr(launch_runner, "find_package_prefix", missing("rviz2"))
     monkeypatch.setattr("sys.argv", ["haptics", "run", "tau_wall", "rviz:=true"])
     with pytest.raises(SystemExit) as caught:
         cli.main()
@@ -265,13 +266,15 @@ def missing(*packages: str) -> Callable[[str], str]:
 
 
 def test_both_packages_are_needed_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "find_package_prefix", missing(*runner.RVIZ_PACKAGES))
-    with pytest.raises(runner.MissingProgramError, match=r"not installed: rviz2, robot_state_publisher$") as caught:
+    monkeypatch.setattr(launch_runner, "find_package_prefix", missing(*launch_runner.RVIZ_PACKAGES))
+    with pytest.raises(
+        launch_runner.MissingProgramError, match=r"not installed: rviz2, robot_state_publisher$"
+    ) as caught:
         runner.check_viewer({"rviz": "true"})
     assert "ros-jazzy-rviz2 ros-jazzy-robot-state-publisher" in caught.value.hint
     runner.check_viewer({"rviz": "false"})
     runner.check_viewer({})
-    monkeypatch.setattr(runner, "find_package_prefix", missing())
+    monkeypatch.setattr(launch_runner, "find_package_prefix", missing())
     runner.check_viewer({"rviz": "true"})
 
 

@@ -21,17 +21,24 @@ import yaml
 from machine_speed import limit
 from rich.console import Console
 
-from haptic_bringup import cli, study
-from haptic_bringup.runner import UsageError
-from haptic_bringup.study import load_study, read_settings, study_names
+import haptic_experiments
+import haptic_verification
+from haptic_bringup import cli
 from haptic_core.errors import HapticError
+from haptic_experiments import study
+from haptic_experiments.study import load_study, read_settings, study_names
+from haptic_launch.runner import UsageError
 
 #: Dask's own page, on any free port
 NO_PORT = "127.0.0.1:0"
 HERE = Path(__file__).parent
-NAMES = [path.stem.replace("_", "-") for path in Path(study.__file__).with_name("studies").glob("[a-z]*.py")]
-RUN = "from haptic_bringup import study, cli; import sys, types, tiny_study; "
-RUN += "sys.modules['haptic_bringup.studies.tiny'] = tiny_study; study.study_names = lambda: ['tiny']; "
+NAMES = [
+    path.stem.replace("_", "-")
+    for package in (haptic_experiments, haptic_verification)
+    for path in Path(package.__file__).with_name("studies").glob("[a-z]*.py")
+]
+RUN = "from haptic_bringup import cli; from haptic_experiments import study; import sys; "
+RUN += "study.study_modules = lambda: {'tiny': 'tiny_study'}; "
 RUN += "sys.argv = ['haptics', 'study', 'tiny', '--workers', '1']; "
 
 
@@ -41,9 +48,8 @@ def tiny(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> types.ModuleType:
     monkeypatch.syspath_prepend(HERE)
     import tiny_study
 
-    monkeypatch.setitem(sys.modules, "haptic_bringup.studies.tiny", tiny_study)
-    names = study_names()
-    monkeypatch.setattr(study, "study_names", lambda: sorted([*names, "tiny"]))
+    modules = study.study_modules()
+    monkeypatch.setattr(study, "study_modules", lambda: {**modules, "tiny": "tiny_study"})
     monkeypatch.chdir(tmp_path)
     return tiny_study
 

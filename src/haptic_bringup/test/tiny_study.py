@@ -12,8 +12,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from pydantic import BaseModel, ConfigDict, Field
 
-from haptic_bringup.report import Claim
-from haptic_bringup.study import ResultTable, Study, StudyReport
+from haptic_experiments.report import Claim
+from haptic_experiments.study import ResultTable, Study, StudyReport
 
 
 class Settings(BaseModel):

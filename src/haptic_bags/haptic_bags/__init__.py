@@ -1,0 +1,1 @@
+"""Bags: recording, reading as arrays, comparison, repair and replay."""

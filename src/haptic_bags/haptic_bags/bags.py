@@ -1,0 +1,130 @@
+"""Bags in the rosbag2 layout (metadata.yaml and MCAP): message types, reading as arrays."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+from rosbags.highlevel import AnyReader, AnyReaderError
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+from rosbags.typesys.store import Typestore
+
+from haptic_bags.bag_columns import columns
+from haptic_core.errors import HapticError
+from haptic_core.messages import detail_of
+from haptic_files import FileError, check_file, kind_of, read_yaml
+
+
+class BagError(HapticError):
+    """A bag that cannot be read, or not be repaired.
+
+    Attributes:
+        hint: what the user can do.
+    """
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def repair_hint(path: Path) -> str:
+    """What to do about a bag that was not closed."""
+    return f"of a recorder that was killed, or whose disk was full: ./haptics repair {path}"
+
+
+@cache
+def typestore() -> Typestore:
+    """ROS 2 Jazzy's message types and those of haptic_msgs."""
+    store = get_typestore(Stores.ROS2_JAZZY)
+    try:
+        directory = Path(get_package_share_directory("haptic_msgs")) / "msg"
+    except PackageNotFoundError:
+        raise HapticError("haptic_msgs is not built; run ./haptics setup") from None
+    types: dict[str, Any] = {}
+    for path in sorted(directory.glob("*.msg")):
+        types.update(get_types_from_msg(path.read_text(), f"haptic_msgs/msg/{path.stem}"))
+    store.register(types)
+    return store
+
+
+@dataclass(frozen=True)
+class Event:
+    """A recorded TickEvent with its detail parsed."""
+
+    tick: int
+    source: str
+    kind: str
+    detail: dict[str, Any]
+
+
+class Bag:
+    """A run's bag in memory.
+
+    Attributes:
+        path: directory of the bag.
+        custom: what the recorder wrote beside the data (experiment, mode).
+        topics: per topic a dict of arrays, one row a message; poses are (n, 7), twists and wrenches
+            (n, 6), fixed-length lists (n, length), others lists of objects.
+        events: TickEvents in the order of recording.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.topics: dict[str, dict[str, Any]] = {}
+        self.events: list[Event] = []
+        try:
+            check_bag(path)
+            with AnyReader([path], default_typestore=typestore()) as reader:
+                samples: dict[tuple[str, str], list[bytes]] = {}
+                for connection, _, data in reader.messages():
+                    if connection.msgtype == "haptic_msgs/msg/TickEvent":
+                        self.events.append(parse_event(reader.deserialize(data, connection.msgtype)))
+                    else:
+                        samples.setdefault((connection.topic, connection.msgtype), []).append(data)
+                self.topics = {topic: columns(rows, kind, reader.typestore) for (topic, kind), rows in samples.items()}
+                self.custom = read_custom_data(path)
+        except Exception as error:  # a damaged file can fail anywhere in what reads it
+            raise BagError(f"{path}: not a readable bag: {damage(error)}", repair_hint(path)) from None
+
+    def parameters(self, source: str) -> dict[str, Any]:
+        """Parameters with which a node became active; empty if it never did."""
+        return dict(self.started(source).get("parameters", {}))
+
+    def started(self, source: str) -> dict[str, Any]:
+        """All that a node said when it became active; empty if it never did."""
+        for event in self.events:
+            if event.source == source and event.kind == "state" and event.detail.get("state") == "active":
+                return event.detail
+        return {}
+
+
+def damage(error: Exception) -> str:
+    """What is wrong with a bag, in one line: readers of other projects raise whatever they stumble over."""
+    words = " ".join(str(error).split())[:300]
+    clear = isinstance(error, (AnyReaderError, FileError, HapticError, OSError))
+    return words if clear else f"{type(error).__name__}: {words}"
+
+
+def check_bag(path: Path) -> None:
+    """Checks that a bag has regular files, of any size, and metadata in YAML; raises FileError."""
+    for file in sorted(path.glob("*")):
+        check_file(file, max_size=math.inf)
+    read_yaml(path / "metadata.yaml")
+
+
+def read_custom_data(path: Path) -> dict[str, str]:
+    """What the recorder wrote beside the data of a bag."""
+    metadata = read_yaml(path / "metadata.yaml").value
+    custom = metadata["rosbag2_bagfile_information"].get("custom_data") or {}
+    if not (isinstance(custom, dict) and all(isinstance(word, str) for pair in custom.items() for word in pair)):
+        raise HapticError(f"{path / 'metadata.yaml'}: custom_data: expected texts by name, got {kind_of(custom)}")
+    return custom
+
+
+def parse_event(message: Any) -> Event:
+    """A TickEvent as read by rosbags, its detail parsed; raises InputError where that is no JSON object."""
+    return Event(int(message.tick), message.source, message.kind, detail_of(message))

@@ -1,0 +1,251 @@
+"""Plays a bag's device to rendering nodes: tick by tick, each after all answers to the one before."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+from rcl_interfaces.srv import GetParameterTypes, SetParametersAtomically
+from rclpy.client import Client
+from rclpy.executors import Executor
+from rclpy.parameter import Parameter
+from std_srvs.srv import Trigger
+
+from haptic_bags.bags import Event
+from haptic_bags.recording import CHANGES, PLAYED, SIMULATION_STATE, Recording
+from haptic_core import process
+from haptic_core.cdr import decode_device_command
+from haptic_core.commands import CommandCollector, check_modes, state_of
+from haptic_core.errors import HapticError, InputError
+from haptic_core.matching import RECORDER, unmatched, wait_for
+from haptic_core.process import SPIN_TIMEOUT, stop_requested
+from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, EVENT_DEPTH, latched_qos, tick_qos
+from haptic_core.suite_node import SuiteNode
+from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState, TickEvent
+
+#: the services through which a recorded change is made again
+_SERVICES = {
+    "reset": Trigger,
+    "get_parameter_types": GetParameterTypes,
+    "set_parameters_atomically": SetParametersAtomically,
+}
+
+
+class Player(SuiteNode):
+    """Stands in the device's place: publishes its recorded messages as they are, with their stamps.
+
+    What acted between ticks in the recording is done again before the same tick: changes of parameters and
+    resets of the sources by their services, the device's own events are published.
+    """
+
+    def __init__(self, **node_options: Any) -> None:
+        super().__init__("player", (Path(__file__).with_name("player.yaml"),), **node_options)
+        self._source_states: dict[str, dict[str, Any]] = {}
+        self._command = DeviceCommand()
+        self._misfit = ""
+        self._seconds = 0
+
+    # ---- lifecycle --------------------------------------------------------------------------------
+
+    def build(self, parameters: dict[str, Any]) -> Recording:
+        return self.recording if self.configured else Recording.read(Path(parameters["bag"]), PLAYED)
+
+    def install(self, built: Recording) -> None:
+        self.recording = built
+
+    def reset(self) -> None:
+        """Nothing to reset: what was recorded stays."""
+
+    def configure(self) -> None:
+        super().configure()
+        p, recording = self.parameters, self.recording
+        first = recording.first_state()
+        if abs(first.period - p["period"]) > 1e-9:
+            raise HapticError(f"parameter period: expected the recording's {first.period:g} [s], got {p['period']:g}")
+        self._joints = len(first.joint_position)
+        self._collector = CommandCollector(p["sources"], self._joints)
+        truths = [topic for topic, kind in recording.types.items() if kind == SIMULATION_STATE]
+        qos = tick_qos("lockstep")
+        self._players = [(self.create_lifecycle_publisher(DeviceState, "device_state", qos), recording.clock)]
+        if truths:
+            self._players.append((self.create_lifecycle_publisher(SimulationState, "simulation_state", qos), truths[0]))
+        self._commands = self.create_subscription(DeviceCommand, "device_command", self._on_command, qos, raw=True)
+        self._source_events = self.create_subscription(
+            TickEvent, "tick_event", self._on_event, latched_qos(EVENT_DEPTH)
+        )
+        changed = dict.fromkeys(event.source for event in recording.changes(p["sources"]))
+        self._change_clients: dict[tuple[str, str], Client] = {
+            (source, name): self.create_client(kind, f"{source}/{name}")
+            for source in changed
+            for name, kind in _SERVICES.items()
+        }
+
+    def activate(self) -> None:
+        self.publish_event("state", {"state": "active", "parameters": self.parameters})
+
+    def deactivate(self) -> None:
+        """Waits until what was published has arrived."""
+        self.publish_event("state", {"state": "inactive", "ticks": self.tick + 1})
+        for publisher, _ in self._players:
+            publisher.wait_for_all_acked(ACKNOWLEDGEMENT_TIMEOUT)
+
+    def cleanup(self) -> None:
+        for publisher, _ in self._players:
+            self.destroy_publisher(publisher)
+        self.destroy_subscription(self._commands)
+        self.destroy_subscription(self._source_events)
+        for client in self._change_clients.values():
+            self.destroy_client(client)
+
+    # ---- start ------------------------------------------------------------------------------------
+
+    def _on_event(self, event: TickEvent) -> None:
+        if event.kind == "state" and event.source in self.parameters["sources"]:
+            try:
+                self._source_states[event.source] = state_of(event)
+            except InputError as error:
+                self.reject(error.kind, str(error))
+
+    def _not_ready(self) -> str:
+        """Names what the first tick still waits for; empty when everything is there."""
+        sources = self.parameters["sources"]
+        names = [f"source {name}" for name in sources if self._source_states.get(name, {}).get("state") != "active"]
+        if not names:
+            recorder = [RECORDER] if self.parameters["recorded"] else []
+            (states, _), *truths = self._players
+            names += unmatched(self, states, [*sources, *recorder])
+            names += [name for publisher, _ in truths for name in unmatched(self, publisher, recorder)]
+        if not names:
+            names += [client.srv_name for client in self._change_clients.values() if not client.service_is_ready()]
+        return ", ".join(dict.fromkeys(names))
+
+    def _wait_for_sources(self, executor: Executor) -> None:
+        def missing() -> str:
+            executor.spin_once(timeout_sec=0.0)
+            return self._not_ready()
+
+        wait_for(missing, self.parameters["activation_timeout"], "all sources", alive=lambda: not stop_requested())
+        topic = self._players[0][0].topic_name
+        if self.count_publishers(topic) > 1:
+            raise HapticError(
+                f"a device already publishes {topic} in this ROS domain; end it or set another ROS_DOMAIN_ID"
+            )
+        modes = {name: state["mode"] for name, state in self._source_states.items() if "mode" in state}
+        check_modes(modes, self.recording.kind)
+
+    # ---- ticks ------------------------------------------------------------------------------------
+
+    def spin(self, executor: Executor) -> None:
+        """Waits for the sources, then plays the recording to its end."""
+        while not (self.active or stop_requested()):
+            executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+        self._wait_for_sources(executor)
+        if stop_requested():
+            return
+        recording, sources = self.recording, self.parameters["sources"]
+        changes = {id(event) for event in recording.changes(sources)}
+        acts = deque(
+            recorded
+            for recorded in recording.events
+            if id(recorded.event) in changes or recorded.event.source == recording.device
+        )
+        played, start = recording.played, time.monotonic()
+        for tick in played:
+            while acts and acts[0].event.tick <= tick:
+                self._act(executor, *_parts(acts.popleft()))
+            self.tick = tick
+            self._collector.expect(tick)
+            for publisher, topic in self._players:
+                data = recording.messages[topic].get((tick, ""))
+                if data is not None:
+                    self.publish_tick(publisher, data)
+            if not self._answered(executor):
+                return
+            if self.report_diagnostics():
+                self._show_progress(played[-1])
+        while acts:
+            self._act(executor, *_parts(acts.popleft()))
+        elapsed = time.monotonic() - start
+        self.get_logger().info(f"{len(played)} ticks replayed in {elapsed:.2f} s ({len(played) / elapsed:.0f} ticks/s)")
+        self.finished = True
+
+    def _on_command(self, data: bytes) -> None:
+        try:
+            self._collector.offer(decode_device_command(data, self._command))
+        except InputError as error:
+            self.reject(error.kind, str(error))
+            if error.kind == "wrong length":
+                self._misfit = f"{error}; the recorded device has {self._joints} joints"
+
+    def _answered(self, executor: Executor) -> bool:
+        """Serves callbacks until all sources have answered the tick; False where a stop was requested.
+
+        Raises:
+            HapticError: an answer does not fit the recorded device, or does not come in time.
+        """
+        since, timeout = time.monotonic(), self.parameters["answer_timeout"]
+        while not self._collector.complete:
+            if stop_requested():
+                return False
+            if time.monotonic() - since > timeout:
+                names = ", ".join(self._collector.missing)
+                raise HapticError(f"source {names}: no answer to tick {self.tick} within {timeout:g} s")
+            executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+        if self._misfit:
+            raise HapticError(self._misfit)
+        return True
+
+    def _show_progress(self, last: int) -> None:
+        """Says about every five seconds how far the replay is."""
+        self._seconds += 1
+        if self._seconds % 5 == 0:
+            self.get_logger().info(f"tick {self.tick} of {last + 1}")
+
+    # ---- between ticks ----------------------------------------------------------------------------
+
+    def _act(self, executor: Executor, event: Event, data: bytes) -> None:
+        if event.kind not in CHANGES or event.source == self.recording.device:
+            self._events.publish(data)
+        elif event.kind == "reset":
+            done = self._call(executor, event, "reset", Trigger.Request())
+            self._check(event, done.success, done.message)
+        else:
+            self._set_parameters(executor, event)
+
+    def _set_parameters(self, executor: Executor, event: Event) -> None:
+        request = SetParametersAtomically.Request()
+        for name, value in event.detail.items():
+            asked = GetParameterTypes.Request(names=[name])
+            kinds = self._call(executor, event, "get_parameter_types", asked).types  # JSON has one kind of number
+            self._check(event, any(kinds), f"parameter {name}: unknown")
+            parameter = Parameter(name, Parameter.Type(kinds[0]), value)
+            request.parameters.append(parameter.to_parameter_msg())
+        result = self._call(executor, event, "set_parameters_atomically", request).result
+        self._check(event, result.successful, result.reason)
+
+    def _call(self, executor: Executor, event: Event, name: str, request: Any) -> Any:
+        """Calls a service of the event's source and serves callbacks until it has answered."""
+        timeout = self.parameters["answer_timeout"]
+        end = time.monotonic() + timeout
+        future = self._change_clients[event.source, name].call_async(request)
+        while not future.done():
+            if stop_requested():
+                raise HapticError("stopped")
+            self._check(event, time.monotonic() < end, f"no answer of {name} within {timeout:g} s")
+            executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+        return future.result()
+
+    def _check(self, event: Event, holds: bool, reason: str) -> None:
+        if not holds:
+            raise HapticError(f"source {event.source}: {event.kind} before tick {event.tick} refused: {reason}")
+
+
+def _parts(recorded: Any) -> tuple[Event, bytes]:
+    return recorded.event, recorded.data
+
+
+def main() -> None:
+    """Entry point of the executable player."""
+    process.main(Player)

@@ -1,0 +1,313 @@
+"""Records an experiment's topics into a bag and loses nothing, or says what is missing."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from rclpy.executors import Executor
+from rosbags.interfaces import Connection, Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
+from rosbags.serde import SerdeError
+
+from haptic_bags.bag_writer import BagWriter
+from haptic_bags.bags import parse_event, typestore
+from haptic_core import process
+from haptic_core.cdr import decode_bundle
+from haptic_core.errors import HapticError, InputError
+from haptic_core.process import SPIN_TIMEOUT, stop_requested
+from haptic_core.qos import EVENT_DEPTH, latched_qos, recorder_qos
+from haptic_core.suite_node import SuiteNode
+from haptic_launch.experiments import Experiment, load_experiment
+from haptic_msgs.msg import PassivityState, TickBundle
+
+#: longest time that the end waits for publishers that do not leave [s]; ROS 2's launch kills 10 s after SIGINT
+_DRAIN_TIMEOUT = 7.0
+
+#: silence after which they are taken for dead: DDS knows a killed process for 20 s more [s]
+_SILENCE = 3.0
+
+
+_TICK_EVENT, PASSIVITY = "haptic_msgs/msg/TickEvent", "haptic_msgs/msg/PassivityState"
+
+
+def stamp_of(data: bytes) -> int:
+    """The header's stamp [ns] of a serialised message that starts with a std_msgs/Header."""
+    seconds, nanoseconds = struct.unpack_from("<iI", data, 4)
+    return int(seconds) * 1_000_000_000 + int(nanoseconds)
+
+
+def tick_of(data: bytes) -> int:
+    """The field `tick` (uint64 behind the header) of a serialised message."""
+    (length,) = struct.unpack_from("<I", data, 12)
+    return int(struct.unpack_from("<Q", data, 4 + ((12 + length + 7) & ~7))[0])
+
+
+@dataclass
+class TickLog:
+    """Which ticks of one topic came: the last one and the gaps. A tick has come when all its writers' messages have."""
+
+    last: int = -1
+    gaps: list[tuple[int, int]] = field(default_factory=list)
+    repeated: int = 0
+    writers: int = 1
+    _begun: Counter[int] = field(default_factory=Counter)
+
+    def add(self, tick: int) -> None:
+        """Takes the next tick."""
+        if self.writers > 1 and tick > self.last:
+            self._begun[tick] += 1
+            if self._begun[tick] < self.writers:
+                return
+            del self._begun[tick]
+        if tick > self.last + 1:
+            self.gaps.append((self.last + 1, tick - 1))
+        elif tick <= self.last:
+            self.repeated += 1
+        self.last = max(self.last, tick)
+
+    def missing_until(self, end: int) -> list[tuple[int, int]]:
+        """Ranges of ticks that are missing up to and with `end`."""
+        return self.gaps + ([(self.last + 1, end)] if self.last < end else [])
+
+
+def ranges_text(ranges: list[tuple[int, int]]) -> str:
+    """Ranges of ticks as a person reads them, the first five."""
+    text = ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in ranges[:5])
+    return text + (f" and {len(ranges) - 5} more ranges" if len(ranges) > 5 else "")
+
+
+class Recorder(SuiteNode):
+    """Subscribes to all topics of an experiment in serialised form and writes them as they come."""
+
+    def __init__(self, **node_options: Any) -> None:
+        self._writer: BagWriter | None = None
+        super().__init__("recorder", (Path(__file__).with_name("recorder.yaml"),), **node_options)
+
+    def build(self, parameters: dict[str, Any]) -> Experiment:
+        return load_experiment(parameters["experiment"])
+
+    def install(self, built: Experiment) -> None:
+        self.experiment = built
+
+    def reset(self) -> None:
+        """Nothing to reset: what was recorded stays."""
+
+    def configure(self) -> None:
+        super().configure()
+        self._lockstep = self.parameters["mode"] == "lockstep"
+        self.path = Path(self.parameters["output"] or self._default_path())
+        if self.path.exists():
+            raise HapticError(f"output: {self.path} exists already")
+        custom = {"experiment": self.experiment.name, "mode": self.parameters["mode"]}
+        if self.parameters["replay_of"]:
+            custom["replay_of"] = self.parameters["replay_of"]
+        self._writer = BagWriter(self.path, custom)
+        self._writer.open()
+        self.logs = {
+            topic: TickLog(writers=self.experiment.writers(kind))
+            for topic, kind in self.experiment.recorded.every_tick.items()
+        }
+        self._messages, self._told_ticks = 0, 0
+        bundled = self.parameters["layout"] == "composed"
+        self._takers: dict[str, Callable[[bytes], None]] = {}
+        self._topics: list[Any] = []
+        self._broken = ""
+        for topic, name in self.experiment.topics.items():
+            self._subscribe(topic, name, bundled and topic in self.logs)
+        for topic in self.experiment.passivity_topics:
+            self._subscribe_to_balance(topic, bundled)
+        if bundled:
+            topic = self.experiment.clock.rpartition("/")[0] + "/tick_bundle"
+            qos = recorder_qos()
+            self._topics.append(self.create_subscription(TickBundle, topic, self._on_bundle, qos, raw=True))
+
+    def _default_path(self) -> Path:
+        return Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{self.experiment.name}" / "bag"
+
+    def _subscribe(self, topic: str, name: str, bundled: bool) -> None:
+        latched = topic in self.experiment.recorded.events
+        connection = self._connection(topic, name, latched)
+        qos = latched_qos(EVENT_DEPTH) if latched else recorder_qos()
+        callback = partial(self._on_message, connection, self.logs.get(topic), name == _TICK_EVENT)
+        self._takers[topic] = callback
+        if not bundled:
+            self._topics.append(self.create_subscription(_message_class(name), topic, callback, qos, raw=True))
+
+    def _on_bundle(self, data: bytes) -> None:
+        try:
+            samples = list(decode_bundle(data))
+        except InputError as error:
+            self.reject(error.kind, f"not recorded: {error}")
+            return
+        for topic, sample in samples:
+            if topic in self._takers:
+                self._takers[topic](sample)
+
+    def _connection(self, topic: str, name: str, latched: bool) -> Connection:
+        assert self._writer is not None
+        return self._writer.add_connection(
+            topic, name, typestore=typestore(), offered_qos_profiles=[_offered_qos(latched)]
+        )
+
+    def _subscribe_to_balance(self, topic: str, bundled: bool) -> None:
+        """Of a topic that may stay silent: the bag knows of it from its first message on, which then is tick 0's."""
+        connections: list[Connection] = []
+
+        def on_message(data: bytes) -> None:
+            if not connections and self._writer is not None:
+                connections.append(self._connection(topic, PASSIVITY, False))
+                self.logs[topic] = TickLog()
+            if connections:
+                self._on_message(connections[0], self.logs[topic], False, data)
+
+        self._takers[topic] = on_message
+        if not bundled:
+            self._topics.append(self.create_subscription(PassivityState, topic, on_message, recorder_qos(), raw=True))
+
+    def _on_message(self, connection: Connection, log: TickLog | None, is_event: bool, data: bytes) -> None:
+        if self._writer is None:
+            return
+        try:
+            stamp, tick = stamp_of(data), tick_of(data) if log is not None else 0
+            event = parse_event(typestore().deserialize_cdr(bytes(data), _TICK_EVENT)) if is_event else None
+            told = event.detail.get("ticks", 0) if event is not None and event.kind == "state" else 0
+            if stamp < 0 or not isinstance(told, int):
+                raise ValueError(f"stamp {stamp} ns, {told!r} ticks")
+        except (struct.error, SerdeError, ValueError) as error:
+            self.reject("malformed", f"{connection.topic}: not recorded: {error}")
+            return
+        try:
+            self._writer.write(connection, stamp, data)
+        except OSError as error:
+            self._give_up(error)
+            return
+        self._messages += 1
+        if log is not None:
+            log.add(tick)
+        self._told_ticks = max(self._told_ticks, told)  # a device says at its end how many ticks there were
+
+    def spin(self, executor: Executor) -> None:
+        """Records until it is asked to stop, then until the publishers are gone or silent."""
+        while not stop_requested():
+            executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+            self._look_after_bag()
+        heard = time.monotonic()
+        end = heard + _DRAIN_TIMEOUT
+        while self._writer is not None and time.monotonic() < min(end, heard + _SILENCE):
+            before = self._messages
+            executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+            if self._messages != before:
+                heard = time.monotonic()
+            elif not any(self.count_publishers(topic) for topic in self.logs):
+                break
+        else:
+            if self._writer is not None and heard + _SILENCE > end:
+                waited = f"{_DRAIN_TIMEOUT:g} s after the end there was still more, which is missing"
+                self.fail(f"bag {self.path}: {waited}")
+        self.close()
+
+    def _look_after_bag(self) -> None:
+        """Writes what has waited in memory; once the bag cannot be written to, nothing is taken any more."""
+        try:
+            if self._writer is not None:
+                self._writer.flush()
+        except OSError as error:
+            self._give_up(error)
+        if self._broken and self._topics:
+            for subscription in self._topics:
+                self.destroy_subscription(subscription)
+            self._topics.clear()
+        self.tick = self.logs[self.experiment.clock].last
+        self.report_diagnostics()
+
+    def diagnostic_values(self) -> dict[str, Any]:
+        return {"messages": self._messages}
+
+    def trouble(self) -> str:
+        return self._broken
+
+    def _give_up(self, error: OSError) -> None:
+        """The bag cannot be written to: says so and leaves it as it is. The loop does not need the recorder."""
+        assert self._writer is not None
+        self._writer.abort()
+        self._writer = None
+        last = self.logs[self.experiment.clock].last
+        self._broken = f"bag {self.path}: {error.strerror or error} at tick {last}"
+        self.exit_code = 1
+        self.get_logger().fatal(
+            f"{self._broken}: nothing is recorded any more, the run goes on; later: ./haptics repair {self.path}"
+        )
+
+    def close(self) -> None:
+        """Finishes the bag and checks that no tick is missing."""
+        try:
+            if self._writer is not None:
+                self._writer.close()
+        except OSError as error:
+            self._give_up(error)
+        if self._broken:
+            return
+        self._writer = None
+        clock = self.logs[self.experiment.clock]
+        ticks = clock.last + 1 - sum(end - start + 1 for start, end in clock.gaps)
+        self.get_logger().info(f"{self._messages} messages, {ticks} ticks in {self.path}")
+        for line in self.missing():
+            self.fail(f"bag {self.path}: {line}")
+
+    def missing(self) -> list[str]:
+        """One line for every topic that lacks ticks, up to the last one that came or of which the device told.
+
+        The last tick may be without its answers when a run was interrupted. In realtime only the device's
+        own topics have to be complete: a source that misses a tick has nothing to record. In a replay
+        the ticks that are left out are left out of all topics.
+        """
+        clock = self.logs[self.experiment.clock]
+        end = max(clock.last, self._told_ticks - 1)
+        left_out = clock.missing_until(end) if self.parameters["replay_of"] else []
+        lines = []
+        for topic, log in self.logs.items():
+            if not self._lockstep and topic != self.experiment.clock:
+                continue
+            ranges = log.missing_until(end if topic == self.experiment.clock else end - 1)
+            ranges = [one for one in ranges if one not in left_out]
+            if ranges:
+                lines.append(f"{topic} lacks ticks {ranges_text(ranges)}")
+            if log.repeated:
+                lines.append(f"{topic} has {log.repeated} ticks twice")
+        return lines
+
+
+def _message_class(name: str) -> type:
+    package, _, message = name.split("/")
+    try:
+        return getattr(import_module(f"{package}.msg"), message)  # type: ignore[no-any-return]
+    except (ImportError, AttributeError):
+        raise HapticError(f"message type {name} is not installed") from None
+
+
+def _offered_qos(latched: bool) -> Qos:
+    forever = QosTime(2147483647, 4294967295)
+    return Qos(
+        history=QosHistory.KEEP_LAST if latched else QosHistory.KEEP_ALL,
+        depth=EVENT_DEPTH if latched else 0,
+        reliability=QosReliability.RELIABLE,
+        durability=QosDurability.TRANSIENT_LOCAL if latched else QosDurability.VOLATILE,
+        deadline=forever,
+        lifespan=forever,
+        liveliness=QosLiveliness.AUTOMATIC,
+        liveliness_lease_duration=forever,
+        avoid_ros_namespace_conventions=False,
+    )
+
+
+def main() -> None:
+    """Entry point of the executable recorder."""
+    process.main(Recorder)

@@ -1,0 +1,241 @@
+"""A recorded run as serialised messages: what a replay publishes tick by tick, and what acted between the ticks."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rosbags.highlevel import AnyReader
+
+from haptic_bags.bags import Event, check_bag, damage, parse_event, read_custom_data, repair_hint, typestore
+from haptic_bags.recorder import tick_of
+from haptic_core.errors import HapticError
+
+DEVICE_STATE, SIMULATION_STATE, DEVICE_COMMAND, TICK_EVENT = (
+    f"haptic_msgs/msg/{name}" for name in ("DeviceState", "SimulationState", "DeviceCommand", "TickEvent")
+)
+#: what the player needs of a bag
+PLAYED = (DEVICE_STATE, SIMULATION_STATE, DEVICE_COMMAND, TICK_EVENT)
+#: kinds of events that change what a rendering node answers
+CHANGES = ("parameter", "reset")
+#: kinds of events that say something and change nothing
+_REMARKS = ("state", "error", "timing", "times")
+
+Key = tuple[int, str]
+
+
+class ReplayError(HapticError):
+    """A bag that cannot be replayed, or not as asked.
+
+    Attributes:
+        hint: what the user can do.
+    """
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def source_of(data: bytes) -> str:
+    """The field `source` (behind header and tick) of a serialised DeviceCommand."""
+    (length,) = struct.unpack_from("<I", data, 12)
+    offset = 4 + ((12 + length + 7) & ~7) + 8
+    (length,) = struct.unpack_from("<I", data, offset)
+    return data[offset + 4 : offset + 3 + length].decode()
+
+
+@dataclass(frozen=True)
+class RecordedEvent:
+    """A TickEvent, parsed and serialised."""
+
+    event: Event
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A run's bag, serialised.
+
+    Attributes:
+        path: directory of the bag.
+        custom: what the recorder wrote beside the data (experiment, mode, replay_of).
+        types: message type of each topic of the bag.
+        messages: by topic, then by tick and source (empty but for commands).
+        events: TickEvents by tick, those of one tick as they were recorded.
+        clock: topic of the device's states.
+    """
+
+    path: Path
+    custom: dict[str, str]
+    types: dict[str, str]
+    messages: dict[str, dict[Key, bytes]]
+    events: list[RecordedEvent]
+    clock: str
+
+    @classmethod
+    def read(cls, path: Path, types: Collection[str] | None = None) -> Recording:
+        """Reads a bag.
+
+        Args:
+            path: directory of the bag.
+            types: message types to read; None: all.
+
+        Raises:
+            ReplayError: there is no bag, it cannot be read, or it is not that of a run of the suite.
+        """
+        if not path.exists():
+            raise ReplayError(f"{path}: no such bag", "./haptics run writes runs/<time>-<name>/bag")
+        messages: dict[str, dict[Key, bytes]] = {}
+        events: list[RecordedEvent] = []
+        try:
+            check_bag(path)
+            with AnyReader([path], default_typestore=typestore()) as reader:
+                custom = read_custom_data(path)
+                kinds = {connection.topic: connection.msgtype for connection in reader.connections}
+                _check_is_a_run(path, custom, kinds)
+                wanted = [c for c in reader.connections if types is None or c.msgtype in types]
+                for connection, _, data in reader.messages(wanted):
+                    if connection.msgtype == TICK_EVENT:
+                        parsed = parse_event(reader.deserialize(data, TICK_EVENT))
+                        events.append(RecordedEvent(parsed, bytes(data)))
+                    elif connection.topic in messages or _has_tick(connection.msgtype):
+                        source = source_of(data) if connection.msgtype == DEVICE_COMMAND else ""
+                        messages.setdefault(connection.topic, {})[tick_of(data), source] = bytes(data)
+        except ReplayError:
+            raise
+        except Exception as error:  # a damaged file can fail anywhere in what reads it
+            raise ReplayError(f"{path}: not a readable bag: {damage(error)}", repair_hint(path)) from None
+        events.sort(key=lambda recorded: recorded.event.tick)
+        (clock,) = (topic for topic, kind in kinds.items() if kind == DEVICE_STATE)
+        recording = cls(path, custom, kinds, messages, events, clock)
+        if not recording.played:
+            raise ReplayError(f"{path}: no tick with an answer to replay", "the run ended before its first tick")
+        return recording
+
+    @property
+    def experiment(self) -> str:
+        """Name of the recorded experiment."""
+        return self.custom["experiment"]
+
+    @property
+    def command_topic(self) -> str:
+        """Topic of the answers."""
+        return self.clock.removesuffix("device_state") + "device_command"
+
+    @property
+    def ticks(self) -> list[int]:
+        """All ticks of the device."""
+        return sorted(tick for tick, _ in self.messages.get(self.clock, {}))
+
+    @property
+    def played(self) -> list[int]:
+        """The ticks that someone answered: the others did not reach the nodes, or ended the run."""
+        answered = {tick for tick, _ in self.messages.get(self.command_topic, {})}
+        return [tick for tick in self.ticks if tick in answered]
+
+    @property
+    def device(self) -> str:
+        """Name under which the device spoke; empty if it did not."""
+        for recorded in self.events:
+            if {"device", "sources"} <= recorded.event.detail.get("parameters", {}).keys():
+                return recorded.event.source
+        return ""
+
+    @property
+    def sources(self) -> list[str]:
+        """Names of the rendering nodes that the device listened to."""
+        listed = self.parameters(self.device).get("sources")
+        return list(listed or sorted({source for _, source in self.messages.get(self.command_topic, {})}))
+
+    @property
+    def kind(self) -> str:
+        """What the device takes: "impedance", "admittance" or "scripted" (anything)."""
+        if self.parameters(self.device).get("device") == "script":
+            return "scripted"
+        modes = {self.started(source).get("mode") for source in self.sources}
+        return "admittance" if "MOTION" in modes else "impedance"
+
+    def started(self, source: str) -> dict[str, Any]:
+        """All that a node said when it became active; empty if it never did."""
+        for recorded in self.events:
+            if recorded.event.source == source and _activates(recorded.event):
+                return recorded.event.detail
+        return {}
+
+    def parameters(self, source: str) -> dict[str, Any]:
+        """Parameters with which a node became active; empty if it never did."""
+        return dict(self.started(source).get("parameters", {}))
+
+    def first_state(self) -> Any:
+        """The device's first state, as rosbags reads it."""
+        tick = self.ticks[0]
+        return typestore().deserialize_cdr(self.messages[self.clock][tick, ""], DEVICE_STATE)
+
+    def changes(self, sources: Sequence[str]) -> list[Event]:
+        """What changed rendering nodes between ticks, in order: see `changes_of`."""
+        return changes_of([recorded.event for recorded in self.events], sources)
+
+
+def changes_of(events: Sequence[Event], sources: Sequence[str]) -> list[Event]:
+    """The parameter changes and resets of nodes since each of them became active, in order.
+
+    What came before is in the parameters with which a node became active.
+
+    Args:
+        events: by tick.
+        sources: names of the nodes.
+
+    Raises:
+        ReplayError: a node became active twice, or an event is of a kind that cannot be repeated.
+    """
+    hint = "only changes of parameters and resets can be repeated"
+    active: set[str] = set()
+    changes = []
+    for event in events:
+        if event.source not in sources:
+            continue
+        if _activates(event):
+            if event.source in active:
+                raise ReplayError(f"{event.source} became active again at tick {event.tick}", hint)
+            active.add(event.source)
+        elif event.source in active and event.kind in CHANGES:
+            if event.detail or event.kind != "parameter":  # a change of what is none of the node's own says nothing
+                changes.append(event)
+        elif event.kind not in (*CHANGES, *_REMARKS):
+            raise ReplayError(f"event {event.kind!r} of {event.source} at tick {event.tick} is unknown", hint)
+    return changes
+
+
+def _activates(event: Event) -> bool:
+    return event.kind == "state" and event.detail.get("state") == "active"
+
+
+def _has_tick(kind: str) -> bool:
+    """The message starts with a header and a tick."""
+    return [name for name, _ in typestore().fielddefs[kind][1][:2]] == ["header", "tick"]
+
+
+def _check_is_a_run(path: Path, custom: dict[str, str], kinds: dict[str, str]) -> None:
+    clocks = [topic for topic, kind in kinds.items() if kind == DEVICE_STATE]
+    missing = [] if custom.get("experiment") else ["the experiment's name"]
+    missing += [] if len(clocks) == 1 and clocks[0].endswith("/device_state") else ["one topic device_state"]
+    missing += [kind.rpartition("/")[2] for kind in (DEVICE_COMMAND, TICK_EVENT) if kind not in kinds.values()]
+    if missing:
+        hint = "runs/<time>-<name>/bag of ./haptics run can be replayed"
+        raise ReplayError(f"{path}: no run of the suite, it lacks {', '.join(missing)}", hint)
+
+
+def find_bag(path: Path) -> Path:
+    """The bag that is meant: the directory itself, or the only bag of a run.
+
+    Raises:
+        ReplayError: a run has several.
+    """
+    bags = [] if (path / "metadata.yaml").exists() else sorted(path.glob("bag*/metadata.yaml"))
+    if len(bags) > 1:
+        names = ", ".join(bag.parent.name for bag in bags)
+        raise ReplayError(f"{path}: has several bags: {names}", f"name one of them: {path / bags[0].parent.name}")
+    return bags[0].parent if bags else path

@@ -1,0 +1,355 @@
+"""Replays a bag: its device's messages drive rendering nodes, which are the recorded ones or others."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich.console import Console
+
+from haptic_bags.bags import Event
+from haptic_bags.recording import PLAYED, Recording, ReplayError, find_bag
+from haptic_core.errors import HapticError
+from haptic_launch.experiments import Experiment, experiment_names, load_experiment
+from haptic_launch.launch_elements import (
+    ArgumentElement,
+    Element,
+    GroupElement,
+    IncludeElement,
+    LetElement,
+    NodeElement,
+    Parameters,
+)
+from haptic_launch.launch_file import LaunchDescription, LaunchFileError, find_executable, load_launch_file
+from haptic_launch.launch_parameters import ParameterValue
+from haptic_launch.launch_substitutions import Call, parse_template
+from haptic_launch.processes import ProcessSpec, run_processes
+from haptic_launch.runner import UsageError, effective_arguments, new_run_directory, parse_arguments, run_facts
+
+DEVICE, RECORDER = "device_node", "recorder"
+#: several nodes in one process, which a replay starts one by one
+COMPOSED = "composed_nodes"
+#: how a launch file names the device's program: as it is, or chosen by this file, which every experiment may include
+_DEVICES, _HARDWARE = ((DEVICE,), parse_template("$(var device_executable)")), "/include/hardware.launch.yaml"
+#: parameters of the device that the player has, too
+_KEPT = ("answer_timeout", "activation_timeout")
+#: what a rendering node is told of the device's delay, for its energy: in a replay it is as recorded
+_NODES_VIEW_OF_DELAY = "passivity_delay"
+#: arguments that a replay sets itself, and why
+_FIXED = {
+    "mode": "a replay waits for every answer, also that of a realtime recording",
+    "record": "a replay is always recorded",
+    "hardware": "a replay has the recording for its device",
+    "layout": "a replay has each node in a process of its own",
+    "respawn": "a replay ends when a node does",
+    "output": "a replay writes runs/<time>-replay-<experiment>",
+    "period": "the period is the recording's",
+}
+
+
+# ---- arguments ------------------------------------------------------------------------------------
+
+
+def _variables(part: Any) -> set[str]:
+    """Names of the launch arguments that a part of a launch file reads."""
+    if isinstance(part, Call):
+        names = {"".join(map(str, part.arguments[0]))} if part.name == "var" else set()
+        return names.union(*map(_variables, part.arguments))
+    if isinstance(part, (tuple, list)):
+        return set().union(*map(_variables, part))
+    if dataclasses.is_dataclass(part):
+        return set().union(*(_variables(getattr(part, field.name)) for field in dataclasses.fields(part)))
+    return set()
+
+
+def _nodes(elements: Sequence[Element]) -> Iterator[NodeElement]:
+    for element in elements:
+        if isinstance(element, GroupElement):
+            yield from _nodes(element.children)
+        elif isinstance(element, NodeElement) and element.executable != (COMPOSED,):
+            yield element
+
+
+def _read_by_nodes(elements: Sequence[Element]) -> set[str]:
+    """Arguments that something else than device and recorder reads, `arg` and `let` left aside."""
+    names: set[str] = set()
+    for element in elements:
+        executable = element.executable if isinstance(element, NodeElement) else ()
+        if isinstance(element, (ArgumentElement, LetElement)) or executable in ((RECORDER,), (COMPOSED,)):
+            continue
+        if isinstance(element, GroupElement):
+            names |= _variables(element.condition) | _read_by_nodes(element.children)
+        elif isinstance(element, NodeElement) and executable in _DEVICES:
+            kept = [entry for entry in element.parameters if entry.name in [(name,) for name in _KEPT]]
+            names |= _variables(kept)
+        elif isinstance(element, NodeElement):
+            rest = tuple(entry for entry in element.parameters if entry.name != (_NODES_VIEW_OF_DELAY,))
+            names |= _variables(dataclasses.replace(element, parameters=rest))
+        else:
+            names |= _variables(element)
+    return names
+
+
+def reachable_arguments(description: LaunchDescription) -> list[str]:
+    """The arguments that change something in a replay: those that reach more than device and recorder.
+
+    An argument also counts when another one's default, or a `let`, takes it there. Where a launch file
+    includes others, but for the choice of the hardware, all arguments count.
+    """
+    declared = [argument.name for argument in description.arguments]
+    included = [element.file[-1] for element in description.elements if isinstance(element, IncludeElement)]
+    if any(file != _HARDWARE for file in included):
+        return [name for name in declared if name not in _FIXED]
+    reached = _read_by_nodes(description.elements)
+    while True:
+        more: set[str] = set()
+        for element in description.elements:
+            if isinstance(element, ArgumentElement) and element.argument.name in reached:
+                more |= _variables(element.default)
+            elif isinstance(element, LetElement) and "".join(map(str, element.name)) in reached:
+                more |= _variables(element.value)
+        if more <= reached:
+            return [name for name in declared if name in reached and name not in _FIXED]
+        reached |= more
+
+
+def check_overrides(description: LaunchDescription, given: Mapping[str, str]) -> None:
+    """Refuses arguments that nothing in a replay would take notice of.
+
+    Raises:
+        UsageError: an argument is unknown, its value is not possible, or it does not reach the rendering nodes.
+    """
+    effective_arguments(description, given)
+    reachable = reachable_arguments(description)
+    hint = f"arguments of the rendering nodes: {', '.join(reachable)}"
+    for name in given:
+        if name in _FIXED:
+            raise UsageError(f"argument {name}: {_FIXED[name]}", hint)
+        if name not in reachable:
+            raise UsageError(f"argument {name}: acts on the device alone, and the device is replayed", hint)
+
+
+def _text(value: Any, parameter: ParameterValue) -> str:
+    """A parameter's value as the launch argument that gives it."""
+    if isinstance(value, str):
+        if parameter.type is not None or not value:
+            return value
+        try:
+            return value if yaml.safe_load(value) == value else yaml.safe_dump(value, width=10**9).split("\n")[0]
+        except (yaml.YAMLError, ValueError):
+            return yaml.safe_dump(value, width=10**9).split("\n")[0]
+    return yaml.safe_dump(value, default_flow_style=True, width=10**9).split("\n")[0]
+
+
+def _entries(entries: Sequence[Parameters], prefix: str = "") -> Iterator[tuple[str, ParameterValue]]:
+    for entry in entries:
+        name = prefix + "".join(map(str, entry.name))
+        if entry.value is not None:
+            yield name, entry.value
+        yield from _entries(entry.nested, name + ".")
+
+
+def recorded_arguments(description: LaunchDescription, recording: Recording) -> dict[str, str]:
+    """The launch arguments of the recorded run, from what its nodes said their parameters were.
+
+    An argument is found where a parameter is `$(var name)` and nothing else; the others keep their defaults.
+    """
+    arguments: dict[str, str] = {}
+    names = [argument.name for argument in description.arguments]
+    by_template = {parse_template(f"$(var {name})"): name for name in names}
+    for node in _nodes(description.elements):
+        values = recording.parameters("".join(map(str, node.process.name or ())))
+        for parameter, value in _entries(node.parameters):
+            name = by_template.get(value.value) if isinstance(value.value, tuple) else None
+            if name is not None and parameter in values and node.executable != (RECORDER,):
+                arguments[name] = _text(values[parameter], value)
+    return {name: arguments[name] for name in names if name in arguments}
+
+
+# ---- processes ------------------------------------------------------------------------------------
+
+
+def _parameters_of(spec: ProcessSpec) -> dict[str, Any]:
+    """The parameters that a process gets from its launch file."""
+    values: dict[str, Any] = {}
+    for option, path in zip(spec.command, spec.command[1:], strict=False):
+        if option == "--params-file":
+            for section in yaml.safe_load(Path(path).read_text()).values():
+                values |= section["ros__parameters"]
+    return values
+
+
+def _executed(specs: Sequence[ProcessSpec], executable: str, experiment: Experiment) -> ProcessSpec:
+    found = [spec for spec in specs if Path(spec.command[0]).name == executable]
+    if len(found) != 1:
+        raise ReplayError(
+            f"experiment {experiment.name}: expected one {executable} in {experiment.launch}, found {len(found)}",
+            "docs/experiments.md says what a replay needs",
+        )
+    return found[0]
+
+
+def _check_device(recording: Recording, experiment: Experiment, parameters: Mapping[str, Any]) -> None:
+    hint = f"the same device: {', '.join(_experiments_of(recording.clock))}"
+    if experiment.clock != recording.clock:
+        raise ReplayError(
+            f"experiment {experiment.name}: its device is {experiment.clock}, that of the recording {recording.clock}",
+            hint,
+        )
+    recorded = recording.parameters(recording.device).get("device")
+    if recorded is not None and parameters.get("device", "joystick") != recorded:
+        raise ReplayError(
+            f"experiment {experiment.name}: its device is a {parameters.get('device')}, the recorded one a {recorded}",
+            hint,
+        )
+    period = recording.first_state().period
+    if abs(parameters.get("period", period) - period) > 1e-9:
+        raise ReplayError(
+            f"experiment {experiment.name}: its period is {parameters['period']:g} s, the recording's {period:g} s",
+            hint,
+        )
+
+
+def _experiments_of(clock: str) -> list[str]:
+    return [name for name in experiment_names() if load_experiment(name).clock == clock]
+
+
+def replay_processes(
+    recording: Recording, experiment: Experiment, specs: Sequence[ProcessSpec], bag: Path, directory: Path
+) -> list[ProcessSpec]:
+    """The processes of an experiment with the player in its device's place.
+
+    Args:
+        recording: what is played.
+        experiment: whose processes these are.
+        specs: as its launch file gives them.
+        bag: where the recorder is to write.
+        directory: for parameter files.
+
+    Raises:
+        ReplayError: the file has no device or recorder, or several.
+    """
+    device, recorder = (_executed(specs, name, experiment) for name in (DEVICE, RECORDER))
+    parameters = _parameters_of(device)
+    played = {
+        "bag": str(recording.path.absolute()),
+        "period": recording.first_state().period,
+        "recorded": True,
+        **{name: parameters[name] for name in ("sources", *_KEPT) if name in parameters},
+    }
+    options = list(zip(device.command, device.command[1:], strict=False))
+    remapped = [rule for option, rule in options if option == "-r" and not rule.startswith("__node:=")]
+    player = dataclasses.replace(
+        device,
+        name="player",
+        command=[
+            find_executable("haptic_bags", "player"),
+            *("--ros-args", "-r", "__node:=player", *(word for rule in remapped for word in ("-r", rule))),
+            *("--params-file", _parameter_file(directory, "player", played)),
+        ],
+        fully_qualified_name=None,
+    )
+    written = {"output": str(bag.absolute()), "mode": "lockstep", "replay_of": str(recording.path.absolute())}
+    file = _parameter_file(directory, "recorder", written, recorder.fully_qualified_name)
+    writer = dataclasses.replace(recorder, command=[*recorder.command, "--params-file", file])
+    return [{id(device): player, id(recorder): writer}.get(id(spec), spec) for spec in specs]
+
+
+def _parameter_file(directory: Path, name: str, values: Mapping[str, Any], full_name: str | None = None) -> str:
+    path = directory / f"{name}.yaml"
+    keys = ["/**"] if full_name is None else ["/**", full_name]  # a full name goes before /**
+    path.write_text("".join(yaml.safe_dump({key: {"ros__parameters": dict(values)}}) for key in keys))
+    return str(path)
+
+
+# ---- the command ----------------------------------------------------------------------------------
+
+
+def play(path: Path, into: str | None, words: Sequence[str], console: Console) -> tuple[int, Path]:
+    """Replays a bag into its own experiment or another one.
+
+    Args:
+        path: bag, or a run with one bag.
+        into: experiment whose rendering nodes answer; None: the recorded one.
+        words: name:=value for that experiment's launch file.
+        console: for progress.
+
+    Returns:
+        The exit code (0; 1 if a node failed or the bag lacks ticks; 130 after Ctrl-C) and the run's directory.
+
+    Raises:
+        HapticError: the bag cannot be replayed as asked.
+    """
+    given = parse_arguments(words)
+    if into is not None:
+        _experiment(into)
+    bag = find_bag(path)
+    recording = Recording.read(bag, PLAYED)
+    experiment = _experiment(into or recording.experiment)
+    description = load_launch_file(experiment.launch_file)
+    check_overrides(description, given)
+    declared = {argument.name for argument in description.arguments}
+    arguments = recorded_arguments(description, recording) if experiment.name == recording.experiment else {}
+    period = repr(float(recording.first_state().period))
+    own = {"mode": "lockstep", "record": "true", "layout": "processes", "period": period}
+    arguments |= {**{name: value for name, value in own.items() if name in declared}, **given}
+    arguments.pop("output", None)
+    try:
+        specs = description.evaluate(arguments)
+    except LaunchFileError as error:
+        raise HapticError(str(error)) from None
+    device = _parameters_of(_executed(specs, DEVICE, experiment))
+    _check_device(recording, experiment, device)
+    changes = recording.changes(recording.sources)  # refused before anything starts
+    with tempfile.TemporaryDirectory(prefix="haptic_replay_") as folder:
+        directory = new_run_directory(f"replay-{experiment.name}")
+        processes = replay_processes(recording, experiment, specs, directory / "bag", Path(folder))
+        lost = [event for event in changes if event.source not in device.get("sources", [])]
+        _announce(recording, experiment, lost, given, console)
+        code = run_processes(processes)
+    document = {
+        "experiment": experiment.name,
+        "exit_code": code,
+        "replay_of": {
+            "bag": str(bag.absolute()),
+            "experiment": recording.experiment,
+            "mode": recording.custom.get("mode"),
+            "ticks": len(recording.ticks),
+            "ticks_replayed": len(recording.played),
+        },
+        "overrides": given,
+        "into": into,
+        "arguments": arguments,
+        **run_facts(),
+    }
+    (directory / "run.yaml").write_text(yaml.safe_dump(document, sort_keys=False))
+    return code, directory
+
+
+def _experiment(name: str) -> Experiment:
+    try:
+        return load_experiment(name)
+    except HapticError as error:
+        raise ReplayError(str(error), "./haptics list; --into EXPERIMENT chooses one") from None
+
+
+def _announce(
+    recording: Recording, experiment: Experiment, lost: Sequence[Event], given: Mapping[str, str], console: Console
+) -> None:
+    changed = " with " + shlex.join(f"{name}:={value}" for name, value in given.items()) if given else ""
+    played, ticks = len(recording.played), len(recording.ticks)
+    rest = f" ({ticks - played} without any answer are left out)" if ticks > played else ""
+    console.print(
+        f"replaying {played} ticks of {recording.path}{rest} into {experiment.name}{changed}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+    if lost:
+        names = ", ".join(sorted({event.source for event in lost}))
+        console.print(f"{len(lost)} recorded changes of {names} have no node here", highlight=False)

@@ -1,0 +1,107 @@
+"""The recorder: the log of ticks, stamp and tick read from serialised messages, its end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.serialization import serialize_message
+
+from haptic_bags import recorder
+from haptic_bags.bags import Bag
+from haptic_bags.recorder import Recorder, TickLog, stamp_of, tick_of
+from haptic_core.qos import EVENT_DEPTH, latched_qos, tick_publisher_qos
+from haptic_msgs.msg import DeviceCommand, DeviceState, FrictionState, SimulationState, TickEvent
+
+
+def test_tick_log_counts_gaps_and_repeats() -> None:
+    log = TickLog()
+    assert log.missing_until(2) == [(0, 2)]
+    for tick in (1, 2, 2, 5, 4):
+        log.add(tick)
+    assert log.gaps == [(0, 0), (3, 4)] and log.repeated == 2 and log.last == 5
+    assert log.missing_until(5) == [(0, 0), (3, 4)]
+    assert log.missing_until(7) == [(0, 0), (3, 4), (6, 7)]
+
+
+def test_a_tick_of_several_writers_has_come_when_all_have_written() -> None:
+    log = TickLog(writers=2)
+    for tick in (0, 1, 0, 1, 2, 3, 3):
+        log.add(tick)
+    assert log.last == 3 and log.repeated == 0
+    assert log.missing_until(3) == [(2, 2)]
+    log.add(3)
+    assert log.repeated == 1
+
+
+@pytest.mark.parametrize("length", range(18))
+@pytest.mark.parametrize("kind", [DeviceState, SimulationState, DeviceCommand, FrictionState, TickEvent])
+def test_stamp_and_tick_are_found_whatever_the_frame_id(kind: type, length: int) -> None:
+    message = kind(tick=2**63 + 12345)
+    message.header.frame_id = "abcdefghijklmnopq"[:length]
+    message.header.stamp.sec, message.header.stamp.nanosec = 2_000_000_000, 999_999_999
+    data = bytes(serialize_message(message))
+    assert stamp_of(data) == 2_000_000_000_999_999_999
+    assert tick_of(data) == 2**63 + 12345
+
+
+@pytest.mark.parametrize("ends_by", ["_SILENCE", "_DRAIN_TIMEOUT"])
+def test_the_bag_is_finished_although_a_killed_publisher_is_still_known(
+    ends_by: str, context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A publisher that is never taken down stands for one that was killed; or it goes on and on."""
+    for name in ("_SILENCE", "_DRAIN_TIMEOUT"):
+        monkeypatch.setattr(recorder, name, 0.3 if name == ends_by else 1e9)
+    monkeypatch.setattr(recorder, "stop_requested", lambda: True)
+    overrides = [Parameter("output", value=str(tmp_path / "bag"))]
+    node = Recorder(context=context, parameter_overrides=overrides)
+    other = Node("device", context=context, namespace="joystick")
+    try:
+        publisher = other.create_publisher(DeviceState, "device_state", tick_publisher_qos("realtime"))
+        node.start()
+        executor = SingleThreadedExecutor(context=context)
+        executor.add_node(node)
+        if ends_by == "_DRAIN_TIMEOUT":
+            executor.add_node(other)
+            other.create_timer(0.001, lambda: publisher.publish(DeviceState()))
+        node.spin(executor)
+        assert other.count_publishers("/joystick/device_state") == 1
+        Bag(tmp_path / "bag")  # it has its index
+        assert node.exit_code == (ends_by == "_DRAIN_TIMEOUT")  # what came later is missing
+    finally:
+        for made in (node, other):
+            made.destroy_node()
+
+
+def test_ticks_that_the_device_tells_of_and_that_did_not_come_are_missing(
+    context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The end of a run that a recorder was too slow for: no later tick shows the gap."""
+    monkeypatch.setattr(recorder, "_SILENCE", 0.1)
+    overrides = [Parameter("output", value=str(tmp_path / "bag")), Parameter("mode", value="realtime")]
+    node = Recorder(context=context, parameter_overrides=overrides)
+    other = Node("device", context=context, namespace="joystick")
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    try:
+        states = other.create_publisher(DeviceState, "device_state", tick_publisher_qos("realtime"))
+        events = other.create_publisher(TickEvent, "tick_event", latched_qos(EVENT_DEPTH))
+        node.start()
+        while not (states.get_subscription_count() and events.get_subscription_count()):
+            executor.spin_once(timeout_sec=0.1)
+        for tick in range(3):
+            states.publish(DeviceState(tick=tick))
+        detail = json.dumps({"state": "inactive", "ticks": 5, "missed": 0})
+        events.publish(TickEvent(tick=4, source="device", kind="state", detail=detail))
+        monkeypatch.setattr(recorder, "stop_requested", lambda: node._messages == 4)
+        node.spin(executor)
+        assert node.exit_code == 1
+        assert "/joystick/device_state lacks ticks 3-4" in capfd.readouterr().err
+    finally:
+        for made in (node, other):
+            made.destroy_node()

@@ -1,0 +1,1 @@
+"""Reports of the experiments, and studies of the papers."""

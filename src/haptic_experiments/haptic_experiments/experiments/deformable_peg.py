@@ -1,0 +1,164 @@
+"""Report of the arm with deformable fingers that puts a peg into a holder: section XII-E of Castro et al., Fig. 26."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from scipy.spatial.transform import Rotation
+
+from convex_contact.peg_scene import Peg
+from haptic_bags.bags import Bag
+from haptic_experiments.kit.contact import ContactRun
+from haptic_experiments.report import Claim, Report
+
+NAMESPACE = "/joystick"
+SCENE = "convex_contact.peg_scene:deformable_peg"
+#: mean time of a step in the paper [s], and its largest and mean number of contacts
+PAPER_STEP, PAPER_LARGEST, PAPER_MEAN = 24.5e-3, 114, 73.9
+#: a peg that has left the table by so much is lifted [m]
+LIFTED = 0.02
+#: the ends of a wall's contact stretch lead its middle by more than so much where it closes round the peg [m]
+CAGED = 2e-4
+_FINGERS = ("left", "right")
+
+
+def wall(run: ContactRun, scene: Peg, finger: str) -> tuple[np.ndarray, np.ndarray]:
+    """The gripping wall: stations along the finger at rest (m,) [m], and its way towards the other finger (n, m) [m].
+
+    Means across the width, in the axes of the finger's mount; 0 where the wall is as at rest.
+    """
+    numbers = [i for i, name in enumerate(run.names) if name.startswith(f"{finger}/") and name[-1].isdigit()]
+    rest = scene.finger.mesh()[0].vertices[[int(run.names[i].split("/")[1]) for i in numbers]]
+    mount = run.body(f"{finger}/mount")
+    turn = Rotation.from_quat(run.orientation[:, mount])
+    local = np.stack([turn.apply(run.position[:, i] - run.position[:, mount], inverse=True) for i in numbers], axis=1)
+    stations, which = np.unique(rest[:, 0].round(6), return_inverse=True)
+    moved = rest[None, :, 1] - local[:, :, 1]
+    return stations, np.stack([moved[:, which == k].mean(axis=1) for k in range(len(stations))], axis=1)
+
+
+def caging(moved: np.ndarray, stations: np.ndarray) -> np.ndarray:
+    """How much the ends of the walls lead their middle, (n,) [m]: above 0 a wall closes round what it holds."""
+    middle = np.argmin(np.abs(stations - stations.mean()))
+    return np.asarray(0.5 * (moved[:, 0] + moved[:, -1]) - moved[:, middle])
+
+
+def measure(run: ContactRun, scene: Peg) -> dict[str, Any]:
+    """Numbers of one run."""
+    peg = run.body("peg")
+    place = run.position[:, peg]
+    height = place[:, 2] - 0.5 * scene.length
+    names = np.array([name.split("/")[0] in _FINGERS for name in run.names])
+    touching = [(c.body == peg).any(axis=1) & names[c.body].any(axis=1) for c in run.contacts]
+    grip = np.array([c.normal_force[chosen].sum() for c, chosen in zip(run.contacts, touching, strict=True)])
+    bearing = np.array([int((c.normal_force > 0.0).sum()) for c in run.contacts])
+    lifted = height > LIFTED
+    stations, moved = wall(run, scene, "left")
+    bent = caging(moved, stations)
+    mesh, end = scene.finger.mesh()[0], place[-1]
+    return {
+        "vertices": len(mesh.vertices),
+        "tetrahedra": len(mesh.tetrahedra),
+        "largest_lift_m": float(height.max()),
+        "inserted": scene.inserted(end),
+        "end_above_table_m": float(end[2] - 0.5 * scene.length),
+        "end_from_holder_m": float(np.hypot(end[0], end[1] - scene.holder)),
+        "grip_force_N": float(0.5 * grip[lifted].mean()) if lifted.any() else 0.0,
+        "caging_m": float(bent[lifted].mean()) if lifted.any() else 0.0,
+        "largest_way_of_the_wall_m": float(np.abs(moved).max()),
+        "bearing_contacts": {
+            "mean": float(bearing[lifted].mean()) if lifted.any() else 0.0,
+            "largest": int(bearing.max()),
+        },
+        "candidates": {"mean": float(run.contact_count.mean()), "largest": int(run.contact_count.max())},
+        "iterations": {"mean": float(run.iterations[1:].mean()), "largest": int(run.iterations.max())},
+        "step_time_s": {
+            "mean": float(run.solve_time[1:].mean()),
+            **{name: float(np.percentile(run.solve_time[1:], q)) for name, q in (("p50", 50), ("p99", 99))},
+        },
+        "largest_felt_force_N": float(np.linalg.norm(run.wrench[:, :3], axis=1).max()),
+    }
+
+
+def analyse(bags: dict[str, Bag]) -> Report:
+    """Metrics, claims and figure of one or more bags of the experiment."""
+    runs = {name: ContactRun.from_bag(bag, NAMESPACE) for name, bag in bags.items()}
+    scenes = {name: run.scene(SCENE, Peg) for name, run in runs.items()}
+    numbers = {name: measure(run, scenes[name]) for name, run in runs.items()}
+    first = next(iter(runs))
+    run, scene, entry = runs[first], scenes[first], numbers[first]
+    step, candidates, bearing = entry["step_time_s"], entry["candidates"], entry["bearing_contacts"]
+    claims = [
+        Claim(
+            "The arm is teleoperated, and places the rigid cylinder into the rigid holder.",
+            f"lifted by {1e3 * entry['largest_lift_m']:.0f} mm; at the end its foot is "
+            f"{1e3 * entry['end_above_table_m']:.1f} mm above the table, its centre "
+            f"{1e3 * entry['end_from_holder_m']:.1f} mm beside the holder's",
+            bool(entry["inserted"] and entry["largest_lift_m"] > LIFTED),
+        ),
+        Claim(
+            "The fingers bend round what they grip (caging).",
+            f"the ends of a wall's contact stretch lead its middle by {1e3 * entry['caging_m']:.2f} mm, with "
+            f"{entry['grip_force_N']:.1f} N per finger",
+            bool(entry["caging_m"] > CAGED),
+        ),
+        Claim(
+            "The mean time of a step is 24.5 ms, on the authors' computer; fast enough for interactive teleoperation.",
+            f"{1e3 * step['mean']:.1f} ms (median {1e3 * step['p50']:.1f}, p99 {1e3 * step['p99']:.1f} ms) for "
+            f"{entry['vertices']} vertices and {entry['tetrahedra']} tetrahedra per finger",
+            bool(step["mean"] <= PAPER_STEP),
+        ),
+        Claim(
+            f"The largest and mean numbers of contact constraints are {PAPER_LARGEST} and {PAPER_MEAN}.",
+            f"candidates: {candidates['largest']} and {candidates['mean']:.1f}; contacts that bear: at most "
+            f"{bearing['largest']}, {bearing['mean']:.1f} while the peg is lifted",
+            None,
+        ),
+    ]
+    return Report({"runs": numbers}, claims, lambda: _figure(run, scene), _CAPTION, {"contact": run.parameters})
+
+
+_CAPTION = (
+    "Height of the peg's foot and its place along the way to the holder; the gripping walls of both fingers from "
+    "above, at rest and with the peg lifted, and the peg's section; normal force of each finger; time of each step."
+)
+
+
+def _figure(run: ContactRun, scene: Peg) -> Figure:
+    figure = Figure(figsize=(13, 9), layout="constrained")
+    way, cage, grip, cost = figure.subplots(2, 2).ravel()
+    place = run.position[:, run.body("peg")]
+    way.plot(run.time, 1e3 * (place[:, 2] - 0.5 * scene.length), label="height of the foot")
+    way.plot(run.time, 1e3 * place[:, 1], label="along the way to the holder")
+    way.axhline(1e3 * scene.holder, color="k", linewidth=0.6, linestyle=":")
+    way.set(xlabel="time (s)", ylabel="peg (mm)")
+    way.legend(fontsize=8)
+    _cage(cage, run, scene, int(np.argmax(place[:, 2])))
+    peg = run.body("peg")
+    for finger in _FINGERS:
+        own = np.array([name.startswith(f"{finger}/") for name in run.names])
+        force = [c.normal_force[(c.body == peg).any(axis=1) & own[c.body].any(axis=1)].sum() for c in run.contacts]
+        grip.plot(run.time, force, label=finger)
+    grip.set(xlabel="time (s)", ylabel="normal force on the peg (N)")
+    grip.legend(fontsize=8)
+    cost.plot(run.time[1:], 1e3 * run.solve_time[1:], linewidth=0.6)
+    cost.axhline(1e3 * PAPER_STEP, color="k", linewidth=0.6, linestyle=":")
+    cost.set(xlabel="time (s)", ylabel="time of a step (ms); dotted: the paper's mean", yscale="log")
+    return figure
+
+
+def _cage(axes: Axes, run: ContactRun, scene: Peg, k: int) -> None:
+    """The walls from above, in the axes of the fingers' mounts."""
+    opening = 0.5 * np.linalg.norm(run.position[k, run.body("left/mount")] - run.position[k, run.body("right/mount")])
+    for finger, sign in (("left", 1.0), ("right", -1.0)):
+        stations, moved = wall(run, scene, finger)
+        axes.plot(1e3 * stations, 1e3 * sign * (opening - moved[k]), "-", color="tab:blue")
+        axes.plot(1e3 * stations, np.full(len(stations), 1e3 * sign * opening), ":", color="0.6")
+    centre = run.position[k, run.body("peg"), 0] - run.position[k, run.body("left/mount"), 0]
+    turn = np.linspace(0.0, 2.0 * np.pi, 100)
+    axes.plot(1e3 * (centre + scene.radius * np.cos(turn)), 1e3 * scene.radius * np.sin(turn), color="tab:orange")
+    axes.set(xlabel="along the fingers (mm)", ylabel="across (mm)")
+    axes.set_aspect("equal", adjustable="datalim")

@@ -1,0 +1,282 @@
+"""Report of two bodies and two frictional contacts on a moving base: Figs. 9 to 11 of Kikuuwe et al.
+
+The figures are not in the text at hand: that the base drags body 1, body 1 drags body 2 and a spring ties each to the
+wall is inferred from the caption of Fig. 11 and from section IV-A.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from haptic_bags.bags import Bag
+from haptic_experiments.kit.comparison import ScriptedRun, largest, phases
+from haptic_experiments.report import Claim, Report
+
+#: contacts as (first, second) partner, -1 the base, that the report knows
+_CHAIN = ([-1, 0], [0, 1])
+#: model of the contacts in the paper; another one is measured but not judged
+_MODEL = "C"
+#: shorter stretches of sticking are not counted as phases [s]
+_SHORTEST = 5e-3
+#: drive periods at the start that belong to the transient
+_TRANSIENT = 2
+#: steps of the rigid computation in one control period
+_FINER = 4
+#: what rounding may leave of an equation of motion, relative to its largest term
+_ROUNDING = 1e-12
+#: largest difference from the rigid limit: of the share of time that sticks, and of the positions, RMS over RMS
+_STICK_SHARE, _POSITION = 0.02, 0.03
+
+
+def rigid_chain(
+    base_velocity: np.ndarray,
+    *,
+    period: float,
+    mass: tuple[float, float],
+    stiffness: tuple[float, float],
+    force: tuple[float, float],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same system with rigid Coulomb contacts, by implicit Euler.
+
+    Every step ends at velocities v1, v2 and forces f1, f2 with
+
+        (M1 + T^2 K1) v1 = M1 v1_old - T K1 x1 + T (f1 - f2),    f1 in F1 Sgn(u - v1)
+        (M2 + T^2 K2) v2 = M2 v2_old - T K2 x2 + T f2,           f2 in F2 Sgn(v1 - v2)
+
+    found by clipping one force after the other to what sticks, a contraction by a factor 2 or more.
+
+    Args:
+        base_velocity: u (n,) [m/s].
+        period: T [s].
+        mass: M1, M2 [kg].
+        stiffness: K1, K2 of the springs [N/m].
+        force: F1, F2 [N].
+
+    Returns:
+        Positions (n, 2) [m], forces (n, 2) [N], sticking (n, 2).
+    """
+    T, (M1, M2), (K1, K2) = period, mass, stiffness
+    limit1, limit2 = T * force[0], T * force[1]
+    m1, m2 = M1 + T * T * K1, M2 + T * T * K2
+    both = m1 * m2 / (m1 + m2)
+    tolerance = 1e-13 * max(limit1, limit2)
+    x1 = x2 = v1 = v2 = p1 = p2 = 0.0
+    positions, forces, sticking = [], [], []
+    for u in base_velocity.tolist():
+        a1, a2 = (M1 * v1 - T * K1 * x1) / m1, (M2 * v2 - T * K2 * x2) / m2
+        for _ in range(200):
+            before = p1
+            p1 = min(max(m1 * (u - a1) + p2, -limit1), limit1)
+            p2 = min(max(both * (a1 - a2 + p1 / m1), -limit2), limit2)
+            if abs(p1 - before) <= tolerance:
+                break
+        v1, v2 = a1 + (p1 - p2) / m1, a2 + p2 / m2
+        x1, x2 = x1 + T * v1, x2 + T * v2
+        positions.append((x1, x2))
+        forces.append((p1 / T, p2 / T))
+        sticking.append((abs(p1) < limit1, abs(p2) < limit2))
+    return np.array(positions), np.array(forces), np.array(sticking)
+
+
+def bodies(run: ScriptedRun) -> tuple[np.ndarray, np.ndarray]:
+    """Velocities [m/s] and positions [m] of both bodies, (n, 2), from the contacts' relative velocities."""
+    v1 = run.input_velocity - run.velocity[:, 0]
+    velocity = np.column_stack((v1, v1 - run.velocity[:, 1]))
+    return velocity, run.period * np.cumsum(velocity, axis=0)
+
+
+def momentum_residual(run: ScriptedRun) -> float:
+    """Largest violation of M v' = sum of forces - K x, with the forces of the step before as in (60), over F1."""
+    velocity, position = bodies(run)
+    mass, spring = np.array(run.parameters["body_mass"]), np.array(run.parameters["body_stiffness"])
+    pull = np.column_stack((run.force[:-1, 0] - run.force[:-1, 1], run.force[:-1, 1])) - spring * position[:-1]
+    residual = mass * np.diff(velocity, axis=0) / run.period - pull
+    return largest(residual) / max(largest(pull), 1e-300)
+
+
+def drive_periods(run: ScriptedRun) -> list[tuple[int, int]]:
+    """First index and end of each full period of the base's velocity, from one rise through zero to the next."""
+    u = run.input_velocity
+    rises = np.flatnonzero((u[:-1] <= 0.0) & (u[1:] > 0.0))
+    return [(int(a), int(b)) for a, b in pairwise(rises)]
+
+
+def stick_phases(sticking: np.ndarray, period: float, start: int, end: int) -> list[tuple[int, int]]:
+    """Phases of sticking that begin in a drive period."""
+    found = phases(sticking, max(1, round(_SHORTEST / period)))
+    return [phase for phase in found if start <= phase[0] < end]
+
+
+def is_known_chain(run: ScriptedRun) -> bool:
+    """Two bodies in a row on the base, with Coulomb friction, and no tick missed."""
+    p = run.parameters
+    chain = (list(p["contact_first"]), list(p["contact_second"]))
+    return chain == _CHAIN and len(p["body_mass"]) == 2 and p["law"] == "coulomb" and run.is_complete
+
+
+def measure(run: ScriptedRun) -> dict[str, Any]:
+    """Numbers of a run; those of the steady motion only where it lasts two periods beyond the transient."""
+    T, limits = run.period, np.array(run.parameters["friction_force"])
+    overload = largest(np.maximum(np.abs(run.force) - limits, 0.0) / np.maximum(limits, 1e-300))
+    numbers: dict[str, Any] = {"period": T, "ticks": len(run.tick), "largest_overload": overload}
+    if not is_known_chain(run):
+        return numbers
+    numbers["momentum_residual"] = momentum_residual(run)
+    periods = drive_periods(run)[_TRANSIENT:]
+    if len(periods) < 2:
+        return numbers
+    first, last = periods[0][0], periods[-1][1]
+    position, force, sticking = _rigid(run)
+    own = bodies(run)[1]
+    numbers["drive_periods"] = len(periods)
+    for contact in (0, 1):
+        found = [stick_phases(run.sticking[:, contact], T, *limits) for limits in periods]
+        lengths = [T * (end - start) for of_period in found for start, end in of_period]
+        rigid = [T * (b - a) for limits in periods for a, b in stick_phases(sticking[:, contact], T, *limits)]
+        numbers[f"contact_{contact + 1}"] = {
+            "stick_phases_per_period": [len(of_period) for of_period in found],
+            "stick_phase_lengths": lengths,
+            "rigid_stick_phase_lengths": rigid,
+            "stick_share": float(run.sticking[first:last, contact].mean()),
+            "rigid_stick_share": float(sticking[first:last, contact].mean()),
+            "position_rms": _rms(own[first:last, contact]),
+            "position_difference_rms": _rms(own[first:last, contact] - position[first:last, contact]),
+            "force_difference_rms": _rms(run.force[first:last, contact] - force[first:last, contact]),
+        }
+    return numbers
+
+
+def _rms(values: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(values**2)))
+
+
+def _rigid(run: ScriptedRun) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The rigid limit at the run's ticks, computed with shorter steps; the base's velocity is linear between ticks."""
+    p = run.parameters
+    steps = np.arange(_FINER * (len(run.tick) - 1) + 1) / _FINER
+    u = np.interp(steps, run.tick, run.input_velocity)
+    results = rigid_chain(
+        u,
+        period=run.period / _FINER,
+        mass=tuple(p["body_mass"]),
+        stiffness=tuple(p["body_stiffness"]),
+        force=tuple(p["friction_force"]),
+    )
+    position, force, sticking = (values[::_FINER] for values in results)
+    return position, force, sticking
+
+
+def analyse(bags: dict[str, Bag]) -> Report:
+    """Metrics, claims and figure of one or more bags of the experiment."""
+    runs = {name: ScriptedRun.from_bag(bag, "network") for name, bag in bags.items()}
+    metrics = {name: measure(run) for name, run in runs.items()}
+    name, run = next(iter(runs.items()))
+    numbers = metrics[name]
+    claims = [_stick_slip_claim(numbers), _rigid_claim(numbers), _force_claim(numbers)]
+    model = run.parameters["model"]
+    if model != _MODEL:
+        claims = [replace(claim, measured=f"model {model}: {claim.measured}", shown=None) for claim in claims]
+    parameters = {"network": run.parameters, "device": run.device}
+    return Report({"runs": metrics}, claims, lambda: _figure(run), _CAPTION, parameters)
+
+
+_NOT_REACHED = "no run of two bodies in a row with Coulomb friction over enough periods of the base"
+
+
+def _stick_slip_claim(numbers: dict[str, Any]) -> Claim:
+    text = "Realistic stick-slip oscillations are demonstrated in both frictional contacts (Fig. 11)."
+    if "contact_1" not in numbers:
+        return Claim(text, _NOT_REACHED, None)
+    parts, shown = [], True
+    for contact in ("contact_1", "contact_2"):
+        counts, lengths = numbers[contact]["stick_phases_per_period"], numbers[contact]["stick_phase_lengths"]
+        shown = shown and min(counts) >= 1 and 0.0 < numbers[contact]["stick_share"] < 1.0
+        times = f" of {1e3 * min(lengths):.0f} to {1e3 * max(lengths):.0f} ms" if lengths else ""
+        parts.append(
+            f"{contact.replace('_', ' ')}: {_range(counts)} stick phases{times} in each of {len(counts)} periods, "
+            f"{100 * numbers[contact]['stick_share']:.0f} % of the time"
+        )
+    return Claim(text, "; ".join(parts), bool(shown))
+
+
+def _range(counts: list[int]) -> str:
+    return str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+
+
+def _rigid_claim(numbers: dict[str, Any]) -> Claim:
+    text = "They are those of the same system with rigid Coulomb contacts, computed without the model."
+    if "contact_1" not in numbers:
+        return Claim(text, _NOT_REACHED, None)
+    parts, shown = [], True
+    for contact in ("contact_1", "contact_2"):
+        n = numbers[contact]
+        ratio = n["position_difference_rms"] / n["position_rms"] if n["position_rms"] else np.inf
+        shares = (n["stick_share"], n["rigid_stick_share"])
+        shown = shown and ratio < _POSITION and abs(shares[0] - shares[1]) < _STICK_SHARE
+        shown = shown and len(n["stick_phase_lengths"]) == len(n["rigid_stick_phase_lengths"])
+        parts.append(
+            f"{contact.replace('_', ' ')} sticks {100 * shares[0]:.1f} % of the time (rigid: {100 * shares[1]:.1f} %), "
+            f"its body's position {1e3 * n['position_difference_rms']:.2f} mm RMS off ({100 * ratio:.1f} %)"
+        )
+    return Claim(text, "; ".join(parts), bool(shown))
+
+
+def _force_claim(numbers: dict[str, Any]) -> Claim:
+    text = "No contact carries more than its friction force, and each step balances the forces of the one before (60)."
+    if "momentum_residual" not in numbers:
+        return Claim(text, "no run of two bodies in a row with Coulomb friction", None)
+    overload, residual = numbers["largest_overload"], numbers["momentum_residual"]
+    return Claim(
+        text,
+        f"|f| exceeds F by at most {overload:.1e} F; M v' and the forces on the bodies differ by at most "
+        f"{residual:.1e} of the largest",
+        bool(overload < _ROUNDING and residual < _ROUNDING / numbers["period"]),  # v' is a difference over T
+    )
+
+
+_CAPTION = (
+    "Velocities of base and bodies, positions of the bodies and friction forces, as Fig. 11 is taken to show; red: "
+    "the same system with rigid Coulomb contacts. Shaded: the contact sticks. How the parts are connected (base, body "
+    "1 on it, body 2 on body 1, a spring from each body to the wall) is inferred from the caption of Fig. 11; the "
+    "figures are not in the text at hand."
+)
+
+
+def _figure(run: ScriptedRun) -> Figure:
+    figure = Figure(figsize=(11, 10), layout="constrained")
+    axes = figure.subplots(4, 1, sharex=True)
+    velocity, position = bodies(run)
+    rigid = _rigid(run) if is_known_chain(run) else None
+    axes[0].plot(run.time, run.input_velocity, color="0.65", linewidth=2.5, label="base, u")
+    for body, style in enumerate(("-", "--")):
+        line = {"color": "black", "linestyle": style, "linewidth": 1.0}
+        axes[0].plot(run.time, velocity[:, body], label=f"body {body + 1}", **line)
+        if rigid:
+            label = "rigid contacts" if body == 0 else None
+            axes[1].plot(run.time, 1e3 * rigid[0][:, body], color="tab:red", linewidth=2.5, alpha=0.5, label=label)
+        axes[1].plot(run.time, 1e3 * position[:, body], label=f"body {body + 1}", **line)
+    for contact, place in ((0, axes[2]), (1, axes[3])):
+        if rigid:
+            place.plot(run.time, rigid[1][:, contact], color="tab:red", linewidth=2.5, alpha=0.5)
+        place.plot(run.time, run.force[:, contact], color="black", linewidth=1.0)
+        _shade(place, run, contact)
+        place.set_ylabel(f"force f{contact + 1} (N)")
+    axes[0].set_ylabel("velocity (m/s)")
+    axes[1].set_ylabel("position (mm)")
+    axes[-1].set(xlabel="time t (s)", xlim=(0.0, run.time[-1]))
+    for place in axes[:2]:
+        low, high = place.get_ylim()
+        place.set_ylim(low, high + 0.25 * (high - low))  # room for the legend
+        place.legend(loc="upper right", ncols=3)
+    return figure
+
+
+def _shade(axes: Axes, run: ScriptedRun, contact: int) -> None:
+    for start, end in phases(run.sticking[:, contact], max(1, round(_SHORTEST / run.period))):
+        axes.axvspan(run.time[start], run.time[end - 1], color="0.85", zorder=0)

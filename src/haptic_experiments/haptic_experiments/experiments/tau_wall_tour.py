@@ -1,0 +1,158 @@
+"""Report of the tour over a wall on the TAU device: what happens at the borders of the operating points' subspaces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from haptic_bags.bags import Bag
+from haptic_experiments.experiments.tau_angled_wall import slide_claim, slides
+from haptic_experiments.kit import tau
+from haptic_experiments.kit.tau import WallRun
+from haptic_experiments.report import Claim, Report
+
+#: ticks before and after a place that are averaged: what the encoders' counts do to the efforts falls to a third
+WINDOW = 4
+#: after the beginning of a slide, whose step of the force is not a border's [s]
+_SETTLING = 0.1
+#: jumps at the borders over those elsewhere, means: from where gains jump, and up to where they do not
+JUMPS, SMOOTH = 4.0, 2.0
+#: subspaces of a plane with 27 operating points
+SUBSPACES = 9
+
+
+def analyse(bags: dict[str, Bag]) -> Report:
+    """Metrics, claims and figure of one or more bags of the experiment."""
+    runs = {name: WallRun.from_bag(bag) for name, bag in bags.items()}
+    metrics: dict[str, dict[str, Any]] = {}
+    claims: list[Claim] = []
+    for name, run in runs.items():
+        n = metrics[name] = {**tau.common_metrics(run), "slides": slides(run), "borders": borders(run)}
+        claims += [crossing_claim(run, n), border_claim(run, n), slide_claim(run, n), tau.tap_claim(run, n)]
+    claims.append(tau.time_claim(runs))
+    first = next(iter(runs.values()))
+    return Report(
+        {"runs": metrics}, claims, lambda: _figure(runs), _CAPTION + first.left_out, {"wall": first.parameters}
+    )
+
+
+def jumps(run: WallRun) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Change of effort and force about each tick of the slides.
+
+    Returns:
+        Ticks' indices (m,), whether the operating point changes there (m,), and the jumps (m, 2): the largest change of
+        a joint's effort [N m] and the change of the walls' force on the tool [N], each the mean of the next `WINDOW`
+        ticks less that of the last.
+    """
+    places, at, sizes = [], [], []
+    for _, part in run.parts("slide"):
+        change = np.flatnonzero(np.diff(run.operating_point[part])) + 1 + part.start
+        for k in range(part.start + round(_SETTLING / run.period), part.stop - WINDOW):
+            here = bool((change == k).any())
+            if not run.in_contact[k - WINDOW : k + WINDOW].any(axis=1).all():
+                continue
+            if not here and len(change) and np.abs(change - k).min() <= 3 * WINDOW:
+                continue
+            row = []
+            for signal in (run.effort, run.wrench):
+                step = signal[k : k + WINDOW].mean(axis=0) - signal[k - WINDOW : k].mean(axis=0)
+                row.append(float(np.abs(step).max() if signal is run.effort else np.linalg.norm(step)))
+            places.append(k)
+            at.append(here)
+            sizes.append(row)
+    return np.array(places, dtype=int), np.array(at, dtype=bool), np.reshape(sizes, (-1, 2))
+
+
+def borders(run: WallRun) -> dict[str, Any]:
+    """Operating points of the slides in contact, and the jumps of `jumps` at their borders and elsewhere, means."""
+    places, at, sizes = jumps(run)
+    points = np.unique(run.operating_point[places]) if len(places) else np.empty(0, dtype=int)
+    mean = [sizes[flags].mean(axis=0).tolist() if flags.any() else [None, None] for flags in (at, ~at)]
+    largest = sizes[at].max(axis=0).tolist() if at.any() else [None, None]
+    return {
+        "operating_points": points.tolist(),
+        "crossed": int(at.sum()),
+        "effort_at": mean[0][0],
+        "effort_elsewhere": mean[1][0],
+        "largest_effort_at": largest[0],
+        "force_at": mean[0][1],
+        "force_elsewhere": mean[1][1],
+        "largest_force_at": largest[1],
+    }
+
+
+def crossing_claim(run: WallRun, n: dict[str, Any]) -> Claim:
+    """The paper's nine subspaces of a plane."""
+    found = n["borders"]
+    text = f"The tool crosses all subspaces of the wall in contact ({run.name})."
+    count = len(found["operating_points"])
+    per_axis = len(run.parameters["wall_normals"]) == 3 and run.parameters["per_axis"] in (0, 3)
+    if run.parameters["scheme"] == "sopc" or run.parameters["controller_file"] or not per_axis:
+        return Claim(text, f"{count} operating points in use; not the paper's 27", None)
+    return Claim(text, f"{count} of {SUBSPACES} subspaces, {found['crossed']} borders", count == SUBSPACES)
+
+
+def border_claim(run: WallRun, n: dict[str, Any]) -> Claim:
+    """Switched gains jump at the borders, interpolated ones do not."""
+    found, switched = n["borders"], run.parameters["scheme"] == "mopc"
+    text = (
+        f"Switching between operating points (the paper's MOPC) jumps at the borders ({run.name})."
+        if switched
+        else f"Interpolated gains and the weight of the pose itself do not jump at the borders ({run.name})."
+    )
+    if found["effort_at"] is None or run.parameters["controller_file"]:
+        return Claim(text, "no border was crossed", None)
+    ratio = found["effort_at"] / found["effort_elsewhere"]
+    return Claim(
+        text,
+        f"effort {1e3 * found['effort_at']:.1f} mN m (largest {1e3 * found['largest_effort_at']:.1f}), elsewhere "
+        f"{1e3 * found['effort_elsewhere']:.1f}: {ratio:.1f} times (limit {JUMPS if switched else SMOOTH:g}); force "
+        f"{found['force_at']:.2f} N, elsewhere {found['force_elsewhere']:.2f} N",
+        ratio > JUMPS if switched else ratio < SMOOTH,
+    )
+
+
+_CAPTION = (
+    "Left: the way of the tool in contact, coloured by the operating point in use, and the subspaces' borders. Right: "
+    f"jumps of the efforts while the tool slides (means of {WINDOW} ticks after and before), circles where the "
+    "operating point changes. Below: distance of the true tool from the wall (negative inside), taps. Shaded: slides "
+    "(blue), the fingers open (green), the tool is sped up for a tap (orange)."
+)
+
+
+def _figure(runs: dict[str, WallRun]) -> Figure:
+    figure = Figure(figsize=(14, 11), layout="constrained")
+    panels: list[Any] = [["way", "jumps", "jumps"], ["depth"] * 3, ["tap 1", "tap 2", "tap 3"]]
+    axes = figure.subplot_mosaic(panels, height_ratios=(4, 3, 3))
+    _draw_way(axes["way"], next(iter(runs.values())))
+    _draw_jumps(axes["jumps"], runs)
+    tau.draw_depth(axes["depth"], runs)
+    for k in (1, 2, 3):
+        tau.draw_zoom(axes[f"tap {k}"], runs, f"tap {k}, let go", 0.005, 0.03)
+    return figure
+
+
+def _draw_way(axes: Axes, run: WallRun) -> None:
+    touched = run.in_contact.any(axis=1)
+    x, y = 1e3 * run.position[touched, 0], 1e3 * run.position[touched, 1]
+    axes.scatter(x, y, c=run.operating_point[touched], cmap="tab20", s=3)
+    for edge in (-12.5, 12.5):
+        axes.axvline(edge, color="0.5", linewidth=0.8, linestyle="--")
+        axes.axhline(edge, color="0.5", linewidth=0.8, linestyle="--")
+    axes.set(xlabel="x (mm)", ylabel="y (mm)", title="in contact", aspect="equal", xlim=(-26, 26), ylim=(-26, 26))
+
+
+def _draw_jumps(axes: Axes, runs: dict[str, WallRun]) -> None:
+    for run in runs.values():
+        places, at, sizes = jumps(run)
+        if not len(places):
+            continue
+        (line,) = axes.plot(run.time[places], 1e3 * sizes[:, 0], ".", markersize=1.5, label=run.name)
+        axes.plot(run.time[places[at]], 1e3 * sizes[at, 0], "o", color=line.get_color(), fillstyle="none")
+    axes.set(xlabel="time (s)", ylabel="jump of the efforts (mN m)", title="while sliding")
+    tau.shade(axes, next(iter(runs.values())))
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(loc="upper right", fontsize="small", markerscale=5)

@@ -1,0 +1,190 @@
+"""Report of the hand that pushes objects about: force, energy at the tool, motion of the objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from haptic_bags.bags import Bag
+from haptic_experiments.kit.contact import ContactRun
+from haptic_experiments.report import Claim, Report
+
+NAMESPACE = "/joystick"
+#: an object has been moved when it has gone so far [m]
+_MOVED = 0.005
+#: band of a force that is no longer the hand's, above its tremor [Hz], and how much of the force may lie in it
+_FAST, _FAST_SHARE = 60.0, 0.05
+#: a contact deeper than this is no contact of stiff bodies [m]
+_DEEP = 1e-3
+
+
+def port_energy(run: ContactRun) -> np.ndarray:
+    """Energy that the tool has put into the world until each tick, sum of -F_k (x_k - x_(k-1)), (n,) [J]."""
+    work = -np.einsum("ij,ij->i", run.wrench[1:, :3], np.diff(run.tool, axis=0))
+    return np.concatenate([[0.0], np.cumsum(work)])
+
+
+def fast_share(force: np.ndarray, period: float) -> float:
+    """Share of the force's RMS (n, 3) that lies above `_FAST`."""
+    spectrum = np.abs(np.fft.rfft(force - force.mean(axis=0), axis=0)) ** 2
+    frequency = np.fft.rfftfreq(len(force), period)
+    whole = float(spectrum.sum())
+    return float(np.sqrt(spectrum[frequency > _FAST].sum() / whole)) if whole > 0.0 else 0.0
+
+
+def measure(run: ContactRun) -> dict[str, Any]:
+    """Numbers of one run."""
+    force = np.linalg.norm(run.wrench[:, :3], axis=1)
+    proxy = run.parameters["proxy"]
+    objects = [i for i, mass in enumerate(run.masses) if mass > 0.0 and run.names[i] != proxy]
+    way = np.linalg.norm(np.diff(run.position[:, objects], axis=0), axis=2).sum(axis=0)
+    depth = [max(0.0, float(-c.signed_distance.min(initial=0.0))) for c in run.contacts]
+    energy = port_energy(run)
+    return {
+        "ticks": len(run.tick),
+        "largest_force": float(force.max()),
+        "mean_force": float(force.mean()),
+        "fast_share": fast_share(run.wrench[:, :3], run.period),
+        "way": {run.names[i]: float(w) for i, w in zip(objects, way, strict=True)},
+        "moved": int(np.sum(np.linalg.norm(run.position[-1, objects] - run.position[0, objects], axis=1) > _MOVED)),
+        "objects": len(objects),
+        "lowest_object": float(run.position[:, objects, 2].min()),
+        "deepest_contact": float(np.max(depth)),
+        "least_energy": float(energy.min()) + 0.0,
+        "energy": float(energy[-1]),
+        "saturated_ticks": int(np.sum(force > 0.999999 * run.parameters["max_force"])),
+        "iterations": {"mean": float(run.iterations[1:].mean()), "largest": int(run.iterations.max())},
+        "step_time": {name: float(np.percentile(run.solve_time[1:], q)) for name, q in (("p50", 50), ("p99", 99))},
+    }
+
+
+def analyse(bags: dict[str, Bag]) -> Report:
+    """Metrics, claims and figure of one or more bags of the experiment."""
+    runs = {name: ContactRun.from_bag(bag, NAMESPACE) for name, bag in bags.items()}
+    numbers = {name: measure(run) for name, run in runs.items()}
+    claims = [
+        _passive_claim(runs, numbers),
+        _stable_claim(runs, numbers),
+        _motion_claim(numbers),
+        _depth_claim(numbers),
+    ]
+    steps = {name: entry.pop("step_time") for name, entry in numbers.items()}
+    caption = (
+        _CAPTION
+        + " "
+        + " ".join(
+            f"{_words(run)}: a tick of the simulation took {1e6 * steps[name]['p50']:.0f} µs (median), "
+            f"{1e6 * steps[name]['p99']:.0f} µs (99 %)."
+            for name, run in runs.items()
+        )
+    )
+    first = next(iter(runs.values()))
+    return Report({"runs": numbers}, claims, lambda: _figure(runs), caption, {"contact": first.parameters})
+
+
+def _words(run: ContactRun) -> str:
+    return f"delay of {run.device.get('parameters', {}).get('command_delay_ticks', 0)} ticks"
+
+
+def _is_coupled(run: ContactRun) -> bool:
+    return bool(run.parameters["proxy"]) and bool(np.any(run.wrench))
+
+
+def _passive_claim(runs: dict[str, ContactRun], numbers: dict[str, Any]) -> Claim:
+    text = "The world with its virtual coupling is passive: it never gives the tool more energy than it got."
+    if not all(map(_is_coupled, runs.values())):
+        return Claim(text, "a run without a force on the tool", None)
+    measured = [
+        f"{_words(run)}: {1e3 * numbers[name]['least_energy']:.2g} mJ at least, {1e3 * numbers[name]['energy']:.3g} mJ "
+        "at the end"
+        for name, run in runs.items()
+    ]
+    saturated = sum(entry["saturated_ticks"] for entry in numbers.values())
+    # objects that settle by their static penetration at the start can give up to this
+    settled = all(entry["least_energy"] > -_SETTLING for entry in numbers.values())
+    return Claim(text, "; ".join(measured), settled if not saturated else None)
+
+
+#: ten objects of 0.15 kg that settle by 0.1 mm at most [J]
+_SETTLING = 10 * 0.15 * 9.81 * 1e-4
+
+
+def _stable_claim(runs: dict[str, ContactRun], numbers: dict[str, Any]) -> Claim:
+    text = f"Contact is stable: the force on the tool has little above {_FAST:g} Hz, and stays below its bound."
+    if not all(map(_is_coupled, runs.values())):
+        return Claim(text, "a run without a force on the tool", None)
+    measured = [
+        f"{_words(run)}: up to {numbers[name]['largest_force']:.2f} N, {100 * numbers[name]['fast_share']:.1f} % of "
+        f"its RMS above, {numbers[name]['saturated_ticks']} ticks at the bound"
+        for name, run in runs.items()
+    ]
+    calm = all(entry["fast_share"] < _FAST_SHARE and not entry["saturated_ticks"] for entry in numbers.values())
+    return Claim(text, "; ".join(measured), calm)
+
+
+def _motion_claim(numbers: dict[str, Any]) -> Claim:
+    first = next(iter(numbers.values()))
+    text = "The objects are pushed about, and stay on the table."
+    farthest = max(first["way"], key=first["way"].get, default="none")
+    return Claim(
+        text,
+        f"{first['moved']} of {first['objects']} objects end more than {1e3 * _MOVED:g} mm away; {farthest} went "
+        f"farthest, {first['way'].get(farthest, 0.0):.2f} m; lowest centre "
+        f"{1e3 * first['lowest_object']:.1f} mm above the table",
+        bool(first["moved"]) and first["lowest_object"] > 0.0,
+    )
+
+
+def _depth_claim(numbers: dict[str, Any]) -> Claim:
+    worst = max(entry["deepest_contact"] for entry in numbers.values())
+    return Claim(
+        f"Bodies keep their shape: no contact is deeper than {1e3 * _DEEP:g} mm.",
+        f"{1e3 * worst:.3f} mm at most",
+        worst < _DEEP,
+    )
+
+
+_CAPTION = (
+    "Left: way of the tool (grey) and of the objects (colours, from the hollow to the full mark). Right: force on the "
+    "tool along x and y, energy that the tool has put into the world, and Newton iterations of each tick."
+)
+
+
+def _figure(runs: dict[str, ContactRun]) -> Figure:
+    figure = Figure(figsize=(13, 8), layout="constrained")
+    grid = figure.add_gridspec(3, 2, width_ratios=(1.1, 1))
+    first = next(iter(runs.values()))
+    _draw_ways(figure.add_subplot(grid[:, 0]), first)
+    force, energy, work = (figure.add_subplot(grid[row, 1]) for row in range(3))
+    for place, run in enumerate(runs.values()):
+        width = 2.4 if place == 0 else 0.7  # so that equal lines can be told apart
+        for axis, name in enumerate("xy"):
+            force.plot(run.time, run.wrench[:, axis], linewidth=width, label=f"{name}, {_words(run)}")
+        energy.plot(run.time, 1e3 * port_energy(run), linewidth=width, label=_words(run))
+        work.plot(run.time, run.iterations, linewidth=0.4, label=_words(run))
+    force.set(ylabel="force on the tool (N)")
+    energy.set(ylabel="energy from the tool (mJ)")
+    work.set(ylabel="Newton iterations", xlabel="time (s)")
+    for axes in (force, energy):
+        axes.legend(fontsize=7)
+    return figure
+
+
+def _draw_ways(axes: Axes, run: ContactRun) -> None:
+    p = run.parameters
+    axes.plot(*(1e3 * p["scale"] * run.tool[:, :2].T), color="0.75", linewidth=2.5, label="tool")
+    axes.set_prop_cycle(color=[colormaps["tab20"](i) for i in range(20)])
+    for i, name in enumerate(run.names):
+        if run.masses[i] <= 0.0:
+            continue
+        way = 1e3 * run.position[:, i, :2]
+        (line,) = axes.plot(*way.T, linewidth=0.9, label=name)
+        axes.plot(*way[0], marker="o", markerfacecolor="none", color=line.get_color())
+        axes.plot(*way[-1], marker="o", color=line.get_color())
+    axes.set(xlabel="x (mm)", ylabel="y (mm)", title="seen from above")
+    axes.set_aspect("equal")
+    axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))

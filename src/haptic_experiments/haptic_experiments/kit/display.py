@@ -1,0 +1,279 @@
+"""What the reports of the constrained mechanisms on the admittance display share: one bag as arrays.
+
+Rows are ticks. Poses, twists and wrenches of the virtual tool are in the mechanism's spatial frame. The reference of
+a row is what was due at that tick, computed at the tick before; the node's feedback (17) compares with the same. Where
+the display closes the loop instead, command_delay_ticks make its target later by as much. Ticks at which the tool was
+led to the mechanism are left out, as there is no motion of the mechanism yet, and those in the display's safe state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, reduce
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from scipy.spatial.transform import Rotation
+
+from admittance_constraints import Mechanism, mechanisms
+from admittance_constraints.loading import installed_mechanism
+from haptic_bags.bags import Bag
+from haptic_core.commands import NONE
+from haptic_core.errors import HapticError
+from haptic_core.parameters import parse_entries
+from haptic_devices.loop import OK
+from haptic_experiments.kit.phases import PhasedRun
+from haptic_experiments.report import Claim, Report
+
+NAMESPACE = "/cobotic_hand_controller"
+
+
+@dataclass(frozen=True)
+class ToolPath:
+    """Motion of the virtual tool.
+
+    Attributes:
+        position: (n, 3) [m].
+        rotation: n rotations, body to spatial.
+        velocity: (n, 3) [m/s].
+        angular_velocity: (n, 3), spatial frame [rad/s].
+    """
+
+    position: np.ndarray
+    rotation: Rotation
+    velocity: np.ndarray
+    angular_velocity: np.ndarray
+
+
+@dataclass(frozen=True)
+class DisplayRun(PhasedRun):
+    """The signals of one bag on common ticks.
+
+    Attributes:
+        period: T [s].
+        time: (n,) [s].
+        mechanism: what was rendered.
+        measured: by the display's sensors.
+        true: where the simulated display really was.
+        reference: what was due.
+        wrench: measured, of the user on the tool, (n, 6) [N; N m].
+        touched: (n,) whether the simulated hand acts on the tool.
+        state: fields of ConstrainedReference, rows as `reference`.
+        phases: of the hand's plan.
+        device: numbers of the display.
+        parameters: of the node.
+        led: ticks left out, at which the tool was led to the mechanism.
+        stopped: ticks left out, at which the display's status was not OK.
+        refused: ticks whose step was refused, at which the display held.
+        changed: parameters of the node that were changed during the run.
+    """
+
+    period: float
+    time: np.ndarray
+    mechanism: Mechanism
+    measured: ToolPath
+    true: ToolPath
+    reference: ToolPath
+    wrench: np.ndarray
+    touched: np.ndarray
+    state: dict[str, np.ndarray]
+    phases: list[dict[str, Any]]
+    device: dict[str, Any]
+    parameters: dict[str, Any]
+    led: int = 0
+    stopped: int = 0
+    refused: int = 0
+    changed: tuple[str, ...] = ()
+
+    @classmethod
+    def from_bag(cls, bag: Bag) -> DisplayRun:
+        """Takes the ticks that all topics have; in realtime the node may have missed some.
+
+        Raises:
+            HapticError: fewer than two such ticks, or a mechanism that cannot be made here.
+        """
+        names = ("device_state", "simulation_state", "constraints/state", "device_command")
+        device, truth, state, command = (bag.topics[f"{NAMESPACE}/{name}"] for name in names)
+        node, loop, start = bag.parameters("constraints"), bag.parameters("device"), bag.started("device")
+        due = state["tick"].astype(np.int64) + 1
+        if node["feedback"] == "device":
+            due += loop["command_delay_ticks"]
+        led, obeys = _is_led(state), device["status"] == OK
+        if led.all():
+            raise HapticError(f"{bag.path}: no report: the mechanism did not start; the tool was led to it, or held")
+        measured = device["tick"].astype(np.int64)[obeys]
+        ticks = reduce(np.intersect1d, [measured, truth["tick"].astype(np.int64), due[~led]])
+        if len(ticks) < 2:
+            raise HapticError(f"{bag.path}: too short for a report ({len(ticks)} ticks that all topics have)")
+        here, actual, answer = (np.searchsorted(rows, ticks) for rows in (device["tick"], truth["tick"], due))
+        place = _Place(node)
+        return cls(
+            period=float(device["period"][0]),
+            time=ticks * float(device["period"][0]),
+            mechanism=mechanism_of(node),
+            measured=place.path(device["tool_pose"][here], device["tool_twist"][here]),
+            true=place.path(truth["tool_pose"][actual], truth["tool_twist"][actual]),
+            reference=place.path(state["pose"][answer], state["twist"][answer]),
+            wrench=place.turned(device["tool_wrench"][here]),
+            touched=truth["operator_wrench"][actual].any(axis=1),
+            state={name: values[answer] for name, values in state.items() if isinstance(values, np.ndarray)},
+            phases=start.get("phases", []),
+            device=start.get("device", {}),
+            parameters=node,
+            led=int(led.sum()),
+            stopped=int(np.sum(~obeys)),
+            refused=int(np.sum(command["mode"] == NONE)),
+            changed=_changed(bag),
+        )
+
+    @cached_property
+    def tracking_error(self) -> np.ndarray:
+        """Distance of the measured tool from the reference, (n,) [m]."""
+        return np.asarray(np.linalg.norm(self.measured.position - self.reference.position, axis=1))
+
+    @cached_property
+    def turning_error(self) -> np.ndarray:
+        """Angle between the measured tool and the reference, (n,) [rad]."""
+        return np.asarray((self.reference.rotation.inv() * self.measured.rotation).magnitude())
+
+    @property
+    def left_out(self) -> str:
+        """What the figure's caption has to say."""
+        words = [
+            f"{count} ticks {where}"
+            for count, where in ((self.led, "on the way to the mechanism"), (self.stopped, "in the safe state"))
+            if count
+        ]
+        return f" Left out: {' and '.join(words)}." if words else ""
+
+    @property
+    def changes(self) -> str:
+        """What the claim of the general report has to say."""
+        return f" Changed during the run: {', '.join(self.changed)}." if self.changed else ""
+
+    def common_metrics(self) -> dict[str, Any]:
+        """What every mechanism's report tells; errors of the measured tool against the reference."""
+        return {
+            "ticks": len(self.time),
+            "led_ticks": self.led,
+            "stopped_ticks": self.stopped,
+            "refused_ticks": self.refused,
+            "holonomic_residual": float(np.abs(self.state["constraint_residual"]).max()),
+            "tracking_error": spread(self.tracking_error),
+            "turning_error": spread(self.turning_error),
+            "position_resolution": self.device.get("position_resolution"),
+            "angle_resolution": self.device.get("angle_resolution"),
+        }
+
+
+def _is_led(state: dict[str, Any]) -> np.ndarray:
+    """Ticks (n,) of ConstrainedReference at which the mechanism has not started, or the tool is led back to it."""
+    started = np.zeros(len(state["tick"]), dtype=bool)
+    for name in ("z", "q", "q_velocity", "multipliers"):
+        started |= np.any(state[name], axis=1)
+    return ~started | (np.any(state["twist"], axis=1) & ~np.any(state["q_velocity"], axis=1))
+
+
+def _changed(bag: Bag) -> tuple[str, ...]:
+    """Names of the node's parameters that were changed while it ran."""
+    changes = [e.detail for e in bag.events if e.source == "constraints" and e.kind == "parameter"]
+    return tuple(sorted({name for detail in changes for name in detail}))
+
+
+def are_judged(runs: dict[str, DisplayRun], kind: type[Mechanism]) -> bool:
+    """Whether the paper's claims can be judged: the experiment's mechanism, and the same parameters throughout."""
+    return all(type(run.mechanism) is kind and not run.changed for run in runs.values())
+
+
+class _Place:
+    """Poses of the display's tool in its base frame as those of the virtual tool in its spatial frame."""
+
+    def __init__(self, node: dict[str, Any]) -> None:
+        self._origin = np.array(node["frame_position"])
+        self._back = Rotation.from_quat(node["frame_orientation"]).inv()
+        self._tool = Rotation.from_quat(node["tool_orientation"])
+
+    def path(self, pose: np.ndarray, twist: np.ndarray) -> ToolPath:
+        return ToolPath(
+            position=self._back.apply(pose[:, :3] - self._origin),
+            rotation=self._back * Rotation.from_quat(pose[:, 3:]) * self._tool,
+            velocity=self._back.apply(twist[:, :3]),
+            angular_velocity=self._back.apply(twist[:, 3:]),
+        )
+
+    def turned(self, wrench: np.ndarray) -> np.ndarray:
+        return np.hstack((self._back.apply(wrench[:, :3]), self._back.apply(wrench[:, 3:])))
+
+
+def mechanism_of(node: dict[str, Any]) -> Mechanism:
+    """The mechanism that the node's parameters name.
+
+    Raises:
+        HapticError: it cannot be made here, for example since its file is gone.
+    """
+    name, entries = node["mechanism"], tuple(node["mechanism_parameters"])
+    try:
+        return _ready_mechanism(name, entries) if name in mechanisms.__all__ else _mechanism(name, entries)
+    except ValueError as error:
+        reason = " ".join(str(error).split())
+        raise HapticError(f"the run's mechanism cannot be made for the report: {reason}") from None
+
+
+def _mechanism(name: str, entries: tuple[str, ...]) -> Mechanism:
+    return installed_mechanism(name, **{key: value for key, (value, _) in parse_entries(entries).items()})
+
+
+#: mechanisms of the suite have no state and no file that may change; to derive one takes some 10 ms
+_ready_mechanism = lru_cache(maxsize=8)(_mechanism)
+
+
+def spread(values: np.ndarray) -> dict[str, float]:
+    """RMS, 99 % and largest magnitude of a signal."""
+    size = np.abs(values)
+    return {
+        "rms": float(np.sqrt(np.mean(size**2))),
+        "p99": float(np.percentile(size, 99)),
+        "largest": float(size.max()),
+    }
+
+
+def shade(axes: Axes, run: DisplayRun, kind: str) -> None:
+    """Marks the phases of a kind."""
+    for phase in run.phases:
+        if phase["kind"] == kind and phase["start"] < run.time[-1]:
+            axes.axvspan(phase["start"], min(phase["end"], run.time[-1]), color="tab:red", alpha=0.08)
+
+
+def general_report(runs: dict[str, DisplayRun]) -> Report:
+    """For another mechanism, or one whose parameters changed meanwhile: no claim of the paper is judged."""
+    figure = Figure(figsize=(11, 9), layout="constrained")
+    errors, angles, energy = figure.subplots(3, 1, sharex=True)
+    claims = []
+    for name, run in runs.items():
+        errors.plot(run.time, 1e3 * run.tracking_error, linewidth=0.8, label=name)
+        angles.plot(run.time, 1e3 * run.turning_error, linewidth=0.8, label=name)
+        energy.plot(run.time, run.state["kinetic_energy"], linewidth=0.8, label=name)
+        numbers = run.common_metrics()
+        claims.append(
+            Claim(
+                f"The reference satisfies the holonomic constraints of {run.parameters['mechanism']}.",
+                f"largest residual {numbers['holonomic_residual']:.1e} (rounding: below {RESIDUAL:g}); the tool is at "
+                f"most {1e3 * numbers['tracking_error']['largest']:.2g} mm and "
+                f"{1e3 * numbers['turning_error']['largest']:.2g} mrad from it; {run.refused} steps refused."
+                f"{run.left_out}{run.changes}",
+                numbers["holonomic_residual"] < RESIDUAL if not run.stopped else None,
+            )
+        )
+    errors.set_ylabel("distance from the reference (mm)")
+    angles.set_ylabel("angle from the reference (mrad)")
+    energy.set(ylabel="kinetic energy (J)", xlabel="time (s)")
+    errors.legend()
+    metrics = {"runs": {name: run.common_metrics() for name, run in runs.items()}}
+    caption = "Error of the measured tool against the reference, and the reference's kinetic energy."
+    return Report(metrics, claims, lambda: figure, caption, {"constraints": next(iter(runs.values())).parameters})
+
+
+#: residual of a holonomic constraint that passes for rounding [m] or [rad]
+RESIDUAL = 1e-12

@@ -1,0 +1,407 @@
+"""Signals and measures of the admittance experiment on the simulated manipulator, for its report.
+
+Rows are ticks, columns x and y, or the two joints. The target of a row is what the servo compares with the
+measurement of that tick: the motion commanded at that tick, or the delay earlier.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from scipy.ndimage import binary_erosion
+from scipy.signal import butter, sosfiltfilt
+
+from haptic_bags.bags import Bag
+from haptic_core.errors import HapticError
+from haptic_devices import joint_friction
+from haptic_devices.five_bar import FiveBar, FiveBarParameters, inverse, joint_rates, tool_jacobian
+from haptic_devices.friction_compensation import FrictionCompensation
+from haptic_experiments.kit.phases import PhasedRun
+
+NAMESPACE = "/five_bar"
+#: a rest counts from here on, when the hand has let go of its stiffness [s]
+SETTLING = 0.6
+#: shortest remaining rest that a drift is computed from: two periods of the slowest swing of the hand's force (1.5 Hz),
+#: since the joints' presliding follows it with hysteresis and has no straight line over a part of a period [s]
+SHORTEST_REST = 1.3
+#: speed above which the tool is said to slide [m/s]
+SLIDING_SPEED = 0.02
+#: force and motion are compared below this frequency: twice that of the tremor, which belongs to the motion [Hz]
+MOTION_FREQUENCY = 20.0
+#: radius [m] of the hand's intended path above which it counts as straight (a way of 0.15 m bends by 3 mm), and below
+#: which it counts as a curve
+STRAIGHT_RADIUS, CURVE_RADIUS = 1.0, 0.2
+#: so long before and after, too, a straight motion is straight: letters have points of inflection [s]
+STRAIGHT_TIME = 0.1
+#: motion above this frequency is neither the hand's nor its tremor's [Hz]
+OSCILLATION_FREQUENCY = 30.0
+#: sectors of the direction of motion, and the fewest samples of a sector that counts
+SECTORS, SECTOR_SAMPLES = 12, 50
+
+
+@dataclass(frozen=True)
+class Run(PhasedRun):
+    """The signals of one bag on common ticks.
+
+    Attributes:
+        period: T [s].
+        time: (n,) [s].
+        measured: tool position by the encoders [m].
+        position: true tool position [m].
+        velocity: true tool velocity [m/s].
+        force: measured force h of the hand [N].
+        intention: position that the hand wants [m].
+        target: commanded position with which the servo compares this tick's measurement [m].
+        target_velocity: the same of the velocity, exactly zero while model A sticks [m/s].
+        joints: true angles of the motors [rad].
+        sticking: (n,).
+        phases: of the hand's plan.
+    """
+
+    period: float
+    time: np.ndarray
+    measured: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+    force: np.ndarray
+    intention: np.ndarray
+    target: np.ndarray
+    target_velocity: np.ndarray
+    joints: np.ndarray
+    sticking: np.ndarray
+    phases: list[dict[str, Any]]
+
+    @classmethod
+    def from_bag(cls, bag: Bag) -> Run:
+        """Takes the ticks that all topics have; in realtime the friction node may have missed some.
+
+        Raises:
+            HapticError: fewer than two common ticks.
+        """
+        names = ("device_state", "simulation_state", "device_command", "friction/state")
+        device, truth, command, friction = topics = [bag.topics[f"{NAMESPACE}/{name}"] for name in names]
+        ticks = reduce(np.intersect1d, [topic["tick"] for topic in topics]).astype(np.int64)
+        if len(ticks) < 2:
+            raise HapticError(f"{bag.path}: too short for a report ({len(ticks)} ticks that all topics have)")
+        measured, actual, state = (np.searchsorted(topic["tick"], ticks) for topic in (device, truth, friction))
+        node = bag.parameters("device")
+        lag = node["command_delay_ticks"] + (node["mode"] == "realtime")
+        acts = np.searchsorted(command["tick"].astype(np.int64), ticks - lag, side="right") - 1
+        started = (acts >= 0)[:, None]
+        position = device["tool_pose"][measured, 0:2]
+        return cls(
+            period=float(device["period"][0]),
+            time=ticks * float(device["period"][0]),
+            measured=position,
+            position=truth["tool_pose"][actual, 0:2],
+            velocity=truth["tool_twist"][actual, 0:2],
+            force=device["tool_wrench"][measured, 0:2],
+            intention=truth["operator_target"][actual, 0:2],
+            target=np.where(started, command["tool_pose"][acts, 0:2], position[0]),
+            target_velocity=np.where(started, command["tool_twist"][acts, 0:2], 0.0),
+            joints=truth["joint_position"][actual],
+            sticking=friction["sticking"][state][:, 0].astype(bool),
+            phases=bag.started("device").get("phases", []),
+        )
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Force and motion below 20 Hz, without phase shift.
+
+    Attributes:
+        force: h (n, 2) [N].
+        acceleration: true (n, 2) [m/s^2].
+        speed: (n,) [m/s].
+        along: unit vector of the velocity (n, 2); zero where nothing moves.
+        inside: unit vector across it, towards the inside of the path's curve (n, 2).
+        normal: v^2/R, not negative (n,) [m/s^2].
+        sliding: (n,) moves faster than 0.02 m/s in a phase in which the hand leads.
+        straight: (n,) slides while the hand's intention goes straight on, also 0.1 s before and after.
+        curved: (n,) slides while the hand's intention goes round a curve.
+    """
+
+    force: np.ndarray
+    acceleration: np.ndarray
+    speed: np.ndarray
+    along: np.ndarray
+    inside: np.ndarray
+    normal: np.ndarray
+    sliding: np.ndarray
+    straight: np.ndarray
+    curved: np.ndarray
+
+    @classmethod
+    def of(cls, run: Run) -> Motion:
+        """From the true velocity and the measured force."""
+        velocity = smooth(run.velocity, run.period)
+        acceleration = np.gradient(velocity, run.time, axis=0)
+        speed = np.linalg.norm(velocity, axis=1)
+        along = np.divide(velocity, speed[:, None], out=np.zeros_like(velocity), where=speed[:, None] > 0.0)
+        turning = along[:, 0] * acceleration[:, 1] - along[:, 1] * acceleration[:, 0]
+        side = np.where(turning < 0.0, -1.0, 1.0)[:, None]
+        radius = radius_of(run.intention, run.time)
+        leads = np.linalg.norm(np.gradient(run.intention, run.time, axis=0), axis=1) > SLIDING_SPEED
+        leads &= run.during("slide")
+        window = np.ones(2 * round(STRAIGHT_TIME / run.period) + 1)
+        goes_straight = binary_erosion(leads & (radius > STRAIGHT_RADIUS), window)
+        sliding = speed > SLIDING_SPEED
+        return cls(
+            force=smooth(run.force, run.period),
+            acceleration=acceleration,
+            speed=speed,
+            along=along,
+            inside=side * np.column_stack((-along[:, 1], along[:, 0])),
+            normal=np.abs(turning),
+            sliding=sliding & run.during("slide"),
+            straight=sliding & goes_straight,
+            curved=sliding & leads & (radius < CURVE_RADIUS),
+        )
+
+    def residual(self, mass: float, resistance: np.ndarray) -> np.ndarray:
+        """h - f v/|v| - M a (n, 2) [N], of a mass [kg] against a resistance f (n,) [N]."""
+        return self.force - resistance[:, None] * self.along - mass * self.acceleration
+
+
+def smooth(values: np.ndarray, period: float) -> np.ndarray:
+    """What signals (n, k) contain below 20 Hz, without phase shift; short or slowly sampled ones as they are."""
+    if len(values) < 50 or 2.0 * MOTION_FREQUENCY * period >= 0.9:
+        return values
+    low_pass = butter(4, MOTION_FREQUENCY, fs=1.0 / period, output="sos")
+    return np.asarray(sosfiltfilt(low_pass, values, axis=0))
+
+
+def radius_of(path: np.ndarray, time: np.ndarray) -> np.ndarray:
+    """Radius of curvature (n,) [m] of a noise-free path (n, 2); infinite on a straight line and at rest."""
+    velocity = np.gradient(path, time, axis=0)
+    acceleration = np.gradient(velocity, time, axis=0)
+    speed = np.linalg.norm(velocity, axis=1)
+    turning = np.abs(velocity[:, 0] * acceleration[:, 1] - velocity[:, 1] * acceleration[:, 0])
+    return np.divide(speed**3, turning, out=np.full_like(speed, np.inf), where=turning > 0.0)
+
+
+def rms(values: np.ndarray) -> float:
+    """Root of the mean square length of rows (n, k), or of numbers (n,)."""
+    return float(np.sqrt(np.mean(np.sum(values.reshape(len(values), -1) ** 2, axis=1))))
+
+
+def straight(motion: Motion, mass: float, resistance: np.ndarray) -> dict[str, float]:
+    """Straight motions: angle between measured force and velocity, and what M a and friction leave of the force."""
+    chosen = motion.straight
+    if not chosen.any():
+        return {}
+    force, along = motion.force[chosen], motion.along[chosen]
+    across = along[:, 0] * force[:, 1] - along[:, 1] * force[:, 0]
+    angle = np.abs(np.arctan2(across, np.sum(along * force, axis=1)))
+    friction = force - mass * motion.acceleration[chosen]
+    return {
+        "samples": int(chosen.sum()),
+        "median_angle": float(np.median(angle)),
+        "p95_angle": float(np.percentile(angle, 95)),
+        "mean_force": float(np.linalg.norm(force, axis=1).mean()),
+        "mean_friction": float(np.linalg.norm(friction, axis=1).mean()),
+        "residual_rms": rms(motion.residual(mass, resistance)[chosen]),
+    }
+
+
+def curve(motion: Motion, mass: float) -> dict[str, float]:
+    """Curves: the force's component towards the inside against M v^2/R, and its slant."""
+    chosen = motion.curved
+    if not chosen.any():
+        return {}
+    force = motion.force[chosen]
+    inward = np.sum(force * motion.inside[chosen], axis=1)
+    expected = mass * motion.normal[chosen]
+    slant = np.arctan2(inward, np.sum(force * motion.along[chosen], axis=1))
+    return {
+        "samples": int(chosen.sum()),
+        "median_slant": float(np.median(slant)),
+        "inward_share": float(np.mean(inward > 0.0)),
+        "mean_inward": float(inward.mean()),
+        "mean_expected": float(expected.mean()),
+        "largest_inward": float(inward.max()),
+        "largest_expected": float(expected.max()),
+        "difference_rms": rms(inward - expected),
+    }
+
+
+def rests(run: Run, mass: float) -> list[dict[str, Any]]:
+    """Each rest: does the commanded motion stand still, does the tool drift, and what would a free mass do.
+
+    The tool gives way to the force by the gears' elasticity. The drift is the slope of a straight line times the
+    length of the rest, fitted to the true position together with that compliance (position = c + d t + S h).
+    """
+    results = []
+    for phase in run.phases:
+        start, end = phase["start"] + SETTLING, min(phase["end"], run.time[-1])
+        if phase["kind"] != "rest" or end - start < SHORTEST_REST:
+            continue
+        part = run.part(start, end)
+        time, force, position = run.time[part] - run.time[part.start], run.force[part], run.position[part]
+        regressors = np.column_stack((np.ones_like(time), time, force - force.mean(axis=0)))
+        drift = np.linalg.lstsq(regressors, position - position[0], rcond=None)[0][1] * time[-1]
+        results.append(
+            {
+                "name": phase["name"],
+                "start": float(start),
+                "length": float(time[-1]),
+                "largest_force": float(np.linalg.norm(force, axis=1).max()),
+                "force_rms_about_mean": rms(force - force.mean(axis=0)),
+                "largest_target_speed": float(np.linalg.norm(run.target_velocity[part], axis=1).max()),
+                "target_travel": travel(run.target[part]),
+                "sticking_share": float(run.sticking[part].mean()),
+                "drift": float(np.linalg.norm(drift)),
+                "travel": travel(position),
+                "measured_travel": travel(run.measured[part]),
+                "free_drift": free_drift(force, mass, run.period),
+                "free_drift_about_mean": free_drift(force - force.mean(axis=0), mass, run.period),
+            }
+        )
+    return results
+
+
+def travel(position: np.ndarray) -> float:
+    """Diagonal [m] of the box that positions (n, 2) fill."""
+    return float(np.linalg.norm(np.ptp(position, axis=0)))
+
+
+def free_drift(force: np.ndarray, mass: float, period: float) -> float:
+    """How far [m] forces (n, 2) take a mass [kg] that starts at rest without friction."""
+    velocity = np.cumsum(force, axis=0) * period / mass
+    return float(np.linalg.norm(velocity.sum(axis=0) * period))
+
+
+def noise_drift(noise: float, mass: float, period: float, length: float) -> float:
+    """Standard deviation [m], both axes together, to which white noise [N] takes a free mass [kg] in a time [s]."""
+    return float(np.sqrt(2.0 / 3.0) * noise / mass * np.sqrt(period * length**3))
+
+
+def manipulator(description: dict[str, Any]) -> FiveBar | None:
+    """The simulated device that a bag's device node described; None if it described another one."""
+    try:
+        return FiveBar(FiveBarParameters(**description["device"]))
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def jacobians(device: FiveBar, joints: np.ndarray) -> np.ndarray:
+    """Of the tool's x and y at joint angles (n, 2), shape (n, 2, 2)."""
+    found = np.zeros((len(joints), 6, 2))
+    for place, q in enumerate(joints):
+        tool_jacobian(device.geometry, q, found[place])
+    return found[:, :2]
+
+
+def friction_torque(device: FiveBar, run: Run) -> np.ndarray:
+    """True friction torque (n, 2) [N m] of the joints in the period before each tick."""
+    return np.asarray(joint_friction.history(device.friction, np.ascontiguousarray(run.joints), run.period))
+
+
+def compensation_torque(device: FiveBar, run: Run) -> np.ndarray:
+    """What the servo added against it in that period (n, 2) [N m]: the compensation again, from the commands."""
+    p = device.parameters
+    torque, q, rates = np.zeros_like(run.joints), np.zeros(2), np.zeros(2)
+    if p.compensation == "none":
+        return torque
+    compensation = FrictionCompensation(
+        p.compensation,
+        2,
+        coulomb=p.compensation_coulomb,
+        viscous=p.compensation_viscous,
+        displacement=p.compensation_displacement,
+        elements=p.compensation_elements,
+        period=run.period,
+    )
+    for place in range(len(run.time) - 1):
+        inverse(device.geometry, run.target[place, 0], run.target[place, 1], q)
+        joint_rates(device.geometry, q, run.target_velocity[place, 0], run.target_velocity[place, 1], rates)
+        torque[place + 1] = compensation.step(rates)
+    return torque
+
+
+def compensated(run: Run, friction: np.ndarray, added: np.ndarray) -> dict[str, float]:
+    """Joint friction, what the compensation leaves of it, and the servo's error, while the hand leads."""
+    leads = run.during("slide")
+    if not leads.any():
+        return {}
+    error = run.position[leads] - run.target[leads]
+    return {
+        "friction_rms": rms(friction[leads]) / 2.0**0.5,  # of one joint
+        "residual_rms": rms((friction - added)[leads]) / 2.0**0.5,
+        "largest_residual": float(np.abs(friction - added)[leads].max()),
+        "tracking_rms": rms(error),
+        "largest_tracking_error": float(np.linalg.norm(error, axis=1).max()),
+    }
+
+
+def forces_of_friction(device: FiveBar, joints: np.ndarray, torque: np.ndarray) -> np.ndarray:
+    """Forces at the tool (n, 2) [N] that overcome joint torques (n, 2): J^-T tau."""
+    return np.linalg.solve(jacobians(device, joints).transpose(0, 2, 1), torque[:, :, None])[:, :, 0]
+
+
+def joint_friction_force(device: FiveBar, q: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """Forces (k, 2) [N] that the kinetic Coulomb friction of the joints alone asks for in directions [rad] (k,).
+
+    q: joint angles (2,). In a direction in which one joint stands still, that joint's share is anything up to this.
+    """
+    unit = np.column_stack((np.cos(direction), np.sin(direction)))
+    J = jacobians(device, q[None])[0]
+    return np.linalg.solve(J.T, device.parameters.friction_coulomb * np.sign(np.linalg.solve(J, unit.T))).T
+
+
+def isotropy(run: Run, motion: Motion, device: FiveBar | None, mass: float, resistance: np.ndarray) -> dict[str, Any]:
+    """Rendered friction |h - M a| by direction of motion, against the force that the joints' friction would ask for.
+
+    Viscous and Stribeck parts of a law depend on the speed: what counts is the deviation from the law.
+
+    Returns:
+        Mean deviation of each sector of directions that has samples (`sectors`: middle [rad], |h - M a| [N],
+        deviation [N]), the largest of them, and of the joints' friction: range of its component along the motion
+        and of the force, largest angle [rad] to the motion, over 72 directions and the places of the run; its share
+        in the measured force, by regression of what is left of that on J^-T tau.
+    """
+    chosen = motion.sliding
+    if not chosen.any():
+        return {}
+    friction = np.linalg.norm(motion.force - mass * motion.acceleration, axis=1)
+    width = 2.0 * np.pi / SECTORS
+    sector = np.round(np.arctan2(motion.along[:, 1], motion.along[:, 0]) / width).astype(int) % SECTORS
+    sectors = []
+    for place in range(SECTORS):
+        inside = chosen & (sector == place)
+        if inside.sum() >= SECTOR_SAMPLES:
+            deviation = float((friction - resistance)[inside].mean())
+            sectors.append([place * width, float(friction[inside].mean()), deviation])
+    result: dict[str, Any] = {
+        "sectors": sectors,
+        "largest_deviation": max((abs(s[2]) for s in sectors), default=0.0),
+    }
+    if device is None:
+        return result
+    direction = np.arange(72) * np.pi / 36.0
+    unit = np.column_stack((np.cos(direction), np.sin(direction)))
+    every = np.flatnonzero(chosen)[:: max(1, chosen.sum() // 50)]
+    forces = np.array([joint_friction_force(device, run.joints[place], direction) for place in every])
+    sizes, along = np.linalg.norm(forces, axis=2), np.sum(forces * unit, axis=2)
+    felt = smooth(forces_of_friction(device, run.joints, friction_torque(device, run)), run.period)[chosen]
+    left = motion.residual(mass, resistance)[chosen]
+    squares = float(np.sum(felt**2))
+    return {
+        **result,
+        "joint_friction_along": [float(along.min()), float(along.max())],
+        "joint_friction_force": [float(sizes.min()), float(sizes.max())],
+        "joint_friction_angle": float(np.arccos(np.clip(along / sizes, -1.0, 1.0)).max()) if sizes.all() else 0.0,
+        "joint_friction_rms": rms(felt),
+        "joint_friction_share": float(np.sum(left * felt)) / squares if squares else 0.0,
+    }
+
+
+def shaking(run: Run, motion: Motion) -> float | None:
+    """RMS [m/s] of the true velocity above 30 Hz while the tool slides; None if it does not, or T is too long."""
+    if not motion.sliding.any() or len(run.time) < 50 or 2.0 * OSCILLATION_FREQUENCY * run.period >= 0.9:
+        return None
+    high_pass = butter(4, OSCILLATION_FREQUENCY, "highpass", fs=1.0 / run.period, output="sos")
+    return rms(sosfiltfilt(high_pass, run.velocity, axis=0)[motion.sliding])

@@ -1,0 +1,149 @@
+"""Builds a run's report from its bags: metrics.json, figure.png, report.html."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import matplotlib
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from haptic_bags.bag_writer import UNFINISHED
+from haptic_bags.bags import Bag, BagError, damage, repair_hint
+from haptic_core.errors import HapticError
+from haptic_core.safety import LIMIT_NAMES
+from haptic_experiments.kit import passivity
+from haptic_experiments.kit.results import Claim, Report, ResultTable
+from haptic_launch.experiments import load_experiment
+
+matplotlib.use("Agg")
+
+__all__ = ["Claim", "Report", "ResultTable", "bags_of", "render_page", "safety_of", "write_report"]
+
+
+def bags_of(directory: Path) -> dict[str, Path]:
+    """The bags of a run: the first one under the name "bag", others by their variant."""
+    if (directory / "metadata.yaml").exists():
+        return {directory.name: directory}
+    found = [path.parent for path in sorted(directory.glob("bag*/metadata.yaml"))]
+    unfinished = sorted(directory.glob(f"bag*/{UNFINISHED}")) + sorted(directory.glob(UNFINISHED))
+    if unfinished:
+        bag = unfinished[0].parent
+        raise BagError(f"{bag}: the bag was not closed", repair_hint(bag))
+    if not found:
+        raise HapticError(f"{directory}: no run and no bag (no bag*/metadata.yaml in it)")
+    return {path.name: path for path in found}
+
+
+def safety_of(bags: Mapping[str, Bag]) -> dict[str, dict[str, Any]]:
+    """What the safety layer did, by bag: ticks of each limit, ticks in the safe state and why; empty: nothing."""
+    found = {}
+    for name, bag in bags.items():
+        states = [columns for topic, columns in bag.topics.items() if topic.endswith("/device_state")]
+        here: dict[str, Any] = {}
+        for columns in states:  # one, if any; of an older bag without `limited`
+            limited = np.asarray(columns.get("limited", 0))
+            counts = {f"limited_{limit}": int(np.count_nonzero(limited & bit)) for bit, limit in LIMIT_NAMES.items()}
+            counts["stopped"] = int(np.count_nonzero(columns.get("status", 0)))
+            here = {key.replace(" ", "_"): count for key, count in counts.items() if count}
+        reasons = [str(e.detail["reason"]) for e in bag.events if e.kind == "error" and "status" in e.detail]
+        if here or reasons:
+            found[name] = {**here, "reasons": reasons} if reasons else here
+    return found
+
+
+def write_report(directory: Path, console: Console) -> Report:
+    """Analyses the bags of a run and writes the three files beside them.
+
+    Args:
+        directory: of the run, or of a single bag; the files then go to the bag's parent.
+        console: where the table of claims is printed.
+
+    Raises:
+        HapticError: no readable bag, or a bag of no known experiment.
+    """
+    bags = {name: Bag(path) for name, path in bags_of(directory).items()}
+    first = next(iter(bags.values()))
+    experiment = load_experiment(first.custom.get("experiment", "unknown"))
+    for bag in bags.values():
+        missing = [topic for topic in experiment.recorded.every_tick if topic not in bag.topics]
+        if missing:
+            raise HapticError(f"{bag.path}: nothing recorded on {', '.join(missing)}")
+    module = import_module(f"haptic_experiments.experiments.{experiment.report}")
+    try:
+        report: Report = module.analyse(bags)
+        figure = report.figure
+    except HapticError:
+        raise
+    except Exception as error:  # a bag that is not what the experiment records can fail anywhere
+        raise HapticError(
+            f"{directory}: the report of {experiment.name} cannot use what was recorded: {damage(error)}"
+        ) from error
+    if safety := safety_of(bags):
+        report.metrics["safety"] = safety
+    target = first.path.parent
+    balance = passivity.balance(bags)
+    claims = [{"claim": c.text, "measured": c.measured, "shown": c.shown} for c in report.claims]
+    if balance is not None:
+        report.metrics["passivity"] = balance.metrics
+    document = {"experiment": experiment.name, "claims": claims, **report.metrics}
+    (target / "metrics.json").write_text(json.dumps(document, indent=2) + "\n")
+    figure.savefig(target / "figure.png", dpi=150)
+    figures, tables = [(target / "figure.png", report.caption)], []
+    if balance is not None:
+        balance.figure.savefig(target / "passivity.png", dpi=150)
+        figures.append((target / "passivity.png", balance.caption))
+        tables.append(balance.table)
+        console.print(balance.line, highlight=False, soft_wrap=True)
+    page = render_page(experiment, report.claims, figures, report.parameters, report.metrics, tables)
+    (target / "report.html").write_text(page)
+    _print(report, target, console)
+    return report
+
+
+def render_page(
+    about: Any,
+    claims: Sequence[Claim],
+    figures: Sequence[tuple[Path, str]],
+    parameters: Mapping[str, Mapping[str, Any]],
+    metrics: Mapping[str, Any],
+    tables: Sequence[Any] = (),
+) -> str:
+    """The report as one HTML page.
+
+    Args:
+        about: has a title, a paper and a summary.
+        claims: with verdicts.
+        figures: PNG files and their captions.
+        parameters: by node.
+        metrics: as in metrics.json.
+        tables: each with a title, a header and rows.
+    """
+    template = jinja2.Template(Path(__file__).with_name("report.html").read_text(), autoescape=True)
+    return template.render(
+        about=about,
+        claims=claims,
+        figures=[(base64.b64encode(path.read_bytes()).decode(), caption) for path, caption in figures],
+        parameters=parameters,
+        metrics=json.dumps(metrics, indent=2),
+        tables=tables,
+    )
+
+
+def _print(report: Report, target: Path, console: Console) -> None:
+    table = Table("claim of the paper", "measured", "verdict")
+    for claim in report.claims:
+        style = {True: "green", False: "red", None: "yellow"}[claim.shown]
+        table.add_row(claim.text, claim.measured, f"[{style}]{claim.verdict}[/{style}]")
+    console.print(table)
+    for name, said in report.metrics.get("safety", {}).items():
+        counts = ", ".join(f"{key} {value}" for key, value in said.items())
+        console.print(f"safety, ticks of {name}: {counts}", highlight=False, soft_wrap=True)
+    console.print(f"report: {target / 'report.html'}", highlight=False, soft_wrap=True)

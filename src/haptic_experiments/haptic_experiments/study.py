@@ -1,0 +1,472 @@
+"""Runs a study: tasks that do not depend on each other, on all cores or on a Dask cluster, then metrics and a report.
+
+A study is a module with a `Study` named STUDY, in a package that is an entry point of group `haptic_studies`. Every
+task's result is a file of the run's directory before the next one starts there, so a run that was interrupted goes on
+where it stopped. Results do not depend on how many workers there were: tasks bring their seeds, and workers compute
+with one thread each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import importlib.util
+import json
+import logging
+import math
+import os
+import pkgutil
+import re
+import signal
+import tempfile
+import threading
+import time
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import numpy as np
+import yaml
+from matplotlib.figure import Figure
+from pydantic import BaseModel, ValidationError
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from haptic_core.errors import HapticError
+from haptic_experiments.report import Claim, ResultTable, render_page
+from haptic_launch.runner import INTERRUPTED, UsageError, new_run_directory, parse_arguments, run_facts
+
+#: entry points that are packages of studies
+ENTRY_POINTS = "haptic_studies"
+
+Results = dict[str, dict[str, np.ndarray]]
+
+#: columns and rows of tables that are also printed
+WIDEST, LONGEST = 7, 15
+#: how long a scheduler may take to answer [s]
+PATIENCE = 10.0
+
+
+class Task(Protocol):
+    """A piece of work.
+
+    It can be pickled, and its repr says all that its result depends on: a dataclass of plain values.
+    """
+
+    def run(self) -> dict[str, np.ndarray]:
+        """The result, as arrays."""
+        ...
+
+
+@dataclass
+class StudyReport:
+    """What a study makes of its results.
+
+    Attributes:
+        metrics: for metrics.json; the same for any number of workers.
+        claims: with verdicts.
+        figures: by file name without suffix, with captions.
+        tables: for the report and the terminal.
+        timings: what depends on the machine, for run.yaml [s].
+    """
+
+    metrics: dict[str, Any]
+    claims: list[Claim] = field(default_factory=list)
+    figures: dict[str, tuple[Figure, str]] = field(default_factory=dict)
+    tables: list[ResultTable] = field(default_factory=list)
+    timings: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study.
+
+    Attributes:
+        title, paper, summary: for people.
+        settings: its arguments, with defaults and descriptions.
+        tasks: the work by name, from the settings. May raise ValueError for what the settings name.
+        report: from the settings, the results by name, and the run's directory, where it may write files.
+        workers: if none are asked for: 1 for tasks that would disturb each other; None: one for each core.
+    """
+
+    title: str
+    paper: str
+    summary: str
+    settings: type[BaseModel]
+    tasks: Callable[[Any], Mapping[str, Task]]
+    report: Callable[[Any, Results, Path], StudyReport]
+    workers: int | None = None
+
+
+# --- what the user asks for ---------------------------------------------------------------------------------
+
+
+def study_modules() -> dict[str, str]:
+    """The module of each study, by the study's name; an entry point of the group names a package of such modules."""
+    found = {}
+    for point in entry_points(group=ENTRY_POINTS):
+        package = importlib.util.find_spec(point.value)
+        folders = None if package is None else package.submodule_search_locations
+        for module in pkgutil.iter_modules(folders or ()):
+            found[module.name.replace("_", "-")] = f"{point.value}.{module.name}"
+    return found
+
+
+def study_names() -> list[str]:
+    """Names of all studies."""
+    return sorted(study_modules())
+
+
+def load_study(name: str) -> Study:
+    """A study by its name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    modules = study_modules()
+    if name not in modules:
+        raise UsageError(
+            f"study {name!r} is unknown, expected one of: {', '.join(sorted(modules))}", "see ./haptics list"
+        )
+    study: Study = import_module(modules[name]).STUDY
+    return study
+
+
+def read_settings(study: Study, given: Mapping[str, str], hint: str) -> Any:
+    """A study's settings from name:=value arguments; sequences are values with commas between them.
+
+    Raises:
+        UsageError: names the argument, what was expected and what came.
+    """
+    fields = study.settings.model_fields
+    for name in given:
+        if name not in fields:
+            raise UsageError(f"argument {name!r} is unknown, expected one of: {', '.join(fields)}", hint)
+    values: dict[str, Any] = dict(given)
+    for name, text in given.items():
+        if _is_sequence(fields[name].annotation):
+            values[name] = [part.strip() for part in text.strip().strip("[]()").split(",") if part.strip()]
+    try:
+        return study.settings(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        if first["type"] == "missing":
+            first["msg"] = "expected more values"
+        words = re.sub(r"^(Input should (be|have)|Value error,) ?", "expected ", first["msg"]).partition(", unable")[0]
+        words = words.replace("expected expected", "expected")
+        raise UsageError(f"argument {first['loc'][0]}: {words}, got {given[str(first['loc'][0])]!r}", hint) from None
+
+
+def _is_sequence(annotation: Any) -> bool:
+    kinds = typing.get_args(annotation) if typing.get_origin(annotation) not in (tuple, list) else (annotation,)
+    return any(typing.get_origin(kind) in (tuple, list) for kind in kinds)
+
+
+# --- the work -----------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def cluster(workers: int | None, scheduler: str | None) -> Iterator[Any]:
+    """A Dask client: of workers on this machine, one for each core if no number is given, or of a scheduler.
+
+    Raises:
+        HapticError: nothing answers at the scheduler's address.
+    """
+    import distributed
+
+    if scheduler is not None:
+        try:
+            client = distributed.Client(scheduler, timeout=PATIENCE)
+        except (OSError, ValueError) as error:
+            raise HapticError(f"scheduler {scheduler}: no Dask scheduler answers there ({error})") from None
+        with client:
+            yield client
+        return
+    count = workers or len(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory(prefix="haptics-study-") as place:
+        with _deaf_to_interrupts():  # Ctrl-C goes to all processes of a terminal; workers leave it to this one
+            local = distributed.LocalCluster(
+                n_workers=count,
+                threads_per_worker=1,
+                processes=True,
+                memory_limit=0,
+                dashboard_address="127.0.0.1:0",  # any free port, for this machine only
+                local_directory=place,
+                silence_logs=logging.CRITICAL,
+            )
+        with local, distributed.Client(local) as client:
+            yield client
+
+
+@contextlib.contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def stored(folder: Path, name: str) -> Path:
+    """The file of a task's result."""
+    return folder / f"{name}.npz"
+
+
+def compute(
+    tasks: Mapping[str, Task],
+    folder: Path,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> Results:
+    """Runs the tasks whose results are not in the folder yet.
+
+    Args:
+        tasks: by name; names are file names.
+        folder: where results are kept; made if missing.
+        workers: processes on this machine; one for each core if not given.
+        scheduler: address of a Dask scheduler whose workers have the suite installed.
+        progress: called with tasks done and tasks in all.
+
+    Raises:
+        HapticError: a task failed; names it. What is done stays.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    left = [name for name in tasks if not stored(folder, name).is_file()]
+    done = len(tasks) - len(left)
+    progress(done, len(tasks))
+    if left:
+        with cluster(workers, scheduler) as client:
+            from distributed import as_completed
+
+            names = {
+                client.submit(type(tasks[n]).run, tasks[n], key=f"{n}-{os.urandom(4).hex()}", priority=-i): n
+                for i, n in enumerate(left)  # in their order
+            }
+            finished = as_completed(list(names))
+            for future in finished:
+                name = names.pop(future)
+                try:
+                    _keep(stored(folder, name), future.result())
+                except Exception as error:
+                    client.cancel(list(names))
+                    why = str(error).partition("\n")[0]
+                    raise HapticError(f"task {name} failed: {type(error).__name__}: {why}") from error
+                done += 1
+                progress(done, len(tasks))
+    return {name: _load(stored(folder, name)) for name in tasks}
+
+
+def _keep(path: Path, result: Mapping[str, np.ndarray]) -> None:
+    part = path.with_suffix(".part")
+    with part.open("wb") as file:
+        np.savez(file, **result)  # type: ignore[arg-type]
+    part.replace(path)
+
+
+def _load(path: Path) -> dict[str, np.ndarray]:
+    with np.load(path, allow_pickle=False) as content:
+        return dict(content)
+
+
+# --- the run ------------------------------------------------------------------------------------------------
+
+
+def run_study(
+    name: str,
+    words: list[str],
+    console: Console,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    fresh: bool = False,
+) -> int:
+    """Runs a study with name:=value arguments, or goes on with the run of the same ones that was interrupted.
+
+    Args:
+        name, words: of the study, arguments.
+        console: where progress and tables are printed.
+        workers, scheduler: as of `compute`.
+        fresh: begin anew in any case.
+
+    Returns:
+        0; 130 after Ctrl-C.
+
+    Raises:
+        HapticError: the study cannot be run, or a task failed.
+    """
+    study = load_study(name)
+    hint = f"see ./haptics study {name} --show-args"
+    if workers is not None and scheduler is not None:
+        raise UsageError("--workers and --scheduler: expected one of them, got both", "a scheduler has its own workers")
+    if workers is not None and workers < 1:
+        raise UsageError(f"--workers: expected 1 or more, got {workers}", "leave it out for all cores")
+    if scheduler is None:
+        workers = workers or study.workers
+    settings = read_settings(study, parse_arguments(words), hint)
+    try:
+        tasks = study.tasks(settings)
+    except ValueError as error:
+        raise UsageError(str(error), hint) from None
+    digest = _digest(tasks)
+    with _run_directory(name, digest, fresh) as (directory, before):
+        facts: dict[str, Any] = {
+            "study": name,
+            "state": "running",
+            "arguments": settings.model_dump(mode="json"),
+            "tasks": len(tasks),
+            "digest": digest,
+            "workers": scheduler or workers or len(os.sched_getaffinity(0)),
+            "seconds": before,
+            **run_facts(),
+        }
+        start = time.monotonic()
+
+        def note(state: str) -> None:
+            facts.update(state=state, seconds=round(before + time.monotonic() - start, 1))
+            (directory / "run.yaml").write_text(yaml.safe_dump(facts, sort_keys=False))
+
+        note("running")
+        console.print(f"{name}: {directory}{' (goes on)' if before else ''}", highlight=False, soft_wrap=True)
+        try:
+            with _bar(console, name) as progress:
+                results = compute(tasks, directory / "results", workers=workers, scheduler=scheduler, progress=progress)
+            made = study.report(settings, results, directory)
+        except KeyboardInterrupt:
+            note("interrupted")
+            console.print("interrupted; the same command goes on from here", highlight=False)
+            return INTERRUPTED
+        except Exception as error:
+            note("failed")
+            if isinstance(error, ValueError) and not isinstance(error, HapticError):
+                raise HapticError(str(error)) from error
+            raise
+        facts["timings"] = made.timings
+        _write(study, settings, made, directory, facts)
+        note("finished")
+        _print(made, directory, console)
+        console.print(f"{facts['seconds']:.0f} s on {facts['workers']} workers", highlight=False)
+    return 0
+
+
+@contextlib.contextmanager
+def _bar(console: Console, name: str) -> Iterator[Callable[[int, int], None]]:
+    columns = (TextColumn(name), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console) as bar:
+        line = bar.add_task(name, total=None)
+        yield lambda done, of: bar.update(line, completed=done, total=of)
+
+
+def _digest(tasks: Mapping[str, Task]) -> str:
+    """Of everything that results depend on: the tasks, and the sources of the packages that they come from."""
+    content = hashlib.sha256()
+    packages = set()
+    for name, task in tasks.items():
+        kind = type(task)
+        packages.add(kind.__module__.partition(".")[0])
+        content.update(f"{name} {kind.__module__}.{kind.__qualname__} {task!r}\n".encode())
+    for package in sorted(packages):
+        home = getattr(import_module(package), "__file__", None)
+        for path in sorted(Path(home).parent.rglob("*.py")) if home and home.endswith("__init__.py") else []:
+            content.update(path.read_bytes())
+    return content.hexdigest()[:16]
+
+
+@contextlib.contextmanager
+def _run_directory(name: str, digest: str, fresh: bool) -> Iterator[tuple[Path, float]]:
+    """A run's directory, and the seconds that were spent in it: one that was interrupted, or a new one.
+
+    It is locked while it is in use.
+    """
+    lock, directory, before = None, None, 0.0
+    for path in [] if fresh else sorted(Path("runs").glob(f"*-study-{name}*/run.yaml"), reverse=True):
+        facts = _facts(path)
+        if facts.get("study") != name or facts.get("digest") != digest:
+            continue
+        lock = None if facts["state"] == "finished" else _lock(path.parent)
+        if lock is not None:
+            directory, before = path.parent, max(float(facts["seconds"]), 0.1)
+        break  # only the newest one: if it is done or in use, a new run is wanted
+    if lock is None or directory is None:
+        directory = new_run_directory(f"study-{name}")
+        lock = _lock(directory)
+    try:
+        yield directory, before
+    finally:
+        if lock is not None:
+            lock.close()
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    try:
+        facts = yaml.safe_load(path.read_text())
+    except (OSError, yaml.YAMLError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
+
+
+def _lock(directory: Path) -> IO[str] | None:
+    """Held until it is closed; None if another process has it."""
+    file = (directory / ".lock").open("w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        return None
+    return file
+
+
+def _write(study: Study, settings: BaseModel, made: StudyReport, directory: Path, facts: dict[str, Any]) -> None:
+    claims = [{"claim": c.text, "measured": c.measured, "shown": c.shown} for c in made.claims]
+    document = _plain({"study": facts["study"], "claims": claims, **made.metrics})
+    (directory / "metrics.json").write_text(json.dumps(document, indent=2, allow_nan=False) + "\n")
+    images = []
+    for name, (figure, caption) in made.figures.items():
+        path = directory / f"{name}.png"
+        figure.savefig(path, dpi=150)
+        images.append((path, caption))
+    parameters = {"study": settings.model_dump(mode="json")}
+    if made.timings:
+        parameters["timings [s]"] = made.timings
+    page = render_page(study, made.claims, images, parameters, document, made.tables)
+    (directory / "report.html").write_text(page)
+
+
+def _plain(value: Any) -> Any:
+    """JSON knows no infinite numbers: they become None; those of NumPy become Python's."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Mapping):
+        return {key: _plain(x) for key, x in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(x) for x in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _print(made: StudyReport, directory: Path, console: Console) -> None:
+    for t in made.tables:
+        if len(t.header) > WIDEST or len(t.rows) > LONGEST:
+            console.print(f"{t.title}: in the report", highlight=False, markup=False)
+            continue
+        table = Table(*map(escape, t.header), title=escape(t.title), show_header=any(t.header))
+        for row in t.rows:
+            table.add_row(*map(escape, row))
+        console.print(table)
+    if made.claims:
+        table = Table("claim", "measured", "verdict")
+        for claim in made.claims:
+            style = {True: "green", False: "red", None: "yellow"}[claim.shown]
+            table.add_row(escape(claim.text), escape(claim.measured), f"[{style}]{claim.verdict}[/{style}]")
+        console.print(table)
+    console.print(f"report: {directory / 'report.html'}", highlight=False, soft_wrap=True)

@@ -1,0 +1,79 @@
+"""The report of the finger with a clutch, on signals that are known in closed form."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from convex_contact.barrett_finger import Finger
+from haptic_experiments.experiments.barrett_finger import (
+    LINK_RATIO,
+    WORM_RATIO,
+    FingerRun,
+    marked_share,
+    measure,
+    meshing,
+    meshing_share,
+    spectrum,
+)
+
+PERIOD, SPEED = 5e-4, 190.0
+#: times at which the link is blocked and the clutch is free, s
+BLOCKED, FREE = 0.27, 0.29
+
+
+def made(gear: Any = np.cos) -> FingerRun:
+    """A run that drives evenly, is blocked, breaks away and holds; the pinion's torque as given."""
+    t = PERIOD * np.arange(721)
+    scene = Finger()
+    after = np.maximum(t - scene.loading_time, 0.0)
+    motor = SPEED * after
+    link = np.minimum(motor, SPEED * (BLOCKED - scene.loading_time)) / LINK_RATIO
+    loaded, broken = t <= scene.loading_time + 1e-9, t >= FREE
+    press = scene.clutch_force(0.015)
+    peak = np.interp(t, [BLOCKED, FREE - 1e-3, FREE], [0.0, scene.breakaway_torque(press), 0.0])
+    wheel = np.where(loaded, -0.015, np.where(t < BLOCKED, 1e-3, peak))
+    run = SimpleNamespace(
+        time=t, tick=np.arange(721), period=PERIOD, step=PERIOD, approximation="lagged",
+        contact_count=np.full(721, 900), iterations=np.full(721, 5),
+    )  # fmt: skip
+    return FingerRun(
+        run=run,  # type: ignore[arg-type]
+        scene=scene, motor=motor, worm=-link * LINK_RATIO / WORM_RATIO, link=link,
+        distal=np.maximum(t - FREE, 0.0) * 2.0, wheel=wheel, clutch=-wheel, gear=gear(t),
+        press=np.where(broken, 0.0, press), obstacle=np.where(t >= BLOCKED - 1e-9, 7.0, 0.0),
+    )  # fmt: skip
+
+
+def test_phases_ratios_and_torques_are_found() -> None:
+    numbers = measure(made())
+    scene = Finger()
+    assert numbers["blocked_s"] == pytest.approx(BLOCKED) and numbers["disengaged_s"] == pytest.approx(FREE)
+    assert numbers["ratio_worm"] == pytest.approx(2.5) and numbers["ratio_link"] == pytest.approx(125.0)
+    assert numbers["motor_speed"] == pytest.approx(SPEED)
+    assert numbers["loading_torque_Nm"] == numbers["held_torque_Nm"] == pytest.approx(0.015)
+    assert numbers["breakaway_torque_Nm"] == pytest.approx(scene.breakaway_torque(numbers["press_N"]))
+    assert numbers["drift_rad"] == pytest.approx(0.0, abs=1e-12) and numbers["held_force_N"] == pytest.approx(7.0)
+
+
+def test_the_spectrum_gives_a_sines_amplitude_beside_a_ramp() -> None:
+    t = PERIOD * np.arange(400)
+    frequency, amplitude = spectrum(3.0 * np.sin(2.0 * math.pi * 240.0 * t) + 5.0 + 2.0 * t, PERIOD)
+    assert frequency[amplitude.argmax()] == pytest.approx(240.0)
+    assert amplitude.max() == pytest.approx(3.0, rel=1e-2)
+
+
+def test_harmonics_of_the_teeth_are_told_from_noise() -> None:
+    mesh = SPEED / math.tau * 8
+    assert meshing(made())["pinion"] == pytest.approx(mesh)
+    assert meshing(made())["worm"] == pytest.approx(mesh / 20)
+    # the fifth harmonic is above half the sampling rate, and folded back
+    tones = made(lambda t: sum(np.sin(2.0 * math.pi * k * mesh * t + k) for k in (1, 2, 5)))
+    assert meshing_share(tones) > 0.98
+    random = np.random.default_rng(1)
+    noise = made(lambda t: random.standard_normal(len(t)))
+    assert meshing_share(noise) == pytest.approx(marked_share(noise), abs=0.1)

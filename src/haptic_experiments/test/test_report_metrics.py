@@ -1,0 +1,144 @@
+"""The metrics of friction_impedance's report, on signals with known answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from haptic_bags.bags import Bag
+from haptic_core.errors import HapticError
+from haptic_experiments.experiments.friction_impedance import (
+    Run,
+    analyse,
+    chatter_force,
+    opposition,
+    radius_of_curvature,
+    rest_drifts,
+    travel_since_sticking,
+)
+
+Signals = Callable[..., Run]
+Bags = Callable[..., Bag]
+
+#: period (s), friction force (N), yield distance F/K (m) of the synthetic signals
+T, F, YIELD = 1e-3, 4.0, 4.0 / 6000.0
+
+
+# Signals
+
+
+def test_a_run_is_what_the_bag_says(signals: Signals, bag_of: Bags) -> None:
+    run = signals()
+    found = Run.from_bag(bag_of(run))
+    for name in ("time", "measured", "position", "velocity", "force", "displacement", "sticking"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(run, name), err_msg=name)
+    assert found.period == T and found.phases == run.phases
+
+
+def test_ticks_that_the_friction_node_missed_are_left_out_of_all_signals(signals: Signals, bag_of: Bags) -> None:
+    run, missed = signals(), (0, 700, 701, 2500)
+    found = Run.from_bag(bag_of(run, missed, mode="realtime"))
+    kept = np.setdiff1d(np.arange(4000), missed)
+    for name in ("time", "measured", "position", "velocity", "force", "displacement", "sticking"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(run, name)[kept], err_msg=name)
+    part = found.part(0.69, 0.71)
+    np.testing.assert_allclose(found.time[part], T * np.array([*range(690, 700), *range(702, 710)]), atol=1e-12)
+
+
+def test_a_bag_of_one_tick_is_refused_in_one_line(signals: Signals, bag_of: Bags) -> None:
+    with pytest.raises(HapticError, match=r"^runs/x/bag: too short for a report \(1 ticks that all topics have\)$"):
+        analyse({"bag": bag_of(signals(duration=0.001))})
+
+
+# Metrics
+
+
+def test_chatter_is_the_rms_of_what_lies_above_50_hz() -> None:
+    time = T * np.arange(2000)  # whole cycles of all that follows
+    slow = 3.0 + 2.0 * np.sin(2 * np.pi * 10.0 * time)
+    fast = 0.3 * np.sin(2 * np.pi * 100.0 * time), 0.4 * np.sin(2 * np.pi * 217.0 * time)
+    force = np.column_stack((slow + fast[0], -slow + fast[1]))
+    assert chatter_force(force, T) == pytest.approx(0.5 / np.sqrt(2.0), rel=1e-12)
+    assert chatter_force(np.column_stack((slow, -slow)), T) < 1e-12
+
+
+@pytest.mark.parametrize("drift", [0.0, 1e-6, -3e-5])
+def test_the_drift_of_a_rest_is_that_of_the_contact_not_of_the_spring(drift: float, signals: Signals) -> None:
+    (rest,) = rest_drifts(signals(drift=drift))
+    assert rest["start"] == pytest.approx(1.6) and rest["length"] == pytest.approx(2.4, abs=2 * T)
+    # the displacement follows the force exactly: what is left is the line, to the rounding of 0.1 m
+    assert rest["drift"] == pytest.approx(abs(drift) * rest["length"], abs=1e-13)
+    assert rest["travel"] > 1e-4  # of the spring: 1 N peak to peak over 6000 N/m
+    assert rest["largest_force"] == pytest.approx(2.5, rel=1e-3)
+    assert rest["sticking_share"] == 1.0 and rest["chatter_force"] < 1e-3
+
+
+def test_tremor_beside_the_spring_hardly_counts_as_drift(signals: Signals) -> None:
+    run = signals(drift=1e-5)
+    amplitude, omega = 1e-5, 2 * np.pi * 10.0
+    run.position[:, 1] += amplitude * np.sin(omega * run.time)
+    (rest,) = rest_drifts(run)
+    # a straight line through whole periods of a sine over the length L rises by 12 A/(omega L)
+    bound = 12 * amplitude / (omega * rest["length"])
+    assert abs(rest["drift"] - 1e-5 * rest["length"]) < 1.01 * bound < 1e-6
+
+
+def test_short_rests_and_other_phases_have_no_drift(signals: Signals) -> None:
+    assert rest_drifts(signals(duration=2.0)) == []
+    assert len(rest_drifts(signals(duration=2.2))) == 1
+    moves = [{**phase, "kind": "move"} for phase in signals().phases]
+    assert rest_drifts(replace(signals(), phases=moves)) == []
+
+
+@pytest.mark.parametrize("angle", [0.0, 10.0, -30.0, 170.0])
+def test_opposition_is_the_angle_between_force_and_velocity(angle: float, signals: Signals) -> None:
+    run = signals(duration=1.0)
+    cosine, sine = np.cos(np.radians(angle)), np.sin(np.radians(angle))
+    result = opposition(replace(run, force=run.force @ [[cosine, sine], [-sine, cosine]]), YIELD)
+    for name in ("median_angle", "p95_angle"):
+        assert np.degrees(result[name]) == pytest.approx(abs(angle), abs=1e-5)  # arccos near 1: sqrt(2 eps)
+    assert result["opposing_share"] == (abs(angle) < 20.0)
+    assert result["mean_force"] == pytest.approx(F) and result["sign_flips_per_second"] == 0.0
+    # all but the first 3 F/K = 2 mm, 20 samples at 0.1 mm each
+    assert result["samples"] in (979, 980)
+
+
+def test_opposition_counts_sign_flips(signals: Signals) -> None:
+    run = signals(duration=1.0)
+    run.force[500:600] *= -1.0
+    assert opposition(run, YIELD)["sign_flips_per_second"] == pytest.approx(2 / 0.98, rel=2e-3)
+
+
+def test_opposition_needs_speed_force_and_way(signals: Signals) -> None:
+    run = signals(duration=1.0)
+    assert opposition(replace(run, velocity=0.1 * run.velocity), YIELD) == {}
+    assert opposition(replace(run, force=0.0 * run.force), YIELD) == {}
+    assert opposition(replace(run, sticking=~run.sticking), YIELD) == {}
+
+
+def circle(radius: float) -> Run:
+    """Ten seconds at 0.1 m/s on a circle, sticking for one tick at the start and in the middle."""
+    time = T * np.arange(10_000)
+    angle = 0.1 / radius * time
+    position = radius * np.column_stack((np.cos(angle), np.sin(angle)))
+    velocity = 0.1 * np.column_stack((-np.sin(angle), np.cos(angle)))
+    force = 40.0 * velocity
+    sticking = np.arange(10_000) % 5000 == 0
+    return Run(T, time, position, position, velocity, force, force / 6000.0, sticking, [])
+
+
+def test_the_radius_of_a_circle_and_the_way_since_sticking(signals: Signals) -> None:
+    run = circle(0.02)
+    # omega = 5/s; finite differences are off by (omega T)^2/6
+    np.testing.assert_allclose(radius_of_curvature(run), 0.02, rtol=(5.0 * T) ** 2)
+    assert np.isinf(radius_of_curvature(signals(duration=1.0))).all()
+    travel = travel_since_sticking(run)
+    np.testing.assert_allclose(travel, 0.1 * T * (np.arange(10_000) % 5000), rtol=(5.0 * T) ** 2, atol=1e-12)
+
+
+def test_only_curves_wide_against_the_yield_distance_count() -> None:
+    assert opposition(circle(11 * YIELD), YIELD)["median_angle"] == pytest.approx(0.0, abs=1e-6)
+    assert opposition(circle(9 * YIELD), YIELD) == {}

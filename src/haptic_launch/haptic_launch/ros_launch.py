@@ -1,0 +1,55 @@
+"""Runs a launch file by ROS 2's own launch, with an exit code that says whether a node failed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from launch.actions import EmitEvent, IncludeLaunchDescription, RegisterEventHandler
+from launch.event_handlers import OnProcessExit, OnShutdown
+from launch.events import Shutdown
+from launch.events.process import ProcessExited
+from launch.launch_description_sources import AnyLaunchDescriptionSource
+
+from haptic_launch.processes import VIEWERS
+from launch import LaunchContext, LaunchDescription, LaunchService
+
+
+def run_launch_file(path: Path, arguments: Mapping[str, str]) -> int:
+    """Runs the file until it ends.
+
+    Returns:
+        0; 1 if a node failed or the file could not be evaluated; 130 after Ctrl-C.
+    """
+    state = {"code": 0}
+
+    def on_exit(event: ProcessExited, context: LaunchContext) -> Any:
+        if event.returncode == 0 or (context.is_shutdown and event.returncode in (-2, 130)):
+            return None
+        if not state["code"]:
+            print(f"error: {event.process_name} ended with exit code {event.returncode}", file=sys.stderr)
+        if Path(event.cmd[0]).name in VIEWERS or arguments.get("respawn") == "true":
+            return None
+        state["code"] = 1
+        return EmitEvent(event=Shutdown(reason="a node failed"))
+
+    def on_shutdown(event: Shutdown, context: LaunchContext) -> None:
+        if event.due_to_sigint and not state["code"]:
+            state["code"] = 130
+
+    # as `ros2 launch` does: a terminal gives Ctrl-C to the nodes itself, without one it is launch that passes it on
+    service = LaunchService(noninteractive=not sys.stdin.isatty())
+    service.include_launch_description(
+        LaunchDescription(
+            [
+                RegisterEventHandler(OnProcessExit(on_exit=on_exit)),
+                RegisterEventHandler(OnShutdown(on_shutdown=on_shutdown)),
+                IncludeLaunchDescription(
+                    AnyLaunchDescriptionSource(str(path)), launch_arguments=list(arguments.items())
+                ),
+            ]
+        )
+    )
+    return service.run() or state["code"]

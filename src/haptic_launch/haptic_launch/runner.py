@@ -1,0 +1,275 @@
+"""What every run needs: its arguments, its variants, its directory, the start of its launch file, and its run.yaml."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from haptic_core.errors import HapticError
+from haptic_launch.experiments import Experiment
+from haptic_launch.launch_file import LaunchDescription, LaunchFileError, load_launch_file
+from haptic_launch.launch_substitutions import Context, find_package_prefix
+from haptic_launch.processes import ProcessSpec, run_processes
+
+INTERRUPTED = 130
+
+#: packages that `rviz:=true` starts programs of
+RVIZ_PACKAGES = ("rviz2", "robot_state_publisher")
+
+#: as long as a device node takes: 11 days [s]
+LONGEST_RUN = "1000000.0"
+
+#: what is different while a person watches, where it is not given
+IN_VIEW = {"pace": "1.0"}
+
+_PACKAGES = ("numpy", "scipy", "numba", "rosbags")
+
+
+class UsageError(HapticError):
+    """The user's command cannot be understood.
+
+    Attributes:
+        hint: where the user sees what can be given.
+    """
+
+    def __init__(self, message: str, hint: str = "see ./haptics run EXPERIMENT --show-args") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class MissingProgramError(HapticError):
+    """A program that the user asked for is not installed.
+
+    Attributes:
+        hint: what to install, and what works without it.
+    """
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def check_rviz(arguments: Mapping[str, str]) -> None:
+    """Refuses `rviz:=true` where RViz cannot be found, before anything starts.
+
+    Raises:
+        MissingProgramError: names the packages.
+    """
+    if arguments.get("rviz") != "true":
+        return
+    missing = [package for package in RVIZ_PACKAGES if not _is_installed(package)]
+    if missing:
+        packages = " ".join(f"ros-jazzy-{name.replace('_', '-')}" for name in missing)
+        raise MissingProgramError(
+            f"argument rviz: not installed: {', '.join(missing)}",
+            f"sudo apt install {packages} in a ROS 2 Jazzy installation, and source it; "
+            "without rviz:=true the run gives the same bag and report",
+        )
+
+
+def check_hardware(arguments: Mapping[str, str]) -> None:
+    """Refuses `hardware:=ros2_control` and `mock` where they cannot run, before anything starts.
+
+    Raises:
+        MissingProgramError: ros2_control, or the suite's plugins for it, are not installed.
+        UsageError: the run is in lockstep, or would record the truth of mock hardware, which has none.
+    """
+    hardware = arguments.get("hardware", "simulated")
+    if hardware == "simulated":
+        return
+    without = "without hardware:= the run uses the suite's own device node"
+    if not _is_installed("controller_manager"):
+        raise MissingProgramError(
+            f"argument hardware: {hardware} needs ros2_control, which is not installed",
+            "sudo apt install ros-jazzy-ros2-control in a ROS 2 Jazzy installation, source it, then ./haptics setup; "
+            + without,
+        )
+    if not (Path(find_package_prefix("haptic_hardware")) / "lib" / "libhaptic_hardware.so").exists():
+        raise MissingProgramError(
+            f"argument hardware: {hardware} needs the plugins of haptic_hardware, which are not compiled",
+            f"sudo apt install pybind11-dev, then ./haptics setup; {without}",
+        )
+    if arguments.get("mode") != "realtime":
+        raise UsageError(
+            f"argument hardware: {hardware} keeps its own clock, got mode:={arguments.get('mode', 'lockstep')}",
+            f"add mode:=realtime; {without}",
+        )
+    if hardware == "mock" and arguments.get("record") == "true":
+        raise UsageError("argument hardware: mock has no truth to record", "add record:=false")
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        find_package_prefix(package)
+    except LaunchFileError:
+        return False
+    return True
+
+
+def parse_arguments(words: Sequence[str]) -> dict[str, str]:
+    """Turns name:=value words into a dict; raises UsageError for any other word."""
+    arguments = {}
+    for word in words:
+        name, separator, value = word.partition(":=")
+        if not separator or not name or not value:
+            raise UsageError(f"argument {word!r}: expected name:=value")
+        arguments[name] = value
+    return arguments
+
+
+def effective_arguments(description: LaunchDescription, given: Mapping[str, str]) -> dict[str, str]:
+    """The launch file's arguments with their defaults and what the user gave.
+
+    Raises:
+        UsageError: an argument is unknown, or a value is not among its choices or not of its parameter's type.
+    """
+    known = {argument.name: argument for argument in description.arguments}
+    for name, value in given.items():
+        if name not in known:
+            raise UsageError(f"argument {name!r} is unknown, expected one of: {', '.join(known)}")
+        choices = known[name].choices
+        if choices and value not in choices:
+            raise UsageError(f"argument {name}: expected one of {', '.join(choices)}, got {value!r}")
+        for parameter in description.parameters_of(name):
+            try:
+                parameter.evaluate(Context({name: value}))
+            except LaunchFileError:
+                raise UsageError(f"argument {name}: expected {parameter.expected}, got {value!r}") from None
+    defaults = {name: argument.default or "" for name, argument in known.items()}
+    return {**defaults, **given}
+
+
+def chosen_variants(
+    experiment: Experiment, arguments: Mapping[str, str], given: Mapping[str, str]
+) -> dict[str, dict[str, str]]:
+    """The argument sets to run: all variants in lockstep, or one run where the user set what they vary.
+
+    A given place for the bag also means one run: two bags cannot have it.
+    """
+    varied = {"output"}.union(*experiment.variants.values())
+    if arguments.get("view") == "true":
+        return {"run": {}}  # one page, one run
+    if not experiment.variants or varied & set(given) or arguments.get("mode", "lockstep") != "lockstep":
+        return {"run": {}}
+    return experiment.variants
+
+
+def bag_directory(run: Path, place: int, variant: str) -> Path:
+    """Where a variant's bag lies: bag for the first, bag_<variant> for the others."""
+    return run / ("bag" if place == 0 else f"bag_{variant}")
+
+
+def new_run_directory(name: str) -> Path:
+    """Makes runs/<time>-<name> below the working directory; a number is added if it exists."""
+    base = Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{name}"
+    for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
+        directory = base.with_name(base.name + suffix)
+        try:
+            directory.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise HapticError(f"{directory}: cannot be made: {error.strerror}") from None
+        return directory
+    raise HapticError(f"{base}: cannot be made")
+
+
+def compiled_mark(name: str) -> Path | None:
+    """The file that exists once the kernels of an experiment were compiled; None where Numba has no cache of ours."""
+    cache = os.environ.get("NUMBA_CACHE_DIR")
+    return Path(cache, "experiments", name) if cache else None
+
+
+def launch(path: Path, arguments: Mapping[str, str]) -> int:
+    """Runs one launch file, by ROS 2's own launch where it is installed, else by the suite's runner."""
+    if importlib.util.find_spec("launch") and importlib.util.find_spec("launch_ros"):
+        from haptic_launch.ros_launch import run_launch_file
+
+        return run_launch_file(path, arguments)
+    try:
+        specs = load_launch_file(path).evaluate(arguments)
+    except LaunchFileError as error:
+        raise HapticError(str(error)) from None
+    build_contact_geometry(specs)
+    return run_processes(specs)
+
+
+def build_contact_geometry(specs: Sequence[ProcessSpec]) -> None:
+    """Completes the setup if a node simulates contact and the first setup left out the contact geometry.
+
+    Raises:
+        HapticError: the setup failed; it has said why.
+    """
+    simulated = any(Path(spec.command[0]).parent.name == "convex_contact" for spec in specs)
+    if not simulated or os.environ.get("HAPTICS_ROS") != "wheels":  # colcon builds all of it over an installation
+        return
+    if Path(os.environ["HAPTICS_ACTIVE"], "stages", "contact").exists():
+        return
+    if subprocess.run([Path(os.environ["HAPTICS_ROOT"], "haptics"), "setup"], check=False).returncode:
+        raise HapticError("the contact geometry could not be built")
+
+
+def write_run_file(
+    directory: Path,
+    experiment: Experiment,
+    arguments: Mapping[str, str],
+    variants: Mapping[str, Mapping[str, str]],
+    code: int,
+) -> None:
+    """Writes run.yaml: what ran, with which arguments and versions."""
+    document: dict[str, Any] = {
+        "experiment": experiment.name,
+        "exit_code": code,
+        "arguments": dict(arguments),
+        "variants": {name: dict(settings) for name, settings in variants.items()},
+        "seed": arguments.get("seed"),
+        **run_facts(),
+    }
+    (directory / "run.yaml").write_text(yaml.safe_dump(document, sort_keys=False))
+
+
+def run_facts() -> dict[str, Any]:
+    """What run.yaml says of the suite and the machine."""
+    return {
+        "git": git_state(),
+        "versions": {
+            "haptic_bringup": _version("haptic_bringup"),
+            "python": platform.python_version(),
+            "ros_distro": os.environ.get("ROS_DISTRO", "jazzy (wheels)"),
+            **{package: _version(package) for package in _PACKAGES},
+        },
+        "machine": {"system": platform.platform(), "cores": os.cpu_count()},
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def git_state() -> dict[str, Any]:
+    """Commit of the suite's checkout and whether files differ from it; empty outside a checkout."""
+    root = os.environ.get("HAPTICS_ROOT")
+    if not root:
+        return {}
+    try:
+        commit = _git(root, "rev-parse", "HEAD")
+        return {"commit": commit, "changed": bool(_git(root, "status", "--porcelain"))}
+    except (OSError, subprocess.CalledProcessError):
+        return {}
+
+
+def _git(root: str, *arguments: str) -> str:
+    done = subprocess.run(["git", "-C", root, *arguments], check=True, capture_output=True, text=True)
+    return done.stdout.strip()

@@ -1,0 +1,293 @@
+"""Runs that are watched from outside, and those in realtime whose nodes are killed or held up on purpose.
+
+The studies `faults` and `soak` and the tests use them; what is promised stands in docs/loop.md, "A node that died".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from std_srvs.srv import Trigger
+
+from haptic_core.errors import HapticError
+from haptic_core.qos import EVENT_DEPTH, latched_qos
+from haptic_launch import process_guard
+from haptic_launch.experiments import load_experiment
+from haptic_launch.launch_file import load_launch_file
+from haptic_msgs.msg import DeviceState, TickEvent
+
+if TYPE_CHECKING:
+    from typing import Self
+
+#: longest wait for anything, of which the first compilation is the longest [s]
+PATIENCE = 240.0
+
+#: name of the process of nodes that share one
+COMPOSED = "nodes"
+
+
+def descendants(pid: int) -> dict[int, str]:
+    """Process ids and command lines of all that a process has started."""
+    found: dict[int, str] = {}
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # one that has just ended
+            for child in map(int, task.read_text().split()):
+                found[child] = Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+                found |= descendants(child)
+    return found
+
+
+def start(
+    command: Sequence[str], folder: Path, domain: int, output: Path, variables: Mapping[str, str] = MappingProxyType({})
+) -> subprocess.Popen[bytes]:
+    """Starts a command in a folder and a ROS domain, output in a file; it can be interrupted, as from a terminal.
+
+    It is interrupted, too, when the thread that has started it ends: of a study that is given up no run is left.
+    """
+    fixed = {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    with output.open("w") as file:
+        return subprocess.Popen(
+            process_guard.start_command(list(command)),
+            cwd=folder,
+            env={**os.environ, **variables, **fixed},
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+        )
+
+
+def arguments_of(experiment: str) -> set[str]:
+    """Names of the arguments of an experiment's launch file."""
+    return {argument.name for argument in load_launch_file(load_experiment(experiment).launch_file).arguments}
+
+
+def words_of(experiment: str, wanted: Mapping[str, Any]) -> list[str]:
+    """Words name:=value for those of the arguments that the experiment has."""
+    known = arguments_of(experiment)
+    return [f"{name}:={value}" for name, value in wanted.items() if name in known]
+
+
+class StartedRun:
+    """An experiment as a user starts it, and a node beside it.
+
+    Args:
+        experiment: name.
+        words: arguments, name:=value.
+        folder: working directory of the run; its output goes to output.txt there.
+        domain: ROS domain of its own.
+        variables: more of the environment.
+    """
+
+    def __init__(
+        self,
+        experiment: str,
+        *words: str,
+        folder: Path,
+        domain: int,
+        variables: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self.output = folder / "output.txt"
+        command = [sys.executable, "-m", "haptic_bringup", "run", experiment, *words]
+        self.process = start(command, folder, domain, self.output, variables)
+        self.context = Context()
+        self.context.init(args=[], domain_id=domain)
+        namespace = load_experiment(experiment).clock.rpartition("/")[0]
+        self.node = Node("watcher", context=self.context, namespace=namespace)
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+
+    @property
+    def text(self) -> str:
+        """All that the run has said."""
+        return self.output.read_text()
+
+    def until(self, condition: Callable[[], Any], what: str = "a condition") -> Any:
+        """Serves the watcher until a condition holds; returns what it gave.
+
+        Raises:
+            HapticError: the run ended, or the condition did not come true.
+        """
+        end = time.monotonic() + PATIENCE
+        while not (found := condition()):
+            if self.process.poll() is not None:
+                raise HapticError(f"the run ended while {what} was waited for: {self.last_words()}")
+            if time.monotonic() > end:
+                raise HapticError(f"waited {PATIENCE:g} s for {what}: {self.last_words()}")
+            self.executor.spin_once(timeout_sec=0.1)
+        return found
+
+    def last_words(self) -> str:
+        """The last lines of what the run has said."""
+        return " | ".join(self.text.splitlines()[-5:])
+
+    def pids(self) -> dict[str, int]:
+        """Process ids of the nodes by their names."""
+        found = {}
+        for pid, command in descendants(self.process.pid).items():
+            name = re.search(r"__node:=(\S+)", command)
+            if name and "process_guard" not in command:
+                found[name[1]] = pid
+        return found
+
+    def reset(self, name: str) -> None:
+        """Resets a node.
+
+        Raises:
+            HapticError: it refused.
+        """
+        client = self.node.create_client(Trigger, f"{name}/reset")
+        self.until(client.service_is_ready, f"the service of {name}")
+        answer = client.call_async(Trigger.Request())
+        self.until(answer.done, f"an answer of {name}")
+        self.node.destroy_client(client)
+        if not answer.result().success:
+            raise HapticError(answer.result().message)
+
+    def close(self) -> int:
+        """Ends the run as Ctrl-C does; its exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        code = self.process.wait(60.0)
+        self.executor.shutdown()
+        self.node.destroy_node()
+        self.context.try_shutdown()
+        return code
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class WatchedRun(StartedRun):
+    """A `StartedRun` in realtime, without a bag, of which every tick is seen.
+
+    Attributes:
+        device: the newest DeviceState.
+        new_starts: how often the ticks began again.
+        events: source, kind and detail of all TickEvents.
+        forces: largest joint effort that acted while the device said that it is not OK [N m or N].
+        moved: how far the tool went from where it was when the device said so first [m].
+        stops: ticks at which the device went from OK to anything else.
+        struck: tick that the device was at when something was last done to a node.
+    """
+
+    def __init__(self, experiment: str, *words: str, **place: Any) -> None:
+        super().__init__(experiment, "mode:=realtime", "record:=false", *words, **place)
+        self.device, self.new_starts = DeviceState(), 0
+        self.forces, self.moved, self.stops, self.struck = 0.0, 0.0, list[int](), 0
+        self._place = (0.0, 0.0, 0.0)
+        self.events: list[tuple[str, str, dict[str, Any]]] = []
+        self.node.create_subscription(DeviceState, "device_state", self._on_state, QoSProfile(depth=1000))
+        self.node.create_subscription(TickEvent, "tick_event", self._on_event, latched_qos(EVENT_DEPTH))
+
+    def _on_state(self, state: DeviceState) -> None:
+        self.new_starts += state.tick < self.device.tick
+        stopped = state.status != DeviceState.STATUS_OK
+        place = (state.tool_pose.position.x, state.tool_pose.position.y, state.tool_pose.position.z)
+        if stopped and self.device.status == DeviceState.STATUS_OK:
+            self.stops.append(state.tick)
+            self._place = place
+        elif stopped:  # joint_effort is of the period before: the first stopped one still is of an obeyed command
+            self.forces = max(self.forces, *map(abs, state.joint_effort))
+            self.moved = max(self.moved, math.dist(place, self._place))
+        self.device = state
+
+    def _on_event(self, event: TickEvent) -> None:
+        self.events.append((event.source, event.kind, json.loads(event.detail)))
+
+    def goes_on(self, ticks: int, resets: Sequence[str] = ()) -> None:
+        """Waits until the device has obeyed for so many ticks in a row, and nothing newer is on its way.
+
+        Args:
+            ticks: in a row.
+            resets: nodes that are reset whenever the device does not obey.
+        """
+        first = None
+
+        def obeyed() -> bool:
+            nonlocal first
+            if self.device.status != DeviceState.STATUS_OK:
+                first = None
+                for name in resets:
+                    self.reset(name)
+                return False
+            if first is None or self.device.tick < first:
+                first = self.device.tick or None
+                return False
+            stamp = self.device.header.stamp
+            fresh = time.time() - stamp.sec - 1e-9 * stamp.nanosec < 2.0 * self.device.period
+            return fresh and self.device.tick >= first + ticks
+
+        self.until(obeyed, f"{ticks} ticks")
+
+    def started(self, name: str) -> int:
+        """How often a node has become active."""
+        return sum((source, kind, detail.get("state")) == (name, "state", "active")
+                   for source, kind, detail in self.events)  # fmt: skip
+
+    def parameters(self, name: str) -> Mapping[str, Any]:
+        """Those with which a node last became active."""
+        found = [detail["parameters"] for source, kind, detail in self.events
+                 if source == name and kind == "state" and "parameters" in detail]  # fmt: skip
+        return found[-1] if found else {}
+
+    def after_stop(self) -> tuple[float, float]:
+        """What must not be after a stop: `forces` of an impedance device, `moved` of an admittance device; else nan."""
+        holds = any(detail.get("mode") == "MOTION" for _, kind, detail in self.events if kind == "state")
+        return (math.nan, self.moved) if holds else (self.forces, math.nan)
+
+    def reasons(self) -> list[str]:
+        """Why the device went to its safe state, each time."""
+        return [detail["reason"] for source, kind, detail in self.events if (source, kind) == ("device", "error")]
+
+    def pid(self, name: str) -> int:
+        """Process id of a node by its name."""
+        found = self.pids()
+        if name not in found:
+            raise HapticError(f"there is no process of the node {name}")
+        return found[name]
+
+    def kill(self, pid: int) -> None:
+        """Ends a node's process without a warning."""
+        self.struck = self.device.tick
+        os.kill(pid, signal.SIGKILL)
+
+    def hold_up(self, pid: int, duration: float) -> None:
+        """Stops a node's process for some time [s]."""
+        self.struck = self.device.tick
+        with _stopped(pid):
+            end = time.monotonic() + duration
+            while (left := end - time.monotonic()) > 0.0:
+                self.executor.spin_once(timeout_sec=left)
+
+    def runner_held(self) -> contextlib.AbstractContextManager[None]:
+        """Within it the runner does nothing: a node that died is not back before the device has seen it gone."""
+        return _stopped(self.process.pid)
+
+
+@contextlib.contextmanager
+def _stopped(pid: int) -> Iterator[None]:
+    """Within it a process does not run."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)

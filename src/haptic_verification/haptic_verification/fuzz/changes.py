@@ -1,0 +1,489 @@
+"""What a change of one parameter does to the force at the device: the nodes in this process, without DDS, in lockstep.
+
+Each of the `SITUATIONS` is a node under load, played twice with the same states of the device: with a change of one
+parameter after `SETTLED` ticks, and without. What is compared are the steps of the command from tick to tick,
+
+    extra = max over k of |(u_k - u_(k-1)) - (u0_k - u0_(k-1))|
+
+of forces, torques or joint efforts, or of the velocities of a motion. A third run w, of a node whose `change_time` is
+0, is what the change would do without the ramp; from it comes what is allowed,
+
+    allowed = 1.5 T/tau max |w_k - u_(K-1)| + max |w_k - w_(k-1)| + max |u0_k - u0_(k-1)|     (from the second tick on),
+
+the ramp's share of the whole change, and the steps that the new and the old values make by themselves; with places 4 in
+place of 1.5 and 6 T/tau^2 times a jump of the place beside it (`haptic_core.change_ramp`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rclpy.context import Context
+from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.parameter import Parameter
+from scipy.spatial.transform import Rotation
+
+from admittance_constraints.node import ConstraintNode
+from convex_contact.node import ContactNode
+from haptic_core.commands import EFFORT, MOTION, POSITION, WRENCH
+from haptic_core.errors import HapticError
+from haptic_core.messages import allocate, pose_array, set_pose, set_twist, set_vector, twist_array, wrench_array
+from haptic_core.parameters import ParameterSpec, limits_in
+from haptic_core.suite_node import SuiteNode
+from haptic_devices.node import DeviceNode
+from haptic_friction.node import FrictionNode
+from haptic_msgs.msg import ContactArray, DeviceCommand, DeviceState, WallState
+from haptic_verification.fuzz.subjects import PERIOD, make_node
+from tau_wall_control import TauDevice
+from tau_wall_control.node import WallNode
+
+#: ticks before the change, and after it
+SETTLED, AFTER = 80, 110
+#: factors of a number's present value, beside its bounds
+FACTORS = (0.9, 1.1)
+#: turn by which a tool that follows is behind what was commanded
+_BEHIND = Rotation.from_rotvec((0.0, 0.0, -1e-3))
+#: what is no step [N, N m, m/s]
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A node under load.
+
+    Attributes:
+        node: its class.
+        load: what it is under, for the table.
+        parameters: its own.
+        state: of the device at a tick of the situation.
+        inputs: by entry of the parameter `inputs`, at a tick.
+        values: for parameters of which the bounds say too little.
+        only: parameters to change; none: all that may.
+        follows: the tool is 0.1 mm and 1 mrad behind what was commanded in the tick before.
+    """
+
+    node: type[SuiteNode]
+    load: str
+    parameters: Mapping[str, Any]
+    state: Callable[[int], DeviceState]
+    inputs: Mapping[str, Callable[[int], Any]] = field(default_factory=dict)
+    values: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    only: tuple[str, ...] = ()
+    follows: bool = False
+
+
+# ---- what the device says -------------------------------------------------------------------------
+
+
+def _state(pose: np.ndarray, twist: np.ndarray, wrench: tuple[float, ...] = (0.0,) * 6) -> DeviceState:
+    state = DeviceState(period=PERIOD, has_force_sensor=any(wrench))
+    set_pose(state.tool_pose, pose)
+    set_twist(state.tool_twist, twist)
+    set_vector(state.tool_wrench.force, wrench[:3])
+    set_vector(state.tool_wrench.torque, wrench[3:])
+    for name in ("position", "velocity", "effort"):
+        allocate(state, f"joint_{name}", 2)
+    return state
+
+
+def _straight(
+    speed: tuple[float, float, float], wrench: tuple[float, ...] = (0.0,) * 6, start: tuple[float, ...] = (0.0,) * 3
+) -> Callable[[int], DeviceState]:
+    """A tool that moves along a line, with the user's wrench on it."""
+
+    def state(k: int) -> DeviceState:
+        place = np.array(start) + k * PERIOD * np.array(speed)
+        return _state(np.array((*place, 0.0, 0.0, 0.0, 1.0)), np.array((*speed, 0.0, 0.0, 0.0)), wrench)
+
+    return state
+
+
+def _pressing(k: int) -> DeviceState:
+    """A tool that goes into a table to 10 mm, slides along it and turns."""
+    depth, turn = 0.01 * min(k / 50, 1.0), 0.2 * min(k / 50, 1.0)
+    rate = 0.2 * (k < 50), 4.0 * (k < 50)
+    pose = np.array((2e-5 * k, 0.0, 0.015 - depth, *Rotation.from_rotvec([0.0, turn, 0.0]).as_quat()))
+    return _state(pose, np.array((0.02, 0.0, -rate[0], 0.0, rate[1], 0.0)))
+
+
+def _at_the_wall() -> Callable[[int], DeviceState]:
+    """The TAU device's tool, 20 um inside the wall z = 0, sliding along it at 20 mm/s."""
+    device, poses = TauDevice.default(), {}
+
+    def state(k: int) -> DeviceState:
+        x = 2e-5 * k
+        if k not in poses:
+            poses[k] = np.asarray(device.inverse_kinematics((x, 0.0, 2e-3 if k < 2 else -2e-5)))
+        state = _state(np.array((x, 0.0, -2e-5, 0.0, 0.0, 0.0, 1.0)), np.array((0.02, 0.0, 0.0, 0.0, 0.0, 0.0)))
+        before = poses.get(k - 1, poses[k])
+        rate = (poses[k] - before) / PERIOD if k > 2 else np.zeros(6)
+        for name, row in (("position", poses[k]), ("velocity", rate), ("effort", np.zeros(6))):
+            allocate(state, f"joint_{name}", 6)[:] = row
+        return state
+
+    return state
+
+
+def _pushed(k: int) -> WallState:
+    return WallState(
+        point=[0.0] * 3,
+        normal=[0.0, 0.0, 1.0],
+        velocity=[0.0] * 3,
+        penetration=[1e-4],
+        push=[6.0],
+        in_contact=[True],
+        effort=[0.0] * 6,
+        saturation=[0.0] * 6,
+    )
+
+
+def _touched(k: int) -> ContactArray:
+    """Body 1 pressed with 6 N onto body 0, and body 2 with 2 N."""
+    return ContactArray(
+        period=PERIOD,
+        body_a=[0, 0],
+        body_b=[1, 2],
+        position=[0.0] * 6,
+        normal=[0.0, 0.0, 1.0] * 2,
+        signed_distance=[-1e-4] * 2,
+        normal_impulse=[6e-3, 2e-3],
+        tangential_impulse=[0.0] * 6,
+        slip_velocity=[0.05, 0.0, 0.0] * 2,
+        sticking=[False] * 2,
+    )
+
+
+# ---- under load -----------------------------------------------------------------------------------
+
+_SLIDING = _straight((0.05, 0.02, 0.0))
+_CREEPING = _straight((2e-3, 0.0, 0.0))
+_FELT = (6.0, 2.0, 0.0, 0.0, 0.0, 0.0)
+_LED = _straight((0.0, 0.0, 0.0), _FELT)
+_DISK = ["mass=1.0", "inertia=[0.003, 0.006, 0.003]", "radius=0.1"]
+_UPRIGHT = (0.7071067811865476, 0.0, 0.0, 0.7071067811865476)
+
+
+def _rolling(k: int) -> DeviceState:
+    """An upright disk on the floor, pulled along its way and turned; the tool stays a little behind."""
+    return _state(np.array((0.0, 0.0, 0.1, *_UPRIGHT)), np.zeros(6), (1.0, 0.3, 0.0, 0.0, 0.0, 0.02))
+
+
+_MECHANISM = {
+    "mechanism_parameters": (
+        ["mass=2.0", *_DISK[1:]],
+        ["mass=0.1", *_DISK[1:]],
+        [*_DISK[:2], "radius=0.08"],
+        [*_DISK, "translational_damping=2.0"],
+    )
+}
+_STRIBECK = {"law": "stribeck", "viscosity": 2.0}
+_ELASTIC = ("stiffness", "damping", "friction_force", "static_force", "viscosity", "projection", "law")
+
+SITUATIONS: dict[str, Situation] = {
+    "device": Situation(
+        DeviceNode, "pushed, 0.05 N m", {"device": "joystick", "sources": ["one"], "duration": 1e6}, _SLIDING
+    ),
+    "friction": Situation(
+        FrictionNode, "slides at 54 mm/s", _STRIBECK, _SLIDING,
+        values={"law_function": ("none",)},
+    ),
+    "friction, presliding": Situation(
+        FrictionNode, "sticks, at 2 mm/s", {**_STRIBECK, "stiffness": 1000.0}, _CREEPING, only=_ELASTIC
+    ),
+    "friction, anisotropic": Situation(
+        FrictionNode,
+        "slides",
+        {"law": "anisotropic"},
+        _SLIDING,
+        values={"force_tensor": ([4.4, 0.0, 0.0, 2.2], [2.0, 0.5, 0.5, 8.0], [100.0, 0.0, 0.0, 100.0])},
+        only=("force_tensor", "viscosity", "projection"),
+    ),
+    "friction, parallel": Situation(
+        FrictionNode,
+        "slides",
+        {"model": "parallel"},
+        _CREEPING,
+        values={"loading_displacement": ([3e-4, 1e-3, 4e-3], [1e-5, 2e-5, 3e-5]),
+                "loading_force": ([2.0, 3.5, 4.4], [20.0, 35.0, 40.0])},
+        only=("loading_displacement", "loading_force"),
+    ),
+    "friction, on walls": Situation(
+        FrictionNode, "slides, 6 N", {"inputs": ["wall"]}, _SLIDING, {"wall": _pushed},
+        only=("friction_coefficient", "friction_force", "stiffness"),
+    ),
+    "friction, on contacts": Situation(
+        FrictionNode, "slides, 6 N", {"inputs": ["contact:contacts"], "load_body": 1}, _SLIDING,
+        {"contact:contacts": _touched}, {"load_body": (0, 2, 7)}, ("load_body", "friction_coefficient"),
+    ),
+    "friction, admittance": Situation(
+        FrictionNode, "pulled, 6.3 N", {"rendering": "admittance", "model": "D", **_STRIBECK}, _LED,
+        follows=True,
+    ),
+    "friction, Karnopp": Situation(
+        FrictionNode, "pulled, 6.3 N", {"rendering": "admittance", "model": "karnopp"}, _LED,
+        only=("velocity_threshold", "mass"), follows=True,
+    ),
+    "constraint": Situation(
+        ConstraintNode, "rolls", {"mechanism_parameters": _DISK, "approach_time": 0.05, "feedback": "node"}, _rolling,
+        values=_MECHANISM, follows=True,
+    ),
+    "constraint, posed": Situation(
+        ConstraintNode, "rolls", {"mechanism_parameters": _DISK, "approach_time": 0.05, "feedback": "device"}, _rolling,
+        values=_MECHANISM,
+        only=("mechanism_parameters", "friction_force", "friction_torque", "force_deadband", "moment_deadband",
+              "largest_lead", "largest_turn_lead"),
+        follows=True,
+    ),
+    "constraint, with contacts": Situation(
+        ConstraintNode, "rolls, touched",
+        {"mechanism_parameters": _DISK, "approach_time": 0.05, "inputs": ["contact:contacts"],
+         "delayed_inputs": ["contact:contacts"], "contact_body": 1},
+        _rolling, {"contact:contacts": _touched}, {"contact_body": (0, 2, 7)}, ("contact_body",),
+        follows=True,
+    ),
+    "contact": Situation(
+        ContactNode, "pressed, 5 N, slides, turned",
+        {"world": str(Path(__file__).with_name("pressed_world.yaml")), "proxy": "tool", "coupled_rotation": True,
+         "approach_time": 0.0},
+        _pressing,
+    ),
+    "wall": Situation(
+        WallNode, "pressed, slides", {"scheme": "sopc", "friction_coefficient": 0.3}, _at_the_wall(),
+        values={"wall_points": ([0.0, 0.0, 1e-4], [0.0, 0.0, -1e-4], [0.0, 0.0, 0.02], [0.0, 0.0, -0.02], [0.0] * 6),
+                "wall_normals": ([0.0, 0.1, 0.995], [0.0, 1.0, 0.0], [0.0, 0.0, -1.0])},
+    ),
+    "wall, holding": Situation(
+        WallNode, "pressed, slides", {"scheme": "sopc", "contact": "holding"}, _at_the_wall(),
+        values={"wall_points": ([0.0, 0.0, 1e-4], [0.0, 0.0, -0.02]), "wall_normals": ([0.0, 0.1, 0.995],)},
+        only=("wall_points", "wall_normals", "release_gap"),
+    ),
+}  # fmt: skip
+
+
+# ---- played -----------------------------------------------------------------------------------------
+
+#: numbers of a command
+COLUMNS = 9
+#: parts of a command that are compared: places in its row, and their unit
+PARTS: dict[int, dict[str, slice]] = {
+    EFFORT: {"N m": slice(0, 6)},
+    WRENCH: {"N": slice(0, 3), "N m": slice(3, 6)},
+    MOTION: {"m/s": slice(0, 3), "rad/s": slice(3, 6)},
+}
+
+
+class Stage:
+    """A node that is played again and again, each time from its reset on.
+
+    Args:
+        situation: what it is under.
+        context: of rclpy; nothing is published.
+        change_time: of the node; None: as declared [s].
+    """
+
+    def __init__(self, situation: Situation, context: Context, change_time: float | None = None) -> None:
+        self.situation = situation
+        ramp = {} if change_time is None else {"change_time": change_time}
+        self.node = node = make_node(situation.node, context, {**situation.parameters, **ramp})
+        if node.trigger_configure() != TransitionCallbackReturn.SUCCESS:
+            raise HapticError(f"{situation.node.__name__}: not configured")
+        node.active, node._noted = True, -1
+        node.publish_tick = self._take
+        node.is_heard = lambda publisher: False
+        self.mode = node._mode
+        self.time = max(PERIOD, node.parameters["change_time"])
+        self._commands: list[np.ndarray] = []
+        self._receivers = {
+            entry: (make, node._receiver(entry, type(make(0)))) for entry, make in situation.inputs.items()
+        }
+
+    def _take(self, publisher: Any, message: Any) -> None:
+        if not publisher.topic_name.endswith("device_command"):
+            return
+        row = np.zeros(COLUMNS)
+        if message.mode == EFFORT:
+            row[:6] = message.joint_effort
+        elif message.mode == WRENCH:
+            row[:6] = wrench_array(message.tool_wrench)
+        elif message.mode == MOTION:
+            row[:6] = twist_array(message.tool_twist)
+            if message.motion_fields & POSITION:
+                row[6:] = pose_array(message.tool_pose)[:3]
+        self._commands.append(row)
+
+    def changeable(self) -> list[ParameterSpec]:
+        """Parameters that may be changed here."""
+        only = self.situation.only
+        specs = [spec for spec in self.node.specs.values() if not (spec.read_only or spec.file)]
+        return [spec for spec in specs if not only or spec.name in only]
+
+    def set(self, **values: Any) -> str:
+        """Sets parameters; the reason where they are refused."""
+        made = [Parameter(name, value=value) for name, value in values.items()]
+        result = self.node.set_parameters_atomically(made)
+        return "" if result.successful else str(result.reason)
+
+    def play(self, ticks: int, name: str = "", value: Any = None) -> np.ndarray | str:
+        """Commands (ticks, 9), [6 of their mode; place in m], from a reset on, with a change after `SETTLED` of them.
+
+        Returns:
+            The reason instead where the change is refused.
+        """
+        node = self.node
+        node.restart()
+        self._commands.clear()
+        refused = ""
+        before = node.parameters[name] if name else None
+        for k in range(ticks):
+            if name and k == SETTLED:
+                refused = self.set(**{name: value})
+                if refused:
+                    return refused
+            self._pass(k)
+        if name:
+            self.set(**{name: before})
+        if len(self._commands) != ticks:
+            told = f"{len(self._commands)} answers in {ticks} ticks: {dict(node.rejections.counts)}"
+            raise HapticError(f"{type(node).__name__}: {told}")
+        return np.array(self._commands)
+
+    def _pass(self, k: int) -> None:
+        """One tick: inputs, and the device's state."""
+        node, situation = self.node, self.situation
+        tick = node._ticks.last + 1
+        for entry, (make, receive) in self._receivers.items():
+            delayed = entry in node.parameters["delayed_inputs"]
+            if tick or not delayed:
+                message = make(k)
+                message.tick = tick - delayed
+                receive(message)
+        state = situation.state(k)
+        state.tick = tick
+        if situation.follows and k:
+            self._follow(state)
+        node._on_device_state(state)
+
+    def _follow(self, state: DeviceState) -> None:
+        led = self.node.state.pose if hasattr(self.node.state, "pose") else self.node.command.tool_pose
+        pose = pose_array(led) - np.array((1e-4, 0, 0, 0, 0, 0, 0))
+        pose[3:] = (_BEHIND * Rotation.from_quat(pose[3:])).as_quat()
+        set_pose(state.tool_pose, pose)
+
+    def close(self) -> None:
+        """Ends the node."""
+        self.node.destroy_node()
+
+
+class DeviceStage(Stage):
+    """A device node that is played likewise; what is compared are the efforts that act."""
+
+    def __init__(self, situation: Situation, context: Context, change_time: float | None = None) -> None:
+        self.situation, self.mode, self.time = situation, EFFORT, math.inf
+        self.node = node = make_node(situation.node, context, situation.parameters)
+        if (node.trigger_configure(), node.trigger_activate()) != (TransitionCallbackReturn.SUCCESS,) * 2:
+            raise HapticError(f"{situation.node.__name__}: not configured")
+        self._commands = []
+        node.publish_tick = self._take
+        node._running = True
+        node._publish(node.device.read())
+
+    def _take(self, publisher: Any, message: Any) -> None:
+        if isinstance(message, DeviceState):
+            self._commands.append(np.resize(message.joint_effort, COLUMNS))
+
+    def _pass(self, k: int) -> None:
+        node = self.node
+        node._on_command(DeviceCommand(tick=node.tick, source="one", mode=EFFORT, joint_effort=[0.05, -0.02]))
+        if len(self._commands) <= k:  # the clock waits for its pace
+            node._advance()
+
+
+def make_stage(name: str, context: Context, change_time: float | None = None) -> Stage:
+    """The node of a situation; `change_time` as of `Stage`."""
+    situation = SITUATIONS[name]
+    return (DeviceStage if situation.node is DeviceNode else Stage)(situation, context, change_time)
+
+
+def others(spec: ParameterSpec, value: Any, situation: Situation) -> list[Any]:
+    """Admissible values to change a parameter to: somewhat less and more, and its bounds."""
+    if spec.name in situation.values:
+        return list(situation.values[spec.name])
+    if spec.type == "bool":
+        return [not value]
+    low, high, choices = limits_in(spec.constraints)
+    if choices:
+        return [choice for choice in choices if choice != value]
+    if spec.type not in ("double", "int"):
+        return []
+    found = [factor * value for factor in FACTORS] if value else [0.001 * high, 0.1 * high]
+    found += [bound for bound in (low, high) if math.isfinite(bound)]
+    kind = float if spec.type == "double" else round
+    inside = [kind(min(max(x, low), high)) for x in found]
+    return [x for x in dict.fromkeys(inside) if x != value]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What one change did.
+
+    Attributes:
+        situation, parameter, value: what was changed, and to what.
+        refused: the reason where it was refused; the rest is empty then.
+        at_once: largest extra step without the ramp, by unit.
+        extra: largest extra step.
+        allowed: bound of it.
+    """
+
+    situation: str
+    parameter: str
+    value: str
+    refused: str = ""
+    at_once: Mapping[str, float] = field(default_factory=dict)
+    extra: Mapping[str, float] = field(default_factory=dict)
+    allowed: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def is_bumpless(self) -> bool:
+        """No step is larger than allowed."""
+        return all(extra <= self.allowed[unit] + ROUNDING for unit, extra in self.extra.items())
+
+
+def largest(rows: np.ndarray, parts: Mapping[str, slice]) -> dict[str, float]:
+    """Largest norm of the rows (n, 9), by part."""
+    return {unit: float(np.linalg.norm(rows[:, part], axis=1).max()) for unit, part in parts.items()}
+
+
+def changes(name: str, context: Context, quick: bool = False) -> Iterator[Change]:
+    """Changes every parameter of a situation, to one value after the other; `quick`: only to its bounds or the last."""
+    situation = SITUATIONS[name]
+    ramped, at_once = make_stage(name, context), make_stage(name, context, 0.0)
+    ticks = SETTLED + AFTER
+    reference = ramped.play(ticks)
+    assert not isinstance(reference, str)
+    parts = PARTS[ramped.mode]
+    steps0 = np.diff(reference, axis=0)
+    for spec in ramped.changeable():
+        values = others(spec, ramped.node.parameters[spec.name], situation)
+        for value in values[-2:] if quick else values:
+            got, direct = (stage.play(ticks, spec.name, value) for stage in (ramped, at_once))
+            if isinstance(got, str) or isinstance(direct, str):
+                yield Change(name, spec.name, str(value), refused=str(got))
+                continue
+            extra, jump = (np.diff(run, axis=0) - steps0 for run in (got, direct))
+            whole = largest(direct[SETTLED:] - reference[SETTLED - 1], parts)
+            later = largest(np.diff(direct[SETTLED:], axis=0), parts)
+            own = largest(steps0[SETTLED - 1 :], parts)
+            ratio = PERIOD / ramped.time  # at the first tick a place lies T |o'| from the one before, at the most
+            share = 4.0 * ratio + 6.0 * ratio**2 if reference[-1, 6:].any() else 1.5 * ratio
+            allowed = {unit: share * whole[unit] + later[unit] + own[unit] for unit in parts}
+            if "m/s" in allowed:
+                jump_to = direct[SETTLED, 6:] - direct[SETTLED - 1, 6:] - PERIOD * reference[SETTLED - 1, :3]
+                allowed["m/s"] += 6.0 * PERIOD / ramped.time**2 * float(np.linalg.norm(jump_to))
+            yield Change(name, spec.name, str(value), "", largest(jump, parts), largest(extra, parts), allowed)
+    for stage in (ramped, at_once):
+        stage.close()

@@ -1,0 +1,417 @@
+"""The nodes that `messages` is about, made ready in this process: no other node is there and nothing travels.
+
+What they publish each tick is looked at where they publish it; their timers, services and parameters are as ever.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped
+from rclpy.context import Context
+from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.logging import LoggingSeverity
+from rclpy.parameter import Parameter
+from std_msgs.msg import String
+
+from admittance_constraints.node import ConstraintNode
+from convex_contact.node import ContactNode
+from haptic_bags.recorder import Recorder
+from haptic_core.commands import MODE_NAMES
+from haptic_core.errors import HapticError
+from haptic_core.rendering_node import RenderingNode
+from haptic_core.tick_inputs import node_and_kind
+from haptic_devices.node import DeviceNode
+from haptic_devices.operator import HandHeldDevice
+from haptic_friction.comparison_node import ComparisonNode
+from haptic_friction.network_node import NetworkNode
+from haptic_friction.node import FrictionNode
+from haptic_msgs.msg import (
+    BodyStates,
+    ConstrainedReference,
+    ContactArray,
+    ContactPlanes,
+    DeviceCommand,
+    DeviceState,
+    FrictionState,
+    TickEvent,
+    WallState,
+)
+from haptic_verification.fuzz.messages import REFUSED, Port, Subject, is_finite
+from haptic_viewer.node import Viewer
+from haptic_viewer.plots import SIGNALS, Plot
+from tau_wall_control import TauDevice
+from tau_wall_control.node import WallNode
+
+PERIOD = 1e-3
+_DISK = ["mass=1.0", "inertia=[0.003, 0.006, 0.003]", "radius=0.1"]
+
+#: rendering nodes by name: class and parameters
+RENDERING: dict[str, tuple[type[RenderingNode], dict[str, Any]]] = {
+    "friction": (FrictionNode, {}),
+    "friction, admittance": (FrictionNode, {"rendering": "admittance", "model": "A"}),
+    "friction, on walls": (FrictionNode, {"inputs": ["wall"]}),
+    "friction, on contacts": (FrictionNode, {"inputs": ["contact:contacts"], "load_body": 1}),
+    "friction, between bodies": (FrictionNode, {"inputs": ["contact:bodies"], "first": -1, "second": 1}),
+    "friction, on a reference": (FrictionNode, {"inputs": ["constraints"]}),
+    "comparison": (ComparisonNode, {}),
+    "network": (NetworkNode, {}),
+    "constraint": (ConstraintNode, {"mechanism_parameters": _DISK}),
+    "constraint, with inputs": (
+        ConstraintNode,
+        {
+            "mechanism_parameters": _DISK,
+            "inputs": ["contact:contacts", "friction"],
+            "delayed_inputs": ["contact:contacts", "friction"],
+            "contact_body": 1,
+        },
+    ),
+    "contact": (ContactNode, {}),
+    "contact, with inputs": (
+        ContactNode,
+        {
+            "world": "tau_touch_world",
+            "touch_radius": 0.004,
+            "inputs": ["wall", "friction"],
+            "delayed_inputs": ["wall", "friction"],
+        },
+    ),
+    "wall": (WallNode, {"scheme": "sopc"}),
+    "wall, on planes": (WallNode, {"scheme": "sopc", "inputs": ["contact:planes"]}),
+}
+#: device nodes by name: parameters
+DEVICES: dict[str, dict[str, Any]] = {
+    "device, joystick": {"device": "joystick"},
+    "device, five_bar": {"device": "five_bar"},
+    "device, cobotic_hand_controller": {"device": "cobotic_hand_controller", "motion": "steering"},
+    "device, tau": {"device": "tau", "motion": "wall_push"},
+    "device, scripted": {"device": "scripted"},
+}
+
+
+def _quiet(node: Any) -> None:
+    node.get_logger().set_level(LoggingSeverity.FATAL)
+
+
+def make_node(kind: Any, context: Context, parameters: Mapping[str, Any]) -> Any:
+    """A node in this process that says nothing."""
+    overrides = [Parameter(name, value=value) for name, value in parameters.items()]
+    node = kind(context=context, parameter_overrides=overrides, namespace="/fuzz")
+    _quiet(node)
+    return node
+
+
+def _watched(node: Any, output: list[tuple[str, Any]], leave_out: frozenset[str] = frozenset()) -> None:
+    """What a node publishes in a tick goes to `output`: its topic, and its tick and mode, or False if not finite."""
+
+    def publish(publisher: Any, message: Any) -> None:
+        fine = is_finite(message, leave_out | _unused(message))
+        output.append((publisher.topic_name, (message.tick, getattr(message, "mode", None)) if fine else False))
+
+    node.publish_tick = publish
+    node.is_heard = lambda publisher: True
+
+
+def _unused(message: Any) -> frozenset[str]:
+    """Numbers of a command that its mode does not use."""
+    if not isinstance(message, DeviceCommand):
+        return frozenset()
+    numbers = {name for name, kind in message.get_fields_and_field_types().items() if kind != "string"}
+    used = {1: {"joint_effort"}, 2: {"tool_wrench"}, 3: numbers - {"joint_effort", "tool_wrench"}}
+    return frozenset(numbers - used.get(message.mode, set()))
+
+
+# ---- messages that are right ----------------------------------------------------------------------
+
+
+def device_state(tick: int, joints: int, position: np.ndarray | None = None) -> DeviceState:
+    """A device that moves slowly."""
+    state = DeviceState(tick=tick, period=PERIOD)
+    at = np.zeros(joints) if position is None else position
+    state.joint_position, state.joint_velocity, state.joint_effort = at.tolist(), [0.01] * joints, [0.0] * joints
+    state.tool_pose.position.x, state.tool_twist.linear.x, state.tool_wrench.force.x = 1e-3 * (tick % 5), 0.01, 0.5
+    return state
+
+
+def _wall_state(tick: int) -> WallState:
+    return WallState(
+        tick=tick,
+        point=[0.0, 0.0, 0.0],
+        normal=[0.0, 0.0, 1.0],
+        velocity=[0.0, 0.0, 0.0],
+        penetration=[1e-4],
+        push=[2.0],
+        in_contact=[True],
+        effort=[0.0] * 6,
+        saturation=[0.0] * 6,
+    )
+
+
+def _friction_state(tick: int) -> FrictionState:
+    zeros = [0.0, 0.0, 0.0]
+    return FrictionState(tick=tick, velocity=zeros, force=[0.1, 0.0, 0.0], elastic_displacement=zeros, sticking=[True])
+
+
+def _contact_array(tick: int) -> ContactArray:
+    zeros = [0.0, 0.0, 0.0]
+    return ContactArray(
+        tick=tick,
+        period=PERIOD,
+        body_a=[0],
+        body_b=[1],
+        position=zeros,
+        normal=[0.0, 0.0, 1.0],
+        signed_distance=[-1e-4],
+        normal_impulse=[1e-3],
+        tangential_impulse=zeros,
+        slip_velocity=zeros,
+        sticking=[True],
+    )
+
+
+def _body_states(tick: int) -> BodyStates:
+    zeros = [0.0] * 6
+    return BodyStates(
+        tick=tick, position=zeros, orientation=[0.0, 0.0, 0.0, 1.0] * 2, velocity=zeros, angular_velocity=zeros
+    )
+
+
+def _reference(tick: int) -> ConstrainedReference:
+    zeros = [0.0] * 4
+    return ConstrainedReference(
+        tick=tick, z=zeros, z_velocity=zeros, q=zeros, q_velocity=zeros, q_acceleration=zeros, multipliers=[1.0, 2.0]
+    )
+
+
+def _planes(tick: int) -> ContactPlanes:
+    return ContactPlanes(
+        tick=tick,
+        key=[7],
+        body=[0],
+        point=[0.0, 0.0, -0.01],
+        normal=[0.0, 0.0, 1.0],
+        signed_distance=[0.01],
+        velocity=[0.0, 0.0, 0.0],
+        inverse_mass=[0.0],
+    )
+
+
+_INPUTS: dict[str, Callable[[int], Any]] = {
+    "wall": _wall_state,
+    "friction": _friction_state,
+    "contacts": _contact_array,
+    "bodies": _body_states,
+    "constraints": _reference,
+    "planes": _planes,
+}
+
+
+# ---- nodes ----------------------------------------------------------------------------------------
+
+
+def rendering_node(name: str, context: Context) -> Subject:
+    """One of RENDERING, active as after its device has matched it."""
+    kind, parameters = RENDERING[name]
+    node = make_node(kind, context, parameters)
+    output: list[tuple[str, Any]] = []
+    if node.trigger_configure() != TransitionCallbackReturn.SUCCESS:
+        raise HapticError(f"{name}: not configured")
+    _watched(node, output, frozenset({"cost", "condition_number"}))
+    node.reset()
+    node.active, node._noted = True, -1
+    joints, position = 2, None
+    if kind is WallNode:
+        joints, position = 6, np.asarray(TauDevice.default().inverse_kinematics(np.zeros(3), np.eye(3)))
+    # all that changes an answer has to be right, but what none of the lengths tells of
+    checked = REFUSED | {"wrong length", "huge array"}
+
+    def source(entry: str) -> Callable[[int], Any]:
+        make, late = _INPUTS[node_and_kind(entry)[1]], entry in parameters.get("delayed_inputs", ())
+        return lambda tick: make(max(tick - late, 0))
+
+    ports = [
+        Port(
+            entry,
+            source(entry),
+            node._receiver(entry, node.input_types[node_and_kind(entry)[1]].message),
+            checked=frozenset({"not finite", "extreme", "no bytes"}),  # ticks may be ahead, not all arrays are used
+        )
+        for entry in parameters.get("inputs", ())
+    ]
+    ports.append(
+        Port("device_state", lambda tick: device_state(tick, joints, position), node._on_device_state, checked=checked)
+    )
+    mode = node.command_mode
+
+    def answered(tick: int) -> bool:
+        if getattr(getattr(node, "walls", None), "stopped", ""):
+            node.reset()  # the service that ends a safe stop
+        commands = [what for topic, what in output if topic.endswith("device_command")]
+        return len(commands) > 0 and commands[-1][1] == MODE_NAMES.index(mode)
+
+    return Subject(
+        name, ports, lambda: node._ticks.last + 1, node.rejections.counts, output, answered, node.destroy_node
+    )
+
+
+def device_node(name: str, context: Context) -> Subject:
+    """One of DEVICES in lockstep with two sources, its first tick out."""
+    node = make_node(DeviceNode, context, {**DEVICES[name], "sources": ["one", "other"], "duration": 1e6})
+    output: list[tuple[str, Any]] = []
+    transitions = (node.trigger_configure(), node.trigger_activate())
+    if transitions != (TransitionCallbackReturn.SUCCESS,) * 2:
+        raise HapticError(f"{name}: not configured")
+    _watched(node, output)
+    node._running = True
+    node._publish(node.device.read())
+    joints = len(node.device.joints)
+    last = [node.tick]
+    if isinstance(node.device, HandHeldDevice):
+        node.device.hold_handle(True)
+
+    def make(source: str, first: bool) -> Callable[[int], DeviceCommand]:
+        def command(tick: int) -> DeviceCommand:
+            message = DeviceCommand(tick=tick, source=source)
+            if node.device.kind == "admittance":
+                message.mode = 3 if first else 0
+                message.motion_fields = 7
+                pose, tool = message.tool_pose, node.device.read().tool_pose
+                p, q = pose.position, pose.orientation
+                p.x, p.y, p.z, q.x, q.y, q.z, q.w = tool.tolist()
+            else:
+                message.mode = 1 if first else 2
+                message.joint_effort = [0.001] * joints if first else []
+                message.tool_wrench.force.x = 0.01
+            return message
+
+        return command
+
+    def answered(tick: int) -> bool:
+        moved, last[0] = node.tick > last[0], node.tick
+        return moved
+
+    def fine() -> bool:
+        truth = node.device.truth()
+        return truth is None or bool(np.isfinite(truth.values).all())
+
+    def take(data: Any) -> None:
+        node._on_command(data)
+        if not fine():
+            output.append(("simulation_state", False))
+
+    checked = frozenset({"duplicate", "late", "far tick", "wrong source", "no bytes"})
+    ports = [Port(source, make(source, source == "one"), take, checked=checked) for source in ("one", "other")]
+    ports += [event_port(node._on_event, "one"), Port("operator_handle", _handle, node._on_handle, False, frozenset())]
+    return Subject(name, ports, lambda: node._loop.tick, node.rejections.counts, output, answered, node.destroy_node)
+
+
+#: what the detail of an event may be in place of an object that says what it should
+_DETAILS = (
+    *("", "null", "[]", "7", "{", "NaN", "{}", '{"state": 3}', '{"state": "active"}', '{"parameters": 5}'),
+    '{"state": "active", "mode": 4, "parameters": {}}',
+    '{"state": "active", "mode": "WRENCH", "parameters": {"inputs": 3}}',
+    '{"state": "active", "mode": "WRENCH", "parameters": {"inputs": [1, null]}}',
+    '{"state": "active", "parameters": {"sources": 3, "period": "x", "mode": []}}',
+    '{"state": "active", "parameters": {"sources": [4], "period": 0.001, "mode": "lockstep"}}',
+    '{"state": "active", "up_axis": "q", "parameters": {"sources": [], "period": 0.001, "mode": "lockstep"}}',
+    '{"state": "inactive", "ticks": "many"}',
+)
+_EVENTS = ("state", "parameter", "pause", "hold", "reset", "")
+
+
+def _event(source: str, tick: int) -> TickEvent:
+    return TickEvent(tick=tick, source=source, kind=_EVENTS[tick % 6], detail=_DETAILS[tick % len(_DETAILS)])
+
+
+def event_port(take: Callable[[TickEvent], Any], source: str) -> Port:
+    """The topic tick_event; rclpy itself leaves out bytes that are no message there."""
+    return Port("tick_event", lambda tick: _event(source, tick), take, False, frozenset())
+
+
+def _handle(tick: int) -> PoseStamped:
+    message = PoseStamped()
+    message.pose.position.x = 1e-3 * (tick % 7)
+    return message
+
+
+def recorder(name: str, context: Context) -> Subject:
+    """The recorder of an experiment with several nodes; its bag is thrown away."""
+    folder = tempfile.TemporaryDirectory(prefix="haptics-fuzz-")
+    node = make_node(Recorder, context, {"experiment": "tau_touch_world", "output": f"{folder.name}/bag"})
+    if node.trigger_configure() != TransitionCallbackReturn.SUCCESS:
+        raise HapticError(f"{name}: not configured")
+    by_type = {type(make(0)).__name__: make for make in _INPUTS.values()}
+    by_type |= {"DeviceState": lambda tick: device_state(tick, 6), "TickEvent": lambda tick: _event("device", tick)}
+    taken = [0]
+
+    def port(subscription: Any) -> Port | None:
+        make = by_type.get(subscription.msg_type.__name__)
+        if make is None:
+            return None
+        return Port(subscription.topic_name, make, subscription.callback, checked=frozenset({"no bytes"}))
+
+    def close() -> None:
+        node._writer.close()
+        node.destroy_node()
+        folder.cleanup()
+
+    def answered(tick: int) -> bool:
+        taken[0] += 1
+        return bool(node._messages >= taken[0])
+
+    ports = [made for made in map(port, node.subscriptions) if made is not None]
+    return Subject(name, ports, lambda: taken[0], node.rejections.counts, [], answered, close)
+
+
+def viewer(name: str, context: Context) -> Subject:
+    """The page's node, which somebody looks at; what the page draws is made by its own functions."""
+    node = make_node(Viewer, context, {"port": 0})
+    node.start()
+    ticks = [0]
+    node._meet("device", {"parameters": {"sources": ["one"], "period": PERIOD, "mode": "lockstep"}})
+    gui, tab = node.server.gui, node._plot_tab
+
+    def plotted(kind: str, make: Callable[[int], Any]) -> Port:
+        plots = [Plot(gui, tab, signal, "") for signal in SIGNALS[f"haptic_msgs/msg/{kind}"]]
+
+        def take(message: Any) -> None:
+            node._shown(kind, node._take, "/fuzz/device_state" if kind == "DeviceState" else kind, message, plots)
+            node._shown("forces", node._draw_forces)
+            node._tell()
+
+        return Port(kind, make, take, False, frozenset())
+
+    ports = [
+        event_port(node._on_event, "device"),
+        Port("robot_description", _description, node._on_description, False, frozenset()),
+        plotted("DeviceState", lambda tick: device_state(tick, 2)),
+        *(plotted(type(make(0)).__name__, make) for name, make in _INPUTS.items() if name != "planes"),
+    ]
+
+    def answered(tick: int) -> bool:
+        ticks[0] += 1
+        return True
+
+    def close() -> None:
+        node.close()
+        node.destroy_node()
+
+    return Subject(name, ports, lambda: ticks[0], node.rejections.counts, [], answered, close)
+
+
+def _description(tick: int) -> String:
+    texts = ("", "<robot", "<robot/>", '<robot name="a"/>', '<robot name="a"><link name="b"/></robot>', "x" * 1000)
+    return String(data=texts[tick % len(texts)])
+
+
+def make_subject(name: str, context: Context) -> Subject:
+    """A node by its name in SUBJECTS."""
+    own = {"recorder": recorder, "page": viewer}
+    made = own.get(name) or (rendering_node if name in RENDERING else device_node)
+    return made(name, context)
+
+
+SUBJECTS: tuple[str, ...] = (*RENDERING, *DEVICES, "recorder", "page")

@@ -1,0 +1,1 @@
+"""Studies of the suite itself: one module per study, with its STUDY."""

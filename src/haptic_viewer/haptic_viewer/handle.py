@@ -1,0 +1,90 @@
+"""The handle with which a person leads the simulated hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import viser
+
+from haptic_viewer.scene import Node, unit_mesh, wxyz
+from haptic_viewer.text import PlainText, Strong
+
+_COLOR = (250, 200, 30)
+_SIZE, _BALL = 0.05, 0.007
+
+
+class HandlePanel:
+    """A checkbox, and while the handle is held a thing to drag with the hand's target and a thread to the tool.
+
+    Args:
+        server: of the page.
+        axes: 2: the hand leads x and y, 6: it turns, too.
+        hold: called when the user takes the handle or lets go, in viser's thread.
+        move: called with the handle's pose (7,), quaternion x, y, z, w, likewise.
+    """
+
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        axes: int,
+        hold: Callable[[bool], None],
+        move: Callable[[np.ndarray], None],
+    ) -> None:
+        planar, scene = axes == 2, server.scene
+        with server.gui.add_folder("Hand"):
+            self._box: Any = server.gui.add_checkbox(
+                "hold the handle",
+                False,
+                hint="the simulated hand follows what you drag, by its impedance",
+            )
+            self._refusal = PlainText(server.gui)
+        self._grip = scene.add_transform_controls(
+            "/handle",
+            scale=_SIZE,
+            active_axes=(True, True, not planar),
+            disable_rotations=planar,
+            depth_test=False,
+            visible=False,
+        )
+        vertices, faces = unit_mesh("sphere")
+        self._target = Node(scene.add_mesh_simple("/target", _BALL * vertices, faces, color=_COLOR, visible=False))
+        thread = np.zeros((1, 2, 3), dtype=np.float32)
+        self._thread = Node(scene.add_line_segments("/thread", thread, _COLOR, thickness=0.0012, visible=False))
+        self.held = False
+
+        @self._box.on_update
+        async def _(event: viser.GuiEvent) -> None:
+            if event.client is not None:
+                hold(bool(event.target.value))
+
+        @self._grip.on_update
+        async def _(event: Any) -> None:
+            if self.held and event.client is not None:
+                grip = event.target
+                w, x, y, z = (float(value) for value in grip.wxyz)
+                move(np.array([*(float(value) for value in grip.position), x, y, z, w]))
+
+    def set_held(self, held: bool, target: np.ndarray) -> None:
+        """The hand is led or not; the handle begins at the hand's target, pose (7,)."""
+        if held and not self.held:
+            self._grip.position, self._grip.wxyz = tuple(target[:3]), wxyz(target[3:])
+        self.held = held
+        self._grip.visible = held
+        self._box.value = held
+        for node in (self._target, self._thread):
+            node.set(visible=held)
+        self.say("")
+
+    def show(self, target: np.ndarray, tool: np.ndarray) -> None:
+        """Where the hand wants the tool and where it is, (3,) each [m]."""
+        if self.held:
+            self._target.set(position=tuple(target.tolist()))
+            self._thread.set(points=np.array([[target, tool]], dtype=np.float32))
+
+    def say(self, text: str) -> None:
+        """Shows why something was refused; empty: nothing was."""
+        self._refusal.show(*((Strong(text),) if text else ()))
+        if text:
+            self._box.value = self.held

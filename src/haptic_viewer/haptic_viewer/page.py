@@ -1,0 +1,207 @@
+"""Opens the page: which address, which port, and who may come."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import http
+import ipaddress
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout, suppress
+from http.cookies import CookieError, SimpleCookie
+from io import StringIO
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import viser
+import websockets.asyncio.server
+from viser import _messages as viser_messages
+from websockets.datastructures import Headers
+from websockets.http11 import Request, Response
+
+from haptic_core.errors import HapticError
+from haptic_launch.runner import UsageError
+from haptic_viewer.policy import page_policy
+
+_COOKIE = "haptics_view"
+
+
+class PageError(HapticError):
+    """The page cannot be opened.
+
+    Attributes:
+        hint: what the user can do.
+    """
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def is_loopback(host: str) -> bool:
+    """The address cannot be reached from another machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def check_page(host: str, port: int, token: str) -> None:
+    """Refuses what cannot be opened, or must not be.
+
+    Raises:
+        PageError: a host beyond loopback without a token, or an address or a port that cannot be had.
+    """
+    if not (token or is_loopback(host)):
+        raise PageError(
+            f"view_host {host}: the page would be open to other machines without a token",
+            "give one with view_token:=..., or stay with view_host:=127.0.0.1",
+        )
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+    except OSError as error:
+        raise PageError(
+            f"view_port {port}: {host} cannot listen there: {(error.strerror or str(error)).lower()}",
+            "another page may be open; give another one with view_port:=8081, or 0 for a free one",
+        ) from None
+
+
+def check_view(arguments: Mapping[str, str]) -> None:
+    """Refuses view_host, view_port and view_token with which no page can be opened.
+
+    Raises:
+        UsageError: the port is none.
+        PageError: see `check_page`.
+    """
+    port = arguments["view_port"]
+    if not (port.isdecimal() and int(port) < 65536):
+        raise UsageError(f"argument view_port: expected a whole number from 0 to 65535, got {port!r}")
+    check_page(arguments["view_host"], int(port), arguments["view_token"])
+
+
+def refusal(request: Request, token: str, local: bool) -> tuple[http.HTTPStatus, str] | None:
+    """Why a request may not come in; None: it may.
+
+    A page of another site may not open the websocket (it has another origin), a name that somebody made point to this
+    machine does not count as this machine, and where there is a token, URL or cookie must have it.
+    """
+    host = request.headers.get("Host", "")
+    if local and not is_loopback(urlsplit(f"//{host}").hostname or ""):
+        return http.HTTPStatus.FORBIDDEN, f"{host!r} is not this machine\n"
+    origin = request.headers.get("Origin")
+    if origin is not None and urlsplit(origin).netloc != host:
+        return http.HTTPStatus.FORBIDDEN, "another site may not open this page\n"
+    if token and not hmac.compare_digest(_token_of(request).encode(), token.encode()):
+        return http.HTTPStatus.UNAUTHORIZED, "open the page as http://host:port/?token=...\n"
+    return None
+
+
+def _token_of(request: Request) -> str:
+    given = parse_qs(urlsplit(request.path).query).get("token")
+    if given:
+        return given[0]
+    try:
+        cookie = SimpleCookie(request.headers.get("Cookie", "")).get(_COOKIE)
+    except CookieError:
+        return ""
+    return cookie.value if cookie else ""
+
+
+@contextmanager
+def _guarded(token: str, local: bool) -> Iterator[list[bool]]:
+    """Within it, a websocket server that is started asks `refusal` first; yields a list that says it was.
+
+    viser has no such thing; it starts its server through this function of websockets.
+    """
+    serve, used = websockets.asyncio.server.serve, []
+
+    def guarded(*arguments: Any, process_request: Callable[..., Any], **options: Any) -> Any:
+        def process(connection: Any, request: Request) -> Response | None:
+            refused = refusal(request, token, local)
+            if refused is not None:
+                answer: Response = connection.respond(*refused)
+                _harden(answer.headers)
+                return answer
+            response: Response | None = process_request(connection, request)
+            if response is not None and token:
+                response.headers["Set-Cookie"] = f"{_COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/"
+            if response is not None:
+                _harden(response.headers)
+            return response
+
+        used.append(True)
+        return serve(*arguments, process_request=process, **options)
+
+    websockets.asyncio.server.serve = guarded  # type: ignore[assignment, misc]
+    try:
+        yield used
+    finally:
+        websockets.asyncio.server.serve = serve  # type: ignore[misc]
+
+
+def _harden(headers: Headers) -> None:
+    """The page runs no script but its own, connects to no other host, and is no part of another page."""
+    headers["X-Frame-Options"] = "DENY"
+    headers["X-Content-Type-Options"] = "nosniff"
+    headers["Referrer-Policy"] = "no-referrer"  # the address may hold the token
+    headers["Content-Security-Policy"] = page_policy()
+
+
+class _Signal(asyncio.Event):
+    """An event that any thread may set; viser sets its own from others', which now and then raises an error.
+
+    Args:
+        loop: whose coroutines wait.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__()
+        self._home = loop
+
+    def set(self) -> None:
+        if self.is_set():
+            return  # who waits has not looked yet
+        if asyncio._get_running_loop() is self._home:
+            super().set()
+        else:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits
+                self._home.call_soon_threadsafe(super().set)
+
+
+def open_page(host: str, port: int, token: str) -> viser.ViserServer:
+    """Starts the page's server.
+
+    Args:
+        host: address to listen on.
+        port: TCP port; 0: a free one.
+        token: that the page's users must know; empty: none.
+
+    Raises:
+        PageError: see `check_page`.
+        UnknownPageError: see `page_policy`.
+    """
+    check_page(host, port, token)
+    page_policy()  # computed before the first request, in which an error would be no refusal
+    with _guarded(token, is_loopback(host)) as used, redirect_stdout(StringIO()):  # it tells no token
+        server = viser.ViserServer(host=host, port=port, verbose=False)
+    if not used or (port and server.get_port() != port):  # viser takes the next port where one is taken
+        server.stop()
+        raise PageError(f"view_port {port}: {host} cannot listen there", "give another one with view_port:=8081")
+    buffer = server._websock_server._broadcast_buffer
+    buffer.message_event = _Signal(buffer.event_loop)
+    for message in (viser_messages.ShareUrlRequest, viser_messages.ShareUrlDisconnect):
+        server._websock_server.unregister_handler(message)  # it would give the page to a public server
+    server.gui.configure_theme(show_share_button=False, show_logo=False, control_width="large")
+    return server
+
+
+def address(server: viser.ViserServer, host: str, token: str) -> str:
+    """URL of the page."""
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{server.get_port()}/" + (f"?token={token}" if token else "")

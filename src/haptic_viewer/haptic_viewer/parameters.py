@@ -1,0 +1,198 @@
+"""Sliders and fields for the parameters of a node, made from their descriptors."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import viser
+from rcl_interfaces.msg import ParameterDescriptor
+
+from haptic_core.parameters import FIXED_ONCE_CONFIGURED, limits_in
+from haptic_viewer.text import PlainText, Strong, plain
+
+#: what counts at the start only, though it may be set later
+_STARTS = ("activation_timeout",)
+#: a slider ends here, over the first value, where the bounds are further away
+_SPAN = 4.0
+#: bounds further apart than this, over the first value, are too wide for a slider
+_WIDE = 40.0
+#: a whole slider has at least this many steps
+_STEPS = 100
+
+
+@dataclass(frozen=True)
+class Control:
+    """How a parameter is shown and set.
+
+    Attributes:
+        kind: "checkbox", "choice", "slider", "number" or "text" (strings, and arrays as JSON).
+        label: name and unit.
+        hint: description and constraints.
+        disabled: it cannot be set.
+        low, high, step: of a slider, and of a number where they are finite.
+        choices: of a choice.
+    """
+
+    kind: str
+    label: str
+    hint: str
+    disabled: bool
+    low: float = -math.inf
+    high: float = math.inf
+    step: float = 0.0
+    choices: tuple[str, ...] = ()
+
+
+def _is_fixed(descriptor: ParameterDescriptor) -> bool:
+    """Whether a configured node refuses every change of the parameter."""
+    return bool(descriptor.read_only or FIXED_ONCE_CONFIGURED in descriptor.additional_constraints)
+
+
+def control_of(descriptor: ParameterDescriptor, value: Any) -> Control:
+    """The control for a parameter.
+
+    Args:
+        descriptor: as `SuiteNode` declares it: description that ends with the unit, constraints in words.
+        value: present one.
+    """
+    name, about, constraints = descriptor.name, descriptor.description, descriptor.additional_constraints
+    unit = about[about.rfind("[") + 1 : -1] if about.endswith("]") else ""
+    common: dict[str, Any] = {
+        "label": plain(name.replace("_", " ") + (f" [{unit}]" if unit not in ("", "-") else "")),
+        "hint": plain(f"{name}: {about}" + (f"; {constraints}" if constraints else "")),
+        "disabled": _is_fixed(descriptor),
+    }
+    low, high, choices = limits_in(constraints)
+    choices = tuple(dict.fromkeys(map(plain, choices)))  # the page accepts no choice twice
+    if isinstance(value, bool):
+        return Control("checkbox", **common)
+    if isinstance(value, str):
+        return Control("choice", choices=choices, **common) if value in choices else Control("text", **common)
+    if not isinstance(value, (int, float)):
+        return Control("text", **common)
+    whole = isinstance(value, int)
+    start, end = low, high
+    if high - low > _WIDE * abs(value):
+        start, end = max(low, min(0.0, _SPAN * value)), min(high, _SPAN * abs(value))
+    if _is_fixed(descriptor) or not (math.isfinite(start) and math.isfinite(end) and start < end):
+        return Control("number", low=low, high=high, step=1.0 if whole else _tenth(value), **common)
+    if whole:
+        start, end = math.ceil(start), math.floor(end)
+    step = 1.0 if whole else 10.0 ** math.floor(math.log10((end - start) / _STEPS))
+    return Control("slider", low=start, high=end, step=step, **common)
+
+
+def _tenth(value: float) -> float:
+    """Power of ten at or below a tenth of a value; 0.001 for zero."""
+    return 10.0 ** math.floor(math.log10(abs(value) / 10.0)) if value else 1e-3
+
+
+def _kind(value: Any) -> type:
+    """Type of a value; one type for all numbers and one for all sequences."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, list, tuple)):
+        return type(value)
+    return float if isinstance(value, (int, float)) else list
+
+
+def _text(value: Any) -> str:
+    """Content of a text field; its length is not limited, since the user edits it."""
+    return plain(value, limit=None) if isinstance(value, str) else json.dumps(value)
+
+
+class ParameterPanel:
+    """The parameters of one node on the page; those that are read at start are in a folder that is closed.
+
+    Args:
+        gui: of the page.
+        title: of the folder.
+        change: called with name and value when the user has changed one, in viser's thread.
+    """
+
+    def __init__(self, gui: viser.GuiApi, title: str, change: Callable[[str, Any], None]) -> None:
+        self._gui, self._change = gui, change
+        self._folder = gui.add_folder(plain(title))
+        self._inputs: dict[str, Any] = {}
+        self._values: dict[str, Any] = {}
+
+    def show(self, descriptors: Sequence[ParameterDescriptor], values: Mapping[str, Any]) -> None:
+        """Makes the controls, with the present values."""
+        self._values = dict(values)
+        with self._folder:
+            self._answer = PlainText(self._gui)
+            shut = [one for one in descriptors if _is_fixed(one) or one.name in _STARTS]
+            for descriptor in descriptors:
+                if descriptor not in shut:
+                    self._add(descriptor)
+            if shut:
+                with self._gui.add_folder("read at the start", expand_by_default=False):
+                    for descriptor in shut:
+                        self._add(descriptor)
+
+    def take(self, name: str, value: Any) -> None:
+        """Shows the value that a parameter has now; ignores an unknown name.
+
+        Raises:
+            ValueError: the value has another type than the parameter.
+        """
+        if name in self._inputs:
+            present = self._values[name]
+            if _kind(value) is not _kind(present):
+                raise ValueError(f"parameter {name}: expected a value such as {present!r}, got {value!r}")
+            self._values[name] = value
+            self._put(name)
+            self._answer.show(f"{name} is {value} now")
+
+    def refuse(self, name: str, reason: str) -> None:
+        """The node has refused a value: shows why, and the value that counts."""
+        self._put(name)
+        self._answer.show(Strong("refused:"), f" {reason}")
+
+    def _put(self, name: str) -> None:
+        item, value = self._inputs[name], self._values[name]
+        value = _text(value) if isinstance(value, (list, tuple, str)) else value
+        if hasattr(item, "max") and item.max is not None and not isinstance(value, (str, bool)):
+            item.min, item.max = min(item.min, value), max(item.max, value)
+        item.value = value
+
+    def _add(self, descriptor: ParameterDescriptor) -> None:
+        name, value, gui = descriptor.name, self._values[descriptor.name], self._gui
+        control = control_of(descriptor, value)
+        options: dict[str, Any] = {"hint": control.hint, "disabled": control.disabled}
+        if control.kind == "checkbox":
+            item: Any = gui.add_checkbox(control.label, value, **options)
+        elif control.kind == "choice":
+            item = gui.add_dropdown(control.label, control.choices, initial_value=value, **options)
+        elif control.kind == "slider":
+            kind = type(value)
+            low, high, step = kind(control.low), kind(control.high), kind(control.step)
+            item = gui.add_slider(control.label, low, high, step, min(max(value, low), high), **options)
+        elif control.kind == "number":
+            low, high = (float(b) if math.isfinite(b) else None for b in (control.low, control.high))
+            item = gui.add_number(control.label, value, min=low, max=high, step=type(value)(control.step), **options)
+        else:
+            item = gui.add_text(control.label, _text(value), **options)
+        self._inputs[name] = item
+
+        @item.on_update
+        async def _(event: viser.GuiEvent) -> None:
+            if event.client is not None:  # the user, not `take`
+                self._change(name, event.target.value)
+
+    def value_of(self, name: str, given: Any) -> Any:
+        """What a user has given, in the parameter's type; raises ValueError for text that is no list."""
+        present = self._values[name]
+        if isinstance(present, (list, tuple)):
+            try:
+                value = json.loads(given)
+            except json.JSONDecodeError:
+                value = None
+            if not isinstance(value, list):
+                example = json.dumps(list(present))
+                raise ValueError(f"parameter {name}: expected a list such as {example}, got {given!r}")
+            kind = type(present[0]) if present else None
+            return [float(entry) if kind is float and type(entry) is int else entry for entry in value]
+        return type(present)(given)
