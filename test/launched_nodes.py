@@ -21,8 +21,8 @@ def launched(
     """Processes and their parameters. No parameter file is written, which would take three times as long."""
     files: dict[str, Mapping[str, Any]] = {}
 
-    def keep(document: Mapping[str, Any], directory: Path) -> str:
-        files[f"{len(files)}.yaml"] = document
+    def keep(nodes: Mapping[str, Any], directory: Path) -> str:
+        files[f"{len(files)}.yaml"] = {name: {"ros__parameters": values} for name, values in nodes.items()}
         return f"{len(files) - 1}.yaml"
 
     with pytest.MonkeyPatch.context() as patch:

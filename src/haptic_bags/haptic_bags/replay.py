@@ -15,6 +15,7 @@ from rich.console import Console
 from haptic_bags.bags import Event
 from haptic_bags.recording import PLAYED, Recording, ReplayError, find_bag
 from haptic_core.errors import HapticError
+from haptic_files import FileError, read_yaml
 from haptic_launch.experiments import Experiment, experiment_names, load_experiment
 from haptic_launch.launch_elements import (
     ArgumentElement,
@@ -23,19 +24,25 @@ from haptic_launch.launch_elements import (
     IncludeElement,
     LetElement,
     NodeElement,
-    Parameters,
 )
 from haptic_launch.launch_file import LaunchDescription, LaunchFileError, find_executable, load_launch_file
-from haptic_launch.launch_parameters import ParameterValue
+from haptic_launch.launch_parameters import dump_parameters
 from haptic_launch.launch_substitutions import Call, parse_template
 from haptic_launch.processes import ProcessSpec, run_processes
-from haptic_launch.runner import UsageError, effective_arguments, new_run_directory, parse_arguments, run_facts
+from haptic_launch.runner import (
+    UsageError,
+    bag_directory,
+    effective_arguments,
+    new_run_directory,
+    parse_arguments,
+    run_facts,
+)
 
 DEVICE, RECORDER = "device_node", "recorder"
 #: several nodes in one process, which a replay starts one by one
 COMPOSED = "composed_nodes"
-#: how a launch file names the device's program: as it is, or chosen by this file, which every experiment may include
-_DEVICES, _HARDWARE = ((DEVICE,), parse_template("$(var device_executable)")), "/include/hardware.launch.yaml"
+#: how a launch file names the device's program: as it is, or chosen by include/hardware.launch.yaml
+_DEVICES = ((DEVICE,), parse_template("$(var device_executable)"))
 #: parameters of the device that the player has, too
 _KEPT = ("answer_timeout", "activation_timeout")
 #: what a rendering node is told of the device's delay, for its energy: in a replay it is as recorded
@@ -67,11 +74,11 @@ def _variables(part: Any) -> set[str]:
     return set()
 
 
-def _nodes(elements: Sequence[Element]) -> Iterator[NodeElement]:
+def _flattened(elements: Sequence[Element]) -> Iterator[Element]:
     for element in elements:
         if isinstance(element, GroupElement):
-            yield from _nodes(element.children)
-        elif isinstance(element, NodeElement) and element.executable != (COMPOSED,):
+            yield from _flattened(element.children)
+        else:
             yield element
 
 
@@ -98,17 +105,17 @@ def _read_by_nodes(elements: Sequence[Element]) -> set[str]:
 def reachable_arguments(description: LaunchDescription) -> list[str]:
     """The arguments that change something in a replay: those that reach more than device and recorder.
 
-    An argument also counts when another one's default, or a `let`, takes it there. Where a launch file
-    includes others, but for the choice of the hardware, all arguments count.
+    An argument also counts when another one's default, or a `let`, takes it there. If a file is included whose path
+    is an argument, all arguments count.
     """
     declared = [argument.name for argument in description.arguments]
-    included = [element.file[-1] for element in description.elements if isinstance(element, IncludeElement)]
-    if any(file != _HARDWARE for file in included):
+    elements = list(_flattened(description.expanded))
+    if any(isinstance(element, IncludeElement) for element in elements):
         return [name for name in declared if name not in _FIXED]
-    reached = _read_by_nodes(description.elements)
+    reached = _read_by_nodes(description.expanded)
     while True:
         more: set[str] = set()
-        for element in description.elements:
+        for element in elements:
             if isinstance(element, ArgumentElement) and element.argument.name in reached:
                 more |= _variables(element.default)
             elif isinstance(element, LetElement) and "".join(map(str, element.name)) in reached:
@@ -134,41 +141,24 @@ def check_overrides(description: LaunchDescription, given: Mapping[str, str]) ->
             raise UsageError(f"argument {name}: acts on the device alone, and the device is replayed", hint)
 
 
-def _text(value: Any, parameter: ParameterValue) -> str:
-    """A parameter's value as the launch argument that gives it."""
-    if isinstance(value, str):
-        if parameter.type is not None or not value:
-            return value
-        try:
-            return value if yaml.safe_load(value) == value else yaml.safe_dump(value, width=10**9).split("\n")[0]
-        except (yaml.YAMLError, ValueError):
-            return yaml.safe_dump(value, width=10**9).split("\n")[0]
-    return yaml.safe_dump(value, default_flow_style=True, width=10**9).split("\n")[0]
+def recorded_arguments(bag: Path) -> dict[str, str] | None:
+    """The launch arguments of the recorded run, from the run.yaml beside its bag; None if there is none.
 
-
-def _entries(entries: Sequence[Parameters], prefix: str = "") -> Iterator[tuple[str, ParameterValue]]:
-    for entry in entries:
-        name = prefix + "".join(map(str, entry.name))
-        if entry.value is not None:
-            yield name, entry.value
-        yield from _entries(entry.nested, name + ".")
-
-
-def recorded_arguments(description: LaunchDescription, recording: Recording) -> dict[str, str]:
-    """The launch arguments of the recorded run, from what its nodes said their parameters were.
-
-    An argument is found where a parameter is `$(var name)` and nothing else; the others keep their defaults.
+    Raises:
+        ReplayError: the file does not hold arguments.
     """
-    arguments: dict[str, str] = {}
-    names = [argument.name for argument in description.arguments]
-    by_template = {parse_template(f"$(var {name})"): name for name in names}
-    for node in _nodes(description.elements):
-        values = recording.parameters("".join(map(str, node.process.name or ())))
-        for parameter, value in _entries(node.parameters):
-            name = by_template.get(value.value) if isinstance(value.value, tuple) else None
-            if name is not None and parameter in values and node.executable != (RECORDER,):
-                arguments[name] = _text(values[parameter], value)
-    return {name: arguments[name] for name in names if name in arguments}
+    file = bag.parent / "run.yaml"
+    if not file.exists():
+        return None
+    hint = f"without the file, {bag} is replayed with the parameters that its nodes had"
+    try:
+        document = read_yaml(file).value
+        settings = list((document.get("variants") or {"": {}}).items())
+        folders = [bag_directory(bag.parent, place, name).name for place, (name, _) in enumerate(settings)]
+        variant = dict(zip(folders, (values for _, values in settings), strict=True)).get(bag.name, {})
+        return {str(name): str(value) for name, value in {**document["arguments"], **variant}.items()}
+    except (FileError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ReplayError(f"{file}: expected the arguments of a run: {error}", hint) from None
 
 
 # ---- processes ------------------------------------------------------------------------------------
@@ -260,10 +250,35 @@ def replay_processes(
     return [{id(device): player, id(recorder): writer}.get(id(spec), spec) for spec in specs]
 
 
+def with_recorded_parameters(
+    recording: Recording, specs: Sequence[ProcessSpec], default: Sequence[ProcessSpec], directory: Path
+) -> list[ProcessSpec]:
+    """The processes with the parameters that the recorded nodes had, for a bag without run.yaml.
+
+    Args:
+        recording: what is played.
+        specs: the processes with the arguments of the user.
+        default: the same processes without them; a parameter that differs is the user's.
+        directory: for parameter files.
+    """
+    changed = []
+    for spec, plain in zip(specs, default, strict=True):
+        renders = Path(spec.command[0]).name not in (DEVICE, RECORDER)
+        recorded = recording.parameters(spec.name) if renders else {}
+        given, without = _parameters_of(spec), _parameters_of(plain)
+        users = {name for name in given.keys() | without.keys() if given.get(name) != without.get(name)}
+        kept = {name: value for name, value in recorded.items() if name not in users | {"mode", "recorded"}}
+        if kept:
+            file = _parameter_file(directory, f"recorded_{spec.name}", kept, spec.fully_qualified_name)
+            spec = dataclasses.replace(spec, command=[*spec.command, "--params-file", file])
+        changed.append(spec)
+    return changed
+
+
 def _parameter_file(directory: Path, name: str, values: Mapping[str, Any], full_name: str | None = None) -> str:
     path = directory / f"{name}.yaml"
     keys = ["/**"] if full_name is None else ["/**", full_name]  # a full name goes before /**
-    path.write_text("".join(yaml.safe_dump({key: {"ros__parameters": dict(values)}}) for key in keys))
+    path.write_text(dump_parameters(dict.fromkeys(keys, values)))
     return str(path)
 
 
@@ -294,20 +309,24 @@ def play(path: Path, into: str | None, words: Sequence[str], console: Console) -
     description = load_launch_file(experiment.launch_file)
     check_overrides(description, given)
     declared = {argument.name for argument in description.arguments}
-    arguments = recorded_arguments(description, recording) if experiment.name == recording.experiment else {}
+    same = experiment.name == recording.experiment
+    recorded = recorded_arguments(bag) if same else {}
     period = repr(float(recording.first_state().period))
-    own = {"mode": "lockstep", "record": "true", "layout": "processes", "period": period}
-    arguments |= {**{name: value for name, value in own.items() if name in declared}, **given}
+    own = {"mode": "lockstep", "record": "true", "hardware": "simulated", "layout": "processes", "respawn": "false"}
+    arguments = {k: v for k, v in {**(recorded or {}), **own, "period": period}.items() if k in declared}
     arguments.pop("output", None)
     try:
-        specs = description.evaluate(arguments)
+        specs, default = (description.evaluate({**arguments, **extra}) for extra in (given, {}))
     except LaunchFileError as error:
         raise HapticError(str(error)) from None
+    arguments |= given
     device = _parameters_of(_executed(specs, DEVICE, experiment))
     _check_device(recording, experiment, device)
     changes = recording.changes(recording.sources)  # refused before anything starts
     with tempfile.TemporaryDirectory(prefix="haptic_replay_") as folder:
         directory = new_run_directory(f"replay-{experiment.name}")
+        if recorded is None:
+            specs = with_recorded_parameters(recording, specs, default, Path(folder))
         processes = replay_processes(recording, experiment, specs, directory / "bag", Path(folder))
         lost = [event for event in changes if event.source not in device.get("sources", [])]
         _announce(recording, experiment, lost, given, console)

@@ -42,8 +42,8 @@ def arguments_of(name: str) -> list[Argument]:
 
 @functools.cache
 def has_argument(argument: str) -> list[str]:
-    """Experiments that have an argument of this name, by their texts."""
-    return [name for name in NAMES if f"name: {argument}" in load_experiment(name).launch_file.read_text()]
+    """Experiments that have an argument of this name."""
+    return [name for name in NAMES if argument in {entry.name for entry in arguments_of(name)}]
 
 
 def evaluate(name: str, arguments: dict[str, str] | None = None) -> Nodes:

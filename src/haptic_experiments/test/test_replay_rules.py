@@ -299,6 +299,30 @@ def test_arguments_reach_nodes_through_defaults_lets_and_conditions(tmp_path: Pa
     assert reachable == ["base", "derived", "inner", "gate", "text", "numbers", "small"]
 
 
+def test_arguments_reach_nodes_of_included_files(tmp_path: Path) -> None:
+    (tmp_path / "inner.launch.yaml").write_text(LAUNCH)
+    path = tmp_path / "x.launch.yaml"
+    path.write_text("launch:\n- let: {name: base, value: '2.0'}\n- include: {file: $(dirname)/inner.launch.yaml}\n")
+    reachable = replay.reachable_arguments(load_launch_file(path))
+    assert reachable == ["base", "derived", "inner", "gate", "text", "numbers", "small"]
+
+
+def test_the_arguments_are_those_of_the_run_and_its_variant(tmp_path: Path) -> None:
+    bags = [tmp_path / name for name in ("bag", "bag_late")]
+    assert replay.recorded_arguments(bags[0]) is None
+    run = {"arguments": {"delay": "0", "letters": "a: b"}, "variants": {"early": {}, "late": {"delay": "1"}}}
+    (tmp_path / "run.yaml").write_text(yaml.safe_dump(run, sort_keys=False))
+    assert replay.recorded_arguments(bags[0]) == {"delay": "0", "letters": "a: b"}
+    assert replay.recorded_arguments(bags[1]) == {"delay": "1", "letters": "a: b"}
+
+
+@pytest.mark.parametrize("text", ["", "[]", "variants: {a: {}}", "arguments: 3", "variants: 3\narguments: {}", "a: ["])
+def test_a_run_file_without_arguments_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "run.yaml").write_text(text)
+    with pytest.raises(ReplayError, match=r"run\.yaml: expected the arguments of a run"):
+        replay.recorded_arguments(tmp_path / "bag")
+
+
 @pytest.mark.parametrize(
     "values",
     [
@@ -309,17 +333,23 @@ def test_arguments_reach_nodes_through_defaults_lets_and_conditions(tmp_path: Pa
         {"a": 1.0, "t": "", "l": ["x" * 200, "y"], "s": 0.0},
     ],
 )
-def test_the_recorded_parameters_come_back_through_the_launch_file(tmp_path: Path, values: dict[str, Any]) -> None:
+def test_a_bag_alone_is_replayed_with_the_recorded_parameters_but_for_the_user_s(
+    tmp_path: Path, values: dict[str, Any]
+) -> None:
     path = tmp_path / "x.launch.yaml"
     path.write_text(LAUNCH)
-    description = load_launch_file(path)
-    run = [event(0, "own", "state", state="active", mode="WRENCH", parameters=values), *a_run()[1:]]
+    given, default = (
+        load_launch_file(path).evaluate(arguments, find_executable=lambda package, name: f"/{name}")
+        for arguments in ({"text": "mine"}, {})
+    )
+    recorded = values | {"mode": "realtime", "recorded": False, "extra": 1.5}
+    run = [event(0, "own", "state", state="active", mode="WRENCH", parameters=recorded), *a_run()[1:]]
     recording = Recording.read(write_bag(tmp_path / "bag", run, experiment="x"))
-    arguments = replay.recorded_arguments(description, recording)
-    assert set(arguments) == {"derived", "text", "numbers", "small"}
-    specs = description.evaluate(arguments, find_executable=lambda package, name: f"/{name}")
+    specs = replay.with_recorded_parameters(recording, given, default, tmp_path)
+    assert specs[1:] == given[1:]
     again = replay._parameters_of(specs[0])
-    assert {name: again[name] for name in values} == values
+    expected = values | {"t": "mine", "b": "a", "c.d": 1.0, "extra": 1.5}
+    assert again == expected
     assert {name: type(again[name]) for name in values} == {name: type(value) for name, value in values.items()}
 
 

@@ -39,8 +39,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from .launch_elements import (
     Argument,
     ArgumentElement,
@@ -55,7 +53,7 @@ from .launch_elements import (
     ProcessAttributes,
     load_elements,
 )
-from .launch_parameters import ParameterValue, Scalar
+from .launch_parameters import ParameterValue, Scalar, dump_parameters
 from .launch_substitutions import (
     Context,
     LaunchFileError,
@@ -120,10 +118,19 @@ class LaunchDescription:
         self._collect(found, find_package_share, os.environ)
         return list(found.values())
 
+    @property
+    def expanded(self) -> list[Element]:
+        """The elements, each `include` replaced by a group with the elements of its file.
+
+        An `include` whose path needs an argument, or whose file cannot be read, stays.
+        """
+        context = Context({}, os.environ, str(_absolute(self.path).parent), find_package_share)
+        return _expand(self.elements, context, (os.path.realpath(self.path),))
+
     def parameters_of(self, argument: str) -> list[ParameterValue]:
-        """The values of node parameters in this file that are `$(var argument)` and nothing else."""
+        """The values of node parameters, of included files too, that are `$(var argument)` and nothing else."""
         template = parse_template(f"$(var {argument})")
-        return [value for value in _parameter_values(self.elements) if value.value == template]
+        return [value for value in _parameter_values(self.expanded) if value.value == template]
 
     def evaluate(
         self,
@@ -191,6 +198,30 @@ def _parameter_values(elements: Sequence[Element]) -> Iterator[ParameterValue]:
             yield from (entry.value for entry in element.parameters if entry.value is not None)
 
 
+def _expand(elements: Sequence[Element], context: Context, chain: tuple[str, ...]) -> list[Element]:
+    expanded: list[Element] = []
+    for element in elements:
+        if isinstance(element, GroupElement):
+            element = replace(element, children=tuple(_expand(element.children, context, chain)))
+        elif isinstance(element, IncludeElement):
+            included = _included(element, context)
+            if included is not None and (path := os.path.realpath(included.path)) not in chain:
+                inner = replace(context, directory=str(_absolute(included.path).parent))
+                given = [LetElement(element.where, None, False, name, value) for name, value in element.arguments]
+                children = tuple(given + _expand(included.elements, inner, (*chain, path)))
+                element = GroupElement(element.where, element.condition, element.negated, False, children)
+        expanded.append(element)
+    return expanded
+
+
+def _included(element: IncludeElement, context: Context) -> LaunchDescription | None:
+    """The file of an `include`; None if its path needs an argument, or it cannot be read."""
+    try:
+        return load_launch_file(evaluate(element.file, context))
+    except LaunchFileError:
+        return None
+
+
 def _absolute(path: str | Path) -> Path:
     """Makes a path absolute and removes `..`, without following links."""
     return Path(os.path.normpath(Path(path).absolute()))
@@ -211,16 +242,14 @@ def _collect(
         elif isinstance(element, GroupElement):
             complete &= _collect(element.children, context, found, chain, optional)
         elif isinstance(element, IncludeElement):
-            try:
-                location = evaluate(element.file, context)
-                path = os.path.realpath(location)
-                if path in chain:
-                    continue
-                included = load_launch_file(location)
-            except LaunchFileError:
+            included = _included(element, context)
+            if included is None:
                 complete = False
                 continue
-            inner = replace(context, directory=str(_absolute(location).parent))
+            path = os.path.realpath(included.path)
+            if path in chain:
+                continue
+            inner = replace(context, directory=str(_absolute(included.path).parent))
             complete &= _collect(included.elements, inner, found, (*chain, path), optional)
     return complete
 
@@ -367,7 +396,7 @@ class _Evaluation:
         if self.parameter_directory is None:
             self.parameter_directory = Path(tempfile.mkdtemp(prefix="haptic_launch_"))
             atexit.register(shutil.rmtree, self.parameter_directory, ignore_errors=True)
-        return _write_parameters({key: {"ros__parameters": parameters}}, self.parameter_directory)
+        return _write_parameters({key: parameters}, self.parameter_directory)
 
     def _flatten(self, entry: Parameters, prefix: str, result: _Evaluated) -> None:
         """Evaluates nested parameters to names with dots."""
@@ -394,11 +423,11 @@ class _Evaluation:
         )
 
 
-def _write_parameters(document: Mapping[str, Any], directory: Path) -> str:
+def _write_parameters(nodes: Mapping[str, Mapping[str, Any]], directory: Path) -> str:
     """Writes a parameter file; returns its path."""
     directory.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", prefix="parameters_", suffix=".yaml", dir=directory, delete=False) as file:
-        yaml.dump(document, file, yaml.CSafeDumper, default_flow_style=False)
+        file.write(dump_parameters(nodes))
     return file.name
 
 

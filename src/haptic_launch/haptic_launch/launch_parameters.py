@@ -13,6 +13,7 @@ The rules are those of ROS 2's YAML launch front end (Jazzy):
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ from haptic_files import load_yaml
 
 from .launch_substitutions import Context, LaunchFileError, Template, evaluate, parse_template
 
-__all__ = ["ParameterType", "ParameterValue", "Scalar", "parse_parameter_value"]
+__all__ = ["ParameterType", "ParameterValue", "Scalar", "dump_parameters", "parse_parameter_value"]
 
 Scalar = bool | int | float | str
 _SCALARS: dict[str, type] = {"str": str, "bool": bool, "float": float, "int": int}
@@ -142,3 +143,22 @@ def _is_uniform(values: list[Any]) -> bool:
         return True
     first = next((type(value) for value in values if type(value) is not str), str)
     return first in _SCALARS.values() and all(isinstance(value, first) for value in values)
+
+
+class _QuotingDumper(yaml.CSafeDumper):
+    """Quotes every text: rcl reads y and n as truth values, which PyYAML leaves bare."""
+
+
+_QuotingDumper.add_representer(
+    str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"')
+)
+
+
+def dump_parameters(nodes: Mapping[str, Mapping[str, Any]]) -> str:
+    """The text of a ROS parameter file.
+
+    Args:
+        nodes: parameters by the full name of the node, or `/**`.
+    """
+    document = {name: {"ros__parameters": dict(values)} for name, values in nodes.items()}
+    return yaml.dump(document, Dumper=_QuotingDumper, default_flow_style=False, width=10**9, sort_keys=False)
