@@ -146,7 +146,10 @@ def _is_uniform(values: list[Any]) -> bool:
 
 
 class _QuotingDumper(yaml.CSafeDumper):
-    """Quotes every text: rcl reads y and n as truth values, which PyYAML leaves bare."""
+    """Quotes every text, since rcl reads a bare y as true; writes no aliases, which rcl refuses."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
 
 
 _QuotingDumper.add_representer(
