@@ -1,7 +1,7 @@
 """Hooks of the documentation site (mkdocs.yml): what it shows beside the pages of this directory.
 
 README.md becomes the first page. Its section "Results" becomes one page per family, with a section per experiment:
-the metadata of config/experiments, the figure docs/images/<experiment>.png where there is one, README's rows for it,
+the metadata of config/<experiment>, the figure docs/images/<experiment>.png where there is one, README's rows for it,
 and the arguments of the launch file. A paragraph that is a link to a file of examples/ is followed by the file.
 """
 
@@ -29,8 +29,9 @@ def section(text: str, heading: str) -> tuple[str, str, str]:
 
 
 def here(text: str) -> str:
-    """A text of the checkout's root with the links that its page in docs/ has."""
-    text = re.sub(r"\]\(docs/", "](", text)
+    """A text of the checkout with the links that its page in docs/ has."""
+    text = re.sub(r"\]\((\.\./)*docs/", "](", text)
+    text = re.sub(r"\]\((\.\./)*config/(\w+)/page\.md", r"](scene_\2.md", text)
     return re.sub(r"\]\((CONTRIBUTING|CHANGELOG)\.md", lambda found: f"]({found[1].lower()}.md", text)
 
 
@@ -52,7 +53,7 @@ def rows_by_experiment(table: list[str]) -> dict[str, tuple[list[str], list[str]
 
 def experiment_section(name: str, remarks: list[str], rows: list[str]) -> str:
     """Everything about one experiment."""
-    about = yaml.safe_load((ROOT / "config" / "experiments" / f"{name}.yaml").read_text())
+    about = yaml.safe_load((ROOT / "config" / name / "experiment.yaml").read_text())
     launch = yaml.safe_load((ROOT / "launch" / about["launch"]).read_text())["launch"]
     parts = [f"## {name}", f"**{about['title']}.** {about['summary'].strip()}", f"Counterpart of: {about['paper']}."]
     if remarks:
@@ -74,7 +75,7 @@ def experiment_section(name: str, remarks: list[str], rows: list[str]) -> str:
 def pages() -> dict[str, str]:
     """Name and text of every page that is written here."""
     before, results, after = section(here((ROOT / "README.md").read_text()), "## Results")
-    names = {path.stem for path in (ROOT / "config" / "experiments").glob("*.yaml")}
+    names = {path.parent.name for path in (ROOT / "config").glob("*/experiment.yaml")}
     found: dict[str, str] = {}
     links: list[str] = []
     shown: set[str] = set()
@@ -96,6 +97,8 @@ def pages() -> dict[str, str]:
     if names - shown:
         raise PluginError(f"README.md, Results: no row for the experiment {sorted(names - shown)[0]}")
     found["index.md"] = "\n".join([before, "", "## Results", intro, *links, after])
+    for path in (ROOT / "config").glob("*/page.md"):
+        found[f"scene_{path.parent.name}.md"] = here(path.read_text())
     for name in ("CONTRIBUTING", "CHANGELOG"):
         found[f"{name.lower()}.md"] = here((ROOT / f"{name}.md").read_text())
     return found
@@ -110,6 +113,7 @@ def on_files(files: Files, *, config: Any) -> Files:
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Adds the sources of the examples below their links; leads links to the checkout's root to its pages here."""
+    markdown = here(markdown)
     for name, page in (("README", "index"), ("CONTRIBUTING", "contributing"), ("CHANGELOG", "changelog")):
         markdown = markdown.replace(f"](../{name}.md", f"]({page}.md")
 

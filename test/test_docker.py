@@ -27,7 +27,7 @@ PACKAGES = {path.parent.name for path in (ROOT / "src").glob("*/package.xml")}
 
 
 def experiments() -> set[str]:
-    return {path.stem for path in (ROOT / "config" / "experiments").glob("*.yaml")}
+    return {path.parent.name for path in (ROOT / "config").glob("*/experiment.yaml")}
 
 
 def check_command(command: list[str]) -> None:

@@ -26,7 +26,7 @@ import site_pages  # noqa: E402
 PAGES = {path.name: path.read_text() for path in sorted(DOCS.glob("*.md"))} | site_pages.pages()
 ELEMENTS = {"ul", "ol", "li", "table", "thead", "tbody", "tr", "td", "th", "pre", "code", "h1", "h2", "h3", "h4"}
 ELEMENTS |= {"strong", "em", "a", "img", "p"}
-EXPERIMENTS = sorted(path.stem for path in (ROOT / "config" / "experiments").glob("*.yaml"))
+EXPERIMENTS = sorted(path.parent.name for path in (ROOT / "config").glob("*/experiment.yaml"))
 
 
 @pytest.fixture(scope="module")

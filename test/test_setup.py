@@ -163,7 +163,7 @@ CHANGES = {
     "src/haptic_bringup/setup.cfg": ["link"],
     "src/haptic_bringup/haptic_bringup/new.yaml": ["link"],
     "launch/new.launch.yaml": ["link"],
-    "config/experiments/new.yaml": ["link"],
+    "config/new/experiment.yaml": ["link"],
     "requirements/suite.lock": STAGES,
     "src/haptic_bringup/haptic_bringup/__init__.py": [],
     "src/haptic_bringup/haptic_bringup/new.py": [],

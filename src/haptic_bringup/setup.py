@@ -9,8 +9,16 @@ package = "haptic_bringup"
 
 def tree(folder):
     """Data files of a folder of the repository (a symbolic link here), with their places below share/."""
-    files = sorted(path for path in Path(folder).rglob("*") if path.is_file())
+    files = sorted(path for path in Path(folder).rglob("*") if path.is_file() and path.suffix != ".md")
     return [(f"share/{package}/{path.parent}", [str(path)]) for path in files]
+
+
+def by_kind():
+    """Places below config/ without the experiment: nodes find worlds there by name, launch files of users the rest."""
+    kinds = ("plotjuggler", "ros2_control", "rviz", "scripts", "worlds")
+    files = {kind: sorted(Path("config").glob(f"*/{kind}/*")) for kind in kinds}
+    files["rviz"] += sorted(Path("config").glob("*/*.rviz"))
+    return [(f"share/{package}/config/{kind}", [str(path)]) for kind in kinds for path in files[kind]]
 
 
 setup(
@@ -23,6 +31,7 @@ setup(
         (f"share/{package}", ["package.xml"]),
         *tree("launch"),
         *tree("config"),
+        *by_kind(),
     ],
     zip_safe=True,
     install_requires=["rich", "typer"],

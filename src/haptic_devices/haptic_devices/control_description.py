@@ -1,6 +1,6 @@
 """A device for ros2_control: URDF with the `<ros2_control>` element, and the controller's parameters. No ROS import.
 
-The geometry is the device's own robot description. `config/ros2_control` holds what this writes for the suite's
+The geometry is the device's own robot description. `config/shared/ros2_control` holds what this writes for the suite's
 devices: `python -m haptic_devices.control_description DIRECTORY` writes the files again; a test compares them.
 """
 

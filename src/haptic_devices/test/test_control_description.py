@@ -19,7 +19,7 @@ from haptic_devices.device import Device
 from haptic_devices.factories import find_device
 from haptic_devices.hosted import interface_names, parse_parameters
 
-FILES = Path(__file__).parents[3] / "config" / "ros2_control"
+FILES = Path(__file__).parents[3] / "config" / "shared" / "ros2_control"
 each_device = pytest.mark.parametrize("name", DEVICES)
 
 
@@ -36,7 +36,9 @@ def canonical(text: str) -> str:
 @each_device
 def test_the_files_are_what_the_devices_say(name: str) -> None:
     for file, text in files(name).items():
-        assert (FILES / file).read_text() == text, "python -m haptic_devices.control_description config/ros2_control"
+        assert (FILES / file).read_text() == text, (
+            "python -m haptic_devices.control_description config/shared/ros2_control"
+        )
     assert {file for device in DEVICES for file in files(device)} == {path.name for path in FILES.iterdir()}
 
 

@@ -208,9 +208,9 @@ def test_an_unknown_experiment_is_told_with_the_known_ones() -> None:
 def test_metadata_that_are_not_valid_are_told_in_one_line(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "config/experiments").mkdir(parents=True)
-    (tmp_path / "config/experiments/broken.yaml").write_text(text)
+    (tmp_path / "config/broken").mkdir(parents=True)
+    (tmp_path / "config/broken/experiment.yaml").write_text(text)
     monkeypatch.setattr(experiments, "share", lambda: tmp_path)
-    with pytest.raises(HapticError, match=r"broken\.yaml: ") as caught:
+    with pytest.raises(HapticError, match=r"broken/experiment\.yaml: ") as caught:
         load_experiment("broken")
     assert "\n" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""Experiment metadata: what `config/experiments/<name>.yaml` says."""
+"""Experiment metadata: what `config/<name>/experiment.yaml` says."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def share() -> Path:
 
 def experiment_names() -> list[str]:
     """Names of all experiments."""
-    return sorted(path.stem for path in (share() / "config" / "experiments").glob("*.yaml"))
+    return sorted(path.parent.name for path in (share() / "config").glob("*/experiment.yaml"))
 
 
 def load_experiment(name: str) -> Experiment:
@@ -90,7 +90,7 @@ def load_experiment(name: str) -> Experiment:
     names = experiment_names()
     if name not in names:
         raise HapticError(f"experiment {name!r} is unknown, expected one of: {', '.join(names)}")
-    return read_experiment(share() / "config" / "experiments" / f"{name}.yaml")
+    return read_experiment(share() / "config" / name / "experiment.yaml")
 
 
 def checked_names(names: Sequence[str]) -> Sequence[str]:
@@ -110,6 +110,6 @@ def read_experiment(path: Path) -> Experiment:
     if not isinstance(given, dict) or "name" in given or not all(isinstance(key, str) for key in given):
         raise HapticError(f"{path}: expected a mapping of fields, without name, got {kind_of(given)}")
     try:
-        return Experiment(name=path.stem, **given)
+        return Experiment(name=path.parent.name, **given)
     except ValidationError as error:
         raise HapticError(describe_refusal(error, Experiment, document)) from None

@@ -43,7 +43,7 @@ def test_a_launch_file_has_the_lines_that_the_exact_parser_finds(monkeypatch: py
     assert lined(yaml.load("a: {b: 1}", _ExactLoader)) == (1, {"a": (1, {"b": 1})})
 
 
-@pytest.mark.parametrize("path", ["experiments/tau_touch_world", "worlds/tau_touch_world", "scripts/friction_drift"])
+@pytest.mark.parametrize("path", ["tau_touch_world/experiment", "worlds/tau_touch_world", "scripts/friction_drift"])
 def test_a_document_is_the_one_of_the_exact_parser(path: str) -> None:
     text = (share() / "config" / f"{path}.yaml").read_text()
     assert load_yaml(text) == read(text)

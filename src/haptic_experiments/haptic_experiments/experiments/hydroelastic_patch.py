@@ -1,7 +1,7 @@
 """Report of bodies that meet in contact surfaces: rest, sliding and spinning beside closed forms.
 
 Elandt et al. 2019 (the pressure field), Masterjohn et al. 2022 (one contact per face). The closed forms take the
-numbers of the world that was simulated; bodies are called as in `config/worlds/hydroelastic_patch.yaml`.
+numbers of the world that was simulated; bodies are called as in its world's file.
 """
 
 from __future__ import annotations

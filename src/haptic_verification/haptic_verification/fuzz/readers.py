@@ -130,7 +130,7 @@ def readers(folder: Path) -> Iterator[Reader]:
     yield Reader("world", config / "worlds" / "tau_touch_world.yaml", _world, own)
     yield Reader("world with entries", config / "worlds" / "tau_touch_world.yaml", _world_entries, own)
     yield Reader("script", config / "scripts" / "friction_hysteresis.yaml", _script, own)
-    yield Reader("experiment", config / "experiments" / "tau_touch_world.yaml", _experiment, own)
+    yield Reader("experiment", config / "tau_touch_world" / "experiment.yaml", _experiment, own)
     yield Reader("launch file", share() / "launch" / "tau_touch_world.launch.yaml", _launch, own)
     for name, text, suffix, read in (
         ("law table", _TABLE, ".csv", lambda path: read_table(str(path))),
