@@ -54,7 +54,7 @@ def rows_by_experiment(table: list[str]) -> dict[str, tuple[list[str], list[str]
 def experiment_section(name: str, remarks: list[str], rows: list[str]) -> str:
     """Everything about one experiment."""
     about = yaml.safe_load((ROOT / "config" / name / "experiment.yaml").read_text())
-    launch = yaml.safe_load((ROOT / "launch" / about["launch"]).read_text())["launch"]
+    launch = yaml.safe_load((ROOT / "launch" / f"{name}.launch.yaml").read_text())["launch"]
     parts = [f"## {name}", f"**{about['title']}.** {about['summary'].strip()}", f"Counterpart of: {about['paper']}."]
     if remarks:
         parts.append(f"In short: {'; '.join(remark.strip('()') for remark in remarks)}.")

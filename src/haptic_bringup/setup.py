@@ -40,6 +40,7 @@ setup(
     description="The command line, with the launch files and the configuration of the experiments.",
     license="Apache-2.0",
     entry_points={
+        "haptic_experiments": ["haptic_bringup = haptic_experiments.experiments"],
         "console_scripts": [
             "haptics = haptic_bringup.__main__:main",
             "recorder = haptic_bags.recorder:main",

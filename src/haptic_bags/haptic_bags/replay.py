@@ -178,31 +178,35 @@ def _executed(specs: Sequence[ProcessSpec], executable: str, experiment: Experim
     found = [spec for spec in specs if Path(spec.command[0]).name == executable]
     if len(found) != 1:
         raise ReplayError(
-            f"experiment {experiment.name}: expected one {executable} in {experiment.launch}, found {len(found)}",
+            f"experiment {experiment.name}: expected one {executable} in {experiment.launch_file.name}, "
+            f"found {len(found)}",
             "docs/experiments.md says what a replay needs",
         )
     return found[0]
 
 
 def _check_device(recording: Recording, experiment: Experiment, parameters: Mapping[str, Any]) -> None:
-    hint = f"the same device: {', '.join(_experiments_of(recording.clock))}"
     if experiment.clock != recording.clock:
         raise ReplayError(
             f"experiment {experiment.name}: its device is {experiment.clock}, that of the recording {recording.clock}",
-            hint,
+            _same_device(recording),
         )
     recorded = recording.parameters(recording.device).get("device")
     if recorded is not None and parameters.get("device", "joystick") != recorded:
         raise ReplayError(
             f"experiment {experiment.name}: its device is a {parameters.get('device')}, the recorded one a {recorded}",
-            hint,
+            _same_device(recording),
         )
     period = recording.first_state().period
     if abs(parameters.get("period", period) - period) > 1e-9:
         raise ReplayError(
             f"experiment {experiment.name}: its period is {parameters['period']:g} s, the recording's {period:g} s",
-            hint,
+            _same_device(recording),
         )
+
+
+def _same_device(recording: Recording) -> str:
+    return f"the same device: {', '.join(_experiments_of(recording.clock))}"
 
 
 def _experiments_of(clock: str) -> list[str]:

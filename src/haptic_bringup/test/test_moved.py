@@ -49,17 +49,9 @@ def test_old_statements_work() -> None:
     from haptic_bringup.runner import MissingProgramError, UsageError, run_facts
 
     assert bags.Bag.__module__ == "haptic_bags.bags" and viewer.__name__ == "haptic_viewer"
-    assert (
-        reports.falling_sphere is falling_sphere
-        and not hasattr(reports, "nothing")
-        and contact.ContactRun
-        and DisplayRun
-        and Claim
-        and Report
-        and ResultTable
-    )
+    assert reports.falling_sphere is falling_sphere and not hasattr(reports, "nothing")
+    assert all((contact.ContactRun, DisplayRun, Claim, Report, ResultTable, MissingProgramError, run_facts))
     assert {check_overrides.__module__, UsageError.__module__} == {"haptic_bags.replay", "haptic_launch.runner"}
-    assert MissingProgramError and run_facts
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -76,7 +76,7 @@ def write_report(directory: Path, console: Console) -> Report:
         missing = [topic for topic in experiment.recorded.every_tick if topic not in bag.topics]
         if missing:
             raise HapticError(f"{bag.path}: nothing recorded on {', '.join(missing)}")
-    module = import_module(f"haptic_experiments.experiments.{experiment.report}")
+    module = import_module(experiment.report)
     try:
         report: Report = module.analyse(bags)
         figure = report.figure

@@ -105,7 +105,7 @@ def other_value(argument: Argument) -> str:
 def test_the_metadata_name_what_exists(name: str) -> None:
     experiment = load_experiment(name)
     assert experiment.name == name and experiment.title and experiment.summary
-    assert callable(import_module(f"haptic_experiments.experiments.{experiment.report}").analyse)
+    assert callable(import_module(experiment.report).analyse)
     assert experiment.clock in experiment.recorded.every_tick
     for kind in experiment.topics.values():
         assert _message_class(kind).__name__ == kind.rpartition("/")[2]
@@ -210,7 +210,7 @@ def test_metadata_that_are_not_valid_are_told_in_one_line(
 ) -> None:
     (tmp_path / "config/broken").mkdir(parents=True)
     (tmp_path / "config/broken/experiment.yaml").write_text(text)
-    monkeypatch.setattr(experiments, "share", lambda: tmp_path)
+    monkeypatch.setattr(experiments, "share", lambda *_: tmp_path)
     with pytest.raises(HapticError, match=r"broken/experiment\.yaml: ") as caught:
         load_experiment("broken")
     assert "\n" not in str(caught.value)

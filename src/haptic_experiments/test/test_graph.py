@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
-from pydantic import ValidationError
 
 from haptic_bags.bags import Event
-from haptic_experiments.kit.node_graph import draw, evaluation_order, latencies
-from haptic_launch.experiments import Edge, Experiment, load_experiment
+from haptic_core.composition import node_class
+from haptic_core.errors import HapticError
+from haptic_core.rendering_node import RenderingNode
+from haptic_experiments.kit.node_graph import draw, latencies
+from haptic_launch.experiment_graph import INPUT_MESSAGES, NODE_TOPICS, Edge, evaluation_order, graph_of
+from haptic_launch.experiments import load_experiment
+from haptic_launch.launch_file import load_launch_file
+from haptic_launch.launch_nodes import LaunchedNode, launched_nodes
 
 
 def edges(*words: str) -> list[Edge]:
@@ -35,12 +43,65 @@ def test_a_cycle_must_be_cut() -> None:
     assert evaluation_order(edges("contact>wall", "wall~contact", "device>contact")) == ("device", "contact", "wall")
 
 
-def test_metadata_with_a_cycle_are_refused() -> None:
-    known = load_experiment("tau_rough_wall").model_dump()
-    back = {"source": "friction", "target": "wall", "message": "haptic_msgs/msg/FrictionState"}
-    with pytest.raises(ValidationError, match="is a cycle"):
-        Experiment(**{**known, "graph": [*known["graph"], back]})
-    Experiment(**{**known, "graph": [*known["graph"], {**back, "delayed": True}]})
+def test_a_launch_file_with_a_cycle_is_refused(tmp_path: Path) -> None:
+    experiment = load_experiment("tau_rough_wall")
+    (tmp_path / "launch").symlink_to(experiment.launch_file.parent)
+    text = experiment.launch_file.read_text()
+    wall = "consumers, value: [friction]}"
+    assert text.count(wall) == 1
+
+    def graph(inputs: str) -> tuple[Edge, ...]:
+        (tmp_path / "cycle.launch.yaml").write_text(
+            text.replace(wall, f"{wall}\n    {inputs}").replace("$(dirname)/", f"{tmp_path}/launch/")
+        )
+        return graph_of(launched_nodes(load_launch_file(tmp_path / "cycle.launch.yaml"))).edges
+
+    back = Edge(source="friction", target="wall", message="haptic_msgs/msg/FrictionState")
+    with pytest.raises(HapticError, match="is a cycle: declare one of its edges delayed"):
+        graph("- {name: inputs, value: [friction]}")
+    edges = graph("- {name: inputs, value: [friction]}\n    - {name: delayed_inputs, value: [friction]}")
+    assert set(edges) - set(experiment.graph) == {back.model_copy(update={"delayed": True})}
+
+
+def node(name: str, executable: str = "my_lab/spring_node", **parameters: Any) -> LaunchedNode:
+    return LaunchedNode(name, "/arm", executable, parameters)
+
+
+def test_topics_are_those_of_the_nodes_that_the_device_waits_for() -> None:
+    device = node("device", sources=["friction", "spring"], device="arm")
+    friction = node("friction", "haptic_friction/friction_node", inputs=[""], consumers=["spring"])
+    found = graph_of([node("viewer"), friction, node("spring", inputs=["friction"]), device])
+    assert found.clock == "/arm/device_state"
+    assert list(found.recorded.every_tick) == [
+        *("/arm/device_state", "/arm/simulation_state", "/arm/device_command", "/arm/friction/state"),
+    ]
+    assert evaluation_order(found.edges) == ("device", "friction", "spring")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "message"),
+    [
+        ([node("spring")], "expected one node with the parameter sources, the device, got 0"),
+        ([node("a", sources=["b"]), node("b", sources=["a"])], "expected one node .*, got 2"),
+        ([node("device", sources=["spring"])], r"source spring of the device is no node in /arm"),
+    ],
+)
+def test_a_launch_file_without_one_device_and_its_sources_is_refused(nodes: list[LaunchedNode], message: str) -> None:
+    with pytest.raises(HapticError, match=f"^{message}$"):
+        graph_of(nodes)
+
+
+@pytest.mark.parametrize("executable", sorted(NODE_TOPICS))
+def test_what_is_known_of_a_node_is_what_its_class_says(executable: str) -> None:
+    kind = node_class(executable)
+    assert issubclass(kind, RenderingNode)
+    topics = NODE_TOPICS[executable]
+    assert topics["state"] == kind.state_type.__name__
+    source = Path(inspect.getfile(kind)).read_text()
+    made = re.findall(r'create_lifecycle_publisher\((\w+), "~/(\w+)", qos\)', source)
+    assert {(name, message) for message, name in made} == set(topics.items()) - {("state", topics["state"])}
+    for name, taken in kind.input_types.items():
+        assert INPUT_MESSAGES[name] == taken.message.__name__
 
 
 def test_every_edge_is_drawn() -> None:

@@ -1,14 +1,57 @@
-"""The nodes of an experiment as a graph: who takes what from whom within a tick."""
+"""The nodes that a launch file starts, as a graph: who takes what from whom within a tick, and who publishes what."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from haptic_core.errors import HapticError
+from haptic_launch.launch_nodes import LaunchedNode
+
 #: the node at which every tick begins and ends
 CLOCK = "device"
+#: device without a simulated device: it plays a file
+SCRIPTED = "scripted"
+#: topics of a rendering node with one message a tick, by executable; those after `state` are published by some
+NODE_TOPICS: dict[str, dict[str, str]] = {
+    "admittance_constraints/constraint_node": {"state": "ConstrainedReference"},
+    "convex_contact/contact_node": {
+        "state": "BodyStates",
+        "contacts": "ContactArray",
+        "statistics": "SolverStatistics",
+        "planes": "ContactPlanes",
+    },
+    "haptic_friction/comparison_node": {"state": "FrictionState"},
+    "haptic_friction/friction_node": {"state": "FrictionState"},
+    "haptic_friction/network_node": {"state": "FrictionState"},
+    "tau_wall_control/wall_node": {"state": "WallState"},
+}
+#: topics that a node publishes only where another node takes them
+_ON_DEMAND = {"planes"}
+#: executables that publish a latched scene
+_WITH_SCENE = {"convex_contact/contact_node"}
+#: messages that a node takes from another one, by the kind that its parameter `inputs` names
+INPUT_MESSAGES = {
+    "bodies": "BodyStates",
+    "constraints": "ConstrainedReference",
+    "contacts": "ContactArray",
+    "friction": "FrictionState",
+    "planes": "ContactPlanes",
+    "wall": "WallState",
+}
+
+
+class Recorded(BaseModel):
+    """Topics of the bag and their types."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    every_tick: dict[str, str] = Field(default={}, description="topics with one message a tick, checked for gaps")
+    events: dict[str, str] = Field(default={}, description="latched topics with a message now and then")
 
 
 class Edge(BaseModel):
@@ -45,3 +88,91 @@ def evaluation_order(edges: Sequence[Edge]) -> tuple[str, ...]:
         return tuple(TopologicalSorter(graph).static_order())
     except CycleError as error:
         raise ValueError(f"{' -> '.join(error.args[1])} is a cycle: declare one of its edges delayed") from None
+
+
+@dataclass(frozen=True)
+class ExperimentGraph:
+    """What an experiment's launch file says of its nodes.
+
+    Attributes:
+        clock: topic of the device whose ticks the others answer.
+        edges: what nodes take from each other, in this order: device states, states of the same tick, states of the
+            tick before, commands.
+        recorded: topics of the device, and of each rendering node.
+    """
+
+    clock: str
+    edges: tuple[Edge, ...]
+    recorded: Recorded
+
+
+def graph_of(nodes: Sequence[LaunchedNode]) -> ExperimentGraph:
+    """The graph of nodes with their parameters.
+
+    The device is the node with the parameter `sources`, which names the rendering nodes; these name each other in
+    `inputs`, `delayed_inputs` and `consumers`. A topic that a node of another package publishes is not known here.
+
+    Raises:
+        HapticError: there is not one device, a source is missing, or the nodes make a cycle that no delayed input cuts.
+    """
+    devices = [node for node in nodes if _names(node.parameters, "sources")]
+    if len(devices) != 1:
+        raise HapticError(f"expected one node with the parameter sources, the device, got {len(devices)}")
+    (device,) = devices
+    by_name = {node.name: node for node in nodes if node.namespace == device.namespace}
+    names = _names(device.parameters, "sources")
+    missing = [name for name in names if name not in by_name]
+    if missing:
+        raise HapticError(f"source {missing[0]} of the device is no node in {device.namespace or '/'}")
+    sources = [by_name[name] for name in names]
+    taken = [edge for node in sources for edge in _inputs(node)]
+    edges = (
+        *(Edge(source=CLOCK, target=name, message=_full("DeviceState")) for name in names),
+        *(edge for edge in taken if not edge.delayed),
+        *(edge for edge in taken if edge.delayed),
+        *(Edge(source=name, target=CLOCK, message=_full("DeviceCommand")) for name in names),
+    )
+    try:
+        evaluation_order(edges)
+    except ValueError as error:
+        raise HapticError(str(error)) from None
+    return ExperimentGraph(f"{device.namespace}/device_state", edges, _recorded(device, sources))
+
+
+def _full(message: str) -> str:
+    return f"haptic_msgs/msg/{message}"
+
+
+def _names(parameters: Mapping[str, Any], name: str) -> list[str]:
+    """The entries of a parameter that is a list of names; an empty entry means none."""
+    return [entry for entry in parameters.get(name, ()) if entry]
+
+
+def _inputs(node: LaunchedNode) -> list[Edge]:
+    """What a rendering node takes from others: entries `node:kind`, where `wall` is `wall:wall`."""
+    delayed = {entry.partition(":")[0] for entry in _names(node.parameters, "delayed_inputs")}
+    found = []
+    for entry in _names(node.parameters, "inputs"):
+        source, _, kind = entry.partition(":")
+        message = INPUT_MESSAGES.get(kind or source)
+        if message is not None:
+            edge = Edge(source=source, target=node.name, message=_full(message), delayed=source in delayed)
+            found.append(edge)
+    return found
+
+
+def _recorded(device: LaunchedNode, sources: Sequence[LaunchedNode]) -> Recorded:
+    space = device.namespace
+    every_tick = {f"{space}/device_state": _full("DeviceState")}
+    if device.parameters.get("device") != SCRIPTED:
+        every_tick[f"{space}/simulation_state"] = _full("SimulationState")
+    every_tick[f"{space}/device_command"] = _full("DeviceCommand")
+    events = {f"{space}/tick_event": _full("TickEvent")}
+    for node in sources:
+        consumed = {entry.partition(":")[2] for entry in _names(node.parameters, "consumers")}
+        for topic, message in NODE_TOPICS.get(node.executable, {}).items():
+            if topic not in _ON_DEMAND or topic in consumed:
+                every_tick[f"{space}/{node.name}/{topic}"] = _full(message)
+        if node.executable in _WITH_SCENE:
+            events[f"{space}/scene"] = _full("Scene")
+    return Recorded(every_tick=every_tick, events=events)

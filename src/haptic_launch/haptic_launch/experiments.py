@@ -1,56 +1,89 @@
-"""Experiment metadata: what `config/<name>/experiment.yaml` says."""
+"""Experiments of all installed packages: what `config/<name>/experiment.yaml` and the launch file say of them.
+
+An entry point of group `haptic_experiments`, named after a ROS package, gives the Python package that has one report
+module per experiment. The launch files and metadata are in the share directory of the ROS package.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from importlib.metadata import entry_points
 from pathlib import Path
+from typing import NamedTuple
 
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from haptic_core.errors import HapticError
 from haptic_files import FileError, kind_of, read_yaml
 from haptic_files.schema import describe_refusal
-from haptic_launch.experiment_graph import CLOCK, Edge, evaluation_order
+from haptic_launch.experiment_graph import CLOCK, Edge, ExperimentGraph, Recorded, graph_of
+from haptic_launch.launch_file import LaunchFileError, load_launch_file
+from haptic_launch.launch_nodes import launched_nodes
+
+#: entry points of packages with experiments
+ENTRY_POINTS = "haptic_experiments"
+#: package with the suite's own experiments
+_SUITE = "haptic_bringup"
 
 
-class Recorded(BaseModel):
-    """Topics of the bag and their types."""
+class Home(NamedTuple):
+    """A package with experiments: where its launch files and metadata are, and its Python package of reports."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    every_tick: dict[str, str] = Field(description="topics with one message a tick, checked for gaps")
-    events: dict[str, str] = Field(default={}, description="latched topics with a message now and then")
+    package: str
+    share: Path
+    reports: str
 
 
 class Experiment(BaseModel):
-    """Metadata of one experiment."""
+    """An experiment: its metadata, and what its launch file says."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
+    home: Home
     title: str
     paper: str = Field(description="which figure or section it is the counterpart of")
     summary: str
-    launch: str = Field(description="launch file below launch/")
-    report: str = Field(description="module of haptic_experiments.experiments")
-    clock: str = Field(description="topic of the device whose ticks the others answer")
-    recorded: Recorded
-    graph: tuple[Edge, ...] = Field(default=(), description="order of evaluation within a tick, of several nodes")
+    also_recorded: Recorded = Field(default=Recorded(), description="topics of nodes that the suite does not know")
     variants: dict[str, dict[str, str]] = Field(
         default={}, description="argument sets that are run in turn, one bag each, in lockstep"
     )
 
-    @field_validator("graph")
-    @classmethod
-    def _check_graph(cls, edges: tuple[Edge, ...]) -> tuple[Edge, ...]:
-        evaluation_order(edges)
-        return edges
-
     @property
     def launch_file(self) -> Path:
         """Path of the launch file."""
-        return share() / "launch" / self.launch
+        return self.home.share / "launch" / f"{self.name}.launch.yaml"
+
+    @property
+    def report(self) -> str:
+        """Full name of the module with the report."""
+        return f"{self.home.reports}.{self.name}"
+
+    @functools.cached_property
+    def _graph(self) -> ExperimentGraph:
+        """From the launch file with the defaults of its arguments."""
+        try:
+            return graph_of(launched_nodes(load_launch_file(self.launch_file)))
+        except (HapticError, LaunchFileError) as error:
+            raise HapticError(f"experiment {self.name}: {error}") from None
+
+    @property
+    def clock(self) -> str:
+        """Topic of the device whose ticks the others answer."""
+        return self._graph.clock
+
+    @property
+    def graph(self) -> tuple[Edge, ...]:
+        """What the nodes take from each other."""
+        return self._graph.edges
+
+    @property
+    def recorded(self) -> Recorded:
+        """Topics of the bag and their types."""
+        own, more = self._graph.recorded, self.also_recorded
+        return Recorded(every_tick=own.every_tick | more.every_tick, events=own.events | more.events)
 
     def writers(self, message: str) -> int:
         """How many nodes publish each tick on a topic of this type: the device's sources all answer on one."""
@@ -68,17 +101,41 @@ class Experiment(BaseModel):
         return {**self.recorded.every_tick, **self.recorded.events}
 
 
-def share() -> Path:
-    """Share directory of the installed package, with launch/ and config/."""
+def share(package: str = _SUITE) -> Path:
+    """Share directory of an installed package, with launch/ and config/; the suite's own if none is named."""
     try:
-        return Path(get_package_share_directory("haptic_bringup"))
+        return Path(get_package_share_directory(package))
     except PackageNotFoundError:
         raise HapticError("the workspace is not built or not sourced; run ./haptics setup") from None
 
 
+@functools.cache
+def _report_packages() -> dict[str, str]:
+    """The Python package of reports of each ROS package with experiments; the suite's own first."""
+    found = {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
+    return dict(sorted(found.items(), key=lambda item: item[0] != _SUITE))
+
+
+def _folders() -> dict[str, Home]:
+    """The home of each experiment by the experiment's name."""
+    found: dict[str, Home] = {}
+    for package, reports in _report_packages().items():
+        try:
+            home = Home(package, share(package), reports)
+        except HapticError:
+            if package == _SUITE:
+                raise
+            continue  # its Python modules are installed, its workspace is not sourced
+        for path in (home.share / "config").glob("*/experiment.yaml"):
+            other = found.setdefault(path.parent.name, home)
+            if other != home:
+                raise HapticError(f"experiment {path.parent.name!r} is in two packages: {other.package}, {package}")
+    return found
+
+
 def experiment_names() -> list[str]:
     """Names of all experiments."""
-    return sorted(path.parent.name for path in (share() / "config").glob("*/experiment.yaml"))
+    return sorted(_folders())
 
 
 def load_experiment(name: str) -> Experiment:
@@ -87,10 +144,11 @@ def load_experiment(name: str) -> Experiment:
     Raises:
         HapticError: there is no such experiment, or its file is not valid.
     """
-    names = experiment_names()
-    if name not in names:
-        raise HapticError(f"experiment {name!r} is unknown, expected one of: {', '.join(names)}")
-    return read_experiment(share() / "config" / name / "experiment.yaml")
+    homes = _folders()
+    if name not in homes:
+        raise HapticError(f"experiment {name!r} is unknown, expected one of: {', '.join(sorted(homes))}")
+    home = homes[name]
+    return read_experiment(home.share / "config" / name / "experiment.yaml", home)
 
 
 def checked_names(names: Sequence[str]) -> Sequence[str]:
@@ -100,16 +158,22 @@ def checked_names(names: Sequence[str]) -> Sequence[str]:
     return names
 
 
-def read_experiment(path: Path) -> Experiment:
-    """Reads a metadata file; raises HapticError naming it, and the field."""
+def read_experiment(path: Path, home: Home | None = None) -> Experiment:
+    """Reads a metadata file; raises HapticError naming it, and the field.
+
+    Args:
+        path: of the file, in a folder named after the experiment.
+        home: of the experiment; that of the suite if not given.
+    """
     try:
         document = read_yaml(path)
     except FileError as error:
         raise HapticError(str(error)) from None
     given = document.value
-    if not isinstance(given, dict) or "name" in given or not all(isinstance(key, str) for key in given):
+    if not isinstance(given, dict) or {"name", "home"} & given.keys() or not all(isinstance(key, str) for key in given):
         raise HapticError(f"{path}: expected a mapping of fields, without name, got {kind_of(given)}")
+    home = home or Home(_SUITE, share(), "haptic_experiments.experiments")
     try:
-        return Experiment(name=path.parent.name, **given)
+        return Experiment(name=path.parent.name, home=home, **given)
     except ValidationError as error:
         raise HapticError(describe_refusal(error, Experiment, document)) from None

@@ -1,0 +1,69 @@
+"""The nodes that a launch file starts, with their parameters, whether each has a process of its own or not."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from haptic_files import read_yaml
+from haptic_launch.launch_file import LaunchDescription
+from haptic_launch.processes import ProcessSpec
+
+#: executable that runs several nodes in one process
+_COMPOSED = "composed_nodes"
+
+
+@dataclass(frozen=True)
+class LaunchedNode:
+    """A node that a launch file starts.
+
+    Attributes:
+        name: without namespace.
+        namespace: with a slash before it, empty for the root.
+        executable: "package/executable".
+        parameters: with dots in nested names.
+    """
+
+    name: str
+    namespace: str
+    executable: str
+    parameters: Mapping[str, Any]
+
+
+def launched_nodes(description: LaunchDescription, arguments: Mapping[str, str] | None = None) -> list[LaunchedNode]:
+    """The nodes in the order of the file; their executables need not be installed.
+
+    Raises:
+        LaunchFileError: see `LaunchDescription.evaluate`.
+    """
+    with tempfile.TemporaryDirectory(prefix="haptic_launch_") as folder:
+        specs = description.evaluate(
+            arguments,
+            find_executable=lambda package, executable: f"{package}/{executable}",
+            parameter_directory=Path(folder),
+        )
+        return [node for spec in specs if "--ros-args" in spec.command for node in _nodes(spec)]
+
+
+def _nodes(spec: ProcessSpec) -> list[LaunchedNode]:
+    parameters: dict[str, Any] = {}
+    namespace = ""
+    for option, word in zip(spec.command, spec.command[1:], strict=False):
+        if option == "--params-file":
+            for section in read_yaml(Path(word)).value.values():
+                parameters |= section["ros__parameters"]
+        elif option == "-r" and word.startswith("__ns:="):
+            namespace = word.removeprefix("__ns:=").rstrip("/")
+    executable = spec.command[0]
+    if not executable.endswith(f"/{_COMPOSED}"):
+        name = (spec.fully_qualified_name or spec.name).rpartition("/")[2]
+        return [LaunchedNode(name, namespace, executable, parameters)]
+    found = []
+    for entry in parameters.get("nodes", ()):
+        name, _, executable = entry.partition("=")
+        own = {key[len(name) + 1 :]: value for key, value in parameters.items() if key.startswith(f"{name}.")}
+        found.append(LaunchedNode(name, namespace, executable, own))
+    return found
