@@ -31,8 +31,9 @@ from haptic_core import qos
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_devices import node as device_node
 from haptic_devices.device import Device
-from tau_wall_control import TauDevice, drawing
-from tau_wall_control.walls import Plane
+from tau_wall_control import TauDevice
+from tau_wall_control.walls import drawing
+from tau_wall_control.walls.walls import Plane
 
 NAMES = experiment_names()
 #: experiments with the argument `rviz`, by their texts

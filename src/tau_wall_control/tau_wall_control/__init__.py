@@ -7,9 +7,12 @@ paper's. `limits` says what no controller can do, `z_width` what a delay does, `
 `urdf` and `pinocchio_model` (which needs Pinocchio) are the same mechanism for other tools.
 """
 
-from tau_wall_control.controller import WallController
-from tau_wall_control.design import design_wall_controller
-from tau_wall_control.device import TauDevice, TauState
+from tau_wall_control import _moved
+from tau_wall_control.control.controller import WallController
+from tau_wall_control.control.design import design_wall_controller
+from tau_wall_control.control.options import SCHEMES, DesignOptions
+from tau_wall_control.device.parameters import TauParameters, load_parameters
+from tau_wall_control.device.tau_device import TauDevice, TauState
 from tau_wall_control.errors import (
     ControllerFileError,
     ForwardKinematicsError,
@@ -17,11 +20,9 @@ from tau_wall_control.errors import (
     TauError,
     UnreachableError,
 )
-from tau_wall_control.holding import HoldingWall
-from tau_wall_control.options import SCHEMES, DesignOptions
-from tau_wall_control.parameters import TauParameters, load_parameters
-from tau_wall_control.simulation import PushResult, PushSimulation, simulate_push
-from tau_wall_control.walls import MovingPlanes, Plane, WallRenderer, WallState, box
+from tau_wall_control.simulation.push import PushResult, PushSimulation, simulate_push
+from tau_wall_control.walls.holding import HoldingWall
+from tau_wall_control.walls.walls import MovingPlanes, Plane, WallRenderer, WallState, box
 
 __all__ = [
     "SCHEMES",
@@ -47,3 +48,6 @@ __all__ = [
     "load_parameters",
     "simulate_push",
 ]
+
+_moved.install()
+__getattr__ = _moved.module_by_attribute

@@ -20,11 +20,11 @@ from haptic_core.statistics import RECENT, TimeStatistics
 from haptic_core.tick_inputs import Input, node_and_kind, of_kind
 from haptic_msgs.msg import ContactPlanes, DeviceState, WallState
 from haptic_msgs.srv import SetWalls
-from tau_wall_control.drawing import draw
 from tau_wall_control.errors import PlanesError
-from tau_wall_control.factory import make_walls
-from tau_wall_control.guard import GuardedWalls, SafeStopError
-from tau_wall_control.walls import MovingPlanes, Plane
+from tau_wall_control.walls.drawing import draw
+from tau_wall_control.walls.factory import make_walls
+from tau_wall_control.walls.guard import GuardedWalls, SafeStopError
+from tau_wall_control.walls.walls import MovingPlanes, Plane
 
 
 class WallNode(RenderingNode):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tau_wall_control import Plane, TauDevice, WallController, WallRenderer, WallState, design_wall_controller
-from tau_wall_control.rotations import rotation_from_angles
+from tau_wall_control.device.rotations import rotation_from_angles
 
 DATA = Path(__file__).with_name("data")
 

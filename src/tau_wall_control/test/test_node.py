@@ -40,15 +40,15 @@ from tau_wall_control import (
     WallController,
     WallRenderer,
     design_wall_controller,
-    factory,
 )
-from tau_wall_control.drawing import FORCE, HIDDEN, TOUCHED, WALL, draw
+from tau_wall_control.device.parameters import DEFAULT_FILE, TauParameters
 from tau_wall_control.errors import PlanesError
-from tau_wall_control.factory import make_walls
-from tau_wall_control.guard import GuardedWalls, SafeStopError
 from tau_wall_control.node import WallNode
-from tau_wall_control.parameters import TauParameters
-from tau_wall_control.walls import MovingPlanes
+from tau_wall_control.walls import factory
+from tau_wall_control.walls.drawing import FORCE, HIDDEN, TOUCHED, WALL, draw
+from tau_wall_control.walls.factory import make_walls
+from tau_wall_control.walls.guard import GuardedWalls, SafeStopError
+from tau_wall_control.walls.walls import MovingPlanes
 
 OWN = load_parameter_specs(WallNode.parameter_file)
 BASE = load_parameter_specs(rendering_node._BASE_FILE)
@@ -150,7 +150,7 @@ def test_files_of_mechanism_and_controller(tmp_path: Path) -> None:
     controller = design_wall_controller(stand_in, "scheduled")
     controller.save(file)
     assert rendered(values(controller_file=str(file))) == rendered(values(scheme="scheduled"))
-    text = Path(design_wall_controller.__code__.co_filename).with_name("tau.yaml").read_text()
+    text = DEFAULT_FILE.read_text()
     mine = tmp_path / "mine.yaml"
     mine.write_text(text.replace("mass: 0.120", "mass: 0.200"))
     heavy = values(device_file=str(mine))

@@ -33,9 +33,9 @@ from haptic_friction.factory import make_law
 from haptic_friction.load import carried, press
 from haptic_friction.model_c import ModelC
 from tau_wall_control import MovingPlanes, TauDevice
-from tau_wall_control.factory import make_controller, make_device
-from tau_wall_control.rotations import rotation_from_quaternion
-from tau_wall_control.walls import WallRenderer
+from tau_wall_control.device.rotations import rotation_from_quaternion
+from tau_wall_control.walls.factory import make_controller, make_device
+from tau_wall_control.walls.walls import WallRenderer
 
 #: cusps of the tooth, and which of them lie on the side of +y
 CUSPS, LEFT = 4, np.array([False, False, True, True])

@@ -25,8 +25,8 @@ from haptic_devices import factories
 from haptic_friction.factory import make_law
 from haptic_friction.load import press
 from haptic_friction.model_c import ModelC
-from tau_wall_control.factory import make_controller, make_device, make_planes
-from tau_wall_control.walls import WallRenderer
+from tau_wall_control.walls.factory import make_controller, make_device, make_planes
+from tau_wall_control.walls.walls import WallRenderer
 
 #: motion and force of the nodes may differ so from those of one process [m], [N]: not at all
 SAME_MOTION, SAME_FORCE = 0.0, 0.0

@@ -25,7 +25,7 @@ from haptic_bringup.reports.touch_process import REFERENCE_STIFFNESS, Touch, Tou
 from haptic_core.errors import HapticError
 from haptic_devices.device import DeviceError
 from tau_wall_control import TauError
-from tau_wall_control.controller import WallController
+from tau_wall_control.control.controller import WallController
 
 NODES = ("device", "contact", "wall", "friction")
 #: nodes and one process may differ by this: not at all

@@ -39,9 +39,9 @@ from haptic_friction.factory import make_model
 from haptic_friction.load import carried, press
 from haptic_friction.model import FrictionModel
 from tau_wall_control import MovingPlanes
-from tau_wall_control.controller import WallController
-from tau_wall_control.factory import make_controller, make_device, make_walls
-from tau_wall_control.rotations import rotation_from_quaternion
+from tau_wall_control.control.controller import WallController
+from tau_wall_control.device.rotations import rotation_from_quaternion
+from tau_wall_control.walls.factory import make_controller, make_device, make_walls
 
 Parameters = Mapping[str, Any]
 

@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from tau_wall_control.device import TauDevice
-from tau_wall_control.monte_carlo import FIGURES, Design, Pushes, places
-from tau_wall_control.parameters import TauParameters
-from tau_wall_control.simulation import VELOCITY_POLE
+from tau_wall_control.device.parameters import TauParameters
+from tau_wall_control.device.tau_device import TauDevice
+from tau_wall_control.simulation.monte_carlo import FIGURES, Design, Pushes, places
+from tau_wall_control.simulation.push import VELOCITY_POLE
+from tau_wall_control.simulation.z_width import (
+    largest_gain,
+    rendered_stiffness,
+    spring_damper_controller,
+    spring_damper_limit,
+)
 from tau_wall_control.study.schemes import SETTLED, Bound
 from tau_wall_control.study.settings import Answer, Finding, Grid, Results, StudySettings, Task, nine_points
-from tau_wall_control.z_width import largest_gain, rendered_stiffness, spring_damper_controller, spring_damper_limit
 
 #: samples
 DELAYS = (0, 1, 2, 3, 4)

@@ -12,17 +12,23 @@ import numpy as np
 from matplotlib.figure import Figure
 from pydantic import BaseModel, ConfigDict, Field
 
-from tau_wall_control.controller import WallController
-from tau_wall_control.design import design_options, design_row, operating_points
-from tau_wall_control.device import TauDevice
+from tau_wall_control.control.controller import WallController
+from tau_wall_control.control.design import design_options, design_row, operating_points
+from tau_wall_control.control.linearisation import linearise
+from tau_wall_control.control.options import SCHEMES, DesignOptions
+from tau_wall_control.device.parameters import TauParameters, load_parameters
+from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import TauError
-from tau_wall_control.linearisation import linearise
-from tau_wall_control.options import SCHEMES, DesignOptions
-from tau_wall_control.parameters import TauParameters, load_parameters
-from tau_wall_control.simulation import simulate_push, stiffest_push
+from tau_wall_control.simulation.push import simulate_push, stiffest_push
+from tau_wall_control.simulation.z_width import (
+    STABLE,
+    closed_loop,
+    rendered_stiffness,
+    spectral_radius,
+    torque_activity,
+)
 from tau_wall_control.study.schemes import SETTLED
 from tau_wall_control.study.settings import Answer, Finding, Grid, Results, Task, nine_points
-from tau_wall_control.z_width import STABLE, closed_loop, rendered_stiffness, spectral_radius, torque_activity
 
 FILE = "controller.npz"
 #: of the largest push that the weakest of the nine points holds, where the device file's push is more than that

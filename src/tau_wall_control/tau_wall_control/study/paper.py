@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from tau_wall_control.device import TauDevice
-from tau_wall_control.monte_carlo import FIGURES, Comparison, characteristics, compare, query_points
+from tau_wall_control.device.tau_device import TauDevice
+from tau_wall_control.simulation.monte_carlo import FIGURES, Comparison, characteristics, compare, query_points
 from tau_wall_control.study.settings import Answer, Finding, Grid, Results, StudySettings, Task, nine_points
 
 #: of the baseline

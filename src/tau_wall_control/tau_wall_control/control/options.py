@@ -16,7 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tau_wall_control import laws
+from tau_wall_control.control import laws
 from tau_wall_control.errors import TauError
 
 

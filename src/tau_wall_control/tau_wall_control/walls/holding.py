@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tau_wall_control.checks import vector
-from tau_wall_control.controller import WallController
-from tau_wall_control.device import Pose, TauDevice
-from tau_wall_control.walls import Plane, WallState
+from tau_wall_control.control.controller import WallController
+from tau_wall_control.device.tau_device import Pose, TauDevice
+from tau_wall_control.walls.walls import Plane, WallState
 
 
 class HoldingWall:

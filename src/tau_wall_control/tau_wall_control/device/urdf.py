@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tau_wall_control.device import TauDevice
+from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import TauError
 
 #: of the carriage, whose centre of mass never moves: any positive number will do [kg]

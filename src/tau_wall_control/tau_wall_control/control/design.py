@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tau_wall_control import laws
-from tau_wall_control.controller import WallController
-from tau_wall_control.device import TauDevice
+from tau_wall_control.control import laws
+from tau_wall_control.control.controller import WallController
+from tau_wall_control.control.horizon import condense
+from tau_wall_control.control.linearisation import LinearModel, linearise, zero_order_hold
+from tau_wall_control.control.options import SCHEMES, DesignOptions
+from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import TauError
-from tau_wall_control.horizon import condense
-from tau_wall_control.linearisation import LinearModel, linearise, zero_order_hold
-from tau_wall_control.options import SCHEMES, DesignOptions
 
 
 def grid_points(device: TauDevice, per_axis: int) -> tuple[float, ...]:

@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.optimize import linprog
 
-from tau_wall_control.device import TauDevice
+from tau_wall_control.control.linearisation import linearise, zero_order_hold
+from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import TauError
-from tau_wall_control.linearisation import linearise, zero_order_hold
-from tau_wall_control.simulation import stiffest_push
+from tau_wall_control.simulation.push import stiffest_push
 
 #: how far a joint may go from the operating point for the linear model to hold [rad]
 FARTHEST = 0.2

@@ -9,10 +9,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from tau_wall_control import kernels, laws
 from tau_wall_control.checks import vector
-from tau_wall_control.controller import WallController, joint_state
-from tau_wall_control.device import TauDevice
+from tau_wall_control.control import laws
+from tau_wall_control.control.controller import WallController, joint_state
+from tau_wall_control.device import kernels
+from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import TauError
 
 #: pole of the velocity filter of the realistic loop [rad/s]

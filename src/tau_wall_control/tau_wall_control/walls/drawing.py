@@ -7,9 +7,9 @@ from typing import Protocol
 
 import numpy as np
 
-from tau_wall_control.device import TauDevice
-from tau_wall_control.rotations import quaternion_from_rotation
-from tau_wall_control.walls import Plane, WallState
+from tau_wall_control.device.rotations import quaternion_from_rotation
+from tau_wall_control.device.tau_device import TauDevice
+from tau_wall_control.walls.walls import Plane, WallState
 
 #: red, green, blue, opacity
 Color = tuple[float, float, float, float]

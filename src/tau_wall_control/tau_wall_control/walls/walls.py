@@ -34,12 +34,13 @@ from numpy.typing import ArrayLike
 
 from haptic_friction.laws import FrictionLaw
 from haptic_friction.projection import project
-from tau_wall_control import kernels, laws
 from tau_wall_control.checks import vector
-from tau_wall_control.controller import SHARING_ACROSS, SHARING_ALONG, WallController, select
-from tau_wall_control.device import Pose
+from tau_wall_control.control import laws
+from tau_wall_control.control.controller import SHARING_ACROSS, SHARING_ALONG, WallController, select
+from tau_wall_control.device import kernels
+from tau_wall_control.device.tau_device import Pose
 from tau_wall_control.errors import PlanesError, TauError
-from tau_wall_control.wall_filter import GAINS, wall_filter
+from tau_wall_control.walls.wall_filter import GAINS, wall_filter
 
 #: planes at once, and planes that push at once
 MOST_PLANES, MOST_CONTACTS = 32, 6

@@ -20,7 +20,7 @@ from haptic_files import FileError, kind_of, read_yaml
 from haptic_files.schema import describe_refusal
 from tau_wall_control.errors import TauError
 
-DEFAULT_FILE = Path(__file__).with_name("tau.yaml")
+DEFAULT_FILE = Path(__file__).parents[1] / "tau.yaml"
 
 Vector3 = Annotated[tuple[float, float, float], Field(min_length=3, max_length=3)]
 Mass = Annotated[float, Field(gt=0.0, le=10.0)]

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from haptic_friction import CoulombLaw
-from tau_wall_control.controller import WallController
-from tau_wall_control.design import design_wall_controller
-from tau_wall_control.device import TauDevice
+from tau_wall_control.control.controller import WallController
+from tau_wall_control.control.design import design_wall_controller
+from tau_wall_control.control.options import SCHEMES
+from tau_wall_control.device.parameters import load_parameters
+from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import TauError
-from tau_wall_control.guard import GuardedWalls
-from tau_wall_control.holding import HoldingWall
-from tau_wall_control.options import SCHEMES
-from tau_wall_control.parameters import load_parameters
-from tau_wall_control.walls import Plane, WallRenderer
+from tau_wall_control.walls.guard import GuardedWalls
+from tau_wall_control.walls.holding import HoldingWall
+from tau_wall_control.walls.walls import Plane, WallRenderer
 
 
 def make_device(p: Mapping[str, Any]) -> TauDevice:

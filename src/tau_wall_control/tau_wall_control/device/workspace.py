@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tau_wall_control.device import TauDevice
+from tau_wall_control.device.rotations import rotation_from_angles
+from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import SingularError, UnreachableError
-from tau_wall_control.rotations import rotation_from_angles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tau_wall_control.errors import PlanesError, TauError
-from tau_wall_control.holding import HoldingWall
-from tau_wall_control.walls import MovingPlanes, Plane, WallRenderer, WallState
+from tau_wall_control.walls.holding import HoldingWall
+from tau_wall_control.walls.walls import MovingPlanes, Plane, WallRenderer, WallState
 
 
 class SafeStopError(TauError):

@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numba import njit
 
-from tau_wall_control.parameters import TauParameters
+from tau_wall_control.device.parameters import TauParameters
 
 OK, UNREACHABLE, SINGULAR = 0, 1, 4  # UNREACHABLE + i, SINGULAR + i for chain i = 0, 1, 2
 FK_DIVERGED = 7

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tau_wall_control import kernels
 from tau_wall_control.checks import vector
+from tau_wall_control.device import kernels
+from tau_wall_control.device.parameters import TauParameters, load_parameters
+from tau_wall_control.device.rotations import quaternion_from_rotation, rotation_from_quaternion
 from tau_wall_control.errors import ForwardKinematicsError, SingularError, TauError, UnreachableError
-from tau_wall_control.parameters import TauParameters, load_parameters
-from tau_wall_control.rotations import quaternion_from_rotation, rotation_from_quaternion
 
 Pose = tuple[np.ndarray, np.ndarray]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
-from tau_wall_control import laws
-from tau_wall_control.controller import WallController
-from tau_wall_control.design import kalman
+from tau_wall_control.control import laws
+from tau_wall_control.control.controller import WallController
+from tau_wall_control.control.design import kalman
 
 #: of a row: three gains, inverse variance of the innovation, threshold
 GAINS = 5

@@ -15,13 +15,13 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from tau_wall_control import laws
-from tau_wall_control.controller import WallController
-from tau_wall_control.design import task_weight
-from tau_wall_control.device import TauDevice
-from tau_wall_control.linearisation import LinearModel, delayed, linearise, zero_order_hold
-from tau_wall_control.options import DesignOptions
-from tau_wall_control.simulation import PushResult
+from tau_wall_control.control import laws
+from tau_wall_control.control.controller import WallController
+from tau_wall_control.control.design import task_weight
+from tau_wall_control.control.linearisation import LinearModel, delayed, linearise, zero_order_hold
+from tau_wall_control.control.options import DesignOptions
+from tau_wall_control.device.tau_device import TauDevice
+from tau_wall_control.simulation.push import PushResult
 
 #: spectral radius from which a loop counts as unstable; the integrators of free directions lie at 1
 STABLE = 1.0 - 1e-9

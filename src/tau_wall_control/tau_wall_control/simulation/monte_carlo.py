@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import scipy
 
-from tau_wall_control.controller import WallController
-from tau_wall_control.design import design_wall_controller
-from tau_wall_control.device import TauDevice
-from tau_wall_control.parameters import TauParameters
-from tau_wall_control.simulation import VELOCITY_POLE, PushSimulation, push_signal
-from tau_wall_control.z_width import torque_activity
+from tau_wall_control.control.controller import WallController
+from tau_wall_control.control.design import design_wall_controller
+from tau_wall_control.device.parameters import TauParameters
+from tau_wall_control.device.tau_device import TauDevice
+from tau_wall_control.simulation.push import VELOCITY_POLE, PushSimulation, push_signal
+from tau_wall_control.simulation.z_width import torque_activity
 
 FIGURES = ("stiffness", "max_penetration", "rmse", "initial_deviation", "lateral", "peak_torque", "activity")
 

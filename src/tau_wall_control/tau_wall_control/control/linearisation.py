@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tau_wall_control.device import TauDevice
-from tau_wall_control.rotations import rotation_from_vector
+from tau_wall_control.device.rotations import rotation_from_vector
+from tau_wall_control.device.tau_device import TauDevice
 
 #: of the central differences of gravity [rad]; their error is about 1e-9 relative
 STEP = 1e-5

@@ -17,11 +17,12 @@ from numba import njit
 from numpy.typing import ArrayLike
 
 from haptic_files import FileError, read_archive
-from tau_wall_control import kernels, laws
 from tau_wall_control.checks import vector
-from tau_wall_control.device import TauDevice
+from tau_wall_control.control import laws
+from tau_wall_control.control.options import DesignOptions
+from tau_wall_control.device import kernels
+from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import ControllerFileError, SingularError
-from tau_wall_control.options import DesignOptions
 
 FORMAT = 1
 #: weights of torque sharing: force across the normal, and everything else

@@ -12,9 +12,9 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
 
-from tau_wall_control.device import TauDevice
-from tau_wall_control.rotations import quaternion_from_rotation
-from tau_wall_control.urdf import urdf
+from tau_wall_control.device.rotations import quaternion_from_rotation
+from tau_wall_control.device.tau_device import TauDevice
+from tau_wall_control.device.urdf import urdf
 
 _ALIGNED = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
 

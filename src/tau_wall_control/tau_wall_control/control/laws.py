@@ -13,8 +13,8 @@ import math
 import numpy as np
 from numba import njit
 
-from tau_wall_control.horizon import ITERATIONS, SIZE, solve_box
-from tau_wall_control.kernels import cholesky_solve
+from tau_wall_control.control.horizon import ITERATIONS, SIZE, solve_box
+from tau_wall_control.device.kernels import cholesky_solve
 
 #: integral of r - theta
 INTEGRAL = 1
