@@ -60,7 +60,7 @@ class TauDevice:
     Attributes:
         peak_torque: limit of each joint torque [N m].
         home: pose (zeros, identity) in the centre of the workspace.
-        arrays: what `kernels` take: chains, base, platform.
+        arrays: of the kernels (`arrays.MechanismArrays`): chains, base, platform.
     """
 
     def __init__(self, parameters: TauParameters) -> None:
