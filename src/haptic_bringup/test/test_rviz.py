@@ -32,8 +32,7 @@ from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_devices import node as device_node
 from haptic_devices.device import Device
 from tau_wall_control import TauDevice
-from tau_wall_control.walls import drawing
-from tau_wall_control.walls.walls import Plane
+from tau_wall_control.walls import Plane, drawing
 
 NAMES = experiment_names()
 #: experiments with the argument `rviz`, by their texts

@@ -16,13 +16,16 @@ from tau_wall_control.device.tau_device import TauDevice, TauState
 from tau_wall_control.errors import (
     ControllerFileError,
     ForwardKinematicsError,
+    SafeStopError,
     SingularError,
     TauError,
     UnreachableError,
 )
 from tau_wall_control.simulation.push import PushResult, PushSimulation, simulate_push
 from tau_wall_control.walls.holding import HoldingWall
-from tau_wall_control.walls.walls import MovingPlanes, Plane, WallRenderer, WallState, box
+from tau_wall_control.walls.planes import MovingPlanes, Plane, box
+from tau_wall_control.walls.renderer import WallRenderer, WallReport
+from tau_wall_control.walls.wall_state import WallState
 
 __all__ = [
     "SCHEMES",
@@ -34,6 +37,7 @@ __all__ = [
     "Plane",
     "PushResult",
     "PushSimulation",
+    "SafeStopError",
     "SingularError",
     "TauDevice",
     "TauError",
@@ -42,6 +46,7 @@ __all__ = [
     "UnreachableError",
     "WallController",
     "WallRenderer",
+    "WallReport",
     "WallState",
     "box",
     "design_wall_controller",

@@ -42,13 +42,11 @@ from tau_wall_control import (
     design_wall_controller,
 )
 from tau_wall_control.device.parameters import DEFAULT_FILE, TauParameters
-from tau_wall_control.errors import PlanesError
+from tau_wall_control.errors import PlanesError, SafeStopError
 from tau_wall_control.node import WallNode
 from tau_wall_control.walls import factory
 from tau_wall_control.walls.drawing import FORCE, HIDDEN, TOUCHED, WALL, draw
-from tau_wall_control.walls.factory import make_walls
-from tau_wall_control.walls.guard import GuardedWalls, SafeStopError
-from tau_wall_control.walls.walls import MovingPlanes
+from tau_wall_control.walls.planes import MovingPlanes
 
 OWN = load_parameter_specs(WallNode.parameter_file)
 BASE = load_parameter_specs(rendering_node._BASE_FILE)
@@ -94,11 +92,10 @@ def rendered_with(*changes: tuple[str, Any]) -> list[Any]:
 
 
 def rendered(p: dict[str, Any]) -> list[Any]:
-    walls, rows = make_walls(p), []
+    walls, rows = WallRenderer.from_parameters(p), []
     for theta, rate in way(TauDevice.default()):
-        torque = walls.step(theta, rate)
-        assert walls.state is not None
-        rows.append([*torque, *walls.state.in_contact, walls.stiffness, walls.state.operating_point])
+        state = walls.step(theta, rate)
+        rows.append([*state.torque, *state.in_contact, walls.rendered_stiffness, state.operating_point])
     return rows
 
 
@@ -138,10 +135,10 @@ def test_changing_the_parameter_changes_what_is_commanded(name: str) -> None:
 @pytest.mark.parametrize("scheme", OWN["scheme"].validation["one_of<>"][0])
 def test_every_scheme_holds_the_weight_away_from_the_wall(scheme: str) -> None:
     device = TauDevice.default()
-    walls = make_walls(values(scheme=scheme))
+    walls = WallRenderer.from_parameters(values(scheme=scheme))
     theta = device.inverse_kinematics((0.005, 0.0, 0.01))
-    assert_allclose(walls.step(theta, np.zeros(6)), device.gravity_torque_at((0.005, 0.0, 0.01)), atol=1e-9)
-    assert walls.stiffness == 0.0
+    assert_allclose(walls.step(theta, np.zeros(6)).torque, device.gravity_torque_at((0.005, 0.0, 0.01)), atol=1e-9)
+    assert walls.rendered_stiffness == 0.0
 
 
 def test_files_of_mechanism_and_controller(tmp_path: Path) -> None:
@@ -156,9 +153,9 @@ def test_files_of_mechanism_and_controller(tmp_path: Path) -> None:
     heavy = values(device_file=str(mine))
     assert rendered(heavy) == rendered(values(device_parameters=["platform.mass=0.2"]))
     with pytest.raises(TauError, match=r"^parameter controller_file: .*for another device .*; design it again"):
-        make_walls({**heavy, "controller_file": str(file)})
+        WallRenderer.from_parameters({**heavy, "controller_file": str(file)})
     with pytest.raises(TauError, match=r"^parameter controller_file: .*another sample time than 0\.002 s; design it"):
-        make_walls(values(controller_file=str(file), period=0.002))
+        WallRenderer.from_parameters(values(controller_file=str(file), period=0.002))
 
 
 @pytest.mark.parametrize(
@@ -182,7 +179,7 @@ def test_files_of_mechanism_and_controller(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_used_is_refused_in_one_line(change: dict[str, Any], message: str) -> None:
     with pytest.raises(TauError, match="^" + message) as caught:
-        make_walls(values(**change))
+        WallRenderer.from_parameters(values(**change))
     assert "\n" not in str(caught.value)
 
 
@@ -191,7 +188,7 @@ def test_friction_and_walls_are_the_library_s() -> None:
     controller = design_wall_controller(device, "stiff")
     planes = (Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), Plane((0.0, -0.01, 0.0), (0.0, 1.0, 0.0)))
     renderer = WallRenderer(controller, planes, friction=CoulombLaw(0.3), friction_stiffness=500.0, release_gap=2e-4)
-    walls = make_walls(
+    walls = WallRenderer.from_parameters(
         values(
             scheme="stiff",
             wall_points=[0.0, 0.0, 0.0, 0.0, -0.01, 0.0],
@@ -204,29 +201,29 @@ def test_friction_and_walls_are_the_library_s() -> None:
     steps = way(device)
     renderer.reset(steps[0][0])
     for theta, rate in steps:
-        assert_array_equal(walls.step(theta, rate), renderer.step(theta, rate).torque)
+        assert_array_equal(walls.step(theta, rate).torque, renderer.step(theta, rate).torque)
 
 
 # ---- the guard --------------------------------------------------------------------------------------
 
 
-def guarded(moving: bool = False, **change: Any) -> GuardedWalls:
-    return make_walls(values(**change), moving=moving)
+def guarded(moving: bool = False, **change: Any) -> WallRenderer:
+    return WallRenderer.from_parameters(values(**change), moving=moving)
 
 
 def test_angles_without_a_pose_stop_for_good_until_a_restart() -> None:
     device, walls = TauDevice.default(), guarded()
     theta = device.inverse_kinematics((0.0, 0.0, 0.01))
-    held = walls.step(theta, np.zeros(6))
+    held = walls.step(theta, np.zeros(6)).torque
     reason = r"out of reach of chain \d|^no pose found"
     with pytest.raises(SafeStopError, match=reason):
         walls.step(theta + np.array([1.5, -1.2, 1.5, 1.2, -1.0, 1.0]), np.zeros(6))
     for _ in range(2):  # good angles do not bring it back
         with pytest.raises(SafeStopError, match=reason):
             walls.step(theta, np.zeros(6))
-    assert walls.state is None and walls.stiffness == 0.0
-    walls.restart()
-    assert_array_equal(walls.step(theta, np.zeros(6)), held)
+    assert walls.state is None and walls.rendered_stiffness == 0.0
+    walls.reset()
+    assert_array_equal(walls.step(theta, np.zeros(6)).torque, held)
 
 
 def test_a_singular_pose_stops_with_the_library_s_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,7 +231,7 @@ def test_a_singular_pose_stops_with_the_library_s_words(monkeypatch: pytest.Monk
         raise SingularError("chain 2 is singular at position [0, 0, 0] m: stretched, or on its axis")
 
     walls = guarded()
-    monkeypatch.setattr(walls.renderer, "step", step)
+    monkeypatch.setattr(walls._walls, "step", step)
     with pytest.raises(SafeStopError, match=r"^chain 2 is singular at "):
         walls.step(TauDevice.default().inverse_kinematics((0.0, 0.0, 0.0)), np.zeros(6))
     assert walls.stopped
@@ -259,7 +256,7 @@ def test_saturation_may_last_as_long_as_is_said_and_no_longer() -> None:
         walls, count = guarded(longest_saturation=longest), 0
         with pytest.raises(SafeStopError, match=rf"^the torque limits have acted for .* s, expected {longest:g} s at "):
             while count < 1000:
-                torque = walls.step(deep, rate)
+                torque = walls.step(deep, rate).torque
                 assert np.abs(torque).max() <= device.peak_torque
                 count += 1
         assert count == round(longest / 1e-3)
@@ -274,9 +271,9 @@ def test_planes_that_cannot_be_used_stop_nothing() -> None:
         walls.step(theta, np.zeros(6), planes=bad)
     assert walls.state is None and not walls.stopped
     walls.step(theta, np.zeros(6), planes=good)
-    assert walls.state is not None and walls.state.in_contact.all() and walls.stiffness > 0.0
+    assert walls.state is not None and walls.state.in_contact.all() and walls.rendered_stiffness > 0.0
     walls.step(theta, np.zeros(6), planes=MovingPlanes([], np.zeros((0, 3)), np.zeros((0, 3))))
-    assert walls.stiffness == 0.0
+    assert walls.rendered_stiffness == 0.0
     with pytest.raises(TauError, match="contact: expected sliding for walls that move, got 'holding'"):
         guarded(moving=True, contact="holding")
 
@@ -284,10 +281,10 @@ def test_planes_that_cannot_be_used_stop_nothing() -> None:
 def test_while_the_device_does_not_obey_nothing_is_commanded_and_nothing_winds_up() -> None:
     device, walls = TauDevice.default(), guarded()
     inside = device.inverse_kinematics((0.0, 0.0, -1e-4))
-    first = [walls.step(inside, np.zeros(6)) for _ in range(5)]
+    first = [walls.step(inside, np.zeros(6)).torque for _ in range(5)]
     for _ in range(100):
-        assert not walls.step(inside, np.zeros(6), obeys=False).any()
-    assert_array_equal([walls.step(inside, np.zeros(6)) for _ in range(5)], first)
+        assert not walls.step(inside, np.zeros(6), obeys=False).torque.any()
+    assert_array_equal([walls.step(inside, np.zeros(6)).torque for _ in range(5)], first)
 
 
 def test_stiffness_is_push_over_depth_of_at_least_a_count() -> None:
@@ -295,10 +292,10 @@ def test_stiffness_is_push_over_depth_of_at_least_a_count() -> None:
     walls.step(device.inverse_kinematics((0.0, 0.0, 1e-4)), np.zeros(6))
     walls.step(device.inverse_kinematics((0.0, 0.0, -2e-4)), np.zeros(6))
     assert walls.state is not None
-    assert walls.stiffness == pytest.approx(walls.state.push[0] / 2e-4, rel=1e-6)
+    assert walls.rendered_stiffness == pytest.approx(walls.state.push[0] / 2e-4, rel=1e-6)
     walls.step(device.inverse_kinematics((0.0, 0.0, -1e-9)), np.zeros(6))
-    assert walls.stiffness == pytest.approx(walls.state.push[0] / walls.count, rel=1e-6)
-    assert 5e-6 < walls.count < 1.5e-5  # docs/tau.md: 11 µm at the worst pose
+    assert walls.rendered_stiffness == pytest.approx(walls.state.push[0] / walls.device.tool_resolution, rel=1e-6)
+    assert 5e-6 < walls.device.tool_resolution < 1.5e-5  # docs/tau.md: 11 µm at the worst pose
 
 
 # ---- drawing ----------------------------------------------------------------------------------------
@@ -458,16 +455,15 @@ def test_the_node_says_what_the_walls_say(make: Callable[..., Bench]) -> None:
     touched = 0
     for theta, rate in way(device, 40):
         command, state = bench.answer(theta, rate)
-        torque = twin.step(theta, rate)
-        rendered = twin.state
-        assert rendered is not None
+        rendered = twin.step(theta, rate)
+        torque = rendered.torque
         assert (command.mode, command.source, command.header.frame_id) == (EFFORT, "wall", "tau_base")
         assert_array_equal(command.joint_effort, torque)
         assert_array_equal(state.effort, torque)
         assert_array_equal(state.saturation, np.abs(torque) / device.peak_torque)
         assert_array_equal(state.penetration, np.maximum(rendered.penetration, 0.0))
         assert (state.in_contact, state.operating_point) == (rendered.in_contact.tolist(), rendered.operating_point)
-        assert state.rendered_stiffness == twin.stiffness
+        assert state.rendered_stiffness == twin.rendered_stiffness
         assert (list(state.point), list(state.normal)) == ([0.0, 0.0, 0.0], [0.0, 0.0, 1.0])
         touched += state.in_contact[0]
     assert 5 < touched < 40
@@ -603,8 +599,8 @@ def test_surfaces_of_another_node_are_rendered_and_told(make: Callable[..., Benc
         points = [np.array(s[1]) + RADIUS * np.array(s[2]) for s in surfaces]
         rows = (np.reshape([s[i] for s in surfaces], (-1, 3)) for i in (2, 3))
         planes = MovingPlanes([s[0] for s in surfaces], np.reshape(points, (-1, 3)), *rows, [s[4] for s in surfaces])
-        torque, rendered = twin.step(theta, rate, planes=planes), twin.state
-        assert rendered is not None
+        rendered = twin.step(theta, rate, planes)
+        torque = rendered.torque
         assert_allclose(command.joint_effort, torque, rtol=0.0, atol=1e-6)  # the angles' pose is found to 1e-11 m
         assert_allclose(state.push, rendered.push, rtol=0.0, atol=1e-5)
         assert state.in_contact == rendered.in_contact.tolist()

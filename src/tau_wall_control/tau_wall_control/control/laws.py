@@ -9,6 +9,7 @@ A law is a row of numbers (gains of one operating point, or interpolated ones), 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -31,6 +32,8 @@ JUMPS = 32
 
 # a row: gains of the linear law and its model, then those of jumps, then those of the horizon
 TORQUE, K_THETA, K_RATE, K_INTEGRAL = slice(0, 6), slice(6, 42), slice(42, 78), slice(78, 114)
+#: numbers of the linear law
+LINEAR = K_INTEGRAL.stop
 A_D, B_D, FILTER = slice(114, 258), slice(258, 330), slice(330, 438)
 #: samples that the gains after a jump last, and until the next jump is looked for
 JUMP_GAINS, JUMP_REST = 12, 20
@@ -46,6 +49,30 @@ def row_length(mode: int) -> int:
     if mode & CONSTRAINED:
         return PLAN.stop
     return JUMP_FILTER.stop if mode & JUMPS else FILTER.stop
+
+
+class LinearGains(NamedTuple):
+    """The gains of the linear law in a row.
+
+    Attributes:
+        torque: tau0 (6,) [N m].
+        angle: K_theta (6, 6) [N m/rad].
+        rate: K_v (6, 6) [N m s/rad].
+        integral: K_i (6, 6) [N m/(rad s)].
+    """
+
+    torque: np.ndarray
+    angle: np.ndarray
+    rate: np.ndarray
+    integral: np.ndarray
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def linear_gains(row: np.ndarray) -> LinearGains:
+    """Returns views of the linear law's gains in a row."""
+    return LinearGains(
+        row[TORQUE], row[K_THETA].reshape((6, 6)), row[K_RATE].reshape((6, 6)), row[K_INTEGRAL].reshape((6, 6))
+    )
 
 
 #: samples of known delay that a memory has room for
@@ -148,14 +175,14 @@ def feedback(
     torque: np.ndarray,
 ) -> None:
     """The linear law with saturation; carries the integral on, but not into the limit of a joint that is there."""
-    xi, wanted = memory[XI], np.empty(6)
+    gains, xi, wanted = linear_gains(row), memory[XI], np.empty(6)
     memory[SATURATED] = 0.0
     for i in range(6):
-        total = row[i] - d[i]
+        total = gains.torque[i] - d[i]
         for j in range(6):
-            total -= row[6 + 6 * i + j] * s[j] + row[42 + 6 * i + j] * s[6 + j]
+            total -= gains.angle[i, j] * s[j] + gains.rate[i, j] * s[6 + j]
             if mode & INTEGRAL:
-                total += row[78 + 6 * i + j] * xi[j]
+                total += gains.integral[i, j] * xi[j]
         wanted[i] = total
         if abs(total) > peak:
             memory[SATURATED] = 1.0

@@ -107,6 +107,12 @@ class TauDevice:
             document["frame"].pop(words)
         return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:16]
 
+    @property
+    def tool_resolution(self) -> float:
+        """Largest displacement of the tool by one count of the encoders, at home [m]."""
+        resolution = self.parameters.encoders.joint_resolution
+        return resolution * float(np.linalg.norm(self.jacobian_at(self.home[0])[:3], 2))
+
     # --- kinematics -----------------------------------------------------------------------------------------
 
     def raise_for(self, code: int, p: np.ndarray, R: np.ndarray) -> None:

@@ -12,7 +12,7 @@ from tau_wall_control.device.parameters import TauParameters
 from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.simulation.monte_carlo import FIGURES, Design, query_points
 from tau_wall_control.study.settings import Answer, Finding, Grid, Results, StudySettings, Task
-from tau_wall_control.walls.walls import Plane, WallRenderer
+from tau_wall_control.walls import Plane, WallRenderer
 
 PER_AXIS = (1, 2, 3, 4, 5)
 #: name and scheme; all of them over the same grids

@@ -9,7 +9,8 @@ import numpy as np
 
 from tau_wall_control.device.rotations import quaternion_from_rotation
 from tau_wall_control.device.tau_device import TauDevice
-from tau_wall_control.walls.walls import Plane, WallState
+from tau_wall_control.walls.planes import Plane
+from tau_wall_control.walls.wall_state import WallState
 
 #: red, green, blue, opacity
 Color = tuple[float, float, float, float]

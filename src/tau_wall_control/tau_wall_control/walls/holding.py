@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 from tau_wall_control.checks import vector
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.device.tau_device import Pose, TauDevice
-from tau_wall_control.walls.walls import Plane, WallState
+from tau_wall_control.walls.planes import Plane
+from tau_wall_control.walls.wall_state import WallState
 
 
 class HoldingWall:
@@ -38,6 +39,11 @@ class HoldingWall:
     def device(self) -> TauDevice:
         """For which the controller was designed."""
         return self.controller.device
+
+    @property
+    def pose(self) -> Pose:
+        """Position (3,) [m] and rotation (3, 3) of the tool in the last step."""
+        return self._pose
 
     def take_over(self, old: HoldingWall) -> None:
         """Goes on from where another wall with the same controller stands; another plane begins without contact."""

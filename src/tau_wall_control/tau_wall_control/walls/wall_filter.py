@@ -9,8 +9,8 @@ from tau_wall_control.control import laws
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.control.design import kalman
 
-#: of a row: three gains, inverse variance of the innovation, threshold
-GAINS = 5
+#: columns of a row: three gains, inverse variance of the innovation, threshold of a jump
+GAINS, INVERSE_VARIANCE, THRESHOLD = 5, 3, 4
 
 
 def wall_filter(controller: WallController) -> np.ndarray:
