@@ -6,19 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import wall_cases
 from numpy.testing import assert_array_equal
 
-from haptic_core import rendering_node
-from haptic_core.parameters import check_all, load_parameter_specs
 from tau_wall_control import HoldingWall, MovingPlanes, Plane, TauDevice, TauError, WallRenderer
-from tau_wall_control.node import WallNode
 
-SPECS = {**load_parameter_specs(WallNode.parameter_file), **load_parameter_specs(rendering_node._BASE_FILE)}
 STILL = np.zeros(6)
 
 
-def values(**change: Any) -> dict[str, Any]:
-    return check_all({name: SPECS[name] for name in SPECS}, {"scheme": "sopc", **change})
+def values(inputs: tuple[str, ...] = (), **change: Any) -> dict[str, Any]:
+    return {**wall_cases.values(scheme="sopc", **change), "inputs": list(inputs)}
 
 
 @pytest.fixture
@@ -67,7 +64,7 @@ def test_the_report_has_what_the_node_publishes(device: TauDevice, inside: np.nd
 
 
 def test_planes_of_an_input_are_reported_on_their_surfaces(device: TauDevice, inside: np.ndarray) -> None:
-    renderer = WallRenderer.from_parameters(values(inputs=["contact:planes"]))
+    renderer = WallRenderer.from_parameters(values(inputs=("contact:planes",)))
     assert renderer.moving and len(renderer.report().point) == 0
     p, normal = device.forward_kinematics(inside)[0], np.array([[0.0, 0.0, 1.0]])
     planes = MovingPlanes.at_distances(
