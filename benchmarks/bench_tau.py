@@ -19,8 +19,9 @@ from numba import njit
 from rich.console import Console
 from rich.table import Table
 
-from tau_wall_control import SCHEMES, Plane, TauDevice, WallRenderer, design_wall_controller, kernels, simulate_push
-from tau_wall_control.pinocchio_model import PinocchioModel
+from tau_wall_control import SCHEMES, Plane, TauDevice, WallRenderer, design_wall_controller, simulate_push
+from tau_wall_control.device import kernels
+from tau_wall_control.device.pinocchio_model import PinocchioModel
 
 
 @njit

@@ -13,7 +13,7 @@ import numpy as np
 from constraint_mujoco import stiff
 
 from tau_wall_control import TauDevice
-from tau_wall_control.rotations import quaternion_from_rotation
+from tau_wall_control.device.rotations import quaternion_from_rotation
 
 VERSION = mujoco.__version__
 #: of a body that has inertia about its joint only: MuJoCo wants some [kg]

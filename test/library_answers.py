@@ -21,10 +21,10 @@ def in_a_fresh_process(function: Callable[..., Any], *arguments: Any) -> Any:
 
 def wall_efforts(parameters: dict[str, Any], position: np.ndarray, velocity: np.ndarray) -> np.ndarray:
     """Efforts (n, 6) of the walls that the parameters of `wall_node` describe, at joint states (n, 6)."""
-    from tau_wall_control.factory import make_walls
+    from tau_wall_control import WallRenderer
 
-    walls = make_walls(parameters)
-    return np.array([walls.step(q, v) for q, v in zip(position, velocity, strict=True)])
+    walls = WallRenderer.from_parameters(parameters)
+    return np.array([walls.step(q, v).torque for q, v in zip(position, velocity, strict=True)])
 
 
 def contact_answers(parameters: dict[str, Any], poses: np.ndarray, twists: np.ndarray) -> dict[str, np.ndarray]:

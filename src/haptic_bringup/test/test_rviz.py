@@ -32,8 +32,8 @@ from haptic_launch.experiments import experiment_names, load_experiment, share
 from haptic_launch.launch_file import load_launch_file
 from haptic_launch.launch_substitutions import LaunchFileError
 from haptic_launch.processes import VIEWERS, ProcessSpec
-from tau_wall_control import TauDevice, drawing
-from tau_wall_control.walls import Plane
+from tau_wall_control import TauDevice
+from tau_wall_control.walls import Plane, drawing
 
 NAMES = experiment_names()
 #: experiments with the argument `rviz`, by their texts

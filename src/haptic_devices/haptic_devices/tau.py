@@ -1,8 +1,8 @@
 """The simulated 6-DOF TAU device, held by a simulated hand: the mechanism of `tau_wall_control` with its sensors.
 
-Platform pose and twist are the coordinates (`tau_wall_control.kernels`). With the hand's mass m and rotational inertia
-J at the tool point (the same about every axis, so it has no gyroscopic moment), grip g, and the muscles' wrench w_h
-(`spatial_hand`),
+Platform pose and twist are the coordinates (`tau_wall_control.device.kernels`). With the hand's mass m and rotational
+inertia J at the tool point (the same about every axis, so it has no gyroscopic moment), grip g, and the muscles'
+wrench w_h (`spatial_hand`),
 
     (M_x + g diag(m I, J I)) V' + n_x + g_x = G^T tau + w_h + w_stop
 
@@ -33,11 +33,12 @@ from haptic_devices.device import DeviceError, DeviceParameters, Joint, Reading,
 from haptic_devices.operator import HandHeldDevice
 from haptic_devices.spatial_hand import SpatialHand, muscle_wrench, rotation_error
 from haptic_devices.spatial_motion import GRIP
-from tau_wall_control import TauDevice, TauError, kernels
-from tau_wall_control.device import JOINT_NAMES
-from tau_wall_control.parameters import load_parameters as load_mechanism
-from tau_wall_control.rotations import rotation_from_quaternion
-from tau_wall_control.urdf import PLATFORM_JOINTS, urdf
+from tau_wall_control import TauDevice, TauError
+from tau_wall_control.device import kernels
+from tau_wall_control.device.parameters import load_parameters as load_mechanism
+from tau_wall_control.device.rotations import rotation_from_quaternion
+from tau_wall_control.device.tau_device import JOINT_NAMES
+from tau_wall_control.device.urdf import PLATFORM_JOINTS, urdf
 
 DEFAULT_FILE = Path(__file__).with_name("tau.yaml")
 

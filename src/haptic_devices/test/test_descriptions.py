@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_devices import cobotic_hand_controller, factories, five_bar, joystick
 from haptic_devices.device import Device
-from tau_wall_control.rotations import rotation_from_quaternion, rotation_from_vector
+from tau_wall_control.device.rotations import rotation_from_quaternion, rotation_from_vector
 
 SPECS = load_parameter_specs(Path(factories.__file__).with_name("device_node.yaml"))
 PERIOD = 1e-3

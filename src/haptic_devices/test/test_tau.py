@@ -21,7 +21,7 @@ from haptic_devices.spatial_motion import GRIP, POSITION, QUATERNION, TWIST
 from haptic_devices.tau import Tau, TauDriverParameters
 from haptic_devices.wall_motion import TAP_SPEED, WALL_MOTIONS, make_wall_plan
 from tau_wall_control import TauDevice
-from tau_wall_control.rotations import rotation_from_quaternion
+from tau_wall_control.device.rotations import rotation_from_quaternion
 
 T = 1e-3
 SPECS = load_parameter_specs(Path(factories.__file__).with_name("device_node.yaml"))

@@ -15,8 +15,8 @@ from haptic_experiments.experiments.tau_wall_tour import border_claim, borders, 
 from haptic_experiments.kit import tau
 from haptic_experiments.kit.tau import WallRun
 from tau_wall_control import TauDevice
-from tau_wall_control.limits import tap_bound
-from tau_wall_control.parameters import load_parameters
+from tau_wall_control.device.parameters import load_parameters
+from tau_wall_control.simulation.limits import tap_bound
 
 T = 1e-3
 PARAMETERS = {"scheme": "predictive", "controller_file": "", "per_axis": 0, "wall_normals": [0.0, 0.0, 1.0]}

@@ -7,21 +7,25 @@ paper's. `limits` says what no controller can do, `z_width` what a delay does, `
 `urdf` and `pinocchio_model` (which needs Pinocchio) are the same mechanism for other tools.
 """
 
-from tau_wall_control.controller import WallController
-from tau_wall_control.design import design_wall_controller
-from tau_wall_control.device import TauDevice, TauState
+from tau_wall_control import _moved
+from tau_wall_control.control.controller import WallController
+from tau_wall_control.control.design import design_wall_controller
+from tau_wall_control.control.options import SCHEMES, DesignOptions
+from tau_wall_control.device.parameters import TauParameters, load_parameters
+from tau_wall_control.device.tau_device import TauDevice, TauState
 from tau_wall_control.errors import (
     ControllerFileError,
     ForwardKinematicsError,
+    SafeStopError,
     SingularError,
     TauError,
     UnreachableError,
 )
-from tau_wall_control.holding import HoldingWall
-from tau_wall_control.options import SCHEMES, DesignOptions
-from tau_wall_control.parameters import TauParameters, load_parameters
-from tau_wall_control.simulation import PushResult, PushSimulation, simulate_push
-from tau_wall_control.walls import MovingPlanes, Plane, WallRenderer, WallState, box
+from tau_wall_control.simulation.push import PushResult, PushSimulation, simulate_push
+from tau_wall_control.walls.holding import HoldingWall
+from tau_wall_control.walls.planes import MovingPlanes, Plane, box
+from tau_wall_control.walls.renderer import WallRenderer, WallReport
+from tau_wall_control.walls.wall_state import WallState
 
 __all__ = [
     "SCHEMES",
@@ -33,6 +37,7 @@ __all__ = [
     "Plane",
     "PushResult",
     "PushSimulation",
+    "SafeStopError",
     "SingularError",
     "TauDevice",
     "TauError",
@@ -41,9 +46,13 @@ __all__ = [
     "UnreachableError",
     "WallController",
     "WallRenderer",
+    "WallReport",
     "WallState",
     "box",
     "design_wall_controller",
     "load_parameters",
     "simulate_push",
 ]
+
+_moved.install()
+__getattr__ = _moved.module_by_attribute

@@ -31,5 +31,9 @@ class PlanesError(TauError):
     """Planes of one step that cannot be used; nothing has changed."""
 
 
+class SafeStopError(TauError):
+    """The walls have stopped; no torque may be commanded until they are reset."""
+
+
 class ControllerFileError(TauError):
     """A controller file that cannot be read or does not fit the device."""

@@ -11,20 +11,19 @@ from rclpy.parameter import Parameter
 from visualization_msgs.msg import Marker, MarkerArray
 
 from haptic_core import process
-from haptic_core.errors import InputError, ParameterError
+from haptic_core.errors import InputError
 from haptic_core.markers import MarkerCanvas
 from haptic_core.messages import allocate, require_length, vector, view
 from haptic_core.qos import display_qos
 from haptic_core.rendering_node import RenderingNode
 from haptic_core.statistics import RECENT, TimeStatistics
-from haptic_core.tick_inputs import Input, node_and_kind, of_kind
+from haptic_core.tick_inputs import Input, of_kind
 from haptic_msgs.msg import ContactPlanes, DeviceState, WallState
 from haptic_msgs.srv import SetWalls
-from tau_wall_control.drawing import draw
-from tau_wall_control.errors import PlanesError
-from tau_wall_control.factory import make_walls
-from tau_wall_control.guard import GuardedWalls, SafeStopError
-from tau_wall_control.walls import MovingPlanes, Plane
+from tau_wall_control.errors import PlanesError, SafeStopError
+from tau_wall_control.walls.drawing import draw
+from tau_wall_control.walls.planes import MovingPlanes, Plane
+from tau_wall_control.walls.renderer import WallRenderer
 
 
 class WallNode(RenderingNode):
@@ -43,7 +42,7 @@ class WallNode(RenderingNode):
     input_types: ClassVar = {"planes": Input(ContactPlanes, "planes")}
 
     def __init__(self, **node_options: Any) -> None:
-        self.walls: GuardedWalls | None = None
+        self.walls: WallRenderer | None = None
         self.step_time, self.processor_time = TimeStatistics(65536), TimeStatistics(65536)
         super().__init__("wall", **node_options)
         self.create_service(SetWalls, "~/set_walls", self._on_set_walls)
@@ -66,20 +65,19 @@ class WallNode(RenderingNode):
         self.destroy_publisher(self._markers)
         self.walls = None
 
-    def build(self, parameters: dict[str, Any]) -> GuardedWalls:
-        known = self.walls.renderer.controller if self.walls is not None else None
-        return make_walls(parameters, known, moving=_takes_planes(parameters))
+    def build(self, parameters: dict[str, Any]) -> WallRenderer:
+        known = self.walls.controller if self.walls is not None else None
+        return WallRenderer.from_parameters(parameters, controller=known)
 
-    def install(self, built: GuardedWalls) -> None:
+    def install(self, built: WallRenderer) -> None:
         if self.walls is not None:
             built.take_over(self.walls)
         self.walls = built
         self._canvas: MarkerCanvas | None = None
         self._drawn = 0
-        planes = built.planes
-        self._make_room(len(planes))
-        self._point[:] = np.ravel([plane.point for plane in planes])
-        self._normal[:] = np.ravel([plane.normal for plane in planes])
+        report = built.report()
+        self._make_room(len(report.push))
+        self._point[:], self._normal[:] = report.point.ravel(), report.normal.ravel()
         self._effort, self._saturation = allocate(self.state, "effort", 6), allocate(self.state, "saturation", 6)
         self._command = allocate(self.command, "joint_effort", 6)
 
@@ -93,7 +91,7 @@ class WallNode(RenderingNode):
 
     def reset(self) -> None:
         assert self.walls is not None
-        self.walls.restart()
+        self.walls.reset()
 
     def render(self, device: DeviceState) -> None:
         walls = self.walls
@@ -103,9 +101,8 @@ class WallNode(RenderingNode):
         obeys, stopped = device.status == DeviceState.STATUS_OK, walls.stopped
         start, processor = time.perf_counter_ns(), time.thread_time_ns()
         try:
-            self._command[:] = walls.step(
-                view(device.joint_position), view(device.joint_velocity), obeys=obeys, planes=planes
-            )
+            rendered = walls.step(view(device.joint_position), view(device.joint_velocity), planes, obeys=obeys)
+            self._command[:] = rendered.torque
         except PlanesError as error:
             self._command[:] = 0.0
             raise InputError("bad planes", str(error)) from None
@@ -121,20 +118,20 @@ class WallNode(RenderingNode):
         """The planes of the tick, which the state tells, too."""
         ((name, message),) = of_kind(self.inputs, "planes")
         w = len(message.key)
-        if len(self._push) != w:
-            self._make_room(w)
         for field in ("point", "normal", "velocity"):
             require_length(f"{name}: {field}", getattr(message, field), 3 * w)
         for field in ("body", "signed_distance", "inverse_mass"):
             require_length(f"{name}: {field}", getattr(message, field), w)
+        if len(self._push) != w:
+            self._make_room(w)
         self._point[:], self._normal[:] = view(message.point), view(message.normal)
         self._velocity[:] = view(message.velocity)
-        normal = self._normal.reshape(w, 3)
-        away = view(message.signed_distance)[:, None] * normal
-        return MovingPlanes(
+        return MovingPlanes.at_distances(
+            np.array(vector(device.tool_pose.position)),
             key=np.asarray(message.key, dtype=np.int64),
-            point=np.array(vector(device.tool_pose.position)) - away,
-            normal=normal,
+            surface_point=self._point.reshape(w, 3),
+            signed_distance=view(message.signed_distance),
+            normal=self._normal.reshape(w, 3),
             velocity=self._velocity.reshape(w, 3),
             inverse_mass=view(message.inverse_mass),
             body=np.asarray(message.body),
@@ -143,21 +140,19 @@ class WallNode(RenderingNode):
     def fill_state(self) -> None:
         walls, state = self.walls, self.state
         assert walls is not None
-        rendered = walls.state
-        self._effort[:] = self._command
-        self._saturation[:] = np.abs(self._command) / walls.renderer.device.peak_torque
-        state.rendered_stiffness = walls.stiffness
-        if rendered is None:
+        report = walls.report(self._command)
+        self._effort[:], self._saturation[:] = report.effort, report.saturation
+        state.rendered_stiffness, state.operating_point = report.rendered_stiffness, report.operating_point
+        if walls.state is None:
             self._penetration[:] = self._push[:] = 0.0
-            state.in_contact, state.operating_point = self._none, -1
+            state.in_contact = self._none
             return
-        np.maximum(rendered.penetration, 0.0, out=self._penetration)
-        self._push[:] = rendered.push
-        state.in_contact, state.operating_point = rendered.in_contact.tolist(), rendered.operating_point
+        self._penetration[:], self._push[:] = report.penetration, report.push
+        state.in_contact = report.in_contact.tolist()
         if self.tick % self._display_ticks == 0 and self._markers.get_subscription_count():
             self._draw(walls)
 
-    def _draw(self, walls: GuardedWalls) -> None:
+    def _draw(self, walls: WallRenderer) -> None:
         assert walls.state is not None
         old = []
         walls_drawn, self._drawn = self._drawn, len(self._push)
@@ -168,7 +163,7 @@ class WallNode(RenderingNode):
         if walls.moving:
             rows = zip(self._point.reshape(-1, 3).tolist(), self._normal.reshape(-1, 3).tolist(), strict=True)
             planes = tuple(Plane(tuple(point), tuple(normal)) for point, normal in rows)
-        draw(self._canvas, walls.renderer.device, planes, walls.state, tangent=walls.moving)
+        draw(self._canvas, walls.device, planes, walls.state, tangent=walls.moving)
         message = self._canvas.message(self.command.header.stamp)
         message.markers = [*old, *message.markers]
         self._markers.publish(message)
@@ -187,20 +182,6 @@ class WallNode(RenderingNode):
         p99 = 1e6 * self.step_time.percentiles(99, last=RECENT)[0]
         values = {**super().diagnostic_values(), "control step p99 [us]": f"{p99:.1f}"}
         return {**values, "safe stop": self.walls.stopped} if self.walls is not None and self.walls.stopped else values
-
-
-def _takes_planes(parameters: dict[str, Any]) -> bool:
-    """Whether the walls are an input.
-
-    Raises:
-        ParameterError: they are several inputs, or those of the tick before.
-    """
-    entries = [entry for entry in parameters["inputs"] if entry and node_and_kind(entry)[1] == "planes"]
-    if len(entries) > 1:
-        raise ParameterError(f"parameter inputs: expected planes of one node at the most, got {entries}")
-    if set(entries) & set(parameters["delayed_inputs"]):
-        raise ParameterError(f"parameter delayed_inputs: expected planes of the same tick, got {entries}")
-    return bool(entries)
 
 
 def main() -> None:

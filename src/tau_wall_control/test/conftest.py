@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import numpy as np
 import pytest
 
 from tau_wall_control import Plane, TauDevice, WallController, WallRenderer, WallState, design_wall_controller
-from tau_wall_control.rotations import rotation_from_angles
+from tau_wall_control.device.parameters import TauParameters
+from tau_wall_control.device.rotations import rotation_from_angles
+from tau_wall_control.walls import factory
 
 DATA = Path(__file__).with_name("data")
 
@@ -131,3 +134,19 @@ def render(wall: Plane) -> Callable[..., WallRenderer]:
         return WallRenderer(controller, planes or (wall,), **options)
 
     return make
+
+
+@pytest.fixture
+def designs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes each design of the node's parameters once; the controllers are copies."""
+
+    def design(device: TauDevice, scheme: str, **options: Any) -> WallController:
+        c = _designed(device.parameters, scheme, tuple(options.items()))
+        return WallController(device, options=c.options, scheme=scheme, table=c.table.copy(), design_time=c.design_time)
+
+    monkeypatch.setattr(factory, "design_wall_controller", design)
+
+
+@lru_cache
+def _designed(parameters: TauParameters, scheme: str, options: tuple[tuple[str, Any], ...]) -> WallController:
+    return design_wall_controller(TauDevice(parameters), scheme, **dict(options))

@@ -9,11 +9,12 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import expm
 
-from tau_wall_control import TauDevice, TauError, design_wall_controller, laws
-from tau_wall_control.design import angle_weight, grid_points, kalman, lqr, task_weight
-from tau_wall_control.linearisation import delayed, linearise, zero_order_hold
-from tau_wall_control.options import SCHEMES
-from tau_wall_control.rotations import rotation_from_vector
+from tau_wall_control import TauDevice, TauError, design_wall_controller
+from tau_wall_control.control import laws
+from tau_wall_control.control.design import angle_weight, grid_points, kalman, lqr, task_weight
+from tau_wall_control.control.linearisation import delayed, linearise, zero_order_hold
+from tau_wall_control.control.options import SCHEMES
+from tau_wall_control.device.rotations import rotation_from_vector
 
 POINT = (0.012, -0.02, 0.007)
 

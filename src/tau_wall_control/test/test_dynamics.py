@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tau_wall_control import TauDevice, TauError, UnreachableError
-from tau_wall_control.pinocchio_model import PinocchioModel
-from tau_wall_control.rotations import rotation_from_vector
-from tau_wall_control.urdf import urdf
+from tau_wall_control.device.pinocchio_model import PinocchioModel
+from tau_wall_control.device.rotations import rotation_from_vector
+from tau_wall_control.device.urdf import urdf
 
 OTHER = (  # a device with other axes, weight that yaws, and chains that are not alike
     "frame.gravity=[1.5, -9.0, 3.0]",

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tau_wall_control import ForwardKinematicsError, SingularError, TauDevice, TauError, UnreachableError
-from tau_wall_control.rotations import (
+from tau_wall_control.device.rotations import (
     quaternion_from_rotation,
     rotation_from_angles,
     rotation_from_quaternion,

@@ -9,8 +9,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import lsq_linear
 
-from tau_wall_control import TauDevice, horizon, laws
-from tau_wall_control.linearisation import linearise, zero_order_hold
+from tau_wall_control import TauDevice
+from tau_wall_control.control import horizon, laws
+from tau_wall_control.control.linearisation import linearise, zero_order_hold
 
 
 def _rows(c: Any, row: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -1,4 +1,4 @@
-"""The wall node: its parameters, which all act, its answers, its service and its safe stops."""
+"""The wall node: its answers, its service and its safe stops."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,344 +20,21 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
+from wall_cases import guarded, way
 
-from haptic_core import rendering_node
 from haptic_core.commands import EFFORT, NONE
 from haptic_core.messages import allocate
-from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
-from haptic_friction import CoulombLaw
 from haptic_msgs.msg import ContactPlanes, DeviceCommand, DeviceState, TickEvent
 from haptic_msgs.msg import WallState as WallMessage
 from haptic_msgs.srv import SetWalls
 from tau_wall_control import (
-    Plane,
-    SingularError,
     TauDevice,
-    TauError,
-    WallController,
-    WallRenderer,
-    design_wall_controller,
-    factory,
 )
-from tau_wall_control.drawing import FORCE, HIDDEN, TOUCHED, WALL, draw
-from tau_wall_control.errors import PlanesError
-from tau_wall_control.factory import make_walls
-from tau_wall_control.guard import GuardedWalls, SafeStopError
 from tau_wall_control.node import WallNode
-from tau_wall_control.parameters import TauParameters
-from tau_wall_control.walls import MovingPlanes
+from tau_wall_control.walls.planes import MovingPlanes
 
-OWN = load_parameter_specs(WallNode.parameter_file)
-BASE = load_parameter_specs(rendering_node._BASE_FILE)
-SPECS = {**OWN, "period": BASE["period"]}
-
-
-def values(**change: Any) -> dict[str, Any]:
-    return check_all(SPECS, change)
-
-
-def way(device: TauDevice, ticks: int = 80, period: float = 1e-3) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Joint angles and rates of a tool that meets the wall z = 0, slides 1.6 mm along it, and leaves it slowly."""
-    result = []
-    for k in range(ticks):
-        z = 3e-5 * np.cos(2.0 * np.pi * k / ticks)
-        p = np.array([0.002 + 2e-5 * k, 0.001, z])
-        velocity = np.array([0.02, 0.0, -3e-5 * 2.0 * np.pi / (ticks * period) * np.sin(2.0 * np.pi * k / ticks)])
-        G = device.dynamics(p).actuated_map
-        result.append((device.inverse_kinematics(p), G @ np.concatenate([velocity, np.zeros(3)])))
-    return result
-
-
-@pytest.fixture(autouse=True)
-def designs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The node designs a controller when it is configured; here each design is made once, and copied."""
-
-    def design(device: TauDevice, scheme: str, **options: Any) -> WallController:
-        c = _designed(device.parameters, scheme, tuple(options.items()))
-        return WallController(device, options=c.options, scheme=scheme, table=c.table.copy(), design_time=c.design_time)
-
-    monkeypatch.setattr(factory, "design_wall_controller", design)
-
-
-@lru_cache
-def _designed(parameters: TauParameters, scheme: str, options: tuple[tuple[str, Any], ...]) -> WallController:
-    return design_wall_controller(TauDevice(parameters), scheme, **dict(options))
-
-
-@lru_cache
-def rendered_with(*changes: tuple[str, Any]) -> list[Any]:
-    """The result of changes of the defaults; each is computed once."""
-    return rendered(values(**dict(changes)))
-
-
-def rendered(p: dict[str, Any]) -> list[Any]:
-    walls, rows = make_walls(p), []
-    for theta, rate in way(TauDevice.default()):
-        torque = walls.step(theta, rate)
-        assert walls.state is not None
-        rows.append([*torque, *walls.state.in_contact, walls.stiffness, walls.state.operating_point])
-    return rows
-
-
-# ---- every parameter acts ---------------------------------------------------------------------------
-
-#: what the defaults must be changed to for a parameter to act
-CONTEXT: dict[str, dict[str, Any]] = {
-    "friction_stiffness": {"friction_coefficient": 0.3},
-    "friction_damping": {"friction_coefficient": 0.3},
-    "per_axis": {"scheme": "scheduled"},
-    "design_normal": {"scheme": "observer"},
-}
-#: other values where twice the value is none
-OTHER: dict[str, Any] = {
-    "scheme": "mopc",
-    "device_parameters": ["platform.mass=0.2"],
-    "per_axis": 2,
-    "known_delay": 0,
-    "design_normal": [1.0, 0.0, 0.0],
-    "contact": "holding",
-    "wall_points": [0.0, 0.0, 1e-5],
-    "wall_normals": [0.0, 0.6, 0.8],
-    "friction_coefficient": 0.2,
-}
-#: tested below: files, and what has nothing to do with the torques
-ELSEWHERE = {"controller_file", "device_file", "longest_saturation", "display_rate", "release_gap"}
-
-
-@pytest.mark.covering(6)
-@pytest.mark.parametrize("name", sorted(SPECS.keys() - ELSEWHERE))
-def test_changing_the_parameter_changes_what_is_commanded(name: str) -> None:
-    context = CONTEXT.get(name, {})
-    value = OTHER[name] if name in OTHER else 2 * SPECS[name].default
-    assert rendered_with(*context.items()) != rendered(values(**{**context, name: value}))
-
-
-@pytest.mark.parametrize("scheme", OWN["scheme"].validation["one_of<>"][0])
-def test_every_scheme_holds_the_weight_away_from_the_wall(scheme: str) -> None:
-    device = TauDevice.default()
-    walls = make_walls(values(scheme=scheme))
-    theta = device.inverse_kinematics((0.005, 0.0, 0.01))
-    assert_allclose(walls.step(theta, np.zeros(6)), device.gravity_torque_at((0.005, 0.0, 0.01)), atol=1e-9)
-    assert walls.stiffness == 0.0
-
-
-def test_files_of_mechanism_and_controller(tmp_path: Path) -> None:
-    stand_in = TauDevice.default()
-    file = tmp_path / "gains.npz"
-    controller = design_wall_controller(stand_in, "scheduled")
-    controller.save(file)
-    assert rendered(values(controller_file=str(file))) == rendered(values(scheme="scheduled"))
-    text = Path(design_wall_controller.__code__.co_filename).with_name("tau.yaml").read_text()
-    mine = tmp_path / "mine.yaml"
-    mine.write_text(text.replace("mass: 0.120", "mass: 0.200"))
-    heavy = values(device_file=str(mine))
-    assert rendered(heavy) == rendered(values(device_parameters=["platform.mass=0.2"]))
-    with pytest.raises(TauError, match=r"^parameter controller_file: .*for another device .*; design it again"):
-        make_walls({**heavy, "controller_file": str(file)})
-    with pytest.raises(TauError, match=r"^parameter controller_file: .*another sample time than 0\.002 s; design it"):
-        make_walls(values(controller_file=str(file), period=0.002))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"wall_points": []}, "wall_points: expected three numbers a wall, got 0$"),
-        ({"wall_normals": [1.0, 0.0]}, "wall_normals: expected three numbers a wall, got 2$"),
-        ({"wall_points": [0.0] * 6}, "wall_normals: expected 6 numbers, as many as the other list, got 3$"),
-        ({"wall_normals": [0.0, 0.0, 0.0]}, "wall_points, wall_normals: wall 1: normal: expected a direction, got "),
-        ({"wall_points": [0.0] * 99, "wall_normals": [0.0, 0.0, 1.0] * 33}, "planes: expected 1 to 32, got 33$"),
-        (
-            {"contact": "holding", "wall_points": [0.0] * 6, "wall_normals": [0.0, 0.0, 1.0] * 2},
-            "wall_points: expected one wall for contact holding, got 2$",
-        ),
-        ({"design_normal": [0.0, 0.0, 0.0]}, "parameters scheme, per_axis, .*: normal: expected a direction"),
-        ({"device_file": "/no/file.yaml"}, r"parameters device_file, device_parameters: /no/file\.yaml: cannot be "),
-        ({"device_parameters": ["platform.mass=-1"]}, r"parameters device_file, .*platform\.mass: .*greater than 0"),
-        ({"device_parameters": ["chains.chain_1.link_1_length=0.05"]}, r"parameters scheme, .*chain 1"),
-        ({"controller_file": "/no/gains.npz"}, r"parameter controller_file: /no/gains\.npz: cannot be read"),
-    ],
-)
-def test_what_cannot_be_used_is_refused_in_one_line(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(TauError, match="^" + message) as caught:
-        make_walls(values(**change))
-    assert "\n" not in str(caught.value)
-
-
-def test_friction_and_walls_are_the_library_s() -> None:
-    device = TauDevice.default()
-    controller = design_wall_controller(device, "stiff")
-    planes = (Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), Plane((0.0, -0.01, 0.0), (0.0, 1.0, 0.0)))
-    renderer = WallRenderer(controller, planes, friction=CoulombLaw(0.3), friction_stiffness=500.0, release_gap=2e-4)
-    walls = make_walls(
-        values(
-            scheme="stiff",
-            wall_points=[0.0, 0.0, 0.0, 0.0, -0.01, 0.0],
-            wall_normals=[0.0, 0.0, 1.0, 0.0, 1.0, 0.0],
-            friction_coefficient=0.3,
-            friction_stiffness=500.0,
-            release_gap=2e-4,
-        )
-    )
-    steps = way(device)
-    renderer.reset(steps[0][0])
-    for theta, rate in steps:
-        assert_array_equal(walls.step(theta, rate), renderer.step(theta, rate).torque)
-
-
-# ---- the guard --------------------------------------------------------------------------------------
-
-
-def guarded(moving: bool = False, **change: Any) -> GuardedWalls:
-    return make_walls(values(**change), moving=moving)
-
-
-def test_angles_without_a_pose_stop_for_good_until_a_restart() -> None:
-    device, walls = TauDevice.default(), guarded()
-    theta = device.inverse_kinematics((0.0, 0.0, 0.01))
-    held = walls.step(theta, np.zeros(6))
-    reason = r"out of reach of chain \d|^no pose found"
-    with pytest.raises(SafeStopError, match=reason):
-        walls.step(theta + np.array([1.5, -1.2, 1.5, 1.2, -1.0, 1.0]), np.zeros(6))
-    for _ in range(2):  # good angles do not bring it back
-        with pytest.raises(SafeStopError, match=reason):
-            walls.step(theta, np.zeros(6))
-    assert walls.state is None and walls.stiffness == 0.0
-    walls.restart()
-    assert_array_equal(walls.step(theta, np.zeros(6)), held)
-
-
-def test_a_singular_pose_stops_with_the_library_s_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    def step(theta: np.ndarray, rate: np.ndarray) -> None:
-        raise SingularError("chain 2 is singular at position [0, 0, 0] m: stretched, or on its axis")
-
-    walls = guarded()
-    monkeypatch.setattr(walls.renderer, "step", step)
-    with pytest.raises(SafeStopError, match=r"^chain 2 is singular at "):
-        walls.step(TauDevice.default().inverse_kinematics((0.0, 0.0, 0.0)), np.zeros(6))
-    assert walls.stopped
-
-
-def test_contact_ends_at_the_release_gap() -> None:
-    """Held inside, the integral pushes on when the tool is outside; the gap ends that."""
-    device = TauDevice.default()
-    inside, outside = (device.inverse_kinematics((0.0, 0.0, z)) for z in (-2e-4, 5e-5))
-    for gap, contact in ((1e-4, True), (2e-5, False)):
-        walls = guarded(scheme="scheduled", release_gap=gap)
-        for _ in range(100):
-            walls.step(inside, np.zeros(6))
-        walls.step(outside, np.zeros(6))
-        assert walls.state is not None and walls.state.in_contact[0] == contact
-
-
-def test_saturation_may_last_as_long_as_is_said_and_no_longer() -> None:
-    device = TauDevice.default()
-    deep, rate = device.inverse_kinematics((0.0, 0.0, -0.01)), np.zeros(6)
-    for longest in (0.02, 0.05):
-        walls, count = guarded(longest_saturation=longest), 0
-        with pytest.raises(SafeStopError, match=rf"^the torque limits have acted for .* s, expected {longest:g} s at "):
-            while count < 1000:
-                torque = walls.step(deep, rate)
-                assert np.abs(torque).max() <= device.peak_torque
-                count += 1
-        assert count == round(longest / 1e-3)
-
-
-def test_planes_that_cannot_be_used_stop_nothing() -> None:
-    device, walls = TauDevice.default(), guarded(moving=True)
-    theta = device.inverse_kinematics((0.0, 0.0, -1e-4))
-    good, bad = (MovingPlanes([1], [[0, 0, 0]], [[0.0, 0.0, z]]) for z in (1.0, 2.0))
-    walls.step(theta, np.zeros(6), planes=good)
-    with pytest.raises(PlanesError, match="unit vectors"):
-        walls.step(theta, np.zeros(6), planes=bad)
-    assert walls.state is None and not walls.stopped
-    walls.step(theta, np.zeros(6), planes=good)
-    assert walls.state is not None and walls.state.in_contact.all() and walls.stiffness > 0.0
-    walls.step(theta, np.zeros(6), planes=MovingPlanes([], np.zeros((0, 3)), np.zeros((0, 3))))
-    assert walls.stiffness == 0.0
-    with pytest.raises(TauError, match="contact: expected sliding for walls that move, got 'holding'"):
-        guarded(moving=True, contact="holding")
-
-
-def test_while_the_device_does_not_obey_nothing_is_commanded_and_nothing_winds_up() -> None:
-    device, walls = TauDevice.default(), guarded()
-    inside = device.inverse_kinematics((0.0, 0.0, -1e-4))
-    first = [walls.step(inside, np.zeros(6)) for _ in range(5)]
-    for _ in range(100):
-        assert not walls.step(inside, np.zeros(6), obeys=False).any()
-    assert_array_equal([walls.step(inside, np.zeros(6)) for _ in range(5)], first)
-
-
-def test_stiffness_is_push_over_depth_of_at_least_a_count() -> None:
-    device, walls = TauDevice.default(), guarded(scheme="scheduled")
-    walls.step(device.inverse_kinematics((0.0, 0.0, 1e-4)), np.zeros(6))
-    walls.step(device.inverse_kinematics((0.0, 0.0, -2e-4)), np.zeros(6))
-    assert walls.state is not None
-    assert walls.stiffness == pytest.approx(walls.state.push[0] / 2e-4, rel=1e-6)
-    walls.step(device.inverse_kinematics((0.0, 0.0, -1e-9)), np.zeros(6))
-    assert walls.stiffness == pytest.approx(walls.state.push[0] / walls.count, rel=1e-6)
-    assert 5e-6 < walls.count < 1.5e-5  # docs/tau.md: 11 µm at the worst pose
-
-
-# ---- drawing ----------------------------------------------------------------------------------------
-
-
-class Sheet:
-    """A canvas that keeps what is drawn."""
-
-    def __init__(self) -> None:
-        self.shapes: dict[str, tuple[Any, ...]] = {}
-
-    def __getattr__(self, kind: str) -> Callable[..., None]:
-        def keep(name: str, *shape: Any) -> None:
-            assert len(shape[-1]) == 4
-            self.shapes[name] = (kind, *shape)
-
-        return keep
-
-
-def test_the_drawing_has_links_of_their_length_and_walls_where_they_are() -> None:
-    device = TauDevice.default()
-    planes = (Plane((0.0, 0.0, 0.0), (0.0, 0.6, 0.8)), Plane((0.0, -0.02, 0.0), (0.0, 1.0, 0.0)))
-    renderer = WallRenderer(design_wall_controller(device, "scheduled"), planes)
-    p = np.array([0.004, 0.0, -1e-3])
-    renderer.reset(device.inverse_kinematics((0.004, 0.0, 1e-3)))
-    state = renderer.step(device.inverse_kinematics(p), np.zeros(6))
-    sheet = Sheet()
-    draw(sheet, device, planes, state)
-    shapes = sheet.shapes
-    for i, chain in enumerate(device.parameters.chains.all, 1):
-        shoulder, elbow, wrist = shapes[f"chain {i}"][1]
-        assert_allclose(shoulder, chain.base_origin)
-        assert np.linalg.norm(elbow - shoulder) == pytest.approx(chain.link_1_length)
-        assert np.linalg.norm(wrist - elbow) == pytest.approx(chain.link_2_length)
-        assert_allclose(wrist, p + np.array(chain.platform_point), atol=1e-9)
-    for i, plane in enumerate(planes, 1):
-        kind, centre, (x, y, z, w), size, colour = shapes[f"wall {i}"]
-        third = [2 * (x * z + y * w), 2 * (y * z - x * w), 1 - 2 * (x * x + y * y)]
-        assert kind == "box"
-        assert_allclose(third, plane.normal, atol=1e-12)
-        assert (np.array(plane.point) - centre) @ np.array(plane.normal) == pytest.approx(0.5 * size[2])
-        assert colour == (TOUCHED if i == 1 else WALL)
-    _, contact, _, colour = shapes["contact 1"]
-    assert (contact - np.array(planes[0].point)) @ np.array(planes[0].normal) == pytest.approx(0.0, abs=1e-12)
-    assert colour == FORCE and shapes["contact 2"][-1] == shapes["force 2"][-1] == shapes["friction"][-1] == HIDDEN
-    _, start, end, *_ = shapes["force 1"]
-    assert_allclose(end - start, 2e-3 * state.push[0] * np.array(planes[0].normal), atol=1e-12)
-    assert state.push[0] > 0.1
-
-
-def test_tangent_planes_are_small_and_touch_at_their_points() -> None:
-    device = TauDevice.default()
-    renderer = WallRenderer(design_wall_controller(device, "scheduled"), None)
-    theta = device.inverse_kinematics((0.0, 0.0, -1e-4))
-    renderer.reset(theta)
-    state = renderer.step(theta, np.zeros(6), MovingPlanes([1], [[0, 0, 0]], [[0, 0, 1]]))
-    sheet = Sheet()
-    draw(sheet, device, [Plane((0.0, 0.0, -1e-3), (0.0, 0.0, 1.0))], state, tangent=True)
-    assert sheet.shapes["wall 1"][3][:2] == (0.01, 0.01)
-    assert_allclose(sheet.shapes["contact 1"][1], [0.0, 0.0, -1e-3], atol=1e-15)
-
+pytestmark = pytest.mark.usefixtures("designs")
 
 # ---- on a live graph --------------------------------------------------------------------------------
 
@@ -458,16 +133,15 @@ def test_the_node_says_what_the_walls_say(make: Callable[..., Bench]) -> None:
     touched = 0
     for theta, rate in way(device, 40):
         command, state = bench.answer(theta, rate)
-        torque = twin.step(theta, rate)
-        rendered = twin.state
-        assert rendered is not None
+        rendered = twin.step(theta, rate)
+        torque = rendered.torque
         assert (command.mode, command.source, command.header.frame_id) == (EFFORT, "wall", "tau_base")
         assert_array_equal(command.joint_effort, torque)
         assert_array_equal(state.effort, torque)
         assert_array_equal(state.saturation, np.abs(torque) / device.peak_torque)
         assert_array_equal(state.penetration, np.maximum(rendered.penetration, 0.0))
         assert (state.in_contact, state.operating_point) == (rendered.in_contact.tolist(), rendered.operating_point)
-        assert state.rendered_stiffness == twin.stiffness
+        assert state.rendered_stiffness == twin.rendered_stiffness
         assert (list(state.point), list(state.normal)) == ([0.0, 0.0, 0.0], [0.0, 0.0, 1.0])
         touched += state.in_contact[0]
     assert 5 < touched < 40
@@ -603,8 +277,8 @@ def test_surfaces_of_another_node_are_rendered_and_told(make: Callable[..., Benc
         points = [np.array(s[1]) + RADIUS * np.array(s[2]) for s in surfaces]
         rows = (np.reshape([s[i] for s in surfaces], (-1, 3)) for i in (2, 3))
         planes = MovingPlanes([s[0] for s in surfaces], np.reshape(points, (-1, 3)), *rows, [s[4] for s in surfaces])
-        torque, rendered = twin.step(theta, rate, planes=planes), twin.state
-        assert rendered is not None
+        rendered = twin.step(theta, rate, planes)
+        torque = rendered.torque
         assert_allclose(command.joint_effort, torque, rtol=0.0, atol=1e-6)  # the angles' pose is found to 1e-11 m
         assert_allclose(state.push, rendered.push, rtol=0.0, atol=1e-5)
         assert state.in_contact == rendered.in_contact.tolist()

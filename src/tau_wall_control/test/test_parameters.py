@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tau_wall_control import TauDevice, TauError, load_parameters
-from tau_wall_control.parameters import DEFAULT_FILE
+from tau_wall_control.device.parameters import DEFAULT_FILE
 
 
 @pytest.mark.parametrize(

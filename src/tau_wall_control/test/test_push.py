@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tau_wall_control import PushResult, PushSimulation, TauDevice, TauError, simulate_push
-from tau_wall_control.limits import ballistic_bound, penetration_bound
-from tau_wall_control.simulation import push_signal, stiffest_push
-from tau_wall_control.z_width import torque_activity
+from tau_wall_control.simulation.limits import ballistic_bound, penetration_bound
+from tau_wall_control.simulation.push import push_signal, stiffest_push
+from tau_wall_control.simulation.z_width import torque_activity
 
 #: half of the nine points; the device is its own mirror image in x = 0
 HALF = [(x, y, 0.0) for y in (0.025, 0.0, -0.025) for x in (-0.025, 0.0)]

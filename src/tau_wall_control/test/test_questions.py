@@ -11,8 +11,9 @@ import pytest
 from matplotlib import colors  # noqa: F401  (what figures need is loaded before the clock of a test runs)
 
 from tau_wall_control import TauDevice, TauError, WallController, simulate_push
-from tau_wall_control.monte_carlo import FIGURES, Design
-from tau_wall_control.simulation import push_signal
+from tau_wall_control.simulation.monte_carlo import FIGURES, Design
+from tau_wall_control.simulation.push import push_signal
+from tau_wall_control.simulation.z_width import spring_damper_limit
 from tau_wall_control.study import (
     QUESTIONS,
     Answer,
@@ -29,7 +30,6 @@ from tau_wall_control.study import (
 from tau_wall_control.study.design_wall import FILE, DesignSettings
 from tau_wall_control.study.design_wall import answer as design_answer
 from tau_wall_control.study.design_wall import tasks as design_tasks
-from tau_wall_control.z_width import spring_damper_limit
 
 SMALL: dict[str, Any] = {"size": "quick", "rows": 2, "columns": 2, "runs": 2, "controllers": ("sopc", "mopc", "stiff")}
 #: half as long as the paper's push; the baseline is that of the whole one

@@ -9,12 +9,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tau_wall_control import TauDevice
-from tau_wall_control.design import design_row, zero_order_hold
-from tau_wall_control.laws import K_INTEGRAL, K_RATE, K_THETA
-from tau_wall_control.linearisation import linearise
-from tau_wall_control.options import DesignOptions
-from tau_wall_control.rotations import rotation_from_angles
-from tau_wall_control.workspace import singular_values
+from tau_wall_control.control.design import design_row, zero_order_hold
+from tau_wall_control.control.laws import K_INTEGRAL, K_RATE, K_THETA
+from tau_wall_control.control.linearisation import linearise
+from tau_wall_control.control.options import DesignOptions
+from tau_wall_control.device.rotations import rotation_from_angles
+from tau_wall_control.device.workspace import singular_values
 
 
 def close(value: Any, expected: Any, relative: float) -> None:

@@ -13,9 +13,7 @@ from numpy.testing import assert_allclose
 from pydantic import ValidationError
 
 from tau_wall_control import TauDevice, TauError, design_wall_controller, simulate_push
-from tau_wall_control.monte_carlo import FIGURES, characteristics, compare, query_points
-from tau_wall_control.study import StudySettings, paper, tasks
-from tau_wall_control.workspace import (
+from tau_wall_control.device.workspace import (
     analyse,
     apparent_masses,
     bounding_box,
@@ -26,7 +24,8 @@ from tau_wall_control.workspace import (
     static_load,
     turned_poses,
 )
-from tau_wall_control.z_width import (
+from tau_wall_control.simulation.monte_carlo import FIGURES, characteristics, compare, query_points
+from tau_wall_control.simulation.z_width import (
     closed_loop,
     largest_gain,
     rendered_stiffness,
@@ -35,6 +34,7 @@ from tau_wall_control.z_width import (
     spring_damper_limit,
     torque_activity,
 )
+from tau_wall_control.study import StudySettings, paper, tasks
 
 
 @pytest.fixture(scope="module")

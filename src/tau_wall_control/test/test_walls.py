@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 
 from haptic_friction import CoulombLaw
 from tau_wall_control import HoldingWall, Plane, SingularError, TauDevice, TauError, WallRenderer, box
-from tau_wall_control.limits import tap_bound
-from tau_wall_control.simulation import stiffest_push
+from tau_wall_control.simulation.limits import tap_bound
+from tau_wall_control.simulation.push import stiffest_push
 
 SCHEMES = ("sopc", "mopc", "scheduled", "observer", "stiff", "predictive")
 #: schemes that hold their own weight exactly

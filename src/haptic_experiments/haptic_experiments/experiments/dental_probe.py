@@ -32,10 +32,9 @@ from haptic_friction.factory import make_law
 from haptic_friction.load import carried, press
 from haptic_friction.model_c import ModelC
 from haptic_launch.experiments import load_experiment
-from tau_wall_control import MovingPlanes, TauDevice
-from tau_wall_control.factory import make_controller, make_device
-from tau_wall_control.rotations import rotation_from_quaternion
-from tau_wall_control.walls import WallRenderer
+from tau_wall_control import MovingPlanes, TauDevice, WallRenderer
+from tau_wall_control.device.rotations import rotation_from_quaternion
+from tau_wall_control.walls.factory import make_controller, make_device
 
 #: cusps of the tooth, and which of them lie on the side of +y
 CUSPS, LEFT = 4, np.array([False, False, True, True])
@@ -195,9 +194,14 @@ class OneProcess:
         if flat:
             return MovingPlanes([0], [GROOVE], [[0.0, 0.0, 1.0]], [[0.0, 0.0, 0.0]], [0.0], [0])
         found: Planes = self._geometry.planes(place)
-        away = found.signed_distance[:, None] * found.normal
-        return MovingPlanes(
-            found.key.astype(np.int64), place - away, found.normal, found.velocity, found.inverse_mass, found.body
+        return MovingPlanes.at_distances(
+            place,
+            key=found.key,
+            signed_distance=found.signed_distance,
+            normal=found.normal,
+            velocity=found.velocity,
+            inverse_mass=found.inverse_mass,
+            body=found.body,
         )
 
     def run(self, ticks: int, *, implicit: bool = False, flat: bool = False, stiffness: float | None = None) -> Probing:

@@ -25,8 +25,9 @@ from haptic_friction.factory import make_law
 from haptic_friction.load import press
 from haptic_friction.model_c import ModelC
 from haptic_launch.experiments import load_experiment
-from tau_wall_control.factory import make_controller, make_device, make_planes
-from tau_wall_control.walls import WallRenderer
+from tau_wall_control import WallRenderer
+from tau_wall_control.walls.factory import make_controller, make_device
+from tau_wall_control.walls.planes import planes_from_lists
 
 #: motion and force of the nodes may differ so from those of one process [m], [N]: not at all
 SAME_MOTION, SAME_FORCE = 0.0, 0.0
@@ -117,16 +118,14 @@ class OneProcess:
         p = self._scaled()
         walls = WallRenderer(
             self._controller,
-            make_planes(self._wall["wall_points"], self._wall["wall_normals"]),
+            planes_from_lists(self._wall["wall_points"], self._wall["wall_normals"]),
             friction=make_law(p),
             friction_stiffness=p["stiffness"],
             friction_damping=p["damping"],
             release_gap=self._wall["release_gap"],
         )
         rows, energy, times = [], 0.0, []
-        for k, (reading, position) in enumerate(self._readings(ticks)):
-            if k == 0:
-                walls.reset(reading.position)
+        for reading, position in self._readings(ticks):
             start = time.perf_counter()
             state = walls.step(reading.position, reading.velocity)
             times.append(time.perf_counter() - start)
@@ -138,14 +137,12 @@ class OneProcess:
     def split(self, ticks: int) -> Rubbing:
         """The wall's step, then the friction's with its push, or with that of the step before, as the nodes do."""
         p = self._friction
-        planes = make_planes(self._wall["wall_points"], self._wall["wall_normals"])
+        planes = planes_from_lists(self._wall["wall_points"], self._wall["wall_normals"])
         walls = WallRenderer(self._controller, planes, release_gap=self._wall["release_gap"])
         model = ModelC(make_law(p), stiffness=p["stiffness"], damping=p["damping"], period=p["period"], dimension=3)
         normals = np.array([plane.normal for plane in planes])
         pushes, rows, times = np.zeros(len(planes)), [], []
-        for k, (reading, position) in enumerate(self._readings(ticks)):
-            if k == 0:
-                walls.reset(reading.position)
+        for reading, position in self._readings(ticks):
             start = time.perf_counter()
             state = walls.step(reading.position, reading.velocity)
             known = pushes if self._late else state.push

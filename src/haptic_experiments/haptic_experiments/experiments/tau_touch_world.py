@@ -25,7 +25,7 @@ from haptic_experiments.kit.touch_process import REFERENCE_STIFFNESS, Touch, Tou
 from haptic_experiments.report import Claim, Report
 from haptic_launch.experiments import load_experiment
 from tau_wall_control import TauError
-from tau_wall_control.controller import WallController
+from tau_wall_control.control.controller import WallController
 
 NODES = ("device", "contact", "wall", "friction")
 #: nodes and one process may differ by this: not at all

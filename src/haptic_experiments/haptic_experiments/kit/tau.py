@@ -23,9 +23,9 @@ from haptic_devices.loop import OK
 from haptic_experiments.kit.phases import PhasedRun
 from haptic_experiments.report import Claim
 from tau_wall_control import TauDevice, TauError
-from tau_wall_control.factory import make_device
-from tau_wall_control.limits import tap_bound
-from tau_wall_control.rotations import rotation_from_quaternion
+from tau_wall_control.device.rotations import rotation_from_quaternion
+from tau_wall_control.simulation.limits import tap_bound
+from tau_wall_control.walls.factory import make_device
 
 NAMESPACE = "/tau"
 #: a control step may take so long [s]

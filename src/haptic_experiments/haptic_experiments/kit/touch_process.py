@@ -38,10 +38,10 @@ from haptic_devices.tau import Tau
 from haptic_friction.factory import make_model
 from haptic_friction.load import carried, press
 from haptic_friction.model import FrictionModel
-from tau_wall_control import MovingPlanes
-from tau_wall_control.controller import WallController
-from tau_wall_control.factory import make_controller, make_device, make_walls
-from tau_wall_control.rotations import rotation_from_quaternion
+from tau_wall_control import MovingPlanes, WallRenderer
+from tau_wall_control.control.controller import WallController
+from tau_wall_control.device.rotations import rotation_from_quaternion
+from tau_wall_control.walls.factory import make_controller, make_device
 
 Parameters = Mapping[str, Any]
 
@@ -172,22 +172,18 @@ class TouchProcess:
     @property
     def count(self) -> float:
         """What one count of the encoders moves the tool by at the most, in the middle [m]."""
-        mechanism = make_device(self._wall)
-        return mechanism.parameters.encoders.joint_resolution * float(
-            np.linalg.norm(mechanism.jacobian_at(mechanism.home[0])[:3], 2)
-        )
+        return make_device(self._wall).tool_resolution
 
     def plain(self, point: np.ndarray, normal: np.ndarray, ticks: int) -> np.ndarray:
         """True tool (n, 3) [m] of the same hand at one wall that is fixed, without friction."""
         device = self._made()
-        walls = make_walls(
-            {**self._wall, "wall_points": point.tolist(), "wall_normals": normal.tolist()}, self.controller
-        )
+        wall = {**self._wall, "wall_points": point.tolist(), "wall_normals": normal.tolist()}
+        walls = WallRenderer.from_parameters(wall, controller=self.controller, moving=False)
         found = []
         for _ in range(ticks):
             reading = device.read()
             found.append(device.truth().tool_pose[:3].copy())
-            device.write(walls.step(reading.position, reading.velocity))
+            device.write(walls.step(reading.position, reading.velocity).torque)
         return np.array(found)
 
     # ---- as the nodes do it ---------------------------------------------------------------------------------
@@ -202,7 +198,7 @@ class TouchProcess:
         """
         p, device = self._friction, self._made()
         rendering = make_rendering(self._contact, self._entries, worlds_folder())
-        walls = make_walls(self._wall, self.controller, moving=True)
+        walls = WallRenderer.from_parameters(self._wall, controller=self.controller, moving=True)
         model = make_model(p, dimension=3)
         assert isinstance(model, FrictionModel)
         moving = free_bodies(rendering.simulator.world)
@@ -217,27 +213,23 @@ class TouchProcess:
                 rendering.react(*felt)
             rendering.step(reading.tool_pose, reading.tool_twist, follows=True)
             planes = rendering.planes(reading.tool_pose[:3])
-            effort = walls.step(
-                reading.position,
-                reading.velocity,
-                planes=MovingPlanes(
-                    planes.key.astype(np.int64),
-                    reading.tool_pose[:3] - planes.signed_distance[:, None] * planes.normal,
-                    planes.normal,
-                    planes.velocity,
-                    planes.inverse_mass if told else np.zeros(len(planes.key)),
-                    planes.body,
-                ),
+            near = MovingPlanes.at_distances(
+                reading.tool_pose[:3],
+                key=planes.key,
+                signed_distance=planes.signed_distance,
+                normal=planes.normal,
+                velocity=planes.velocity,
+                inverse_mass=planes.inverse_mass if told else np.zeros(len(planes.key)),
+                body=planes.body,
             )
-            state = walls.state
-            assert state is not None
+            state = walls.step(reading.position, reading.velocity, near)
             slip = reading.tool_twist[:3] - carried(state.push, planes.velocity)
             memory = model.state
             load = press(planes.normal, state.push, slip, memory["displacement"])
             model.restore(memory if load > 0.0 else {name: np.zeros_like(row) for name, row in memory.items()})
             model.set_load(p["friction_coefficient"] * load / p["friction_force"])
             friction = -model.step(slip)
-            torque = effort + device.jacobian().T @ np.concatenate([friction, np.zeros(3)])
+            torque = state.torque + device.jacobian().T @ np.concatenate([friction, np.zeros(3)])
             rows.times.append(time.perf_counter() - start)
             bodies = rendering.bodies.read()
             work = self._work(rendering, past, felt, place)

@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from tau_wall_control.device import TauDevice
-from tau_wall_control.monte_carlo import FIGURES, Design, Pushes, places
-from tau_wall_control.parameters import TauParameters
-from tau_wall_control.simulation import VELOCITY_POLE
+from tau_wall_control.device.parameters import TauParameters
+from tau_wall_control.device.tau_device import TauDevice
+from tau_wall_control.simulation.monte_carlo import FIGURES, Design, Pushes, places
+from tau_wall_control.simulation.push import VELOCITY_POLE
+from tau_wall_control.simulation.z_width import (
+    largest_gain,
+    rendered_stiffness,
+    spring_damper_controller,
+    spring_damper_limit,
+)
 from tau_wall_control.study.schemes import SETTLED, Bound
 from tau_wall_control.study.settings import Answer, Finding, Grid, Results, StudySettings, Task, nine_points
-from tau_wall_control.z_width import largest_gain, rendered_stiffness, spring_damper_controller, spring_damper_limit
 
 #: samples
 DELAYS = (0, 1, 2, 3, 4)
@@ -126,75 +131,122 @@ def tasks(settings: StudySettings) -> dict[str, Task]:
     return work
 
 
-def answer(settings: StudySettings, results: Results) -> Answer:
-    """The Z-width plot and what a push meets."""
+@dataclass(frozen=True)
+class _Curves:
+    """Stiffness over delay [N/m]; of the classical wall by pole of its velocity filter, of controllers by name.
+
+    Attributes:
+        delays: [samples].
+        spring, damping: of the classical wall on its edge of stability in the centre, [N/m], [N s/m].
+        pushed: that a step meets at the classical wall at half of that edge.
+        edge, gain: of the controllers with all gains raised to the edge of stability, and the factor on the gains.
+        push, counts: lowest that a step meets at the nine points, with true state and with encoder counts.
+        centre: that a step meets in the centre.
+        bound: of any controller, at the worst point.
+    """
+
+    delays: list[int]
+    spring: dict[float, list[float]]
+    damping: dict[float, list[float]]
+    pushed: dict[float, list[float]]
+    edge: dict[str, list[float]]
+    gain: dict[str, list[float]]
+    push: dict[str, list[float]]
+    counts: dict[str, list[float]]
+    centre: dict[str, list[float]]
+    bound: list[float]
+
+
+def _curves(settings: StudySettings, results: Results) -> _Curves:
     delays, poles = settings.thin(DELAYS), settings.thin(POLES)
     names = list(_controllers(0))
-    spring = {p: [float(results[f"spring-{d}-{p:g}"]["stiffness"]) for d in delays] for p in poles}
-    damping = {p: [float(results[f"spring-{d}-{p:g}"]["damping"]) for d in delays] for p in poles}
-    pushed = {
-        p: [_settled(results[f"spring-{d}-{p:g}"]["figures"][None], COUNTS_SETTLED if p else SETTLED) for d in delays]
-        for p in poles
-    }
-    edge = {n: [float(results[f"edge-{d}-{_key(n)}"]["stiffness"]) for d in delays] for n in names}
-    gain = {n: [float(results[f"edge-{d}-{_key(n)}"]["gain"]) for d in delays] for n in names}
-    push = {n: [_settled(results[f"push-{d}-{_key(n)}"]["figures"][:, 0]) for d in delays] for n in names}
-    counts = {
-        n: [_settled(results[f"counts-{d}-{_key(n)}"]["figures"][:, 0], COUNTS_SETTLED) for d in delays] for n in names
-    }
-    centre = {n: [float(results[f"push-{d}-{_key(n)}"]["figures"][4, 0, 0]) for d in delays] for n in names}
-    bound = [float((settings.push / results[f"bound-{d}"]["penetration"]).min()) for d in delays]
+    return _Curves(
+        delays=delays,
+        spring={p: [float(results[f"spring-{d}-{p:g}"]["stiffness"]) for d in delays] for p in poles},
+        damping={p: [float(results[f"spring-{d}-{p:g}"]["damping"]) for d in delays] for p in poles},
+        pushed={
+            p: [
+                _settled(results[f"spring-{d}-{p:g}"]["figures"][None], COUNTS_SETTLED if p else SETTLED)
+                for d in delays
+            ]
+            for p in poles
+        },
+        edge={n: [float(results[f"edge-{d}-{_key(n)}"]["stiffness"]) for d in delays] for n in names},
+        gain={n: [float(results[f"edge-{d}-{_key(n)}"]["gain"]) for d in delays] for n in names},
+        push={n: [_settled(results[f"push-{d}-{_key(n)}"]["figures"][:, 0]) for d in delays] for n in names},
+        counts={
+            n: [_settled(results[f"counts-{d}-{_key(n)}"]["figures"][:, 0], COUNTS_SETTLED) for d in delays]
+            for n in names
+        },
+        centre={n: [float(results[f"push-{d}-{_key(n)}"]["figures"][4, 0, 0]) for d in delays] for n in names},
+        bound=[float((settings.push / results[f"bound-{d}"]["penetration"]).min()) for d in delays],
+    )
+
+
+def answer(settings: StudySettings, results: Results) -> Answer:
+    """The Z-width plot and what a push meets."""
+    c = _curves(settings, results)
     metrics: dict[str, Any] = {
-        "delays": list(delays),
-        "spring_damper_edge": {f"pole_{p:g}" if p else "true_velocity": k for p, k in spring.items()},
-        "spring_damper_edge_damping": {f"pole_{p:g}" if p else "true_velocity": k for p, k in damping.items()},
-        "spring_damper_step": {f"pole_{p:g}" if p else "true_velocity": k for p, k in pushed.items()},
-        "edge": edge,
-        "edge_gain": gain,
-        "step_lowest": push,
-        "step_lowest_counts": counts,
-        "step_centre": centre,
-        "bound_lowest": bound,
+        "delays": list(c.delays),
+        "spring_damper_edge": {f"pole_{p:g}" if p else "true_velocity": k for p, k in c.spring.items()},
+        "spring_damper_edge_damping": {f"pole_{p:g}" if p else "true_velocity": k for p, k in c.damping.items()},
+        "spring_damper_step": {f"pole_{p:g}" if p else "true_velocity": k for p, k in c.pushed.items()},
+        "edge": c.edge,
+        "edge_gain": c.gain,
+        "step_lowest": c.push,
+        "step_lowest_counts": c.counts,
+        "step_centre": c.centre,
+        "bound_lowest": c.bound,
     }
     result = Answer(metrics)
     result.figures["delay_z_width"] = (
-        _figure(settings, delays, spring, edge, push, counts, pushed, bound),
+        _figure(settings, c),
         "Left: edges of stability of the sampled linear loop in the centre, nobody holding the tool; the classical "
         "wall's K with its best damping, the controllers' proportional stiffness with all gains raised "
         "together (their model of the delay is exact). "
         f"Right: what a step of {settings.push:g} N meets at the worst of the nine points (classical wall: centre, at "
         "half its edge); 0 where it does not settle. Filled: true state, hollow: counts.",
     )
-    rows = [
+    result.tables += _tables(c)
+    result.findings += _findings(settings, c)
+    return result
+
+
+def _tables(c: _Curves) -> list[Grid]:
+    edges = [
         (
             str(d),
-            *(f"{1e-3 * spring[p][i]:.1f}" for p in poles),
-            *(f"{1e-3 * edge[n][i]:.1f} ({gain[n][i]:.2f})" for n in names),
+            *(f"{1e-3 * k[i]:.1f}" for k in c.spring.values()),
+            *(f"{1e-3 * c.edge[n][i]:.1f} ({c.gain[n][i]:.2f})" for n in c.edge),
         )
-        for i, d in enumerate(delays)
+        for i, d in enumerate(c.delays)
     ]
-    header = ("delay", *("spring-damper, " + (f"pole {p:g}" if p else "true velocity") for p in poles), *names)
-    result.tables.append(Grid("Edge of stability in the centre [kN/m] (factor on all gains)", header, rows))
-    rows = [
+    met = [
         (
             str(d),
-            *(f"{1e-3 * pushed[p][i]:.1f}" for p in poles),
-            *(f"{1e-3 * push[n][i]:.1f} / {1e-3 * counts[n][i]:.1f}" for n in names),
-            f"{1e-3 * bound[i]:.1f}",
+            *(f"{1e-3 * k[i]:.1f}" for k in c.pushed.values()),
+            *(f"{1e-3 * c.push[n][i]:.1f} / {1e-3 * c.counts[n][i]:.1f}" for n in c.push),
+            f"{1e-3 * c.bound[i]:.1f}",
         )
-        for i, d in enumerate(delays)
+        for i, d in enumerate(c.delays)
     ]
-    result.tables.append(
+    header = ("delay", *("spring-damper, " + (f"pole {p:g}" if p else "true velocity") for p in c.spring), *c.edge)
+    return [
+        Grid("Edge of stability in the centre [kN/m] (factor on all gains)", header, edges),
         Grid(
             "Stiffness that a step meets [kN/m], 0: does not settle (controllers: true state / counts, worst of nine)",
             (*header, "bound"),
-            rows,
-        )
-    )
-    if 1 in delays and VELOCITY_POLE in poles:
-        i = delays.index(1)
-        classical, stiff = pushed[VELOCITY_POLE][i], centre["stiff, knows the delay"][i]
-        result.findings.append(
+            met,
+        ),
+    ]
+
+
+def _findings(settings: StudySettings, c: _Curves) -> list[Finding]:
+    findings = []
+    if 1 in c.delays and VELOCITY_POLE in c.pushed:
+        i = c.delays.index(1)
+        classical, stiff = c.pushed[VELOCITY_POLE][i], c.centre["stiff, knows the delay"][i]
+        findings.append(
             Finding(
                 "position control renders a stiffer wall than the classical spring-damper on the same device",
                 f"a step of {settings.push:g} N, one sample of delay, in the centre: stiff {1e-3 * stiff:.1f} kN/m, "
@@ -202,20 +254,20 @@ def answer(settings: StudySettings, results: Results) -> Answer:
                 bool(stiff > classical),
             )
         )
-    if 2 in delays:
-        i, knows = delays.index(2), [n for n in names if n != "mopc"]
-        last = {n: [d for d, k in zip(delays, push[n], strict=True) if k > 0.0] for n in names}
-        result.findings.append(
+    if 2 in c.delays:
+        i, knows = c.delays.index(2), [n for n in c.push if n != "mopc"]
+        last = {n: [d for d, k in zip(c.delays, c.push[n], strict=True) if k > 0.0] for n in c.push}
+        findings.append(
             Finding(
                 "with two samples of delay the paper's design is unstable; one that knows them is not",
-                f"a step of {settings.push:g} N at the nine points: mopc {_words(push['mopc'][i])}, "
-                + ", ".join(f"{_key(n)} {_words(push[n][i])}" for n in knows)
+                f"a step of {settings.push:g} N at the nine points: mopc {_words(c.push['mopc'][i])}, "
+                + ", ".join(f"{_key(n)} {_words(c.push[n][i])}" for n in knows)
                 + "; settles with delays of "
                 + ", ".join(f"{_key(n)}: {', '.join(map(str, d))}" for n, d in last.items()),
-                bool(push["mopc"][i] == 0.0 and push["stiff, knows the delay"][i] > 0.0),
+                bool(c.push["mopc"][i] == 0.0 and c.push["stiff, knows the delay"][i] > 0.0),
             )
         )
-    return result
+    return findings
 
 
 def _settled(figures: np.ndarray, noise: float = SETTLED) -> float:
@@ -229,32 +281,25 @@ def _words(stiffness: float) -> str:
     return f"{1e-3 * stiffness:.1f} kN/m" if stiffness else "does not settle"
 
 
-def _figure(
-    settings: StudySettings,
-    delays: list[int],
-    spring: dict[float, list[float]],
-    edge: dict[str, list[float]],
-    push: dict[str, list[float]],
-    counts: dict[str, list[float]],
-    pushed: dict[float, list[float]],
-    bound: list[float],
-) -> Figure:
+def _figure(settings: StudySettings, c: _Curves) -> Figure:
     figure = Figure(figsize=(13.0, 5.6), layout="constrained")
     left, right = figure.subplots(1, 2)
-    for i, (pole, k) in enumerate(spring.items()):
+    for i, (pole, k) in enumerate(c.spring.items()):
         words = "spring-damper, " + (f"filter {pole:g} rad/s" if pole else "true velocity")
         grey = f"{0.15 + 0.2 * i:.2f}"
-        left.plot(delays, 1e-3 * np.array(k), "s--", color=grey, label=words)
-        right.plot(delays, _shown(pushed[pole]), "s--", color=grey, ms=4)
-    for i, (name, k) in enumerate(edge.items()):
-        left.plot(delays, _shown(k), "o-", color=f"C{i}", label=name)
-        right.plot(delays, _shown(push[name]), "o-", color=f"C{i}")
-        right.plot(delays, _shown(counts[name]), "o:", color=f"C{i}", mfc="none")
-    right.plot(delays, 1e-3 * np.array(bound), "k-", lw=2.0, alpha=0.5, label="bound of any controller, worst point")
+        left.plot(c.delays, 1e-3 * np.array(k), "s--", color=grey, label=words)
+        right.plot(c.delays, _shown(c.pushed[pole]), "s--", color=grey, ms=4)
+    for i, (name, k) in enumerate(c.edge.items()):
+        left.plot(c.delays, _shown(k), "o-", color=f"C{i}", label=name)
+        right.plot(c.delays, _shown(c.push[name]), "o-", color=f"C{i}")
+        right.plot(c.delays, _shown(c.counts[name]), "o:", color=f"C{i}", mfc="none")
+    right.plot(
+        c.delays, 1e-3 * np.array(c.bound), "k-", lw=2.0, alpha=0.5, label="bound of any controller, worst point"
+    )
     left.set(title="largest stable stiffness in the centre", ylabel="stiffness [kN/m]")
     right.set(title=f"stiffness that a step of {settings.push:g} N meets", ylabel="push / penetration [kN/m]")
     for axes in (left, right):
-        axes.set(xlabel="extra delay [samples]", yscale="log", xticks=delays)
+        axes.set(xlabel="extra delay [samples]", yscale="log", xticks=c.delays)
         axes.grid(alpha=0.3, which="both")
         axes.legend(fontsize=8)
     return figure

@@ -12,17 +12,23 @@ import numpy as np
 from matplotlib.figure import Figure
 from pydantic import BaseModel, ConfigDict, Field
 
-from tau_wall_control.controller import WallController
-from tau_wall_control.design import design_options, design_row, operating_points
-from tau_wall_control.device import TauDevice
+from tau_wall_control.control.controller import WallController
+from tau_wall_control.control.design import design_options, design_row, operating_points
+from tau_wall_control.control.linearisation import linearise
+from tau_wall_control.control.options import SCHEMES, DesignOptions
+from tau_wall_control.device.parameters import TauParameters, load_parameters
+from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import TauError
-from tau_wall_control.linearisation import linearise
-from tau_wall_control.options import SCHEMES, DesignOptions
-from tau_wall_control.parameters import TauParameters, load_parameters
-from tau_wall_control.simulation import simulate_push, stiffest_push
+from tau_wall_control.simulation.push import simulate_push, stiffest_push
+from tau_wall_control.simulation.z_width import (
+    STABLE,
+    closed_loop,
+    rendered_stiffness,
+    spectral_radius,
+    torque_activity,
+)
 from tau_wall_control.study.schemes import SETTLED
 from tau_wall_control.study.settings import Answer, Finding, Grid, Results, Task, nine_points
-from tau_wall_control.z_width import STABLE, closed_loop, rendered_stiffness, spectral_radius, torque_activity
 
 FILE = "controller.npz"
 #: of the largest push that the weakest of the nine points holds, where the device file's push is more than that
@@ -108,23 +114,8 @@ def tasks(settings: DesignSettings) -> dict[str, Task]:
 
 def answer(settings: DesignSettings, results: Results, directory: Path) -> Answer:
     """Writes the file, reads it again, and judges the controller."""
-    device = settings.tau
-    names = sorted(results)
-    seconds = float(sum(results[n]["seconds"] for n in names))
-    made = WallController(
-        device,
-        options=settings.options,
-        scheme=settings.scheme,
-        table=np.concatenate([results[n]["rows"] for n in names]),
-        design_time=seconds,
-    )
-    paths = [directory / FILE, *([Path(settings.output)] if settings.output else [])]
-    for path in paths:
-        try:
-            made.save(path)
-        except OSError as error:
-            raise TauError(f"{path}: cannot be written: {error.strerror}") from None
-    controller = WallController.load(paths[-1], device)
+    device, seconds = settings.tau, _design_time(results)
+    controller, path = _saved(settings, results, directory)
     points = operating_points(settings.options)
     radius = [spectral_radius(closed_loop(controller, p, delay=controller.delay)) for p in points]
     stiffness = [rendered_stiffness(controller, p) for p in points]
@@ -163,7 +154,7 @@ def answer(settings: DesignSettings, results: Results, directory: Path) -> Answe
         ),
     ]
     rows = [
-        ("file", str(paths[-1])),
+        ("file", str(path)),
         ("scheme", settings.scheme),
         ("operating points", str(len(points))),
         ("memory", f"{1e-3 * controller.memory_bytes:.1f} kB"),
@@ -178,6 +169,34 @@ def answer(settings: DesignSettings, results: Results, directory: Path) -> Answe
         f"{controller.delay} samples of delay.",
     )
     return result
+
+
+def _saved(settings: DesignSettings, results: Results, directory: Path) -> tuple[WallController, Path]:
+    """Returns the designed controller as it is read from the file that was written, and that file.
+
+    Raises:
+        TauError: the file cannot be written.
+    """
+    names = sorted(results)
+    made = WallController(
+        settings.tau,
+        options=settings.options,
+        scheme=settings.scheme,
+        table=np.concatenate([results[n]["rows"] for n in names]),
+        design_time=_design_time(results),
+    )
+    paths = [directory / FILE, *([Path(settings.output)] if settings.output else [])]
+    for path in paths:
+        try:
+            made.save(path)
+        except OSError as error:
+            raise TauError(f"{path}: cannot be written: {error.strerror}") from None
+    return WallController.load(paths[-1], settings.tau), paths[-1]
+
+
+def _design_time(results: Results) -> float:
+    """Returns the time of the design on one core [s]."""
+    return float(sum(results[n]["seconds"] for n in sorted(results)))
 
 
 def _figure(nine: np.ndarray, runs: list[Any], push: float) -> Figure:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from tau_wall_control.monte_carlo import places
-from tau_wall_control.simulation import stiffest_push
+from tau_wall_control.simulation.monte_carlo import places
+from tau_wall_control.simulation.push import stiffest_push
 from tau_wall_control.study.schemes import Bound
 from tau_wall_control.study.settings import Answer, Finding, Results, StudySettings, Task
 

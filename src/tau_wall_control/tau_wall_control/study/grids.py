@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from tau_wall_control.device import TauDevice
-from tau_wall_control.monte_carlo import FIGURES, Design, query_points
-from tau_wall_control.parameters import TauParameters
+from tau_wall_control.device.parameters import TauParameters
+from tau_wall_control.device.tau_device import TauDevice
+from tau_wall_control.simulation.monte_carlo import FIGURES, Design, query_points
 from tau_wall_control.study.settings import Answer, Finding, Grid, Results, StudySettings, Task
 from tau_wall_control.walls import Plane, WallRenderer
 
@@ -21,6 +21,10 @@ KINDS = {"switched": "mopc", "interpolated": "scheduled", "stiff": "stiff"}
 SPEED, PRESSING, REST = 0.04, 5.0, 0.25
 #: the hand that slides: stiffness [N/m], damping [N s/m], and of its wrist [N m/rad], [N m s/rad]
 HAND, WRIST = (800.0, 10.0), (1.0, 0.02)
+
+
+#: figures by kind of gains and number of points per axis
+Numbers = dict[str, dict[int, dict[str, float]]]
 
 
 @dataclass(frozen=True)
@@ -88,12 +92,33 @@ def _jump(slide: dict[str, np.ndarray], period: float) -> float:
 
 def answer(settings: StudySettings, results: Results) -> Answer:
     """Table and curves over the number of points."""
-    counts = settings.thin(PER_AXIS)
+    numbers, timings = _numbers(settings, results)
+    metrics: dict[str, Any] = {k: {str(n**3): row for n, row in by.items()} for k, by in numbers.items()}
+    result = Answer(metrics, timings=timings)
+    result.tables.append(_table(numbers, timings))
+    result.figures["grids"] = (
+        _figure(settings, numbers, results),
+        "Above: what more operating points bring, at the query points and sliding (below 1e-3 µm: drawn "
+        "there). Below: a slide across the wall "
+        f"under {PRESSING:g} N; the vertical lines are borders of subspaces.",
+    )
+    if 3 in settings.thin(PER_AXIS):
+        result.findings += _findings(numbers, max(settings.thin(PER_AXIS)))
+    return result
+
+
+def _design_time(kind: str, n: int) -> str:
+    """Returns the name of a design's time."""
+    return f"design of {KINDS[kind]}, {n**3} points"
+
+
+def _numbers(settings: StudySettings, results: Results) -> tuple[Numbers, dict[str, float]]:
+    """Returns the figures of each kind of gains and number of points per axis, and the times of the designs [s]."""
     period = settings.tau.parameters.control.sample_time
-    numbers: dict[str, dict[int, dict[str, float]]] = {}
+    numbers: Numbers = {}
     timings: dict[str, float] = {}
     for kind in KINDS:
-        for n in counts:
+        for n in settings.thin(PER_AXIS):
             figures = results[f"wall-{kind}-{n}"]["figures"][:, 0]
             slide = results[f"slide-{kind}-{n}"]
             depth = slide["position"][round(REST / period) :, 2]
@@ -105,9 +130,11 @@ def answer(settings: StudySettings, results: Results) -> Answer:
                 "slide_wobble": float(depth.max() - depth.min()),
                 "memory": int(slide["memory"]),
             }
-            timings[f"design of {KINDS[kind]}, {n**3} points"] = float(slide["design_time"])
-    metrics: dict[str, Any] = {k: {str(n**3): row for n, row in by.items()} for k, by in numbers.items()}
-    result = Answer(metrics, timings=timings)
+            timings[_design_time(kind, n)] = float(slide["design_time"])
+    return numbers, timings
+
+
+def _table(numbers: Numbers, timings: dict[str, float]) -> Grid:
     header = (
         "gains",
         "points",
@@ -129,41 +156,35 @@ def answer(settings: StudySettings, results: Results) -> Answer:
             f"{1e3 * r['slide_torque_jump']:.2f}",
             f"{1e6 * r['slide_wobble']:.1f}",
             f"{1e-3 * r['memory']:.1f}",
-            f"{timings[f'design of {KINDS[kind]}, {n**3} points']:.2f}",
+            f"{timings[_design_time(kind, n)]:.2f}",
         )
         for kind, by in numbers.items()
         for n, r in by.items()
     ]
-    result.tables.append(Grid("Grids of operating points", header, rows))
-    result.figures["grids"] = (
-        _figure(settings, numbers, results),
-        "Above: what more operating points bring, at the query points and sliding (below 1e-3 µm: drawn "
-        "there). Below: a slide across the wall "
-        f"under {PRESSING:g} N; the vertical lines are borders of subspaces.",
-    )
-    if 3 in counts:
-        switched, smooth = numbers["switched"][3], numbers["interpolated"][3]
-        finest = max(counts)
-        gain = 1.0 - numbers["switched"][finest]["penetration_mean"] / switched["penetration_mean"]
-        from_one = 1.0 - switched["penetration_mean"] / numbers["switched"][1]["penetration_mean"]
-        result.findings += [
-            Finding(
-                "27 operating points are probably enough (the paper's discussion)",
-                f"1 to 27 points: mean penetration {100 * from_one:.1f} % less; 27 to {finest**3}: {100 * gain:.1f} %",
-                bool(gain < from_one),
-            ),
-            Finding(
-                "interpolated gains with exact gravity do not jump while sliding",
-                f"largest change of a torque between samples {1e3 * smooth['slide_torque_jump']:.2f} mN m, switched "
-                f"{1e3 * switched['slide_torque_jump']:.1f} mN m; wobble {1e6 * smooth['slide_wobble']:.1f} and "
-                f"{1e6 * switched['slide_wobble']:.1f} µm",
-                bool(5.0 * smooth["slide_torque_jump"] < switched["slide_torque_jump"]),
-            ),
-        ]
-    return result
+    return Grid("Grids of operating points", header, rows)
 
 
-def _figure(settings: StudySettings, numbers: dict[str, dict[int, dict[str, float]]], results: Results) -> Figure:
+def _findings(numbers: Numbers, finest: int) -> list[Finding]:
+    switched, smooth = numbers["switched"][3], numbers["interpolated"][3]
+    gain = 1.0 - numbers["switched"][finest]["penetration_mean"] / switched["penetration_mean"]
+    from_one = 1.0 - switched["penetration_mean"] / numbers["switched"][1]["penetration_mean"]
+    return [
+        Finding(
+            "27 operating points are probably enough (the paper's discussion)",
+            f"1 to 27 points: mean penetration {100 * from_one:.1f} % less; 27 to {finest**3}: {100 * gain:.1f} %",
+            bool(gain < from_one),
+        ),
+        Finding(
+            "interpolated gains with exact gravity do not jump while sliding",
+            f"largest change of a torque between samples {1e3 * smooth['slide_torque_jump']:.2f} mN m, switched "
+            f"{1e3 * switched['slide_torque_jump']:.1f} mN m; wobble {1e6 * smooth['slide_wobble']:.1f} and "
+            f"{1e6 * switched['slide_wobble']:.1f} µm",
+            bool(5.0 * smooth["slide_torque_jump"] < switched["slide_torque_jump"]),
+        ),
+    ]
+
+
+def _figure(settings: StudySettings, numbers: Numbers, results: Results) -> Figure:
     figure = Figure(figsize=(13.0, 8.0), layout="constrained")
     parts = figure.subfigures(2, 1)
     above, below = parts[0], parts[1]  # type: ignore[index]

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from tau_wall_control.device import TauDevice
-from tau_wall_control.limits import penetration_bound
-from tau_wall_control.monte_carlo import FIGURES, Design, places
-from tau_wall_control.options import SCHEMES
-from tau_wall_control.parameters import TauParameters
+from tau_wall_control.control.options import SCHEMES
+from tau_wall_control.device.parameters import TauParameters
+from tau_wall_control.device.tau_device import TauDevice
+from tau_wall_control.simulation.limits import penetration_bound
+from tau_wall_control.simulation.monte_carlo import FIGURES, Design, places
 from tau_wall_control.study.settings import Answer, Finding, Grid, Results, StudySettings, Task, nine_points
 
 DELAYS = (0, 1)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from tau_wall_control.monte_carlo import FIGURES, Design
-from tau_wall_control.simulation import VELOCITY_POLE
+from tau_wall_control.simulation.monte_carlo import FIGURES, Design
+from tau_wall_control.simulation.push import VELOCITY_POLE
 from tau_wall_control.study.settings import Answer, Finding, Results, StudySettings, Task
 
 SCHEMES = ("mopc", "stiff")

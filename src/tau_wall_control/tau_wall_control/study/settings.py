@@ -12,12 +12,12 @@ import numpy as np
 from matplotlib.figure import Figure
 from pydantic import BaseModel, ConfigDict, Field
 
-from tau_wall_control.controller import WallController
-from tau_wall_control.device import TauDevice
+from tau_wall_control.control.controller import WallController
+from tau_wall_control.control.options import SCHEMES
+from tau_wall_control.device.parameters import load_parameters
+from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import TauError
-from tau_wall_control.monte_carlo import Design, Pushes, places
-from tau_wall_control.options import SCHEMES
-from tau_wall_control.parameters import load_parameters
+from tau_wall_control.simulation.monte_carlo import Design, Pushes, places
 
 Part = Literal["paper", "schemes", "walls", "force", "grids", "sensing", "delay"]
 PARTS: tuple[Part, ...] = ("paper", "schemes", "walls", "force", "grids", "sensing", "delay")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from tau_wall_control.monte_carlo import FIGURES, Design, places
-from tau_wall_control.simulation import stiffest_push
+from tau_wall_control.simulation.monte_carlo import FIGURES, Design, places
+from tau_wall_control.simulation.push import stiffest_push
 from tau_wall_control.study.schemes import Bound
 from tau_wall_control.study.settings import Answer, Finding, Results, StudySettings, Task
 

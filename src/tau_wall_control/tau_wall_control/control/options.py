@@ -1,0 +1,117 @@
+"""Schemes of wall control and what makes them.
+
+sopc        LQI of the paper at one operating point, the centre
+mopc        the same at 27 points; the gains of the subspace that the contact is in
+scheduled   the same gains interpolated trilinearly, exact gravity: no jump while sliding
+observer    LQR with a disturbance observer, weights along the wall's normal, torque sharing at saturation,
+            interpolated
+stiff       observer whose model knows one sample of delay and whose filter takes up jumps of the push
+predictive  the same with the torque limits as constraints over a horizon instead of torque sharing
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from tau_wall_control.control import laws
+from tau_wall_control.errors import TauError
+
+
+@dataclass(frozen=True)
+class DesignOptions:
+    """What makes a scheme.
+
+    Attributes:
+        interpolated: gains interpolated between operating points; otherwise those of the contact's subspace.
+        exact_gravity: tau0 is the gravity torque of the contact pose, not of the operating point.
+        observer: LQR without integral plus a Kalman filter for an input torque; otherwise LQI.
+        normal_weight: w of W = diag(1, 1, w, Lc^2, Lc^2, Lc^2) for a wall along z; None weighs the joints alike.
+        normal: the wall's normal, world axes.
+        sharing: torque sharing when a joint saturates.
+        estimated: feedback of the filter's state instead of the measured one.
+        constrained: torque limits as constraints over a horizon; needs observer and estimated.
+        jump_threshold: innovation nu^T S^-1 nu, 6 on average, from which a jump of the push is taken up; 0 for never.
+        jump: standard deviation of such a jump in each joint [N m].
+        disturbance_rate: how the input torque wanders between samples, variance rate^2 Ts [N m/sqrt(s)].
+        weight_angle, weight_rate, weight_torque: Q = 1/weight^2 [rad], [rad/s] and R [N m]; None for the device file's.
+        delay: samples that a command is known to be late.
+        feedforward: a reference that moves (`WallController.follow`) brings the torques of its own inverse dynamics.
+        points: operating points along each axis [m]; the device file's if empty.
+    """
+
+    interpolated: bool = True
+    exact_gravity: bool = True
+    observer: bool = False
+    normal_weight: float | None = None
+    normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    sharing: bool = False
+    estimated: bool = False
+    constrained: bool = False
+    jump_threshold: float = 0.0
+    jump: float = 1.0
+    disturbance_rate: float = 0.1
+    weight_rate: float | None = None
+    weight_angle: float | None = None
+    weight_torque: float | None = None
+    delay: int = 0
+    feedforward: bool = False
+    points: tuple[float, ...] = ()
+
+    def check(self) -> None:
+        """Raises TauError for options that do not go together."""
+        if not 0 <= self.delay <= laws.LONGEST_DELAY:
+            raise TauError(f"delay: expected 0 to {laws.LONGEST_DELAY} samples, got {self.delay}")
+        if self.delay and not self.observer:
+            raise TauError("delay: a known delay needs the scheme stiff or predictive")
+        if self.constrained and not (self.observer and self.estimated):
+            raise TauError("constrained: needs observer and estimated")
+        if self.jump_threshold and not self.observer:
+            raise TauError("jump_threshold: needs observer")
+        if not np.linalg.norm(self.normal) > 0.0:
+            raise TauError(f"normal: expected a direction, got {self.normal}")
+        if any(b <= a for a, b in pairwise(self.points)):
+            raise TauError(f"points: expected rising numbers, got {self.points}")
+
+    @property
+    def mode(self) -> int:
+        """Flags of `laws`."""
+        flags = (
+            (laws.INTEGRAL, not self.observer),
+            (laws.OBSERVER, self.observer),
+            (laws.SHARING, self.sharing),
+            (laws.ESTIMATED, self.estimated),
+            (laws.CONSTRAINED, self.constrained),
+            (laws.JUMPS, self.jump_threshold > 0.0),
+        )
+        return sum(flag for flag, on in flags if on)
+
+
+SCHEMES: dict[str, DesignOptions] = {
+    "sopc": DesignOptions(interpolated=False, exact_gravity=False, points=(0.0,)),
+    "mopc": DesignOptions(interpolated=False, exact_gravity=False),
+    "scheduled": DesignOptions(),
+    "observer": DesignOptions(observer=True, normal_weight=10.0, sharing=True),
+    "stiff": DesignOptions(
+        observer=True,
+        normal_weight=10.0,
+        sharing=True,
+        jump_threshold=60.0,
+        disturbance_rate=0.3,
+        weight_angle=0.007,
+        weight_rate=5.0,
+        delay=1,
+    ),
+    "predictive": DesignOptions(
+        observer=True,
+        normal_weight=10.0,
+        estimated=True,
+        constrained=True,
+        jump_threshold=60.0,
+        disturbance_rate=0.3,
+        weight_rate=3.0,
+        delay=1,
+    ),
+}

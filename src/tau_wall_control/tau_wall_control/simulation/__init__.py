@@ -1,0 +1,25 @@
+"""Simulated pushes, what many of them show, and what no controller can do. See the README of the package."""
+
+from tau_wall_control.simulation.push import (
+    RAMP,
+    TAP,
+    VELOCITY_POLE,
+    PushResult,
+    PushSimulation,
+    push_signal,
+    run_push,
+    simulate_push,
+    stiffest_push,
+)
+
+__all__ = [
+    "RAMP",
+    "TAP",
+    "VELOCITY_POLE",
+    "PushResult",
+    "PushSimulation",
+    "push_signal",
+    "run_push",
+    "simulate_push",
+    "stiffest_push",
+]

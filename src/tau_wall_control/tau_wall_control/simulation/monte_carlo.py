@@ -1,0 +1,188 @@
+"""Pushes by the hundred: tasks of the study, Welch's t-test, characteristics of a wall (Figs. 4, 5, Table 2).
+
+A `Pushes` is self-contained and small (controllers are designed where it runs), so any map over processes or machines
+will do. Seeds are (seed, row, column, run, controller): results do not depend on how the work is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import scipy
+
+from tau_wall_control.control.controller import WallController
+from tau_wall_control.control.design import design_wall_controller
+from tau_wall_control.device.parameters import TauParameters
+from tau_wall_control.device.tau_device import TauDevice
+from tau_wall_control.simulation.push import VELOCITY_POLE, PushSimulation, push_signal
+from tau_wall_control.simulation.z_width import torque_activity
+
+FIGURES = ("stiffness", "max_penetration", "rmse", "initial_deviation", "lateral", "peak_torque", "activity")
+
+
+@dataclass(frozen=True)
+class Design:
+    """How a controller is designed, in a few words.
+
+    Attributes:
+        scheme, per_axis: as of `design_wall_controller`.
+        options: names and values of the others.
+    """
+
+    scheme: str
+    per_axis: int | None = None
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def controller(self, parameters: TauParameters) -> WallController:
+        """The controller; one that was designed in this process before is taken again."""
+        return _designed(parameters, self)
+
+
+@lru_cache(maxsize=64)
+def _designed(parameters: TauParameters, design: Design) -> WallController:
+    return design_wall_controller(
+        TauDevice(parameters), design.scheme, per_axis=design.per_axis, **dict(design.options)
+    )
+
+
+@dataclass(frozen=True)
+class Pushes:
+    """Pushes of one controller at some points.
+
+    Attributes:
+        parameters: of the device.
+        controller: how it is designed, or the controller itself.
+        points: contact points [m].
+        force, shape, noise, duration: of the push [N], `push_signal`'s, [N], [s].
+        runs: at each point.
+        seed, number: a run's noise has the seed (*seed, index of the point, run, number).
+        quantized, delay, velocity_pole: of the loop.
+        trace: whether the deviation is wanted, of the first run.
+    """
+
+    parameters: TauParameters
+    controller: Design | WallController
+    points: tuple[tuple[float, float, float], ...]
+    force: float
+    duration: float
+    shape: str = "step"
+    noise: float = 0.0
+    runs: int = 1
+    seed: tuple[int, ...] = (0, 0)
+    number: int = 0
+    quantized: bool = False
+    delay: int = 0
+    velocity_pole: float = VELOCITY_POLE
+    trace: bool = False
+
+    def run(self) -> dict[str, np.ndarray]:
+        """`figures` (points, runs, FIGURES) in the order of FIGURES, and `deviation` (points, n) [m] where asked for.
+
+        Raises:
+            TauError: a point cannot be held, or an option is refused.
+        """
+        device = TauDevice(self.parameters)
+        controller = self.controller
+        if isinstance(controller, Design):
+            controller = controller.controller(self.parameters)
+        start = self.parameters.disturbance.step_time
+        figures, traces = np.empty((len(self.points), self.runs, len(FIGURES))), []
+        for i, point in enumerate(self.points):
+            simulation = PushSimulation(
+                device,
+                controller,
+                point=point,
+                quantized=self.quantized,
+                delay=self.delay,
+                velocity_pole=self.velocity_pole,
+            )
+            for run in range(self.runs):
+                signal = push_signal(
+                    device,
+                    force=self.force,
+                    duration=self.duration,
+                    shape=self.shape,
+                    noise=self.noise,
+                    seed=(*self.seed, i, run, self.number),
+                )
+                outcome = simulation.run(signal, step_time=start, nominal=self.force)
+                figures[i, run] = [*(getattr(outcome, name) for name in FIGURES[:-1]), torque_activity(outcome)]
+                if self.trace and run == 0:
+                    traces.append(outcome.deviation)
+        return {"figures": figures, **({"deviation": np.array(traces)} if self.trace else {})}
+
+
+def query_points(device: TauDevice, rows: int, columns: int) -> np.ndarray:
+    """(rows, columns, 3) [m]: rows from the lowest y, columns from the lowest x, on the wall of the device's file."""
+    half, z = device.parameters.workspace.cube_edge / 2.0, device.parameters.wall.plane_z
+    ys = np.linspace(-half, half, rows) if rows > 1 else np.zeros(1)
+    xs = np.linspace(-half, half, columns) if columns > 1 else np.zeros(1)
+    return np.array([[(x, y, z) for x in xs] for y in ys])
+
+
+def places(points: np.ndarray | Sequence[Sequence[float]]) -> tuple[tuple[float, float, float], ...]:
+    """Rows of an array (..., 3) as `Pushes.points`."""
+    return tuple((float(x), float(y), float(z)) for x, y, z in np.asarray(points).reshape(-1, 3))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two controllers over the query points; arrays (rows, columns), row 0 is the lowest.
+
+    Attributes:
+        mean_first, mean_second: stiffness [N/m].
+        p_value: of Welch's t-test, two-sided.
+        significant: p_value below the level.
+        second_higher: mean_second above mean_first.
+        both: significant and higher, Fig. 5's third map.
+        first_better: significant and lower.
+    """
+
+    mean_first: np.ndarray
+    mean_second: np.ndarray
+    p_value: np.ndarray
+    significant: np.ndarray
+    second_higher: np.ndarray
+    both: np.ndarray
+    first_better: np.ndarray
+
+
+def compare(first: np.ndarray, second: np.ndarray, significance: float = 0.05) -> Comparison:
+    """Welch's t-test on the stiffness at every point, (..., runs, FIGURES) both.
+
+    Points where runs do not differ at all (no noise) have the p-value 1 if the two are equal, and 0 otherwise.
+    """
+    a, b = first[..., FIGURES.index("stiffness")], second[..., FIGURES.index("stiffness")]
+    mean_a, mean_b = a.mean(axis=-1), b.mean(axis=-1)
+    varied = (a.std(axis=-1) > 0.0) | (b.std(axis=-1) > 0.0)
+    p_value = np.where(mean_a == mean_b, 1.0, 0.0)
+    if a.shape[-1] > 1 and varied.any():
+        p_value[varied] = scipy.stats.ttest_ind(a[varied], b[varied], axis=-1, equal_var=False).pvalue
+    significant, higher = p_value < significance, mean_b > mean_a
+    return Comparison(
+        mean_a, mean_b, p_value, significant, higher, significant & higher, significant & (mean_b < mean_a)
+    )
+
+
+def characteristics(result: np.ndarray) -> dict[str, float]:
+    """Table 2's kind: smallest, largest, mean and standard deviation of the mean stiffness surface [N/m], and more."""
+    surface = result[..., FIGURES.index("stiffness")].mean(axis=-1)
+    row_means = surface.mean(axis=1)
+    return {
+        "stiffness_min": float(surface.min()),
+        "stiffness_max": float(surface.max()),
+        "stiffness_mean": float(surface.mean()),
+        "stiffness_std": float(surface.std()),
+        "stiffness_lowest_run": float(result[..., 0].min()),
+        "row_mean_lowest": float(row_means[0]),
+        "row_mean_highest": float(row_means[-1]),
+        "variation_with_x": float(((surface.max(axis=1) - surface.min(axis=1)) / row_means).max()),
+        "penetration_mean": float(result[..., FIGURES.index("max_penetration")].mean()),
+        "rmse_mean": float(result[..., FIGURES.index("rmse")].mean()),
+        "initial_deviation_max": float(result[..., FIGURES.index("initial_deviation")].max()),
+        "lateral_max": float(result[..., FIGURES.index("lateral")].max()),
+    }

@@ -1,0 +1,289 @@
+"""A push against a held pose, on the full nonlinear model, compiled (docs/tau.md, "Test signal")."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike
+
+from tau_wall_control.checks import vector
+from tau_wall_control.control import laws
+from tau_wall_control.control.controller import WallController, joint_state
+from tau_wall_control.device import kernels
+from tau_wall_control.device.tau_device import TauDevice
+from tau_wall_control.errors import TauError
+
+#: pole of the velocity filter of the realistic loop [rad/s]
+VELOCITY_POLE = 2000.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run_push(
+    chains: np.ndarray,
+    base: np.ndarray,
+    platform: np.ndarray,
+    state: np.ndarray,
+    mode: int,
+    known_delay: int,
+    period: float,
+    peak: float,
+    row: np.ndarray,
+    weight: np.ndarray,
+    reference: np.ndarray,
+    force: np.ndarray,
+    direction: np.ndarray,
+    delay: int,
+    resolution: float,
+    smoothing: float,
+    resting: np.ndarray,
+    positions: np.ndarray,
+    torques: np.ndarray,
+) -> int:
+    """One run: writes positions (n, 3) and acting torques (n, 6); returns a code of `kernels`."""
+    work, memory = np.zeros((20, 6, 6)), np.zeros(laws.MEMORY)
+    q, H, R = np.empty((3, 3)), np.empty((3, 3, 6)), np.empty((3, 3))
+    theta, rate, seen, wrench = np.empty(6), np.empty(6), np.empty(6), np.zeros(6)
+    before, smooth = np.empty(6), np.zeros(6)
+    line = np.empty((delay + 1, 6))
+    for k in range(delay + 1):
+        line[k] = resting
+    for k in range(force.shape[0]):
+        code = joint_state(chains, base, state, R, q, H, theta, rate)
+        if code != kernels.OK:
+            return code
+        for j in range(3):
+            positions[k, j] = state[j]
+            wrench[j] = force[k] * direction[j]
+        if resolution > 0.0:
+            for j in range(6):
+                seen[j] = round(theta[j] / resolution) * resolution
+                if k == 0:
+                    before[j] = seen[j]
+                smooth[j] = smoothing * smooth[j] + (1.0 - smoothing) * (seen[j] - before[j]) / period
+                before[j] = seen[j]
+            theta[:] = seen
+            rate[:] = smooth
+        laws.control(mode, known_delay, period, peak, row, weight, memory, reference, theta, rate, line[delay])
+        torques[k] = line[0]
+        code = kernels.integrate(chains, base, platform, state, line[0], wrench, period, work)
+        if code != kernels.OK:
+            return code
+        for m in range(delay):
+            line[m] = line[m + 1]
+    return kernels.OK
+
+
+@dataclass(frozen=True)
+class PushResult:
+    """What a push did. `code` is not 0 where the tool left the workspace; what comes after is NaN.
+
+    Attributes:
+        time: (n,) of the samples [s].
+        position: (n, 3) of the TCP at the samples [m].
+        torque: (n, 6) that acts from each sample on [N m].
+        force: (n,) of the push [N].
+        deviation: (n,) from the wall along its normal, negative inside [m].
+        max_penetration: largest -deviation from the step on, not below 0; infinite if the tool left [m].
+        stiffness: force/max_penetration; 0 if the tool left [N/m].
+        rmse: of the deviation over the whole run [m].
+        initial_deviation: largest |deviation| before the step [m].
+        lateral: largest deviation along the wall [m].
+        peak_torque: largest |torque| over the limit [-].
+        code: 0, or why the run ended early (`kernels`).
+    """
+
+    time: np.ndarray
+    position: np.ndarray
+    torque: np.ndarray
+    force: np.ndarray
+    deviation: np.ndarray
+    max_penetration: float
+    stiffness: float
+    rmse: float
+    initial_deviation: float
+    lateral: float
+    peak_torque: float
+    code: int
+
+
+class PushSimulation:
+    """Runs pushes at one point; what does not change between runs is prepared once.
+
+    Args:
+        device: what the controller was designed for.
+        controller: which.
+        point: contact point (3,) [m], at zero orientation.
+        direction: of the push; into the wall along the controller's normal if not given.
+        quantized: joint angles in counts of the encoders, rates by their differences through a filter.
+        delay: samples that the torques act late.
+        velocity_pole: of the filter of those differences [rad/s].
+        plant: the device that is simulated, if not the one that the controller knows.
+    """
+
+    def __init__(
+        self,
+        device: TauDevice,
+        controller: WallController,
+        *,
+        point: ArrayLike,
+        direction: ArrayLike | None = None,
+        quantized: bool = False,
+        delay: int = 0,
+        velocity_pole: float = VELOCITY_POLE,
+        plant: TauDevice | None = None,
+    ) -> None:
+        if delay < 0:
+            raise TauError(f"delay: expected 0 or more samples, got {delay}")
+        if not velocity_pole > 0.0:
+            raise TauError(f"velocity_pole: expected a number above 0, got {velocity_pole}")
+        self.controller, self.delay = controller, int(delay)
+        self.plant = device if plant is None else plant
+        self.point = vector("point", point, (3,))
+        self.normal = controller.normal
+        self.direction = -self.normal if direction is None else vector("direction", direction, (3,))
+        self._prepared = controller.prepare(self.point)
+        self._resting = self.plant.gravity_torque_at(self.point)
+        self._resolution = device.parameters.encoders.joint_resolution if quantized else 0.0
+        self._smoothing = math.exp(-velocity_pole * controller.period)
+        self._peak = device.peak_torque
+
+    def run(self, force: ArrayLike, *, step_time: float, nominal: float) -> PushResult:
+        """Simulates a force (n,) [N] along the direction, one value per period, from rest at the point.
+
+        Args:
+            force: what the hand does.
+            step_time: from when on penetration counts [s].
+            nominal: force that the stiffness is of [N].
+        """
+        push = np.ascontiguousarray(force, dtype=float)
+        n, Ts = len(push), self.controller.period
+        state = np.concatenate([self.point, [0.0, 0.0, 0.0, 1.0], np.zeros(6)])
+        position, torque = np.full((n, 3), np.nan), np.full((n, 6), np.nan)
+        code = run_push(
+            *self.plant.arrays,
+            state,
+            self.controller.mode,
+            self.controller.delay,
+            Ts,
+            self._peak,
+            *self._prepared,
+            push,
+            self.direction,
+            self.delay,
+            self._resolution,
+            self._smoothing,
+            self._resting,
+            position,
+            torque,
+        )
+        t = Ts * np.arange(n)
+        offset = position - self.point
+        deviation = offset @ self.normal
+        late = t >= step_time - 0.5 * Ts
+        valid = ~np.isnan(deviation)
+        penetration = math.inf if code else max(0.0, -float(deviation[late].min(initial=math.inf)))
+        stiffness = nominal / penetration if penetration > 0.0 else math.inf
+        lateral = offset - np.outer(deviation, self.normal)
+        return PushResult(
+            time=t,
+            position=position,
+            torque=torque,
+            force=push,
+            deviation=deviation,
+            max_penetration=penetration,
+            stiffness=stiffness,
+            rmse=math.sqrt(float(np.mean(deviation[valid] ** 2))),
+            initial_deviation=float(np.abs(deviation[~late & valid]).max(initial=0.0)),
+            lateral=float(np.linalg.norm(lateral[valid], axis=1).max()),
+            peak_torque=float(np.abs(torque[valid]).max(initial=0.0)) / self._peak,
+            code=code,
+        )
+
+
+#: how long a ramp rises, and how long a tap lasts [s]
+RAMP, TAP = 0.2, 0.01
+
+
+def push_signal(
+    device: TauDevice,
+    *,
+    force: float,
+    duration: float,
+    shape: str = "step",
+    noise: float = 0.0,
+    seed: int | tuple[int, ...] = 0,
+) -> np.ndarray:
+    """The test signal (n,) [N]: 0, then force plus noise that changes with every sample, from the step time on.
+
+    Shapes: "step"; "ramp" rises in 0.2 s; "tap" is half a sine of 10 ms, without noise after it.
+    """
+    Ts, start = device.parameters.control.sample_time, device.parameters.disturbance.step_time
+    n = round(duration / Ts)
+    first = min(n, round(start / Ts))
+    signal, t = np.zeros(n), Ts * np.arange(n - first)
+    if shape == "step":
+        signal[first:] = force
+    elif shape == "ramp":
+        signal[first:] = force * np.minimum(t / RAMP, 1.0)
+    elif shape == "tap":
+        signal[first:] = force * np.sin(np.pi * np.minimum(t / TAP, 1.0))
+    else:
+        raise TauError(f"shape: expected step, ramp or tap, got {shape!r}")
+    if noise and shape != "tap":
+        signal[first:] += noise * np.random.default_rng(seed).standard_normal(n - first)
+    return signal
+
+
+def simulate_push(
+    device: TauDevice,
+    controller: WallController,
+    *,
+    point: ArrayLike,
+    force: float = 13.0,
+    duration: float = 2.0,
+    noise: float = 0.0,
+    quantized: bool = False,
+    delay: int = 0,
+    seed: int | tuple[int, ...] = 0,
+    plant: TauDevice | None = None,
+    direction: ArrayLike | None = None,
+    signal: ArrayLike | None = None,
+) -> PushResult:
+    """A push against the wall through a point: full nonlinear model, RK4 at the control period.
+
+    Args:
+        device: what the controller was designed for.
+        controller: which.
+        point: where the tool rests in contact (3,) [m].
+        force: height of the step [N], into the wall.
+        duration: [s].
+        noise: standard deviation of the force's noise [N].
+        quantized: encoder counts instead of true angles.
+        delay: samples that the torques act late.
+        seed: of the noise.
+        plant: the device that is simulated, if not the one that the controller knows.
+        direction: of the force, unit vector; against the controller's normal if not given.
+        signal: force (n,) [N] instead of step and noise; force is then only what the stiffness is of.
+
+    Raises:
+        TauError: the point is out of reach or singular, or a number is out of range.
+    """
+    run = PushSimulation(
+        device, controller, point=point, direction=direction, quantized=quantized, delay=delay, plant=plant
+    )
+    push = push_signal(device, force=force, duration=duration, noise=noise, seed=seed) if signal is None else signal
+    return run.run(push, step_time=device.parameters.disturbance.step_time, nominal=force)
+
+
+def stiffest_push(device: TauDevice, point: ArrayLike, normal: ArrayLike = (0.0, 0.0, 1.0)) -> float:
+    """Largest force into a wall that the motors can hold at a pose at rest, gravity included [N]."""
+    n = np.asarray(normal, dtype=float) / np.linalg.norm(normal)
+    G = device.dynamics(point).actuated_map
+    per_newton = np.linalg.solve(G.T, np.concatenate([n, np.zeros(3)]))
+    gravity = device.gravity_torque_at(point)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        limits = (device.peak_torque * np.sign(per_newton) - gravity) / per_newton
+    return float(np.nanmin(np.where(np.abs(per_newton) > 1e-12, limits, np.inf)))

@@ -1,0 +1,93 @@
+"""The paper's wall: at contact the whole pose is held until the tool is pulled away (docs/tau.md, "Walls")."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tau_wall_control.checks import vector
+from tau_wall_control.control.controller import WallController
+from tau_wall_control.device.tau_device import Pose, TauDevice
+from tau_wall_control.walls.planes import Plane
+from tau_wall_control.walls.wall_state import WallState
+
+
+class HoldingWall:
+    """One plane against which the tool's pose is held, all six directions of it.
+
+    The reference is the pose at contact, moved onto the plane along its normal. The part of the torque that would pull
+    the tool to the wall is taken out; contact ends outside, where nothing is left to push. The controllers do not know
+    of that part, so what they estimate while the hand pulls is wrong; it starts anew at the next contact.
+
+    Args:
+        controller: any scheme.
+        plane: the wall.
+        release_gap: contact also ends this far outside [m].
+
+    Attributes:
+        saturated_steps: for how many steps in a row torque limits have acted.
+    """
+
+    def __init__(self, controller: WallController, plane: Plane, *, release_gap: float = 1e-4) -> None:
+        self.controller, self.plane, self.release_gap = controller, plane, release_gap
+        self._point, self._normal = np.array(plane.point), np.array(plane.normal)
+        self._pose: Pose = (np.zeros(3), np.eye(3))
+        self._contact = False
+        self.saturated_steps = 0
+
+    @property
+    def device(self) -> TauDevice:
+        """For which the controller was designed."""
+        return self.controller.device
+
+    @property
+    def pose(self) -> Pose:
+        """Position (3,) [m] and rotation (3, 3) of the tool in the last step."""
+        return self._pose
+
+    def take_over(self, old: HoldingWall) -> None:
+        """Goes on from where another wall with the same controller stands; another plane begins without contact."""
+        self._pose, self.saturated_steps = old._pose, old.saturated_steps
+        self._contact = old._contact and old.plane == self.plane
+
+    def reset(self, theta: ArrayLike, guess: Pose | None = None) -> None:
+        """Starts at joint angles (6,), without contact; guess is a pose near it."""
+        self._pose = self.device.forward_kinematics(theta, guess)
+        self._contact = False
+        self.saturated_steps = 0
+
+    def step(self, theta: ArrayLike, rate: ArrayLike) -> WallState:
+        """One sample, as `WallRenderer.step`."""
+        angles, rates = vector("theta", theta, (6,)), vector("rate", rate, (6,))
+        self._pose = p, R = self.device.forward_kinematics(angles, self._pose, tolerance=1e-11)
+        d = self.device.dynamics(p, R)
+        gravity = np.linalg.solve(d.actuated_map.T, d.gravity_force)
+        distance = float(self._normal @ (p - self._point))
+        if not self._contact and distance < 0.0:
+            self._contact = True
+            self.controller.start(p - distance * self._normal, R)
+        torque, push, saturated = self.device.saturated(gravity), 0.0, False
+        if self._contact:
+            torque = self.controller.step(angles, rates)
+            saturated = self.controller.saturated
+            wrench = d.actuated_map.T @ (torque - gravity)
+            push = float(self._normal @ wrench[:3])
+            if push < 0.0:
+                along = np.concatenate([self._normal, np.zeros(3)])
+                torque = self.device.saturated(torque - push * np.linalg.solve(d.actuated_map.T, along))
+            if distance > self.release_gap or (distance > 0.0 and push <= 0.0):
+                self._contact, torque = False, self.device.saturated(gravity)
+            push = max(push, 0.0) if self._contact else 0.0
+        self.saturated_steps = self.saturated_steps + 1 if saturated else 0
+        return WallState(
+            torque=torque,
+            position=p,
+            rotation=R,
+            twist=np.linalg.solve(d.actuated_map, rates),
+            in_contact=np.array([self._contact]),
+            penetration=np.array([-distance]),
+            push=np.array([push]),
+            friction=np.zeros(3),
+            operating_point=self.controller.operating_point,
+            saturated=saturated,
+        )

@@ -1,0 +1,120 @@
+"""Planes: walls that are set, and walls that move and come with each sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tau_wall_control.checks import vector
+from tau_wall_control.errors import TauError
+
+
+@dataclass(frozen=True)
+class Plane:
+    """An infinite plane.
+
+    Attributes:
+        point: on it (3,) [m].
+        normal: towards the free side (3,); made a unit vector.
+    """
+
+    point: tuple[float, float, float]
+    normal: tuple[float, float, float]
+
+    def __post_init__(self) -> None:
+        point, normal = vector("point", self.point, (3,)), vector("normal", self.normal, (3,))
+        length = float(np.linalg.norm(normal))
+        if length < 1e-9:
+            raise TauError(f"normal: expected a direction, got {self.normal}")
+        object.__setattr__(self, "point", tuple(float(x) for x in point))
+        object.__setattr__(self, "normal", tuple(float(x) for x in normal / length))
+
+
+class MovingPlanes(NamedTuple):
+    """Planes of one sample, at most 32. Memory goes by key: a plane keeps its contact while it moves and turns.
+
+    Attributes:
+        key: whole numbers that identify the planes (w,).
+        point: on each plane (w, 3) [m].
+        normal: unit vectors towards the free side (w, 3).
+        velocity: of the surface at that point (w, 3) [m/s]; at rest if not given.
+        inverse_mass: of the body behind it along the normal (w,) [1/kg]; 0 if not given: the body's motion is given.
+        body: whole numbers of the bodies that the planes belong to (w,); a body for each plane if not given.
+        surface_point: points on the surfaces (w, 3) [m], reported beside the planes; `point` if not given.
+    """
+
+    key: ArrayLike
+    point: ArrayLike
+    normal: ArrayLike
+    velocity: ArrayLike | None = None
+    inverse_mass: ArrayLike | None = None
+    body: ArrayLike | None = None
+    surface_point: ArrayLike | None = None
+
+    @classmethod
+    def at_distances(
+        cls,
+        position: np.ndarray,
+        *,
+        key: np.ndarray,
+        signed_distance: np.ndarray,
+        surface_point: np.ndarray | None = None,
+        normal: np.ndarray,
+        velocity: np.ndarray,
+        inverse_mass: np.ndarray,
+        body: np.ndarray,
+    ) -> MovingPlanes:
+        """Returns the planes near a tool, as a contact query gives them, for the tool's point.
+
+        Each plane lies the signed distance of the tool's surface from the tool's point. The shape of the tool is
+        therefore in the distances alone.
+
+        Args:
+            position: of the tool's point (3,) [m].
+            signed_distance: of the tool's surface from each surface (w,), negative inside [m].
+            key, surface_point, normal, velocity, inverse_mass, body: see the attributes.
+        """
+        point = position - signed_distance[:, None] * normal
+        return cls(key.astype(np.int64, copy=False), point, normal, velocity, inverse_mass, body, surface_point)
+
+
+def box(low: ArrayLike, high: ArrayLike) -> tuple[Plane, ...]:
+    """Returns the six walls of a box with the tool inside, from two opposite corners [m]."""
+    a, b = vector("low", low, (3,)), vector("high", high, (3,))
+    if not (a < b).all():
+        raise TauError(f"box: expected low below high in every axis, got {a.tolist()} and {b.tolist()}")
+    axes = np.eye(3)
+    return tuple(Plane(tuple(corner), tuple(sign * axis)) for corner, sign in ((a, 1.0), (b, -1.0)) for axis in axes)
+
+
+def planes_from_lists(points: ArrayLike, normals: ArrayLike) -> tuple[Plane, ...]:
+    """Returns walls of flat lists of points [m] and normals, three numbers a wall.
+
+    Raises:
+        TauError: the lists have different lengths, or a normal is zero.
+    """
+    p, n = np.asarray(points, dtype=float), np.asarray(normals, dtype=float)
+    for name, values, others in (("wall_points", p, n), ("wall_normals", n, p)):
+        if len(values) == 0 or len(values) % 3:
+            raise TauError(f"{name}: expected three numbers a wall, got {len(values)}")
+        if len(values) < len(others):
+            raise TauError(f"{name}: expected {len(others)} numbers, as many as the other list, got {len(values)}")
+    planes = []
+    for i, (point, normal) in enumerate(zip(p.reshape(-1, 3).tolist(), n.reshape(-1, 3).tolist(), strict=True), 1):
+        try:
+            planes.append(Plane(tuple(point), tuple(normal)))
+        except TauError as error:
+            raise TauError(f"wall_points, wall_normals: wall {i}: {error}") from None
+    return tuple(planes)
+
+
+def rows_of(planes: Sequence[Plane]) -> tuple[np.ndarray, np.ndarray]:
+    """Returns points [m] and normals of planes, (w, 3) each."""
+    return (
+        np.array([plane.point for plane in planes]).reshape(-1, 3),
+        np.array([plane.normal for plane in planes]).reshape(-1, 3),
+    )

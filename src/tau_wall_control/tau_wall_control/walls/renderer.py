@@ -1,0 +1,381 @@
+"""What the wall node computes in a tick, without ROS: joint angles in, joint torques and the published state out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from haptic_friction import CoulombLaw
+from haptic_friction.laws import FrictionLaw
+from tau_wall_control.control.controller import WallController
+from tau_wall_control.device.tau_device import Pose, TauDevice
+from tau_wall_control.errors import PlanesError, SafeStopError, TauError
+from tau_wall_control.walls.factory import make_controller, make_device
+from tau_wall_control.walls.holding import HoldingWall
+from tau_wall_control.walls.planes import MovingPlanes, Plane, planes_from_lists, rows_of
+from tau_wall_control.walls.sliding import SlidingWalls
+from tau_wall_control.walls.wall_state import WallState
+
+
+class WallReport(NamedTuple):
+    """What the wall node publishes about a tick (`haptic_msgs/WallState`), device's base frame.
+
+    Attributes:
+        point: on each wall (w, 3) [m]; of walls that move, on the surfaces.
+        normal: outward unit normal of each wall (w, 3).
+        velocity: of each wall's surface (w, 3) [m/s].
+        penetration: depth of the tool behind each wall (w,) [m], not negative.
+        push: normal force of each wall on the tool (w,) [N], not negative.
+        in_contact: contact of each wall (w,).
+        operating_point: index of the subspace in use; -1 where nothing was rendered.
+        effort: commanded (6,) [N m].
+        saturation: fraction of each motor's limit (6,), 1 at the limit.
+        rendered_stiffness: see `WallRenderer.rendered_stiffness` [N/m].
+    """
+
+    point: np.ndarray
+    normal: np.ndarray
+    velocity: np.ndarray
+    penetration: np.ndarray
+    push: np.ndarray
+    in_contact: np.ndarray
+    operating_point: int
+    effort: np.ndarray
+    saturation: np.ndarray
+    rendered_stiffness: float
+
+
+class WallRenderer:
+    """Walls on the device: joint angles in, joint torques out.
+
+    Without contact the torques hold the device's own weight and nothing else. `step` answers a tick, `report` has what
+    the node publishes about it. The first step after a reset begins at rest where the tool then is, without contact.
+
+    With `longest_saturation` the renderer stops safely where it cannot go on: at joint angles without a pose, in a
+    singular pose, and after too long a saturation. No torque is rendered any more until `reset`.
+
+    Args:
+        controller: its gains; any scheme. `predictive` is rendered like `stiff`.
+        planes: the walls; None: they come with each step, as `MovingPlanes`.
+        friction: law along the planes for a normal force of 1 N: CoulombLaw(0.3) is a coefficient of 0.3. None: no
+            friction.
+        friction_stiffness, friction_damping: of the friction's compliance [N/m], [N s/m].
+        release_gap: distance outside a wall at which its contact ends at the latest [m].
+        longest_saturation: steps in a row in which torque limits may act. None: no safe stops; an error of one step
+            does not concern the next.
+
+    Attributes:
+        state: what the last step rendered; None before the first one, while the device does not obey, once stopped.
+        stopped: reason of the safe stop; empty without one.
+
+    Raises:
+        TauError: no plane or more than 32, or a number out of range.
+    """
+
+    def __init__(
+        self,
+        controller: WallController,
+        planes: Sequence[Plane] | None,
+        *,
+        friction: FrictionLaw | None = None,
+        friction_stiffness: float = 2000.0,
+        friction_damping: float = 8.0,
+        release_gap: float = 1e-4,
+        longest_saturation: int | None = None,
+    ) -> None:
+        walls = SlidingWalls(
+            controller,
+            planes,
+            friction=friction,
+            friction_stiffness=friction_stiffness,
+            friction_damping=friction_damping,
+            release_gap=release_gap,
+        )
+        self._begin(walls, longest_saturation)
+
+    @classmethod
+    def around(cls, walls: SlidingWalls | HoldingWall, *, longest_saturation: int | None = None) -> WallRenderer:
+        """Returns a renderer of walls that exist."""
+        renderer = cls.__new__(cls)
+        renderer._begin(walls, longest_saturation)
+        return renderer
+
+    @classmethod
+    def from_parameters(
+        cls, values: Mapping[str, Any], *, controller: WallController | None = None, moving: bool | None = None
+    ) -> WallRenderer:
+        """Returns the renderer that parameters of the wall node describe, its step compiled.
+
+        Args:
+            values: parameters by name, as in wall_node.yaml, and the `period` [s] and `inputs` of every rendering node.
+            controller: used instead of one that is made from the parameters.
+            moving: the walls come with each step; by default if `inputs` has an entry of the kind planes.
+
+        Raises:
+            TauError: a parameter is refused; the message names it.
+        """
+        if moving is None:
+            moving = takes_planes(values)
+        if controller is None:
+            controller = make_controller(values, make_device(values))
+        renderer = cls.around(
+            _walls_of(values, controller, moving),
+            longest_saturation=round(values["longest_saturation"] / values["period"]),
+        )
+        renderer._compile()
+        return renderer
+
+    def _begin(self, walls: SlidingWalls | HoldingWall, longest_saturation: int | None) -> None:
+        self._walls, self._longest = walls, longest_saturation
+        self._resolution: float | None = None
+        self._rows: MovingPlanes | None = None
+        self.reset()
+
+    def _compile(self) -> None:
+        """Makes two steps at home, the second in contact, so that the first tick finds everything compiled."""
+        home, planes = self.device.home, None
+        if self.moving:
+            planes = MovingPlanes([0], [home[0] + [0.0, 0.0, 1e-4]], [[0.0, 0.0, 1.0]])
+        theta = self.device.inverse_kinematics(*home)
+        for _ in range(2):
+            self.step(theta, np.zeros(6), planes)
+        self._rows = None
+        self.reset()
+
+    # --- what it renders --------------------------------------------------------------------------------------
+
+    @property
+    def controller(self) -> WallController:
+        """The controller with its gains."""
+        return self._walls.controller
+
+    @property
+    def device(self) -> TauDevice:
+        """The device as the controller knows it."""
+        return self._walls.device
+
+    @property
+    def moving(self) -> bool:
+        """Whether the walls come with each step."""
+        return isinstance(self._walls, SlidingWalls) and self._walls.moving
+
+    @property
+    def planes(self) -> tuple[Plane, ...]:
+        """The walls that are set; none if they come with each step."""
+        return self._walls.planes if isinstance(self._walls, SlidingWalls) else (self._walls.plane,)
+
+    @property
+    def saturated_steps(self) -> int:
+        """Steps in a row in which torque limits have acted."""
+        return self._walls.saturated_steps
+
+    # --- changes between ticks --------------------------------------------------------------------------------
+
+    def reset(self, theta: ArrayLike | None = None, guess: Pose | None = None) -> None:
+        """Forgets everything; ends a safe stop.
+
+        Args:
+            theta: joint angles (6,) [rad] at which it starts; None: those of the next step.
+            guess: a pose near it; home if not given.
+
+        Raises:
+            ForwardKinematicsError: no pose belongs to the angles.
+        """
+        self.state: WallState | None = None
+        self.stopped, self._started = "", False
+        if theta is not None:
+            self._walls.reset(theta, guess)
+            self._started = True
+
+    def set_planes(self, planes: Sequence[Plane]) -> None:
+        """Replaces the walls; a plane that stays as it was keeps its contact.
+
+        Raises:
+            TauError: no plane or more than 32, or walls that cannot be set; nothing has changed.
+        """
+        if isinstance(self._walls, HoldingWall):
+            raise TauError("planes: expected none to be set, the wall of contact holding stays")
+        self._walls.set_planes(planes)
+
+    def set_walls(self, points: ArrayLike, normals: ArrayLike) -> None:
+        """Replaces the walls by flat lists of points [m] and normals, as the node's service ~/set_walls does.
+
+        Raises:
+            TauError: the lists are refused; nothing has changed.
+        """
+        self.set_planes(planes_from_lists(points, normals))
+
+    def take_over(self, old: WallRenderer) -> None:
+        """Takes the state of a renderer with the same controller; a plane that both have keeps its contact.
+
+        Raises:
+            TauError: one has walls that move and the other has not.
+        """
+        self.state, self.stopped, self._started = None, old.stopped, old._started
+        self._rows = old._rows
+        self._walls.take_over(old._walls)  # type: ignore[arg-type]  # the kind of contact never changes
+
+    def with_parameters(self, values: Mapping[str, Any]) -> WallRenderer:
+        """Returns a renderer of other parameters that goes on from the state of this one, with its controller.
+
+        Raises:
+            TauError: a parameter is refused; this one has not changed.
+        """
+        renderer = type(self).from_parameters(values, controller=self.controller, moving=self.moving)
+        renderer.take_over(self)
+        return renderer
+
+    # --- a tick -----------------------------------------------------------------------------------------------
+
+    def step(
+        self, theta: ArrayLike, rate: ArrayLike, planes: MovingPlanes | None = None, *, obeys: bool = True
+    ) -> WallState:
+        """Renders one sample.
+
+        Args:
+            theta, rate: of the joints (6,) [rad], [rad/s].
+            planes: the walls of this sample, for those that come with each step.
+            obeys: False while the device is in its safe state: no torque, and a new start afterwards.
+
+        Raises:
+            PlanesError: planes that cannot be used; the next step may succeed.
+            SafeStopError: the renderer has stopped safely; at every step until `reset`.
+            ForwardKinematicsError, UnreachableError, SingularError: without safe stops: the angles belong to no pose
+                near the last one.
+            TauError: without safe stops: a number is not finite.
+        """
+        if self.stopped:
+            raise SafeStopError(self.stopped)
+        self._rows = planes
+        if not obeys:
+            self.reset()
+            return self._nothing()
+        try:
+            if not self._started:
+                self._walls.reset(theta)
+                self._started = True
+            rendered = self._walls.step(theta, rate, *(() if planes is None else (planes,)))  # type: ignore[call-arg]
+        except PlanesError:
+            self.state = None
+            raise
+        except TauError as error:
+            if self._longest is None:
+                raise
+            self._stop(str(error))
+        if self._longest is not None and self.saturated_steps > self._longest:
+            period = self.controller.period
+            self._stop(
+                f"the torque limits have acted for {self.saturated_steps * period:g} s, expected "
+                f"{self._longest * period:g} s at the most: the push is more than the motors can hold"
+            )
+        self.state = rendered
+        return rendered
+
+    def _stop(self, reason: str) -> None:
+        self.stopped, self.state = reason, None
+        raise SafeStopError(reason)
+
+    def _nothing(self) -> WallState:
+        """Returns the state of a tick in which nothing is rendered, at the pose of the last step."""
+        w = len(self._points_and_normals()[0])
+        p, R = self._walls.pose
+        zero, none = np.zeros(6), np.zeros(w)
+        return WallState(zero, p, R, zero, np.zeros(w, dtype=bool), none, none, np.zeros(3), -1, saturated=False)
+
+    @property
+    def rendered_stiffness(self) -> float:
+        """Normal force over depth of the wall that is pushed most [N/m], the depth at least one count of the encoders.
+
+        0 without contact.
+        """
+        if self.state is None or not len(self.state.push):
+            return 0.0
+        deepest = int(np.argmax(self.state.push))
+        if not self.state.in_contact[deepest]:
+            return 0.0
+        if self._resolution is None:
+            self._resolution = self.device.tool_resolution
+        return float(self.state.push[deepest] / max(self.state.penetration[deepest], self._resolution))
+
+    def _points_and_normals(self) -> tuple[np.ndarray, np.ndarray]:
+        rows = self._rows
+        if rows is None:
+            return rows_of(self.planes)
+        point = rows.point if rows.surface_point is None else rows.surface_point
+        return np.reshape(np.asarray(point, dtype=float), (-1, 3)), np.reshape(
+            np.asarray(rows.normal, dtype=float), (-1, 3)
+        )
+
+    def report(self, effort: np.ndarray | None = None) -> WallReport:
+        """Returns what the node publishes about the last step.
+
+        Args:
+            effort: that was commanded (6,) [N m], if not the torques of the step.
+        """
+        point, normal = self._points_and_normals()
+        velocity = np.zeros_like(point)
+        if self._rows is not None and self._rows.velocity is not None:
+            velocity = np.asarray(self._rows.velocity, dtype=float)
+        state = self.state
+        if effort is None:
+            effort = np.zeros(6) if state is None else state.torque
+        none = np.zeros(len(point))
+        return WallReport(
+            point=point,
+            normal=normal,
+            velocity=velocity,
+            penetration=none if state is None else np.maximum(state.penetration, 0.0),
+            push=none if state is None else state.push,
+            in_contact=np.zeros(len(point), dtype=bool) if state is None else state.in_contact,
+            operating_point=-1 if state is None else state.operating_point,
+            effort=effort,
+            saturation=np.abs(effort) / self.device.peak_torque,
+            rendered_stiffness=self.rendered_stiffness,
+        )
+
+
+def takes_planes(values: Mapping[str, Any]) -> bool:
+    """Returns whether the parameter `inputs` says that the walls come with each step.
+
+    Raises:
+        TauError: the walls are to come from several nodes, or from the tick before.
+    """
+    entries = [entry for entry in values.get("inputs", ()) if entry and _kind(entry) == "planes"]
+    if len(entries) > 1:
+        raise TauError(f"parameter inputs: expected planes of one node at the most, got {entries}")
+    if set(entries) & set(values.get("delayed_inputs", ())):
+        raise TauError(f"parameter delayed_inputs: expected planes of the same tick, got {entries}")
+    return bool(entries)
+
+
+def _kind(entry: str) -> str:
+    """Returns the kind of an entry `node:kind`; `planes` is `planes:planes`."""
+    node, _, kind = entry.partition(":")
+    return kind or node
+
+
+def _walls_of(values: Mapping[str, Any], controller: WallController, moving: bool) -> SlidingWalls | HoldingWall:
+    """Returns the walls of the node's parameters.
+
+    Raises:
+        TauError: a parameter is refused; the message names it.
+    """
+    planes = None if moving else planes_from_lists(values["wall_points"], values["wall_normals"])
+    if values["contact"] == "holding":
+        if planes is None:
+            raise TauError("contact: expected sliding for walls that move, got 'holding'")
+        if len(planes) != 1:
+            raise TauError(f"wall_points: expected one wall for contact holding, got {len(planes)}")
+        return HoldingWall(controller, planes[0], release_gap=values["release_gap"])
+    mu = values["friction_coefficient"]
+    return SlidingWalls(
+        controller,
+        planes,
+        friction=CoulombLaw(mu) if mu > 0.0 else None,
+        friction_stiffness=values["friction_stiffness"],
+        friction_damping=values["friction_damping"],
+        release_gap=values["release_gap"],
+    )
