@@ -21,7 +21,7 @@ from ros_domain import claim_domain
 from scipy.spatial.transform import Rotation
 from started_runs import finished_run, metrics_of, run_command
 
-from admittance_constraints.factory import make_controller
+from admittance_constraints.display.factory import make_controller
 from haptic_bringup.bags import Bag
 from haptic_bringup.report import write_report
 from haptic_bringup.reports.display import DisplayRun

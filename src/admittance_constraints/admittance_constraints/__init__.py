@@ -6,17 +6,22 @@ Algorithm 1. Ready mechanisms are in `mechanisms`; `load_mechanism` finds one's 
 appendices in `wrenches`.
 """
 
-from admittance_constraints.accelerations import solve_accelerations
-from admittance_constraints.controller import AdmittanceController, Placement, ToolMotion
-from admittance_constraints.definition import Definition
-from admittance_constraints.end_effector import EndEffector
+from types import ModuleType
+
+from admittance_constraints import old_paths
+from admittance_constraints.display.controller import AdmittanceController, Placement, ToolMotion
+from admittance_constraints.display.end_effector import EndEffector
+from admittance_constraints.display.external import SPLIT_LIMIT, ExternalForces, contact_wrench, split_number
+from admittance_constraints.display.feedback import PIDFeedback, motion_command, pose_error, task_error
+from admittance_constraints.dynamics.accelerations import solve_accelerations
 from admittance_constraints.errors import MechanismError, SingularConfigurationError
-from admittance_constraints.external import SPLIT_LIMIT, ExternalForces, contact_wrench, split_number
-from admittance_constraints.feedback import PIDFeedback, motion_command, pose_error, task_error
-from admittance_constraints.friction import FreeDirectionFriction
-from admittance_constraints.linkage import Link, add_serial_linkage
-from admittance_constraints.loading import load_mechanism
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.generation.friction import FreeDirectionFriction
+from admittance_constraints.generation.reference_generator import (
+    GeneratorState,
+    Reference,
+    ReferenceGenerator,
+    Trajectory,
+)
 from admittance_constraints.mechanisms import (
     DiskOnSphere,
     DiskOnSphereAsPrinted,
@@ -28,7 +33,10 @@ from admittance_constraints.mechanisms import (
     RollingDisk,
     TwoLinkOnCircle,
 )
-from admittance_constraints.reference_generator import GeneratorState, Reference, ReferenceGenerator, Trajectory
+from admittance_constraints.model.definition import Definition
+from admittance_constraints.model.linkage import Link, add_serial_linkage
+from admittance_constraints.model.loading import load_mechanism
+from admittance_constraints.model.mechanism import Mechanism
 
 __all__ = [
     "SPLIT_LIMIT",
@@ -66,3 +74,10 @@ __all__ = [
     "split_number",
     "task_error",
 ]
+
+old_paths.install()
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Modules that have moved are still attributes of the package."""
+    return old_paths.moved_module(f"{__name__}.{name}")

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from visualization_msgs.msg import MarkerArray
 
-from admittance_constraints.controller import AdmittanceController, ToolMotion
+from admittance_constraints.display.controller import AdmittanceController, ToolMotion
+from admittance_constraints.display.factory import REFERENCE_PARAMETERS, make_controller, make_external
 from admittance_constraints.errors import SingularConfigurationError
-from admittance_constraints.factory import REFERENCE_PARAMETERS, make_controller, make_external
 from haptic_core import process
 from haptic_core.errors import EntryError, InputError, ParameterError
 from haptic_core.markers import MarkerCanvas

@@ -18,10 +18,10 @@ from admittance_constraints import (
     Mechanism,
     RollingDisk,
     TwoLinkOnCircle,
-    factory,
-    kernels,
     solve_accelerations,
 )
+from admittance_constraints.display import factory
+from admittance_constraints.dynamics import kernels
 
 DATA = Path(__file__).with_name("data")
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from admittance_constraints import Pendulum, ReferenceGenerator, compiled
+from admittance_constraints import Pendulum, ReferenceGenerator
+from admittance_constraints.dynamics import compiled
 
 
 @pytest.fixture

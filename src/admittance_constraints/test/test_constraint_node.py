@@ -28,8 +28,9 @@ from scipy.spatial.transform import Rotation
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
-from admittance_constraints import ReferenceGenerator, factory
-from admittance_constraints.controller import AdmittanceController, ToolMotion, pose_difference
+from admittance_constraints import ReferenceGenerator
+from admittance_constraints.display import factory
+from admittance_constraints.display.controller import AdmittanceController, ToolMotion, pose_difference
 from admittance_constraints.node import ConstraintNode
 from haptic_core import rendering_node
 from haptic_core.commands import MOTION, NONE

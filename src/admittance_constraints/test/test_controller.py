@@ -29,7 +29,7 @@ from admittance_constraints import (
     ToolMotion,
     TwoLinkOnCircle,
 )
-from admittance_constraints.controller import pose_difference
+from admittance_constraints.display.controller import pose_difference
 from haptic_friction import CoulombLaw
 
 PERIOD = 1e-3

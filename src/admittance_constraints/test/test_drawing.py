@@ -24,7 +24,7 @@ from admittance_constraints import (
     TwoLinkOnCircle,
     mechanisms,
 )
-from admittance_constraints.drawing import FIXED, MOVING, TRACK, Canvas, Color, circle
+from admittance_constraints.model.drawing import FIXED, MOVING, TRACK, Canvas, Color, circle
 from haptic_core.markers import MarkerCanvas
 
 

@@ -16,7 +16,7 @@ from admittance_constraints import (
     RollingDisk,
     TwoLinkOnCircle,
 )
-from admittance_constraints.friction import FrictionSolution
+from admittance_constraints.generation.friction import FrictionSolution
 from haptic_friction import CoulombLaw, ViscousCoulombLaw
 
 PERIOD = 1e-3

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from admittance_constraints.checks import finite_number, finite_vector
-from admittance_constraints.definition import Definition
-from admittance_constraints.drawing import FIXED, MOVING, TRACK, Canvas
-from admittance_constraints.linkage import Link, add_serial_linkage
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.model.definition import Definition
+from admittance_constraints.model.drawing import FIXED, MOVING, TRACK, Canvas
+from admittance_constraints.model.linkage import Link, add_serial_linkage
+from admittance_constraints.model.mechanism import Mechanism
 
 
 class FourBar(Mechanism):

@@ -6,9 +6,9 @@ import casadi as ca
 import numpy as np
 
 from admittance_constraints.checks import finite_number
-from admittance_constraints.definition import Definition
-from admittance_constraints.drawing import FIXED, MOVING, Canvas
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.model.definition import Definition
+from admittance_constraints.model.drawing import FIXED, MOVING, Canvas
+from admittance_constraints.model.mechanism import Mechanism
 
 
 class Pendulum(Mechanism):

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import casadi as ca
 
 from admittance_constraints.checks import finite_number, finite_vector
-from admittance_constraints.definition import Definition
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.model.definition import Definition
+from admittance_constraints.model.mechanism import Mechanism
 
 
 def torus(p: ca.SX) -> ca.SX:

@@ -9,9 +9,9 @@ import numpy as np
 
 from admittance_constraints import rotations
 from admittance_constraints.checks import finite_number, finite_vector
-from admittance_constraints.definition import Definition
-from admittance_constraints.drawing import MOVING, TRACK, Canvas
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.model.definition import Definition
+from admittance_constraints.model.drawing import MOVING, TRACK, Canvas
+from admittance_constraints.model.mechanism import Mechanism
 
 
 class RollingDisk(Mechanism):

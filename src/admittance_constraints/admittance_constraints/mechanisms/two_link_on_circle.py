@@ -8,9 +8,9 @@ import casadi as ca
 import numpy as np
 
 from admittance_constraints.checks import finite_number, finite_vector
-from admittance_constraints.definition import Definition
-from admittance_constraints.drawing import FIXED, MOVING, TRACK, Canvas, circle
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.model.definition import Definition
+from admittance_constraints.model.drawing import FIXED, MOVING, TRACK, Canvas, circle
+from admittance_constraints.model.mechanism import Mechanism
 
 
 class TwoLinkOnCircle(Mechanism):

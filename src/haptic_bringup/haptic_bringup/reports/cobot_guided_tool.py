@@ -27,7 +27,7 @@ from admittance_constraints import (
     ReferenceGenerator,
     split_number,
 )
-from admittance_constraints.factory import make_controller, make_external
+from admittance_constraints.display.factory import make_controller, make_external
 from convex_contact import Material, Simulator, World
 from convex_contact.node import fill_contacts, worlds_folder
 from convex_contact.rendering import make_rendering

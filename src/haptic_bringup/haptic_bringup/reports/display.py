@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from scipy.spatial.transform import Rotation
 
 from admittance_constraints import Mechanism, mechanisms
-from admittance_constraints.loading import installed_mechanism
+from admittance_constraints.model.loading import installed_mechanism
 from haptic_bringup.bags import Bag
 from haptic_bringup.report import Claim, Report
 from haptic_bringup.reports.phases import PhasedRun

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from admittance_constraints.checks import finite_vector
 from admittance_constraints.errors import SingularConfigurationError
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.model.mechanism import Mechanism
 
 
 def solve_accelerations(

@@ -199,7 +199,7 @@ class Definition:
             position: p_o [m], base frame.
             orientation: R_o as a quaternion (x, y, z, w).
         """
-        from admittance_constraints import symbolic
+        from admittance_constraints.model import symbolic
 
         p_o, R_o = _column(position), symbolic.rotation_from_quaternion(_column(orientation))
         displacement = ca.mtimes(self.rotation.T, p_o - self.position)

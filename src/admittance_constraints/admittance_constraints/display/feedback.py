@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from admittance_constraints import rotations
 from admittance_constraints.checks import finite_number, finite_vector
-from admittance_constraints.reference_generator import Reference
+from admittance_constraints.generation.reference_generator import Reference
 
 _SIZE = 6
 

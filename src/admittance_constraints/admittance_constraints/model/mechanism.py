@@ -10,12 +10,13 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from admittance_constraints import consistency, rotations, symbolic
+from admittance_constraints import rotations
 from admittance_constraints.checks import finite_vector
-from admittance_constraints.definition import TASK, Definition
-from admittance_constraints.drawing import MOVING, TRACK, Canvas
 from admittance_constraints.errors import MechanismError, SingularConfigurationError
-from admittance_constraints.system import System, about_pose, in_coordinates
+from admittance_constraints.model import consistency, symbolic
+from admittance_constraints.model.definition import TASK, Definition
+from admittance_constraints.model.drawing import MOVING, TRACK, Canvas
+from admittance_constraints.model.system import System, about_pose, in_coordinates
 
 #: Newton steps of phi^-1; each squares the error, so that this many suffice wherever it converges at all
 _NEWTON_LIMIT = 50

@@ -26,8 +26,8 @@ from numpy.typing import ArrayLike
 
 from admittance_constraints import rotations
 from admittance_constraints.checks import finite_number, finite_vector
-from admittance_constraints.feedback import PIDFeedback, pose_difference
-from admittance_constraints.reference_generator import Reference, ReferenceGenerator
+from admittance_constraints.display.feedback import PIDFeedback, pose_difference
+from admittance_constraints.generation.reference_generator import Reference, ReferenceGenerator
 
 #: distance [m] and angle [rad] of the tool from its start below which no way to it is needed
 _ARRIVED, _TURNED = 1e-3, 1e-2

@@ -14,7 +14,7 @@ from types import ModuleType
 
 from admittance_constraints import mechanisms
 from admittance_constraints.errors import MechanismError
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.model.mechanism import Mechanism
 from haptic_files import FileError, check_file
 
 #: group of the entry points of mechanisms

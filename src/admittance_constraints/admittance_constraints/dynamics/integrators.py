@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import casadi as ca
 
-from admittance_constraints.chart import CONVERGED, Chart, Moved
+from admittance_constraints.dynamics.chart import CONVERGED, Chart, Moved
 from admittance_constraints.errors import MechanismError
 
 #: fixed-point steps of the midpoint rule; each gains a factor of about T times the velocity's rate of change

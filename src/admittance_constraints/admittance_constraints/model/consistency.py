@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from admittance_constraints import symbolic
-from admittance_constraints.definition import Definition
 from admittance_constraints.errors import MechanismError, SingularConfigurationError
-from admittance_constraints.system import System
+from admittance_constraints.model import symbolic
+from admittance_constraints.model.definition import Definition
+from admittance_constraints.model.system import System
 
 if TYPE_CHECKING:
-    from admittance_constraints.mechanism import Mechanism
+    from admittance_constraints.model.mechanism import Mechanism
 
 _SAMPLES = 5
 #: relative size below which a derived number counts as rounding: some hundred operations of 1e-16 each

@@ -19,9 +19,9 @@ from functools import cached_property
 
 import casadi as ca
 
-from admittance_constraints import symbolic
-from admittance_constraints.definition import TASK
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.model import symbolic
+from admittance_constraints.model.definition import TASK
+from admittance_constraints.model.mechanism import Mechanism
 
 #: f_x (6) and the wrench [force; moment] in the base frame (6)
 FORCE = 2 * TASK

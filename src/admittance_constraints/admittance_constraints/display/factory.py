@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from admittance_constraints.controller import AdmittanceController, Placement
+from admittance_constraints.display.controller import AdmittanceController, Placement
+from admittance_constraints.display.external import ExternalForces
+from admittance_constraints.display.feedback import PIDFeedback
 from admittance_constraints.errors import SingularConfigurationError
-from admittance_constraints.external import ExternalForces
-from admittance_constraints.feedback import PIDFeedback
-from admittance_constraints.friction import FreeDirectionFriction
-from admittance_constraints.loading import installed_mechanism
-from admittance_constraints.reference_generator import ReferenceGenerator
+from admittance_constraints.generation.friction import FreeDirectionFriction
+from admittance_constraints.generation.reference_generator import ReferenceGenerator
+from admittance_constraints.model.loading import installed_mechanism
 from haptic_friction import CoulombLaw
 
 #: parameters that make another generator when they change: deriving one takes longer than the watchdog of a device

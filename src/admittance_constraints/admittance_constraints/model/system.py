@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from admittance_constraints import symbolic
-from admittance_constraints.definition import TASK, Definition
 from admittance_constraints.errors import MechanismError
+from admittance_constraints.model import symbolic
+from admittance_constraints.model.definition import TASK, Definition
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from admittance_constraints import symbolic
 from admittance_constraints.checks import finite_matrix, finite_number, finite_vector
-from admittance_constraints.definition import Definition
 from admittance_constraints.errors import MechanismError
+from admittance_constraints.model import symbolic
+from admittance_constraints.model.definition import Definition
 
 
 @dataclass(frozen=True)

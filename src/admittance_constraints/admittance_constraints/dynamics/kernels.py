@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from admittance_constraints import symbolic
-from admittance_constraints.chart import FORCE, NEWTON_STEPS, Chart, function
-from admittance_constraints.definition import TASK
-from admittance_constraints.integrators import RULES, Rule
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.dynamics.chart import FORCE, NEWTON_STEPS, Chart, function
+from admittance_constraints.dynamics.integrators import RULES, Rule
+from admittance_constraints.model import symbolic
+from admittance_constraints.model.definition import TASK
+from admittance_constraints.model.mechanism import Mechanism
 
 
 @dataclass(frozen=True)

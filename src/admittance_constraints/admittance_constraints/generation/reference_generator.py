@@ -12,16 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from admittance_constraints import consistency, kernels, rotations
-from admittance_constraints.chart import FORCE
+from admittance_constraints import rotations
 from admittance_constraints.checks import finite_matrix, finite_number, finite_vector
-from admittance_constraints.compiled import Step
-from admittance_constraints.definition import TASK
+from admittance_constraints.dynamics import kernels
+from admittance_constraints.dynamics.chart import FORCE
+from admittance_constraints.dynamics.compiled import Step
+from admittance_constraints.dynamics.integrators import RULES
+from admittance_constraints.dynamics.kernels import Layout
 from admittance_constraints.errors import SingularConfigurationError
-from admittance_constraints.friction import FreeDirectionFriction
-from admittance_constraints.integrators import RULES
-from admittance_constraints.kernels import Layout
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.generation.friction import FreeDirectionFriction
+from admittance_constraints.model import consistency
+from admittance_constraints.model.definition import TASK
+from admittance_constraints.model.mechanism import Mechanism
 
 #: relative pivot below which equations count as singular: 16 digits leave four beyond it
 _SINGULAR = 1e-12
