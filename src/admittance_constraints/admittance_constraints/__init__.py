@@ -37,10 +37,13 @@ from admittance_constraints.model.definition import Definition
 from admittance_constraints.model.linkage import Link, add_serial_linkage
 from admittance_constraints.model.loading import load_mechanism
 from admittance_constraints.model.mechanism import Mechanism
+from admittance_constraints.renderer import ConstraintRenderer, ConstraintState
 
 __all__ = [
     "SPLIT_LIMIT",
     "AdmittanceController",
+    "ConstraintRenderer",
+    "ConstraintState",
     "Definition",
     "DiskOnSphere",
     "DiskOnSphereAsPrinted",

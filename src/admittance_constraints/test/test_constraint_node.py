@@ -32,6 +32,7 @@ from admittance_constraints import ReferenceGenerator
 from admittance_constraints.display import factory
 from admittance_constraints.display.controller import AdmittanceController, ToolMotion, pose_difference
 from admittance_constraints.node import ConstraintNode
+from admittance_constraints.renderer import ConstraintRenderer
 from haptic_core import rendering_node
 from haptic_core.commands import MOTION, NONE
 from haptic_core.errors import InputError, ParameterError
@@ -140,7 +141,7 @@ def bare(parameters: dict[str, Any]) -> Any:
     """A plain object in the node's place, on which the node's own methods run; ROS need not be started."""
     silent = SimpleNamespace(get_subscription_count=lambda: 0)
     node: Any = SimpleNamespace(
-        controller=None, parameters=parameters, command=DeviceCommand(), state=ConstrainedReference(), tick=0
+        renderer=None, parameters=parameters, command=DeviceCommand(), state=ConstrainedReference(), tick=0
     )
     node._markers, node._display_ticks, node._canvas = silent, 1, None
     node.inputs = {"world:contacts": CONTACTS, "friction": RUBBING, "other:friction": None}
@@ -203,7 +204,7 @@ def test_without_friction_the_default_integrator_is_rk4() -> None:
 
 @pytest.mark.parametrize("entries", [["mass=0.5", " radius = 0.04 "], ["inertia=[0.001, 0.002, 0.003]"], [""]])
 def test_entries_reach_the_mechanism(entries: list[str]) -> None:
-    mechanism: Any = bare(base_values(mechanism_parameters=entries)).controller.generator.mechanism
+    mechanism: Any = bare(base_values(mechanism_parameters=entries)).renderer.controller.generator.mechanism
     found = (mechanism.mass, mechanism.radius, mechanism.principal_inertia)
     assert found == {
         "m": (0.5, 0.04, (0.0025,) * 3), "i": (0.25, 0.03, (0.001, 0.002, 0.003)), "": (0.25, 0.03, (0.0025,) * 3)
@@ -219,7 +220,7 @@ def test_every_mechanism_that_the_description_names_can_be_rendered(name: str) -
 def test_the_nodes_step_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(factory, "ReferenceGenerator", ReferenceGenerator)
     node = bare(base_values(mechanism="Pendulum"))
-    assert node.controller.generator.is_compiled
+    assert node.renderer.controller.generator.is_compiled
 
 
 def test_what_the_inputs_bring_acts_beside_the_hand() -> None:
@@ -229,7 +230,7 @@ def test_what_the_inputs_bring_acts_beside_the_hand() -> None:
     device.tool_pose.orientation.w = 1.0
     for _ in range(2):  # nothing has come of a reference before the first
         ConstraintNode.render(node, device)
-    reference = node.controller.reference
+    reference = node.renderer.reference
     # (contact along x and y, normal part to the plane) - friction, of 0.5 kg over a period
     np.testing.assert_allclose(reference.q_acceleration, [(0.3 - 0.1) / 0.5, (0.1 + 0.2) / 0.5, 0.0], rtol=1e-12)
     assert reference.multipliers[0] == pytest.approx(-0.1, rel=1e-12)
@@ -445,7 +446,7 @@ class Bench:
 
     def twin(self, **change: Any) -> AdmittanceController:
         """A controller made beside the node from the same parameters."""
-        return ConstraintNode.build(SimpleNamespace(controller=None), {**self.values, **change})  # type: ignore[arg-type]
+        return ConstraintRenderer.from_parameters({**self.values, **change}).controller
 
 
 @pytest.fixture
@@ -518,7 +519,7 @@ def test_a_change_of_parameters_goes_on_without_a_jump(make: Callable[..., Bench
             assert result.successful, result.reason
         command, _ = bench.answer(tool, hand(k))
         assert command.mode == MOTION
-        motion = bench.node.controller.motion  # type: ignore[union-attr]
+        motion = bench.node.renderer.controller.motion  # type: ignore[union-attr]
         assert motion is not None
         if before is not None:
             # accelerations are below 30 m/s^2 and 30 rad/s^2
@@ -544,10 +545,10 @@ def test_a_change_that_is_refused_changes_nothing(make: Callable[..., Bench]) ->
     for k in range(50):
         if k % 10 == 5 and refusals:
             change, reason = refusals.pop(0)
-            controller = bench.node.controller
+            renderer = bench.node.renderer
             result = bench.set(force_deadband=1.0, **change)
             assert not result.successful and reason in result.reason and "\n" not in result.reason
-            assert bench.node.controller is controller
+            assert bench.node.renderer is renderer
             assert bench.node.get_parameter("force_deadband").value == 0.0
         says(bench.answer(START, hand(k))[0], twin.step(START, hand(k)))
     assert not refusals
@@ -571,11 +572,11 @@ def test_only_what_makes_another_reference_derives_it_anew(make: Callable[..., B
     twin = bench.twin()
     for k in range(60):
         if k == 30:
-            before = bench.node.controller
+            before = bench.node.renderer.controller  # type: ignore[union-attr]
             assert before is not None
             change = {"force_deadband": 0.4, "integral_gain": 0.0, "largest_correction": 0.01}
             assert bench.set(**change).successful
-            after = bench.node.controller
+            after = bench.node.renderer.controller  # type: ignore[union-attr]
             assert after is not None and after is not before and after.generator is before.generator
             changed = bench.twin(**change)
             changed.take_over(twin)
@@ -584,8 +585,8 @@ def test_only_what_makes_another_reference_derives_it_anew(make: Callable[..., B
     for name in factory.REFERENCE_PARAMETERS:
         if not OWN.get(name, BASE.get(name)).read_only:  # type: ignore[union-attr]
             assert bench.set(**{name: OTHER[name][0]}).successful
-            assert bench.node.controller.generator is not before.generator  # type: ignore[union-attr]
-            before = bench.node.controller
+            assert bench.node.renderer.controller.generator is not before.generator  # type: ignore[union-attr]
+            before = bench.node.renderer.controller  # type: ignore[union-attr]
 
 
 def test_new_dimensions_lead_the_tool_there(make: Callable[..., Bench]) -> None:
@@ -731,7 +732,7 @@ def test_the_node_can_be_cleaned_up_and_configured_again(make: Callable[..., Ben
         bench.answer(LIFTED, hand(k))
     node = bench.node
     assert (node.trigger_deactivate(), node.trigger_cleanup()) == (SUCCESS, SUCCESS)
-    assert node.controller is None
+    assert node.renderer is None
     assert bench.set(force_deadband=0.5).successful  # there is nothing to build yet
     bench.tick = -1
     bench.commands.clear()

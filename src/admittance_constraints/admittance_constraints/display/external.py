@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,6 +34,37 @@ from admittance_constraints.display.controller import Placement
 
 #: bound of `split_number`
 SPLIT_LIMIT = 4.0
+
+
+class ContactForces(Protocol):
+    """Contacts of one step of a simulated world, with the fields of haptic_msgs/ContactArray; m contacts, world frame.
+
+    Attributes:
+        period: duration of the step [s].
+        body_a, body_b: numbers of the two bodies of each contact, shape (m,).
+        position: of the contact points [m], x, y, z of each in turn, shape (3 m,).
+        normal: from a to b, shape (3 m,).
+        normal_impulse: on b along the normal [N s], shape (m,).
+        tangential_impulse: on b [N s], shape (3 m,).
+    """
+
+    period: float
+    body_a: ArrayLike
+    body_b: ArrayLike
+    position: ArrayLike
+    normal: ArrayLike
+    normal_impulse: ArrayLike
+    tangential_impulse: ArrayLike
+
+
+class FrictionForce(Protocol):
+    """Friction at the tool point, with a field of haptic_msgs/FrictionState.
+
+    Attributes:
+        force: against the motion [N], base frame, shape (3,).
+    """
+
+    force: ArrayLike
 
 
 class ExternalForces:
@@ -54,7 +85,9 @@ class ExternalForces:
         self.body = body
         self._place = Placement(position, orientation)
 
-    def wrench(self, contacts: Iterable[Any], frictions: Iterable[Any], point: np.ndarray) -> np.ndarray:
+    def wrench(
+        self, contacts: Iterable[ContactForces], frictions: Iterable[FrictionForce], point: np.ndarray
+    ) -> np.ndarray:
         """The sum of what came.
 
         Args:
@@ -70,14 +103,14 @@ class ExternalForces:
             ValueError: a friction of another dimension, or a number that is not finite.
         """
         place, total = self._place, np.zeros(6)
-        for message in contacts:
-            total += place.vector(contact_wrench(message, self.body, place.rotation.T @ (point - place.position)))
-        for message in frictions:
-            total[:3] -= finite_vector("friction force", message.force, 3)
+        for found in contacts:
+            total += place.vector(contact_wrench(found, self.body, place.rotation.T @ (point - place.position)))
+        for friction in frictions:
+            total[:3] -= finite_vector("friction force", friction.force, 3)
         return finite_vector("external wrench", total, 6)
 
 
-def contact_wrench(contacts: Any, body: int, point: np.ndarray) -> np.ndarray:
+def contact_wrench(contacts: ContactForces, body: int, point: np.ndarray) -> np.ndarray:
     """Mean wrench of all contacts of a body over a step of its world.
 
     Args:
