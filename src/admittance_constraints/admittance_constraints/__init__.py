@@ -9,10 +9,12 @@ appendices in `wrenches`.
 from types import ModuleType
 
 from admittance_constraints import old_paths
-from admittance_constraints.display.controller import AdmittanceController, Placement, ToolMotion
+from admittance_constraints.display.approach import ToolMotion
+from admittance_constraints.display.controller import AdmittanceController
 from admittance_constraints.display.end_effector import EndEffector
 from admittance_constraints.display.external import SPLIT_LIMIT, ExternalForces, contact_wrench, split_number
 from admittance_constraints.display.feedback import PIDFeedback, motion_command, pose_error, task_error
+from admittance_constraints.display.placement import Placement
 from admittance_constraints.dynamics.accelerations import solve_accelerations
 from admittance_constraints.errors import MechanismError, SingularConfigurationError
 from admittance_constraints.generation.friction import FreeDirectionFriction

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from visualization_msgs.msg import MarkerArray
 
-from admittance_constraints.display.controller import ToolMotion
+from admittance_constraints.display.approach import ToolMotion
 from admittance_constraints.errors import SingularConfigurationError
 from admittance_constraints.renderer import VECTORS, ConstraintRenderer
 from haptic_core import process

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from admittance_constraints.display.controller import AdmittanceController, ToolMotion
+from admittance_constraints.display.approach import ToolMotion
+from admittance_constraints.display.controller import AdmittanceController
 from admittance_constraints.display.external import ContactForces, ExternalForces, FrictionForce
 from admittance_constraints.display.factory import REFERENCE_PARAMETERS, make_controller, make_external
 from admittance_constraints.generation.reference_generator import Reference

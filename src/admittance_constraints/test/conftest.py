@@ -18,7 +18,6 @@ from admittance_constraints import (
     Mechanism,
     RollingDisk,
     TwoLinkOnCircle,
-    solve_accelerations,
 )
 from admittance_constraints.display import factory
 from admittance_constraints.dynamics import kernels
@@ -26,7 +25,6 @@ from admittance_constraints.dynamics import kernels
 DATA = Path(__file__).with_name("data")
 
 MakeMechanism = Callable[..., Mechanism]
-NumpyStep = Callable[..., tuple[np.ndarray, ...]]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -91,44 +89,6 @@ def make_mechanism() -> MakeMechanism:
         return kind(mass=p[0], inertia=p[1:4], sphere_radius=p[4], center=p[5:8], **arguments)
 
     return make
-
-
-@pytest.fixture(scope="session")
-def numpy_step() -> NumpyStep:
-    """One step of Algorithm 1 as it reads in the paper: the compiled code's slow double.
-
-    Returns z, zdot, q, qdot after the step, and qddot, multipliers, xddot, zddot.
-    """
-
-    def step(
-        mechanism: Mechanism,
-        state: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
-        task_force: np.ndarray,
-        period: float,
-        *,
-        projection: str,
-    ) -> tuple[np.ndarray, ...]:
-        m = mechanism
-        z, zdot, q, qdot = state
-        tau = m.generalised_force(task_force, q) + m.passive_force(q, qdot)  # lines 4 to 6
-        qddot, multipliers = solve_accelerations(m, q, qdot, tau)  # line 8
-        xddot = m.task_jacobian(q) @ qddot + m.task_bias(q, qdot)  # line 9
-        zddot = np.linalg.pinv(m.parametric_jacobian(z)) @ (xddot - m.parametric_bias(z, zdot))  # line 10
-        old, M = q, m.inertia(q)
-        free = qdot + period * np.linalg.solve(M, tau - m.coriolis_force(q, qdot))
-        z, zdot = z + zdot * period + zddot * period**2 / 2, zdot + zddot * period  # line 11
-        q = m.configuration(z, q + period * qdot)  # line 14
-        qdot = np.linalg.pinv(m.task_jacobian(q)) @ m.parametric_jacobian(z) @ zdot
-        if projection == "symmetric" and len(m.constraint_names) > m.holonomic_count:
-            W = np.linalg.solve(M, m.constraint_matrix((old + q) / 2).T)
-            A = m.constraint_matrix(q)
-            qdot = free - W @ np.linalg.solve(A @ W, A @ free)
-        if projection != "off":
-            qdot = m.project_velocity(q, qdot)
-            zdot = np.linalg.pinv(m.parametric_jacobian(z)) @ m.task_jacobian(q) @ qdot
-        return z, zdot, q, qdot, qddot, multipliers, xddot, zddot
-
-    return step
 
 
 @pytest.fixture(scope="session")

@@ -30,7 +30,9 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from admittance_constraints import ReferenceGenerator
 from admittance_constraints.display import factory
-from admittance_constraints.display.controller import AdmittanceController, ToolMotion, pose_difference
+from admittance_constraints.display.approach import ToolMotion
+from admittance_constraints.display.controller import AdmittanceController
+from admittance_constraints.display.feedback import pose_difference
 from admittance_constraints.node import ConstraintNode
 from admittance_constraints.renderer import ConstraintRenderer
 from haptic_core import rendering_node

@@ -29,7 +29,7 @@ from admittance_constraints import (
     ToolMotion,
     TwoLinkOnCircle,
 )
-from admittance_constraints.display.controller import pose_difference
+from admittance_constraints.display.feedback import pose_difference
 from haptic_friction import CoulombLaw
 
 PERIOD = 1e-3
@@ -251,7 +251,7 @@ def test_the_error_is_that_of_the_linear_loop(lag: float, delay: int) -> None:
     """State e, filtered e', integral of e, c, the servo's velocity and its queue, by powers of one matrix."""
     display = Servo(off(0.001, -0.01), lag=lag, delay=delay)
     controller = settled(display, derivative_cutoff=80.0)
-    controller._halt()  # the error jumps before the first difference is taken
+    controller._reset_feedback()  # the error jumps before the first difference is taken
     found = errors_of(controller, display, 400, GOAL)
     cutoff, T = 1.0 - np.exp(-2 * np.pi * 80.0 * PERIOD), PERIOD
     K_p, K_i, K_d = (GAINS[name] for name in ("proportional", "integral", "derivative"))
@@ -284,7 +284,7 @@ def test_the_error_of_an_ideal_servo_has_three_poles_at_25_per_second() -> None:
     """e(t) = e(0) (1 + 25 t - 625 t^2) exp(-25 t), from e'(0) = 0, e''(0) = -K_p e(0)."""
     display = Servo(off(0.001, 0.01), period=1e-4)
     controller = settled(display, derivative_cutoff=1e5)
-    controller._halt()
+    controller._reset_feedback()
     found = errors_of(controller, display, 4000, GOAL)
     t = 25.0 * display.period * np.arange(4000)
     # Euler's method is T/2 times the fastest rate of change, K_p/K_d = 25/s, late, with K_d T = 0.75 % beside it

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from admittance_constraints import ReferenceGenerator, RollingDisk, load_mechanism
-from admittance_constraints.display.controller import AdmittanceController, Placement
+from admittance_constraints import AdmittanceController, Placement, ReferenceGenerator, RollingDisk, load_mechanism
 from admittance_constraints.display.feedback import PIDFeedback
 from haptic_bringup.bags import Bag, Event
 from haptic_bringup.reports import disk_on_sphere, display, rolling_disk, two_link_circle

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from admittance_constraints.checks import finite_number, finite_vector
-from admittance_constraints.display.controller import Placement
+from admittance_constraints.display.placement import Placement
 
 #: bound of `split_number`
 SPLIT_LIMIT = 4.0

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from admittance_constraints.display.controller import AdmittanceController, Placement
+from admittance_constraints.display.controller import AdmittanceController
 from admittance_constraints.display.external import ExternalForces
 from admittance_constraints.display.feedback import PIDFeedback
+from admittance_constraints.display.placement import Placement
 from admittance_constraints.errors import SingularConfigurationError
 from admittance_constraints.generation.friction import FreeDirectionFriction
 from admittance_constraints.generation.reference_generator import ReferenceGenerator

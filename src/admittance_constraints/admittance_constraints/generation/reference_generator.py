@@ -6,9 +6,6 @@ feedback of (17), (18) is in `feedback`, the correction of the measured force in
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -21,14 +18,13 @@ from admittance_constraints.dynamics.integrators import RULES
 from admittance_constraints.dynamics.kernels import Layout
 from admittance_constraints.errors import SingularConfigurationError
 from admittance_constraints.generation.friction import FreeDirectionFriction
-from admittance_constraints.model import consistency
+from admittance_constraints.generation.reference import GeneratorState, Reference, Trajectory
+from admittance_constraints.generation.start import consistent_velocity, nominal_parameters
 from admittance_constraints.model.definition import TASK
 from admittance_constraints.model.mechanism import Mechanism
 
 #: relative pivot below which equations count as singular: 16 digits leave four beyond it
 _SINGULAR = 1e-12
-#: A qdot of a stated velocity, relative to the velocity, that passes for rounding of what a user typed
-_CONSISTENT = 1e-6
 #: jump of the tool [m, rad] that passes for rounding of its state
 _UNMOVED = 1e-6
 
@@ -39,117 +35,6 @@ _EQUATIONS = (
     "the configuration after the step is not found: dphi/dq (or dH/dq) is singular, as in a stretched linkage, or the "
     "step is too large",
 )
-
-
-#: fields of `Reference` that are zero at rest
-_OF_MOTION = (
-    *("z_velocity", "z_acceleration", "q_velocity", "q_acceleration", "multipliers", "x_velocity", "x_acceleration"),
-    *("twist", "twist_rate", "velocity_residual", "kinetic_energy"),
-)
-
-
-def _field(name: str) -> property:
-    return property(lambda self: self._data[..., self._slices[name]])
-
-
-def _scalar(name: str) -> property:
-    return property(lambda self: float(self._data[self._slices[name].start]))
-
-
-def _column(name: str) -> property:
-    return property(lambda self: self._data[:, self._slices[name].start])
-
-
-class _Fields:
-    """The vectors that `Reference` and `Trajectory` have alike, as views of one array."""
-
-    __slots__ = ("_data", "_slices")
-
-    _data: np.ndarray
-    _slices: dict[str, slice]
-
-    z = _field("z")
-    z_velocity = _field("z_velocity")
-    z_acceleration = _field("z_acceleration")
-    q = _field("q")
-    q_velocity = _field("q_velocity")
-    q_acceleration = _field("q_acceleration")
-    multipliers = _field("multipliers")
-    x = _field("x")
-    x_velocity = _field("x_velocity")
-    x_acceleration = _field("x_acceleration")
-    orientation = _field("orientation")
-    twist = _field("twist")
-    twist_rate = _field("twist_rate")
-
-
-class Reference(_Fields):
-    """What one step gives. Arrays are views of one copy made in that step; they do not change later.
-
-    Position and velocity fields hold after the step, accelerations and multipliers at its beginning, where the
-    force was measured; Algorithm 1 sends them together (lines 8, 12).
-
-    Attributes:
-        z, z_velocity, z_acceleration: parameters of the submanifold, shape (nz,); (16).
-        q, q_velocity, q_acceleration: coordinates, shape (n,); (13).
-        multipliers: lambda, shape (m,), (11), in the order of `mechanism.constraint_names`.
-        x, x_velocity, x_acceleration: x_r and its rates, shape (6,); x_acceleration is the feedforward (14).
-        orientation: quaternion (x, y, z, w) of the tool, base frame.
-        twist: [velocity; angular velocity] of the tool, base frame, shape (6,) [m/s; rad/s].
-        twist_rate: its feedforward rate, shape (6,) [m/s^2; rad/s^2].
-        holonomic_residual: largest |H'| of the constraints, in their units.
-        velocity_residual: largest |A qdot|.
-        kinetic_energy, potential_energy: T, V [J].
-        friction_force: on the tool by the friction option, shape (6,), [force; moment], base frame.
-        sticking: whether every friction element sticks; False without friction.
-    """
-
-    __slots__ = ("friction_force", "sticking")
-
-    def __init__(self, data: np.ndarray, slices: dict[str, slice], friction_force: np.ndarray, sticking: bool) -> None:
-        self._data = data
-        self._slices = slices
-        self.friction_force = friction_force
-        self.sticking = sticking
-
-    holonomic_residual = _scalar("holonomic_residual")
-    velocity_residual = _scalar("velocity_residual")
-    kinetic_energy = _scalar("kinetic_energy")
-    potential_energy = _scalar("potential_energy")
-
-    def at_rest(self) -> Reference:
-        """The same place, without velocities, accelerations, constraint forces and friction."""
-        data = self._data.copy()
-        for name in _OF_MOTION:
-            data[self._slices[name]] = 0.0
-        return Reference(data, self._slices, np.zeros(TASK), False)
-
-
-class Trajectory(_Fields):
-    """What many steps give: the fields of `Reference` (without friction) with one row per kept step."""
-
-    __slots__ = ()
-
-    def __init__(self, data: np.ndarray, slices: dict[str, slice]) -> None:
-        self._data = data
-        self._slices = slices
-
-    def __len__(self) -> int:
-        return len(self._data)
-
-    holonomic_residual = _column("holonomic_residual")
-    velocity_residual = _column("velocity_residual")
-    kinetic_energy = _column("kinetic_energy")
-    potential_energy = _column("potential_energy")
-
-
-@dataclass(frozen=True)
-class GeneratorState:
-    """Everything a step depends on; `ReferenceGenerator.restore` goes back to it to the last bit."""
-
-    vector: np.ndarray
-    force: np.ndarray | None
-    steps: int
 
 
 class ReferenceGenerator:
@@ -260,14 +145,16 @@ class ReferenceGenerator:
         """
         m = self.mechanism
         if z is None:
-            z = self._nominal_z(q)
+            z = nominal_parameters(m, q)
         start = finite_vector("z", z, m.parameter_dimension)
         rate = np.zeros(m.parameter_dimension)
         if z_velocity is not None:
             rate = finite_vector("z_velocity", z_velocity, m.parameter_dimension)
         configuration = m.configuration(start, q)
         velocity = np.linalg.lstsq(m.task_jacobian(configuration), m.parametric_jacobian(start) @ rate, rcond=None)[0]
-        rate, velocity = self._consistent(start, configuration, rate.copy(), velocity)
+        rate, velocity = consistent_velocity(
+            m, start, configuration, rate.copy(), velocity, is_projected=self.velocity_projection != "off"
+        )
         vector = np.zeros(self._states.size)
         if self._about_pose:
             twist = m.twist(configuration, velocity)
@@ -498,39 +385,6 @@ class ReferenceGenerator:
             result[s["q"]], result[s["x"]], result[s["orientation"]] = self._still
             for name in ("z_acceleration", "q_acceleration", "x_acceleration", "twist_rate"):
                 result[s[name]] = 0.0
-
-    def _nominal_z(self, q: ArrayLike | None) -> np.ndarray:
-        m, d = self.mechanism, self.mechanism.definition
-        if m.has_parametrisation:
-            return consistency.nominal_z(d)
-        if q is not None:
-            return m.project_position(q)
-        return m.project_position(np.zeros(m.dimension) if d.nominal_q is None else d.nominal_q)
-
-    def _consistent(
-        self, z: np.ndarray, q: np.ndarray, rate: np.ndarray, velocity: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The start's velocity on A qdot = 0, or as it is in the literal form."""
-        m = self.mechanism
-        residual = m.constraint_matrix(q) @ velocity
-        if not residual.size or not np.abs(residual).max() > 0.0:
-            return rate, velocity
-        if np.abs(residual).max() > _CONSISTENT * max(float(np.abs(velocity).max()), 1e-3):
-            worst = int(np.abs(residual).argmax())
-            what = "is kept" if self.velocity_projection == "off" else "is projected onto it"
-            warnings.warn(
-                f"z_velocity: constraint {m.constraint_names[worst]} is violated by {residual[worst]:.3g}; "
-                f"the velocity {what}",
-                stacklevel=4,
-            )
-        if self.velocity_projection == "off":
-            return rate, velocity
-        projected = m.project_velocity(q, velocity)
-        if m.has_parametrisation:
-            rate = np.linalg.lstsq(m.parametric_jacobian(z), m.task_jacobian(q) @ projected, rcond=None)[0]
-        else:
-            rate = projected
-        return rate, projected
 
     def _singular(self, where: str = "") -> SingularConfigurationError:
         healths = self._step.result[self._slices["healths"]]
