@@ -1,9 +1,9 @@
 """Haptic display of constrained dynamic systems via admittance displays (Faulring, Lynch, Colgate, Peshkin).
 
-A `Mechanism` states what is rendered (`definition`); `system` derives the rest; `ReferenceGenerator` steps
-Algorithm 1. Ready mechanisms are in `mechanisms`; `load_mechanism` finds one's own. Around the generator:
-`AdmittanceController` (Fig. 2), `PIDFeedback` (17), (18), `EndEffector`, `FreeDirectionFriction`; wrenches of the
-appendices in `wrenches`.
+A `Mechanism` is what is rendered (`model`; ready ones in `mechanisms`, a user's own by `load_mechanism`).
+`ReferenceGenerator` steps Algorithm 1 (`generation`) with compiled equations of motion (`dynamics`).
+`AdmittanceController` (`display`) makes the motion of a display from it, and `ConstraintRenderer` is what the node
+`constraint_node` computes in a tick. The README of the package has the order to read in.
 """
 
 from types import ModuleType

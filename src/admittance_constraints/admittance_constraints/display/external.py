@@ -1,12 +1,12 @@
-"""What else than the hand acts on the virtual tool: contacts of a simulated world, friction. No ROS.
+"""Forces on the virtual tool besides the hand's: contacts of a simulated world, friction.
 
-The world takes the tool's reference as a prescribed body and solves its step with it; the impulses that come back act
-on the tool in the next period. Between the two a tick passes. With the tool's mass m, a body M, and a contact of
-stiffness k and damping d between them, the world's step is implicit,
+The world takes the tool's reference as a prescribed body and solves its step with it. The resulting impulses act on the
+tool in the next period: one tick of delay. With a tool of mass m, a body of mass M, and a contact of stiffness k and
+damping d between them, the world's step is implicit,
 
     p_n = k y_n + d (v_n - u_n),     M (u_n - u_(n-1)) = T p_n,     y_n = x_n - s_n,
 
-and the tool's is symplectic Euler with the force that is there, v_(n+1) = v_n - T p_n / m, x_(n+1) = x_n + T v_(n+1).
+and the tool's is symplectic Euler with that force, v_(n+1) = v_n - T p_n / m, x_(n+1) = x_n + T v_(n+1).
 With h_m = k T^2/m, h_M = k T^2/M, e = d/(k T) the characteristic polynomial of both is
 
     (1 + h_M (1 + e)) z^2 + (h_m (1 + e) - h_M e - 2) z + 1 - h_m e = 0,
@@ -15,9 +15,9 @@ whose roots are inside the unit circle, by Jury's conditions, if and only if
 
     (k T^2 + 2 d T) (1/m - 1/M) < 4.                                                                        (a)
 
-A tool that is not lighter than what it pushes is stable however stiff the contact is; a lighter one up to a limit; a
-body that does not give way counts as M = infinity. An element of friction on the tool that sticks with stiffness K and
-damping B is such a body. One implicit step of both has no limit. Tested in test_external.py.
+A tool that is not lighter than the body that it pushes is stable for every contact stiffness, a lighter one up to a
+limit. For a fixed body M is infinite; a friction element on the tool that sticks with stiffness K and damping B is such
+a body. One implicit step of both has no limit. Tested in test_external.py.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike
 from admittance_constraints.checks import finite_number, finite_vector
 from admittance_constraints.display.placement import Placement
 
-#: bound of `split_number`
+#: bound of `split_number` for a stable tool
 SPLIT_LIMIT = 4.0
 
 
@@ -68,7 +68,7 @@ class FrictionForce(Protocol):
 
 
 class ExternalForces:
-    """The wrench of contacts and frictions on the tool.
+    """Computes the wrench of contacts and frictions on the tool.
 
     Args:
         body: number of the tool's body in the world.
@@ -88,12 +88,11 @@ class ExternalForces:
     def wrench(
         self, contacts: Iterable[ContactForces], frictions: Iterable[FrictionForce], point: np.ndarray
     ) -> np.ndarray:
-        """The sum of what came.
+        """Adds all contacts and frictions.
 
         Args:
-            contacts: each with the fields of haptic_msgs/ContactArray.
-            frictions: each with those of haptic_msgs/FrictionState of dimension 3, axes of the base; they act at the
-                tool point.
+            contacts: of the world, each one step.
+            frictions: of dimension 3, axes of the base; they act at the tool point.
             point: the tool point (3,) [m], base frame.
 
         Returns:
@@ -111,27 +110,27 @@ class ExternalForces:
 
 
 def contact_wrench(contacts: ContactForces, body: int, point: np.ndarray) -> np.ndarray:
-    """Mean wrench of all contacts of a body over a step of its world.
+    """Computes the mean wrench of all contacts of a body over a step of its world.
 
     Args:
-        contacts: with the fields of haptic_msgs/ContactArray.
+        contacts: of one step.
         body: its number.
-        point: about which the moment is taken (3,) [m], world frame.
+        point: reference point of the moment (3,) [m], world frame.
 
     Returns:
         [force; moment] on the body (6,) [N; N m], world frame.
     """
     on_b = np.asarray(contacts.body_b) == body
-    mine = on_b | (np.asarray(contacts.body_a) == body)
+    involved = on_b | (np.asarray(contacts.body_a) == body)
     wrench = np.zeros(6)
-    if not mine.any():
+    if not involved.any():
         return wrench
-    sign = np.where(on_b, 1.0, -1.0)[mine, None] / contacts.period
+    sign = np.where(on_b, 1.0, -1.0)[involved, None] / contacts.period
     normal, tangential, position = (
-        np.asarray(values).reshape(-1, 3)[mine]
+        np.asarray(values).reshape(-1, 3)[involved]
         for values in (contacts.normal, contacts.tangential_impulse, contacts.position)
     )
-    force = sign * (np.asarray(contacts.normal_impulse)[mine, None] * normal + tangential)
+    force = sign * (np.asarray(contacts.normal_impulse)[involved, None] * normal + tangential)
     wrench[:3] = force.sum(axis=0)
     (x, y, z), (fx, fy, fz) = (position - point).T, force.T
     wrench[3:] = y @ fz - z @ fy, z @ fx - x @ fz, x @ fy - y @ fx
@@ -139,7 +138,7 @@ def contact_wrench(contacts: ContactForces, body: int, point: np.ndarray) -> np.
 
 
 def split_number(mass: float, stiffness: float, damping: float, period: float, body_mass: float = math.inf) -> float:
-    """The left side of (a), stable below `SPLIT_LIMIT`; negative where the tool is heavier than the body.
+    """Computes the left side of (a), stable below `SPLIT_LIMIT`; negative if the tool is heavier than the body.
 
     Args:
         mass: of the tool m [kg].

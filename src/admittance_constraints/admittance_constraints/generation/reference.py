@@ -28,7 +28,7 @@ def _column(name: str) -> property:
 
 
 class _Fields:
-    """The vectors that `Reference` and `Trajectory` have alike, as views of one array."""
+    """Vectors that `Reference` and `Trajectory` have in common, as views of one array."""
 
     __slots__ = ("_data", "_slices")
 
@@ -51,10 +51,10 @@ class _Fields:
 
 
 class Reference(_Fields):
-    """What one step gives. Arrays are views of one copy made in that step; they do not change later.
+    """Result of one step. Arrays are views of one copy made in that step and do not change later.
 
     Position and velocity fields hold after the step, accelerations and multipliers at its beginning, where the
-    force was measured; Algorithm 1 sends them together (lines 8, 12).
+    force was measured, as in Algorithm 1 (lines 8, 12).
 
     Attributes:
         z, z_velocity, z_acceleration: parameters of the submanifold, shape (nz,); (16).
@@ -85,7 +85,7 @@ class Reference(_Fields):
     potential_energy = _scalar("potential_energy")
 
     def at_rest(self) -> Reference:
-        """The same place, without velocities, accelerations, constraint forces and friction."""
+        """Gives the same configuration without velocities, accelerations, constraint forces and friction."""
         data = self._data.copy()
         for name in _OF_MOTION:
             data[self._slices[name]] = 0.0
@@ -93,7 +93,7 @@ class Reference(_Fields):
 
 
 class Trajectory(_Fields):
-    """What many steps give: the fields of `Reference` (without friction) with one row per kept step."""
+    """Result of many steps: the fields of `Reference` (without friction) with one row per kept step."""
 
     __slots__ = ()
 
@@ -112,7 +112,13 @@ class Trajectory(_Fields):
 
 @dataclass(frozen=True)
 class GeneratorState:
-    """Everything a step depends on; `ReferenceGenerator.restore` goes back to it to the last bit."""
+    """All that a step depends on; `ReferenceGenerator.restore` returns to it to the last bit.
+
+    Attributes:
+        vector: state of the compiled step.
+        force: of the step before, [f_x; wrench], shape (12,); None before the first step.
+        steps: number of steps since the start.
+    """
 
     vector: np.ndarray
     force: np.ndarray | None

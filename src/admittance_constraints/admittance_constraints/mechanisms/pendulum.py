@@ -1,4 +1,4 @@
-"""A point mass on a rigid rod that swings in the vertical plane: the shortest complete example."""
+"""Point mass on a rigid rod that swings in the vertical plane: the shortest complete example."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from admittance_constraints.model.mechanism import Mechanism
 
 
 class Pendulum(Mechanism):
-    """q = (q1): angle from hanging straight down [rad], towards +x1. The tool is the mass; z = q.
+    """A pendulum in the plane x2 = 0; the tool is the mass.
+
+    q = z = (q1): angle from straight down [rad], towards +x1.
 
     Args:
         mass: [kg].
@@ -29,7 +31,7 @@ class Pendulum(Mechanism):
         super().__init__()
 
     def draw(self, canvas: Canvas, q: np.ndarray) -> None:
-        """The rod and the mass."""
+        """Draws the rod and the mass."""
         p = self.forward(q)[:3]
         canvas.line("rod", [np.zeros(3), p], 0.003, FIXED)
         canvas.sphere("mass", p, 0.015, MOVING)

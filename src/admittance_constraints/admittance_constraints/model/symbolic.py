@@ -1,7 +1,7 @@
-"""Small symbolic building blocks: rotations of the paper's parametrisation, factorisation of small matrices.
+"""Symbolic building blocks: rotations in the paper's parametrisation, factorisation of small matrices.
 
 Orientation throughout is R = Rz(q4) Rx(q6) Rz(q5), body to space (section III-A), and angular velocities are
-given in the body frame unless a name says otherwise. Angles in x are ordered (q4, q5, q6).
+given in the body frame unless a name states another one. Angles in x are ordered (q4, q5, q6).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import casadi as ca
 
 
 def skew(v: ca.SX) -> ca.SX:
-    """Matrix of the cross product, v x w = skew(v) w."""
+    """Gives the matrix of the cross product, v x w = skew(v) w."""
     return cast(ca.SX, ca.skew(v))
 
 
@@ -90,7 +90,7 @@ def quaternion_from_rotation(R: ca.SX) -> ca.SX:
 
 
 def rotation_vector(Q: ca.SX) -> ca.SX:
-    """theta K [rad] of a unit quaternion (x, y, z, w), 0 <= theta <= pi: (45), (46) without their singularities."""
+    """Gives theta K [rad] of a unit quaternion (x, y, z, w), 0 <= theta <= pi: (45), (46), exact at every angle."""
     sine = ca.sqrt(ca.sumsqr(Q[:3]))
     sign = ca.if_else(Q[3] < 0, -1, 1)
     tiny = sine < 1e-150  # the square would underflow; theta/sine is 2 there to the last digit
@@ -98,11 +98,11 @@ def rotation_vector(Q: ca.SX) -> ca.SX:
 
 
 def solve_positive_definite(matrix: ca.SX, right: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """matrix^-1 right by L D L^T without pivoting, as straight-line code.
+    """Solves for matrix^-1 right by L D L^T without pivoting, as straight-line code.
 
     Returns:
-        The solution, and the smallest pivot relative to its diagonal element: 1 for a diagonal matrix,
-        0 for a singular one. It tells how much of the last row is independent of the ones before.
+        The solution, and the smallest pivot relative to its diagonal element: 1 for a diagonal matrix, 0 for a
+        singular one. It measures how far the rows are from being dependent.
     """
     n = matrix.shape[0]
     L, D = ca.SX.eye(n), [ca.SX(0)] * n
@@ -125,7 +125,7 @@ def solve_positive_definite(matrix: ca.SX, right: ca.SX) -> tuple[ca.SX, ca.SX]:
 
 
 def solve_nearly_symmetric(matrix: ca.SX, right: ca.SX) -> ca.SX:
-    """matrix^-1 right by elimination without pivoting, for a matrix near a positive definite one."""
+    """Solves for matrix^-1 right by elimination without pivoting, for a matrix near a positive definite one."""
     n = matrix.shape[0]
     A, x = ca.SX(matrix), ca.SX(right)
     for j in range(n):
@@ -141,10 +141,10 @@ def solve_nearly_symmetric(matrix: ca.SX, right: ca.SX) -> ca.SX:
 
 
 def least_squares(matrix: ca.SX, right: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """The Moore-Penrose solution matrix^+ right for full column rank, and the smallest relative pivot."""
+    """Gives the Moore-Penrose solution matrix^+ right for full column rank, and the smallest relative pivot."""
     return solve_positive_definite(ca.mtimes(matrix.T, matrix), ca.mtimes(matrix.T, right))
 
 
 def along(expression: ca.SX, variable: ca.SX, direction: ca.SX) -> ca.SX:
-    """Derivative of an expression in a direction, (d expression/d variable) direction."""
+    """Derives an expression in a direction, (d expression/d variable) direction."""
     return cast(ca.SX, ca.jtimes(expression, variable, direction))
