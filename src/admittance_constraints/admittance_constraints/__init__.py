@@ -1,9 +1,9 @@
 """Haptic display of constrained dynamic systems via admittance displays (Faulring, Lynch, Colgate, Peshkin).
 
-A `Mechanism` is what is rendered (`model`; ready ones in `mechanisms`, a user's own by `load_mechanism`).
+The suite renders a `Mechanism` (`model`; ready ones in `mechanisms`, a user's own by `load_mechanism`).
 `ReferenceGenerator` steps Algorithm 1 (`generation`) with compiled equations of motion (`dynamics`).
-`AdmittanceController` (`display`) makes the motion of a display from it, and `ConstraintRenderer` is what the node
-`constraint_node` computes in a tick. The README of the package has the order to read in.
+`AdmittanceController` (`display`) makes the motion of a display from it. `ConstraintRenderer` computes a tick of the
+node `constraint_node`. The README of the package has the order to read in.
 """
 
 from types import ModuleType

@@ -117,5 +117,5 @@ def _write(motion: ToolMotion, pose: Any, twist: Any, acceleration: Any) -> None
 
 
 def main() -> None:
-    """Entry point of the executable constraint_node."""
+    """Runs the executable constraint_node."""
     process.main(ConstraintNode)

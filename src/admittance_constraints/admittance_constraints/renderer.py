@@ -1,4 +1,4 @@
-"""The constraint renderer: what `constraint_node` computes in a tick, with NumPy in and out and without ROS."""
+"""The constraint renderer: the computation of a tick of `constraint_node`, NumPy in and out, without ROS."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class ConstraintRenderer:
     def with_parameters(self, parameters: Mapping[str, Any]) -> ConstraintRenderer:
         """Makes a renderer with other parameters, at its start. This one does not change.
 
-        Both share the reference generator unless one of `REFERENCE_PARAMETERS` differs, since to derive and compile
+        Both use one reference generator unless one of `REFERENCE_PARAMETERS` differs, since to derive and compile
         a generator takes longer than the watchdog of a device. From then on step only one of the two.
 
         Raises:

@@ -1,10 +1,10 @@
 """The controller of Fig. 2: measured pose and wrench of the display in, its motion out.
 
-Around the reference generator it adds what a display needs: the placement of the virtual environment in the display's
-base frame and of the virtual tool in the hand, the force below which nothing moves, the approach to the start, the
-feedback (17), (18), and a reference that waits when the display cannot follow.
+Around the reference generator it adds the placement of the virtual environment in the display's base frame and of the
+virtual tool in the hand, and a force below which nothing moves. It also adds the approach to the start, the feedback
+(17), (18), and a reference that waits when the display cannot follow.
 
-With c the correction of the velocity that (17) integrates to, the command of a period is
+The feedback (17) integrates to a correction c of the velocity. The command of a period is
 
     velocity = x_r' + c,   acceleration = x_r'' + c' (18),   c' = K_p e + K_i (integral of e) + K_d e',
 
@@ -35,7 +35,7 @@ _NEAR, _ALIGNED = 1e-3, 1e-2
 
 
 class AdmittanceController:
-    """Steps a reference generator from what a display measures, and gives the motion that the display is to perform.
+    """Steps a reference generator from the measurements of a display, and gives the motion to command.
 
     Args:
         generator: with the control period. Its state is not used: the reference starts next to the tool.
@@ -198,7 +198,7 @@ class AdmittanceController:
         self.motion = ToolMotion(target, placement.vector(r.twist), placement.vector(r.twist_rate))
 
     def _leads_too_far(self, target: np.ndarray, pose: np.ndarray) -> bool:
-        """Whether the step takes the reference beyond the largest lead, and further away than it is."""
+        """Returns whether the step takes the reference beyond the largest lead, and further away than it is."""
         lead = _distances(pose_difference(target, pose))
         if lead[0] <= self._lead[0] and lead[1] <= self._lead[1]:
             return False

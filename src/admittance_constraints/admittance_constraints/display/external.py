@@ -1,8 +1,8 @@
 """Forces on the virtual tool besides the hand's: contacts of a simulated world, friction.
 
 The world takes the tool's reference as a prescribed body and solves its step with it. The resulting impulses act on the
-tool in the next period: one tick of delay. With a tool of mass m, a body of mass M, and a contact of stiffness k and
-damping d between them, the world's step is implicit,
+tool in the next period: one tick of delay. Let the tool have the mass m, a body the mass M, and the contact between
+them the stiffness k and the damping d. The world's step is implicit,
 
     p_n = k y_n + d (v_n - u_n),     M (u_n - u_(n-1)) = T p_n,     y_n = x_n - s_n,
 
@@ -42,7 +42,7 @@ class ContactForces(Protocol):
     Attributes:
         period: duration of the step [s].
         body_a, body_b: numbers of the two bodies of each contact, shape (m,).
-        position: of the contact points [m], x, y, z of each in turn, shape (3 m,).
+        position: of the contact points [m], x, y, z of each point, shape (3 m,).
         normal: from a to b, shape (3 m,).
         normal_impulse: on b along the normal [N s], shape (m,).
         tangential_impulse: on b [N s], shape (3 m,).

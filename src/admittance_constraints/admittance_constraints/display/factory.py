@@ -116,5 +116,5 @@ def _friction(p: Mapping[str, Any]) -> FreeDirectionFriction | None:
     }
     for law in laws.values():
         for dimension in (1, 2, 3):
-            law.projected(np.ones(dimension), 1.0)  # compiles, or loads what was compiled before
+            law.projected(np.ones(dimension), 1.0)  # compiles the law now, or loads it from the cache
     return FreeDirectionFriction(**laws) if laws else None

@@ -56,7 +56,7 @@ class Chart:
     """Functions of one mechanism, described in the module's docstring.
 
     Args:
-        mechanism: what is rendered.
+        mechanism: to be rendered.
         projection: "symmetric", "orthogonal" or "off", see `ReferenceGenerator`.
         about_pose: True for the chart about the present pose, of a rigid body.
         hold: "zero" or "linear", see `ReferenceGenerator`.

@@ -158,7 +158,7 @@ class Step:
         return n, results
 
     def is_good(self) -> bool:
-        """Whether the last `run` has given finite numbers, from equations that are not singular."""
+        """Returns whether the last `run` has given finite numbers, from equations that are not singular."""
         difference = self.result[self.checksum] - self.result[self.checksum]  # not zero for nan and inf
         return bool(difference == 0.0 and self.result[self.health] > self.threshold)
 

@@ -45,7 +45,7 @@ def step_function(
     """Makes the function (state, force at the start, force at the end, (period, parameters)) -> (state, result).
 
     Args:
-        mechanism: what is rendered.
+        mechanism: to be rendered.
         integrator: name of one of `integrators.RULES`.
         projection: see `Chart`.
         about_pose: see `Chart`.
@@ -134,7 +134,7 @@ def _dense_function(arguments: list[ca.MX], results: list[ca.MX]) -> ca.Function
 
 
 def _recentre(c: Chart) -> ca.Function:
-    """(u, u', pose) -> the pose at u, and u' about that pose: [velocity; angular velocity in the body]."""
+    """Makes (u, u', pose) -> the pose at u, and u' about that pose: [velocity; angular velocity in the body]."""
     s = c.system
     u, udot, pose = s.q, s.qdot, s.pose
     Q = symbolic.quaternion_product(pose[3:], symbolic.cayley_quaternion(u[3:]))
@@ -144,7 +144,7 @@ def _recentre(c: Chart) -> ca.Function:
 
 
 def _angles(c: Chart) -> ca.Function:
-    """(pose, [v; omega], rates of these, previous x) -> x, xdot, xddot in the paper's angles, unwrapped.
+    """Makes (pose, [v; omega], rates of these, previous x) -> x, xdot, xddot in the paper's angles, unwrapped.
 
     At sin q6 = 0, where the angles have no rates, the rate of q4 is given as zero.
     """
@@ -180,7 +180,7 @@ def _angles(c: Chart) -> ca.Function:
 
 
 def _parameters(c: Chart) -> ca.Function:
-    """(previous z, x, xdot, xddot, p) -> z, zdot, zddot with psi(z) = x; without psi, z = x."""
+    """Makes (previous z, x, xdot, xddot, p) -> z, zdot, zddot with psi(z) = x; without psi, z = x."""
     x, xdot, xddot = (ca.SX.sym(name, TASK) for name in ("x", "xdot", "xddot"))
     z, zdot, psi = c.mechanism.parametric_symbols
     if not c.mechanism.has_parametrisation:

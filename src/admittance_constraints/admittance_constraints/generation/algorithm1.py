@@ -2,7 +2,7 @@
 
 `algorithm1_step` is the algorithm as printed. A `ReferenceGenerator` with the integrator "algorithm1" and the velocity
 projection "off" computes the same to rounding, more than a hundred times faster; the tests compare the two step by
-step. `project_velocity_of` is what the generator's other velocity projections add, which the paper lacks.
+step. `project_velocity_of` is the addition of the generator's other velocity projections, which the paper lacks.
 
 The loop of the paper (lines 2, 3, 13 and 15 to 19) measures the display and closes the feedback; it is
 `display.controller`.
@@ -38,7 +38,7 @@ class Algorithm1State:
 
 @dataclass(frozen=True)
 class Algorithm1Step(Algorithm1State):
-    """State after a step, and what the step computes on the way.
+    """State after a step, with the intermediate results of the step.
 
     Attributes:
         x: reference x_r after the step, shape (6,), line 12.

@@ -1,12 +1,12 @@
 """Friction on the free directions: laws that oppose the tool's motion tangential to the constraints.
 
 The paper renders viscous damping (section II-E). Dry friction evaluated at the last velocity would chatter at rest.
-Here it is implicit: v* is the velocity of the tool after the step without friction, W its response to an impulse, and
-the force f and the velocity v after the step satisfy together
+Here it is implicit: v* is the velocity of the tool after the step without friction, W its response to an impulse. The
+force f and the velocity v after the step satisfy together
 
     v = v* - T W f,   f = g(|v|) v/|v| while sliding,   |f| <= g(0) at v = 0,
 
-the vector form of Kikuuwe et al. (52) with the matrix T W = T J M^-1 P_u J^T in place of the scalar Z. Constraint
+the vector form of Kikuuwe et al. (52) with the matrix T W = T J M^-1 P_u J^T instead of the scalar Z. Constraint
 forces do not enter: for a friction that grows with the normal force (Coulomb's with a coefficient) the user sets the
 breakaway force.
 """

@@ -42,7 +42,7 @@ class ReferenceGenerator:
     """Algorithm 1 for one mechanism.
 
     Args:
-        mechanism: what is rendered.
+        mechanism: to be rendered.
         period: T [s].
         z: start, shape (nz,); the mechanism's nominal point, or zero, if not given.
         z_velocity: its rate, shape (nz,); zero if not given. A velocity that violates a nonholonomic constraint is
@@ -191,7 +191,7 @@ class ReferenceGenerator:
         self.steps = state.steps
 
     def agrees_with(self, other: ReferenceGenerator) -> bool:
-        """Whether this generator can continue from the state of another one without a jump of the tool."""
+        """Returns whether this generator can continue from the state of another one without a jump of the tool."""
         state, m = other.state, self.mechanism
         if self._states.size != state.vector.size:
             return False

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from admittance_constraints.model import consistency
 from admittance_constraints.model.mechanism import Mechanism
 
-#: A qdot of a stated velocity, relative to the velocity, that passes for rounding of what a user typed
+#: A qdot of a stated velocity, relative to the velocity, that counts as rounding of a user's input
 _CONSISTENT = 1e-6
 
 

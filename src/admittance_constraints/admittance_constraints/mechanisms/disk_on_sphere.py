@@ -88,7 +88,7 @@ class DiskOnSphere(Mechanism):
 
 
 class DiskOnSphereAsPrinted(DiskOnSphere):
-    """The constraints (28) to (32) as printed: the third row of R in place of its third column.
+    """The constraints (28) to (32) as printed: the third row of R instead of its third column.
 
     The disk's centre stays on the sphere, but the disk is not tangent to it, and the free direction is q4.
     Arguments, q and z as `DiskOnSphere`.

@@ -1,1 +1,1 @@
-"""What a mechanism is: the statements of a user, the functions of the paper derived from them, and their checks."""
+"""Mechanisms: the statements of a user, the functions of the paper derived from them, and their checks."""

@@ -214,7 +214,7 @@ def _rank(matrix: np.ndarray) -> int:
 
 
 def _vanishes(expression: ca.SX, values: np.ndarray | None = None, parameters: ca.SX | None = None) -> bool:
-    """Whether an expression is zero at random arguments, relative to the size of these."""
+    """Returns whether an expression is zero at random arguments, relative to the size of these."""
     symbols = ca.symvar(expression)
     random = np.random.default_rng(1)
     known = {} if parameters is None else {parameters[i].element_hash(): i for i in range(parameters.numel())}

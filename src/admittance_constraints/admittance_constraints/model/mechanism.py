@@ -85,59 +85,59 @@ class Mechanism(ABC):
     # --- the paper's functions ------------------------------------------------------------------------------
 
     def inertia(self, q: ArrayLike) -> np.ndarray:
-        """M(q), eq. (5), shape (n, n)."""
+        """Evaluates M(q), eq. (5), shape (n, n)."""
         return self._evaluate("inertia", q)
 
     def coriolis_matrix(self, q: ArrayLike, qdot: ArrayLike) -> np.ndarray:
-        """C(q, qdot) by Christoffel symbols, eqs. (6), (7), shape (n, n)."""
+        """Evaluates C(q, qdot) by Christoffel symbols, eqs. (6), (7), shape (n, n)."""
         return self._evaluate("coriolis", q, qdot)
 
     def coriolis_force(self, q: ArrayLike, qdot: ArrayLike) -> np.ndarray:
-        """C(q, qdot) qdot, shape (n,)."""
+        """Evaluates C(q, qdot) qdot, shape (n,)."""
         return self._evaluate("coriolis_force", q, qdot).ravel()
 
     def constraint_matrix(self, q: ArrayLike) -> np.ndarray:
-        """A(q) of A qdot = 0, eqs. (4), (10), shape (m, n)."""
+        """Evaluates A(q) of A qdot = 0, eqs. (4), (10), shape (m, n)."""
         return self._evaluate("constraint_matrix", q)
 
     def constraint_matrix_rate(self, q: ArrayLike, qdot: ArrayLike) -> np.ndarray:
-        """dA/dt along qdot, shape (m, n)."""
+        """Evaluates dA/dt along qdot, shape (m, n)."""
         return self._evaluate("constraint_matrix_rate", q, qdot)
 
     def holonomic_residual(self, q: ArrayLike) -> np.ndarray:
-        """H'(phi(q)), eq. (8), shape (b,), in the units of the constraints."""
+        """Evaluates H'(phi(q)), eq. (8), shape (b,), in the units of the constraints."""
         return self._evaluate("holonomic", q).ravel()
 
     def kinetic_energy(self, q: ArrayLike, qdot: ArrayLike) -> float:
-        """T(q, qdot) [J]."""
+        """Evaluates T(q, qdot) [J]."""
         return float(self._evaluate("kinetic_energy", q, qdot)[0, 0])
 
     def potential_energy(self, q: ArrayLike) -> float:
-        """V(q) [J] of the stated potentials (gravity, springs in coordinates)."""
+        """Evaluates V(q) [J] of the stated potentials (gravity, springs in coordinates)."""
         return float(self._evaluate("potential_energy", q)[0, 0])
 
     def passive_force(self, q: ArrayLike, qdot: ArrayLike) -> np.ndarray:
-        """-tau_d - tau_s - g (section II-E) and all other stated forces, shape (n,)."""
+        """Evaluates -tau_d - tau_s - g (section II-E) and all other stated forces, shape (n,)."""
         return self._evaluate("passive_force", q, qdot).ravel()
 
     def forward(self, q: ArrayLike) -> np.ndarray:
-        """x = phi(q), eq. (1), shape (6,): position [m] and angles [rad], see `definition`."""
+        """Evaluates x = phi(q), eq. (1), shape (6,): position [m] and angles [rad], see `definition`."""
         return self._evaluate("x", q).ravel()
 
     def task_jacobian(self, q: ArrayLike) -> np.ndarray:
-        """dphi/dq, shape (6, n)."""
+        """Evaluates dphi/dq, shape (6, n)."""
         return self._evaluate("task_jacobian", q)
 
     def task_bias(self, q: ArrayLike, qdot: ArrayLike) -> np.ndarray:
-        """qdot^T (d2phi/dq2) qdot of (14), shape (6,)."""
+        """Evaluates qdot^T (d2phi/dq2) qdot of (14), shape (6,)."""
         return self._evaluate("task_bias", q, qdot).ravel()
 
     def twist(self, q: ArrayLike, qdot: ArrayLike) -> np.ndarray:
-        """[velocity; angular velocity] of the tool in the base frame, shape (6,) [m/s; rad/s]."""
+        """Evaluates [velocity; angular velocity] of the tool in the base frame, shape (6,) [m/s; rad/s]."""
         return self._evaluate("twist_jacobian", q) @ finite_vector("qdot", qdot, self.dimension)
 
     def orientation(self, q: ArrayLike) -> np.ndarray:
-        """Quaternion (x, y, z, w) of the tool, base frame."""
+        """Evaluates the quaternion (x, y, z, w) of the tool, base frame."""
         return self._evaluate("orientation", q).ravel()
 
     def task_force(self, wrench: ArrayLike, q: ArrayLike) -> np.ndarray:
@@ -154,21 +154,21 @@ class Mechanism(ABC):
         return np.concatenate([w[:3], self._evaluate("angle_jacobian", q).T @ w[3:]])
 
     def generalised_force(self, task_force: ArrayLike, q: ArrayLike) -> np.ndarray:
-        """f_q = (dphi/dq)^T f_x, eq. (2), shape (n,)."""
+        """Evaluates f_q = (dphi/dq)^T f_x, eq. (2), shape (n,)."""
         return self.task_jacobian(q).T @ finite_vector("task_force", task_force, TASK)
 
     # --- the submanifold ------------------------------------------------------------------------------------
 
     def parametric(self, z: ArrayLike) -> np.ndarray:
-        """x = psi(z), shape (6,); phi(z) for a mechanism without psi."""
+        """Evaluates x = psi(z), shape (6,); phi(z) for a mechanism without psi."""
         return self._evaluate_z("psi", z).ravel()
 
     def parametric_jacobian(self, z: ArrayLike) -> np.ndarray:
-        """dpsi/dz, shape (6, nz)."""
+        """Evaluates dpsi/dz, shape (6, nz)."""
         return self._evaluate_z("psi_jacobian", z)
 
     def parametric_bias(self, z: ArrayLike, zdot: ArrayLike) -> np.ndarray:
-        """zdot^T (d2psi/dz2) zdot of (15), shape (6,)."""
+        """Evaluates zdot^T (d2psi/dz2) zdot of (15), shape (6,)."""
         return self._evaluate_z("psi_bias", z, zdot).ravel()
 
     def configuration(self, z: ArrayLike, guess: ArrayLike | None = None) -> np.ndarray:
