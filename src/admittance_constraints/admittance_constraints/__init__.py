@@ -1,22 +1,27 @@
 """Haptic display of constrained dynamic systems via admittance displays (Faulring, Lynch, Colgate, Peshkin).
 
-A `Mechanism` states what is rendered (`definition`); `system` derives the rest; `ReferenceGenerator` steps
-Algorithm 1. Ready mechanisms are in `mechanisms`; `load_mechanism` finds one's own. Around the generator:
-`AdmittanceController` (Fig. 2), `PIDFeedback` (17), (18), `EndEffector`, `FreeDirectionFriction`; wrenches of the
-appendices in `wrenches`.
+The suite renders a `Mechanism` (`model`; ready ones in `mechanisms`, a user's own by `load_mechanism`).
+`ReferenceGenerator` steps Algorithm 1 (`generation`) with compiled equations of motion (`dynamics`).
+`AdmittanceController` (`display`) makes the motion of a display from it. `ConstraintRenderer` computes a tick of the
+node `constraint_node`. The README of the package has the order to read in.
 """
 
-from admittance_constraints.accelerations import solve_accelerations
-from admittance_constraints.controller import AdmittanceController, Placement, ToolMotion
-from admittance_constraints.definition import Definition
-from admittance_constraints.end_effector import EndEffector
+from admittance_constraints import _moved
+from admittance_constraints.display.approach import ToolMotion
+from admittance_constraints.display.controller import AdmittanceController
+from admittance_constraints.display.end_effector import EndEffector
+from admittance_constraints.display.external import SPLIT_LIMIT, ExternalForces, contact_wrench, split_number
+from admittance_constraints.display.feedback import PIDFeedback, motion_command, pose_error, task_error
+from admittance_constraints.display.placement import Placement
+from admittance_constraints.dynamics.accelerations import solve_accelerations
 from admittance_constraints.errors import MechanismError, SingularConfigurationError
-from admittance_constraints.external import SPLIT_LIMIT, ExternalForces, contact_wrench, split_number
-from admittance_constraints.feedback import PIDFeedback, motion_command, pose_error, task_error
-from admittance_constraints.friction import FreeDirectionFriction
-from admittance_constraints.linkage import Link, add_serial_linkage
-from admittance_constraints.loading import load_mechanism
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.generation.friction import FreeDirectionFriction
+from admittance_constraints.generation.reference_generator import (
+    GeneratorState,
+    Reference,
+    ReferenceGenerator,
+    Trajectory,
+)
 from admittance_constraints.mechanisms import (
     DiskOnSphere,
     DiskOnSphereAsPrinted,
@@ -28,11 +33,17 @@ from admittance_constraints.mechanisms import (
     RollingDisk,
     TwoLinkOnCircle,
 )
-from admittance_constraints.reference_generator import GeneratorState, Reference, ReferenceGenerator, Trajectory
+from admittance_constraints.model.definition import Definition
+from admittance_constraints.model.linkage import Link, add_serial_linkage
+from admittance_constraints.model.loading import load_mechanism
+from admittance_constraints.model.mechanism import Mechanism
+from admittance_constraints.renderer import ConstraintRenderer, ConstraintState
 
 __all__ = [
     "SPLIT_LIMIT",
     "AdmittanceController",
+    "ConstraintRenderer",
+    "ConstraintState",
     "Definition",
     "DiskOnSphere",
     "DiskOnSphereAsPrinted",
@@ -66,3 +77,6 @@ __all__ = [
     "split_number",
     "task_error",
 ]
+
+_moved.install()
+__getattr__ = _moved.module_by_attribute

@@ -1,4 +1,4 @@
-"""Checks of arguments: each message names the field, what was expected and what came."""
+"""Checks of arguments: each message names the field, the expectation and the value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 
 def finite_number(name: str, value: float, *, minimum: float | None = None, above: float | None = None) -> float:
-    """A finite number within its bounds, or a ValueError that names it."""
+    """Converts to a finite number within its bounds, or raises a ValueError that names it."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -24,21 +24,28 @@ def finite_number(name: str, value: float, *, minimum: float | None = None, abov
 
 
 def finite_vector(name: str, value: ArrayLike, size: int) -> np.ndarray:
-    """A finite array of shape (size,), or a ValueError that names it. May share memory with the argument."""
+    """Converts to a finite array of shape (size,), or raises a ValueError that names it. May share memory."""
     try:
         vector = np.ascontiguousarray(value, dtype=float)
     except (TypeError, ValueError):
         raise ValueError(f"{name}: expected {size} numbers, got {value!r}") from None
     if vector.shape != (size,):
         raise ValueError(f"{name}: expected shape ({size},), got {vector.shape}")
-    # the sum is finite exactly when all are, unless it overflows; then the slow test decides
+    # the sum is finite if and only if all numbers are, unless it overflows; then the slow test decides
     if not math.isfinite(sum(vector.tolist())) and not np.isfinite(vector).all():
         raise ValueError(f"{name}: expected finite numbers, got {vector}")
     return vector
 
 
+def positive_numbers(name: str, value: ArrayLike, size: int) -> tuple[float, ...]:
+    """Converts to finite numbers above 0, or raises a ValueError that names the first one that is not."""
+    return tuple(
+        finite_number(f"{name}[{i}]", number, above=0.0) for i, number in enumerate(finite_vector(name, value, size))
+    )
+
+
 def finite_matrix(name: str, value: ArrayLike, shape: tuple[int, int]) -> np.ndarray:
-    """A finite array of a given shape, or a ValueError that names it."""
+    """Converts to a finite array of a given shape, or raises a ValueError that names it. May share memory."""
     try:
         matrix = np.ascontiguousarray(value, dtype=float)
     except (TypeError, ValueError):

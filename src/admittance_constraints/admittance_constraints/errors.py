@@ -1,9 +1,9 @@
-"""Errors with a meaning of their own; everything else that is wrong with an argument is a ValueError."""
+"""Errors that callers distinguish; every other refusal of an argument is a plain ValueError."""
 
 
 class MechanismError(ValueError):
-    """A mechanism's definition contradicts itself or lacks something; the message names the part."""
+    """A mechanism's definition contradicts itself or is not complete; the message names the part."""
 
 
 class SingularConfigurationError(ArithmeticError):
-    """The equations have no unique solution in the present configuration; the message names which."""
+    """The equations have no unique solution in the present configuration; the message names the equations."""

@@ -1,4 +1,4 @@
-"""Rotations in numbers: the paper's angles, quaternions (x, y, z, w), rotation vectors exact at every angle."""
+"""Rotations in NumPy: the paper's angles, quaternions (x, y, z, w), rotation vectors that are exact at every angle."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from admittance_constraints.checks import finite_matrix, finite_vector
 
 
 def rotation_from_angles(angles: ArrayLike) -> np.ndarray:
-    """R = Rz(q4) Rx(q6) Rz(q5), body to space, of angles (q4, q5, q6) [rad], shape (3, 3)."""
+    """Computes R = Rz(q4) Rx(q6) Rz(q5), body to space, of angles (q4, q5, q6) [rad], shape (3, 3)."""
     q4, q5, q6 = finite_vector("angles", angles, 3)
     c4, c5, c6, s4, s5, s6 = np.cos(q4), np.cos(q5), np.cos(q6), np.sin(q4), np.sin(q5), np.sin(q6)
     return np.array(
@@ -22,7 +22,7 @@ def rotation_from_angles(angles: ArrayLike) -> np.ndarray:
 
 
 def body_rates(angles: ArrayLike) -> np.ndarray:
-    """E with omega_body = E (q4', q5', q6'), from (42), shape (3, 3)."""
+    """Computes E with omega_body = E (q4', q5', q6'), from (42), shape (3, 3)."""
     _, q5, q6 = finite_vector("angles", angles, 3)
     c5, c6, s5, s6 = np.cos(q5), np.cos(q6), np.sin(q5), np.sin(q6)
     return np.array([[s6 * s5, 0.0, c5], [s6 * c5, 0.0, -s5], [c6, 1.0, 0.0]])
@@ -34,7 +34,7 @@ def angle_jacobian(angles: ArrayLike) -> np.ndarray:
 
 
 def rotation_from_quaternion(quaternion: ArrayLike) -> np.ndarray:
-    """Rotation matrix of a unit quaternion (x, y, z, w), shape (3, 3)."""
+    """Computes the rotation matrix of a unit quaternion (x, y, z, w), shape (3, 3)."""
     x, y, z, w = finite_vector("quaternion", quaternion, 4)
     return np.array(
         [
@@ -46,7 +46,7 @@ def rotation_from_quaternion(quaternion: ArrayLike) -> np.ndarray:
 
 
 def quaternion_product(a: ArrayLike, b: ArrayLike) -> np.ndarray:
-    """Quaternion (x, y, z, w) of the rotation R(a) R(b)."""
+    """Computes the quaternion (x, y, z, w) of the rotation R(a) R(b)."""
     ax, ay, az, aw = finite_vector("a", a, 4).tolist()
     bx, by, bz, bw = finite_vector("b", b, 4).tolist()
     return np.array(
@@ -60,7 +60,7 @@ def quaternion_product(a: ArrayLike, b: ArrayLike) -> np.ndarray:
 
 
 def quaternion_from_rotation(rotation: ArrayLike) -> np.ndarray:
-    """Unit quaternion (x, y, z, w) of a rotation matrix, from its largest component."""
+    """Computes a unit quaternion (x, y, z, w) of a rotation matrix from its largest component; w may be negative."""
     R = finite_matrix("rotation", rotation, (3, 3))
     trace = float(np.trace(R))
     skew = [R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]
@@ -74,11 +74,11 @@ def quaternion_from_rotation(rotation: ArrayLike) -> np.ndarray:
 
 
 def rotation_vector(rotation: ArrayLike) -> np.ndarray:
-    """theta K [rad] of a rotation matrix, shape (3,), 0 <= theta <= pi.
+    """Computes theta K [rad] of a rotation matrix, shape (3,), 0 <= theta <= pi.
 
-    The printed (45), (46) divide by sin theta and take the arccosine of the trace: not a number at theta = 0, and
-    near pi off by up to 1e8 of the result. The half angle from the quaternion has neither fault. At theta = pi
-    exactly K and -K mean the same rotation; one of them is given.
+    The printed (45), (46) divide by sin theta and take the arccosine of the trace: the result is not a number at
+    theta = 0, and its relative error near pi is up to 1e8. The half angle of the quaternion is exact at both. At
+    theta = pi, K and -K are the same rotation, and one of them is given.
     """
     Q = quaternion_from_rotation(rotation)
     if Q[3] < 0.0:

@@ -1,4 +1,4 @@
-"""What the tests of the constrained mechanisms share."""
+"""Fixtures of the tests of constrained mechanisms."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ from admittance_constraints import (
     DiskOnSphere,
     DiskOnSphereAsPrinted,
     Mechanism,
+    ReferenceGenerator,
     RollingDisk,
     TwoLinkOnCircle,
-    factory,
-    kernels,
-    solve_accelerations,
 )
+from admittance_constraints.display import factory
+from admittance_constraints.dynamics import kernels
 
 DATA = Path(__file__).with_name("data")
 
 MakeMechanism = Callable[..., Mechanism]
-NumpyStep = Callable[..., tuple[np.ndarray, ...]]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -56,9 +55,15 @@ def derived_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets the steps of nodes and renderers run in CasADi's virtual machine, without a compiler."""
+    monkeypatch.setattr(factory, "ReferenceGenerator", functools.partial(ReferenceGenerator, compiled=False))
+
+
 @pytest.fixture(scope="session")
 def data() -> Callable[[str], Any]:
-    """A file of reference data by name."""
+    """Gives a file of reference data by name."""
 
     def load(name: str) -> Any:
         path = DATA / name
@@ -69,7 +74,7 @@ def data() -> Callable[[str], Any]:
 
 @pytest.fixture(scope="session")
 def make_mechanism() -> MakeMechanism:
-    """The mechanism of a reference case, from its scenario and parameters; further arguments go to the class."""
+    """Makes the mechanism of a reference case; further arguments go to the class."""
     known: dict[str, Mechanism] = {}
 
     def make(case: dict[str, Any], **arguments: Any) -> Mechanism:
@@ -94,46 +99,8 @@ def make_mechanism() -> MakeMechanism:
 
 
 @pytest.fixture(scope="session")
-def numpy_step() -> NumpyStep:
-    """One step of Algorithm 1 as it reads in the paper: the compiled code's slow double.
-
-    Returns z, zdot, q, qdot after the step, and qddot, multipliers, xddot, zddot.
-    """
-
-    def step(
-        mechanism: Mechanism,
-        state: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
-        task_force: np.ndarray,
-        period: float,
-        *,
-        projection: str,
-    ) -> tuple[np.ndarray, ...]:
-        m = mechanism
-        z, zdot, q, qdot = state
-        tau = m.generalised_force(task_force, q) + m.passive_force(q, qdot)  # lines 4 to 6
-        qddot, multipliers = solve_accelerations(m, q, qdot, tau)  # line 8
-        xddot = m.task_jacobian(q) @ qddot + m.task_bias(q, qdot)  # line 9
-        zddot = np.linalg.pinv(m.parametric_jacobian(z)) @ (xddot - m.parametric_bias(z, zdot))  # line 10
-        old, M = q, m.inertia(q)
-        free = qdot + period * np.linalg.solve(M, tau - m.coriolis_force(q, qdot))
-        z, zdot = z + zdot * period + zddot * period**2 / 2, zdot + zddot * period  # line 11
-        q = m.configuration(z, q + period * qdot)  # line 14
-        qdot = np.linalg.pinv(m.task_jacobian(q)) @ m.parametric_jacobian(z) @ zdot
-        if projection == "symmetric" and len(m.constraint_names) > m.holonomic_count:
-            W = np.linalg.solve(M, m.constraint_matrix((old + q) / 2).T)
-            A = m.constraint_matrix(q)
-            qdot = free - W @ np.linalg.solve(A @ W, A @ free)
-        if projection != "off":
-            qdot = m.project_velocity(q, qdot)
-            zdot = np.linalg.pinv(m.parametric_jacobian(z)) @ m.task_jacobian(q) @ qdot
-        return z, zdot, q, qdot, qddot, multipliers, xddot, zddot
-
-    return step
-
-
-@pytest.fixture(scope="session")
 def derivative() -> Callable[[Callable[[np.ndarray], np.ndarray], np.ndarray], np.ndarray]:
-    """Jacobian by central differences of step 1e-5: for functions of order one, right to about 1e-9."""
+    """Computes a Jacobian by central differences of step 1e-5, accurate to 1e-9 for functions of order one."""
 
     def differentiate(function: Callable[[np.ndarray], np.ndarray], point: np.ndarray) -> np.ndarray:
         h = 1e-5

@@ -13,7 +13,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from admittance_constraints import rotations, symbolic, wrenches
+from admittance_constraints import rotations
+from admittance_constraints.model import symbolic, wrenches
 
 
 def close(value: Any, expected: Any, tolerance: float = 1e-14) -> bool:

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from admittance_constraints import ReferenceGenerator, RollingDisk, load_mechanism
-from admittance_constraints.controller import AdmittanceController, Placement
-from admittance_constraints.feedback import PIDFeedback
+from admittance_constraints import AdmittanceController, Placement, ReferenceGenerator, RollingDisk, load_mechanism
+from admittance_constraints.display.feedback import PIDFeedback
 from haptic_bags.bags import Bag, Event
 from haptic_core.errors import HapticError
 from haptic_experiments.experiments import disk_on_sphere, rolling_disk, two_link_circle

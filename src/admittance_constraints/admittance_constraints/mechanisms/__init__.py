@@ -1,4 +1,4 @@
-"""Ready mechanisms: the paper's three, and examples of one's own, one a module."""
+"""Ready mechanisms, one in a module: the three of the paper, and examples of further ones."""
 
 from admittance_constraints.mechanisms.disk_on_sphere import DiskOnSphere, DiskOnSphereAsPrinted
 from admittance_constraints.mechanisms.four_bar import FourBar

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import casadi as ca
 import numpy as np
 
-from admittance_constraints import rotations, symbolic
-from admittance_constraints.checks import finite_number, finite_vector
-from admittance_constraints.definition import Definition
-from admittance_constraints.drawing import FIXED, MOVING, TRACK, Canvas
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints import rotations
+from admittance_constraints.checks import finite_number, finite_vector, positive_numbers
+from admittance_constraints.model import symbolic
+from admittance_constraints.model.definition import Definition
+from admittance_constraints.model.drawing import FIXED, MOVING, TRACK, Canvas
+from admittance_constraints.model.mechanism import Mechanism
 
 
 class DiskOnSphere(Mechanism):
@@ -30,7 +31,7 @@ class DiskOnSphere(Mechanism):
         translational_damping: b_t [N s/m] of (41).
         rotational_damping: b_r [N m s/rad] of (41).
 
-    The defaults are the paper's but for the damping, which is zero here; `DiskOnSphere.paper()` has it.
+    The defaults are the paper's, except the damping, which is zero; `DiskOnSphere.paper()` has it.
     """
 
     def __init__(
@@ -44,10 +45,7 @@ class DiskOnSphere(Mechanism):
         rotational_damping: float = 0.0,
     ) -> None:
         self.mass = finite_number("mass", mass, above=0.0)
-        self.principal_inertia = tuple(
-            finite_number(f"inertia[{i}]", value, above=0.0)
-            for i, value in enumerate(finite_vector("inertia", inertia, 3))
-        )
+        self.principal_inertia = positive_numbers("inertia", inertia, 3)
         self.sphere_radius = finite_number("sphere_radius", sphere_radius, above=0.0)
         self.center = tuple(finite_vector("center", center, 3).tolist())
         self.translational_damping = finite_number("translational_damping", translational_damping, minimum=0.0)
@@ -56,11 +54,11 @@ class DiskOnSphere(Mechanism):
 
     @classmethod
     def paper(cls) -> DiskOnSphere:
-        """The disk of section IV-B: inertia and damping of the rolling disk."""
+        """Makes the disk of section IV-B, with inertia and damping of the rolling disk."""
         return cls(translational_damping=1.0, rotational_damping=0.1)
 
     def draw(self, canvas: Canvas, q: np.ndarray) -> None:
-        """The sphere, the disk, an arrow that turns with it, and its path (Fig. 10)."""
+        """Draws the sphere, the disk, an arrow that rotates with it, and its path (Fig. 10)."""
         Q, size = self.orientation(q), 0.2 * self.sphere_radius
         canvas.sphere("sphere", np.array(self.center), self.sphere_radius, FIXED)
         canvas.cylinder("disk", q[:3], Q, size, 0.1 * size, MOVING)
@@ -69,7 +67,7 @@ class DiskOnSphere(Mechanism):
         canvas.trail("path", q[:3], 0.05 * size, TRACK)
 
     def normal(self, rotation: ca.SX) -> ca.SX:
-        """The direction from the sphere's centre to the disk's."""
+        """Gives the direction from the sphere's centre to the disk's, of the disk's rotation matrix (3, 3)."""
         return rotation[:, 2]
 
     def define(self, d: Definition) -> None:
@@ -90,7 +88,7 @@ class DiskOnSphere(Mechanism):
 
 
 class DiskOnSphereAsPrinted(DiskOnSphere):
-    """The constraints (28) to (32) as printed: the third row of R in place of its third column.
+    """The constraints (28) to (32) as printed: the third row of R instead of its third column.
 
     The disk's centre stays on the sphere, but the disk is not tangent to it, and the free direction is q4.
     Arguments, q and z as `DiskOnSphere`.

@@ -6,26 +6,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from admittance_constraints.checks import finite_number, finite_vector
-from admittance_constraints.definition import Definition
-from admittance_constraints.drawing import FIXED, MOVING, TRACK, Canvas
-from admittance_constraints.linkage import Link, add_serial_linkage
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.checks import finite_number, finite_vector, positive_numbers
+from admittance_constraints.model.definition import Definition
+from admittance_constraints.model.drawing import FIXED, MOVING, TRACK, Canvas
+from admittance_constraints.model.linkage import Link, add_serial_linkage
+from admittance_constraints.model.mechanism import Mechanism
 
 
 class FourBar(Mechanism):
     """Three uniform bars between two fixed pivots, on x1 = 0 and x1 = ground.
 
     q = z = angle of the crank and of the coupler relative to it [rad]. The tool is the coupler's end, where the
-    rocker keeps its distance from the second pivot; the configuration stays closed by projection, since no
-    parametrisation holds on both branches of the linkage.
+    rocker keeps its distance from the second pivot. Projection keeps the configuration closed, since no parametrisation
+    covers both branches of the linkage.
 
     Args:
         lengths: of crank, coupler, rocker [m].
         ground: distance of the fixed pivots [m].
         density: mass per length of the bars [kg/m].
         damping: of the crank's joint [N m s/rad].
-        near: joint angles from which a closed configuration is searched [rad].
+        near: joint angles at which the search for a closed configuration starts [rad], shape (2,).
     """
 
     def __init__(
@@ -37,10 +37,7 @@ class FourBar(Mechanism):
         damping: float = 0.0,
         near: Sequence[float] = (1.0, -0.6),
     ) -> None:
-        self.lengths = tuple(
-            finite_number(f"lengths[{i}]", value, above=0.0)
-            for i, value in enumerate(finite_vector("lengths", lengths, 3))
-        )
+        self.lengths = positive_numbers("lengths", lengths, 3)
         self.ground = finite_number("ground", ground, above=0.0)
         self.density = finite_number("density", density, above=0.0)
         self.damping = finite_number("damping", damping, minimum=0.0)
@@ -48,7 +45,7 @@ class FourBar(Mechanism):
         super().__init__()
 
     def draw(self, canvas: Canvas, q: np.ndarray) -> None:
-        """The three bars, the ground, and the path of the coupler's end."""
+        """Draws the three bars, the ground, and the path of the coupler's end."""
         pivot, end = np.array([self.ground, 0.0, 0.0]), self.forward(q)[:3]
         elbow = self.lengths[0] * np.array([np.cos(q[0]), np.sin(q[0]), 0.0])
         canvas.line("ground", [np.zeros(3), pivot], 0.004, FIXED)
@@ -63,6 +60,6 @@ class FourBar(Mechanism):
         u, v = d.x[0] - self.ground, d.x[1]  # along the rocker, from its pivot
         rate = (u * d.xdot[1] - v * d.xdot[0]) / rocker**2
         d.kinetic_energy(self.density * rocker**3 / 3 * rate**2 / 2)
-        d.holonomic("rocker", (u**2 + v**2 - rocker**2) / (2 * rocker))  # its multiplier is the force in the rocker
+        d.holonomic("rocker", (u**2 + v**2 - rocker**2) / (2 * rocker))  # the multiplier is the force in the rocker
         d.damping_force([self.damping * d.qdot[0], 0 * d.qdot[1]])
         d.nominal(q=self.near)

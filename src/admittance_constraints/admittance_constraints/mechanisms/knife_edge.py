@@ -1,4 +1,4 @@
-"""A skate on a plane: a body that slides along its edge and turns, but does not slip sideways."""
+"""Skate on a plane: a body that slides along its edge and rotates about it, without slip sideways."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import casadi as ca
 import numpy as np
 
 from admittance_constraints.checks import finite_number
-from admittance_constraints.definition import Definition
-from admittance_constraints.drawing import MOVING, TRACK, Canvas
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.model.definition import Definition
+from admittance_constraints.model.drawing import MOVING, TRACK, Canvas
+from admittance_constraints.model.mechanism import Mechanism
 
 
 class KnifeEdge(Mechanism):
-    """q = z = (q1, q2, q3): contact point [m] and heading [rad]; its centre of mass is over the contact.
+    """A skate on a plane, with its centre of mass over the contact point.
 
-    On a plane inclined by `slope` about x1 (downhill along -x2) the free skate moves on a cycloid and, against
-    intuition, does not go downhill in the mean.
+    q = z = (q1, q2, q3): contact point [m] and heading [rad]. On a plane inclined by `slope` about x1 (downhill along
+    -x2) the free skate moves on a cycloid: its mean height does not change.
 
     Args:
         mass: [kg].
@@ -34,7 +34,7 @@ class KnifeEdge(Mechanism):
         super().__init__()
 
     def draw(self, canvas: Canvas, q: np.ndarray) -> None:
-        """The blade and its track."""
+        """Draws the blade and its track."""
         p, along = self.forward(q)[:3], 0.03 * np.array([np.cos(q[2]), np.sin(q[2]), 0.0])
         canvas.arrow("blade", p - along, p + along, 0.004, MOVING)
         canvas.trail("track", p, 0.001, TRACK)

@@ -1,4 +1,4 @@
-"""A point mass on a rigid rod that swings in the vertical plane: the shortest complete example."""
+"""Point mass on a rigid rod that swings in the vertical plane: the shortest complete example."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import casadi as ca
 import numpy as np
 
 from admittance_constraints.checks import finite_number
-from admittance_constraints.definition import Definition
-from admittance_constraints.drawing import FIXED, MOVING, Canvas
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.model.definition import Definition
+from admittance_constraints.model.drawing import FIXED, MOVING, Canvas
+from admittance_constraints.model.mechanism import Mechanism
 
 
 class Pendulum(Mechanism):
-    """q = (q1): angle from hanging straight down [rad], towards +x1. The tool is the mass; z = q.
+    """A pendulum in the plane x2 = 0; the tool is the mass.
+
+    q = z = (q1): angle from straight down [rad], towards +x1.
 
     Args:
         mass: [kg].
@@ -29,7 +31,7 @@ class Pendulum(Mechanism):
         super().__init__()
 
     def draw(self, canvas: Canvas, q: np.ndarray) -> None:
-        """The rod and the mass."""
+        """Draws the rod and the mass."""
         p = self.forward(q)[:3]
         canvas.line("rod", [np.zeros(3), p], 0.003, FIXED)
         canvas.sphere("mass", p, 0.015, MOVING)

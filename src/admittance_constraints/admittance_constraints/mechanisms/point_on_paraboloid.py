@@ -1,4 +1,4 @@
-"""A point mass on a paraboloid: a surface that guides a tool over a table, the plane among them."""
+"""Point mass on a paraboloid, or on a plane: a surface that guides a tool over a table."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import casadi as ca
 import numpy as np
 
 from admittance_constraints.checks import finite_number, finite_vector
-from admittance_constraints.definition import Definition
-from admittance_constraints.drawing import FIXED, MOVING, TRACK, Canvas
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.model.definition import Definition
+from admittance_constraints.model.drawing import FIXED, MOVING, TRACK, Canvas
+from admittance_constraints.model.mechanism import Mechanism
 
-#: half the side of the piece that is drawn [m], and lines each way
+#: half the side of the square that is drawn [m], and number of lines in each direction
 _SIDE, _LINES = 0.12, 9
 
 
 class PointOnParaboloid(Mechanism):
-    """q = (q1, q2, q3), the point's position [m], on x3 = h(x1, x2) = (c1 x1^2 + c2 x2^2)/2; z = (q1, q2).
+    """A point mass on x3 = h(x1, x2) = (c1 x1^2 + c2 x2^2)/2.
 
-    The constraint is stated as H' = (x3 - h)/sqrt(1 + |dh|^2), whose gradient on the surface is the unit normal, up:
-    its multiplier is the surface's force on the tool along the normal [N].
+    q = (q1, q2, q3) is its position [m], z = (q1, q2). The constraint is H' = (x3 - h)/sqrt(1 + |dh|^2), whose gradient
+    on the surface is the upward unit normal: the multiplier is the surface's force on the tool along it [N].
 
     Args:
         mass: [kg].
@@ -44,7 +44,7 @@ class PointOnParaboloid(Mechanism):
         super().__init__()
 
     def draw(self, canvas: Canvas, q: np.ndarray) -> None:
-        """The tool, where it has been, and lines along the surface."""
+        """Draws the tool, its path, and lines along the surface."""
         p, (c1, c2) = self.forward(q)[:3], self.curvature
         along = np.linspace(-_SIDE, _SIDE, 33)
         for i, across in enumerate(np.linspace(-_SIDE, _SIDE, _LINES)):

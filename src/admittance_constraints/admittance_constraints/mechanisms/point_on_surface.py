@@ -1,4 +1,4 @@
-"""A point mass on a surface that is only known as h(p) = 0: no parametrisation, kept there by projection."""
+"""Point mass on a surface that is only known as h(p) = 0: projection keeps it there, without a parametrisation."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Callable, Sequence
 import casadi as ca
 
 from admittance_constraints.checks import finite_number, finite_vector
-from admittance_constraints.definition import Definition
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.model.definition import Definition
+from admittance_constraints.model.mechanism import Mechanism
 
 
 def torus(p: ca.SX) -> ca.SX:
-    """Torus about x3 with radii 0.08 m and 0.03 m."""
+    """Gives h(p) of a torus about x3 with radii 0.08 m and 0.03 m."""
     return (ca.sqrt(p[0] ** 2 + p[1] ** 2) - 0.08) ** 2 + p[2] ** 2 - 0.03**2
 
 
 class PointOnSurface(Mechanism):
-    """q = z = (q1, q2, q3), the point's position [m].
+    """A point mass on a surface; q = z = (q1, q2, q3) is its position [m].
 
     Args:
         surface: h(p), of symbols p of shape (3,); the surface is h = 0, its gradient must not vanish there.
-        near: a point near which the rendering starts [m], shape (3,).
+        near: point near which the rendering starts [m], shape (3,).
         mass: [kg].
         damping: isotropic [N s/m].
         gravity: [m/s^2], along -x3.

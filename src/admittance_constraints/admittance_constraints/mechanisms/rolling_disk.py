@@ -8,10 +8,10 @@ import casadi as ca
 import numpy as np
 
 from admittance_constraints import rotations
-from admittance_constraints.checks import finite_number, finite_vector
-from admittance_constraints.definition import Definition
-from admittance_constraints.drawing import MOVING, TRACK, Canvas
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.checks import finite_number, positive_numbers
+from admittance_constraints.model.definition import Definition
+from admittance_constraints.model.drawing import MOVING, TRACK, Canvas
+from admittance_constraints.model.mechanism import Mechanism
 
 
 class RollingDisk(Mechanism):
@@ -27,7 +27,7 @@ class RollingDisk(Mechanism):
         translational_damping: b_t [N s/m] of (41).
         rotational_damping: b_r [N m s/rad] of (41).
 
-    The defaults are the paper's but for the damping, which is zero here; `RollingDisk.paper()` has it.
+    The defaults are the paper's, except the damping, which is zero; `RollingDisk.paper()` has it.
     """
 
     def __init__(
@@ -40,10 +40,7 @@ class RollingDisk(Mechanism):
         rotational_damping: float = 0.0,
     ) -> None:
         self.mass = finite_number("mass", mass, above=0.0)
-        self.principal_inertia = tuple(
-            finite_number(f"inertia[{i}]", value, above=0.0)
-            for i, value in enumerate(finite_vector("inertia", inertia, 3))
-        )
+        self.principal_inertia = positive_numbers("inertia", inertia, 3)
         self.radius = finite_number("radius", radius, above=0.0)
         self.translational_damping = finite_number("translational_damping", translational_damping, minimum=0.0)
         self.rotational_damping = finite_number("rotational_damping", rotational_damping, minimum=0.0)
@@ -51,11 +48,11 @@ class RollingDisk(Mechanism):
 
     @classmethod
     def paper(cls) -> RollingDisk:
-        """The disk of section IV-A: with damping 1.0 N s/m and 0.1 N m s/rad."""
+        """Makes the disk of section IV-A, with damping 1.0 N s/m and 0.1 N m s/rad."""
         return cls(translational_damping=1.0, rotational_damping=0.1)
 
     def draw(self, canvas: Canvas, q: np.ndarray) -> None:
-        """The disk, a spoke, and the track that its rim leaves on the plane (Fig. 8)."""
+        """Draws the disk, a spoke, and the track of its rim on the plane (Fig. 8)."""
         Q = self.orientation(q)
         rim = q[:3] + 0.9 * self.radius * rotations.rotation_from_quaternion(Q)[:, 0]
         canvas.cylinder("disk", q[:3], Q, self.radius, 0.1 * self.radius, MOVING)

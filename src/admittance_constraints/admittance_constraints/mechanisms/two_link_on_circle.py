@@ -1,4 +1,4 @@
-"""2R manipulator whose end point stays on a circle, section III-C, eqs. (33) to (40)."""
+"""Manipulator with two links whose end point stays on a circle, section III-C, eqs. (33) to (40)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import casadi as ca
 import numpy as np
 
 from admittance_constraints.checks import finite_number, finite_vector
-from admittance_constraints.definition import Definition
-from admittance_constraints.drawing import FIXED, MOVING, TRACK, Canvas, circle
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.model.definition import Definition
+from admittance_constraints.model.drawing import FIXED, MOVING, TRACK, Canvas, circle
+from admittance_constraints.model.mechanism import Mechanism
 
 
 class TwoLinkOnCircle(Mechanism):
@@ -27,8 +27,8 @@ class TwoLinkOnCircle(Mechanism):
         elbow: sign of q2, 1 or -1.
         joint_damping: of each joint [N m s/rad].
 
-    The defaults are the paper's but for the damping, which is zero here (`TwoLinkOnCircle.paper()` has it); of
-    the base the paper gives only the distance, 0.21 m.
+    The defaults are the paper's, except the damping, which is zero; `TwoLinkOnCircle.paper()` has it. For the base
+    the paper gives only the distance, 0.21 m.
     """
 
     def __init__(
@@ -53,11 +53,11 @@ class TwoLinkOnCircle(Mechanism):
 
     @classmethod
     def paper(cls) -> TwoLinkOnCircle:
-        """The manipulator of section IV-C: damping 0.01 N m s/rad at the joints."""
+        """Makes the manipulator of section IV-C, with damping 0.01 N m s/rad at the joints."""
         return cls(joint_damping=0.01)
 
     def draw(self, canvas: Canvas, q: np.ndarray) -> None:
-        """Both links, the circle, the joints."""
+        """Draws both links, the circle and the joints."""
         base = np.array([*self.base, 0.0])
         elbow = base + self.link_length * np.array([np.cos(q[0]), np.sin(q[0]), 0.0])
         end = elbow + self.link_length * np.array([np.cos(q[0] + q[1]), np.sin(q[0] + q[1]), 0.0])
@@ -79,8 +79,8 @@ class TwoLinkOnCircle(Mechanism):
             [s1 + length * ca.cos(q[0]) + length * ca.cos(both), s2 + length * ca.sin(q[0]) + length * ca.sin(both)]
         )  # (36)
         a, b = d.x[0] - s1, d.x[1] - s2
-        bend = self.elbow * ca.acos((a**2 + b**2) / (2 * length**2) - 1)
-        d.inverse([ca.atan2(b, a) - bend / 2, bend])
+        elbow_angle = self.elbow * ca.acos((a**2 + b**2) / (2 * length**2) - 1)
+        d.inverse([ca.atan2(b, a) - elbow_angle / 2, elbow_angle])
         d.holonomic("on the circle", d.x[0] ** 2 + d.x[1] ** 2 - r**2)  # (37)
         z = d.parameters(1)
         d.parametrisation([r * ca.cos(z), r * ca.sin(z)])  # (40)

@@ -22,12 +22,11 @@ from matplotlib.figure import Figure
 
 from admittance_constraints import (
     SPLIT_LIMIT,
-    AdmittanceController,
+    ConstraintRenderer,
     PointOnParaboloid,
     ReferenceGenerator,
     split_number,
 )
-from admittance_constraints.factory import make_controller, make_external
 from convex_contact import Material, Simulator, World
 from convex_contact.node import fill_contacts, worlds_folder
 from convex_contact.rendering import make_rendering
@@ -191,10 +190,6 @@ class OneProcess:
         entries = parse_entries(self._contact["world_parameters"])
         self._world = {name: value for name, (value, _) in entries.items()}
 
-    def _controller(self) -> AdmittanceController:
-        entries = parse_entries(self._p["mechanism_parameters"])
-        return make_controller(self._p, {name: value for name, (value, _) in entries.items()})
-
     def _wrenches(self, ticks: int, answer: Callable[[np.ndarray, np.ndarray], Any]) -> Iterator[float]:
         """Lets the display follow what is answered to its readings; gives the time of each answer [s]."""
         fields = VELOCITY | ACCELERATION | (POSITION if self._p["feedback"] == "device" else 0)
@@ -210,19 +205,17 @@ class OneProcess:
     def split(self, ticks: int) -> Pushing:
         """The reference with the forces of the step before, then world and friction with it, as the nodes do."""
         p = self._friction
-        controller, external = self._controller(), make_external(self._p)
+        renderer = ConstraintRenderer.from_parameters(self._p)
         rendering = make_rendering(self._contact, self._world, worlds_folder())
         model = make_model(p, dimension=3)
         assert isinstance(model, FrictionModel)
-        contacts, rubbing = SimpleNamespace(), SimpleNamespace(force=np.zeros(3))
+        contacts: Any = SimpleNamespace()
+        rubbing: Any = SimpleNamespace(force=np.zeros(3))
         rows: list[tuple[Any, ...]] = []
 
         def answer(pose: np.ndarray, wrench: np.ndarray) -> Any:
-            felt = None
-            if controller.motion is not None:
-                felt = external.wrench([contacts], [rubbing], controller.motion.pose[:3])
-            motion = controller.step(pose, wrench, external=felt)
-            now, reference = controller.motion, controller.reference
+            motion = renderer.step(pose, wrench, contacts=[contacts], frictions=[rubbing])
+            now, reference = renderer.state.motion, renderer.reference
             assert now is not None
             rendering.step(now.pose, now.twist, arrives=True)
             fill_contacts(contacts, rendering.simulator.contacts, rendering.simulator.period)
@@ -249,7 +242,7 @@ class OneProcess:
         p = self._friction
         friction = SurfaceFriction(p["friction_coefficient"], p["stiffness"], p["damping"])
         world = GuidedWorld(simulator, tool, mechanism, self._p["world_position"], friction)
-        controller = self._controller()
+        controller = ConstraintRenderer.from_parameters(self._p).controller
         controller.generator = world  # type: ignore[assignment]
         rows: list[tuple[Any, ...]] = []
 

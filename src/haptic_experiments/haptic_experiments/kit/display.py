@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from scipy.spatial.transform import Rotation
 
 from admittance_constraints import Mechanism, mechanisms
-from admittance_constraints.loading import installed_mechanism
+from admittance_constraints.model.loading import installed_mechanism
 from haptic_bags.bags import Bag
 from haptic_core.commands import NONE
 from haptic_core.errors import HapticError

@@ -1,4 +1,4 @@
-"""A mechanism: what the user states, what is derived from it, and whether it is consistent (section II)."""
+"""A mechanism: the statements of a user, the functions derived from them, and their checks (section II)."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from admittance_constraints import consistency, rotations, symbolic
+from admittance_constraints import rotations
 from admittance_constraints.checks import finite_vector
-from admittance_constraints.definition import TASK, Definition
-from admittance_constraints.drawing import MOVING, TRACK, Canvas
 from admittance_constraints.errors import MechanismError, SingularConfigurationError
-from admittance_constraints.system import System, about_pose, in_coordinates
+from admittance_constraints.model import consistency, symbolic
+from admittance_constraints.model.definition import TASK, Definition
+from admittance_constraints.model.drawing import MOVING, TRACK, Canvas
+from admittance_constraints.model.system import System, about_pose, in_coordinates
 
 #: Newton steps of phi^-1; each squares the error, so that this many suffice wherever it converges at all
 _NEWTON_LIMIT = 50
-#: |H'| of a projected point that is rounding, in the units of the constraints
+#: |H'| of a projected point that counts as rounding, in the units of the constraints
 _KEPT = 1e-9
-#: search for the point next to a pose: what a radian counts [m], starts beside the nominal one, costs that are equal
-_ARM, _STARTS, _SAME = 0.1, 12, 1e-12
+#: search for the point next to a pose: length per radian [m], starts beside the nominal one, cost that counts as zero
+_METRES_PER_RADIAN, _STARTS, _SAME_COST = 0.1, 12, 1e-12
 
 
 class Mechanism(ABC):
-    """A mechanism under holonomic and nonholonomic constraints; subclass it and state it in `define`.
+    """A mechanism under holonomic and nonholonomic constraints; a subclass states it in `define`.
 
     The methods evaluate the paper's functions at given numbers. Shapes: n = `dimension`, m = number of
     `constraint_names`, nz = `parameter_dimension`. Multipliers and rows of A are in the order of
-    `constraint_names`, holonomic constraints first. Nothing here has a state.
+    `constraint_names`, holonomic constraints first. A mechanism has no state.
 
     Attributes:
         parameters: numbers that reach compiled code at run time, by name.
@@ -73,10 +74,10 @@ class Mechanism(ABC):
 
     @abstractmethod
     def define(self, d: Definition) -> None:
-        """States the mechanism: coordinates, energy, kinematics, constraints, forces."""
+        """States coordinates, energy, kinematics, constraints and forces."""
 
     def draw(self, canvas: Canvas, q: np.ndarray) -> None:
-        """Draws the mechanism at q (n,) as shapes in its spatial frame; override. Here: the tool and its trail."""
+        """Draws the mechanism at q (n,) in its spatial frame; the default is the tool and its trail."""
         p = self.forward(q)[:3]
         canvas.sphere("tool", p, 0.006, MOVING)
         canvas.trail("trail", p, 0.001, TRACK)
@@ -84,63 +85,63 @@ class Mechanism(ABC):
     # --- the paper's functions ------------------------------------------------------------------------------
 
     def inertia(self, q: ArrayLike) -> np.ndarray:
-        """M(q), eq. (5), shape (n, n)."""
+        """Evaluates M(q), eq. (5), shape (n, n)."""
         return self._evaluate("inertia", q)
 
     def coriolis_matrix(self, q: ArrayLike, qdot: ArrayLike) -> np.ndarray:
-        """C(q, qdot) by Christoffel symbols, eqs. (6), (7), shape (n, n)."""
+        """Evaluates C(q, qdot) by Christoffel symbols, eqs. (6), (7), shape (n, n)."""
         return self._evaluate("coriolis", q, qdot)
 
     def coriolis_force(self, q: ArrayLike, qdot: ArrayLike) -> np.ndarray:
-        """C(q, qdot) qdot, shape (n,)."""
+        """Evaluates C(q, qdot) qdot, shape (n,)."""
         return self._evaluate("coriolis_force", q, qdot).ravel()
 
     def constraint_matrix(self, q: ArrayLike) -> np.ndarray:
-        """A(q) of A qdot = 0, eqs. (4), (10), shape (m, n)."""
+        """Evaluates A(q) of A qdot = 0, eqs. (4), (10), shape (m, n)."""
         return self._evaluate("constraint_matrix", q)
 
     def constraint_matrix_rate(self, q: ArrayLike, qdot: ArrayLike) -> np.ndarray:
-        """dA/dt along qdot, shape (m, n)."""
+        """Evaluates dA/dt along qdot, shape (m, n)."""
         return self._evaluate("constraint_matrix_rate", q, qdot)
 
     def holonomic_residual(self, q: ArrayLike) -> np.ndarray:
-        """H'(phi(q)), eq. (8), shape (b,), in the units of the constraints."""
+        """Evaluates H'(phi(q)), eq. (8), shape (b,), in the units of the constraints."""
         return self._evaluate("holonomic", q).ravel()
 
     def kinetic_energy(self, q: ArrayLike, qdot: ArrayLike) -> float:
-        """T(q, qdot) [J]."""
+        """Evaluates T(q, qdot) [J]."""
         return float(self._evaluate("kinetic_energy", q, qdot)[0, 0])
 
     def potential_energy(self, q: ArrayLike) -> float:
-        """V(q) [J] of what was stated as potential (gravity, springs in coordinates)."""
+        """Evaluates V(q) [J] of the stated potentials (gravity, springs in coordinates)."""
         return float(self._evaluate("potential_energy", q)[0, 0])
 
     def passive_force(self, q: ArrayLike, qdot: ArrayLike) -> np.ndarray:
-        """-tau_d - tau_s - g (section II-E) and other stated forces, shape (n,)."""
+        """Evaluates -tau_d - tau_s - g (section II-E) and all other stated forces, shape (n,)."""
         return self._evaluate("passive_force", q, qdot).ravel()
 
     def forward(self, q: ArrayLike) -> np.ndarray:
-        """x = phi(q), eq. (1), shape (6,): position [m] and angles [rad], see `definition`."""
+        """Evaluates x = phi(q), eq. (1), shape (6,): position [m] and angles [rad], see `definition`."""
         return self._evaluate("x", q).ravel()
 
     def task_jacobian(self, q: ArrayLike) -> np.ndarray:
-        """dphi/dq, shape (6, n)."""
+        """Evaluates dphi/dq, shape (6, n)."""
         return self._evaluate("task_jacobian", q)
 
     def task_bias(self, q: ArrayLike, qdot: ArrayLike) -> np.ndarray:
-        """qdot^T (d2phi/dq2) qdot of (14), shape (6,)."""
+        """Evaluates qdot^T (d2phi/dq2) qdot of (14), shape (6,)."""
         return self._evaluate("task_bias", q, qdot).ravel()
 
     def twist(self, q: ArrayLike, qdot: ArrayLike) -> np.ndarray:
-        """[velocity; angular velocity] of the tool in the base frame, shape (6,) [m/s; rad/s]."""
+        """Evaluates [velocity; angular velocity] of the tool in the base frame, shape (6,) [m/s; rad/s]."""
         return self._evaluate("twist_jacobian", q) @ finite_vector("qdot", qdot, self.dimension)
 
     def orientation(self, q: ArrayLike) -> np.ndarray:
-        """Quaternion (x, y, z, w) of the tool, base frame."""
+        """Evaluates the quaternion (x, y, z, w) of the tool, base frame."""
         return self._evaluate("orientation", q).ravel()
 
     def task_force(self, wrench: ArrayLike, q: ArrayLike) -> np.ndarray:
-        """f_x dual to the task coordinates for a wrench on the tool.
+        """Converts a wrench on the tool to f_x, dual to the task coordinates.
 
         Args:
             wrench: [force; moment] on the tool at the tool point, base frame, shape (6,) [N; N m].
@@ -153,32 +154,32 @@ class Mechanism(ABC):
         return np.concatenate([w[:3], self._evaluate("angle_jacobian", q).T @ w[3:]])
 
     def generalised_force(self, task_force: ArrayLike, q: ArrayLike) -> np.ndarray:
-        """f_q = (dphi/dq)^T f_x, eq. (2), shape (n,)."""
+        """Evaluates f_q = (dphi/dq)^T f_x, eq. (2), shape (n,)."""
         return self.task_jacobian(q).T @ finite_vector("task_force", task_force, TASK)
 
     # --- the submanifold ------------------------------------------------------------------------------------
 
     def parametric(self, z: ArrayLike) -> np.ndarray:
-        """x = psi(z), shape (6,); phi(z) for a mechanism without psi."""
+        """Evaluates x = psi(z), shape (6,); phi(z) for a mechanism without psi."""
         return self._evaluate_z("psi", z).ravel()
 
     def parametric_jacobian(self, z: ArrayLike) -> np.ndarray:
-        """dpsi/dz, shape (6, nz)."""
+        """Evaluates dpsi/dz, shape (6, nz)."""
         return self._evaluate_z("psi_jacobian", z)
 
     def parametric_bias(self, z: ArrayLike, zdot: ArrayLike) -> np.ndarray:
-        """zdot^T (d2psi/dz2) zdot of (15), shape (6,)."""
+        """Evaluates zdot^T (d2psi/dz2) zdot of (15), shape (6,)."""
         return self._evaluate_z("psi_bias", z, zdot).ravel()
 
     def configuration(self, z: ArrayLike, guess: ArrayLike | None = None) -> np.ndarray:
-        """q = phi^-1(psi(z)), shape (n,); for a mechanism without psi z itself, checked against H'.
+        """Computes q = phi^-1(psi(z)), shape (n,); without psi this is z itself, checked against H'.
 
         Args:
             z: parameters, shape (nz,).
-            guess: where to start the search, shape (n,); the stated inverse or the nominal point otherwise.
+            guess: start of the search, shape (n,); the stated inverse or the nominal point if not given.
 
         Raises:
-            ValueError: a mechanism without psi, and z violates a holonomic constraint (named).
+            ValueError: there is no psi, and z violates a holonomic constraint; the message names it.
             SingularConfigurationError: phi(q) = psi(z) has no solution near the guess.
         """
         start = finite_vector("z", z, self.parameter_dimension)
@@ -210,10 +211,10 @@ class Mechanism(ABC):
         return q
 
     def project_position(self, q: ArrayLike) -> np.ndarray:
-        """The point of H' = 0 next to q, by Newton steps of least kinetic energy, shape (n,).
+        """Finds the point of H' = 0 next to q by Newton steps of least kinetic energy, shape (n,).
 
         Raises:
-            SingularConfigurationError: no convergence.
+            SingularConfigurationError: the search does not converge.
         """
         point = finite_vector("q", q, self.dimension).copy()
         for _ in range(_NEWTON_LIMIT):
@@ -233,33 +234,33 @@ class Mechanism(ABC):
         raise SingularConfigurationError(f"the holonomic constraints have no solution near q = {point}")
 
     def project_velocity(self, q: ArrayLike, qdot: ArrayLike) -> np.ndarray:
-        """The velocity with A qdot = 0 next to qdot in kinetic energy, shape (n,): what an impulse leaves."""
+        """Projects qdot onto A qdot = 0 with the least kinetic energy, as an impulse does, shape (n,)."""
         v = finite_vector("qdot", qdot, self.dimension)
         A = self.constraint_matrix(q)
         W = np.linalg.solve(self.inertia(q), A.T)
         return v - W @ np.linalg.solve(A @ W, A @ v)
 
     def nearest_parameters(self, position: ArrayLike, orientation: ArrayLike) -> np.ndarray:
-        """z of the point of the submanifold next to a pose of the tool, shape (nz,).
+        """Finds z of the point of the submanifold next to a pose of the tool, shape (nz,).
 
-        Least squares of the pose's error, a radian counting as 0.1 m, from the nominal point and from points about
-        it. Where several are equally near, the one found first is taken. Without psi the search is over q and ends
-        with `project_position`, of where it started if there is none of where it ended.
+        The search is by least squares of the pose's error, where a radian counts as 0.1 m, from the nominal point and
+        from points around it. Of several points at the same distance the first is taken. Without psi the search is
+        over q, and its end is projected by `project_position`, or its start where the end cannot be projected.
 
         Args:
             position: of the tool [m], base frame, shape (3,).
             orientation: its unit quaternion (x, y, z, w).
 
         Raises:
-            SingularConfigurationError: a mechanism without psi finds no point there.
+            SingularConfigurationError: there is no psi, and no point is found.
         """
         p, R = finite_vector("position", position, 3), rotations.rotation_from_quaternion(orientation)
-        weights = np.repeat([1.0, _ARM], 3)
+        weights = np.repeat([1.0, _METRES_PER_RADIAN], 3)
 
         def error(z: np.ndarray) -> np.ndarray:
             x = self.parametric(z)
-            turn = R.T @ rotations.rotation_from_angles(x[3:])
-            return np.asarray(weights * np.concatenate([x[:3] - p, R @ rotations.rotation_vector(turn)]))
+            R_error = R.T @ rotations.rotation_from_angles(x[3:])
+            return np.asarray(weights * np.concatenate([x[:3] - p, R @ rotations.rotation_vector(R_error)]))
 
         def jacobian(z: np.ndarray) -> np.ndarray:
             J = self.parametric_jacobian(z)
@@ -277,16 +278,16 @@ class Mechanism(ABC):
                 continue
             e = error(z)
             cost = 0.5 * float(e @ e)
-            if cost < least - _SAME:
+            if cost < least - _SAME_COST:
                 nearest, least = z, cost
-            if least <= _SAME:
+            if least <= _SAME_COST:
                 break
         if nearest is None:
             raise SingularConfigurationError(f"the holonomic constraints have no solution near the tool at {p}")
         return np.asarray(nearest)
 
     def _projected(self, *points: np.ndarray) -> np.ndarray | None:
-        """The first of some points that can be projected, projected."""
+        """Projects the first of some points that can be projected; None if none can."""
         for point in points:
             try:
                 return self.project_position(point)
@@ -296,7 +297,7 @@ class Mechanism(ABC):
 
     @cached_property
     def pose_system(self) -> System:
-        """The same mechanism in coordinates about a pose, for orientations without singularity."""
+        """The mechanism in coordinates about a pose, where no orientation is singular."""
         return about_pose(self.definition, set(self.constraint_names))
 
     # --- numbers --------------------------------------------------------------------------------------------

@@ -14,10 +14,10 @@ from admittance_constraints.checks import finite_matrix, finite_number, finite_v
 
 
 def body_jacobian(q: ArrayLike) -> np.ndarray:
-    """J_b with [v; omega] = J_b qdot in the body frame, eqs. (42), (43), shape (6, 6).
+    """Computes J_b with [v; omega] = J_b qdot in the body frame, eqs. (42), (43), shape (6, 6).
 
     Args:
-        q: rigid body, position [m] and angles (q4, q5, q6) [rad], shape (6,).
+        q: coordinates of a rigid body, position [m] and angles (q4, q5, q6) [rad], shape (6,).
     """
     q = finite_vector("q", q, 6)
     J = np.zeros((6, 6))
@@ -27,17 +27,17 @@ def body_jacobian(q: ArrayLike) -> np.ndarray:
 
 
 def body_twist(q: ArrayLike, qdot: ArrayLike) -> np.ndarray:
-    """[v; omega] in the body frame, eqs. (42), (43), shape (6,) [m/s; rad/s]."""
+    """Computes [v; omega] in the body frame, eqs. (42), (43), shape (6,) [m/s; rad/s]."""
     return body_jacobian(q) @ finite_vector("qdot", qdot, 6)
 
 
 def generalised_force(wrench: ArrayLike, q: ArrayLike) -> np.ndarray:
-    """tau_q = J_b^T tau of a body-frame wrench, shape (6,)."""
+    """Computes tau_q = J_b^T tau of a body-frame wrench, shape (6,)."""
     return body_jacobian(q).T @ finite_vector("wrench", wrench, 6)
 
 
 def damping_wrench(twist: ArrayLike, translational: float, rotational: float) -> np.ndarray:
-    """tau_d in the body frame, eq. (41), shape (6,) [N; N m]; the body feels -tau_d.
+    """Computes tau_d in the body frame, eq. (41), shape (6,) [N; N m]; the force on the body is -tau_d.
 
     Args:
         twist: [v; omega] in the body frame, shape (6,) [m/s; rad/s].
@@ -59,10 +59,10 @@ def spring_wrench(
     origin: ArrayLike,
     origin_rotation: ArrayLike,
 ) -> np.ndarray:
-    """tau_s in the body frame, eq. (44), shape (6,) [N; N m]; the body feels -tau_s, towards the origin.
+    """Computes tau_s in the body frame, eq. (44), shape (6,) [N; N m]; -tau_s pulls the body to the origin.
 
-    theta K of (45), (46) comes from a quaternion: exact near theta = 0 and pi. At theta = pi exactly the
-    moment's sign is arbitrary, as is the way back.
+    theta K of (45), (46) is computed from a quaternion, exact near theta = 0 and pi. At theta = pi both directions lead
+    back, and one is taken.
 
     Args:
         position: of the body [m], base frame, shape (3,).
@@ -89,7 +89,7 @@ def spring_energy(
     origin: ArrayLike,
     origin_rotation: ArrayLike,
 ) -> float:
-    """k_t |p_o - p|^2 / 2 + k_r theta^2 / 2 [J], whose gradient the spring's wrench is; arguments as there."""
+    """Computes the spring's energy k_t |p_o - p|^2 / 2 + k_r theta^2 / 2 [J]; arguments as `spring_wrench`."""
     p, p_o = finite_vector("position", position, 3), finite_vector("origin", origin, 3)
     R = finite_matrix("rotation", rotation, (3, 3))
     theta = rotations.rotation_vector(R.T @ finite_matrix("origin_rotation", origin_rotation, (3, 3)))

@@ -1,13 +1,13 @@
 """Weight and inertia of the end effector beyond the load cell (end of section II-H).
 
-The cell feels the user and the end effector alike. Newton and Euler for the end effector, a rigid body with mass
-m, centre of mass c from the tool point and inertia J about c, give what is the user's:
+The cell measures the forces of the user and of the end effector together. The Newton-Euler equations of the end
+effector, a rigid body with mass m, centre of mass c from the tool point and inertia J about c, give the user's part:
 
     force  = cell force - m (g - a_c)
     moment = cell moment - c x m (g - a_c) + J alpha + omega x J omega
 
-all in the base frame about the tool point, a_c the acceleration of c. Signs: the wrench is positive as it acts on
-the tool, so a body at rest that nobody touches reads m g, its weight.
+all in the base frame about the tool point, with the acceleration a_c of c. Signs: a wrench is positive as it acts on
+the tool, so that the cell reads the weight m g of a body at rest without a user.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from admittance_constraints.checks import finite_matrix, finite_number, finite_v
 
 
 class EndEffector:
-    """What is mounted beyond the load cell.
+    """Rigid body that is mounted beyond the load cell.
 
     Args:
         mass: m [kg], not negative.
@@ -30,9 +30,9 @@ class EndEffector:
         inertia: about the centre of mass, tool frame [kg m^2], principal moments (3,) or (3, 3).
         gravity: g [m/s^2], base frame, shape (3,).
 
-    The acceleration to give is the one that the display performs while the cell is read; usually the command of
-    the step before. It closes a loop of gain m/m_virtual around the display's lag: with a virtual mass
-    below m and a slow display it is unstable, and a filtered or no acceleration is the remedy.
+    The acceleration to give is the one that the display performs while the cell is read; usually the command of the
+    step before. It closes a loop of gain m/m_virtual around the display's lag. With a virtual mass below m and a slow
+    display this loop is unstable: give a filtered acceleration, or none.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class EndEffector:
         self.gravity = finite_vector("gravity", gravity, 3).copy()
 
     def own_wrench(self, orientation: ArrayLike, twist: ArrayLike, twist_rate: ArrayLike) -> np.ndarray:
-        """What the cell reads of the end effector alone: weight less inertia, shape (6,) [N; N m].
+        """Computes the cell's reading of the end effector alone, weight minus inertia, shape (6,) [N; N m].
 
         Args:
             orientation: of the tool, unit quaternion (x, y, z, w).
@@ -68,7 +68,7 @@ class EndEffector:
     def user_wrench(
         self, cell_wrench: ArrayLike, orientation: ArrayLike, twist: ArrayLike, twist_rate: ArrayLike
     ) -> np.ndarray:
-        """The user's share of the measured wrench, shape (6,) [N; N m]; arguments as `own_wrench`.
+        """Computes the user's part of the measured wrench, shape (6,) [N; N m].
 
         Args:
             cell_wrench: measured [force; moment] on the tool about the tool point, base frame, shape (6,).

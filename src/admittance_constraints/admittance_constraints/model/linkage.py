@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from admittance_constraints import symbolic
 from admittance_constraints.checks import finite_matrix, finite_number, finite_vector
-from admittance_constraints.definition import Definition
 from admittance_constraints.errors import MechanismError
+from admittance_constraints.model import symbolic
+from admittance_constraints.model.definition import Definition
 
 
 @dataclass(frozen=True)
 class Link:
-    """A rigid link behind a revolute joint. Its frame lies in the joint and turns with the link.
+    """A rigid link behind a revolute joint. Its frame has its origin in the joint and rotates with the link.
 
     Attributes:
         mass: [kg].
@@ -41,7 +41,7 @@ class Link:
         tip: Sequence[float],
         axis: Sequence[float] = (0.0, 0.0, 1.0),
     ) -> Link:
-        """A link from its numbers; inertia as principal moments (3,) or (3, 3)."""
+        """Makes a link from numbers; inertia as principal moments (3,) or as a matrix (3, 3)."""
         J = np.asarray(inertia, dtype=float)
         direction = finite_vector("axis", axis, 3)
         length = float(np.linalg.norm(direction))
@@ -57,7 +57,7 @@ class Link:
 
     @staticmethod
     def bar(length: float, *, mass: float, axis: Sequence[float] = (0.0, 0.0, 1.0)) -> Link:
-        """A thin uniform bar along the link's x axis."""
+        """Makes a thin uniform bar along the link's x axis; length [m], mass [kg]."""
         size = finite_number("length", length, above=0.0)
         J = mass * size**2 / 12.0
         return Link.of(mass=mass, center=(size / 2, 0.0, 0.0), inertia=(0.0, J, J), tip=(size, 0.0, 0.0), axis=axis)
@@ -65,7 +65,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Chain:
-    """What a definition may use of a linkage.
+    """Expressions of a linkage that a definition may use.
 
     Attributes:
         ends: tip of each link in the base frame, shape (3,) each.
@@ -103,9 +103,9 @@ def add_serial_linkage(
     omega = ca.SX.zeros(3)
     for i, link in enumerate(links):
         K = symbolic.skew(ca.SX(link.axis))
-        turn = ca.SX.eye(3) + ca.sin(q[i]) * K + (1 - ca.cos(q[i])) * ca.mtimes(K, K)
-        omega = ca.mtimes(turn.T, omega + ca.SX(link.axis) * qdot[i])  # in the link's own frame
-        R = ca.mtimes(R, turn)
+        joint = ca.SX.eye(3) + ca.sin(q[i]) * K + (1 - ca.cos(q[i])) * ca.mtimes(K, K)
+        omega = ca.mtimes(joint.T, omega + ca.SX(link.axis) * qdot[i])  # in the link's own frame
+        R = ca.mtimes(R, joint)
         center = position + ca.mtimes(R, ca.SX(link.center))
         velocity = symbolic.along(center, q, qdot)
         J = ca.SX(link.inertia)

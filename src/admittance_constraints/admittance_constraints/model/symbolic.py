@@ -1,7 +1,7 @@
-"""Small symbolic building blocks: rotations of the paper's parametrisation, factorisation of small matrices.
+"""Symbolic building blocks: rotations in the paper's parametrisation, factorisation of small matrices.
 
 Orientation throughout is R = Rz(q4) Rx(q6) Rz(q5), body to space (section III-A), and angular velocities are
-given in the body frame unless a name says otherwise. Angles in x are ordered (q4, q5, q6).
+given in the body frame unless a name states another one. Angles in x are ordered (q4, q5, q6).
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import casadi as ca
 
 
 def skew(v: ca.SX) -> ca.SX:
-    """Matrix of the cross product, v x w = skew(v) w."""
+    """Gives the matrix of the cross product, v x w = skew(v) w."""
     return cast(ca.SX, ca.skew(v))
 
 
 def rotation_from_angles(angles: ca.SX) -> ca.SX:
-    """R = Rz(q4) Rx(q6) Rz(q5), shape (3, 3), of angles (q4, q5, q6) [rad]."""
+    """Gives R = Rz(q4) Rx(q6) Rz(q5), shape (3, 3), of angles (q4, q5, q6) [rad]."""
     c4, c5, c6 = (ca.cos(angles[i]) for i in range(3))
     s4, s5, s6 = (ca.sin(angles[i]) for i in range(3))
     return ca.vertcat(
@@ -28,20 +28,20 @@ def rotation_from_angles(angles: ca.SX) -> ca.SX:
 
 
 def body_rates(angles: ca.SX) -> ca.SX:
-    """E with omega_body = E (q4', q5', q6'), from (42); singular where sin q6 = 0. Shape (3, 3)."""
+    """Gives E with omega_body = E (q4', q5', q6'), from (42); singular where sin q6 = 0. Shape (3, 3)."""
     c5, c6, s5, s6 = ca.cos(angles[1]), ca.cos(angles[2]), ca.sin(angles[1]), ca.sin(angles[2])
     return ca.vertcat(ca.horzcat(s6 * s5, 0, c5), ca.horzcat(s6 * c5, 0, -s5), ca.horzcat(c6, 1, 0))
 
 
 def angles_from_rotation(R: ca.SX) -> ca.SX:
-    """(q4, q5, q6) [rad] of a rotation matrix, 0 <= q6 <= pi; not differentiable where sin q6 = 0."""
+    """Gives (q4, q5, q6) [rad] of a rotation matrix, 0 <= q6 <= pi; not differentiable where sin q6 = 0."""
     return ca.vertcat(
         ca.atan2(R[0, 2], -R[1, 2]), ca.atan2(R[2, 0], R[2, 1]), ca.atan2(ca.sqrt(R[0, 2] ** 2 + R[1, 2] ** 2), R[2, 2])
     )
 
 
 def quaternion_from_angles(angles: ca.SX) -> ca.SX:
-    """Unit quaternion (x, y, z, w) of R = Rz(q4) Rx(q6) Rz(q5)."""
+    """Gives the unit quaternion (x, y, z, w) of R = Rz(q4) Rx(q6) Rz(q5)."""
     total, difference, half = (angles[0] + angles[1]) / 2, (angles[0] - angles[1]) / 2, angles[2] / 2
     return ca.vertcat(
         ca.sin(half) * ca.cos(difference),
@@ -52,28 +52,28 @@ def quaternion_from_angles(angles: ca.SX) -> ca.SX:
 
 
 def rotation_from_quaternion(Q: ca.SX) -> ca.SX:
-    """Rotation matrix of a unit quaternion (x, y, z, w)."""
+    """Gives the rotation matrix of a unit quaternion (x, y, z, w)."""
     K = skew(Q[:3])
     return ca.SX.eye(3) + 2 * Q[3] * K + 2 * ca.mtimes(K, K)
 
 
 def quaternion_product(a: ca.SX, b: ca.SX) -> ca.SX:
-    """Quaternion (x, y, z, w) of the rotation R(a) R(b)."""
+    """Gives the quaternion (x, y, z, w) of the rotation R(a) R(b)."""
     return ca.vertcat(a[3] * b[:3] + b[3] * a[:3] + ca.cross(a[:3], b[:3]), a[3] * b[3] - ca.dot(a[:3], b[:3]))
 
 
 def cayley_quaternion(u: ca.SX) -> ca.SX:
-    """Unit quaternion (x, y, z, w) of the rotation with Cayley coordinates u = 2 tan(theta/2) K."""
+    """Gives the unit quaternion (x, y, z, w) of the rotation with Cayley coordinates u = 2 tan(theta/2) K."""
     return ca.vertcat(u / 2, 1) / ca.sqrt(1 + ca.sumsqr(u) / 4)
 
 
 def cayley_body_rates(u: ca.SX) -> ca.SX:
-    """W with omega_body = W u' for Cayley coordinates; the identity at u = 0. Shape (3, 3)."""
+    """Gives W with omega_body = W u' for Cayley coordinates; the identity at u = 0. Shape (3, 3)."""
     return (ca.SX.eye(3) - skew(u) / 2) / (1 + ca.sumsqr(u) / 4)
 
 
 def quaternion_from_rotation(R: ca.SX) -> ca.SX:
-    """Unit quaternion (x, y, z, w) of a rotation matrix, from its largest component (exact for every angle)."""
+    """Gives a unit quaternion (x, y, z, w) of a rotation matrix, from its largest component, exact at every angle."""
     trace = R[0, 0] + R[1, 1] + R[2, 2]
     squares = [1 + 2 * R[i, i] - trace for i in range(3)] + [1 + trace]
     outer = ca.vertcat(
@@ -90,7 +90,7 @@ def quaternion_from_rotation(R: ca.SX) -> ca.SX:
 
 
 def rotation_vector(Q: ca.SX) -> ca.SX:
-    """theta K [rad] of a unit quaternion (x, y, z, w), 0 <= theta <= pi: (45), (46) without their singularities."""
+    """Gives theta K [rad] of a unit quaternion (x, y, z, w), 0 <= theta <= pi: (45), (46), exact at every angle."""
     sine = ca.sqrt(ca.sumsqr(Q[:3]))
     sign = ca.if_else(Q[3] < 0, -1, 1)
     tiny = sine < 1e-150  # the square would underflow; theta/sine is 2 there to the last digit
@@ -98,11 +98,11 @@ def rotation_vector(Q: ca.SX) -> ca.SX:
 
 
 def solve_positive_definite(matrix: ca.SX, right: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """matrix^-1 right by L D L^T without pivoting, as straight-line code.
+    """Solves for matrix^-1 right by L D L^T without pivoting, as straight-line code.
 
     Returns:
-        The solution, and the smallest pivot relative to its diagonal element: 1 for a diagonal matrix,
-        0 for a singular one. It tells how much of the last row is independent of the ones before.
+        The solution, and the smallest pivot relative to its diagonal element: 1 for a diagonal matrix, 0 for a
+        singular one. It measures the distance of the rows from dependence.
     """
     n = matrix.shape[0]
     L, D = ca.SX.eye(n), [ca.SX(0)] * n
@@ -125,7 +125,7 @@ def solve_positive_definite(matrix: ca.SX, right: ca.SX) -> tuple[ca.SX, ca.SX]:
 
 
 def solve_nearly_symmetric(matrix: ca.SX, right: ca.SX) -> ca.SX:
-    """matrix^-1 right by elimination without pivoting, for a matrix near a positive definite one."""
+    """Solves for matrix^-1 right by elimination without pivoting, for a matrix near a positive definite one."""
     n = matrix.shape[0]
     A, x = ca.SX(matrix), ca.SX(right)
     for j in range(n):
@@ -141,10 +141,10 @@ def solve_nearly_symmetric(matrix: ca.SX, right: ca.SX) -> ca.SX:
 
 
 def least_squares(matrix: ca.SX, right: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """The Moore-Penrose solution matrix^+ right for full column rank, and the smallest relative pivot."""
+    """Gives the Moore-Penrose solution matrix^+ right for full column rank, and the smallest relative pivot."""
     return solve_positive_definite(ca.mtimes(matrix.T, matrix), ca.mtimes(matrix.T, right))
 
 
 def along(expression: ca.SX, variable: ca.SX, direction: ca.SX) -> ca.SX:
-    """Derivative of an expression in a direction, (d expression/d variable) direction."""
+    """Derives an expression in a direction, (d expression/d variable) direction."""
     return cast(ca.SX, ca.jtimes(expression, variable, direction))

@@ -1,13 +1,13 @@
-"""What a user states about a mechanism: coordinates, energy, kinematics, constraints, forces.
+"""The statements of a user about a mechanism: coordinates, energy, kinematics, constraints, forces.
 
-A `Definition` is handed to `Mechanism.define`. It offers symbols (CasADi SX) and takes expressions in them;
-everything else is derived (`system`). Two spaces are in play (section II-A):
+`Mechanism.define` gets a `Definition`. It offers symbols (CasADi SX) and takes expressions in them; `system` derives
+all else. There are two spaces (section II-A):
 
 * q, the mechanism's n coordinates, and qdot;
 * x, the six task coordinates of the tool: position (x1, x2, x3) [m] in the base frame and angles
   (x4, x5, x6) [rad] with R = Rz(x4) Rx(x6) Rz(x5), and xdot. `position`, `rotation` (body to space) and
-  `angular_velocity` (body frame) say the same without angles; constraints written with them alone have no
-  Euler singularity.
+  `angular_velocity` (body frame) describe the same motion without angles; constraints written with them alone
+  have no Euler singularity.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from numpy.typing import ArrayLike
 
 from admittance_constraints.checks import finite_number, finite_vector
 from admittance_constraints.errors import MechanismError
+from admittance_constraints.model import symbolic
 
 #: dimension of the task space
 TASK = 6
 
 
 class Definition:
-    """Collects the statements of one mechanism.
+    """Collects the statements of a user about one mechanism.
 
     Attributes:
         x: task coordinates, shape (6,).
@@ -67,7 +68,7 @@ class Definition:
     # --- coordinates ---------------------------------------------------------------------------------------
 
     def coordinates(self, count: int) -> tuple[ca.SX, ca.SX]:
-        """Declares n = count coordinates; returns the symbols (q, qdot), each of shape (n,)."""
+        """Declares n = count coordinates and returns the symbols (q, qdot), each of shape (n,)."""
         if self.q.numel():
             raise MechanismError("coordinates: declared twice")
         if not 1 <= count <= TASK:
@@ -76,14 +77,14 @@ class Definition:
         return self.q, self.qdot
 
     def forward(self, phi: ca.SX | Sequence[ca.SX]) -> None:
-        """States the kinematics x = phi(q), eq. (1); fewer than six rows are completed by zeros."""
+        """Sets the kinematics x = phi(q), eq. (1); fewer than six rows are completed by zeros."""
         rows = _column(phi)
         if rows.numel() > TASK:
             raise MechanismError(f"forward: expected at most {TASK} rows, got {rows.numel()}")
         self.phi = ca.vertcat(rows, ca.SX(TASK - rows.numel(), 1))
 
     def inverse(self, q_of_x: ca.SX | Sequence[ca.SX]) -> None:
-        """States q = phi^-1(x) as an expression in `x`; used to start. Without it a nominal point is needed."""
+        """Sets q = phi^-1(x), an expression in `x` for the start. Without it a nominal point is needed."""
         self.inverse_map = _column(q_of_x)
 
     def parameters(self, count: int) -> ca.SX:
@@ -96,7 +97,7 @@ class Definition:
         return self.z
 
     def parametrisation(self, psi: ca.SX | Sequence[ca.SX]) -> None:
-        """States x = psi(z); fewer than six rows are completed by zeros.
+        """Sets x = psi(z); fewer than six rows are completed by zeros.
 
         Without a parametrisation the configuration is kept on the submanifold by projection, and z is q.
         """
@@ -106,14 +107,14 @@ class Definition:
         self.psi = ca.vertcat(rows, ca.SX(TASK - rows.numel(), 1))
 
     def nominal(self, *, q: ArrayLike | None = None, z: ArrayLike | None = None) -> None:
-        """A typical configuration: the checks look around it, and phi^-1 is searched for from it."""
+        """Sets a typical configuration: the checks sample around it, and the search for phi^-1 starts there."""
         self.nominal_q = self.nominal_q if q is None else finite_vector("nominal q", q, self.q.numel())
         self.nominal_z = self.nominal_z if z is None else finite_vector("nominal z", z, self.z.numel())
 
     def parameter(self, name: str, value: float) -> ca.SX:
-        """A number that reaches the compiled code at run time: changing it compiles nothing anew.
+        """Declares a number that reaches the compiled code at run time, so that a change needs no compilation.
 
-        Plain floats in expressions are fine too; they are compiled in.
+        Plain floats in expressions work as well; they become constants of the compiled code.
         """
         if name in self.parameter_values:
             raise MechanismError(f"parameter {name}: declared twice")
@@ -125,11 +126,11 @@ class Definition:
     # --- inertia -------------------------------------------------------------------------------------------
 
     def kinetic_energy(self, energy: ca.SX) -> None:
-        """States (or adds) kinetic energy T(q, qdot) [J]; also in xdot and angular_velocity."""
+        """Adds kinetic energy T [J], an expression in q, qdot, xdot and angular_velocity."""
         self.energy = energy if self.energy is None else self.energy + energy
 
     def rigid_body(self, mass: ca.SX | float, inertia: Sequence[ca.SX | float] | ca.SX) -> None:
-        """The mechanism is one rigid body with its tool point in the centre of mass: q = x, eq. (19).
+        """Declares that the mechanism is one rigid body with its tool point in the centre of mass: q = x, eq. (19).
 
         Args:
             mass: m [kg].
@@ -145,15 +146,15 @@ class Definition:
     # --- constraints ---------------------------------------------------------------------------------------
 
     def holonomic(self, name: str, expression: ca.SX) -> None:
-        """States H'(x) = 0, eq. (8); an expression in x, position, rotation (and q, for what x does not show)."""
+        """Adds the constraint H'(x) = 0, eq. (8): an expression in x, position, rotation (and q if needed)."""
         self.holonomic_constraints.append((name, self._one_expression(name, expression)))
 
     def nonholonomic(self, name: str, expression: ca.SX) -> None:
-        """States A'(x) xdot = 0, eq. (9); an expression linear in xdot, angular_velocity (and qdot)."""
+        """Adds the constraint A'(x) xdot = 0, eq. (9): an expression linear in xdot, angular_velocity (and qdot)."""
         self.nonholonomic_constraints.append((name, self._one_expression(name, expression)))
 
     def _one_expression(self, name: str, expression: ca.SX) -> ca.SX:
-        self._name_is_free(name)
+        self._check_name_is_free(name)
         stated = ca.SX(expression)
         if stated.numel() != 1:
             raise MechanismError(f"constraint {name}: expected one expression, got {stated.numel()}")
@@ -175,7 +176,7 @@ class Definition:
         self.damping = self.damping + _column(force)
 
     def applied_force(self, force: ca.SX | Sequence[ca.SX]) -> None:
-        """Adds any other generalised force, shape (n,), an expression in q, qdot; it acts as it is."""
+        """Adds any other generalised force, shape (n,), an expression in q, qdot; it acts with its own sign."""
         self.applied = self.applied + _column(force)
 
     def task_damping(self, translational: ca.SX | float, rotational: ca.SX | float) -> None:
@@ -191,7 +192,7 @@ class Definition:
         position: ca.SX | Sequence[float],
         orientation: ca.SX | Sequence[float] = (0.0, 0.0, 0.0, 1.0),
     ) -> None:
-        """Adds a spring on the tool, eq. (44), with (45), (46) replaced by a form exact at every angle.
+        """Adds a spring on the tool, eq. (44), with (45), (46) in a form that is exact at every angle.
 
         Args:
             translational: k_t [N/m].
@@ -199,8 +200,6 @@ class Definition:
             position: p_o [m], base frame.
             orientation: R_o as a quaternion (x, y, z, w).
         """
-        from admittance_constraints import symbolic
-
         p_o, R_o = _column(position), symbolic.rotation_from_quaternion(_column(orientation))
         displacement = ca.mtimes(self.rotation.T, p_o - self.position)
         Q = symbolic.quaternion_from_rotation(ca.mtimes(self.rotation.T, R_o))
@@ -208,20 +207,20 @@ class Definition:
 
     # ---------------------------------------------------------------------------------------------------------
 
-    def _name_is_free(self, name: str) -> None:
+    def _check_name_is_free(self, name: str) -> None:
         if any(name == other for other, _ in self.holonomic_constraints + self.nonholonomic_constraints):
             raise MechanismError(f"constraint {name}: the name is taken")
 
 
 def _column(value: ca.SX | Sequence[ca.SX] | Sequence[float]) -> ca.SX:
-    """A column of expressions."""
+    """Makes a column of expressions."""
     if isinstance(value, ca.SX):
         return cast(ca.SX, ca.vec(value))
     return cast(ca.SX, ca.vertcat(*[ca.SX(element) for element in value]))
 
 
 def _inertia_matrix(inertia: Sequence[ca.SX | float] | ca.SX) -> ca.SX:
-    """The (3, 3) matrix of principal moments or of a full matrix."""
+    """Makes the (3, 3) matrix from principal moments or from a full matrix."""
     if isinstance(inertia, ca.SX):
         J = inertia
     elif any(isinstance(element, ca.SX) for element in inertia):

@@ -1,14 +1,14 @@
-"""Functions of a mechanism's state in one chart: accelerations, submanifold, report.
+"""Functions of a mechanism's state in one chart: accelerations, submanifold, output.
 
-A chart is either the mechanism's own coordinates or, for a rigid body, coordinates about its present pose. It offers
-three groups of functions of the state (z, zdot, q, qdot) and the parameters p = (period, ...):
+A chart is either the mechanism's own coordinates or, for a rigid body, coordinates about its present pose. It has three
+groups of functions of the state (z, zdot, q, qdot) and the parameters p = (period, ...):
 
 * accelerations: eqs. (11) to (16) under the force (f_x; wrench);
-* place: q = phi^-1(psi(z)) and qdot = (dphi/dq)^+ (dpsi/dz) zdot, lines 12 and 14 of Algorithm 1, after projection
-  onto A qdot = 0 where it is asked for; without psi, z = q is projected onto H' = 0 first;
-* report: x, twist, energies, residuals.
+* state_after: q = phi^-1(psi(z)) and qdot = (dphi/dq)^+ (dpsi/dz) zdot, lines 12 and 14 of Algorithm 1, and the
+  projection onto A qdot = 0 if it is chosen; without psi, z = q is projected onto H' = 0 first;
+* output: x, twist, energies, residuals.
 
-`integrators` combine them to rules, `kernels` to steps.
+`integrators` combines them into integration rules, `kernels` into time steps.
 """
 
 from __future__ import annotations
@@ -19,24 +19,29 @@ from functools import cached_property
 
 import casadi as ca
 
-from admittance_constraints import symbolic
-from admittance_constraints.definition import TASK
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.model import symbolic
+from admittance_constraints.model.definition import TASK
+from admittance_constraints.model.mechanism import Mechanism
 
 #: f_x (6) and the wrench [force; moment] in the base frame (6)
 FORCE = 2 * TASK
-#: Newton steps to the submanifold: what integration leaves is of the order of T^2, and each step squares it
+#: Newton steps to the submanifold: integration leaves an error of the order of T^2, and each step squares it
 NEWTON_STEPS = 4
-#: a last step of an iteration below this (m, rad) means that the next would be below rounding
+#: if the last step of an iteration is below this [m], [rad], the next one is below rounding
 CONVERGED = 1e-8
 
 
 @dataclass(frozen=True)
-class Moved:
-    """The state that a rule makes, before it is placed, and what was found at its beginning.
+class Prediction:
+    """Result of an integration rule, before `Chart.state_after` brings it onto the submanifold.
 
-    The health is 0 where an implicit rule has not converged. `free` is the velocity that all forces but the
-    constraints' give, of rules of order one; their constraint forces are chosen anew by the symmetric projection.
+    Attributes:
+        z, zdot: at the end of the step, shape (nz,).
+        guess: of q at the end of the step, shape (n,).
+        first: outputs of `Chart.accelerations` at the beginning of the step.
+        health: 0 where an implicit rule has not converged, else 1.
+        free: qdot at the end of the step under all forces except those of the constraints, shape (n,); rules of order
+            one have it, and the symmetric projection then computes the constraint forces anew.
     """
 
     z: ca.MX
@@ -48,14 +53,14 @@ class Moved:
 
 
 class Chart:
-    """Functions of one mechanism; see the module.
+    """Functions of one mechanism, described in the module's docstring.
 
     Args:
-        mechanism: what is rendered.
+        mechanism: to be rendered.
         projection: "symmetric", "orthogonal" or "off", see `ReferenceGenerator`.
-        about_pose: the chart about the present pose, for rigid bodies.
+        about_pose: True for the chart about the present pose, of a rigid body.
         hold: "zero" or "linear", see `ReferenceGenerator`.
-        with_response: whether steps report the response to impulses, for friction.
+        with_response: whether steps output the response to impulses, which friction needs.
     """
 
     def __init__(
@@ -72,7 +77,7 @@ class Chart:
         self.nz = mechanism.parameter_dimension if self.parametrised else self.n
         self.p = ca.vertcat(ca.SX.sym("period"), s.parameters)
         self.force = ca.SX.sym("force", FORCE)
-        self.borne = ca.SX.sym("borne", self.n)
+        self.constrained = ca.SX.sym("constrained", self.n)
         if self.parametrised:
             self.z, self.zdot, self.psi = mechanism.parametric_symbols
             self.psi_jacobian = ca.jacobian(self.psi, self.z)
@@ -84,42 +89,42 @@ class Chart:
 
     @cached_property
     def user_force(self) -> ca.SX:
-        """f_q = (dphi/dq)^T f_x, and the wrench."""
+        """f_q = (dphi/dq)^T f_x, and the generalised force of the wrench."""
         s = self.system
         tau = ca.mtimes(s.twist_jacobian.T, self.force[TASK:])
-        if not self.about_pose:  # there f_x has been turned into a wrench
+        if not self.about_pose:  # there f_x has been converted to a wrench
             tau = tau + ca.mtimes(s.task_jacobian.T, self.force[:TASK])
         return tau
 
     @property
     def applied(self) -> ca.SX:
-        """tau of section II-E, less what the constraints bore of f_q at the beginning of the step."""
-        return self.user_force + self.system.passive_force - self.borne
+        """tau of section II-E, without the part of f_q along the constraints at the beginning of the step."""
+        return self.user_force + self.system.passive_force - self.constrained
 
     @cached_property
-    def _borne(self) -> ca.Function:
-        """(q, force, p, pose) -> A^T A~^T f_q, the part of f_q that the constraints bear, (13); and as a wrench."""
+    def _constrained_part(self) -> ca.Function:
+        """(q, force, p, pose) -> A^T A~^T f_q, the part of f_q along the constraints, (13), or the same as a wrench."""
         s = self.system
-        part = ca.mtimes(s.constraint_matrix.T, ca.mtimes(self._lift.T, self.user_force))
+        part = ca.mtimes(s.constraint_matrix.T, ca.mtimes(self._weighted_inverse.T, self.user_force))
         wrench = ca.SX(FORCE, 1)
         if self.about_pose:  # at u = 0 the twist's Jacobian is orthogonal
             wrench[TASK:], part = ca.mtimes(s.twist_jacobian, part), ca.SX(self.n, 1)
-        return function("borne", [s.q, self.force, self.p, s.pose], [part, wrench], ["part", "wrench"])
+        return function("constrained", [s.q, self.force, self.p, s.pose], [part, wrench], ["part", "wrench"])
 
-    def held(self, q: ca.MX, force: ca.MX, p: ca.MX, pose: ca.MX) -> tuple[ca.MX, ca.MX]:
-        """What inner stages take off f_q, and off the force, when a force is held over the step.
+    def constrained_part(self, q: ca.MX, force: ca.MX, p: ca.MX, pose: ca.MX) -> tuple[ca.MX, ca.MX]:
+        """Gives the part of f_q, and of the force, that inner stages leave to the constraints if the force is held.
 
-        A force that presses on a constraint, held in space while the constraint turns, gets a part along the
-        motion: a negative damping of (force) T / (2 radius). The part that the constraints bear at the beginning
-        is therefore left to them throughout.
+        A force that presses on a constraint and is held in space while the constraint rotates gets a component along
+        the motion: a negative damping of (force) T / (2 radius). The constraints therefore bear throughout the step
+        the part that they bear at its beginning.
         """
         if self.hold != "zero" or not self.m:
             return ca.MX.zeros(self.n), ca.MX.zeros(FORCE)
-        part, wrench = self._borne(q, force, p, pose)
+        part, wrench = self._constrained_part(q, force, p, pose)
         return part, wrench
 
     @cached_property
-    def _lift(self) -> ca.SX:
+    def _weighted_inverse(self) -> ca.SX:
         """A~ = M^-1 A^T (A M^-1 A^T)^-1 of (13)."""
         A = self.system.constraint_matrix
         W, _ = symbolic.solve_positive_definite(self.system.inertia, A.T)
@@ -148,16 +153,16 @@ class Chart:
         healths = ca.vertcat(health, constraint_health, psi_health)
         outputs = [qddot, multipliers, xddot, zddot, twist_rate, healths, free]
         names = ["qddot", "multipliers", "xddot", "zddot", "twist_rate", "health", "free"]
-        arguments = [self.z, self.zdot, s.q, s.qdot, self.force, self.borne, self.p, s.pose]
+        arguments = [self.z, self.zdot, s.q, s.qdot, self.force, self.constrained, self.p, s.pose]
         return function("accelerations", arguments, outputs, names)
 
     @cached_property
     def response(self) -> ca.Function:
-        """How zdot responds to generalised impulses on the tool: d zddot/d wrench, and the twist per zdot."""
+        """Response of zdot to impulses on the tool: d zddot/d wrench, and the twist of the tool per zdot."""
         s = self.system
         J = s.twist_jacobian
         free, _ = symbolic.solve_positive_definite(s.inertia, J.T)
-        constrained = free - ca.mtimes(self._lift, ca.mtimes(s.constraint_matrix, free))  # M^-1 P_u J^T
+        constrained = free - ca.mtimes(self._weighted_inverse, ca.mtimes(s.constraint_matrix, free))  # M^-1 P_u J^T
         if self.parametrised:
             to_z, _ = symbolic.least_squares(self.psi_jacobian, s.task_jacobian)
             q_of_z, _ = symbolic.least_squares(s.task_jacobian, self.psi_jacobian)
@@ -184,7 +189,7 @@ class Chart:
 
     @cached_property
     def _velocity(self) -> ca.Function:
-        """(z, zdot, q) -> qdot, zdot, projected where asked for."""
+        """(z, zdot, q) -> qdot, zdot, projected unless the projection is off."""
         s = self.system
         if self.parametrised:
             velocity, _ = symbolic.least_squares(s.task_jacobian, ca.mtimes(self.psi_jacobian, self.zdot))
@@ -193,9 +198,9 @@ class Chart:
         zdot = self.zdot
         if self.m > self.b or not self.parametrised:
             v = ca.SX.sym("v", self.n)
-            along = v - ca.mtimes(self._lift, ca.mtimes(s.constraint_matrix, v))
+            along = v - ca.mtimes(self._weighted_inverse, ca.mtimes(s.constraint_matrix, v))
             project = function("project", [s.q, v, self.p, s.pose], [along], ["v"])
-            # the second time takes away what the first left by rounding
+            # the second projection removes the rounding error of the first
             projected = project(s.q, project(s.q, velocity, self.p, s.pose), self.p, s.pose)
             velocity = velocity if self.projection == "off" else projected
             if self.parametrised and self.projection != "off":
@@ -208,8 +213,8 @@ class Chart:
     def _symmetric(self) -> ca.Function:
         """(q before, q after, velocity after the free forces, z after) -> qdot and zdot with A qdot = 0 after.
 
-        The constraint's impulse acts along the rows of A half-way, which neither gives nor takes energy where the
-        constraint turns: qdot = v + M^-1 A_mid^T Lambda.
+        The constraint impulse acts along the rows of A half-way, qdot = v + M^-1 A_mid^T Lambda. It neither adds nor
+        removes energy while the constraint rotates.
         """
         s = self.system
         old, new, v = (ca.SX.sym(name, self.n) for name in ("old", "new", "v"))
@@ -234,29 +239,31 @@ class Chart:
         push, health = symbolic.solve_positive_definite(ca.mtimes(A, W), -s.holonomic)
         return function("onto", [s.q, self.p, s.pose], [s.q + ca.mtimes(W, push), health], ["q", "health"])
 
-    def place(self, moved: Moved, old: ca.MX, p: ca.MX, pose: ca.MX) -> tuple[ca.MX, ca.MX, ca.MX, ca.MX, ca.MX]:
-        """z, zdot, q, qdot, health after lines 12 and 14 of Algorithm 1, and projection."""
-        z, zdot = moved.z, moved.zdot
-        q, health = self.configuration(z, moved.guess, p)
+    def state_after(
+        self, predicted: Prediction, old: ca.MX, p: ca.MX, pose: ca.MX
+    ) -> tuple[ca.MX, ca.MX, ca.MX, ca.MX, ca.MX]:
+        """Gives z, zdot, q, qdot and health after lines 12 and 14 of Algorithm 1, and projection."""
+        z, zdot = predicted.z, predicted.zdot
+        q, health = self.configuration(z, predicted.guess, p)
         if not self.parametrised:
             if self.b:
                 q, health = newton_steps(lambda q: self._onto_submanifold(q, p, pose), q)
             z = q
-        unkept = self.m > self.b or not self.parametrised
-        if moved.free is not None and self.projection == "symmetric" and unkept:
-            zdot = self._symmetric(z, old, q, moved.free, p, pose)
+        drifts = self.m > self.b or not self.parametrised
+        if predicted.free is not None and self.projection == "symmetric" and drifts:
+            zdot = self._symmetric(z, old, q, predicted.free, p, pose)
         qdot, zdot = self._velocity(z, zdot, q, p, pose)
-        return z, zdot, q, qdot, ca.fmin(health, moved.health)
+        return z, zdot, q, qdot, ca.fmin(health, predicted.health)
 
     def stage(self, z: ca.MX, zdot: ca.MX, guess: ca.MX, p: ca.MX, pose: ca.MX) -> tuple[ca.MX, ca.MX]:
-        """q, qdot of an inner stage: no projection."""
+        """Gives q, qdot of an inner stage, without projection."""
         if not self.parametrised:
             return z, zdot
         q, _ = self.configuration(z, guess, p)
         return q, self._plain_velocity(z, zdot, q, p)
 
     def configuration(self, z: ca.MX, guess: ca.MX, p: ca.MX) -> tuple[ca.MX, ca.MX]:
-        """q = phi^-1(psi(z)) next to the guess, and the smallest pivot met."""
+        """Gives q = phi^-1(psi(z)) next to the guess, and the smallest pivot of the search."""
         if not self.parametrised:
             return z, ca.MX(1)
         q, health = self._configuration(z, guess, p)
@@ -277,7 +284,7 @@ class Chart:
         G = symbolic.least_squares(s.task_jacobian, self.psi_jacobian)[0] if self.parametrised else ca.SX.eye(self.n)
         inertia = ca.mtimes(G.T, ca.mtimes(s.inertia, G))
         kinetic = ca.dot(self.zdot, ca.mtimes(inertia, self.zdot)) / 2
-        # q moves with z, so that the derivative by z is a total one
+        # q depends on z: the derivative by z is a total one
         slope = ca.gradient(kinetic, self.z) + ca.mtimes(G.T, ca.gradient(kinetic, s.q))
         velocity = ca.mtimes(G, self.zdot)
         force = ca.substitute([self.applied], [s.qdot], [velocity])[0]
@@ -303,7 +310,7 @@ class Chart:
             reaction, _ = symbolic.solve_positive_definite(ca.mtimes(rows, W), -ca.mtimes(rows, velocity))
             velocity, impulse = velocity + ca.mtimes(W, reaction), ca.mtimes(rows.T, reaction)
         end = ca.mtimes(inertia, self.zdot) + half * force + impulse
-        arguments = [self.z, self.zdot, self.system.q, self.force, self.borne, momentum, self.p]
+        arguments = [self.z, self.zdot, self.system.q, self.force, self.constrained, momentum, self.p]
         return function("half", arguments, [velocity, end], ["w", "momentum"])
 
     @cached_property
@@ -314,11 +321,11 @@ class Chart:
         zdot, _ = symbolic.solve_positive_definite(inertia, momentum)
         return function("velocity_of", [self.z, self.system.q, momentum, self.p], [zdot], ["zdot"])
 
-    # --- report ---------------------------------------------------------------------------------------------
+    # --- output ---------------------------------------------------------------------------------------------
 
     @cached_property
-    def report(self) -> ca.Function:
-        """What is told about a state besides z and q."""
+    def output(self) -> ca.Function:
+        """All numbers of a state besides z and q."""
         s = self.system
         x, xdot = s.x, ca.mtimes(s.task_jacobian, s.qdot)
         if self.parametrised:  # x_r = psi(z), line 12
@@ -329,11 +336,11 @@ class Chart:
             _largest(s.holonomic), _largest(residual), s.kinetic_energy, s.potential_energy,
         ]  # fmt: skip
         names = ["x", "xdot", "orientation", "twist", "holonomic", "velocity_residual", "kinetic", "potential"]
-        return function("report", [self.z, self.zdot, s.q, s.qdot, self.p, s.pose], outputs, names)
+        return function("output", [self.z, self.zdot, s.q, s.qdot, self.p, s.pose], outputs, names)
 
 
 def newton_steps(improve: Callable[[ca.MX], tuple[ca.MX, ca.MX]], q: ca.MX) -> tuple[ca.MX, ca.MX]:
-    """Newton's method with a fixed number of steps; the health is 0 where it has not converged."""
+    """Runs Newton's method with a fixed number of steps; the health is 0 where it has not converged."""
     health, old = ca.MX(1), q
     for _ in range(NEWTON_STEPS):
         old = q
@@ -343,7 +350,7 @@ def newton_steps(improve: Callable[[ca.MX], tuple[ca.MX, ca.MX]], q: ca.MX) -> t
 
 
 def _largest(values: ca.SX) -> ca.SX:
-    """Largest magnitude, 0 of nothing."""
+    """Gives the largest magnitude; 0 if there are no values."""
     result = ca.SX(0)
     for i in range(values.numel()):
         result = ca.fmax(result, ca.fabs(values[i]))
@@ -351,6 +358,6 @@ def _largest(values: ca.SX) -> ca.SX:
 
 
 def function(name: str, arguments: list, outputs: list, names: list[str]) -> ca.Function:  # type: ignore[type-arg]
-    """A CasADi function with dense outputs."""
+    """Makes a CasADi function with dense outputs."""
     labels = [f"i{k}" for k in range(len(arguments))]
     return ca.Function(name, arguments, [ca.densify(o) for o in outputs], labels, [f"o_{n}" for n in names])

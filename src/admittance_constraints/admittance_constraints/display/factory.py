@@ -1,4 +1,4 @@
-"""From a node's parameters to a controller; no ROS."""
+"""Makes the objects that the parameters of constraint_node.yaml describe."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from admittance_constraints.controller import AdmittanceController, Placement
+from admittance_constraints.display.controller import AdmittanceController
+from admittance_constraints.display.external import ExternalForces
+from admittance_constraints.display.feedback import PIDFeedback
+from admittance_constraints.display.placement import Placement
 from admittance_constraints.errors import SingularConfigurationError
-from admittance_constraints.external import ExternalForces
-from admittance_constraints.feedback import PIDFeedback
-from admittance_constraints.friction import FreeDirectionFriction
-from admittance_constraints.loading import installed_mechanism
-from admittance_constraints.reference_generator import ReferenceGenerator
+from admittance_constraints.generation.friction import FreeDirectionFriction
+from admittance_constraints.generation.reference_generator import ReferenceGenerator
+from admittance_constraints.model.loading import installed_mechanism
 from haptic_friction import CoulombLaw
 
-#: parameters that make another generator when they change: deriving one takes longer than the watchdog of a device
+#: parameters whose change needs another generator, which takes longer than the watchdog of a device
 REFERENCE_PARAMETERS = (
     *("mechanism", "mechanism_parameters", "period", "integrator", "orientation", "velocity_projection", "force_hold"),
     *("friction_force", "friction_torque"),
@@ -27,12 +28,12 @@ REFERENCE_PARAMETERS = (
 def make_controller(
     p: Mapping[str, Any], arguments: Mapping[str, Any], generator: ReferenceGenerator | None = None
 ) -> AdmittanceController:
-    """The controller that the parameters of constraint_node.yaml describe, its step compiled.
+    """Makes the controller, with a compiled step.
 
     Args:
-        p: the parameters.
-        arguments: of the mechanism, what the parameter mechanism_parameters says.
-        generator: of a controller with the same `REFERENCE_PARAMETERS`, to be used on.
+        p: parameters.
+        arguments: of the mechanism, the entries of the parameter mechanism_parameters.
+        generator: of a controller with the same `REFERENCE_PARAMETERS`; made if not given.
 
     Raises:
         ValueError: a parameter is refused; the message names it.
@@ -59,7 +60,7 @@ def make_controller(
 
 
 def make_external(p: Mapping[str, Any]) -> ExternalForces:
-    """What the parameters say of the world whose contacts act on the tool.
+    """Makes the forces of the world whose contacts act on the tool.
 
     Raises:
         ValueError: a parameter is refused; the message names it.
@@ -77,13 +78,13 @@ def _generator(p: Mapping[str, Any], arguments: Mapping[str, Any]) -> ReferenceG
     except Exception as error:  # the class may be a user's own
         raise ValueError(f"{subject}: {type(error).__name__}: {_line(error)}") from error
     friction = _friction(p)
-    best = "rk4" if friction is None else "algorithm1"
+    default = "rk4" if friction is None else "algorithm1"
     try:
         with _renamed({"friction": "friction_force, friction_torque"}):
             return ReferenceGenerator(
                 mechanism,
                 period=p["period"],
-                integrator=best if p["integrator"] == "default" else p["integrator"],
+                integrator=default if p["integrator"] == "default" else p["integrator"],
                 orientation=p["orientation"],
                 velocity_projection=p["velocity_projection"],
                 force_hold=p["force_hold"],
@@ -95,7 +96,7 @@ def _generator(p: Mapping[str, Any], arguments: Mapping[str, Any]) -> ReferenceG
 
 @contextmanager
 def _renamed(parameters: Mapping[str, str]) -> Iterator[None]:
-    """Refusals name the node's parameter, whose name is not that of the argument."""
+    """Replaces the name of an argument in a refusal by the name of the node's parameter."""
     try:
         yield
     except ValueError as error:
@@ -115,5 +116,5 @@ def _friction(p: Mapping[str, Any]) -> FreeDirectionFriction | None:
     }
     for law in laws.values():
         for dimension in (1, 2, 3):
-            law.projected(np.ones(dimension), 1.0)  # compiles, or loads what was compiled before
+            law.projected(np.ones(dimension), 1.0)  # compiles the law now, or loads it from the cache
     return FreeDirectionFriction(**laws) if laws else None

@@ -1,6 +1,6 @@
 """Accelerations and multipliers of a constrained mechanism, eqs. (11) to (13), as they stand in the paper.
 
-The readable form; `chart` has the same equations as compiled code.
+This is the readable form; `chart` has the same equations as compiled code.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from admittance_constraints.checks import finite_vector
 from admittance_constraints.errors import SingularConfigurationError
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.model.mechanism import Mechanism
 
 
 def solve_accelerations(
@@ -22,8 +22,8 @@ def solve_accelerations(
         mechanism: n coordinates, m constraints.
         q: coordinates, shape (n,).
         qdot: rates, shape (n,); they need not satisfy A qdot = 0.
-        tau: all generalised forces but those of the constraints, shape (n,): f_q - tau_d - tau_s - g. The
-            mechanism's own share is `mechanism.passive_force(q, qdot)`.
+        tau: all generalised forces except those of the constraints, shape (n,): f_q - tau_d - tau_s - g. The
+            mechanism's own part is `mechanism.passive_force(q, qdot)`.
 
     Returns:
         qddot, shape (n,), eq. (13), and the multipliers lambda, shape (m,), eq. (11).

@@ -1,4 +1,4 @@
-"""One step of a mechanism as a function of state and force, in either chart, with all that it reports."""
+"""One time step of a mechanism as a function of state and force, in either chart, with all its outputs."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from admittance_constraints import symbolic
-from admittance_constraints.chart import FORCE, NEWTON_STEPS, Chart, function
-from admittance_constraints.definition import TASK
-from admittance_constraints.integrators import RULES, Rule
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.dynamics.chart import FORCE, NEWTON_STEPS, Chart, function
+from admittance_constraints.dynamics.integrators import RULES, Rule
+from admittance_constraints.model import symbolic
+from admittance_constraints.model.definition import TASK
+from admittance_constraints.model.mechanism import Mechanism
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where each field lies in a vector."""
+    """Places of the fields in a vector."""
 
     slices: dict[str, slice]
     size: int
 
     @staticmethod
     def of(**sizes: int) -> Layout:
-        """The fields one after another."""
+        """Puts fields of the given sizes one after another."""
         slices, start = {}, 0
         for name, size in sizes.items():
             slices[name] = slice(start, start + size)
@@ -42,15 +42,24 @@ class StepFunction:
 def step_function(
     mechanism: Mechanism, *, integrator: str, projection: str, about_pose: bool, hold: str, with_response: bool
 ) -> StepFunction:
-    """(state, force at the start, force at the end, (period, parameters)) -> (state, result)."""
+    """Makes the function (state, force at the start, force at the end, (period, parameters)) -> (state, result).
+
+    Args:
+        mechanism: to be rendered.
+        integrator: name of one of `integrators.RULES`.
+        projection: see `Chart`.
+        about_pose: see `Chart`.
+        hold: see `Chart`.
+        with_response: see `Chart`.
+    """
     if about_pose and projection == "symmetric":
-        projection = "orthogonal"  # about a turning body half-way is no better a place than the end
+        projection = "orthogonal"  # about a rotating body, half-way is no better than the end
     c = Chart(mechanism, projection=projection, about_pose=about_pose, hold=hold, with_response=with_response)
     return _step_about_pose(c, RULES[integrator]) if about_pose else _step_in_coordinates(c, RULES[integrator])
 
 
 def _response(c: Chart, z: ca.MX, q: ca.MX, p: ca.MX, pose: ca.MX) -> tuple[ca.MX, ca.MX]:
-    """Mobility and twist per zdot, row by row; nothing where no friction needs them."""
+    """Gives mobility and twist per zdot, row by row; empty without friction."""
     if not c.with_response:
         return ca.MX(0, 1), ca.MX(0, 1)
     mobility, per_zdot = c.response(z, q, p, pose)
@@ -72,10 +81,10 @@ def _step_in_coordinates(c: Chart, rule: Rule) -> StepFunction:
     state, f0, f1 = (ca.MX.sym(name, size) for name, size in (("state", states.size), ("f0", FORCE), ("f1", FORCE)))
     p, pose = ca.MX.sym("p", c.p.numel()), ca.MX(0, 1)
     z, zdot, q, qdot = (state[part] for part in states.slices.values())
-    moved = rule(c, z, zdot, q, qdot, f0, f1, p, pose)
-    qddot, multipliers, xddot, zddot, twist_rate, healths, _ = moved.first
-    z, zdot, q, qdot, health = c.place(moved, q, p, pose)
-    x, xdot, orientation, twist, *scalars = c.report(z, zdot, q, qdot, p, pose)
+    predicted = rule(c, z, zdot, q, qdot, f0, f1, p, pose)
+    qddot, multipliers, xddot, zddot, twist_rate, healths, _ = predicted.first
+    z, zdot, q, qdot, health = c.state_after(predicted, q, p, pose)
+    x, xdot, orientation, twist, *scalars = c.output(z, zdot, q, qdot, p, pose)
     mobility, per_zdot = _response(c, state[states.slices["z"]], state[states.slices["q"]], p, pose)
     new = ca.vertcat(z, zdot, q, qdot)
     healths = ca.vertcat(healths, health)
@@ -90,18 +99,18 @@ def _step_in_coordinates(c: Chart, rule: Rule) -> StepFunction:
 
 
 def _step_about_pose(c: Chart, rule: Rule) -> StepFunction:
-    """The coordinates about the present pose are zero at the start of every step."""
+    """Makes the step in coordinates about the present pose, which are zero at the start of every step."""
     nz = c.mechanism.parameter_dimension
     states = Layout.of(pose=7, twist=TASK, x=TASK, z=nz)
     state, f0, f1 = (ca.MX.sym(name, size) for name, size in (("state", states.size), ("f0", FORCE), ("f1", FORCE)))
     p = ca.MX.sym("p", c.p.numel())
     pose, rates, x, z = (state[part] for part in states.slices.values())
     zero = ca.MX.zeros(TASK)
-    moved = rule(c, zero, rates, zero, rates, f0, f1, p, pose)
-    uddot, multipliers, _, _, twist_rate, healths, _ = moved.first
-    _, _, u, udot, health = c.place(moved, zero, p, pose)
+    predicted = rule(c, zero, rates, zero, rates, f0, f1, p, pose)
+    uddot, multipliers, _, _, twist_rate, healths, _ = predicted.first
+    _, _, u, udot, health = c.state_after(predicted, zero, p, pose)
     new_pose, new_rates = _recentre(c)(u, udot, pose)
-    _, _, orientation, twist, *scalars = c.report(zero, new_rates, zero, new_rates, p, new_pose)
+    _, _, orientation, twist, *scalars = c.output(zero, new_rates, zero, new_rates, p, new_pose)
     mobility, per_zdot = _response(c, zero, zero, p, pose)
     angles = _angles(c)
     new_x, new_xdot, _ = angles(new_pose, new_rates, ca.MX.zeros(TASK), x)
@@ -120,12 +129,12 @@ def _step_about_pose(c: Chart, rule: Rule) -> StepFunction:
 
 
 def _dense_function(arguments: list[ca.MX], results: list[ca.MX]) -> ca.Function:
-    """The compiled step's arrays have a place for every entry, also for what is zero whatever the arguments are."""
+    """Makes a function whose arrays have every entry, also those that are zero for all arguments."""
     return ca.Function("constrained_step", arguments, [ca.densify(result) for result in results])
 
 
 def _recentre(c: Chart) -> ca.Function:
-    """(u, u', pose) -> the pose that they mean, and u' about it: [velocity; angular velocity in the body]."""
+    """Makes (u, u', pose) -> the pose at u, and u' about that pose: [velocity; angular velocity in the body]."""
     s = c.system
     u, udot, pose = s.q, s.qdot, s.pose
     Q = symbolic.quaternion_product(pose[3:], symbolic.cayley_quaternion(u[3:]))
@@ -135,7 +144,7 @@ def _recentre(c: Chart) -> ca.Function:
 
 
 def _angles(c: Chart) -> ca.Function:
-    """(pose, [v; omega], rates of these, previous x) -> x, xdot, xddot in the paper's angles, unwrapped.
+    """Makes (pose, [v; omega], rates of these, previous x) -> x, xdot, xddot in the paper's angles, unwrapped.
 
     At sin q6 = 0, where the angles have no rates, the rate of q4 is given as zero.
     """
@@ -143,11 +152,11 @@ def _angles(c: Chart) -> ca.Function:
         ca.SX.sym(name, size) for name, size in (("pose", 7), ("rates", TASK), ("accelerations", TASK), ("old", TASK))
     )
     first = symbolic.angles_from_rotation(symbolic.rotation_from_quaternion(pose[3:]))
-    second = first + ca.vertcat(ca.pi, ca.pi, -2 * first[2])  # the other triple of the same rotation
+    second = first + ca.vertcat(ca.pi, ca.pi, -2 * first[2])  # other angles of the same rotation
     nearest = []
     for candidate in (first, second):
-        turns = ca.floor((old[3:] - candidate) / (2 * ca.pi) + 0.5)
-        nearest.append(candidate + 2 * ca.pi * turns)
+        revolutions = ca.floor((old[3:] - candidate) / (2 * ca.pi) + 0.5)
+        nearest.append(candidate + 2 * ca.pi * revolutions)
     distances = [ca.sumsqr(candidate - old[3:]) for candidate in nearest]
     angles = ca.if_else(distances[1] < distances[0], nearest[1], nearest[0])
     s5, c5, s6, c6 = ca.sin(angles[1]), ca.cos(angles[1]), ca.sin(angles[2]), ca.cos(angles[2])
@@ -171,7 +180,7 @@ def _angles(c: Chart) -> ca.Function:
 
 
 def _parameters(c: Chart) -> ca.Function:
-    """(previous z, x, xdot, xddot, p) -> z, zdot, zddot with psi(z) = x; x itself without psi."""
+    """Makes (previous z, x, xdot, xddot, p) -> z, zdot, zddot with psi(z) = x; without psi, z = x."""
     x, xdot, xddot = (ca.SX.sym(name, TASK) for name in ("x", "xdot", "xddot"))
     z, zdot, psi = c.mechanism.parametric_symbols
     if not c.mechanism.has_parametrisation:

@@ -1,33 +1,32 @@
 """The reference that an admittance display follows: Algorithm 1 as an object with state.
 
-Per period: the force on the tool in, the reference x_r, its velocity, and the feedforward acceleration out. The
-feedback of (17), (18) is in `feedback`, the correction of the measured force in `end_effector`.
+Per period: the force on the tool in, the reference x_r, its velocity, and the feedforward acceleration out. The step
+is machine code; `algorithm1` has the same algorithm in readable form. The feedback of (17), (18) is in
+`display.feedback`, the correction of the measured force in `display.end_effector`.
 """
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from admittance_constraints import consistency, kernels, rotations
-from admittance_constraints.chart import FORCE
+from admittance_constraints import rotations
 from admittance_constraints.checks import finite_matrix, finite_number, finite_vector
-from admittance_constraints.compiled import Step
-from admittance_constraints.definition import TASK
+from admittance_constraints.dynamics import kernels
+from admittance_constraints.dynamics.chart import FORCE
+from admittance_constraints.dynamics.compiled import Step
+from admittance_constraints.dynamics.integrators import RULES
+from admittance_constraints.dynamics.kernels import Layout
 from admittance_constraints.errors import SingularConfigurationError
-from admittance_constraints.friction import FreeDirectionFriction
-from admittance_constraints.integrators import RULES
-from admittance_constraints.kernels import Layout
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.generation.friction import FreeDirectionFriction
+from admittance_constraints.generation.reference import GeneratorState, Reference, Trajectory
+from admittance_constraints.generation.start import consistent_velocity, nominal_parameters
+from admittance_constraints.model.definition import TASK
+from admittance_constraints.model.mechanism import Mechanism
 
-#: relative pivot below which equations count as singular: 16 digits leave four beyond it
+#: relative pivot below which equations count as singular: four of 16 digits are left
 _SINGULAR = 1e-12
-#: A qdot of a stated velocity, relative to the velocity, that passes for rounding of what a user typed
-_CONSISTENT = 1e-6
-#: jump of the tool [m, rad] that passes for rounding of its state
+#: jump of the tool [m], [rad] that counts as rounding of its state
 _UNMOVED = 1e-6
 
 _EQUATIONS = (
@@ -39,143 +38,32 @@ _EQUATIONS = (
 )
 
 
-#: fields of `Reference` that are zero at rest
-_OF_MOTION = (
-    *("z_velocity", "z_acceleration", "q_velocity", "q_acceleration", "multipliers", "x_velocity", "x_acceleration"),
-    *("twist", "twist_rate", "velocity_residual", "kinetic_energy"),
-)
-
-
-def _field(name: str) -> property:
-    return property(lambda self: self._data[..., self._slices[name]])
-
-
-def _scalar(name: str) -> property:
-    return property(lambda self: float(self._data[self._slices[name].start]))
-
-
-def _column(name: str) -> property:
-    return property(lambda self: self._data[:, self._slices[name].start])
-
-
-class _Fields:
-    """The vectors that `Reference` and `Trajectory` have alike, as views of one array."""
-
-    __slots__ = ("_data", "_slices")
-
-    _data: np.ndarray
-    _slices: dict[str, slice]
-
-    z = _field("z")
-    z_velocity = _field("z_velocity")
-    z_acceleration = _field("z_acceleration")
-    q = _field("q")
-    q_velocity = _field("q_velocity")
-    q_acceleration = _field("q_acceleration")
-    multipliers = _field("multipliers")
-    x = _field("x")
-    x_velocity = _field("x_velocity")
-    x_acceleration = _field("x_acceleration")
-    orientation = _field("orientation")
-    twist = _field("twist")
-    twist_rate = _field("twist_rate")
-
-
-class Reference(_Fields):
-    """What one step gives. Arrays are views of one copy made in that step; they do not change later.
-
-    Position and velocity fields hold after the step, accelerations and multipliers at its beginning, where the
-    force was measured; Algorithm 1 sends them together (lines 8, 12).
-
-    Attributes:
-        z, z_velocity, z_acceleration: parameters of the submanifold, shape (nz,); (16).
-        q, q_velocity, q_acceleration: coordinates, shape (n,); (13).
-        multipliers: lambda, shape (m,), (11), in the order of `mechanism.constraint_names`.
-        x, x_velocity, x_acceleration: x_r and its rates, shape (6,); x_acceleration is the feedforward (14).
-        orientation: quaternion (x, y, z, w) of the tool, base frame.
-        twist: [velocity; angular velocity] of the tool, base frame, shape (6,) [m/s; rad/s].
-        twist_rate: its feedforward rate, shape (6,) [m/s^2; rad/s^2].
-        holonomic_residual: largest |H'| of the constraints, in their units.
-        velocity_residual: largest |A qdot|.
-        kinetic_energy, potential_energy: T, V [J].
-        friction_force: on the tool by the friction option, shape (6,), [force; moment], base frame.
-        sticking: whether every friction element sticks; False without friction.
-    """
-
-    __slots__ = ("friction_force", "sticking")
-
-    def __init__(self, data: np.ndarray, slices: dict[str, slice], friction_force: np.ndarray, sticking: bool) -> None:
-        self._data = data
-        self._slices = slices
-        self.friction_force = friction_force
-        self.sticking = sticking
-
-    holonomic_residual = _scalar("holonomic_residual")
-    velocity_residual = _scalar("velocity_residual")
-    kinetic_energy = _scalar("kinetic_energy")
-    potential_energy = _scalar("potential_energy")
-
-    def at_rest(self) -> Reference:
-        """The same place, without velocities, accelerations, constraint forces and friction."""
-        data = self._data.copy()
-        for name in _OF_MOTION:
-            data[self._slices[name]] = 0.0
-        return Reference(data, self._slices, np.zeros(TASK), False)
-
-
-class Trajectory(_Fields):
-    """What many steps give: the fields of `Reference` (without friction) with one row per kept step."""
-
-    __slots__ = ()
-
-    def __init__(self, data: np.ndarray, slices: dict[str, slice]) -> None:
-        self._data = data
-        self._slices = slices
-
-    def __len__(self) -> int:
-        return len(self._data)
-
-    holonomic_residual = _column("holonomic_residual")
-    velocity_residual = _column("velocity_residual")
-    kinetic_energy = _column("kinetic_energy")
-    potential_energy = _column("potential_energy")
-
-
-@dataclass(frozen=True)
-class GeneratorState:
-    """Everything a step depends on; `ReferenceGenerator.restore` goes back to it to the last bit."""
-
-    vector: np.ndarray
-    force: np.ndarray | None
-    steps: int
-
-
 class ReferenceGenerator:
     """Algorithm 1 for one mechanism.
 
     Args:
-        mechanism: what is rendered.
+        mechanism: to be rendered.
         period: T [s].
-        z: where it starts, shape (nz,); the mechanism's nominal point, or zero, if not given.
+        z: start, shape (nz,); the mechanism's nominal point, or zero, if not given.
         z_velocity: its rate, shape (nz,); zero if not given. A velocity that violates a nonholonomic constraint is
-            projected onto it (with a warning if that changes it by more than rounding), unless
-            velocity_projection is off.
-        q: a configuration near which phi^-1(psi(z)) is searched for, shape (n,).
+            projected onto it, with a warning if that changes it by more than rounding, unless velocity_projection is
+            off.
+        q: configuration near which phi^-1(psi(z)) is searched for, shape (n,).
         integrator: "algorithm1" (line 11), "symplectic_euler", "midpoint" (variational, implicit, order 2) or "rk4". If
             not given, "algorithm1", and "rk4" with quaternions, about which order one is too coarse for a fast spin.
-        velocity_projection: every step ends with A qdot = 0. "orthogonal" removes what integration left of A qdot with
-            the least kinetic energy; "symmetric" (True, the default) also lets the constraint's impulse of
-            "algorithm1" and "symplectic_euler" act along the rows of A half-way, so that turning costs no energy
-            (quaternions and friction take "orthogonal" in its place). "off" (False) is the paper's literal form, whose
-            rolling constraint drifts.
+        velocity_projection: every step ends with A qdot = 0. "orthogonal" removes the error that integration leaves in
+            A qdot with the least kinetic energy. "symmetric" (True, the default) also lets the constraint impulse of
+            "algorithm1" and "symplectic_euler" act along the rows of A half-way, so that a constraint that rotates
+            takes no energy (quaternions and friction use "orthogonal" instead). "off" (False) is the paper's literal
+            form, whose rolling constraint drifts.
         orientation: "euler" integrates the mechanism's coordinates; "quaternion" integrates a rigid body's pose,
-            which passes where angles are singular; the submanifold is then kept by projection.
-        force_hold: "zero" holds the force over the period, the part that the constraints bear turning with them;
+            which has no singular orientation; projection then keeps the submanifold.
+        force_hold: "zero" holds the force over the period, and the part that the constraints bear rotates with them.
             "linear" extrapolates it from the last two, which makes "midpoint" and "rk4" accurate to second order for
-            a force that changes, and amplifies its noise. Rules of order one use its beginning alone.
-        friction: elements of friction on the free directions, see `friction`; "algorithm1" and
+            a force that changes, and amplifies its noise. Rules of order one use the force at the beginning alone.
+        friction: friction elements on the free directions, see `friction`; with "algorithm1" and
             "symplectic_euler" only.
-        compiled: machine code (default) or CasADi's virtual machine.
+        compiled: True for machine code, False for CasADi's virtual machine.
 
     Raises:
         ValueError: an argument is out of its range; the message names it.
@@ -250,7 +138,7 @@ class ReferenceGenerator:
     def reset(
         self, *, z: ArrayLike | None = None, z_velocity: ArrayLike | None = None, q: ArrayLike | None = None
     ) -> None:
-        """Starts again (line 1 of Algorithm 1); arguments as in the class.
+        """Starts anew (line 1 of Algorithm 1); arguments as in the class.
 
         Raises:
             ValueError: wrong shape, or a number that is not finite; the state is unchanged.
@@ -258,14 +146,16 @@ class ReferenceGenerator:
         """
         m = self.mechanism
         if z is None:
-            z = self._nominal_z(q)
+            z = nominal_parameters(m, q)
         start = finite_vector("z", z, m.parameter_dimension)
         rate = np.zeros(m.parameter_dimension)
         if z_velocity is not None:
             rate = finite_vector("z_velocity", z_velocity, m.parameter_dimension)
         configuration = m.configuration(start, q)
         velocity = np.linalg.lstsq(m.task_jacobian(configuration), m.parametric_jacobian(start) @ rate, rcond=None)[0]
-        rate, velocity = self._consistent(start, configuration, rate.copy(), velocity)
+        rate, velocity = consistent_velocity(
+            m, start, configuration, rate.copy(), velocity, is_projected=self.velocity_projection != "off"
+        )
         vector = np.zeros(self._states.size)
         if self._about_pose:
             twist = m.twist(configuration, velocity)
@@ -284,15 +174,15 @@ class ReferenceGenerator:
 
     @property
     def state(self) -> GeneratorState:
-        """A copy of the state, for `restore`."""
+        """Copy of the state, for `restore`."""
         force = None if self._previous_force is None else self._previous_force.copy()
         return GeneratorState(self._vector.copy(), force, self.steps)
 
     def restore(self, state: GeneratorState) -> None:
-        """Goes back to a state: what follows repeats to the last bit.
+        """Returns to a state: the steps that follow repeat to the last bit.
 
         Raises:
-            ValueError: the state is that of another mechanism or chart.
+            ValueError: the state belongs to another mechanism or chart.
         """
         vector = finite_vector("state", state.vector, self._states.size)
         self._vector = vector.copy()
@@ -301,7 +191,7 @@ class ReferenceGenerator:
         self.steps = state.steps
 
     def agrees_with(self, other: ReferenceGenerator) -> bool:
-        """Whether this generator can go on from the state of another one without moving the tool by itself."""
+        """Returns whether this generator can continue from the state of another one without a jump of the tool."""
         state, m = other.state, self.mechanism
         if self._states.size != state.vector.size:
             return False
@@ -315,7 +205,7 @@ class ReferenceGenerator:
 
     @property
     def pose(self) -> tuple[np.ndarray, np.ndarray]:
-        """Position (3,) [m] and unit quaternion (x, y, z, w) of the tool now, base frame."""
+        """Position (3,) [m] and unit quaternion (x, y, z, w) of the tool, base frame."""
         slices, vector, m = self._states.slices, self._vector, self.mechanism
         if self._about_pose:
             return vector[slices["pose"]][:3].copy(), vector[slices["pose"]][3:].copy()
@@ -323,7 +213,7 @@ class ReferenceGenerator:
         return m.forward(q)[:3], m.orientation(q)
 
     def stop(self) -> None:
-        """Takes all velocity away; the configuration stays to the last bit."""
+        """Sets all velocities to zero; the configuration does not change by a bit."""
         for name in ("z_velocity", "q_velocity", "twist"):
             if name in self._states.slices:
                 self._vector[self._states.slices[name]] = 0.0
@@ -337,12 +227,12 @@ class ReferenceGenerator:
     # --- stepping -------------------------------------------------------------------------------------------
 
     def step(self, task_force: ArrayLike | None = None, *, wrench: ArrayLike | None = None) -> Reference:
-        """Advances one period.
+        """Advances one period. The force is given by one of the arguments or is the sum of both.
 
         Args:
-            task_force: f_x, shape (6,), dual to the task coordinates x [N; N m]; the user's force on the tool.
-            wrench: instead or in addition, [force; moment] on the tool at the tool point in the base frame,
-                shape (6,) [N; N m]. It needs no angles and is exact at their singularities.
+            task_force: f_x of the user on the tool, shape (6,), dual to the task coordinates x [N; N m].
+            wrench: [force; moment] on the tool at the tool point in the base frame, shape (6,) [N; N m]. It needs no
+                angles and is exact where they are singular.
 
         Raises:
             ValueError: wrong shape, or a number that is not finite; the state is unchanged.
@@ -369,16 +259,16 @@ class ReferenceGenerator:
     def simulate(
         self, task_forces: ArrayLike | None = None, *, wrenches: ArrayLike | None = None, every: int = 1
     ) -> Trajectory:
-        """Advances over rows of inputs in one compiled loop; the same numbers as as many calls of `step`.
+        """Advances over rows of inputs in one compiled loop, with the same numbers as calls of `step`.
 
         Args:
             task_forces: f_x, shape (steps, 6); see `step`.
             wrenches: shape (steps, 6); see `step`.
-            every: keeps each `every`-th result.
+            every: each `every`-th result is kept.
 
         Raises:
-            ValueError: as `step`; or quaternions with task_forces, or friction, which need Python between steps.
-            SingularConfigurationError: as `step`, with the step's number; the state is that before the call.
+            ValueError: as in `step`; also quaternions with task_forces, and friction, which need Python between steps.
+            SingularConfigurationError: as in `step`, with the step's number; the state is that before the call.
         """
         if self.friction is not None:
             raise ValueError("friction: expected none in simulate; call step")
@@ -424,7 +314,7 @@ class ReferenceGenerator:
         return force
 
     def _wrench_of(self, task_force: np.ndarray) -> np.ndarray:
-        """The wrench with the power of f_x: the moment is E^-T f_x[3:], which needs regular angles."""
+        """Converts f_x to the wrench of the same power: its moment is E^-T f_x[3:], which needs regular angles."""
         if not task_force[3:].any():
             return task_force
         x = self._vector[self._states.slices["x"]]
@@ -434,7 +324,7 @@ class ReferenceGenerator:
         return np.concatenate([task_force[:3], np.linalg.solve(E.T, task_force[3:])])
 
     def _step_with_friction(self, force: np.ndarray) -> Reference:
-        """The step again with the friction's force, which is found from the step without it."""
+        """Repeats the step with the friction force that follows from the step without friction."""
         assert self.friction is not None
         step, s = self._step, self._slices
         free = step.result.copy()
@@ -478,7 +368,7 @@ class ReferenceGenerator:
         return result[self._slices["z_acceleration"]]
 
     def _stop(self, new: np.ndarray, result: np.ndarray, velocity: np.ndarray) -> None:
-        """All free directions rest: velocities are exactly zero, and what rested before has not moved."""
+        """Sets the velocities to exactly zero, and keeps the configuration to the last bit if it was at rest before."""
         states, s = self._states.slices, self._slices
         for name in ("z_velocity", "q_velocity", "x_velocity", "twist", "velocity_residual", "kinetic_energy"):
             result[s[name]] = 0.0
@@ -488,7 +378,7 @@ class ReferenceGenerator:
         if not velocity.any():
             new[:] = self._vector
             result[s["z"]] = new[states["z"]]
-            if self._still is None:  # what stands still is reported to the same last bit
+            if self._still is None:  # a configuration at rest is output with the same last bit
                 q = new[states["x" if self._about_pose else "q"]]
                 pose = new[states["pose"]][3:] if self._about_pose else self.mechanism.orientation(q)
                 x = q if self._about_pose else self.mechanism.forward(q)
@@ -496,39 +386,6 @@ class ReferenceGenerator:
             result[s["q"]], result[s["x"]], result[s["orientation"]] = self._still
             for name in ("z_acceleration", "q_acceleration", "x_acceleration", "twist_rate"):
                 result[s[name]] = 0.0
-
-    def _nominal_z(self, q: ArrayLike | None) -> np.ndarray:
-        m, d = self.mechanism, self.mechanism.definition
-        if m.has_parametrisation:
-            return consistency.nominal_z(d)
-        if q is not None:
-            return m.project_position(q)
-        return m.project_position(np.zeros(m.dimension) if d.nominal_q is None else d.nominal_q)
-
-    def _consistent(
-        self, z: np.ndarray, q: np.ndarray, rate: np.ndarray, velocity: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The start's velocity on A qdot = 0, or as it is in the literal form."""
-        m = self.mechanism
-        residual = m.constraint_matrix(q) @ velocity
-        if not residual.size or not np.abs(residual).max() > 0.0:
-            return rate, velocity
-        if np.abs(residual).max() > _CONSISTENT * max(float(np.abs(velocity).max()), 1e-3):
-            worst = int(np.abs(residual).argmax())
-            what = "is kept" if self.velocity_projection == "off" else "is projected onto it"
-            warnings.warn(
-                f"z_velocity: constraint {m.constraint_names[worst]} is violated by {residual[worst]:.3g}; "
-                f"the velocity {what}",
-                stacklevel=4,
-            )
-        if self.velocity_projection == "off":
-            return rate, velocity
-        projected = m.project_velocity(q, velocity)
-        if m.has_parametrisation:
-            rate = np.linalg.lstsq(m.parametric_jacobian(z), m.task_jacobian(q) @ projected, rcond=None)[0]
-        else:
-            rate = projected
-        return rate, projected
 
     def _singular(self, where: str = "") -> SingularConfigurationError:
         healths = self._step.result[self._slices["healths"]]

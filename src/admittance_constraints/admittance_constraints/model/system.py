@@ -1,8 +1,8 @@
-"""Everything that can be derived from a definition, as symbolic expressions (sections II-B to II-G).
+"""Equations of a mechanism, derived from its definition as symbolic expressions (sections II-B to II-G).
 
-A `System` is written in one chart. `in_coordinates` uses the mechanism's own q. `about_pose` exists for rigid
-bodies: its coordinates u are the displacement of the centre and the Cayley coordinates of the rotation from a
-given pose, so that u = 0 there and no orientation is singular; the pose is a further argument.
+A `System` is written in one chart. `in_coordinates` uses the mechanism's own q. `about_pose` is for rigid bodies: its
+coordinates u are the displacement of the centre and the Cayley coordinates of the rotation from a given pose, which is
+a further argument. At that pose u = 0, and no orientation is singular.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from admittance_constraints import symbolic
-from admittance_constraints.definition import TASK, Definition
 from admittance_constraints.errors import MechanismError
+from admittance_constraints.model import symbolic
+from admittance_constraints.model.definition import TASK, Definition
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class System:
     Attributes:
         q, qdot: coordinates and rates, shape (n,).
         parameters: symbols of the run-time parameters, shape (k,).
-        pose: position (3) and quaternion (x, y, z, w) that the chart is about; shape (0,) in coordinates.
+        pose: position (3) and quaternion (x, y, z, w) where u = 0; shape (0,) in the mechanism's own coordinates.
         inertia: M, eq. (5), shape (n, n).
         coriolis: C, eqs. (6), (7), shape (n, n).
         kinetic_energy, potential_energy: T, V [J].
-        passive_force: -tau_d - tau_s - g and other forces that are not the user's, shape (n,).
+        passive_force: -tau_d - tau_s - g and all other forces except the user's, shape (n,).
         names: of the constraints, holonomic ones first.
         holonomic: H'(phi(q)), shape (b,).
         constraint_matrix: A, eq. (10), shape (m, n).
@@ -71,12 +71,12 @@ class System:
 
     @property
     def arguments(self) -> list[ca.SX]:
-        """What the expressions depend on: q, qdot, parameters, pose."""
+        """Symbols of the expressions: q, qdot, parameters, pose."""
         return [self.q, self.qdot, self.parameters, self.pose]
 
 
 def in_coordinates(d: Definition, keep: set[str] | None = None) -> System:
-    """The system in the mechanism's own coordinates; only the constraints named in `keep`, if it is given."""
+    """Derives the system in the mechanism's own coordinates, with all constraints or those named in `keep`."""
     assert d.phi is not None
     angles = d.phi[3:]
     xdot = symbolic.along(d.phi, d.q, d.qdot)
@@ -95,7 +95,7 @@ def in_coordinates(d: Definition, keep: set[str] | None = None) -> System:
 
 
 def about_pose(d: Definition, keep: set[str] | None = None) -> System:
-    """The system of a rigid body in coordinates about a pose."""
+    """Derives the system of a rigid body in coordinates about a pose; `keep` as in `in_coordinates`."""
     if not d.is_rigid_body:
         raise MechanismError("orientation: only a rigid body (Definition.rigid_body) has a pose as its coordinates")
     u, udot, pose = ca.SX.sym("u", TASK), ca.SX.sym("udot", TASK), ca.SX.sym("pose", 7)
@@ -130,10 +130,10 @@ def _derive(
     keep: set[str] | None,
 ) -> System:
     def express(expression: ca.SX) -> ca.SX:
-        """The expression in the chart's own symbols."""
+        """Writes an expression in the chart's own symbols."""
         old = [d.x, d.xdot, ca.vec(d.rotation), d.angular_velocity]
         new = [x, xdot, ca.vec(rotation), omega]
-        if d.is_rigid_body:  # a user may have written q, which is x
+        if d.is_rigid_body:  # a user may have written q instead of x
             old, new = [d.q, d.qdot, *old], [x, xdot, *new]
             if q is d.q:
                 old, new = old[2:], new[2:]
@@ -155,18 +155,12 @@ def _derive(
     else:
         passive = passive + express(d.applied - d.damping)
 
-    names: list[str] = []
-    rows: list[ca.SX] = []
-    values: list[ca.SX] = []
-    for name, expression in d.holonomic_constraints:
-        if keep is None or name in keep:
-            names.append(name)
-            values.append(express(expression))
-            rows.append(ca.jacobian(values[-1], q))
-    for name, expression in d.nonholonomic_constraints:
-        if keep is None or name in keep:
-            names.append(name)
-            rows.append(ca.jacobian(express(expression), qdot))
+    holonomic, nonholonomic = (
+        [(name, express(expression)) for name, expression in constraints if keep is None or name in keep]
+        for constraints in (d.holonomic_constraints, d.nonholonomic_constraints)
+    )
+    values = [value for _, value in holonomic]
+    rows = [ca.jacobian(value, q) for value in values] + [ca.jacobian(value, qdot) for _, value in nonholonomic]
     A = ca.vertcat(ca.SX(0, q.numel()), *rows)
     twist = ca.vertcat(xdot[:3], ca.mtimes(rotation, omega))
     twist_jacobian = ca.jacobian(twist, qdot)
@@ -181,7 +175,7 @@ def _derive(
         kinetic_energy=energy,
         potential_energy=potential,
         passive_force=ca.densify(passive),
-        names=tuple(names),
+        names=tuple(name for name, _ in holonomic + nonholonomic),
         holonomic=ca.vertcat(ca.SX(0, 1), *values),
         constraint_matrix=A,
         constraint_matrix_rate=_rate(A, q, qdot),
@@ -195,7 +189,7 @@ def _derive(
 
 
 def _christoffel(M: ca.SX, q: ca.SX, qdot: ca.SX) -> ca.SX:
-    """C with C_ij = sum_k Gamma^k_ij qdot_k, eqs. (6), (7)."""
+    """Derives C with C_ij = sum_k Gamma^k_ij qdot_k, eqs. (6), (7)."""
     n = q.numel()
     derivatives = [ca.reshape(ca.jacobian(ca.vec(ca.densify(M)), q[k]), n, n) for k in range(n)]
     total = sum((derivatives[k] * qdot[k] for k in range(n)), ca.SX(n, n))
@@ -204,7 +198,7 @@ def _christoffel(M: ca.SX, q: ca.SX, qdot: ca.SX) -> ca.SX:
 
 
 def _rate(A: ca.SX, q: ca.SX, qdot: ca.SX) -> ca.SX:
-    """dA/dt along qdot."""
+    """Derives dA/dt along qdot."""
     if not A.numel():
         return ca.SX(A.shape[0], A.shape[1])
     return ca.reshape(symbolic.along(ca.vec(ca.densify(A)), q, qdot), *A.shape)

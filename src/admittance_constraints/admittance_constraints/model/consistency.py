@@ -1,8 +1,7 @@
-"""Whether a definition is complete and agrees with itself; every error names the constraint or part.
+"""Checks that a definition is complete and consistent; every error names the constraint or part.
 
-Symbolic identities are not decided symbolically but at a handful of configurations around the nominal one,
-chosen by a fixed random sequence: an identity that holds there to rounding holds everywhere, for the analytic
-functions that mechanisms are made of.
+Identities are not decided symbolically but at a few configurations around the nominal one, chosen by a fixed random
+sequence. Mechanisms are made of analytic functions: an identity that holds there to rounding holds everywhere.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from admittance_constraints import symbolic
-from admittance_constraints.definition import Definition
 from admittance_constraints.errors import MechanismError, SingularConfigurationError
-from admittance_constraints.system import System
+from admittance_constraints.model import symbolic
+from admittance_constraints.model.definition import Definition
+from admittance_constraints.model.system import System
 
 if TYPE_CHECKING:
-    from admittance_constraints.mechanism import Mechanism
+    from admittance_constraints.model.mechanism import Mechanism
 
 _SAMPLES = 5
 #: relative size below which a derived number counts as rounding: some hundred operations of 1e-16 each
@@ -29,17 +28,17 @@ _DEPENDENT = 1e-9
 
 
 def nominal_q(d: Definition) -> np.ndarray:
-    """The stated nominal q, or a generic one."""
+    """Gives the stated nominal q, or a generic one."""
     return 0.3 + 0.1 * np.arange(d.q.numel()) if d.nominal_q is None else d.nominal_q
 
 
 def nominal_z(d: Definition) -> np.ndarray:
-    """The stated nominal z, or zero."""
+    """Gives the stated nominal z, or zero."""
     return np.zeros(d.z.numel()) if d.nominal_z is None else d.nominal_z
 
 
 def check_definition(d: Definition) -> None:
-    """Raises MechanismError for what is missing, or depends on what it must not."""
+    """Raises MechanismError if a part is missing, or depends on symbols that it must not contain."""
     if not d.q.numel():
         raise MechanismError("coordinates: none declared; call coordinates(count) or rigid_body(...)")
     if d.energy is None:
@@ -77,10 +76,10 @@ def check_definition(d: Definition) -> None:
 
 
 def nonzero_constraints(d: Definition, system: System) -> set[str]:
-    """Names of the constraints whose row of A is not zero for every q.
+    """Gives the names of the constraints whose row of A is not zero for every q.
 
     Raises:
-        MechanismError: a constraint that q cannot influence is violated.
+        MechanismError: a constraint that does not depend on q is violated.
     """
     values = _parameter_values(d)
     A = ca.Function("A", [system.q, system.parameters], [system.constraint_matrix, system.holonomic])
@@ -97,7 +96,7 @@ def nonzero_constraints(d: Definition, system: System) -> set[str]:
 
 
 def check_mechanism(mechanism: Mechanism) -> None:
-    """Raises MechanismError where ranks, dimensions, psi, phi^-1 and the energy do not fit together."""
+    """Raises MechanismError where ranks, dimensions, psi, phi^-1 and the energy contradict each other."""
     d = mechanism.definition
     _check_energy(mechanism)
     if d.psi is not None:
@@ -144,7 +143,7 @@ def _check_parametrisation(mechanism: Mechanism) -> None:
 
 
 def _psi_residual(mechanism: Mechanism, z: np.ndarray) -> np.ndarray:
-    """H' at x = psi(z), shape (b,); for constraints that also contain q, at q = phi^-1(psi(z))."""
+    """Evaluates H' at x = psi(z), shape (b,); constraints that also contain q at q = phi^-1(psi(z))."""
     d = mechanism.definition
     x, R = mechanism.parametric(z), symbolic.rotation_from_angles(d.x[3:])
     residuals = []
@@ -172,7 +171,7 @@ def _check_rows(mechanism: Mechanism, q: np.ndarray) -> None:
 
 
 def _configurations(mechanism: Mechanism) -> list[np.ndarray]:
-    """Some configurations, on the submanifold where one can be found."""
+    """Gives some configurations on the submanifold."""
     d = mechanism.definition
     found: list[np.ndarray] = []
     if mechanism.has_parametrisation:
@@ -183,7 +182,7 @@ def _configurations(mechanism: Mechanism) -> list[np.ndarray]:
                 continue
         if not found:
             centre = nominal_z(d)
-            mechanism.configuration(centre)  # raises with its own words, or is the only configuration
+            mechanism.configuration(centre)  # raises its own error, or is the only configuration
             raise SingularConfigurationError(f"phi(q) = psi(z) has no solution for any z tried around {_short(centre)}")
         return found
     for q in _around(nominal_q(d)):
@@ -207,7 +206,7 @@ def _parameter_values(d: Definition) -> np.ndarray:
 
 
 def _rank(matrix: np.ndarray) -> int:
-    """Rank with rows or columns brought to one length, so that units do not count."""
+    """Computes the rank with rows or columns scaled to one length, so that units do not count."""
     axis = 1 if matrix.shape[0] <= matrix.shape[1] else 0
     lengths = np.linalg.norm(matrix, axis=axis, keepdims=True)
     singular = np.linalg.svd(matrix / np.where(lengths > 0.0, lengths, 1.0), compute_uv=False)
@@ -215,7 +214,7 @@ def _rank(matrix: np.ndarray) -> int:
 
 
 def _vanishes(expression: ca.SX, values: np.ndarray | None = None, parameters: ca.SX | None = None) -> bool:
-    """Whether an expression is zero at random arguments, relative to what it is made of."""
+    """Returns whether an expression is zero at random arguments, relative to the size of these."""
     symbols = ca.symvar(expression)
     random = np.random.default_rng(1)
     known = {} if parameters is None else {parameters[i].element_hash(): i for i in range(parameters.numel())}

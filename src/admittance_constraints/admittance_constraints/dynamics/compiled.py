@@ -1,8 +1,8 @@
-"""CasADi functions as machine code: generated C, compiled once by the system's compiler, kept by content.
+"""CasADi functions as machine code: generated C, compiled once by the system's compiler and cached by content.
 
-The library is looked up under the SHA-256 of source, compiler and options in
+The file name is the SHA-256 of source, compiler and options, in the directory
 `$ADMITTANCE_CONSTRAINTS_CACHE_DIR`, or else `$XDG_CACHE_HOME/admittance_constraints` (`~/.cache`). Without a compiler
-the same function runs in CasADi's virtual machine: the numbers agree to rounding, a step takes longer.
+the same function runs in CasADi's virtual machine: the numbers agree to rounding, and a step takes longer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 _OPTIONS = ("-O1", "-fPIC", "-shared", "-Wl,-Bsymbolic", "-ffp-contract=off", "-w")
 
 _DRIVER = """
-/* Runs the step over rows of inputs; returns how many steps were good. state is in and out. */
+/* Runs the step over rows of inputs; returns the number of good steps. state is in and out. */
 long long constrained_simulate(long long n, const double** arg, double** res, long long* iw, double* w,
                    double* state, const double* start, const double* end, double* results, long long every) {{
   long long k, i;
@@ -44,11 +44,11 @@ long long constrained_simulate(long long n, const double** arg, double** res, lo
 
 
 class NoCompilerError(RuntimeError):
-    """There is no C compiler, or it failed."""
+    """No C compiler is found, or it failed."""
 
 
 def cache_directory() -> Path:
-    """Where compiled functions are kept, readable by the user alone; made if it is missing."""
+    """Gives the directory of compiled functions, which only the user can read, and makes it if it is missing."""
     named = os.environ.get("ADMITTANCE_CONSTRAINTS_CACHE_DIR")
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     path = Path(named) if named else Path(base) / "admittance_constraints"
@@ -63,15 +63,15 @@ def cache_directory() -> Path:
 
 @cache
 def _temporary_directory() -> Path:
-    """A directory of this process, where the user has none to write to."""
+    """Makes a directory of this process, for a user without a writable one."""
     return Path(tempfile.mkdtemp(prefix="admittance_constraints_"))
 
 
 def build_library(source: str) -> Path:
-    """The shared library of a C source, compiled now or found.
+    """Gives the shared library of a C source, compiled now or found in the cache.
 
     Raises:
-        NoCompilerError: no compiler, or it failed; the message has its first line.
+        NoCompilerError: no compiler is found, or it failed; the message has the first line of its output.
     """
     compiler = os.environ.get("CC", "").split() or [name for name in ("cc", "gcc", "clang") if shutil.which(name)][:1]
     if not compiler or shutil.which(compiler[0]) is None:
@@ -81,7 +81,7 @@ def build_library(source: str) -> Path:
     library = directory / f"{key}.so"
     if library.exists():
         return library
-    with tempfile.TemporaryDirectory(dir=directory) as work:  # other processes may compile the same at this moment
+    with tempfile.TemporaryDirectory(dir=directory) as work:  # other processes may compile the same now
         path, made = Path(work) / "step.c", Path(work) / "step.so"
         path.write_text(source)
         command = [*compiler, *_OPTIONS, "-o", str(made), str(path), "-lm"]
@@ -99,12 +99,12 @@ class Step:
 
     Args:
         function: the CasADi function; all four inputs and both outputs dense columns.
-        checksum, health: indices of the result that must be finite, and above `threshold`, after a good step.
+        checksum, health: indices of the result; after a good step the first is finite, the second above `threshold`.
         threshold: see health.
         compiled: False runs in CasADi's virtual machine.
 
     Attributes:
-        state, start, end, parameters: input buffers, to be written before `run`.
+        state, start, end, parameters: input buffers; the caller writes them before `run`.
         new_state, result: output buffers, overwritten by `run`.
         is_compiled: whether machine code runs.
     """
@@ -129,10 +129,10 @@ class Step:
         self._run()
 
     def simulate(self, state: np.ndarray, start: np.ndarray, end: np.ndarray, every: int) -> tuple[int, np.ndarray]:
-        """Runs over rows of inputs; `state` is advanced in place, up to the first bad step.
+        """Runs over rows of inputs and advances `state` in place, up to the first bad step.
 
         Returns:
-            How many steps were good, and the results of each `every`-th step.
+            Number of good steps, and the results of each `every`-th step.
         """
         n = len(start)
         results = np.empty((n // every, len(self.result)))
@@ -158,7 +158,7 @@ class Step:
         return n, results
 
     def is_good(self) -> bool:
-        """Whether the last `run` gave finite numbers from regular equations."""
+        """Returns whether the last `run` has given finite numbers, from equations that are not singular."""
         difference = self.result[self.checksum] - self.result[self.checksum]  # not zero for nan and inf
         return bool(difference == 0.0 and self.result[self.health] > self.threshold)
 

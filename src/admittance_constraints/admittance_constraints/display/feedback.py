@@ -1,7 +1,7 @@
 """Feedback of the manipulandum onto the reference, eqs. (17), (18), with anti-windup.
 
-Two ways to form the error: in task coordinates, as in the paper, and in position and rotation vector, which has
-no singular angles. The second is what a display with poses on its interface uses.
+The error is formed either in task coordinates, as in the paper, or between poses as position and rotation vector,
+which has no singular angles. A display with poses at its interface uses the second.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from admittance_constraints import rotations
 from admittance_constraints.checks import finite_number, finite_vector
-from admittance_constraints.reference_generator import Reference
+from admittance_constraints.generation.reference_generator import Reference
 
 _SIZE = 6
 
@@ -27,8 +27,8 @@ class PIDFeedback:
         derivative: K_d [1/s], likewise.
         period: T [s].
         limit: bound of each component of xddot_fb [m/s^2; rad/s^2], a number or shape (6,); inf if not given.
-            The integral does not grow in a direction whose component is at its bound, unless the error
-            would bring it back (conditional integration).
+            The integral does not grow in a direction whose component is at its bound, unless the error would bring it
+            back (conditional integration).
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class PIDFeedback:
         self.reset()
 
     def reset(self) -> None:
-        """Empties the integral."""
+        """Sets the integral to zero."""
         self._sum = np.zeros(_SIZE)
         self.saturated = np.zeros(_SIZE, dtype=bool)
 
@@ -61,11 +61,11 @@ class PIDFeedback:
 
     @property
     def error_integral(self) -> np.ndarray:
-        """Integral of e [m s; rad s], shape (6,), a copy."""
+        """Copy of the integral of e, shape (6,) [m s; rad s]."""
         return self._sum.copy()
 
     def step(self, error: ArrayLike, error_rate: ArrayLike) -> np.ndarray:
-        """xddot_fb, shape (6,) [m/s^2; rad/s^2].
+        """Computes xddot_fb, shape (6,) [m/s^2; rad/s^2].
 
         Args:
             error: e = x_r - x, shape (6,).
@@ -79,10 +79,10 @@ class PIDFeedback:
         wanted = self.proportional @ e + self.integral @ grown + self.derivative @ rate
         self.saturated = np.abs(wanted) > self.limit
         if self.saturated.any():
-            pushes_out = (self.integral @ e) * np.sign(wanted) > 0.0
-            held = self.saturated & pushes_out
-            if held.any():  # the part of e that drives the components at their bounds is not integrated
-                blocked = self.integral[held]
+            drives_outwards = (self.integral @ e) * np.sign(wanted) > 0.0
+            stopped = self.saturated & drives_outwards
+            if stopped.any():  # the part of e that drives the components at their bounds is not integrated
+                blocked = self.integral[stopped]
                 e_integrated = e - np.linalg.pinv(blocked) @ (blocked @ e)
                 grown = self._sum + self.period * e_integrated
                 wanted = self.proportional @ e + self.integral @ grown + self.derivative @ rate
@@ -91,7 +91,7 @@ class PIDFeedback:
 
 
 def task_error(reference: Reference, x: ArrayLike, x_velocity: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """e = x_r - x with angles brought to (-pi, pi], and edot (lines 13, 14 of Algorithm 1), each of shape (6,)."""
+    """Computes e = x_r - x with angles in (-pi, pi], and edot (line 13 of Algorithm 1), each of shape (6,)."""
     e = reference.x - finite_vector("x", x, _SIZE)
     e[3:] -= 2.0 * math.pi * np.round(e[3:] / (2.0 * math.pi))
     return e, reference.x_velocity - finite_vector("x_velocity", x_velocity, _SIZE)
@@ -100,10 +100,10 @@ def task_error(reference: Reference, x: ArrayLike, x_velocity: ArrayLike) -> tup
 def pose_error(
     reference: Reference, position: ArrayLike, orientation: ArrayLike, twist: ArrayLike
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same between poses: [p_r - p; rotation vector from body to reference] in the base frame, and twists.
+    """Computes e = [p_r - p; rotation vector from body to reference] in the base frame, and edot between twists.
 
     Args:
-        reference: x_r.
+        reference: with the pose and the twist of x_r.
         position: of the manipulandum [m], base frame, shape (3,).
         orientation: its unit quaternion (x, y, z, w).
         twist: [velocity; angular velocity], base frame, shape (6,).
@@ -114,7 +114,7 @@ def pose_error(
 
 
 def pose_difference(target: np.ndarray, pose: np.ndarray) -> np.ndarray:
-    """[position; rotation vector] from a pose (7,) to a target (7,), base frame, shape (6,) [m; rad]."""
+    """Computes [position; rotation vector] from a pose (7,) to a target (7,), base frame, shape (6,) [m; rad]."""
     back = pose[3:] * [-1.0, -1.0, -1.0, 1.0]
     x, y, z, w = rotations.quaternion_product(target[3:], back).tolist()
     sine = math.sqrt(x * x + y * y + z * z)
@@ -125,7 +125,7 @@ def pose_difference(target: np.ndarray, pose: np.ndarray) -> np.ndarray:
 
 
 def motion_command(feedforward: ArrayLike, feedback: ArrayLike) -> np.ndarray:
-    """xddot = xddot_ff + xddot_fb, eq. (18), shape (6,)."""
+    """Computes xddot = xddot_ff + xddot_fb, eq. (18), shape (6,)."""
     return finite_vector("feedforward", feedforward, _SIZE) + finite_vector("feedback", feedback, _SIZE)
 
 

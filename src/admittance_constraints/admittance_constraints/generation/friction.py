@@ -1,14 +1,14 @@
-"""Friction on the free directions: a law that opposes the tool's motion tangential to the constraints.
+"""Friction on the free directions: laws that oppose the tool's motion tangential to the constraints.
 
-The paper renders viscous damping (section II-E); dry friction evaluated from the last velocity would chatter at
-rest. Here it is implicit: with v* the velocity that the tool would have after the step without friction and W
-its response to an impulse, the force f and the velocity v after the step satisfy together
+The paper renders viscous damping (section II-E). Dry friction evaluated at the last velocity would chatter at rest.
+Here it is implicit: v* is the velocity of the tool after the step without friction, W its response to an impulse. The
+force f and the velocity v after the step satisfy together
 
     v = v* - T W f,   f = g(|v|) v/|v| while sliding,   |f| <= g(0) at v = 0,
 
-the vector form of Kikuuwe et al. (52) with the matrix T W = T J M^-1 P_u J^T in place of the scalar Z. Constraint
-forces do not enter: a friction that grows with the normal force (Coulomb's with a coefficient) needs its breakaway
-force set by the user.
+the vector form of Kikuuwe et al. (52) with the matrix T W = T J M^-1 P_u J^T instead of the scalar Z. Constraint
+forces do not enter: for a friction that grows with the normal force (Coulomb's with a coefficient) the user sets the
+breakaway force.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from scipy.linalg.lapack import dsyevd
 
 #: eigenvalues of W below this fraction of the largest are directions that the constraints forbid
 _FORBIDDEN = 1e-9
-#: eigenvalues of W this close count as one: the law's own closed form then holds, to the same fraction
+#: eigenvalues of W that differ by less than this fraction count as equal: the law's own closed form then holds
 _EQUAL = 1e-12
 _SWEEPS = 200
 
 
 class Law(Protocol):
-    """What is used of a friction law, as in `haptic_friction`."""
+    """Friction law, as in `haptic_friction`."""
 
     @property
     def breakaway_force(self) -> float:
-        """g(0): the largest force that static friction bears."""
+        """g(0): the largest force of static friction."""
         ...
 
     def force(self, velocity: ArrayLike) -> np.ndarray:
-        """Phi(v) = g(|v|) v/|v|."""
+        """Computes Phi(v) = g(|v|) v/|v|."""
         ...
 
     def projected(self, x: ArrayLike, Z: float) -> np.ndarray:
-        """Phi_Z(x), the solution y of y = Phi(x - Z y)."""
+        """Computes Phi_Z(x), the solution y of y = Phi(x - Z y)."""
         ...
 
 
@@ -50,10 +50,10 @@ class FrictionSolution:
     """Friction of one step.
 
     Attributes:
-        wrench: [force; moment] on the tool, base frame, shape (6,); against the motion.
-        sticking: every element sticks. With two elements of which one slides and one sticks the velocity of the
-            second is zero to the convergence of their iteration (1e-14 of the force), not exactly.
-        at_rest: they stick and leave no free direction: the mechanism stands still.
+        wrench: [force; moment] on the tool against its motion, base frame, shape (6,) [N; N m].
+        sticking: whether every element sticks. If one of two elements slides and the other sticks, the velocity of
+            the second is zero to the convergence of their iteration (1e-14 of the force), not exactly.
+        at_rest: whether they stick and leave no free direction, so that the mechanism does not move.
     """
 
     wrench: np.ndarray
@@ -82,7 +82,7 @@ class FreeDirectionFriction:
     def solve(
         self, velocity: np.ndarray, mobility: np.ndarray, twist: np.ndarray, period: float, freedoms: int
     ) -> FrictionSolution:
-        """The friction of one step.
+        """Computes the friction of one step.
 
         Args:
             velocity: v* in the free coordinates after the step without friction, shape (k,).
@@ -95,9 +95,9 @@ class FreeDirectionFriction:
         response = _Response(period * (twist[rows] @ mobility[:, rows]))
         y = response.within(twist[rows] @ velocity)
         wrench = np.zeros(6)
-        held = response.held(y, self._laws)
-        if held is not None:
-            wrench[rows] = -held
+        sticking = response.sticking_force(y, self._laws)
+        if sticking is not None:
+            wrench[rows] = -sticking
             return FrictionSolution(wrench, True, len(response.values) == freedoms)
         if len(self._laws) == 1:
             wrench[rows] = -response.slide(y, self._laws[0])
@@ -108,7 +108,7 @@ class FreeDirectionFriction:
     def _slide_together(
         self, velocity: np.ndarray, mobility: np.ndarray, twist: np.ndarray, period: float
     ) -> np.ndarray:
-        """Forces of two elements of which one at least slides, shape (6,), by block Gauss-Seidel."""
+        """Computes the forces of two elements of which at least one slides, shape (6,), by block Gauss-Seidel."""
         parts = (slice(0, 3), slice(3, 6))
         responses = [_Response(period * (twist[part] @ mobility[:, part])) for part in parts]
         forces = np.zeros(6)
@@ -117,8 +117,8 @@ class FreeDirectionFriction:
             for part, response, law in zip(parts, responses, self._laws, strict=True):
                 forces[part] = 0.0
                 y = response.within(twist[part] @ (velocity - period * (mobility @ forces)))
-                held = response.held(y, [law])
-                forces[part] = response.slide(y, law) if held is None else held
+                sticking = response.sticking_force(y, [law])
+                forces[part] = response.slide(y, law) if sticking is None else sticking
             if np.abs(forces - before).max() <= 1e-14 * np.abs(forces).max():
                 break
         return forces
@@ -128,25 +128,25 @@ class _Response:
     """Solves f = Phi(v* - Z f) for a symmetric matrix Z, positive semidefinite, shape (r, r)."""
 
     def __init__(self, Z: np.ndarray) -> None:
-        # the routine behind numpy.linalg.eigh, of which half the time is around it
+        # the routine that numpy.linalg.eigh calls, which takes as long again around it
         values, vectors, failed = dsyevd((Z + Z.T) / 2.0, lower=1)
         if failed:
             raise np.linalg.LinAlgError("the eigenvalues of the tool's response do not converge")
-        # where the constraints forbid all motion, nothing is left and nothing acts
+        # if the constraints forbid all motion, no direction is left and no friction acts
         first = int(values.searchsorted(_FORBIDDEN * max(float(values[-1]), 1e-300), side="right"))
         self.values: np.ndarray = values[first:]
         self.vectors: np.ndarray = np.ascontiguousarray(vectors)[:, first:]
 
     def within(self, velocity: np.ndarray) -> np.ndarray:
-        """Components of a velocity along the eigenvectors that can move."""
+        """Gives the components of a velocity along the eigenvectors that can move."""
         return np.asarray(self.vectors.T @ velocity)
 
-    def held(self, y: np.ndarray, laws: list[Law]) -> np.ndarray | None:
-        """Forces within the breakaway forces of all laws that leave no velocity, shape (r,); None without any.
+    def sticking_force(self, y: np.ndarray, laws: list[Law]) -> np.ndarray | None:
+        """Finds forces within the breakaway forces of all laws that leave no velocity, shape (r,); None without any.
 
-        Each law has three of the rows. Among the forces that hold, the one with the least weighted norm
-        lambda a^2 + (1 - lambda) b^2 of the utilisations a, b of two laws is a lower bound of max(a, b)^2 for every
-        lambda, so that either some lambda shows that they hold, or some lambda shows that they cannot.
+        Each law has three of the rows. Let a, b be the utilisations of two laws. The least weighted norm
+        lambda a^2 + (1 - lambda) b^2 among the forces that leave no velocity is a lower bound of max(a, b)^2 for
+        every lambda. Either some lambda shows that both laws can stick, or some lambda shows that they cannot.
         """
         if not y.any():
             return np.zeros(len(self.vectors))
@@ -169,7 +169,7 @@ class _Response:
         return None
 
     def slide(self, y: np.ndarray, law: Law) -> np.ndarray:
-        """f of a sliding contact, shape (3,)."""
+        """Computes f of a sliding contact, shape (3,)."""
         if self.values[-1] - self.values[0] <= _EQUAL * self.values[-1]:
             return np.asarray(self.vectors @ law.projected(y, float(self.values[-1])))
         return np.asarray(self.vectors @ self._slide(y, law))
@@ -177,8 +177,8 @@ class _Response:
     def _slide(self, y: np.ndarray, law: Law) -> np.ndarray:
         """Finds the speed s > 0 with sum (y_i / (s + Z_i g(s)))^2 = 1; then f = g v/s.
 
-        The function 1/sqrt(sum) - 1 is linear in s where g is constant and all Z_i are equal, so that secants
-        converge in a few steps; bisection guards them.
+        The function 1/sqrt(sum) - 1 is linear in s where g is constant and all Z_i are equal. Secants therefore
+        converge in a few steps, with bisection as a fallback.
         """
 
         def excess(s: float) -> tuple[float, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Mechanisms by name: the ready ones, a class of an importable module, or a class in a file of one's own."""
+"""Makes mechanisms by name: ready ones, classes of importable modules, classes in a user's own file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from types import ModuleType
 
 from admittance_constraints import mechanisms
 from admittance_constraints.errors import MechanismError
-from admittance_constraints.mechanism import Mechanism
+from admittance_constraints.model.mechanism import Mechanism
 from haptic_files import FileError, check_file
 
 #: group of the entry points of mechanisms
@@ -30,7 +30,7 @@ def load_mechanism(name: str, /, **arguments: object) -> Mechanism:
         arguments: keyword arguments of the class.
 
     Raises:
-        MechanismError: there is no such mechanism; the message says what there is. Also from its definition.
+        MechanismError: there is no such mechanism, and the message lists the known ones; or its definition is refused.
         ValueError: an argument is out of its range.
     """
     found = mechanism_class(name)
@@ -42,10 +42,10 @@ def load_mechanism(name: str, /, **arguments: object) -> Mechanism:
 
 
 def installed_mechanism(name: str, /, **arguments: object) -> Mechanism:
-    """Makes a mechanism whose name came from a parameter: no file, and no module that was not installed for it.
+    """Makes a mechanism whose name is the value of a parameter: ready, or installed for this purpose, but no file.
 
     Args:
-        name: of a ready one, of an entry point of group `haptic_mechanisms`, or what that stands for, module:Class.
+        name: of a ready one, or name or value (module:Class) of an entry point of group `haptic_mechanisms`.
         arguments: keyword arguments of the class.
 
     Raises:
@@ -64,7 +64,7 @@ def installed_mechanism(name: str, /, **arguments: object) -> Mechanism:
 
 
 def mechanism_class(name: str) -> type[Mechanism]:
-    """The class of a mechanism by its name; see `load_mechanism`."""
+    """Finds the class of a mechanism by its name; see `load_mechanism`."""
     place, _, class_name = name.rpartition(":") if ":" in name else (name, "", "")
     if place.endswith(".py"):
         return _choose(name, _load_file(Path(place).expanduser()), class_name)
@@ -99,7 +99,7 @@ def _load_file(path: Path) -> ModuleType:
 
 
 def _line_in(path: Path, error: Exception) -> int:
-    """Last line of a file that was running when it raised an error."""
+    """Gives the last line of a file that ran before it raised an error."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
     return (lines or [None])[-1] or 1
 

@@ -1,0 +1,70 @@
+"""Motion of the display's tool, and the motion that leads it to the start of the reference."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from admittance_constraints import rotations
+from admittance_constraints.display.feedback import pose_difference
+
+
+@dataclass(frozen=True)
+class ToolMotion:
+    """Motion of the display's tool in its base frame.
+
+    Attributes:
+        pose: position [m] and quaternion (x, y, z, w), shape (7,).
+        twist: of the tool point, [velocity; angular velocity], shape (6,) [m/s; rad/s].
+        acceleration: its rate, shape (6,) [m/s^2; rad/s^2].
+    """
+
+    pose: np.ndarray
+    twist: np.ndarray
+    acceleration: np.ndarray
+
+
+class Approach:
+    """Motion from one pose to another on a straight line and about one axis, with a quintic polynomial in time.
+
+    Args:
+        start: pose (7,) at which the tool is.
+        end: pose (7,) at which it comes to rest.
+        steps: number of periods, 1 or more.
+        period: T [s].
+    """
+
+    def __init__(self, start: np.ndarray, end: np.ndarray, steps: int, period: float) -> None:
+        self._end, self._steps, self._duration = end, steps, steps * period
+        self._distance = pose_difference(start, end)
+        self._done = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the end has been reached."""
+        return self._done >= self._steps
+
+    def step(self) -> ToolMotion:
+        """Gives the motion at the end of the next period."""
+        self._done += 1
+        s = min(self._done / self._steps, 1.0)
+        left = 1.0 - smooth_step(s)
+        rate = -30.0 * s**2 * (1.0 - s) ** 2 / self._duration
+        curvature = -60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / self._duration**2
+        Q = _quaternion_of(left * self._distance[3:])
+        position = self._end[:3] + left * self._distance[:3]
+        pose = np.concatenate([position, rotations.quaternion_product(Q, self._end[3:])])
+        return ToolMotion(pose, rate * self._distance, curvature * self._distance)
+
+
+def smooth_step(s: float) -> float:
+    """Rises from 0 at s = 0 to 1 at s = 1 with zero first and second derivatives at both ends."""
+    return s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
+
+
+def _quaternion_of(rotation_vector: np.ndarray) -> np.ndarray:
+    angle = math.sqrt(float(rotation_vector @ rotation_vector))
+    factor = 0.5 if angle < 1e-12 else math.sin(0.5 * angle) / angle
+    return np.array((*(factor * rotation_vector), math.cos(0.5 * angle)))

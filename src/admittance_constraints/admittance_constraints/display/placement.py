@@ -1,0 +1,69 @@
+"""Where the virtual environment lies in the display's base frame, and the virtual tool in the hand."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from admittance_constraints import rotations
+from admittance_constraints.checks import finite_vector
+
+_CONJUGATE = np.array([-1.0, -1.0, -1.0, 1.0])
+
+
+class Placement:
+    """Transforms between the display's base frame and the mechanism's spatial frame.
+
+    Args:
+        position: origin of the spatial frame [m], base frame, shape (3,).
+        orientation: of the spatial frame, spatial to base, quaternion (x, y, z, w); its length is brought to 1.
+        tool_orientation: of the virtual tool's body frame, body to display's tool, quaternion likewise. Both tool
+            frames have the same origin.
+
+    Attributes:
+        position: see the argument.
+        rotation: of the spatial frame, spatial to base, shape (3, 3).
+
+    Raises:
+        ValueError: wrong shape, or the length of a quaternion differs from 1 by more than rounding to two digits.
+    """
+
+    def __init__(
+        self,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        orientation: ArrayLike = (0.0, 0.0, 0.0, 1.0),
+        tool_orientation: ArrayLike = (0.0, 0.0, 0.0, 1.0),
+    ) -> None:
+        self.position = finite_vector("position", position, 3).copy()
+        self._orientation = _unit("orientation", orientation)
+        self.rotation = rotations.rotation_from_quaternion(self._orientation)
+        self._tool = _unit("tool_orientation", tool_orientation)
+        self._inverse, self._tool_inverse = self._orientation * _CONJUGATE, self._tool * _CONJUGATE
+
+    def wrench(self, wrench: np.ndarray) -> np.ndarray:
+        """Expresses a wrench [force; moment] of the base frame in the spatial frame, shape (6,)."""
+        return np.asarray(wrench.reshape(2, 3) @ self.rotation).ravel()
+
+    def vector(self, vector: np.ndarray) -> np.ndarray:
+        """Expresses a twist, its rate or a wrench of the spatial frame in the base frame, shape (6,)."""
+        return np.asarray(vector.reshape(2, 3) @ self.rotation.T).ravel()
+
+    def inside(self, pose: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gives position and quaternion of the virtual tool, spatial frame, for a pose (7,) of the display's tool."""
+        Q = rotations.quaternion_product(rotations.quaternion_product(self._inverse, pose[3:]), self._tool)
+        return self.rotation.T @ (pose[:3] - self.position), Q
+
+    def outside(self, position: np.ndarray, orientation: np.ndarray) -> np.ndarray:
+        """Gives the pose (7,) of the display's tool, base frame, for position and quaternion of the virtual tool."""
+        Q = rotations.quaternion_product(
+            rotations.quaternion_product(self._orientation, orientation), self._tool_inverse
+        )
+        return np.concatenate([self.position + self.rotation @ position, Q])
+
+
+def _unit(name: str, quaternion: ArrayLike) -> np.ndarray:
+    Q = finite_vector(name, quaternion, 4)
+    size = float(np.linalg.norm(Q))
+    if not abs(size - 1.0) < 0.01:
+        raise ValueError(f"{name}: expected a quaternion of length 1, got length {size:g}")
+    return Q / size

@@ -1,0 +1,125 @@
+"""Results of the reference generator: of one step, of many steps, and the state that steps depend on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from admittance_constraints.model.definition import TASK
+
+#: fields of `Reference` that are zero at rest
+_OF_MOTION = (
+    *("z_velocity", "z_acceleration", "q_velocity", "q_acceleration", "multipliers", "x_velocity", "x_acceleration"),
+    *("twist", "twist_rate", "velocity_residual", "kinetic_energy"),
+)
+
+
+def _field(name: str) -> property:
+    return property(lambda self: self._data[..., self._slices[name]])
+
+
+def _scalar(name: str) -> property:
+    return property(lambda self: float(self._data[self._slices[name].start]))
+
+
+def _column(name: str) -> property:
+    return property(lambda self: self._data[:, self._slices[name].start])
+
+
+class _Fields:
+    """Vectors that `Reference` and `Trajectory` have in common, as views of one array."""
+
+    __slots__ = ("_data", "_slices")
+
+    _data: np.ndarray
+    _slices: dict[str, slice]
+
+    z = _field("z")
+    z_velocity = _field("z_velocity")
+    z_acceleration = _field("z_acceleration")
+    q = _field("q")
+    q_velocity = _field("q_velocity")
+    q_acceleration = _field("q_acceleration")
+    multipliers = _field("multipliers")
+    x = _field("x")
+    x_velocity = _field("x_velocity")
+    x_acceleration = _field("x_acceleration")
+    orientation = _field("orientation")
+    twist = _field("twist")
+    twist_rate = _field("twist_rate")
+
+
+class Reference(_Fields):
+    """Result of one step. Arrays are views of one copy made in that step and do not change later.
+
+    Position and velocity fields hold after the step, accelerations and multipliers at its beginning, where the
+    force was measured, as in Algorithm 1 (lines 8, 12).
+
+    Attributes:
+        z, z_velocity, z_acceleration: parameters of the submanifold, shape (nz,); (16).
+        q, q_velocity, q_acceleration: coordinates, shape (n,); (13).
+        multipliers: lambda, shape (m,), (11), in the order of `mechanism.constraint_names`.
+        x, x_velocity, x_acceleration: x_r and its rates, shape (6,); x_acceleration is the feedforward (14).
+        orientation: quaternion (x, y, z, w) of the tool, base frame.
+        twist: [velocity; angular velocity] of the tool, base frame, shape (6,) [m/s; rad/s].
+        twist_rate: its feedforward rate, shape (6,) [m/s^2; rad/s^2].
+        holonomic_residual: largest |H'| of the constraints, in their units.
+        velocity_residual: largest |A qdot|.
+        kinetic_energy, potential_energy: T, V [J].
+        friction_force: on the tool by the friction option, shape (6,), [force; moment], base frame.
+        sticking: whether every friction element sticks; False without friction.
+    """
+
+    __slots__ = ("friction_force", "sticking")
+
+    def __init__(self, data: np.ndarray, slices: dict[str, slice], friction_force: np.ndarray, sticking: bool) -> None:
+        self._data = data
+        self._slices = slices
+        self.friction_force = friction_force
+        self.sticking = sticking
+
+    holonomic_residual = _scalar("holonomic_residual")
+    velocity_residual = _scalar("velocity_residual")
+    kinetic_energy = _scalar("kinetic_energy")
+    potential_energy = _scalar("potential_energy")
+
+    def at_rest(self) -> Reference:
+        """Gives the same configuration without velocities, accelerations, constraint forces and friction."""
+        data = self._data.copy()
+        for name in _OF_MOTION:
+            data[self._slices[name]] = 0.0
+        return Reference(data, self._slices, np.zeros(TASK), False)
+
+
+class Trajectory(_Fields):
+    """Result of many steps: the fields of `Reference` (without friction) with one row per kept step."""
+
+    __slots__ = ()
+
+    def __init__(self, data: np.ndarray, slices: dict[str, slice]) -> None:
+        self._data = data
+        self._slices = slices
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    holonomic_residual = _column("holonomic_residual")
+    velocity_residual = _column("velocity_residual")
+    kinetic_energy = _column("kinetic_energy")
+    potential_energy = _column("potential_energy")
+
+
+@dataclass(frozen=True)
+class GeneratorState:
+    """All that a step depends on; `ReferenceGenerator.restore` returns to it to the last bit.
+
+    Attributes:
+        vector: state of the compiled step.
+        force: of the step before, [f_x; wrench], shape (12,); None before the first step.
+        steps: number of steps since the start.
+    """
+
+    vector: np.ndarray
+    force: np.ndarray | None
+    steps: int
