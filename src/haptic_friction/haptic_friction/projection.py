@@ -197,9 +197,7 @@ def _project_anisotropic(coefficients: np.ndarray, element: int, x: Vector, Z: f
 
 
 @njit(cache=True, error_model="numpy")
-def _project_generally(
-    code: int | None, coefficients: np.ndarray, element: int, x: Vector, Z: float
-) -> tuple[Vector, bool]:
+def _project_generally(code: int, coefficients: np.ndarray, element: int, x: Vector, Z: float) -> tuple[Vector, bool]:
     """`project` for all that has no short closed form."""
     if code == ANISOTROPIC:
         return _project_anisotropic(coefficients, element, x, Z)

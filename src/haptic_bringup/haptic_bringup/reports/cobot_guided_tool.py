@@ -43,8 +43,7 @@ from haptic_core.errors import HapticError
 from haptic_core.parameters import parse_entries
 from haptic_devices import factories
 from haptic_devices.device import DeviceError
-from haptic_friction.factory import make_model
-from haptic_friction.model import FrictionModel
+from haptic_friction.renderer import FrictionRenderer, ReferenceMotion
 
 NAMESPACE = "/cobotic_hand_controller"
 #: share by which friction over the guide's force may differ from the coefficient where it slides: rounding
@@ -212,8 +211,7 @@ class OneProcess:
         p = self._friction
         controller, external = self._controller(), make_external(self._p)
         rendering = make_rendering(self._contact, self._world, worlds_folder())
-        model = make_model(p, dimension=3)
-        assert isinstance(model, FrictionModel)
+        friction = FrictionRenderer.from_parameters(p)
         contacts, rubbing = SimpleNamespace(), SimpleNamespace(force=np.zeros(3))
         rows: list[tuple[Any, ...]] = []
 
@@ -227,13 +225,14 @@ class OneProcess:
             rendering.step(now.pose, now.twist, arrives=True)
             fill_contacts(contacts, rendering.simulator.contacts, rendering.simulator.period)
             surface = 0.0 if reference is None else float(reference.multipliers[0])
-            load, memory = abs(surface), model.state
-            model.restore(memory if load > 0.0 else {name: np.zeros_like(row) for name, row in memory.items()})
-            model.set_load(p["friction_coefficient"] * load / p["friction_force"])
-            rubbing.force = np.array(model.step(now.twist[:3]))
+            moving = ReferenceMotion(now.twist[:3], [0.0] if reference is None else reference.multipliers)
+            friction.step(velocity=now.twist[:3], references=[moving])
+            rubbing.force = friction.state.force
             force = _force_on({name: [value] for name, value in vars(contacts).items()}, 0, self._p["contact_body"])
             bodies = rendering.bodies.read().position.copy()
-            rows.append((now.pose[:3], now.twist[:3], surface, force, -rubbing.force, bodies, not model.sticking))
+            rows.append(
+                (now.pose[:3], now.twist[:3], surface, force, -rubbing.force, bodies, not friction.model.sticking)
+            )
             return motion
 
         return _of_rows(rows, list(self._wrenches(ticks, answer)))
