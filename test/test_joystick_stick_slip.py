@@ -61,10 +61,9 @@ def contact_node(**change: Any) -> Any:
 def friction_node(values: dict[str, Any]) -> Any:
     parameters = check_all({**load_parameter_specs(FrictionNode.parameter_file), **BASE}, values)
     node: Any = SimpleNamespace(
-        model=None, parameters=parameters, command=DeviceCommand(), state=FrictionState(), warning=lambda: ""
+        renderer=None, parameters=parameters, command=DeviceCommand(), state=FrictionState(), warning=lambda: ""
     )
-    node.reset = lambda: FrictionNode.reset(node)
-    node._between = lambda tool: FrictionNode._between(node, tool)
+    node._given = lambda: FrictionNode._given(node)
     FrictionNode.install(node, FrictionNode.build(node, parameters))
     return node
 

@@ -53,7 +53,7 @@ class Batch:
         self.dissipated_energy = np.zeros(m)
         self._models = elements  # they keep what the laws' coefficients refer to
         self._arguments = (
-            first.law.code,
+            first.law.kernel_code,
             np.stack([element.law.coefficients for element in elements]),
             np.stack([element.constants for element in elements]),
         )

@@ -14,16 +14,18 @@ damping loses. LuGre's can fall, see `LuGreModel.passivity_margin`.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
 from haptic_friction.classical_thresholds import check_constant, check_isotropic
+from haptic_friction.kernel import run, take_velocity
 from haptic_friction.laws import INSPECTED_SPEEDS, FrictionLaw, checked
-from haptic_friction.model import ImpedanceModel, incoming_velocity
+from haptic_friction.model import ImpedanceModel
 from haptic_friction.projection import magnitude
-from haptic_friction.vectors import Vector, along, axpy, difference, divided, dot, length, load, scaled, store
+from haptic_friction.vectors import Vector, along, axpy, difference, divided, dot, is_zero, length, scaled, zeros
 
 #: relative; a vector that was shortened to a length has it but for less than this, in a few dimensions
 _ROUNDING = 1e-14
@@ -42,58 +44,52 @@ def _plastic_share(z: Vector, u: Vector, largest: float, elastic_fraction: float
     return 0.5 * math.sin(math.pi * (bend - (largest + elastic) / 2.0) / (largest - elastic)) + 0.5
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def run_bristle(
-    code: int,
-    coefficients: np.ndarray,
-    constants: np.ndarray,
-    inputs: np.ndarray,
-    states: np.ndarray,
-    outputs: np.ndarray,
-    sticking: np.ndarray,
-    energies: np.ndarray,
-    zero: Vector,
-) -> None:
-    """Kernel of z' = u - alpha s0 |u| z/g(|u|), see `haptic_friction.model`.
+class State(NamedTuple):
+    """State of all models of this module: u, f, z, w'."""
 
-    Constants T, coupling T/M and 0, s0, s1, s2, elastic fraction (negative: alpha = 1), 1 for explicit Euler.
+    velocity: Vector
+    force: Vector
+    displacement: Vector
+    sliding_velocity: Vector
+
+
+@njit(inline="always", error_model="numpy")
+def step_bristle(code, coefficients, element, constants, row, state, u):  # type: ignore[no-untyped-def]
+    """z' = u - alpha s0 |u| z/g(|u|).
+
+    Constants T, coupling, s0, s1, s2, elastic fraction (negative: alpha = 1), 1 for explicit Euler.
     """
-    for m in range(inputs.shape[0]):
-        c, p = min(m, coefficients.shape[0] - 1), min(m, constants.shape[0] - 1)
-        T, T_over_M, s0, s1, s2 = constants[p, 0], constants[p, 1], constants[p, 3], constants[p, 4], constants[p, 5]
-        elastic_fraction, explicit = constants[p, 6], constants[p, 7] != 0.0
-        u, f, z = load(states, m, 0, zero), load(states, m, 1, zero), load(states, m, 2, zero)
-        w = load(states, m, 3, zero)
-        energy = 0.0
-        for k in range(inputs.shape[1]):
-            u = incoming_velocity(inputs, m, k, T_over_M, u, f)
-            speed, z_1 = length(u), z
-            g = magnitude(code, coefficients, c, speed)
-            alpha = _plastic_share(z_1, u, g / s0, elastic_fraction)
-            if explicit:
-                w = divided(scaled(alpha * s0 * speed, z_1), g)
-                rate = difference(u, w)
-                z = axpy(T, rate, z_1)
-                damping = scaled(s1, rate)
-            else:
-                z = divided(axpy(T, u, z_1), 1.0 + T * alpha * s0 * speed / g)
-                w = divided(scaled(alpha * s0 * speed, z), g)
-                damping = divided(scaled(s1, difference(z, z_1)), T)
-            f = axpy(s2, u, axpy(s0, z, damping))
-            energy += T * dot(f, w)
-            store(outputs, m, k, f if T_over_M == 0.0 else u)
-        store(states, m, 0, u)
-        store(states, m, 1, f)
-        store(states, m, 2, z)
-        store(states, m, 3, w)
-        sticking[m] = length(w) == 0.0
-        energies[m] += energy
+    T, s0, s1, s2 = constants[row, 0], constants[row, 3], constants[row, 4], constants[row, 5]
+    speed, z_1 = length(u), state.displacement
+    g = magnitude(code, coefficients, element, speed)
+    alpha = _plastic_share(z_1, u, g / s0, constants[row, 6])
+    if constants[row, 7] != 0.0:
+        w = divided(scaled(alpha * s0 * speed, z_1), g)
+        rate = difference(u, w)
+        z, damping = axpy(T, rate, z_1), scaled(s1, rate)
+    else:
+        z = divided(axpy(T, u, z_1), 1.0 + T * alpha * s0 * speed / g)
+        w = divided(scaled(alpha * s0 * speed, z), g)
+        damping = divided(scaled(s1, difference(z, z_1)), T)
+    f = axpy(s2, u, axpy(s0, z, damping))
+    return State(u, f, z, w), is_zero(w), dot(f, w)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run_bristle(  # type: ignore[no-untyped-def]
+    code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
+):
+    """Kernel of Dahl's model, LuGre and the elastoplastic model, see `haptic_friction.kernel`."""
+    run(
+        step_bristle, take_velocity, True, State(zero, zero, zero, zero),
+        code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
+    )  # fmt: skip
 
 
 class _Bristle(ImpedanceModel):
     """What the models of one bristle share."""
 
-    rows = ("velocity", "force", "displacement", "sliding_velocity")
+    rows = State._fields
 
     def reset(self, *, displacement: ArrayLike | None = None) -> None:
         """Starts again from a displacement z [m] of the bristle, shape (dimension,); zero if not given."""
@@ -275,52 +271,39 @@ class ElastoplasticModel(_Bristle):
         super().__init__(law, period, dimension, constants)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def run_limited_spring(
-    code: int,
-    coefficients: np.ndarray,
-    constants: np.ndarray,
-    inputs: np.ndarray,
-    states: np.ndarray,
-    outputs: np.ndarray,
-    sticking: np.ndarray,
-    energies: np.ndarray,
-    zero: Vector,
-) -> None:
-    """Kernel of a spring that slips at F/s0, see `haptic_friction.model`.
+@njit(inline="always", error_model="numpy")
+def step_limited_spring(code, coefficients, element, constants, row, state, u):  # type: ignore[no-untyped-def]
+    """A spring that slips at F/s0.
 
-    Constants T, coupling T/M and 0, s0, s0 and s1 while it sticks, exponent of the creep (0: none).
+    Constants T, coupling, s0, s0 and s1 while it sticks, exponent of the creep (0: none).
     """
-    for m in range(inputs.shape[0]):
-        c, p = min(m, coefficients.shape[0] - 1), min(m, constants.shape[0] - 1)
-        T, T_over_M, s0 = constants[p, 0], constants[p, 1], constants[p, 3]
-        static_stiffness, static_damping, exponent = constants[p, 4], constants[p, 5], constants[p, 6]
-        limit = coefficients[c, 0] / s0
-        u, f, z = load(states, m, 0, zero), load(states, m, 1, zero), load(states, m, 2, zero)
-        w = load(states, m, 3, zero)
-        energy = 0.0
-        for k in range(inputs.shape[1]):
-            u = incoming_velocity(inputs, m, k, T_over_M, u, f)
-            z_1, z = z, axpy(T, u, z)
-            bend, w = length(z), zero
-            if bend >= limit * (1.0 - _ROUNDING):
-                z = along(limit, z, bend)
-                if bend > limit * (1.0 + _ROUNDING):
-                    w = axpy(-1.0 / T, difference(z, z_1), u)
-                f = scaled(s0, z)
-            else:
-                if exponent > 0.0:
-                    w = scaled(length(u) * (bend / limit) ** exponent / limit, z)
-                    z = axpy(-T, w, z)
-                f = axpy(static_damping, u, scaled(static_stiffness, z))
-            energy += T * dot(f, w)
-            store(outputs, m, k, f if T_over_M == 0.0 else u)
-        store(states, m, 0, u)
-        store(states, m, 1, f)
-        store(states, m, 2, z)
-        store(states, m, 3, w)
-        sticking[m] = length(w) == 0.0
-        energies[m] += energy
+    T, s0, exponent = constants[row, 0], constants[row, 3], constants[row, 6]
+    limit = coefficients[element, 0] / s0
+    z_1, w = state.displacement, zeros(u)
+    z = axpy(T, u, z_1)
+    bend = length(z)
+    if bend >= limit * (1.0 - _ROUNDING):
+        z = along(limit, z, bend)
+        if bend > limit * (1.0 + _ROUNDING):
+            w = axpy(-1.0 / T, difference(z, z_1), u)
+        f = scaled(s0, z)
+    else:
+        if exponent > 0.0:
+            w = scaled(length(u) * (bend / limit) ** exponent / limit, z)
+            z = axpy(-T, w, z)
+        f = axpy(constants[row, 5], u, scaled(constants[row, 4], z))
+    return State(u, f, z, w), is_zero(w), dot(f, w)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run_limited_spring(  # type: ignore[no-untyped-def]
+    code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
+):
+    """Kernel of the reset integrator, and of Hayward and Armstrong's model, see `haptic_friction.kernel`."""
+    run(
+        step_limited_spring, take_velocity, True, State(zero, zero, zero, zero),
+        code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
+    )  # fmt: skip
 
 
 class ResetIntegratorModel(_Bristle):

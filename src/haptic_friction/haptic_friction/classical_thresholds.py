@@ -8,14 +8,16 @@ absolute values, which is the printed form along a line and does not depend on t
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from haptic_friction import projection
+from haptic_friction.kernel import run, take_force, take_velocity
 from haptic_friction.laws import FrictionLaw, checked
-from haptic_friction.model import AdmittanceModel, ImpedanceModel, incoming_force, incoming_velocity
-from haptic_friction.projection import ANISOTROPIC, APPROXIMATE, evaluate
+from haptic_friction.model import AdmittanceModel, ImpedanceModel
+from haptic_friction.projection import ANISOTROPIC, APPROXIMATE, evaluate, is_anisotropic, magnitude
 from haptic_friction.vectors import (
     Vector,
     along,
@@ -24,10 +26,9 @@ from haptic_friction.vectors import (
     divided,
     dot,
     length,
-    load,
     scaled,
-    store,
     transformed,
+    zeros,
 )
 
 
@@ -49,53 +50,50 @@ def check_constant(law: FrictionLaw) -> None:
         )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def run_karnopp(
-    code: int,
-    coefficients: np.ndarray,
-    constants: np.ndarray,
-    inputs: np.ndarray,
-    states: np.ndarray,
-    outputs: np.ndarray,
-    sticking: np.ndarray,
-    energies: np.ndarray,
-    zero: Vector,
-) -> None:
-    """Kernel of Karnopp's model, see `haptic_friction.model`.
+class MassState(NamedTuple):
+    """State of the models of a mass."""
 
-    Constants T, coupling K and B, T/M, threshold, 1 for v := 0 when stuck, of an anisotropic law S^-1 (n, n).
-    """
-    for m in range(inputs.shape[0]):
-        c, p = min(m, coefficients.shape[0] - 1), min(m, constants.shape[0] - 1)
-        T, K, B = constants[p, 0], constants[p, 1], constants[p, 2]
-        gain, threshold, clear = constants[p, 3], constants[p, 4], constants[p, 5] != 0.0
-        free = K == 0.0 and B == 0.0
-        anisotropic = code & ~APPROXIMATE == ANISOTROPIC
-        v, h, f = load(states, m, 0, zero), load(states, m, 1, zero), load(states, m, 2, zero)
-        stretch = load(states, m, 3, zero)
-        static, energy = sticking[m], 0.0
-        for k in range(inputs.shape[1]):
-            h, stretch = incoming_force(inputs, m, k, T, K, B, v, stretch)
-            static = False
-            if length(v) > threshold:
-                f = evaluate(code, coefficients, c, v)
-            elif anisotropic:
-                pull = length(transformed(constants, p, 6, h, False))
-                static = pull <= 1.0
-                f = h if static else divided(h, pull)
-            else:
-                pull, limit = length(h), coefficients[c, 0]
-                static = pull <= limit
-                f = h if static else along(limit, h, pull)
-            v = zero if static and clear else axpy(gain, difference(h, f), v)
-            energy += T * dot(f, v)
-            store(outputs, m, k, v if free else h)
-        store(states, m, 0, v)
-        store(states, m, 1, h)
-        store(states, m, 2, f)
-        store(states, m, 3, stretch)
-        sticking[m] = static
-        energies[m] += energy
+    velocity: Vector
+    force: Vector
+    friction_force: Vector
+    stretch: Vector
+
+
+class FlowState(NamedTuple):
+    """State of the models without mass."""
+
+    velocity: Vector
+    force: Vector
+
+
+@njit(inline="always", error_model="numpy")
+def step_karnopp(code, coefficients, element, constants, row, state, h):  # type: ignore[no-untyped-def]
+    """(3); constants T, coupling, T/M, threshold, 1 for v := 0 when stuck, of an anisotropic law S^-1 (n, n)."""
+    gain, threshold, clear = constants[row, 3], constants[row, 4], constants[row, 5] != 0.0
+    v, static = state.velocity, False
+    if length(v) > threshold:
+        f = evaluate(code, coefficients, element, v)
+    elif is_anisotropic(code):
+        pull = length(transformed(constants, row, 6, h, False))
+        static = pull <= 1.0
+        f = h if static else divided(h, pull)
+    else:
+        pull, limit = length(h), coefficients[element, 0]
+        static = pull <= limit
+        f = h if static else along(limit, h, pull)
+    v = zeros(h) if static and clear else axpy(gain, difference(h, f), v)
+    return MassState(v, h, f, state.stretch), static, dot(f, v)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run_karnopp(  # type: ignore[no-untyped-def]
+    code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
+):
+    """Kernel of Karnopp's model, see `haptic_friction.kernel`."""
+    run(
+        step_karnopp, take_force, False, MassState(zero, zero, zero, zero),
+        code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
+    )  # fmt: skip
 
 
 class KarnoppModel(AdmittanceModel):
@@ -123,7 +121,7 @@ class KarnoppModel(AdmittanceModel):
         dimension: number of components of force and velocity.
     """
 
-    rows = ("velocity", "force", "friction_force", "stretch")
+    rows = MassState._fields
     kernel = staticmethod(run_karnopp)
 
     def __init__(
@@ -152,43 +150,28 @@ class KarnoppModel(AdmittanceModel):
         self._restart(velocity=velocity)
 
 
+@njit(inline="always", error_model="numpy")
+def step_quinn(code, coefficients, element, constants, row, state, h):  # type: ignore[no-untyped-def]
+    """(4); constants T, coupling, T/M, threshold."""
+    gain, threshold, F = constants[row, 3], constants[row, 4], coefficients[element, 0]
+    pull = length(h)
+    q = axpy(threshold, along(1.0, h, pull) if pull > F else divided(h, F), state.velocity)  # (4b)
+    reach = length(q)
+    static = reach <= threshold
+    f = divided(scaled(F, q), threshold) if static else along(F, q, reach)  # (4a)
+    v = axpy(gain, difference(h, f), state.velocity)
+    return MassState(v, h, f, state.stretch), static, dot(f, v)
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def run_quinn(
-    code: int,
-    coefficients: np.ndarray,
-    constants: np.ndarray,
-    inputs: np.ndarray,
-    states: np.ndarray,
-    outputs: np.ndarray,
-    sticking: np.ndarray,
-    energies: np.ndarray,
-    zero: Vector,
-) -> None:
-    """Kernel of Quinn's model, see `haptic_friction.model`; constants T, coupling K and B, T/M, threshold."""
-    for m in range(inputs.shape[0]):
-        c, p = min(m, coefficients.shape[0] - 1), min(m, constants.shape[0] - 1)
-        T, K, B, gain, threshold = constants[p, 0], constants[p, 1], constants[p, 2], constants[p, 3], constants[p, 4]
-        F = coefficients[c, 0]
-        free = K == 0.0 and B == 0.0
-        v, h, f = load(states, m, 0, zero), load(states, m, 1, zero), load(states, m, 2, zero)
-        stretch = load(states, m, 3, zero)
-        static, energy = sticking[m], 0.0
-        for k in range(inputs.shape[1]):
-            h, stretch = incoming_force(inputs, m, k, T, K, B, v, stretch)
-            pull = length(h)
-            q = axpy(threshold, along(1.0, h, pull) if pull > F else divided(h, F), v)  # (4b)
-            reach = length(q)
-            static = reach <= threshold
-            f = divided(scaled(F, q), threshold) if static else along(F, q, reach)  # (4a)
-            v = axpy(gain, difference(h, f), v)
-            energy += T * dot(f, v)
-            store(outputs, m, k, v if free else h)
-        store(states, m, 0, v)
-        store(states, m, 1, h)
-        store(states, m, 2, f)
-        store(states, m, 3, stretch)
-        sticking[m] = static
-        energies[m] += energy
+def run_quinn(  # type: ignore[no-untyped-def]
+    code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
+):
+    """Kernel of Quinn's model, see `haptic_friction.kernel`."""
+    run(
+        step_quinn, take_force, False, MassState(zero, zero, zero, zero),
+        code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
+    )  # fmt: skip
 
 
 class QuinnModel(AdmittanceModel):
@@ -211,7 +194,7 @@ class QuinnModel(AdmittanceModel):
         dimension: number of components of force and velocity.
     """
 
-    rows = ("velocity", "force", "friction_force", "stretch")
+    rows = MassState._fields
     kernel = staticmethod(run_quinn)
 
     def __init__(
@@ -228,40 +211,28 @@ class QuinnModel(AdmittanceModel):
         self._restart(velocity=velocity)
 
 
+@njit(inline="always", error_model="numpy")
+def step_regularized(code, coefficients, element, constants, row, state, u):  # type: ignore[no-untyped-def]
+    """(5) and (6); constants T, coupling, threshold (0: none)."""
+    threshold, speed = constants[row, 3], length(u)
+    if speed > threshold or speed == 0.0:
+        f = evaluate(code, coefficients, element, u)
+    elif is_anisotropic(code):
+        f = scaled(speed / threshold, evaluate(code, coefficients, element, scaled(threshold / speed, u)))
+    else:
+        f = divided(scaled(magnitude(code, coefficients, element, threshold), u), threshold)
+    return FlowState(u, f), speed <= threshold, dot(f, u)
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def run_regularized(
-    code: int,
-    coefficients: np.ndarray,
-    constants: np.ndarray,
-    inputs: np.ndarray,
-    states: np.ndarray,
-    outputs: np.ndarray,
-    sticking: np.ndarray,
-    energies: np.ndarray,
-    zero: Vector,
-) -> None:
-    """Kernel of (5) and (6), see `haptic_friction.model`; constants T, coupling T/M and 0, threshold (0: none)."""
-    for m in range(inputs.shape[0]):
-        c, p = min(m, coefficients.shape[0] - 1), min(m, constants.shape[0] - 1)
-        T, T_over_M, threshold = constants[p, 0], constants[p, 1], constants[p, 3]
-        u, f = load(states, m, 0, zero), load(states, m, 1, zero)
-        static, energy = sticking[m], 0.0
-        for k in range(inputs.shape[1]):
-            u = incoming_velocity(inputs, m, k, T_over_M, u, f)
-            speed = length(u)
-            static = speed <= threshold
-            if speed > threshold or speed == 0.0:
-                f = evaluate(code, coefficients, c, u)
-            elif code & ~APPROXIMATE == ANISOTROPIC:
-                f = scaled(speed / threshold, evaluate(code, coefficients, c, scaled(threshold / speed, u)))
-            else:
-                f = divided(scaled(projection.magnitude(code, coefficients, c, threshold), u), threshold)
-            energy += T * dot(f, u)
-            store(outputs, m, k, f if T_over_M == 0.0 else u)
-        store(states, m, 0, u)
-        store(states, m, 1, f)
-        sticking[m] = static
-        energies[m] += energy
+def run_regularized(  # type: ignore[no-untyped-def]
+    code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
+):
+    """Kernel of regularised and explicit Coulomb friction, see `haptic_friction.kernel`."""
+    run(
+        step_regularized, take_velocity, True, FlowState(zero, zero),
+        code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
+    )  # fmt: skip
 
 
 class RegularizedCoulombModel(ImpedanceModel):
@@ -284,7 +255,7 @@ class RegularizedCoulombModel(ImpedanceModel):
         dimension: number of components of velocity and force.
     """
 
-    rows = ("velocity", "force")
+    rows = FlowState._fields
     kernel = staticmethod(run_regularized)
 
     def __init__(self, law: FrictionLaw, *, velocity_threshold: float, period: float, dimension: int = 1) -> None:
@@ -310,7 +281,7 @@ class ExplicitCoulombModel(ImpedanceModel):
         dimension: number of components of velocity and force.
     """
 
-    rows = ("velocity", "force")
+    rows = FlowState._fields
     kernel = staticmethod(run_regularized)
 
     def __init__(self, law: FrictionLaw, *, period: float, dimension: int = 1) -> None:

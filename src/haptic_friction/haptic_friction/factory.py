@@ -39,6 +39,7 @@ from haptic_friction.model_a import ModelA
 from haptic_friction.model_b import ModelB
 from haptic_friction.model_c import ModelC
 from haptic_friction.model_d import ModelD
+from haptic_friction.network import Body, Contact, ContactNetwork
 
 Parameters = Mapping[str, Any]
 
@@ -252,3 +253,33 @@ def parameters_of(parameters: Parameters, place: int) -> dict[str, Any]:
             raise ValueError(f"parameter {name}: expected 1 or {count} entries, as models has, got {len(values)}")
         own[name] = values[place if len(values) > 1 else 0]
     return {**parameters, **own}
+
+
+def make_network(p: Parameters) -> ContactNetwork:
+    """The network that the parameters of the network node describe, its compiled loop ready.
+
+    Raises:
+        ValueError: lists of different length, or a number that is refused; the message names it.
+    """
+    for name, count in (
+        ("body_stiffness", len(p["body_mass"])),
+        ("contact_second", len(p["contact_first"])),
+        ("friction_force", len(p["contact_first"])),
+        ("static_force", len(p["contact_first"])),
+    ):
+        if len(p[name]) != count:
+            raise ValueError(f"parameter {name}: expected {count} entries, got {len(p[name])}")
+    common = {"period": p["period"], "dimension": 1}
+    own = [
+        {"friction_force": kinetic, "static_force": static}
+        for kinetic, static in zip(p["friction_force"], p["static_force"], strict=True)
+    ]
+    bodies = [Body(M, K) for M, K in zip(p["body_mass"], p["body_stiffness"], strict=True)]
+    contacts = [
+        Contact(first, second, MODELS[p["model"]](make_law({**p, **forces}), p, common))  # type: ignore[arg-type]
+        for first, second, forces in zip(p["contact_first"], p["contact_second"], own, strict=True)
+    ]
+    network = ContactNetwork(bodies, contacts)
+    network.step([0.0])  # compiles, or loads what was compiled before
+    network.reset()
+    return network

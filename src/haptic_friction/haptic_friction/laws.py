@@ -68,6 +68,11 @@ class FrictionLaw(ABC):
         return float(self.coefficients[0])
 
     @property
+    def kernel_code(self) -> int | None:
+        """The code as kernels take it: None for the closed form (53), (55), so that nothing else is compiled for it."""
+        return None if self.code == projection.COULOMB_VISCOUS else self.code
+
+    @property
     def is_approximated(self) -> bool:
         """Phi_Z is the closed-form approximation instead of the exact solution."""
         return bool(self.code & projection.APPROXIMATE)
@@ -84,17 +89,17 @@ class FrictionLaw(ABC):
 
     def magnitude(self, speed: float) -> float:
         """g(s) [N] at a speed s > 0 [m/s], of an isotropic law."""
-        return float(projection.magnitude(self.code, self.coefficients[None], 0, float(speed)))
+        return float(projection.magnitude(self.kernel_code, self.coefficients[None], 0, float(speed)))
 
     def slope(self, speed: float) -> float:
         """g'(s) [N s/m] at a speed s > 0 [m/s], of an isotropic law."""
-        return float(projection.slope(self.code, self.coefficients[None], 0, float(speed)))
+        return float(projection.slope(self.kernel_code, self.coefficients[None], 0, float(speed)))
 
     def force(self, velocity: ArrayLike) -> np.ndarray:
         """Phi(v) [N] for v [m/s], shape (dimension,) or (n, dimension); zero at rest, where Phi is a set (51)."""
         v = self._vectors("velocity", velocity)
         result = np.empty_like(v)
-        projection.evaluate_all(self.code, self.coefficients[None], v[None], result[None], (0.0,) * v.shape[1])
+        projection.evaluate_all(self.kernel_code, self.coefficients[None], v[None], result[None], (0.0,) * v.shape[1])
         return result[0] if np.ndim(velocity) < 2 else result
 
     def projected(self, x: ArrayLike, Z: float) -> np.ndarray:
@@ -112,7 +117,9 @@ class FrictionLaw(ABC):
         argument = self._vectors("x", x)
         result, static = np.empty_like(argument), np.empty(len(argument), dtype=bool)
         zero = (0.0,) * argument.shape[1]
-        projection.project_all(self.code, self.coefficients[None], argument[None], float(Z), result[None], static, zero)
+        projection.project_all(
+            self.kernel_code, self.coefficients[None], argument[None], float(Z), result[None], static, zero
+        )
         return result[0] if np.ndim(x) < 2 else result
 
     def check_existence(self, Z: float) -> None:

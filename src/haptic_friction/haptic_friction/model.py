@@ -1,17 +1,9 @@
 """What all friction models share: input checks, stepping, compiled simulation, batches, coupling.
 
-A model is a law, a row of constants and a compiled loop (its `kernel`) over a state of named rows. An
-*impedance* takes the velocity u of its free end and answers with a force; an *admittance* takes a force
-h and answers with a velocity. `WithMass` and `WithCompliance` turn the one into the other the way of
-Fig. 12 (Kikuuwe et al.): with the other element's output of the step before.
-
-Every kernel has the same arguments:
-
-    kernel(code, coefficients (m or 1, .), constants (m or 1, .), inputs (m, n, dimension),
-           states (m, rows, dimension), outputs (m, n, dimension), sticking (m,), energies (m,), zero)
-
-for m independent elements, each over n steps; the first three constants are T and the coupling, see
-`incoming_velocity` and `incoming_force`. States 0 and 1 are velocity and force of the port.
+A model is a law, a row of constants and a compiled loop (its `kernel`, see `haptic_friction.kernel`) over a state of
+named rows. An *impedance* takes the velocity u of its free end and answers with a force; an *admittance* takes a force
+h and answers with a velocity. `WithMass` and `WithCompliance` turn the one into the other the way of Fig. 12 (Kikuuwe
+et al.): with the other element's output of the step before.
 """
 
 from __future__ import annotations
@@ -22,31 +14,9 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from haptic_friction.laws import LARGEST, FrictionLaw, checked
-from haptic_friction.vectors import Vector, axpy, difference, load, scaled
-
-
-@njit(forceinline=True, error_model="numpy")
-def incoming_velocity(inputs: np.ndarray, m: int, k: int, T_over_M: float, velocity: Vector, force: Vector) -> Vector:
-    """u_k of an impedance: the input, or with a mass the velocity (60) that the input force gives it."""
-    x = load(inputs, m, k, velocity)
-    return x if T_over_M == 0.0 else axpy(T_over_M, difference(x, force), velocity)
-
-
-@njit(forceinline=True, error_model="numpy")
-def incoming_force(
-    inputs: np.ndarray, m: int, k: int, T: float, K: float, B: float, velocity: Vector, stretch: Vector
-) -> tuple[Vector, Vector]:
-    """h_k of an admittance and the stretch of its compliance: the input, or K e + B e' of Fig. 12(a)."""
-    x = load(inputs, m, k, velocity)
-    if K == 0.0 and B == 0.0:
-        return x, stretch
-    relative = difference(x, velocity)
-    stretch = axpy(T, relative, stretch)
-    return axpy(B, relative, scaled(K, stretch)), stretch
 
 
 class FrictionModel(ABC):
@@ -87,7 +57,7 @@ class FrictionModel(ABC):
         self._state = np.zeros((1, len(self.rows), n))
         self._input, self._output = np.zeros((1, 1, n)), np.zeros((1, 1, n))
         self._sticking, self._energy = np.ones(1, dtype=bool), np.zeros(1)
-        self._arguments = (law.code, law.coefficients[None].copy(), self.constants[None])
+        self._arguments = (law.kernel_code, law.coefficients[None].copy(), self.constants[None])
         self.load = 1.0
 
     def set_load(self, load: float) -> None:

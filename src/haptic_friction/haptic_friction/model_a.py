@@ -13,49 +13,46 @@ energy, whatever T is. What it does not: it has no presliding displacement, and 
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
+
 from numba import njit
 from numpy.typing import ArrayLike
 
+from haptic_friction.kernel import run, take_force
 from haptic_friction.laws import FrictionLaw, checked
-from haptic_friction.model import AdmittanceModel, incoming_force
+from haptic_friction.model import AdmittanceModel
 from haptic_friction.projection import project
-from haptic_friction.vectors import Vector, axpy, dot, load, store
+from haptic_friction.vectors import Vector, axpy, dot, zeros
+
+
+class State(NamedTuple):
+    """State of model A."""
+
+    velocity: Vector
+    force: Vector
+    friction_force: Vector
+    stretch: Vector
+
+
+@njit(inline="always", error_model="numpy")
+def step_model_a(code, coefficients, element, constants, row, state, h):  # type: ignore[no-untyped-def]
+    """(26); constants T, coupling, Z."""
+    Z = constants[row, 3]
+    v_star = axpy(Z, h, state.velocity)  # (26a)
+    f, static = project(code, coefficients, element, v_star, Z)  # (26b)
+    v = zeros(h) if static else axpy(-Z, f, v_star)  # (26c)
+    return State(v, h, f, state.stretch), static, dot(f, v)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def run_model_a(
-    code: int,
-    coefficients: np.ndarray,
-    constants: np.ndarray,
-    inputs: np.ndarray,
-    states: np.ndarray,
-    outputs: np.ndarray,
-    sticking: np.ndarray,
-    energies: np.ndarray,
-    zero: Vector,
-) -> None:
-    """Kernel of model A, see `haptic_friction.model`; constants T, coupling K and B, Z."""
-    for m in range(inputs.shape[0]):
-        c, p = min(m, coefficients.shape[0] - 1), min(m, constants.shape[0] - 1)
-        T, K, B, Z = constants[p, 0], constants[p, 1], constants[p, 2], constants[p, 3]
-        free = K == 0.0 and B == 0.0
-        v, h, f = load(states, m, 0, zero), load(states, m, 1, zero), load(states, m, 2, zero)
-        stretch = load(states, m, 3, zero)
-        static, energy = sticking[m], 0.0
-        for k in range(inputs.shape[1]):
-            h, stretch = incoming_force(inputs, m, k, T, K, B, v, stretch)
-            v_star = axpy(Z, h, v)  # (26a)
-            f, static = project(code, coefficients, c, v_star, Z)  # (26b)
-            v = zero if static else axpy(-Z, f, v_star)  # (26c)
-            energy += T * dot(f, v)
-            store(outputs, m, k, v if free else h)
-        store(states, m, 0, v)
-        store(states, m, 1, h)
-        store(states, m, 2, f)
-        store(states, m, 3, stretch)
-        sticking[m] = static
-        energies[m] += energy
+def run_model_a(  # type: ignore[no-untyped-def]
+    code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
+):
+    """Kernel of model A, see `haptic_friction.kernel`."""
+    run(
+        step_model_a, take_force, False, State(zero, zero, zero, zero),
+        code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
+    )  # fmt: skip
 
 
 class ModelA(AdmittanceModel):
@@ -71,7 +68,7 @@ class ModelA(AdmittanceModel):
         ValueError: a parameter is out of its range, or Phi_Z does not exist for Z = T/M (15).
     """
 
-    rows = ("velocity", "force", "friction_force", "stretch")
+    rows = State._fields
     kernel = staticmethod(run_model_a)
 
     def __init__(self, law: FrictionLaw, *, mass: float, period: float, dimension: int = 1) -> None:

@@ -15,57 +15,54 @@ bounded for any K: above about 1e15 N/m the rounding of e itself limits the forc
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
+
 from numba import njit
 from numpy.typing import ArrayLike
 
+from haptic_friction.kernel import run, take_velocity
 from haptic_friction.laws import FrictionLaw, checked
-from haptic_friction.model import ImpedanceModel, incoming_velocity
+from haptic_friction.model import ImpedanceModel
 from haptic_friction.projection import project
-from haptic_friction.vectors import Vector, axpy, difference, dot, load, scaled, store
+from haptic_friction.vectors import Vector, axpy, difference, dot, scaled, zeros
+
+
+class State(NamedTuple):
+    """State of model B: u, h, f, e, e of the step before, and the velocity at the contact."""
+
+    velocity: Vector
+    force: Vector
+    friction_force: Vector
+    displacement: Vector
+    previous_displacement: Vector
+    sliding_velocity: Vector
+
+
+@njit(inline="always", error_model="numpy")
+def step_model_b(code, coefficients, element, constants, row, state, u):  # type: ignore[no-untyped-def]
+    """(36); constants T, coupling, M/C, T K/C, K, B, Z."""
+    T, inertia, pull = constants[row, 0], constants[row, 3], constants[row, 4]
+    K, B, Z = constants[row, 5], constants[row, 6], constants[row, 7]
+    e_1 = state.displacement
+    gain = axpy(1.0 / T, difference(e_1, state.previous_displacement), difference(u, state.velocity))
+    v_star = axpy(-inertia, gain, axpy(pull, e_1, u))  # (36a)
+    f, static = project(code, coefficients, element, v_star, Z)  # (36b)
+    v = zeros(u) if static else axpy(-Z, f, v_star)
+    rate = difference(u, v)
+    e = axpy(T, rate, e_1)  # (36c)
+    h = axpy(B, rate, scaled(K, e))  # (36d)
+    return State(u, h, f, e, e_1, v), static, dot(f, v)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def run_model_b(
-    code: int,
-    coefficients: np.ndarray,
-    constants: np.ndarray,
-    inputs: np.ndarray,
-    states: np.ndarray,
-    outputs: np.ndarray,
-    sticking: np.ndarray,
-    energies: np.ndarray,
-    zero: Vector,
-) -> None:
-    """Kernel of model B, see `haptic_friction.model`; constants T, coupling T/M and 0, M, K, B, Z."""
-    for m in range(inputs.shape[0]):
-        c, p = min(m, coefficients.shape[0] - 1), min(m, constants.shape[0] - 1)
-        T, T_over_M = constants[p, 0], constants[p, 1]
-        M, K, B, Z = constants[p, 3], constants[p, 4], constants[p, 5], constants[p, 6]
-        inertia, pull = M * Z / T, K * Z  # M/C, T K/C
-        u, h, f = load(states, m, 0, zero), load(states, m, 1, zero), load(states, m, 2, zero)
-        e, e_1, v = load(states, m, 3, zero), load(states, m, 4, zero), load(states, m, 5, zero)
-        static, energy = sticking[m], 0.0
-        for k in range(inputs.shape[1]):
-            u_1, e_2, e_1 = u, e_1, e
-            u = incoming_velocity(inputs, m, k, T_over_M, u_1, h)
-            gain = axpy(1.0 / T, difference(e_1, e_2), difference(u, u_1))
-            v_star = axpy(-inertia, gain, axpy(pull, e_1, u))  # (36a)
-            f, static = project(code, coefficients, c, v_star, Z)  # (36b)
-            v = zero if static else axpy(-Z, f, v_star)
-            rate = difference(u, v)
-            e = axpy(T, rate, e_1)  # (36c)
-            h = axpy(B, rate, scaled(K, e))  # (36d)
-            energy += T * dot(f, v)
-            store(outputs, m, k, h if T_over_M == 0.0 else u)
-        store(states, m, 0, u)
-        store(states, m, 1, h)
-        store(states, m, 2, f)
-        store(states, m, 3, e)
-        store(states, m, 4, e_1)
-        store(states, m, 5, v)
-        sticking[m] = static
-        energies[m] += energy
+def run_model_b(  # type: ignore[no-untyped-def]
+    code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
+):
+    """Kernel of model B, see `haptic_friction.kernel`."""
+    run(
+        step_model_b, take_velocity, True, State(zero, zero, zero, zero, zero, zero),
+        code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
+    )  # fmt: skip
 
 
 class ModelB(ImpedanceModel):
@@ -83,7 +80,7 @@ class ModelB(ImpedanceModel):
         ValueError: a parameter is out of its range, or Phi_Z does not exist for Z = T/(M + T B + T^2 K) (15).
     """
 
-    rows = ("velocity", "force", "friction_force", "displacement", "previous_displacement", "sliding_velocity")
+    rows = State._fields
     kernel = staticmethod(run_model_b)
 
     def __init__(
@@ -95,7 +92,8 @@ class ModelB(ImpedanceModel):
         T = checked("period", period, "s", positive=True)
         self.Z = T / (self.mass + T * self.damping + T * T * self.stiffness)
         law.check_existence(self.Z)
-        super().__init__(law, period, dimension, [self.mass, self.stiffness, self.damping, self.Z])
+        constants = [self.mass * self.Z / T, self.stiffness * self.Z, self.stiffness, self.damping, self.Z]
+        super().__init__(law, period, dimension, constants)
 
     def reset(
         self,

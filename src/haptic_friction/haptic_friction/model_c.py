@@ -16,58 +16,54 @@ loop's delay bounds the mass that it can hold without vibrating (`haptic_frictio
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
+
 from numba import njit
 from numpy.typing import ArrayLike
 
+from haptic_friction.kernel import run, take_velocity
 from haptic_friction.laws import FrictionLaw, checked
-from haptic_friction.model import ImpedanceModel, incoming_velocity
+from haptic_friction.model import ImpedanceModel
 from haptic_friction.projection import project
-from haptic_friction.vectors import Vector, axpy, dot, load, scaled, store
+from haptic_friction.vectors import Vector, axpy, dot, scaled, zeros
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def run_model_c(
-    code: int,
-    coefficients: np.ndarray,
-    constants: np.ndarray,
-    inputs: np.ndarray,
-    states: np.ndarray,
-    outputs: np.ndarray,
-    sticking: np.ndarray,
-    energies: np.ndarray,
-    zero: Vector,
-) -> None:
-    """Kernel of model C, see `haptic_friction.model`; constants T, coupling T/M and 0, B, Z, K Z.
+class State(NamedTuple):
+    """State of model C: u, f, e, and the velocity at the contact."""
+
+    velocity: Vector
+    force: Vector
+    displacement: Vector
+    sliding_velocity: Vector
+
+
+@njit(inline="always", error_model="numpy")
+def step_model_c(code, coefficients, element, constants, row, state, u):  # type: ignore[no-untyped-def]
+    """(38); constants T, coupling, B, Z, K Z.
 
     In the static branch the sliding velocity is exactly zero and the displacement grows by exactly T u:
     both follow from (38c) with f = v*/Z and are used in that form, so that rounding cannot make the
     element creep.
     """
-    for m in range(inputs.shape[0]):
-        c, p = min(m, coefficients.shape[0] - 1), min(m, constants.shape[0] - 1)
-        T, T_over_M, B, Z, pull = constants[p, 0], constants[p, 1], constants[p, 3], constants[p, 4], constants[p, 5]
-        u, f, e = load(states, m, 0, zero), load(states, m, 1, zero), load(states, m, 2, zero)
-        v = load(states, m, 3, zero)
-        static, energy = sticking[m], 0.0
-        for k in range(inputs.shape[1]):
-            u = incoming_velocity(inputs, m, k, T_over_M, u, f)
-            v_star = axpy(pull, e, u)  # (38a)
-            f, static = project(code, coefficients, c, v_star, Z)  # (38b)
-            if static:
-                e = axpy(T, u, e)
-                v = zero
-            else:
-                e = scaled(Z, axpy(B, e, scaled(T, f)))  # (38c)
-                v = axpy(-Z, f, v_star)
-                energy += T * dot(f, v)
-            store(outputs, m, k, f if T_over_M == 0.0 else u)
-        store(states, m, 0, u)
-        store(states, m, 1, f)
-        store(states, m, 2, e)
-        store(states, m, 3, v)
-        sticking[m] = static
-        energies[m] += energy
+    T, B, Z, pull = constants[row, 0], constants[row, 3], constants[row, 4], constants[row, 5]
+    v_star = axpy(pull, state.displacement, u)  # (38a)
+    f, static = project(code, coefficients, element, v_star, Z)  # (38b)
+    if static:
+        e, v = axpy(T, u, state.displacement), zeros(u)
+    else:
+        e, v = scaled(Z, axpy(B, state.displacement, scaled(T, f))), axpy(-Z, f, v_star)  # (38c)
+    return State(u, f, e, v), static, dot(f, v)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run_model_c(  # type: ignore[no-untyped-def]
+    code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
+):
+    """Kernel of model C, see `haptic_friction.kernel`."""
+    run(
+        step_model_c, take_velocity, True, State(zero, zero, zero, zero),
+        code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
+    )  # fmt: skip
 
 
 class ModelC(ImpedanceModel):
@@ -84,7 +80,7 @@ class ModelC(ImpedanceModel):
         ValueError: a parameter is out of its range, or Phi_Z does not exist for Z = 1/(B + T K) (15).
     """
 
-    rows = ("velocity", "force", "displacement", "sliding_velocity")
+    rows = State._fields
     kernel = staticmethod(run_model_c)
 
     def __init__(

@@ -15,58 +15,53 @@ T u: (45c) with f = v*/A is that, and is used in that form.
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
+
 from numba import njit
 from numpy.typing import ArrayLike
 
+from haptic_friction.kernel import run, take_force
 from haptic_friction.laws import FrictionLaw, checked
-from haptic_friction.model import AdmittanceModel, incoming_force
+from haptic_friction.model import AdmittanceModel
 from haptic_friction.projection import project
-from haptic_friction.vectors import Vector, axpy, difference, dot, load, scaled, store
+from haptic_friction.vectors import Vector, axpy, difference, dot, scaled, zeros
+
+
+class State(NamedTuple):
+    """State of model D: u, h, f, e, the velocity at the contact, and the stretch of a compliance."""
+
+    velocity: Vector
+    force: Vector
+    friction_force: Vector
+    displacement: Vector
+    sliding_velocity: Vector
+    stretch: Vector
+
+
+@njit(inline="always", error_model="numpy")
+def step_model_d(code, coefficients, element, constants, row, state, h):  # type: ignore[no-untyped-def]
+    """(45); constants T, coupling, T/M, B, Zc = 1/(B + T K), K Zc, A."""
+    T, gain, B = constants[row, 0], constants[row, 3], constants[row, 4]
+    Zc, pull, A = constants[row, 5], constants[row, 6], constants[row, 7]
+    v_star = axpy(pull, state.displacement, axpy(gain, h, state.velocity))  # (45a)
+    f, static = project(code, coefficients, element, v_star, A)  # (45b)
+    u = axpy(gain, difference(h, f), state.velocity)  # (45d)
+    if static:
+        e, v = axpy(T, u, state.displacement), zeros(h)
+    else:
+        e, v = scaled(Zc, axpy(B, state.displacement, scaled(T, f))), axpy(-A, f, v_star)  # (45c)
+    return State(u, h, f, e, v, state.stretch), static, dot(f, v)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def run_model_d(
-    code: int,
-    coefficients: np.ndarray,
-    constants: np.ndarray,
-    inputs: np.ndarray,
-    states: np.ndarray,
-    outputs: np.ndarray,
-    sticking: np.ndarray,
-    energies: np.ndarray,
-    zero: Vector,
-) -> None:
-    """Kernel of model D, see `haptic_friction.model`; constants T, coupling, T/M, B, Zc = 1/(B + T K), K Zc, A."""
-    for m in range(inputs.shape[0]):
-        c, p = min(m, coefficients.shape[0] - 1), min(m, constants.shape[0] - 1)
-        T, K, B = constants[p, 0], constants[p, 1], constants[p, 2]
-        gain, damping, Zc, pull, A = constants[p, 3], constants[p, 4], constants[p, 5], constants[p, 6], constants[p, 7]
-        free = K == 0.0 and B == 0.0
-        u, h, f = load(states, m, 0, zero), load(states, m, 1, zero), load(states, m, 2, zero)
-        e, v, stretch = load(states, m, 3, zero), load(states, m, 4, zero), load(states, m, 5, zero)
-        static, energy = sticking[m], 0.0
-        for k in range(inputs.shape[1]):
-            h, stretch = incoming_force(inputs, m, k, T, K, B, u, stretch)
-            v_star = axpy(pull, e, axpy(gain, h, u))  # (45a)
-            f, static = project(code, coefficients, c, v_star, A)  # (45b)
-            u = axpy(gain, difference(h, f), u)  # (45d)
-            if static:
-                e = axpy(T, u, e)
-                v = zero
-            else:
-                e = scaled(Zc, axpy(damping, e, scaled(T, f)))  # (45c)
-                v = axpy(-A, f, v_star)
-                energy += T * dot(f, v)
-            store(outputs, m, k, u if free else h)
-        store(states, m, 0, u)
-        store(states, m, 1, h)
-        store(states, m, 2, f)
-        store(states, m, 3, e)
-        store(states, m, 4, v)
-        store(states, m, 5, stretch)
-        sticking[m] = static
-        energies[m] += energy
+def run_model_d(  # type: ignore[no-untyped-def]
+    code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
+):
+    """Kernel of model D, see `haptic_friction.kernel`."""
+    run(
+        step_model_d, take_force, False, State(zero, zero, zero, zero, zero, zero),
+        code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
+    )  # fmt: skip
 
 
 class ModelD(AdmittanceModel):
@@ -84,7 +79,7 @@ class ModelD(AdmittanceModel):
         ValueError: a parameter is out of its range, or Phi_Z does not exist for Z = A (15), (44).
     """
 
-    rows = ("velocity", "force", "friction_force", "displacement", "sliding_velocity", "stretch")
+    rows = State._fields
     kernel = staticmethod(run_model_d)
 
     def __init__(

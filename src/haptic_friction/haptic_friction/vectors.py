@@ -11,12 +11,43 @@ import math
 
 import numpy as np
 from numba import njit
+from numba.core import cgutils
 from numba.cpython.unsafe.tuple import tuple_setitem
+from numba.extending import intrinsic
 
 Vector = tuple[float, ...]
 
 #: a sum of squares down to here has all its digits
 _SMALLEST_SQUARE = 1e-290
+
+
+@intrinsic
+def borrowed(context, array):  # type: ignore[no-untyped-def]
+    """The same array without a count of its references, which would cost more than the step of a model."""
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        view = context.make_array(signature.return_type)(context, builder, arguments[0])
+        view.meminfo = cgutils.get_null_value(view.meminfo.type)
+        return view._getvalue()
+
+    return array(array), codegen
+
+
+@njit(forceinline=True, error_model="numpy")
+def zeros(x: Vector) -> Vector:
+    """The vector (0.0, ..., 0.0) of the dimension of x."""
+    for i in range(len(x)):
+        x = tuple_setitem(x, i, 0.0)
+    return x
+
+
+@njit(forceinline=True, error_model="numpy")
+def is_zero(x: Vector) -> bool:
+    """All components are zero."""
+    zero = True
+    for i in range(len(x)):
+        zero = zero and x[i] == 0.0
+    return zero
 
 
 @njit(forceinline=True, error_model="numpy")

@@ -97,7 +97,6 @@ def other_values(spec: ParameterSpec, value: Any, tmp_path: Path) -> list[Any]:
 def made(parameters: dict[str, Any]) -> Any:
     """A plain object in the node's place, on which the node's own methods run; ROS need not be started."""
     node: Any = SimpleNamespace(parameters=parameters, state=FrictionState())
-    node.reset = lambda: ComparisonNode.reset(node)
     ComparisonNode.install(node, ComparisonNode.build(node, parameters))
     return node
 
@@ -200,7 +199,7 @@ def test_the_energies_are_added_and_the_models_named_in_order(tmp_path: Path) ->
 def test_a_reset_starts_again(tmp_path: Path) -> None:
     node = made(base_values(tmp_path, models=["A", "C", "D"], initial_velocity=0.3))
     first = rendered(node)
-    node.reset()
+    node.renderer.reset()
     again = rendered(node)
     for name in first:
         np.testing.assert_array_equal(first[name], again[name], err_msg=name)
@@ -246,7 +245,7 @@ def test_a_law_for_elements_in_parallel_alone_is_refused_and_one_for_a_model_bes
     values = base_values(tmp_path, rendering="impedance", law="stribeck")
     with pytest.raises(ValueError, match=r"^law: expected coulomb for model parallel, .*, got 'stribeck'$"):
         made({**values, "models": ["parallel", "parallel"]})
-    assert len(made({**values, "models": ["parallel", "C"]}).models) == 2
+    assert len(made({**values, "models": ["parallel", "C"]}).renderer.models) == 2
 
 
 def test_the_parameters_of_one_model_make_it(tmp_path: Path) -> None:

@@ -19,7 +19,9 @@ from haptic_core.errors import ParameterError
 from haptic_core.parameters import ParameterSpec, check_all, load_parameter_specs
 from haptic_friction import FrictionLaw
 from haptic_friction.factory import LAWS, MODELS, make_law, make_model
+from haptic_friction.model import FrictionModel
 from haptic_friction.node import FrictionNode
+from haptic_friction.renderer import FrictionRenderer
 from haptic_msgs.msg import (
     BodyStates,
     ConstrainedReference,
@@ -148,14 +150,11 @@ def rendered(parameters: dict[str, Any]) -> tuple[list[list[float]], str]:
     The node's own methods run on a plain object in the node's place; ROS need not be started.
     """
     node: Any = SimpleNamespace(
-        model=None, parameters=parameters, command=DeviceCommand(), state=FrictionState(), warning=lambda: ""
+        renderer=None, parameters=parameters, command=DeviceCommand(), state=FrictionState(), warning=lambda: ""
     )
-    node.reset = lambda: FrictionNode.reset(node)
-    node._stop = lambda: FrictionNode._stop(node)
-    node._press = lambda velocity: FrictionNode._press(node, velocity)
-    node._between = lambda velocity: FrictionNode._between(node, velocity)
     known = {"wall": WALL, "contact:contacts": CONTACTS, "contact:bodies": BODIES, "constraints": REFERENCE}
     node.inputs = {name: known[name] for name in parameters["inputs"] if name}
+    node._given = lambda: FrictionNode._given(node)
     node._command_motion = lambda *arguments: FrictionNode._command_motion(node, *arguments)
     FrictionNode.install(node, FrictionNode.build(node, parameters))
     device = DeviceState(period=parameters["period"])
@@ -167,7 +166,7 @@ def rendered(parameters: dict[str, Any]) -> tuple[list[list[float]], str]:
         FrictionNode.render(node, device)
         FrictionNode.fill_state(node)
         command = node.command
-        answer = command.tool_wrench.force if node.model.kind == "impedance" else command.tool_pose.position
+        answer = command.tool_wrench.force if node.renderer.model.kind == "impedance" else command.tool_pose.position
         answers.append([answer.x, answer.y, answer.z])
         states.append(repr(node.state))
     return answers, "\n".join(states)
@@ -363,17 +362,15 @@ def test_a_model_is_made_ready_but_at_its_start(tmp_path: Path) -> None:
 @pytest.mark.parametrize("change", [{}, {"model": "B"}, {"model": "D"}])
 def test_changing_the_stiffness_keeps_the_springs_force(change: dict[str, Any], tmp_path: Path) -> None:
     values = {**base_values(tmp_path), **change}
-    node: Any = SimpleNamespace(model=None, parameters=values, state=FrictionState(), warning=lambda: "")
-    node.reset = lambda: FrictionNode.reset(node)
-    FrictionNode.install(node, make_model(values, dimension=2))
-    node.model.simulate(np.full((100, 2), 0.05))
-    before = node.model
-    stiffer = {**values, "stiffness": 2 * values["stiffness"]}
-    FrictionNode.install(node, make_model(stiffer, dimension=2))
-    np.testing.assert_array_equal(node.model.velocity, before.velocity)
+    renderer = FrictionRenderer.from_parameters(values)
+    before = renderer.model
+    assert isinstance(before, FrictionModel)
+    before.simulate(np.full((100, 2), 0.05))
+    renderer.change_parameters({**values, "stiffness": 2 * values["stiffness"]})
+    np.testing.assert_array_equal(renderer.model.velocity, before.velocity)
     if values["rendering"] == before.kind and "displacement" in before.rows:
-        np.testing.assert_array_equal(node.model.displacement, before.displacement / 2)
-    assert node.model.dissipated_energy == before.dissipated_energy > 0.0
+        np.testing.assert_array_equal(renderer.model.displacement, before.displacement / 2)
+    assert renderer.model.dissipated_energy == before.dissipated_energy > 0.0
 
 
 def test_the_node_warns_when_a_light_tool_would_vibrate(tmp_path: Path) -> None:
@@ -381,7 +378,7 @@ def test_the_node_warns_when_a_light_tool_would_vibrate(tmp_path: Path) -> None:
 
     def warning(load_mass: float, model: str = "C") -> str:
         values = {**base_values(tmp_path), "load_mass": load_mass, "model": model}
-        node: Any = SimpleNamespace(parameters=values, model=make_model(values, dimension=2))
+        node: Any = SimpleNamespace(renderer=FrictionRenderer.from_parameters(values))
         return FrictionNode.warning(node)
 
     assert warning(0.0) == ""
@@ -394,11 +391,10 @@ def moved(device_state: Any, ticks: int, tmp_path: Path, **change: Any) -> tuple
     """Positions (m) that an admittance commands under 10 N along x, and the node."""
     values = {**base_values(tmp_path), "model": "A", "rendering": "admittance", **change}
     node: Any = SimpleNamespace(
-        model=None, parameters=values, command=DeviceCommand(), state=FrictionState(), warning=lambda: ""
+        renderer=None, parameters=values, command=DeviceCommand(), state=FrictionState(), warning=lambda: ""
     )
-    node.reset = lambda: FrictionNode.reset(node)
-    node._stop = lambda: FrictionNode._stop(node)
     node.inputs = {}
+    node._given = lambda: FrictionNode._given(node)
     node._command_motion = lambda *arguments: FrictionNode._command_motion(node, *arguments)
     FrictionNode.install(node, FrictionNode.build(node, values))
     device_state.tool_wrench.force.x = 10.0
@@ -425,7 +421,7 @@ def test_an_admittance_stands_at_the_tool_while_the_device_is_not_ok(tmp_path: P
     device.tool_pose.position.x = 0.3
     positions, node = moved(device, 50, tmp_path)
     np.testing.assert_array_equal(positions, 0.3)
-    np.testing.assert_array_equal(node.model.velocity, 0.0)
+    np.testing.assert_array_equal(node.renderer.model.velocity, 0.0)
     device.status = DeviceState.STATUS_OK
     FrictionNode.render(node, device)
     assert 0.3 < node.command.tool_pose.position.x < 0.3 + 1e-5

@@ -8,10 +8,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from haptic_core.errors import InputError
 from haptic_friction import CoulombLaw, ModelA, ModelB, ModelC, ModelD, StribeckLaw, ViscousCoulombLaw
 from haptic_friction.laws import AnisotropicLaw, FrictionLaw, FunctionLaw, TableLaw
-from haptic_friction.load import carried, contacts_of, press, surface_force
+from haptic_friction.load import (
+    FrictionInputError,
+    constraint_normal_force,
+    contacts_of_body,
+    mean_surface_velocity,
+    total_normal_force,
+)
 from haptic_friction.model import FrictionModel
 
 T = 1e-3
@@ -94,19 +99,21 @@ def test_a_function_cannot_be_scaled() -> None:
         model.set_load(2.0)
 
 
-def test_what_presses_flattens() -> None:
+def test_vectors_become_tangential_to_surfaces_that_press() -> None:
     v, e = np.array([1.0, 2.0, 3.0]), np.array([0.0, 0.0, 1.0])
     normals = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    assert press(normals, np.array([2.0, 3.0, 0.0]), v, e) == 5.0  # the third does not push
+    assert total_normal_force(normals, np.array([2.0, 3.0, 0.0]), v, e) == 5.0  # the third does not push
     np.testing.assert_array_equal(v, [0.0, 2.0, 0.0])
     np.testing.assert_array_equal(e, [0.0, 0.0, 0.0])
 
 
-def test_surfaces_carry_by_how_much_they_press() -> None:
+def test_mean_surface_velocity_is_weighted_by_normal_force() -> None:
     velocities = np.array([[0.3, 0.0, 0.0], [0.0, 0.6, 0.0], [9.0, 9.0, 9.0]])
-    np.testing.assert_allclose(carried(np.array([2.0, 1.0, 0.0]), velocities), [0.2, 0.2, 0.0], rtol=1e-15)
-    np.testing.assert_array_equal(carried(np.zeros(3), velocities), np.zeros(3))
-    np.testing.assert_array_equal(carried(np.array([2.0]), np.zeros((0, 3))), np.zeros(3))
+    np.testing.assert_allclose(
+        mean_surface_velocity(np.array([2.0, 1.0, 0.0]), velocities), [0.2, 0.2, 0.0], rtol=1e-15
+    )
+    np.testing.assert_array_equal(mean_surface_velocity(np.zeros(3), velocities), np.zeros(3))
+    np.testing.assert_array_equal(mean_surface_velocity(np.array([2.0]), np.zeros((0, 3))), np.zeros(3))
 
 
 def test_contacts_of_a_body_point_to_it() -> None:
@@ -119,15 +126,15 @@ def test_contacts_of_a_body_point_to_it() -> None:
         slip_velocity=[0.1, 0, 0, 0, 0, 0.3, 1, 1, 1],
         period=1e-3,
     )
-    normals, forces, slips = contacts_of(contacts, 4)
+    normals, forces, slips = contacts_of_body(contacts, 4)
     np.testing.assert_array_equal(normals, [[0, 0, 1], [0, -1, 0]])
     np.testing.assert_allclose(forces, [2.0, 4.0])
     np.testing.assert_array_equal(slips, [[0.1, 0, 0], [0, 0, -0.3]])
-    assert contacts_of(contacts, 7)[1].size == 0
+    assert contacts_of_body(contacts, 7)[1].size == 0
 
 
 def test_the_load_of_a_surface_is_the_size_of_its_multiplier() -> None:
-    assert surface_force([3.0, -20.0], 1) == 20.0 and surface_force([3.0, -20.0], 0) == 3.0
+    assert constraint_normal_force([3.0, -20.0], 1) == 20.0 and constraint_normal_force([3.0, -20.0], 0) == 3.0
 
 
 @pytest.mark.parametrize(
@@ -139,5 +146,5 @@ def test_the_load_of_a_surface_is_the_size_of_its_multiplier() -> None:
     ],
 )
 def test_a_multiplier_that_is_not_there_or_no_number_is_refused(multipliers: list[float], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        surface_force(multipliers, 1)
+    with pytest.raises(FrictionInputError, match=message):
+        constraint_normal_force(multipliers, 1)

@@ -29,11 +29,9 @@ def node_of(**change: Any) -> Any:
     """A plain object on which the node's own methods run."""
     parameters = check_all(SPECS, {**ELEMENT, "inputs": ["contact:bodies"], **change})
     node: Any = SimpleNamespace(
-        model=None, parameters=parameters, command=DeviceCommand(), state=FrictionState(), warning=lambda: ""
+        renderer=None, parameters=parameters, command=DeviceCommand(), state=FrictionState(), warning=lambda: ""
     )
-    node.reset = lambda: FrictionNode.reset(node)
-    node._between = lambda tool: FrictionNode._between(node, tool)
-    node._press = lambda velocity: FrictionNode._press(node, velocity)
+    node._given = lambda: FrictionNode._given(node)
     FrictionNode.install(node, FrictionNode.build(node, parameters))
     return node
 
@@ -87,7 +85,7 @@ def test_a_body_that_is_not_there_or_has_no_number_is_refused_and_changes_nothin
         InputError, match=r"^velocity of bodies \(-1, 3\): expected finite numbers, got \[nan nan nan\]"
     ):
         rendered(node, np.ones(3), np.full((4, 3), np.nan))
-    assert not node.model.displacement.any()
+    assert not node.renderer.model.displacement.any()
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,7 @@ from haptic_experiments.kit.guided_world import GuidedWorld, RunAwayError, Surfa
 from haptic_experiments.kit.node_graph import draw, latencies
 from haptic_experiments.kit.phases import PhasedRun
 from haptic_experiments.report import Claim, Report
-from haptic_friction.factory import make_model
-from haptic_friction.model import FrictionModel
+from haptic_friction.renderer import FrictionRenderer, ReferenceMotion
 from haptic_launch.experiments import load_experiment
 
 NAMESPACE = "/cobotic_hand_controller"
@@ -207,8 +206,7 @@ class OneProcess:
         p = self._friction
         renderer = ConstraintRenderer.from_parameters(self._p)
         rendering = make_rendering(self._contact, self._world, worlds_folder())
-        model = make_model(p, dimension=3)
-        assert isinstance(model, FrictionModel)
+        friction = FrictionRenderer.from_parameters(p)
         contacts: Any = SimpleNamespace()
         rubbing: Any = SimpleNamespace(force=np.zeros(3))
         rows: list[tuple[Any, ...]] = []
@@ -220,13 +218,14 @@ class OneProcess:
             rendering.step(now.pose, now.twist, arrives=True)
             fill_contacts(contacts, rendering.simulator.contacts, rendering.simulator.period)
             surface = 0.0 if reference is None else float(reference.multipliers[0])
-            load, memory = abs(surface), model.state
-            model.restore(memory if load > 0.0 else {name: np.zeros_like(row) for name, row in memory.items()})
-            model.set_load(p["friction_coefficient"] * load / p["friction_force"])
-            rubbing.force = np.array(model.step(now.twist[:3]))
+            moving = ReferenceMotion(now.twist[:3], [0.0] if reference is None else reference.multipliers)
+            friction.step(velocity=now.twist[:3], references=[moving])
+            rubbing.force = friction.state.force
             force = _force_on({name: [value] for name, value in vars(contacts).items()}, 0, self._p["contact_body"])
             bodies = rendering.bodies.read().position.copy()
-            rows.append((now.pose[:3], now.twist[:3], surface, force, -rubbing.force, bodies, not model.sticking))
+            rows.append(
+                (now.pose[:3], now.twist[:3], surface, force, -rubbing.force, bodies, not friction.model.sticking)
+            )
             return motion
 
         return _of_rows(rows, list(self._wrenches(ticks, answer)))

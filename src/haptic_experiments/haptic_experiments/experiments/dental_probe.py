@@ -29,8 +29,7 @@ from haptic_experiments.kit.phases import PhasedRun
 from haptic_experiments.kit.tau import shade
 from haptic_experiments.report import Claim, Report
 from haptic_friction.factory import make_law
-from haptic_friction.load import carried, press
-from haptic_friction.model_c import ModelC
+from haptic_friction.renderer import FrictionRenderer, Surfaces
 from haptic_launch.experiments import load_experiment
 from tau_wall_control import MovingPlanes, TauDevice, WallRenderer
 from tau_wall_control.device.rotations import rotation_from_quaternion
@@ -218,7 +217,7 @@ class OneProcess:
         q = self._scaled(p)
         law = {"friction": make_law(q), "friction_stiffness": q["stiffness"], "friction_damping": q["damping"]}
         walls = WallRenderer(self._controller, None, release_gap=self._wall["release_gap"], **(law if implicit else {}))
-        model = ModelC(make_law(p), stiffness=p["stiffness"], damping=p["damping"], period=p["period"], dimension=3)
+        renderer = FrictionRenderer.from_parameters(p)
         rows: list[tuple[np.ndarray, ...]] = []
         known = self._controller.device
         energy, times, line = 0.0, [], [np.zeros(6)] * self._delay
@@ -231,12 +230,8 @@ class OneProcess:
             state = walls.step(reading.position, reading.velocity, planes)
             friction = state.friction
             if not implicit:
-                slip, memory = reading.tool_twist[:3].copy(), model.state
-                slip -= carried(state.push, np.asarray(planes.velocity))
-                load = press(np.asarray(planes.normal), state.push, slip, memory["displacement"])
-                model.restore(memory if load > 0.0 else {name: np.zeros(3) for name in memory})
-                model.set_load(p["friction_coefficient"] * load / p["friction_force"])
-                friction = -model.step(slip)
+                surfaces = Surfaces(np.asarray(planes.normal), state.push, np.asarray(planes.velocity))
+                friction = renderer.step(velocity=reading.tool_twist[:3], surfaces=[surfaces]).force
             times.append((found - start, time.perf_counter() - found))
             torque = state.torque
             if not implicit:
@@ -251,7 +246,7 @@ class OneProcess:
             rows.append((position, velocity, push, contact, friction.copy(), torque, force, np.array(power)))
         names = ("position", "velocity", "push", "contact", "friction", "effort", "force", "power")
         columns: dict[str, Any] = dict(zip(names, (np.array(row) for row in zip(*rows, strict=True)), strict=True))
-        energy = energy if implicit else model.dissipated_energy
+        energy = energy if implicit else renderer.state.dissipated_energy
         spent = dict(zip(("planes", "rendering"), np.median(times, axis=0).tolist(), strict=True))
         passed = p["period"] * np.arange(ticks)
         return Probing(p["period"], passed, self._phases, dissipated=energy, step_time=spent, **columns)

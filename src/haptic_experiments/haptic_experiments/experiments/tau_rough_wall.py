@@ -22,8 +22,7 @@ from haptic_experiments.kit.node_graph import draw, latencies
 from haptic_experiments.kit.tau import WallRun
 from haptic_experiments.report import Claim, Report
 from haptic_friction.factory import make_law
-from haptic_friction.load import press
-from haptic_friction.model_c import ModelC
+from haptic_friction.renderer import FrictionRenderer, Surfaces
 from haptic_launch.experiments import load_experiment
 from tau_wall_control import WallRenderer
 from tau_wall_control.walls.factory import make_controller, make_device
@@ -139,24 +138,20 @@ class OneProcess:
         p = self._friction
         planes = planes_from_lists(self._wall["wall_points"], self._wall["wall_normals"])
         walls = WallRenderer(self._controller, planes, release_gap=self._wall["release_gap"])
-        model = ModelC(make_law(p), stiffness=p["stiffness"], damping=p["damping"], period=p["period"], dimension=3)
+        renderer = FrictionRenderer.from_parameters(p)
         normals = np.array([plane.normal for plane in planes])
         pushes, rows, times = np.zeros(len(planes)), [], []
         for reading, position in self._readings(ticks):
             start = time.perf_counter()
             state = walls.step(reading.position, reading.velocity)
             known = pushes if self._late else state.push
-            velocity, memory = reading.tool_twist[:3].copy(), model.state
-            load = press(normals, known, velocity, memory["displacement"])
-            model.restore(memory if load > 0.0 else {name: np.zeros(3) for name in memory})
-            model.set_load(p["friction_coefficient"] * load / p["friction_force"])
-            friction = -model.step(velocity)
+            friction = renderer.step(velocity=reading.tool_twist[:3], surfaces=[Surfaces(normals, known)]).force
             torque = state.torque + self._device.jacobian().T @ np.concatenate([friction, np.zeros(3)])
             pushes = state.push
             times.append(time.perf_counter() - start)
             self._device.write(torque)
             rows.append((position, float(state.push.sum()), friction))
-        return _rubbing(rows, model.dissipated_energy, times)
+        return _rubbing(rows, renderer.state.dissipated_energy, times)
 
 
 def _rubbing(rows: list[tuple[np.ndarray, float, np.ndarray]], energy: float, times: list[float]) -> Rubbing:

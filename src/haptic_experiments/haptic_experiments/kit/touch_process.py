@@ -35,9 +35,7 @@ from haptic_devices import factories
 from haptic_devices.spatial_hand import SpatialHand
 from haptic_devices.spatial_motion import GRIP, SpatialPlan
 from haptic_devices.tau import Tau
-from haptic_friction.factory import make_model
-from haptic_friction.load import carried, press
-from haptic_friction.model import FrictionModel
+from haptic_friction.renderer import FrictionRenderer, Surfaces
 from tau_wall_control import MovingPlanes, WallRenderer
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.device.rotations import rotation_from_quaternion
@@ -199,8 +197,7 @@ class TouchProcess:
         p, device = self._friction, self._made()
         rendering = make_rendering(self._contact, self._entries, worlds_folder())
         walls = WallRenderer.from_parameters(self._wall, controller=self.controller, moving=True)
-        model = make_model(p, dimension=3)
-        assert isinstance(model, FrictionModel)
+        renderer = FrictionRenderer.from_parameters(p)
         moving = free_bodies(rendering.simulator.world)
         rows, past = _Rows(), list[Any]()
         for _ in range(ticks or self.ticks):
@@ -223,12 +220,8 @@ class TouchProcess:
                 body=planes.body,
             )
             state = walls.step(reading.position, reading.velocity, near)
-            slip = reading.tool_twist[:3] - carried(state.push, planes.velocity)
-            memory = model.state
-            load = press(planes.normal, state.push, slip, memory["displacement"])
-            model.restore(memory if load > 0.0 else {name: np.zeros_like(row) for name, row in memory.items()})
-            model.set_load(p["friction_coefficient"] * load / p["friction_force"])
-            friction = -model.step(slip)
+            surfaces = Surfaces(planes.normal, state.push, planes.velocity)
+            friction = renderer.step(velocity=reading.tool_twist[:3], surfaces=[surfaces]).force
             torque = state.torque + device.jacobian().T @ np.concatenate([friction, np.zeros(3)])
             rows.times.append(time.perf_counter() - start)
             bodies = rendering.bodies.read()
@@ -240,7 +233,7 @@ class TouchProcess:
                     velocity,
                     push,
                     friction.copy(),
-                    load > 0.0 and bool(model.sticking),
+                    bool((state.push > 0.0).any()) and renderer.model.sticking,
                     np.hstack([bodies.position[moving], bodies.orientation[moving]]),
                     np.hstack([bodies.velocity[moving], bodies.angular_velocity[moving]]),
                     float(np.max(-planes.signed_distance[state.push > 0.0], initial=0.0)),

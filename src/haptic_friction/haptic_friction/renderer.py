@@ -1,0 +1,396 @@
+"""What the friction node computes in a tick, without ROS.
+
+The renderer is made from the parameters of the node (`from_parameters`). Its `step` takes what the node takes in a
+tick and returns what the node answers; `state` is what the node publishes. Vectors are along x, y, z of the device's
+base frame. Forces of a state point in the direction of sliding; the tool feels the opposite.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from haptic_friction.batch import ParallelElements
+from haptic_friction.design import model_warning
+from haptic_friction.factory import make_model
+from haptic_friction.load import (
+    FrictionInputError,
+    constraint_normal_force,
+    contacts_of_body,
+    mean_surface_velocity,
+    scale_law_by_normal_force,
+    total_normal_force,
+)
+from haptic_friction.model import AdmittanceModel, FrictionModel
+from haptic_friction.partners import relative_velocity, share_of_tool
+
+Parameters = Mapping[str, Any]
+Model = FrictionModel | ParallelElements
+
+#: kinds of inputs with a normal force, which scales the law
+NORMAL_FORCE_INPUTS = frozenset({"wall", "contacts", "constraints"})
+
+
+class FrictionOutput(NamedTuple):
+    """The fields of haptic_msgs/FrictionState that a step determines.
+
+    Attributes:
+        velocity: that the elements took [m/s].
+        force: of friction, in the direction of sliding [N].
+        elastic_displacement: e [m].
+        sticking: of each contact.
+        dissipated_energy: since the reset, of all contacts [J].
+    """
+
+    velocity: np.ndarray
+    force: np.ndarray
+    elastic_displacement: np.ndarray
+    sticking: list[bool]
+    dissipated_energy: float
+
+
+class Surfaces(NamedTuple):
+    """Surfaces that the tool touches.
+
+    Attributes:
+        normals: unit normals, shape (m, 3).
+        forces: normal force of each [N], shape (m,).
+        velocities: of each [m/s], shape (m, 3), or (0, 3) for surfaces at rest.
+    """
+
+    normals: np.ndarray
+    forces: np.ndarray
+    velocities: np.ndarray = np.zeros((0, 3))
+
+
+class ReferenceMotion(NamedTuple):
+    """Motion of a constrained reference.
+
+    Attributes:
+        velocity: [m/s], shape (3,).
+        multipliers: of its constraints [N], shape (m,).
+    """
+
+    velocity: ArrayLike
+    multipliers: ArrayLike
+
+
+class Answer(NamedTuple):
+    """What a friction renderer answers in a step.
+
+    Attributes:
+        force: on the tool [N], shape (3,); zero for an admittance.
+        position, velocity: that the tool is to have [m], [m/s], shape (3,) each; None for an impedance.
+        starts: the motion starts at the tool's pose in this step.
+    """
+
+    force: np.ndarray
+    position: np.ndarray | None = None
+    velocity: np.ndarray | None = None
+    starts: bool = False
+
+
+@dataclass(frozen=True)
+class FrictionSettings:
+    """How a `FrictionRenderer` uses its model.
+
+    Attributes:
+        axes: numbers of the axes along which friction acts, one per component of the model.
+        kinds: of the inputs: "wall", "contacts", "constraints", "bodies".
+        friction_coefficient: mu, where an input has a normal force.
+        friction_force: F of the law [N]; the law is scaled by mu N/F.
+        load_body: number of the tool's body in the contacts.
+        load_constraint: number of the surface's constraint in the references.
+        partners: the element takes the first's velocity less the second's: numbers of bodies, or TOOL.
+        initial_velocity: with which an admittance starts, along the first axis [m/s].
+        largest_lead: by which an admittance may be ahead of the tool before it stops there [m]; 0: any distance.
+        load_mass: smallest mass at the tool [kg]; 0: unknown.
+    """
+
+    axes: tuple[int, ...] = (0, 1, 2)
+    kinds: frozenset[str] = frozenset()
+    friction_coefficient: float = 0.3
+    friction_force: float = 1.0
+    load_body: int = 0
+    load_constraint: int = 0
+    partners: tuple[int, int] = (-1, 0)
+    initial_velocity: float = 0.0
+    largest_lead: float = 0.1
+    load_mass: float = 0.0
+
+    @classmethod
+    def from_parameters(cls, values: Parameters) -> FrictionSettings:
+        """Takes the settings from the parameters of the friction node."""
+        names = ("friction_coefficient", "friction_force", "load_body", "load_constraint", "initial_velocity")
+        return cls(
+            axes=tuple("xyz".index(axis) for axis in friction_axes(values)),
+            kinds=input_kinds(values),
+            partners=(values["first"], values["second"]),
+            largest_lead=values["largest_lead"],
+            load_mass=values["load_mass"],
+            **{name: values[name] for name in names},
+        )
+
+
+def input_kinds(values: Parameters) -> frozenset[str]:
+    """Kinds of the entries `node:kind` of the parameter inputs; `wall` is `wall:wall`."""
+    named = (entry.partition(":") for entry in values["inputs"] if entry)
+    return frozenset(kind or node for node, _, kind in named)
+
+
+def friction_axes(values: Parameters) -> list[str]:
+    """Axes along which friction acts: those of the parameter, or all where an input has a normal force."""
+    return ["x", "y", "z"] if input_kinds(values) & NORMAL_FORCE_INPUTS else list(values["axes"])
+
+
+def command_mode(values: Parameters) -> str:
+    """What the friction node commands: "WRENCH", "MOTION", or "NONE" where its force does not act on the tool."""
+    kinds = input_kinds(values)
+    if "constraints" in kinds or ("bodies" in kinds and not share_of_tool((values["first"], values["second"]))):
+        return "NONE"
+    return "WRENCH" if values["rendering"] == "impedance" else "MOTION"
+
+
+def take_over(old: Model, new: Model) -> None:
+    """Gives a model the state of the one it replaces, so that a change of parameters moves nothing by itself.
+
+    An elastic displacement is scaled so that its spring keeps the force. Models with other states start anew.
+    """
+    state, fresh = old.state, new.state
+    if {name: value.shape for name, value in state.items()} != {name: value.shape for name, value in fresh.items()}:
+        return
+    ratio = np.divide(getattr(old, "stiffness", 1.0), getattr(new, "stiffness", 1.0))
+    for name in state:
+        if name.endswith("displacement") or name == "stretch":
+            state[name] *= ratio[:, None] if ratio.ndim else ratio
+    new.restore(state)
+    if isinstance(old, FrictionModel) and isinstance(new, FrictionModel):
+        new.dissipated_energy = old.dissipated_energy
+
+
+class FrictionRenderer:
+    """Friction on a tool: the force -f (impedance), or the motion of the mass (admittance).
+
+    With an input that has a normal force, friction acts along its surfaces: the law is scaled so that its kinetic force
+    is mu N, with the normal forces of walls, of the contacts of the tool's body in a simulated world, or of the surface
+    of a constrained reference, on which friction then acts. With an input of kind bodies it acts between two partners,
+    the tool or bodies of a world, and takes their relative velocity.
+
+    Args:
+        model: with one component per axis.
+        settings: how the model is used.
+
+    Attributes:
+        model: as it is used.
+        settings: as given.
+    """
+
+    def __init__(self, model: Model, settings: FrictionSettings) -> None:
+        if len(settings.axes) != model.dimension:
+            raise ValueError(f"axes: expected {model.dimension}, as the model's dimension, got {len(settings.axes)}")
+        self._install(model, settings)
+        self.reset()
+
+    @classmethod
+    def from_parameters(cls, values: Parameters) -> FrictionRenderer:
+        """Makes the renderer that the parameters of the friction node describe.
+
+        Raises:
+            ValueError: a value is refused; the message names the parameter.
+        """
+        model = make_model(values, dimension=len(friction_axes(values)))
+        if input_kinds(values) & NORMAL_FORCE_INPUTS:
+            _check_scalable(values, model)
+        if "bodies" in input_kinds(values):
+            _check_partners(values, model)
+        return cls(model, FrictionSettings.from_parameters(values))
+
+    def _install(self, model: Model, settings: FrictionSettings) -> None:
+        self.model, self.settings = model, settings
+        self._axes = list(settings.axes)
+        self._value = np.zeros(model.dimension)
+        self._scaled = bool(settings.kinds & NORMAL_FORCE_INPUTS)
+        # the states of other inputs are along x, y, z, and so is this one's
+        self._rows, self._width = (self._axes, 3) if settings.kinds else (list(range(model.dimension)), model.dimension)
+
+    def change_parameters(self, values: Parameters) -> None:
+        """Takes new parameters between two steps, whole or not at all; the state stays, see `take_over`.
+
+        Raises:
+            ValueError: a value is refused; nothing is changed.
+        """
+        self.replace(FrictionRenderer.from_parameters(values))
+
+    def replace(self, other: FrictionRenderer) -> None:
+        """Takes model and settings of another renderer, and keeps the own state."""
+        take_over(self.model, other.model)
+        self._install(other.model, other.settings)
+
+    def reset(self) -> None:
+        """Starts again: relaxed, an admittance with its initial velocity, at the pose of the tool."""
+        if isinstance(self.model, AdmittanceModel):
+            start = np.zeros(self.model.dimension)
+            start[0] = self.settings.initial_velocity
+            self.model.reset(velocity=start)
+        else:
+            self.model.reset()
+        self._position: np.ndarray | None = None
+
+    @property
+    def warning(self) -> str:
+        """What the design rules of the paper say against model and settings; empty if nothing."""
+        return model_warning(self.model, load_mass=self.settings.load_mass)
+
+    def step(
+        self,
+        *,
+        velocity: Sequence[float] | np.ndarray | None = None,
+        force: Sequence[float] | np.ndarray | None = None,
+        position: ArrayLike | None = None,
+        ready: bool = True,
+        surfaces: Sequence[Surfaces] = (),
+        contacts: Sequence[Any] = (),
+        references: Sequence[ReferenceMotion] = (),
+        bodies: np.ndarray | None = None,
+    ) -> Answer:
+        """Advances one period.
+
+        Args:
+            velocity: of the tool [m/s], shape (3,); an impedance needs it.
+            force: of the user on the tool [N], shape (3,); an admittance needs it.
+            position: of the tool [m], shape (3,); an admittance needs it.
+            ready: the device follows commands; if not, the mass of an admittance stops at the tool.
+            surfaces: of walls, where the kinds have "wall".
+            contacts: of a world, each with the fields of haptic_msgs/ContactArray, where the kinds have "contacts".
+            references: where the kinds have "constraints".
+            bodies: velocities of the bodies of a world [m/s], (n, 3), where the kinds have "bodies"; None: at rest.
+
+        Raises:
+            FrictionInputError: an input cannot be used; the model does not step.
+        """
+        model = self.model
+        impedance = model.kind == "impedance"
+        given = velocity if impedance else force
+        if given is None:
+            raise ValueError(f"{model.input_name}: expected three numbers, got None")
+        share = -1.0
+        if self.settings.kinds:
+            given = np.array(given, dtype=float)
+            if "bodies" in self.settings.kinds:
+                given, share = self._relative_velocity(given, bodies), share_of_tool(self.settings.partners)
+            if self._scaled:
+                given = self._scale_law(given, surfaces, contacts, references)
+        for i, axis in enumerate(self._axes):
+            self._value[i] = given[axis]
+        answer = np.zeros(3)
+        answer[self._axes] = model.step(self._value)
+        if impedance:
+            return Answer(share * answer)
+        return self._move(np.array(position, dtype=float), answer, ready)
+
+    def _relative_velocity(self, tool: np.ndarray, bodies: np.ndarray | None) -> np.ndarray:
+        """Velocity of the first partner less that of the second (3,) [m/s]."""
+        partners = self.settings.partners
+        known = np.zeros((max(partners) + 1, 3)) if bodies is None else bodies
+        if max(partners) >= len(known):
+            raise FrictionInputError(
+                "no such body", f"first, second: expected numbers below {len(known)}, got {partners}"
+            )
+        velocity = relative_velocity(*partners, tool, known)
+        if not np.isfinite(velocity).all():
+            raise FrictionInputError(
+                "not finite", f"velocity of bodies {partners}: expected finite numbers, got {velocity}"
+            )
+        return velocity
+
+    def _scale_law(
+        self,
+        velocity: np.ndarray,
+        surfaces: Sequence[Surfaces],
+        contacts: Sequence[Any],
+        references: Sequence[ReferenceMotion],
+    ) -> np.ndarray:
+        """Scales the law with the sum of the normal forces; returns the velocity (3,) [m/s] along the surfaces."""
+        model, settings = self.model, self.settings
+        assert isinstance(model, FrictionModel)
+        total, state = 0.0, model.state
+        elastic = [state[name] for name in state if name.endswith(("displacement", "stretch"))]
+        for normals, forces, velocities in surfaces:
+            velocity -= mean_surface_velocity(forces, np.asarray(velocities))
+            total += total_normal_force(normals, forces, velocity, *elastic)
+        for touching in contacts:
+            normals, forces, slip = contacts_of_body(touching, settings.load_body)
+            pressing = total_normal_force(normals, forces, *elastic)
+            if pressing > 0.0:
+                velocity = forces @ slip / pressing
+            total += pressing
+        for reference in references:
+            velocity = np.array(reference.velocity, dtype=float)
+            total += constraint_normal_force(reference.multipliers, settings.load_constraint)
+        scale_law_by_normal_force(
+            model,
+            total,
+            friction_coefficient=settings.friction_coefficient,
+            friction_force=settings.friction_force,
+            state=state,
+        )
+        return velocity
+
+    def _move(self, tool: np.ndarray, velocity: np.ndarray, ready: bool) -> Answer:
+        """Integrates the velocity from the tool's position at the first step after a reset.
+
+        The mass waits for a tool that cannot follow, at a stop or in the safe state: it stops `largest_lead` ahead of
+        the tool, and at the tool itself while the device is not ready.
+        """
+        if not ready:
+            velocity, self._position = self._stop(), None
+        starts = self._position is None
+        if self._position is None:
+            self._position = tool.copy()
+        self._position += self.model.period * velocity
+        lead, largest = self._position - tool, self.settings.largest_lead
+        distance = math.sqrt(float(lead @ lead))
+        if 0.0 < largest < distance:
+            self._position = tool + lead * (largest / distance)
+            velocity = self._stop()
+        return Answer(np.zeros(3), self._position.copy(), velocity, starts)
+
+    def _stop(self) -> np.ndarray:
+        """Takes the mass's velocity away; returns it (3,) [m/s]."""
+        assert isinstance(self.model, FrictionModel)
+        self.model.restore({"velocity": np.zeros(self.model.dimension)})
+        return np.zeros(3)
+
+    @property
+    def state(self) -> FrictionOutput:
+        """The state after the last step; vectors along x, y, z with inputs, along the model's axes without."""
+        model = self.model
+        velocity, force = np.zeros(self._width), np.zeros(self._width)
+        velocity[self._rows] = model.velocity
+        force[self._rows] = model.force if model.kind == "impedance" else model.friction_force
+        return FrictionOutput(velocity, force, model.displacement, [model.sticking], model.dissipated_energy)
+
+
+def _check_partners(values: Parameters, model: Model) -> None:
+    """Refuses what cannot act between two partners."""
+    if values["first"] == values["second"]:
+        raise ValueError(f"parameters first, second: expected two, got {values['first']} twice")
+    if model.kind != "impedance":
+        raise ValueError("parameter rendering: expected impedance with an input of kind bodies, got admittance")
+
+
+def _check_scalable(values: Parameters, model: Model) -> None:
+    """Refuses what cannot be scaled by a normal force."""
+    inputs = [name for name in values["inputs"] if name]
+    if not isinstance(model, FrictionModel):
+        raise ValueError(f"parameter model: expected a single element with inputs {inputs}, got 'parallel'")
+    if not values["friction_force"] > 0.0:
+        raise ValueError(f"parameter friction_force: expected above 0 with inputs {inputs}, got 0")
+    model.set_load(1.0)
+    if "constraints" in input_kinds(values) and values["rendering"] != "impedance":
+        raise ValueError(f"parameter rendering: expected impedance with inputs {inputs}, got admittance")
