@@ -24,7 +24,6 @@ from convex_contact.tool_planes import Planes
 from convex_contact.world import Body, World, WorldError
 from haptic_core import process
 from haptic_core.errors import EntryError, InputError, ParameterError
-from haptic_core.local_topics import is_heard
 from haptic_core.markers import MarkerCanvas
 from haptic_core.matching import unrecorded, wait_for
 from haptic_core.messages import allocate, pose_array, set_stamp, set_wrench, vector, view
@@ -236,9 +235,9 @@ class ContactNode(RenderingNode):
         state.header.frame_id = WORLD_FRAME
         for row, name in zip(self._rows, _STATE, strict=True):
             row[:] = getattr(bodies, name).ravel()
-        if is_heard(self._contacts):
+        if self.transport.has_subscribers(self._contacts):
             self._publish_contacts()
-        if is_heard(self._statistics):
+        if self.transport.has_subscribers(self._statistics):
             self._publish_statistics()
         if self.tick % self._display_ticks == 0 and self._markers.get_subscription_count():
             self._draw()

@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from rclpy.node import Node
 from rclpy.publisher import Publisher
 
-from haptic_core import local_topics
 from haptic_core.errors import HapticError
+from haptic_core.suite_node import SuiteNode
 
 #: name under which the suite's recorder appears in the graph
 RECORDER = "recorder"
@@ -20,26 +19,26 @@ _POLL = 0.01
 PATIENCE = 10.0
 
 
-def subscribers(node: Node, publisher: Publisher) -> set[str]:
+def subscribers(node: SuiteNode, publisher: Publisher) -> set[str]:
     """Names of the nodes whose subscriptions the publisher has matched, by the graph's word."""
     if not publisher.get_subscription_count():
         return set()
     return {info.node_name for info in node.get_subscriptions_info_by_topic(publisher.topic_name)}
 
 
-def unmatched(node: Node, publisher: Publisher, names: Sequence[str]) -> list[str]:
+def unmatched(node: SuiteNode, publisher: Publisher, names: Sequence[str]) -> list[str]:
     """Which of the named nodes do not yet receive what the publisher sends."""
-    others = set(names) - set(local_topics.listeners(publisher.topic_name))
+    others = set(names) - set(node.transport.local_subscribers(publisher.topic_name))
     missing = sorted(others - subscribers(node, publisher)) if others else []
     if not missing and publisher.get_subscription_count() < len(others):
         return sorted(others)  # the graph knows them, the writer does not yet
     return missing
 
 
-def unrecorded(node: Node, publishers: Sequence[Publisher]) -> list[str]:
+def unrecorded(node: SuiteNode, publishers: Sequence[Publisher]) -> list[str]:
     """The recorder, if it does not yet receive what these publishers of ticks send, each or all in bundles."""
-    bundle = local_topics.bundle()
-    return [name for one in ([bundle] if bundle else publishers) for name in unmatched(node, one, [RECORDER])]
+    through = node.transport.recorded_publishers(publishers)
+    return [name for publisher in through for name in unmatched(node, publisher, [RECORDER])]
 
 
 def wait_for(

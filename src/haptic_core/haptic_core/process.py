@@ -26,7 +26,6 @@ from rclpy.experimental import EventsExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.signals import SignalHandlerOptions
 
-from haptic_core import local_topics
 from haptic_core.errors import HapticError
 
 RCLError = rclpy_implementation.RCLError
@@ -299,8 +298,9 @@ def run(make: Callable[[], Any], arguments: Sequence[str] | None = None) -> int:
     executor = None
     try:
         executor = make_executor()
-        if local_topics.shared is not None:
-            executor = local_topics.LocalExecutor(executor, local_topics.shared)
+        transport = getattr(nodes[0], "transport", None)  # nodes that share a process share it
+        if transport is not None:
+            executor = transport.executor(executor)
         for node in nodes:
             executor.add_node(node)
         prepare_logging()
@@ -328,7 +328,7 @@ def run(make: Callable[[], Any], arguments: Sequence[str] | None = None) -> int:
         for node in reversed(nodes):
             node.destroy_node()
         rclpy.try_shutdown()
-        _nodes, local_topics.shared = (), None  # nothing may hold the nodes: the DDS participant goes with the last
+        _nodes = ()  # nothing may hold the nodes: the DDS participant goes with the last
 
 
 def _exit_code(nodes: Sequence[Any]) -> int:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 
-from haptic_core import commands, local_topics
+from haptic_core import commands
 from haptic_core.cdr import DeviceStateDecoder, deserialized
 from haptic_core.change_ramp import ChangeRamp
 from haptic_core.errors import InputError, ParameterError
@@ -158,12 +158,12 @@ class RenderingNode(SuiteNode):
     def activate(self) -> None:
         """Waits until the device (and the recorder) are matched, then announces itself as a source."""
         recorded = self.parameters["recorded"]
-        recorders = int(recorded and local_topics.bundle() is None)
+        recorders = int(recorded and self._commands in self.transport.recorded_publishers([self._commands]))
 
         def missing() -> str:
             names = unrecorded(self, self._tick_publishers()) if recorded else []
             names += self._unheard()
-            near = local_topics.listeners(self._commands.topic_name)
+            near = self.transport.local_subscribers(self._commands.topic_name)
             if self._commands.get_subscription_count() + len(near) <= recorders:
                 names.append(f"a device on {self._commands.topic_name}")
             return ", ".join(dict.fromkeys(names))

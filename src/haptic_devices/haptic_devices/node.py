@@ -20,7 +20,6 @@ from haptic_core import process
 from haptic_core.cdr import decode_device_command
 from haptic_core.commands import check_modes, state_of
 from haptic_core.errors import HapticError, InputError
-from haptic_core.local_topics import is_heard, under_way
 from haptic_core.matching import unmatched, unrecorded, wait_for
 from haptic_core.messages import ToolWriter, allocate, pose_array, set_pose, set_stamp, set_wrench
 from haptic_core.passivity import PassivityRule, Port
@@ -447,7 +446,7 @@ class DeviceNode(SuiteNode):
         clock, share = SteadyClock(self.parameters["period"], last), RealtimeShare()
         while self._running and self._goes_on():
             now = time.monotonic()
-            if not clock.is_due(now, answering=under_way() and not self._loop.collector.complete):
+            if not clock.is_due(now, answering=self.transport.has_undelivered and not self._loop.collector.complete):
                 executor.spin_once(timeout_sec=max(0.0, clock.due - now))
                 continue
             self._periods.add(round(1e9 * (now - last)))
@@ -532,7 +531,7 @@ class DeviceNode(SuiteNode):
         state.limited = self._loop.safety.limited
         self._published.add(tick)
         self.publish_tick(self._states, state)
-        if self._truths is not None and is_heard(self._truths):
+        if self._truths is not None and self.transport.has_subscribers(self._truths):
             self._publish_truth(tick, stamp)
         if self._port is not None:
             self._publish_balance(self._port, reading)
