@@ -25,10 +25,8 @@ from convex_contact.world import Body, World, WorldError
 from haptic_core import process
 from haptic_core.errors import EntryError, InputError, ParameterError
 from haptic_core.markers import MarkerCanvas
-from haptic_core.matching import unrecorded, wait_for
 from haptic_core.messages import allocate, pose_array, set_stamp, set_wrench, vector, view
 from haptic_core.parameters import parse_entries
-from haptic_core.process import stop_requested
 from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, display_qos, latched_qos, tick_qos
 from haptic_core.rendering_node import RenderingNode
 from haptic_core.statistics import TimeStatistics
@@ -89,20 +87,14 @@ class ContactNode(RenderingNode):
 
     def activate(self) -> None:
         assert self.rendering is not None
-        if self.parameters["recorded"]:
-            topics = [self._contacts, self._statistics]
-            if self.parameters["touch_radius"]:
-                topics.append(self._planes)
-
-            def missing() -> str:
-                return ", ".join(unrecorded(self, topics))
-
-            timeout = self.parameters["activation_timeout"]
-            wait_for(missing, timeout, "the recorder", lambda: not stop_requested(), self.get_logger().info)
         super().activate()
         scene = scene_message(self.rendering.simulator.world)
         set_stamp(scene.header, 0 if self.parameters["mode"] == "lockstep" else time.time_ns())
         self._scene.publish(scene)
+
+    def recorded_publishers(self) -> list[Any]:
+        planes = [self._planes] if self.parameters["touch_radius"] else []
+        return [*super().recorded_publishers(), self._contacts, self._statistics, *planes]
 
     def _consumed(self) -> dict[str, Any]:
         return {**super()._consumed(), "contacts": self._contacts, "planes": self._planes}

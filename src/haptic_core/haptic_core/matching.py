@@ -1,4 +1,4 @@
-"""Waiting until DDS endpoints know each other: nothing that is published after it is lost."""
+"""Which nodes a publisher has matched: what is published once all are matched, all of them receive."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ RECORDER = "recorder"
 
 _POLL = 0.01
 
-#: after this time of waiting it is told what for [s]
+#: after this time a wait is logged [s]
 PATIENCE = 10.0
 
 
 def subscribers(node: SuiteNode, publisher: Publisher) -> set[str]:
-    """Names of the nodes whose subscriptions the publisher has matched, by the graph's word."""
+    """Names of the nodes whose subscriptions the publisher has matched, according to the ROS graph."""
     if not publisher.get_subscription_count():
         return set()
     return {info.node_name for info in node.get_subscriptions_info_by_topic(publisher.topic_name)}
 
 
 def unmatched(node: SuiteNode, publisher: Publisher, names: Sequence[str]) -> list[str]:
-    """Which of the named nodes do not yet receive what the publisher sends."""
+    """Those of the named nodes that do not yet receive the publisher's messages."""
     others = set(names) - set(node.transport.local_subscribers(publisher.topic_name))
     missing = sorted(others - subscribers(node, publisher)) if others else []
     if not missing and publisher.get_subscription_count() < len(others):
@@ -36,7 +36,7 @@ def unmatched(node: SuiteNode, publisher: Publisher, names: Sequence[str]) -> li
 
 
 def unrecorded(node: SuiteNode, publishers: Sequence[Publisher]) -> list[str]:
-    """The recorder, if it does not yet receive what these publishers of ticks send, each or all in bundles."""
+    """The recorder, if it does not yet receive the messages of these tick publishers, directly or in bundles."""
     through = node.transport.recorded_publishers(publishers)
     return [name for publisher in through for name in unmatched(node, publisher, [RECORDER])]
 
@@ -48,13 +48,13 @@ def wait_for(
     alive: Callable[[], bool] = lambda: True,
     tell: Callable[[str], object] = lambda line: None,
 ) -> None:
-    """Blocks until `condition` has nothing left to name.
+    """Blocks until nothing is missing; for programs without an executor (nodes use `haptic_core.waiting.Wait`).
 
     Args:
-        condition: returns what is still missing, empty when nothing is.
+        condition: returns what is missing, empty when nothing is.
         timeout: longest wait [s], on a steady clock.
-        what: what is waited for, for the error.
-        alive: the wait ends early, without error, when this turns false.
+        what: subject of the wait, for the error.
+        alive: returns false to end the wait early, without error.
         tell: takes a line that names what is missing, once, after `PATIENCE`.
 
     Raises:

@@ -21,15 +21,16 @@ from haptic_core import commands
 from haptic_core.cdr import DeviceStateDecoder, deserialized
 from haptic_core.change_ramp import ChangeRamp
 from haptic_core.errors import InputError, ParameterError
-from haptic_core.matching import unmatched, unrecorded, wait_for
+from haptic_core.matching import unmatched, unrecorded
 from haptic_core.messages import check_device_state, check_state
-from haptic_core.process import prepare_realtime, stop_requested
+from haptic_core.process import prepare_realtime
 from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, tick_publisher_qos, tick_qos
 from haptic_core.rendering_port import RenderingPort
 from haptic_core.statistics import TickTimes
 from haptic_core.suite_node import SuiteNode
 from haptic_core.tick_inputs import Input, TickInputs, node_and_kind
 from haptic_core.ticks import TickCounter
+from haptic_core.waiting import Wait
 from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState
 
 _BASE_FILE = Path(__file__).with_name("rendering_node.yaml")
@@ -156,31 +157,53 @@ class RenderingNode(SuiteNode):
         return [name for topic, names in wanted.items() for name in unmatched(self, publishers[topic], names)]
 
     def activate(self) -> None:
-        """Waits until the device (and the recorder) are matched, then announces itself as a source."""
-        recorded = self.parameters["recorded"]
-        recorders = int(recorded and self._commands in self.transport.recorded_publishers([self._commands]))
+        """Announces the node as a source once the device, its consumers and the recorder are matched.
 
-        def missing() -> str:
-            names = unrecorded(self, self._tick_publishers()) if recorded else []
-            names += self._unheard()
-            near = self.transport.local_subscribers(self._commands.topic_name)
-            if self._commands.get_subscription_count() + len(near) <= recorders:
-                names.append(f"a device on {self._commands.topic_name}")
-            return ", ".join(dict.fromkeys(names))
-
-        timeout = self.parameters["activation_timeout"]
-        wait_for(missing, timeout, "the subscribers", lambda: not stop_requested(), self.get_logger().info)
+        A tick that arrives before that is answered then.
+        """
         self._ticks.reset()
         self._gathered.restart()
         self._waiting = None
         self.tick = self._noted = -1
         self.restart()
+        timeout = self.parameters["activation_timeout"]
+        self._start_wait = Wait(
+            self,
+            self._unmatched,
+            timeout=timeout,
+            subject="the subscribers",
+            then=self._announce,
+            expired=self._give_up,
+        )
+
+    def _unmatched(self) -> str:
+        """Names of the nodes that do not yet receive what this node publishes; empty if all do."""
+        recorded = self.parameters["recorded"]
+        recorders = int(recorded and self._commands in self.transport.recorded_publishers([self._commands]))
+        names = unrecorded(self, self.recorded_publishers()) if recorded else []
+        names += self._unheard()
+        near = self.transport.local_subscribers(self._commands.topic_name)
+        if self._commands.get_subscription_count() + len(near) <= recorders:
+            names.append(f"a device on {self._commands.topic_name}")
+        return ", ".join(dict.fromkeys(names))
+
+    def _announce(self) -> None:
         if self.parameters["mode"] == "realtime":
             prepare_realtime()
         self.publish_event("state", {"state": "active", "mode": self.command_mode, "parameters": self.parameters})
+        self._compute()
+
+    def _give_up(self, line: str) -> None:
+        """Ends the process, or returns to the state inactive where a manager has the lifecycle."""
+        if self.parameters["autostart"]:
+            self.fail(line)
+        else:
+            self.get_logger().error(f"activate refused: {line}")
+            self.trigger_deactivate()
 
     def deactivate(self) -> None:
         """Waits until what was published has arrived."""
+        self._start_wait.cancel()
         if self._names("inputs") or self._names("consumers"):
             times = {name: seen.lists() for name, seen in self._times.items()}
             self.publish_event("times", {**times, "old": self._gathered.old})
@@ -193,6 +216,10 @@ class RenderingNode(SuiteNode):
             self.destroy_publisher(publisher)
         for leave in self._leave:
             leave()
+
+    def recorded_publishers(self) -> list[Any]:
+        """Publishers of which the recorder needs each message; extend."""
+        return self._tick_publishers()
 
     def _tick_publishers(self) -> list[Any]:
         return [self._commands, self._states, *([] if self._port is None else [self._balances])]
@@ -248,7 +275,7 @@ class RenderingNode(SuiteNode):
     def _compute(self) -> None:
         """Answers the device's state that waits, if all its inputs are there."""
         device = self._waiting
-        if device is None or (self._gathered.names and self._gathered.missing(device.tick)):
+        if device is None or self.waiting_for or (self._gathered.names and self._gathered.missing(device.tick)):
             return
         self._waiting = None
         start = time.perf_counter_ns() - self._decoding

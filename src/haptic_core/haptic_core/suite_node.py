@@ -62,6 +62,7 @@ class SuiteNode(LifecycleNode):
         configured: the node has what `build` made; true from configure to cleanup.
         active: the node answers.
         parameters: current values, checked.
+        waiting_for: what the active node waits for before it begins its work; empty: nothing.
         finished: the node has done its work and the process may end.
         exit_code: what the process then returns.
     """
@@ -75,6 +76,7 @@ class SuiteNode(LifecycleNode):
         self.exit_code = 0
         self.configured = False
         self.active = False
+        self.waiting_for = ""
         self.tick = -1
         self.compute_time = TimeStatistics()
         self.rejections = Rejections()
@@ -357,6 +359,8 @@ class SuiteNode(LifecycleNode):
         texts = [f"{n} {what}" for n, what in zip(counts, ("ticks missed", "inputs rejected"), strict=True) if n]
         if self.trouble():
             return DiagnosticStatus.ERROR, self.trouble()
+        if self.waiting_for:
+            return DiagnosticStatus.WARN, f"waiting for {self.waiting_for}"
         if max(counts) > tolerated:  # a late answer is both
             return DiagnosticStatus.WARN, ", ".join(texts)
         return DiagnosticStatus.OK, "ok"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
+import contextlib
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,36 +17,30 @@ from std_srvs.srv import SetBool, Trigger
 
 from haptic_core import process
 from haptic_core.cdr import decode_device_command
-from haptic_core.commands import check_modes, state_of
-from haptic_core.errors import HapticError, InputError
-from haptic_core.matching import unmatched, unrecorded, wait_for
+from haptic_core.errors import InputError
 from haptic_core.messages import ToolWriter, allocate, pose_array, set_pose, set_stamp, set_wrench
 from haptic_core.passivity import PassivityRule, Port
-from haptic_core.process import SPIN_TIMEOUT, RealtimeShare, awake_cores, prepare_realtime, stop_requested
+from haptic_core.process import SPIN_TIMEOUT, awake_cores, prepare_realtime, stop_requested
 from haptic_core.qos import (
     ACKNOWLEDGEMENT_TIMEOUT,
-    EVENT_DEPTH,
     display_qos,
     latched_qos,
     tick_publisher_qos,
     tick_qos,
 )
+from haptic_core.start import StartHandshake
 from haptic_core.statistics import RECENT, TickTimes, TimeStatistics
 from haptic_core.status import StatusTopic
 from haptic_core.suite_node import SuiteNode
 from haptic_core.tick_inputs import node_and_kind
 from haptic_devices.device import Device, DeviceError, Reading
 from haptic_devices.factories import find_device
-from haptic_devices.loop import OK, SAFE_STOP, SteadyClock, TickLoop
+from haptic_devices.loop import OK, SAFE_STOP, TickLoop
 from haptic_devices.operator import HandHeldDevice
-from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState, SimulationState, TickEvent
+from haptic_devices.pace import LockstepPace, Pace, RealtimePace
+from haptic_devices.rival import Rival
+from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState, SimulationState
 from haptic_msgs.srv import Step
-
-#: a lockstep run that is behind its pace by more than this goes on from now, and does not hurry after the past [s]
-_LARGEST_LAG = 0.05
-
-#: ticks at the start of a realtime run of which the answers are waited for
-_FIRST_TICKS = 5
 
 #: an answer that is waited for longer is told in the diagnostics [s]
 _LONG_WAIT = 1.0
@@ -58,24 +51,20 @@ _FARTHEST = 1e3
 #: ticks between two events that say how often limits have acted; the first one is at once
 _LIMIT_TICKS = 1000
 
-#: after this time DDS has forgotten a process that was killed [s]
-_FORGOTTEN = 25.0
-
 
 class DeviceNode(SuiteNode):
     """Publishes DeviceState, gathers the sources' DeviceCommands and advances the device."""
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__("device", (Path(__file__).with_name("device_node.yaml"),), **node_options)
-        self._source_states: dict[str, dict[str, Any]] = {}
         self._running = False
         self._spare_command = DeviceCommand()
         self._periods = TimeStatistics(65536)
         self._published = TickTimes()
         self._arrived: dict[str, TickTimes] = {}
         self._seconds = 0
-        self._paused, self._steps, self._deadline = False, 0, 0.0
         self._waits = ""
+        self._waited_tick, self._waited_since = -1, 0.0
         self._emergency = ""
         self.create_service(Trigger, "~/emergency_stop", self._on_emergency_stop)
         self.create_subscription(Bool, "emergency_stop", self._on_emergency, display_qos())
@@ -109,6 +98,7 @@ class DeviceNode(SuiteNode):
             period=p["period"],
             engagement_time=p["engagement_time"],
         )
+        self._lockstep_pace = LockstepPace(self._loop, p["period"], lambda: float(self.parameters["pace"]))
         self._limits_told, self._limits_tick = 0, -_LIMIT_TICKS
         length = p["duration"] or self.device.end_time
         self._last_tick = round(length / p["period"]) - 1 if length != float("inf") else None
@@ -142,9 +132,8 @@ class DeviceNode(SuiteNode):
         self._describe()
         qos = tick_qos(p["mode"])
         self._leave = self.take_ticks(DeviceCommand, "device_command", self._on_command, qos, p["sources"])
-        self._source_events = self.create_subscription(
-            TickEvent, "tick_event", self._on_event, latched_qos(EVENT_DEPTH)
-        )
+        self._start_handshake = StartHandshake(self)
+        self._rival = Rival(self, self._states)
         self._handles = self.create_subscription(PoseStamped, "operator_handle", self._on_handle, display_qos())
         self._status = StatusTopic(self, self.get_name(), p["sources"], recorded=p["recorded"])
 
@@ -188,14 +177,21 @@ class DeviceNode(SuiteNode):
         if self._emergency:  # only a reset ends it
             self._loop.stop(SAFE_STOP, self._emergency)
         self._running = False
-        self._paused, self._steps = False, 0
+        self._lockstep_pace.pause(False)
         device = self.device
         about = {"base_frame": device.base_frame, "up_axis": device.up_axis, **device.description()}
         self.publish_event("state", {"state": "active", "parameters": self.parameters, **about})
+        start, published = self._start_handshake, (self._states, self._truths, self._balances)
+        start.begin(
+            [publisher for publisher in published if publisher is not None],
+            then=lambda: self._rival.wait_for_its_end(start),
+        )
 
     def deactivate(self) -> None:
         """Leaves the device safe and waits until what was published has arrived."""
         self._running = False
+        self._start_handshake.cancel()
+        self._rival.stop_listening()
         self.device.safe_stop()
         self.device.deactivate()
         arrived = {source: times.lists() for source, times in self._arrived.items()}
@@ -215,7 +211,7 @@ class DeviceNode(SuiteNode):
             if publisher is not None:
                 self.destroy_publisher(publisher)
         self._leave()
-        self.destroy_subscription(self._source_events)
+        self._start_handshake.destroy()
         self.destroy_subscription(self._handles)
         self._status.destroy()
 
@@ -264,19 +260,19 @@ class DeviceNode(SuiteNode):
         response.message = self._no_clock()
         if response.message:
             return response
-        self._paused, self._steps, self._deadline = request.data, 0, time.monotonic()
+        self._lockstep_pace.pause(request.data)
         return self._acted(response, "pause", {"paused": request.data})
 
     def _on_step(self, request: Step.Request, response: Step.Response) -> Step.Response:
         """Lets some more ticks of a paused run pass."""
         response.message = self._no_clock()
-        if not response.message and not self._paused:
+        if not response.message and not self._lockstep_pace.paused:
             response.message = f"{self.get_name()}: the run is not paused"
         if not response.message and not request.ticks:
             response.message = "ticks: expected 1 or more, got 0"
         if response.message:
             return response
-        self._steps, self._deadline = request.ticks, time.monotonic()
+        self._lockstep_pace.step(request.ticks)
         return self._acted(response, "step", {"ticks": request.ticks})
 
     def _no_clock(self) -> str:
@@ -313,72 +309,6 @@ class DeviceNode(SuiteNode):
         elif isinstance(self.device, HandHeldDevice):
             self.device.move_handle(pose)
 
-    # ---- start ------------------------------------------------------------------------------------
-
-    def _on_event(self, event: TickEvent) -> None:
-        if event.kind == "state" and event.source in self.parameters["sources"]:
-            try:
-                self._source_states[event.source] = state_of(event)
-            except InputError as error:
-                self.reject(error.kind, str(error))
-
-    def _not_ready(self) -> str:
-        """Names what the first tick still waits for; empty when everything is there."""
-        states = self._source_states
-        names = [
-            f"source {name}" for name in self.parameters["sources"] if states.get(name, {}).get("state") != "active"
-        ]
-        if not names:
-            names += unmatched(self, self._states, self.parameters["sources"])
-            if self.parameters["recorded"]:
-                ticks = (self._states, self._truths, self._balances)
-                names += unrecorded(self, [one for one in ticks if one is not None])
-        return ", ".join(dict.fromkeys(names))
-
-    def _wait_for_sources(self, executor: Executor) -> None:
-        def missing() -> str:
-            executor.spin_once(timeout_sec=0.0)
-            return self._not_ready()
-
-        timeout = self.parameters["activation_timeout"]
-        wait_for(missing, timeout, "all sources", self._goes_on, self.get_logger().info)
-        if not self._goes_on():
-            return
-        if self._other_device():
-            self._wait_for_its_end(executor)
-        self._loop.inputs = {
-            name: {node_and_kind(entry)[0] for entry in state.get("parameters", {}).get("inputs", [])}
-            for name, state in self._source_states.items()
-        }
-        check_modes({name: state["mode"] for name, state in self._source_states.items()}, self.device.kind)
-
-    def _wait_for_its_end(self, executor: Executor) -> None:
-        """Waits until a silent device, perhaps killed, is forgotten; refuses to stand beside one that speaks."""
-        heard: list[bytes] = []
-        topic, qos = self._states.topic_name, tick_qos(self.parameters["mode"])
-        listener = self.create_subscription(DeviceState, topic, heard.append, qos, raw=True)
-
-        def still_there() -> str:
-            executor.spin_once(timeout_sec=0.0)
-            return "" if heard else self._other_device()
-
-        self.get_logger().info("there was another device; one that was killed is forgotten after 20 s")
-        try:
-            wait_for(still_there, _FORGOTTEN, "it to be forgotten", self._goes_on, self.get_logger().info)
-        finally:
-            self.destroy_subscription(listener)
-        if self._goes_on() and self._other_device():
-            raise HapticError(self._other_device())
-
-    def _other_device(self) -> str:
-        """Says that another device answers to the same topics; empty if none is known."""
-        if self.count_publishers(self._states.topic_name) < 2:
-            return ""
-        return (
-            f"another device already publishes {self._states.topic_name} in this ROS domain; "
-            "end it or set another ROS_DOMAIN_ID"
-        )
-
     # ---- the loop ---------------------------------------------------------------------------------
 
     def _goes_on(self) -> bool:
@@ -387,23 +317,42 @@ class DeviceNode(SuiteNode):
     def spin(self, executor: Executor) -> None:
         """Runs the loop while the node is active, until the run is over."""
         while not (stop_requested() or self.finished):
-            if not self.active:
-                executor.spin_once(timeout_sec=SPIN_TIMEOUT)
-                continue
-            self._wait_for_sources(executor)
-            if self._goes_on():
+            if self.active and self._start_handshake.is_complete():
+                self._check_sources()
                 self._run(executor)
+            else:
+                executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+
+    def _check_sources(self) -> None:
+        self._rival.check()
+        self._loop.inputs = {
+            name: {node_and_kind(entry)[0] for entry in state.get("parameters", {}).get("inputs", [])}
+            for name, state in self._start_handshake.states.items()
+        }
+        self._start_handshake.check_modes(self.device.kind)
+
+    def begin(self) -> None:
+        """Publishes the first tick."""
+        self._running = True
+        self._lockstep_pace.start()
+        self._pace: Pace = self._lockstep_pace
+        if not self._lockstep:
+            self._pace = RealtimePace(self._loop, self.parameters["period"], self.transport, self._periods)
+        self._waited_tick, self._waited_since = -1, time.monotonic()
+        self._publish(self.device.read())
 
     def _run(self, executor: Executor) -> None:
-        self._running = True
         start, before = time.monotonic(), self.tick
-        self._deadline = start
-        self._publish(self.device.read())
-        if self._lockstep:
-            self._spin_answered(executor, until=lambda: False)
-        else:
-            with awake_cores():
-                self._spin_realtime(executor)
+        self.begin()
+        with contextlib.nullcontext() if self._lockstep else awake_cores():
+            for refused in [] if self._lockstep else prepare_realtime():
+                self.get_logger().warning(refused)
+            while self._running and self._goes_on():
+                left = self.advance_if_due()
+                if left is not None:
+                    executor.spin_once(timeout_sec=left)
+                    if self._pace.waits_for_answers:
+                        self._check_silence()
         elapsed, ticks, missed = time.monotonic() - start, self.tick - before, self._loop.missed
         text = f"{ticks} ticks in {elapsed:.2f} s ({ticks / elapsed:.0f} ticks/s), missed {missed}"
         if self._periods.count:
@@ -411,48 +360,32 @@ class DeviceNode(SuiteNode):
             text += f"; period p50 {p50:.0f}, p99 {p99:.0f}, max {longest:.0f} us"
         self.get_logger().info(text)
 
-    def _spin_answered(self, executor: Executor, until: Callable[[], bool]) -> None:
-        """Serves callbacks and fails when a tick stays without an answer for too long."""
-        waited_tick, since = -1, time.monotonic()
-        while self._running and self._goes_on() and not until():
-            answered = self._loop.collector.complete
-            wait = self._held_back() if self._lockstep and answered else SPIN_TIMEOUT
-            if wait <= 0.0:
-                self._advance()
-                continue
-            executor.spin_once(timeout_sec=min(wait, SPIN_TIMEOUT))
-            waited = time.monotonic() - since
-            if self._loop.tick != waited_tick or answered:
-                waited_tick, since, self._waits = self._loop.tick, time.monotonic(), ""
-            elif waited > self.parameters["answer_timeout"]:
-                missing = ", ".join(self._loop.collector.missing)
-                timeout = self.parameters["answer_timeout"]
-                silence = f"source {missing}: no answer to tick {waited_tick} within {timeout:g} s"
-                self.fail(self._other_device() or silence)
-            elif waited > _LONG_WAIT:
-                self._waits = f"waits for the answer of {', '.join(self._loop.collector.missing)} to tick {waited_tick}"
-                self.report_diagnostics()
+    def advance_if_due(self) -> float | None:
+        """Ends the present tick and publishes the next one if it is time.
 
-    def _spin_realtime(self, executor: Executor) -> None:
-        """The clock starts once the first ticks are answered: code that runs for the first time takes up to 50 ms."""
-        for refused in prepare_realtime():
-            self.get_logger().warning(refused)
-        for _ in range(_FIRST_TICKS):
-            self._spin_answered(executor, until=lambda: self._loop.collector.complete)
-            if not self._goes_on():
-                return
-            self._advance()
-        last = time.monotonic()
-        clock, share = SteadyClock(self.parameters["period"], last), RealtimeShare()
-        while self._running and self._goes_on():
-            now = time.monotonic()
-            if not clock.is_due(now, answering=self.transport.has_undelivered and not self._loop.collector.complete):
-                executor.spin_once(timeout_sec=max(0.0, clock.due - now))
-                continue
-            self._periods.add(round(1e9 * (now - last)))
-            last = now
-            self._advance(clock.open(now))
-            share.keep()
+        Returns:
+            Longest time for which callbacks may be served before the next call [s]; None: the tick has ended.
+        """
+        left = self._pace.time_left()
+        if left is None:
+            self._advance(self._pace.end_tick())
+            self._pace.rest()
+        return left
+
+    def _check_silence(self) -> None:
+        """Fails when the present tick stays without an answer for too long."""
+        now, loop = time.monotonic(), self._loop
+        waited = now - self._waited_since
+        if loop.tick != self._waited_tick or loop.collector.complete:
+            self._waited_tick, self._waited_since, self._waits = loop.tick, now, ""
+        elif waited > self.parameters["answer_timeout"]:
+            missing = ", ".join(loop.collector.missing)
+            timeout = self.parameters["answer_timeout"]
+            silence = f"source {missing}: no answer to tick {loop.tick} within {timeout:g} s"
+            self.fail(self._rival.description() or silence)
+        elif waited > _LONG_WAIT:
+            self._waits = f"waits for the answer of {', '.join(loop.collector.missing)} to tick {loop.tick}"
+            self.report_diagnostics()
 
     def _on_command(self, data: Any) -> None:
         if not self._running:
@@ -463,28 +396,19 @@ class DeviceNode(SuiteNode):
             if command.source in self._arrived:
                 self._arrived[command.source].add(command.tick)
             replaced = self._loop.collector.command_of(command.source)
-            complete = self._loop.offer(command)
+            self._loop.offer(command)
             if serialised:
                 self._spare_command = replaced or DeviceCommand()  # the one just taken is in use now
         except InputError as error:
             self.reject(error.kind, str(error))
-            complete = self._loop.collector.complete and error.kind not in ("late", "duplicate", "wrong tick")
-        if complete and self._lockstep and self._held_back() <= 0.0:
-            self._advance()
 
-    def _held_back(self) -> float:
-        """Seconds until the answered tick of a lockstep run may end; infinite while it is paused."""
-        if self._paused and not self._steps:
-            return math.inf
-        return self._deadline - time.monotonic() if self.parameters["pace"] else 0.0
+    def _advance(self, skipped: int) -> None:
+        """Lets a period pass and publishes the next tick, or ends the run.
 
-    def _advance(self, skipped: int = 0) -> None:
+        Args:
+            skipped: whole periods that have passed without a tick.
+        """
         loop = self._loop
-        if self._steps:
-            self._steps -= 1
-        if self._lockstep and self.parameters["pace"]:
-            step = self.parameters["period"] / self.parameters["pace"]
-            self._deadline = max(self._deadline, time.monotonic() - _LARGEST_LAG) + step
         if self._last_tick is not None and loop.tick >= self._last_tick:
             self._running = False
             self.finished = True
@@ -535,7 +459,7 @@ class DeviceNode(SuiteNode):
             self._publish_truth(tick, stamp)
         if self._port is not None:
             self._publish_balance(self._port, reading)
-        if tick % self._display_ticks == 0 or (self._paused and not self._steps):
+        if tick % self._display_ticks == 0 or self._lockstep_pace.is_held:
             self._publish_display(reading)
 
     def _publish_balance(self, port: Port, reading: Reading) -> None:

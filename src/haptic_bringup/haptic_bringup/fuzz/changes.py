@@ -389,8 +389,7 @@ class DeviceStage(Stage):
             raise HapticError(f"{situation.node.__name__}: not configured")
         self._commands = []
         node.publish_tick = self._take
-        node._running = True
-        node._publish(node.device.read())
+        node.begin()
 
     def _take(self, publisher: Any, message: Any) -> None:
         if isinstance(message, DeviceState):
@@ -399,8 +398,9 @@ class DeviceStage(Stage):
     def _pass(self, k: int) -> None:
         node = self.node
         node._on_command(DeviceCommand(tick=node.tick, source="one", mode=EFFORT, joint_effort=[0.05, -0.02]))
+        node.advance_if_due()
         if len(self._commands) <= k:  # the clock waits for its pace
-            node._advance()
+            node._advance(0)
 
 
 def make_stage(name: str, context: Context, change_time: float | None = None) -> Stage:
