@@ -14,8 +14,7 @@ import signal
 import struct
 import sys
 import time
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -68,12 +67,6 @@ STATUS, _IPC_LOCK = Path("/proc/self/status"), 1 << 14
 #: time that the middleware has to let go of a node that has done its work [s]
 END_TIMEOUT = 5.0
 
-#: what the nodes ask of Fast DDS, if the environment does not say; the second for realtime on one machine
-FAST_DDS_PROFILES, LOOPBACK_PROFILES = (Path(__file__).with_name(f"fastdds{what}.xml") for what in ("", "_loopback"))
-
-#: the parameter `mode` in a file or among the words of a command line
-_REALTIME = re.compile(r"""\bmode["']?:=?\s*["']?realtime\b""")
-
 #: longest wait in the executor, so that a signal is seen soon [s]
 SPIN_TIMEOUT = 0.05
 
@@ -94,35 +87,6 @@ def make_executor() -> Executor:
     if name not in EXECUTORS:
         raise HapticError(f"HAPTICS_EXECUTOR: expected one of {', '.join(EXECUTORS)}, got {name!r}")
     return EXECUTORS[name]()
-
-
-def choose_transport(arguments: Sequence[str], environment: MutableMapping[str, str]) -> None:
-    """Sets what Fast DDS is to ask of the system; in realtime its messages go through the kernel, by UDP.
-
-    Its shared memory is guarded by locks that all processes hold in turn. One of ordinary priority that loses its core
-    with such a lock holds up the device: programs that only looked on have done so for 0.13 s. In lockstep, where
-    nobody has a priority, shared memory is some 10 % faster. Other profiles, static peers and transports that the
-    environment asks for are left as they are.
-
-    Args:
-        arguments: of the command line, with the parameters of the nodes or the names of files that hold them.
-        environment: of this process; changed.
-    """
-    chosen = environment.setdefault("FASTRTPS_DEFAULT_PROFILES_FILE", str(FAST_DDS_PROFILES))
-    if Path(chosen).resolve() != FAST_DDS_PROFILES.resolve() or not _asks_for_realtime(arguments):
-        return
-    if environment.get("ROS_AUTOMATIC_DISCOVERY_RANGE") != "LOCALHOST":
-        environment.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
-    elif not environment.get("ROS_STATIC_PEERS"):
-        # rmw_fastrtps adds shared memory to this range, whatever is asked for; the profile says the rest of it
-        environment["FASTRTPS_DEFAULT_PROFILES_FILE"] = str(LOOPBACK_PROFILES)
-        environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SYSTEM_DEFAULT"
-
-
-def _asks_for_realtime(arguments: Sequence[str]) -> bool:
-    files = [Path(file) for option, file in pairwise(arguments) if option == "--params-file"]
-    texts = [file.read_text(errors="replace") for file in files if file.is_file()]  # rclpy names one that is missing
-    return any(map(_REALTIME.search, [*arguments, *texts]))
 
 
 def raise_priority() -> bool:
@@ -286,7 +250,6 @@ def run(make: Callable[[], Any], arguments: Sequence[str] | None = None) -> int:
     global _nodes
     signal.signal(signal.SIGINT, _request_stop)
     signal.signal(signal.SIGTERM, _request_stop)
-    choose_transport(sys.argv if arguments is None else arguments, os.environ)
     try:
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
         made = make()

@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -305,28 +304,3 @@ def test_one_of_several_nodes_that_finishes_ends_the_process():
         f"destroy {name}" for name in ("three", "two", "one")
     ]
     assert (done.returncode, done.stdout.splitlines()) == (3, said), done.stderr
-
-
-PROFILES = """
-import os
-from haptic_core import process
-
-def make_node():
-    print(os.environ["FASTRTPS_DEFAULT_PROFILES_FILE"])
-    raise ValueError("no node")
-
-process.run(make_node)
-"""
-
-
-@pytest.mark.parametrize("chosen", [None, "/of/the/user.xml"])
-def test_a_process_has_the_suite_s_dds_profile_unless_the_user_chose_one(chosen: str | None):
-    environment = {**os.environ, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-    environment.pop("FASTRTPS_DEFAULT_PROFILES_FILE", None)
-    if chosen is not None:
-        environment["FASTRTPS_DEFAULT_PROFILES_FILE"] = chosen
-    done = subprocess.run([sys.executable, "-c", PROFILES], env=environment, capture_output=True, text=True)
-    path = done.stdout.strip()
-    assert path == (chosen or str(process.FAST_DDS_PROFILES)), done.stderr
-    if chosen is None:
-        assert "<heartbeatPeriod>" in Path(path).read_text()
