@@ -15,7 +15,7 @@ from haptic_bringup.bags import Bag, Event
 from haptic_bringup.identification import friction_signals, identify_bag, known_parameters
 from haptic_bringup.reports.friction_impedance import Run, analyse, measurement_delay
 from haptic_core.errors import HapticError
-from haptic_devices import encoder
+from haptic_devices.components import encoder
 from haptic_friction import ModelC, ViscousCoulombLaw
 
 Bags = Callable[..., Bag]

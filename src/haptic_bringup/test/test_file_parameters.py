@@ -25,7 +25,7 @@ from haptic_bringup.player import Player
 from haptic_bringup.recorder import Recorder
 from haptic_core.parameters import ParameterSpec, load_parameter_specs
 from haptic_core.suite_node import SuiteNode
-from haptic_devices.node import DeviceNode
+from haptic_devices.node.device_node import DeviceNode
 from haptic_friction.comparison_node import ComparisonNode
 from haptic_friction.network_node import NetworkNode
 from haptic_friction.node import FrictionNode

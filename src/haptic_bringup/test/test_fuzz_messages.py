@@ -19,7 +19,7 @@ from haptic_bringup.fuzz.messages import KINDS, Barrage, FoundError, Port, Subje
 from haptic_bringup.fuzz.subjects import SUBJECTS, device_state, make_subject
 from haptic_core.cdr import encoder
 from haptic_core.start import StartHandshake
-from haptic_devices.control_node import ControlNode
+from haptic_devices.control.node import ControlNode
 from haptic_msgs.msg import DeviceState, TickEvent
 
 #: a node of each kind, which the tests without --all are about

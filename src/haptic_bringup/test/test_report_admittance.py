@@ -21,8 +21,8 @@ from haptic_core.errors import HapticError
 from haptic_devices import factories
 from haptic_devices.device import load_parameters
 from haptic_devices.five_bar import FiveBar, FiveBarParameters, inverse
-from haptic_devices.motion import paper_admittance_plan
-from haptic_devices.operator import HandParameters
+from haptic_devices.hands.operator import HandParameters
+from haptic_devices.motions.planar import paper_admittance_plan
 
 #: period (s), friction force (N), rendered mass (kg)
 T, F, M = 1e-3, 6.0, 2.0

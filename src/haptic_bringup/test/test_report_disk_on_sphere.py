@@ -15,7 +15,7 @@ from haptic_bringup.report import Claim
 from haptic_bringup.reports import disk_on_sphere
 from haptic_bringup.reports.disk_on_sphere import analyse, measure, sphere_signals
 from haptic_bringup.reports.display import DisplayRun
-from haptic_devices.spatial_motion import POSITION, QUATERNION, TWIST, make_spatial_plan
+from haptic_devices.motions.spatial import POSITION, QUATERNION, TWIST, make_spatial_plan
 
 #: period (s), radius of the sphere (m), the meridian's angle and how far it is followed on both sides (rad)
 T, R, MERIDIAN, LEAN = 1e-3, 0.05, 0.7, 0.8

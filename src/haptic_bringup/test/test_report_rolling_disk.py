@@ -16,7 +16,7 @@ from haptic_bringup.report import Claim
 from haptic_bringup.reports import rolling_disk
 from haptic_bringup.reports.display import DisplayRun, ToolPath
 from haptic_bringup.reports.rolling_disk import analyse, measure, rolling
-from haptic_devices.spatial_motion import POSITION, QUATERNION, TWIST, make_spatial_plan
+from haptic_devices.motions.spatial import POSITION, QUATERNION, TWIST, make_spatial_plan
 
 #: period (s), radius (m), speed (m/s) and angle of the heading (rad) while parking
 T, R, V, TURN = 1e-3, 0.03, 0.05, 0.3

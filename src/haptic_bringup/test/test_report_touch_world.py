@@ -22,8 +22,8 @@ from haptic_bringup.reports.touch_process import (
 )
 from haptic_core.parameters import load_parameter_specs
 from haptic_devices import factories
+from haptic_devices.motions.wall import make_wall_plan
 from haptic_devices.tau import Tau
-from haptic_devices.wall_motion import make_wall_plan
 
 T = 1e-3
 SOURCES = Path(__file__).parents[2]

@@ -29,8 +29,8 @@ from haptic_bringup.processes import VIEWERS, ProcessSpec
 from haptic_bringup.recorder import _message_class
 from haptic_core import qos
 from haptic_core.parameters import check_all, load_parameter_specs
-from haptic_devices import node as device_node
 from haptic_devices.device import Device
+from haptic_devices.factories import NODE_PARAMETER_FILE, find_device
 from tau_wall_control import TauDevice, drawing
 from tau_wall_control.walls import Plane
 
@@ -120,9 +120,9 @@ def run_of(name: str, rviz: str) -> Run:
         arguments["layout"] = "processes"
     processes = launched(description, arguments)
     (values,) = (parameters for process, parameters in processes if process.on_exit_shutdown)
-    specs = load_parameter_specs(Path(device_node.__file__).with_name("device_node.yaml"))
+    specs = load_parameter_specs(NODE_PARAMETER_FILE)
     parameters = check_all(specs, {**values, "held": False})
-    return Run([process for process, _ in processes], device_node.find_device(parameters["device"])(parameters))
+    return Run([process for process, _ in processes], find_device(parameters["device"])(parameters))
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ from haptic_bringup.viewer.plots import SIGNALS, WINDOW, Plot
 from haptic_bringup.viewer.scene import Arrow, Markers, Robot, unit_mesh
 from haptic_core.markers import MarkerCanvas
 from haptic_core.parameters import ParameterSpec, limits_in, load_parameter_specs
-from haptic_devices.node import find_device
+from haptic_devices.node.device_node import find_device
 from haptic_msgs.msg import ContactArray, WallState
 
 SOURCES = Path(__file__).parents[2]

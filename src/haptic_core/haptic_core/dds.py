@@ -1,8 +1,8 @@
 """Settings of Fast DDS for the processes of a run, made by whoever starts them. No ROS import.
 
 The profile `fastdds.xml` holds for all processes. In realtime messages go through the kernel, by UDP: Fast DDS guards
-its shared memory by locks that all processes hold in turn, and a process of ordinary priority that loses its core with
-such a lock holds up the device; programs that only subscribe have done so for 0.13 s. In lockstep, where no process has a
+its shared memory by locks that all processes hold in turn. A process of ordinary priority that loses its core with such
+a lock holds up the device; programs that only subscribe have done so for 0.13 s. In lockstep, where no process has a
 priority, shared memory is some 10 % faster.
 """
 

@@ -1,33 +1,36 @@
-"""From a node's parameters to a device: the entry points of group haptic_devices."""
+"""Makes a device from a node's parameters: the entry points of group haptic_devices.
+
+Each factory imports its device itself, so that a process loads the libraries of no other device.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from haptic_core.errors import EntryError, ParameterError
-from haptic_devices.cobotic_hand_controller import DEFAULT_FILE as COBOTIC_HAND_CONTROLLER_FILE
-from haptic_devices.cobotic_hand_controller import CoboticHandController, CoboticHandControllerParameters
 from haptic_devices.device import Device, DeviceParameters, load_parameters
-from haptic_devices.five_bar import DEFAULT_FILE as FIVE_BAR_FILE
-from haptic_devices.five_bar import FiveBar, FiveBarParameters
-from haptic_devices.joystick import DEFAULT_FILE as JOYSTICK_FILE
-from haptic_devices.joystick import Joystick, JoystickParameters
-from haptic_devices.motion import PLANAR_MOTIONS, MotionPlan, make_plan
-from haptic_devices.operator import HandParameters, SimulatedHand
-from haptic_devices.scripted import Script, ScriptedDevice, load_script
-from haptic_devices.spatial_hand import SpatialHand, SpatialHandParameters
-from haptic_devices.spatial_motion import SPATIAL_MOTIONS, make_spatial_plan
-from haptic_devices.tau import Tau
-from haptic_devices.wall_motion import WALL_MOTIONS, make_wall_plan
+
+if TYPE_CHECKING:
+    from haptic_devices.cobotic import CoboticHandController
+    from haptic_devices.five_bar import FiveBar
+    from haptic_devices.hands.operator import SimulatedHand
+    from haptic_devices.joystick import Joystick
+    from haptic_devices.motions.planar import MotionPlan
+    from haptic_devices.scripted import ScriptedDevice
+    from haptic_devices.tau import Tau
 
 ENTRY_POINTS = "haptic_devices"
 
-HAND_FILE = Path(__file__).with_name("hand.yaml")
-SPATIAL_HAND_FILE = Path(__file__).with_name("spatial_hand.yaml")
-FINGERS_FILE = Path(__file__).with_name("fingers.yaml")
+#: parameters of the device's node
+NODE_PARAMETER_FILE = Path(__file__).with_name("device_node.yaml")
+
+_HANDS = Path(__file__).parent / "hands"
+HAND_FILE = _HANDS / "hand.yaml"
+SPATIAL_HAND_FILE = _HANDS / "spatial_hand.yaml"
+FINGERS_FILE = _HANDS / "fingers.yaml"
 
 Model = TypeVar("Model", bound=DeviceParameters)
 
@@ -50,6 +53,8 @@ def _check_motion(parameters: dict[str, Any], motions: tuple[str, ...]) -> None:
 
 
 def _plan(parameters: dict[str, Any]) -> MotionPlan:
+    from haptic_devices.motions.planar import PLANAR_MOTIONS, make_plan
+
     _check_motion(parameters, PLANAR_MOTIONS)
     options = {name: parameters[name] for name in ("letters", "strokes", "rest_duration", "rest_force")}
     return make_plan(parameters["motion"], parameters["period"], **options)
@@ -70,6 +75,8 @@ def _numbers(model: type[Model], parameters: dict[str, Any], subject: str, defau
 
 def _hand(parameters: dict[str, Any]) -> SimulatedHand | None:
     """Who holds the tool; None if `held` is false."""
+    from haptic_devices.hands.operator import HandParameters, SimulatedHand
+
     if not parameters["held"]:
         return None
     impedance = _numbers(HandParameters, parameters, "hand", HAND_FILE)
@@ -78,31 +85,43 @@ def _hand(parameters: dict[str, Any]) -> SimulatedHand | None:
 
 def joystick(parameters: dict[str, Any]) -> Joystick:
     """The simulated joystick, held by the simulated hand unless `held` is false."""
+    from haptic_devices.joystick import DEFAULT_FILE, Joystick, JoystickParameters
+
     hand = _hand(parameters)
-    return Joystick(_numbers(JoystickParameters, parameters, "device", JOYSTICK_FILE), hand)
+    return Joystick(_numbers(JoystickParameters, parameters, "device", DEFAULT_FILE), hand)
 
 
 def five_bar(parameters: dict[str, Any]) -> FiveBar:
     """The simulated parallel-link manipulator, held by the simulated hand unless `held` is false."""
+    from haptic_devices.five_bar import DEFAULT_FILE, FiveBar, FiveBarParameters
+
     hand = _hand(parameters)
-    numbers = _numbers(FiveBarParameters, parameters, "device", FIVE_BAR_FILE)
+    numbers = _numbers(FiveBarParameters, parameters, "device", DEFAULT_FILE)
     return FiveBar(numbers, hand, parameters["seed"])
 
 
 def cobotic_hand_controller(parameters: dict[str, Any]) -> CoboticHandController:
     """The simulated 6-DOF admittance display, held by the simulated hand unless `held` is false."""
+    from haptic_devices.cobotic import DEFAULT_FILE, CoboticHandController, CoboticHandControllerParameters
+    from haptic_devices.hands.spatial_hand import SpatialHand, SpatialHandParameters
+    from haptic_devices.motions.spatial import SPATIAL_MOTIONS, make_spatial_plan
+
     hand = None
     if parameters["held"]:
         _check_motion(parameters, SPATIAL_MOTIONS)
         impedance = _numbers(SpatialHandParameters, parameters, "hand", SPATIAL_HAND_FILE)
         plan = make_spatial_plan(parameters["motion"], parameters["period"])
         hand = SpatialHand(impedance, plan, parameters["seed"])
-    numbers = _numbers(CoboticHandControllerParameters, parameters, "device", COBOTIC_HAND_CONTROLLER_FILE)
+    numbers = _numbers(CoboticHandControllerParameters, parameters, "device", DEFAULT_FILE)
     return CoboticHandController(numbers, hand, parameters["seed"])
 
 
 def tau(parameters: dict[str, Any]) -> Tau:
     """The simulated TAU device, held by the simulated hand unless `held` is false; `device_file` is its mechanism."""
+    from haptic_devices.hands.spatial_hand import SpatialHand, SpatialHandParameters
+    from haptic_devices.motions.wall import WALL_MOTIONS, make_wall_plan
+    from haptic_devices.tau import Tau
+
     hand = None
     if parameters["held"]:
         _check_motion(parameters, WALL_MOTIONS)
@@ -116,6 +135,8 @@ def tau(parameters: dict[str, Any]) -> Tau:
 
 def scripted(parameters: dict[str, Any]) -> ScriptedDevice:
     """Plays the CSV or YAML file `device_file`, or the chosen motion where none is given."""
+    from haptic_devices.scripted import Script, ScriptedDevice, load_script
+
     if any(parameters.get("device_parameters", ())):
         raise ParameterError("parameter device_parameters: expected none, a script has no numbers to replace")
     file = _file(parameters, "device_file")

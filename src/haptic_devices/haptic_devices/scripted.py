@@ -25,7 +25,7 @@ from pydantic_core import PydanticCustomError
 from haptic_core.errors import ParameterError
 from haptic_core.messages import LARGEST
 from haptic_devices.device import Device, DeviceParameters, Joint, Reading, load_parameters
-from haptic_devices.motion import MotionPlan
+from haptic_devices.motions.planar import MotionPlan
 from haptic_files import FileError, kind_of, read_text
 
 _KINDS = ("position", "velocity", "force")

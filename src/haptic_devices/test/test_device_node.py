@@ -27,7 +27,7 @@ from haptic_core.commands import CommandConflictError
 from haptic_core.errors import HapticError
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
 from haptic_devices.loop import OK
-from haptic_devices.node import DeviceNode
+from haptic_devices.node.device_node import DeviceNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState, SimulationState, TickEvent
 
 SPEED = 0.05
@@ -196,7 +196,7 @@ def test_two_sources_of_motion_are_refused_by_an_admittance_device_and_taken_by_
 @pytest.mark.parametrize("loop", ["lockstep", pytest.param("realtime", marks=pytest.mark.realtime)])
 @pytest.mark.parametrize("duration", [0.0, 0.03])  # also so short that the loop does not see it
 def test_a_paused_device_stands_still_and_goes_on_with_the_next_tick(run, monkeypatch, loop, duration):
-    monkeypatch.setattr("haptic_devices.node.prepare_realtime", list)  # this process is pytest
+    monkeypatch.setattr("haptic_devices.node.device_node.prepare_realtime", list)  # this process is pytest
     pace = (
         {"period": 0.005, "duration": 1.0, "watchdog_periods": 10000} if loop == "realtime" else {}
     )  # all is answered

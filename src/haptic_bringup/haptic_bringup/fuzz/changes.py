@@ -36,7 +36,7 @@ from haptic_core.errors import HapticError
 from haptic_core.messages import allocate, pose_array, set_pose, set_twist, set_vector, twist_array, wrench_array
 from haptic_core.parameters import ParameterSpec, limits_in
 from haptic_core.suite_node import SuiteNode
-from haptic_devices.node import DeviceNode
+from haptic_devices.node.device_node import DeviceNode
 from haptic_friction.node import FrictionNode
 from haptic_msgs.msg import ContactArray, DeviceCommand, DeviceState, WallState
 from tau_wall_control import TauDevice

@@ -28,7 +28,7 @@ from haptic_bringup.reports.phases import PhasedRun
 from haptic_bringup.reports.tau import shade
 from haptic_core.parameters import parse_entries
 from haptic_devices import factories
-from haptic_devices.wall_motion import GROOVE
+from haptic_devices.motions.wall import GROOVE
 from haptic_friction.factory import make_law
 from haptic_friction.load import carried, press
 from haptic_friction.model_c import ModelC

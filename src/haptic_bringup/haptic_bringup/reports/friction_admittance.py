@@ -18,8 +18,8 @@ from haptic_bringup.reports.manipulator import Motion, Run
 from haptic_devices.device import load_parameters
 from haptic_devices.factories import HAND_FILE
 from haptic_devices.five_bar import FiveBar
-from haptic_devices.five_bar_stability import grasp, oscillation, smallest_mass, spectral_radius_map
-from haptic_devices.operator import HandParameters
+from haptic_devices.five_bar.stability import grasp, oscillation, smallest_mass, spectral_radius_map
+from haptic_devices.hands.operator import HandParameters
 from haptic_friction.factory import make_law
 
 #: laws whose magnitude follows from the node's parameters alone

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from haptic_devices.motion import PhaseBuilder, Plan, quintic
+from haptic_devices.motions.planar import PhaseBuilder, Plan, quintic
 
 #: columns of SpatialPlan.table
 POSITION, QUATERNION, TWIST, WRENCH, GRIP = slice(0, 3), slice(3, 7), slice(7, 13), slice(13, 19), 19

@@ -19,8 +19,8 @@ from numba import njit
 from pydantic import Field
 
 from haptic_devices.device import Device, DeviceError, DeviceParameters, Reading, Truth
-from haptic_devices.handle import Handle
-from haptic_devices.motion import COLUMNS, MotionPlan, Plan
+from haptic_devices.hands.handle import Handle
+from haptic_devices.motions.planar import COLUMNS, MotionPlan, Plan
 
 _TREMOR_COMPONENTS = 12
 #: speed at which the expected resistance is half applied [m/s]

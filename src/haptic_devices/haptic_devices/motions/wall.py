@@ -29,8 +29,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from haptic_devices.motion import PhaseBuilder, quintic
-from haptic_devices.spatial_motion import GRIP, POSITION, QUATERNION, TWIST, WRENCH, SpatialPlan
+from haptic_devices.motions.planar import PhaseBuilder, quintic
+from haptic_devices.motions.spatial import GRIP, POSITION, QUATERNION, TWIST, WRENCH, SpatialPlan
 
 FORCE = slice(WRENCH.start, WRENCH.start + 3)
 VELOCITY = slice(TWIST.start, TWIST.start + 3)

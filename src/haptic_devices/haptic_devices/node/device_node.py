@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
-from geometry_msgs.msg import PoseStamped, WrenchStamped
+from geometry_msgs.msg import PoseStamped
 from rclpy.executors import Executor
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Bool, String
+from std_msgs.msg import Bool
 from std_srvs.srv import SetBool, Trigger
 
 from haptic_core import process
 from haptic_core.cdr import decode_device_command
 from haptic_core.errors import InputError
-from haptic_core.messages import ToolWriter, allocate, pose_array, set_pose, set_stamp, set_wrench
-from haptic_core.passivity import PassivityRule, Port
+from haptic_core.messages import pose_array
 from haptic_core.process import SPIN_TIMEOUT, awake_cores, prepare_realtime, stop_requested
 from haptic_core.qos import (
-    ACKNOWLEDGEMENT_TIMEOUT,
     display_qos,
-    latched_qos,
-    tick_publisher_qos,
     tick_qos,
 )
 from haptic_core.start import StartHandshake
@@ -34,12 +28,13 @@ from haptic_core.status import StatusTopic
 from haptic_core.suite_node import SuiteNode
 from haptic_core.tick_inputs import node_and_kind
 from haptic_devices.device import Device, DeviceError, Reading
-from haptic_devices.factories import find_device
+from haptic_devices.factories import NODE_PARAMETER_FILE, find_device
+from haptic_devices.hands.operator import HandHeldDevice
 from haptic_devices.loop import OK, SAFE_STOP, TickLoop
-from haptic_devices.operator import HandHeldDevice
-from haptic_devices.pace import LockstepPace, Pace, RealtimePace
-from haptic_devices.rival import Rival
-from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState, SimulationState
+from haptic_devices.node.pace import LockstepPace, Pace, RealtimePace
+from haptic_devices.node.rival import Rival
+from haptic_devices.node.topics import DeviceTopics
+from haptic_msgs.msg import DeviceCommand
 from haptic_msgs.srv import Step
 
 #: an answer that is waited for longer is told in the diagnostics [s]
@@ -56,7 +51,7 @@ class DeviceNode(SuiteNode):
     """Publishes DeviceState, gathers the sources' DeviceCommands and advances the device."""
 
     def __init__(self, **node_options: Any) -> None:
-        super().__init__("device", (Path(__file__).with_name("device_node.yaml"),), **node_options)
+        super().__init__("device", (NODE_PARAMETER_FILE,), **node_options)
         self._running = False
         self._spare_command = DeviceCommand()
         self._periods = TimeStatistics(65536)
@@ -87,7 +82,6 @@ class DeviceNode(SuiteNode):
     def configure(self) -> None:
         super().configure()
         p = self.parameters
-        qos = tick_publisher_qos(p["mode"])
         self._lockstep = p["mode"] == "lockstep"
         self._arrived = {source: TickTimes() for source in p["sources"]}
         self._loop = TickLoop(
@@ -104,36 +98,11 @@ class DeviceNode(SuiteNode):
         self._last_tick = round(length / p["period"]) - 1 if length != float("inf") else None
         self._period_ns = round(p["period"] * 1e9)
         self._display_ticks = max(1, round(1.0 / (p["display_rate"] * p["period"])))
-        self._make_messages(len(self.device.joints))
-        self._states = self.create_lifecycle_publisher(
-            DeviceState,
-            "device_state",
-            tick_publisher_qos(p["mode"], p["period"]),
-            event_callbacks=self.deadline_events("device_state"),
-        )
-        self._truths = (
-            self.create_lifecycle_publisher(SimulationState, "simulation_state", qos)
-            if self.device.truth() is not None
-            else None
-        )
-        self._port: Port | None = None
-        self._balances: Any = None
-        if p["passivity"] != "off":
-            self._port = Port(PassivityRule(p["period"]), (1.0,) * len(self.device.joints))
-            self._balances = self.create_lifecycle_publisher(PassivityState, "~/passivity", qos)
-            self._balance = PassivityState(port=self.get_name())
-        self._joint_states = self.create_lifecycle_publisher(JointState, "joint_states", display_qos())
-        self._wrenches = self.create_lifecycle_publisher(WrenchStamped, "rendered_wrench", display_qos())
-        self._measured_wrenches = (
-            self.create_lifecycle_publisher(WrenchStamped, "measured_wrench", display_qos())
-            if self.device.has_force_sensor
-            else None
-        )
-        self._describe()
+        self._topics = DeviceTopics(self, self.device, self._loop)
         qos = tick_qos(p["mode"])
         self._leave = self.take_ticks(DeviceCommand, "device_command", self._on_command, qos, p["sources"])
         self._start_handshake = StartHandshake(self)
-        self._rival = Rival(self, self._states)
+        self._rival = Rival(self, self._topics.states)
         self._handles = self.create_subscription(PoseStamped, "operator_handle", self._on_handle, display_qos())
         self._status = StatusTopic(self, self.get_name(), p["sources"], recorded=p["recorded"])
 
@@ -142,37 +111,10 @@ class DeviceNode(SuiteNode):
         if self._running:
             self._show_progress()
 
-    def _describe(self) -> None:
-        """Publishes the robot description, where there is one; it is there before the device is active."""
-        description = self.device.robot_description()
-        self._descriptions = self.create_publisher(String, "robot_description", latched_qos()) if description else None
-        if self._descriptions is not None:
-            self._descriptions.publish(String(data=description))
-
-    def _make_messages(self, n: int) -> None:
-        frame = self.device.base_frame
-        self._state = DeviceState(period=self.parameters["period"], has_force_sensor=self.device.has_force_sensor)
-        self._truth = SimulationState()
-        self._joint_state = JointState(
-            name=[*(joint.name for joint in self.device.joints), *self.device.passive_joints]
-        )
-        self._wrench = WrenchStamped()
-        for message in (self._state, self._truth, self._joint_state):
-            message.header.frame_id = frame
-        self._wrench.header.frame_id = self.device.tool_frame or frame
-        self._no_efforts = [0.0] * self.device.passive_state().shape[1]  # compiles what gives it, too
-        state, truth = self._state, self._truth
-        self._state_joints = [allocate(state, f"joint_{name}", n) for name in ("position", "velocity", "effort")]
-        self._truth_joints = [
-            allocate(truth, name, n) for name in ("joint_position", "joint_velocity", "applied_effort")
-        ]
-        self._state_tool = ToolWriter(state.tool_pose, state.tool_twist, state.tool_wrench)
-        self._truth_tool = ToolWriter(truth.tool_pose, truth.tool_twist, truth.operator_wrench)
-
     def activate(self) -> None:
         """The device starts; after a pause the ticks go on, as sources and recorder expect."""
         self.device.activate()
-        self._restart_port()
+        self._topics.restart()
         self._loop.restart(self.tick + 1)
         if self._emergency:  # only a reset ends it
             self._loop.stop(SAFE_STOP, self._emergency)
@@ -181,11 +123,8 @@ class DeviceNode(SuiteNode):
         device = self.device
         about = {"base_frame": device.base_frame, "up_axis": device.up_axis, **device.description()}
         self.publish_event("state", {"state": "active", "parameters": self.parameters, **about})
-        start, published = self._start_handshake, (self._states, self._truths, self._balances)
-        start.begin(
-            [publisher for publisher in published if publisher is not None],
-            then=lambda: self._rival.wait_for_its_end(start),
-        )
+        start = self._start_handshake
+        start.begin(self._topics.tick_publishers(), then=lambda: self._rival.wait_for_its_end(start))
 
     def deactivate(self) -> None:
         """Leaves the device safe and waits until what was published has arrived."""
@@ -201,15 +140,10 @@ class DeviceNode(SuiteNode):
             ending["limited"] = dict(self._loop.safety.counts)
         self.publish_event("state", ending)
         self._status.end("the device is not active")
-        for publisher in (self._states, self._truths, self._balances):
-            if publisher is not None:
-                publisher.wait_for_all_acked(ACKNOWLEDGEMENT_TIMEOUT)
+        self._topics.wait_for_all_acked()
 
     def cleanup(self) -> None:
-        displays = (self._joint_states, self._wrenches, self._measured_wrenches, self._descriptions)
-        for publisher in (self._states, self._truths, self._balances, *displays):
-            if publisher is not None:
-                self.destroy_publisher(publisher)
+        self._topics.destroy()
         self._leave()
         self._start_handshake.destroy()
         self.destroy_subscription(self._handles)
@@ -218,7 +152,7 @@ class DeviceNode(SuiteNode):
     def reset(self) -> None:
         """The device starts again, a simulated one where its plan starts; the ticks go on. Ends an emergency stop."""
         self.device.activate()
-        self._restart_port()
+        self._topics.restart()
         self._loop.resume()
         self._emergency = ""
 
@@ -246,12 +180,6 @@ class DeviceNode(SuiteNode):
     def _tell_stop(self, status: int, reason: str) -> None:
         self.get_logger().error(f"safe state at tick {self.tick + 1}: {reason}")
         self.publish_event("error", {"status": status, "reason": reason})
-
-    def _restart_port(self) -> None:
-        """The device may be somewhere else now: its energy counts from here on."""
-        if self._port is not None:
-            self._port.restart()
-            self._place: list[float] | None = None
 
     # ---- a person at the clock and at the hand ----------------------------------------------------
 
@@ -444,66 +372,10 @@ class DeviceNode(SuiteNode):
     def _publish(self, reading: Reading) -> None:
         tick = self.tick = self._loop.tick
         stamp = tick * self._period_ns if self._lockstep else time.time_ns()
-        state = self._state
-        set_stamp(state.header, stamp)
-        state.tick = tick
-        position, velocity, effort = self._state_joints
-        position[:], velocity[:], effort[:] = reading.position, reading.velocity, reading.effort
-        self._state_tool.write(reading.tool.tolist())
-        state.buttons = reading.buttons
-        state.status = self._loop.status
-        state.limited = self._loop.safety.limited
         self._published.add(tick)
-        self.publish_tick(self._states, state)
-        if self._truths is not None and self.transport.has_subscribers(self._truths):
-            self._publish_truth(tick, stamp)
-        if self._port is not None:
-            self._publish_balance(self._port, reading)
+        self._topics.publish(reading, stamp)
         if tick % self._display_ticks == 0 or self._lockstep_pace.is_held:
-            self._publish_display(reading)
-
-    def _publish_balance(self, port: Port, reading: Reading) -> None:
-        place, last = reading.position.tolist(), self._place
-        self._place = place
-        if last is not None:
-            port.absorb(reading.effort.tolist(), [now - then for now, then in zip(place, last, strict=True)])
-        balance = self._balance
-        balance.header, balance.tick = self._state.header, self._state.tick
-        balance.energy, balance.power = port.energy, port.power
-        self.publish_tick(self._balances, balance)
-
-    def _publish_truth(self, tick: int, stamp: int) -> None:
-        truth, message = self.device.truth(), self._truth
-        assert truth is not None and self._truths is not None
-        set_stamp(message.header, stamp)
-        message.tick = tick
-        position, velocity, effort = self._truth_joints
-        position[:], velocity[:], effort[:] = truth.position, truth.velocity, truth.effort
-        self._truth_tool.write(truth.tool.tolist())
-        set_pose(message.operator_target, truth.operator_target)
-        self.publish_tick(self._truths, message)
-
-    def _publish_display(self, reading: Reading) -> None:
-        if self._joint_states.get_subscription_count():
-            passive = self.device.passive_state().tolist()
-            joints = self._joint_state
-            joints.header.stamp = self._state.header.stamp
-            joints.position = [*reading.position.tolist(), *passive[0]]
-            joints.velocity = [*reading.velocity.tolist(), *passive[1]]
-            joints.effort = [*reading.effort.tolist(), *self._no_efforts]
-            self._joint_states.publish(joints)
-        self._publish_wrench(self._wrenches, reading, self._loop.collector.wrench())
-        self._publish_wrench(self._measured_wrenches, reading, reading.tool_wrench)
-
-    def _publish_wrench(self, publisher: Any, reading: Reading, wrench: np.ndarray) -> None:
-        """As plain tools expect it: at the origin of its frame, the tool's, and in the axes of that."""
-        if publisher is None or not publisher.get_subscription_count():
-            return
-        self._wrench.header.stamp = self._state.header.stamp
-        if self.device.tool_frame:
-            wrench = _turned_back(reading.tool_pose[3:7], wrench)
-        set_wrench(self._wrench.wrench, wrench)
-        publisher.publish(self._wrench)
+            self._topics.publish_display(reading)
 
     def diagnostic_values(self) -> dict[str, Any]:
         loop = self._loop
@@ -518,12 +390,6 @@ class DeviceNode(SuiteNode):
 
     def trouble(self) -> str:
         return f"safe state: {self._loop.reason}" if self._loop.status != OK else self._waits
-
-
-def _turned_back(orientation: np.ndarray, wrench: np.ndarray) -> np.ndarray:
-    """A wrench (6,) in the axes of a frame with this unit quaternion (x, y, z, w)."""
-    u, w, both = orientation[:3], orientation[3], wrench.reshape(2, 3)
-    return (both + 2.0 * np.cross(u, np.cross(u, both) - w * both)).reshape(6)  # type: ignore[no-any-return]
 
 
 def main() -> None:

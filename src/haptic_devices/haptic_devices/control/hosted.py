@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from haptic_core.errors import ParameterError
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_core.safety import SafetyError, SafetyLayer
 from haptic_devices.device import Device, DeviceError
-from haptic_devices.factories import find_device
+from haptic_devices.factories import NODE_PARAMETER_FILE, find_device
 from haptic_devices.loop import FAULT, OK, SAFE_STOP
 
 #: what `run` says: nothing acts yet (or any more); commands act; safe state until `resets` changes
@@ -51,7 +50,7 @@ def parse_parameters(texts: Mapping[str, str]) -> dict[str, Any]:
     Raises:
         ParameterError: a name is unknown, or a value is refused.
     """
-    specs = load_parameter_specs(Path(__file__).with_name("device_node.yaml"))
+    specs = load_parameter_specs(NODE_PARAMETER_FILE)
     values: dict[str, Any] = {}
     for name, text in texts.items():
         try:

@@ -22,10 +22,10 @@ import numpy as np
 from numba import njit
 from pydantic import Field
 
-from haptic_devices import encoder
+from haptic_devices.components import encoder
+from haptic_devices.components.urdf import FRAME, MOVED, STEEL, TOOL, Robot
 from haptic_devices.device import DeviceParameters, Joint, Reading, Truth, load_parameters
-from haptic_devices.operator import HandHeldDevice, SimulatedHand, muscle_force
-from haptic_devices.urdf import FRAME, MOVED, STEEL, TOOL, Robot
+from haptic_devices.hands.operator import HandHeldDevice, SimulatedHand, muscle_force
 
 DEFAULT_FILE = Path(__file__).with_name("joystick.yaml")
 

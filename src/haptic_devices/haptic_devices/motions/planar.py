@@ -20,7 +20,7 @@ from haptic_core.errors import ParameterError
 #: values of the device node's parameter `motion` that are plans in the plane
 PLANAR_MOTIONS = ("paper", "paper_admittance", "to_and_fro", "letters", "strokes", "peg")
 
-STROKES_FILE = Path(__file__).parent / "data" / "pen_strokes.npz"
+STROKES_FILE = Path(__file__).parents[1] / "data" / "pen_strokes.npz"
 
 #: columns of MotionPlan.table
 COLUMNS = ("x", "y", "vx", "vy", "fx", "fy", "grip")

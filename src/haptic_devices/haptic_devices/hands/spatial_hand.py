@@ -21,8 +21,8 @@ from numba import njit
 from pydantic import Field
 
 from haptic_devices.device import DeviceParameters
-from haptic_devices.operator import Hand, make_tremor
-from haptic_devices.spatial_motion import GRIP, POSITION, QUATERNION, TWIST, WRENCH, SpatialPlan
+from haptic_devices.hands.operator import Hand, make_tremor
+from haptic_devices.motions.spatial import GRIP, POSITION, QUATERNION, TWIST, WRENCH, SpatialPlan
 
 _X, _Q, _V, _W = (columns.start for columns in (POSITION, QUATERNION, TWIST, WRENCH))
 

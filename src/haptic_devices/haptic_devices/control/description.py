@@ -1,7 +1,7 @@
 """A device for ros2_control: URDF with the `<ros2_control>` element, and the controller's parameters. No ROS import.
 
 The geometry is the device's own robot description. `config/ros2_control` holds what this writes for the suite's
-devices: `python -m haptic_devices.control_description DIRECTORY` writes the files again; a test compares them.
+devices: `python -m haptic_devices.control.description DIRECTORY` writes the files again; a test compares them.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from xml.etree import ElementTree
 import numpy as np
 import yaml
 
+from haptic_devices.control.hosted import interface_names, parse_parameters
 from haptic_devices.device import Device
 from haptic_devices.factories import find_device
-from haptic_devices.hosted import interface_names, parse_parameters
 
 #: plugin by kind of hardware
 PLUGINS = {"ros2_control": "haptic_hardware/PythonDevice", "mock": "mock_components/GenericSystem"}
@@ -139,7 +139,7 @@ def xacro_text(device: Device, name: str) -> str:
         _choose(choice, hardware, parameters)
     ElementTree.indent(robot)
     return (
-        f"<!-- Written by haptic_devices.control_description. -->\n{ElementTree.tostring(robot, encoding='unicode')}\n"
+        f"<!-- Written by haptic_devices.control.description. -->\n{ElementTree.tostring(robot, encoding='unicode')}\n"
     )
 
 
@@ -167,7 +167,7 @@ def controllers_text(device: Device, name: str, source: str) -> str:
         },
         f"/{name}/device": {"ros__parameters": controller},
     }
-    return f"# Written by haptic_devices.control_description.\n{parameter_text(document)}"
+    return f"# Written by haptic_devices.control.description.\n{parameter_text(document)}"
 
 
 #: the rendering node that the suite's experiments have on each device

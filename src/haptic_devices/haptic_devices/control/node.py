@@ -29,14 +29,14 @@ from haptic_core.process import SPIN_TIMEOUT, stop_requested
 from haptic_core.qos import EVENT_DEPTH, latched_qos
 from haptic_core.status import StatusTopic
 from haptic_core.suite_node import given_parameters
-from haptic_devices.control_description import (
+from haptic_devices.control.description import (
     CONTROLLER,
     control_urdf,
     controller_parameters,
     description_detail,
     parameter_text,
 )
-from haptic_devices.factories import find_device
+from haptic_devices.factories import NODE_PARAMETER_FILE, find_device
 from haptic_msgs.msg import TickEvent
 
 PACKAGE = "controller_manager"
@@ -67,7 +67,7 @@ def find_programs() -> tuple[str, str]:
 
 def check_parameters(given: dict[str, Any]) -> dict[str, Any]:
     """The device node's parameters, checked, for a loop that keeps its own clock."""
-    parameters = check_all(load_parameter_specs(Path(__file__).with_name("device_node.yaml")), given)
+    parameters = check_all(load_parameter_specs(NODE_PARAMETER_FILE), given)
     for name, expected in (("mode", "realtime"), ("command_delay_ticks", 0)):
         if parameters[name] != expected:
             raise ParameterError(f"parameter {name}: expected {expected} under ros2_control, got {parameters[name]!r}")

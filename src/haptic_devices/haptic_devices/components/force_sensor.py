@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from numba import njit
 
-from haptic_devices.encoder import quantise
+from haptic_devices.components.encoder import quantise
 
 
 def filter_matrix(cutoff: float) -> np.ndarray:

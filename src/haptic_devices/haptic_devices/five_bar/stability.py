@@ -19,11 +19,11 @@ import numpy as np
 import scipy
 
 from haptic_core.commands import POSITION, VELOCITY, Motion
-from haptic_devices import encoder
+from haptic_devices.components import encoder
+from haptic_devices.components.force_sensor import filter_matrix
 from haptic_devices.five_bar import FiveBar, FiveBarParameters, inertia_constants, tool_jacobian
-from haptic_devices.force_sensor import filter_matrix
-from haptic_devices.motion import MotionPlan, PlanBuilder
-from haptic_devices.operator import HandParameters, SimulatedHand
+from haptic_devices.hands.operator import HandParameters, SimulatedHand
+from haptic_devices.motions.planar import MotionPlan, PlanBuilder
 from haptic_friction import CoulombLaw, ModelA
 
 #: plan of `oscillation`: radius [m] and speed [m/s] of the circle, time of the start and of the steady part [s]
