@@ -21,7 +21,7 @@ from haptic_core.commands import CommandCollector
 from haptic_core.errors import HapticError, InputError
 from haptic_core.process import SPIN_TIMEOUT, stop_requested
 from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, tick_qos
-from haptic_core.start import StartHandshake
+from haptic_core.start.handshake import StartHandshake
 from haptic_core.suite_node import SuiteNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState
 

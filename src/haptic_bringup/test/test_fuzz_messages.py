@@ -18,7 +18,7 @@ from std_msgs.msg import Header, String
 from haptic_bringup.fuzz.messages import KINDS, Barrage, FoundError, Port, Subject
 from haptic_bringup.fuzz.subjects import SUBJECTS, device_state, make_subject
 from haptic_core.cdr import encoder
-from haptic_core.start import StartHandshake
+from haptic_core.start.handshake import StartHandshake
 from haptic_devices.control.node import ControlNode
 from haptic_msgs.msg import DeviceState, TickEvent
 

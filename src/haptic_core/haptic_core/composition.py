@@ -18,9 +18,9 @@ from rclpy.parameter import Parameter
 
 from haptic_core import process
 from haptic_core.errors import HapticError, ParameterError
-from haptic_core.local_topics import LocalTopics
 from haptic_core.qos import tick_publisher_qos
 from haptic_core.suite_node import SuiteNode, given_parameters
+from haptic_core.transport.local_topics import LocalTopics
 from haptic_msgs.msg import TickBundle
 
 

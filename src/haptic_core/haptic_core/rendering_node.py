@@ -21,16 +21,16 @@ from haptic_core import commands
 from haptic_core.cdr import DeviceStateDecoder, deserialized
 from haptic_core.change_ramp import ChangeRamp
 from haptic_core.errors import InputError, ParameterError
-from haptic_core.matching import unmatched, unrecorded
 from haptic_core.messages import check_device_state, check_state
 from haptic_core.process import prepare_realtime
 from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, tick_publisher_qos, tick_qos
 from haptic_core.rendering_port import RenderingPort
+from haptic_core.start.matching import unmatched, unrecorded
+from haptic_core.start.waiting import Wait
 from haptic_core.statistics import TickTimes
 from haptic_core.suite_node import SuiteNode
 from haptic_core.tick_inputs import Input, TickInputs, node_and_kind
 from haptic_core.ticks import TickCounter
-from haptic_core.waiting import Wait
 from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState
 
 _BASE_FILE = Path(__file__).with_name("rendering_node.yaml")

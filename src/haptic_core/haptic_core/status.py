@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
-from haptic_core.matching import RECORDER
 from haptic_core.qos import display_qos, status_qos
+from haptic_core.start.matching import RECORDER
 
 #: summaries that a node may be silent for; nodes report as often as the one that sums up
 PATIENCE = 3

@@ -25,7 +25,7 @@ from haptic_core.messages import set_stamp
 from haptic_core.parameters import FIXED_ONCE_CONFIGURED, ParameterSpec, check_all, load_parameter_specs
 from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, EVENT_DEPTH, display_qos, latched_qos
 from haptic_core.statistics import RECENT, Rejections, TimeStatistics
-from haptic_core.transport import RosTopics, Transport
+from haptic_core.transport.interface import RosTopics, Transport
 from haptic_msgs.msg import TickEvent
 
 #: share of a realtime node's ticks that may be missed or rejected before its diagnostics warn; in lockstep none

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from rclpy.serialization import deserialize_message
 
-from haptic_core import local_topics
 from haptic_core.cdr import decode_bundle, encoder
-from haptic_core.local_topics import LocalExecutor, LocalTopics
-from haptic_core.matching import unmatched, unrecorded
-from haptic_core.message_copies import copy_message
+from haptic_core.start.matching import unmatched, unrecorded
+from haptic_core.transport import local_topics
+from haptic_core.transport.local_topics import LocalExecutor, LocalTopics
+from haptic_core.transport.message_copies import copy_message
 from haptic_msgs.msg import (
     BodyStates,
     ConstrainedReference,

@@ -20,10 +20,11 @@ from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from std_srvs.srv import Trigger
 
-from haptic_core import matching, process
+from haptic_core import process
 from haptic_core.commands import WRENCH
 from haptic_core.errors import ParameterError
 from haptic_core.qos import tick_qos
+from haptic_core.start import matching
 from haptic_msgs.msg import DeviceCommand, DeviceState
 
 SUCCESS = TransitionCallbackReturn.SUCCESS

@@ -21,8 +21,8 @@ from haptic_bringup.faults import COMPOSED, StartedRun, words_of
 from haptic_bringup.report import Claim
 from haptic_bringup.study import Results, ResultTable, Study, StudyReport, Task
 from haptic_core.errors import HapticError
-from haptic_core.matching import RECORDER
 from haptic_core.qos import display_qos
+from haptic_core.start.matching import RECORDER
 
 #: this share of a run at its beginning, in which caches fill, does not count
 _WARM = 0.2

@@ -22,7 +22,7 @@ from haptic_core.qos import (
     display_qos,
     tick_qos,
 )
-from haptic_core.start import StartHandshake
+from haptic_core.start.handshake import StartHandshake
 from haptic_core.statistics import RECENT, TickTimes, TimeStatistics
 from haptic_core.status import StatusTopic
 from haptic_core.suite_node import SuiteNode

@@ -6,7 +6,7 @@ from typing import Any
 
 from haptic_core.errors import HapticError
 from haptic_core.qos import tick_qos
-from haptic_core.start import StartHandshake
+from haptic_core.start.handshake import StartHandshake
 from haptic_core.suite_node import SuiteNode
 from haptic_msgs.msg import DeviceState
 

@@ -48,7 +48,7 @@ def wait_for(
     alive: Callable[[], bool] = lambda: True,
     tell: Callable[[str], object] = lambda line: None,
 ) -> None:
-    """Blocks until nothing is missing; for programs without an executor (nodes use `haptic_core.waiting.Wait`).
+    """Blocks until nothing is missing; for programs without an executor (nodes use `haptic_core.start.waiting.Wait`).
 
     Args:
         condition: returns what is missing, empty when nothing is.

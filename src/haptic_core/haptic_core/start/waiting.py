@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from rclpy.clock import Clock, ClockType
 
-from haptic_core.matching import PATIENCE
+from haptic_core.start.matching import PATIENCE
 from haptic_core.suite_node import SuiteNode
 
 #: interval of the checks [s]

@@ -9,10 +9,10 @@ from rclpy.publisher import Publisher
 
 from haptic_core.commands import check_modes, state_of
 from haptic_core.errors import HapticError, InputError
-from haptic_core.matching import RECORDER, unmatched, unrecorded
 from haptic_core.qos import EVENT_DEPTH, latched_qos
+from haptic_core.start.matching import RECORDER, unmatched, unrecorded
+from haptic_core.start.waiting import Wait
 from haptic_core.suite_node import SuiteNode
-from haptic_core.waiting import Wait
 from haptic_msgs.msg import TickEvent
 
 

@@ -1,8 +1,9 @@
 """Transport of nodes that share a process: copies of messages are handed over in order, without the middleware.
 
-A message that goes through DDS and back costs some 100 us of processor time, and the nodes of a composed process (see
-`composition`) exchange a dozen in a tick. Here they share a queue. A subscriber gets a copy of the message as it was
-when it was published, and must not change it; the executor delivers it later, never from within the publisher's call.
+A message that goes through DDS and back costs some 100 us of processor time, and the nodes of a composed process
+(`haptic_core.composition`) exchange a dozen in a tick. Here they share a queue. A subscriber gets a copy of the message
+as it was when it was published, and must not change it; the executor delivers it later, never from within the
+publisher's call.
 So nodes see of one another what they would see in processes of their own. Other processes get the message through DDS
 when the nodes have no messages for each other: the answers to a tick do not wait for that. What the recorder takes
 travels there in one message, a TickBundle, since a message costs 35 to 50 us to send, and 5 to 10 us to serialise.
@@ -21,8 +22,8 @@ from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 
 from haptic_core.cdr import encode_bundle, encoder
-from haptic_core.message_copies import copy_message
-from haptic_core.transport import Callback, Transport, write
+from haptic_core.transport.interface import Callback, Transport, write
+from haptic_core.transport.message_copies import copy_message
 
 #: deliveries after which the middleware is served, too, although more is waiting
 _AT_ONCE = 64
