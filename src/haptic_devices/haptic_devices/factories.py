@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from haptic_devices.cobotic import CoboticHandController
     from haptic_devices.five_bar import FiveBar
     from haptic_devices.hands.operator import SimulatedHand
+    from haptic_devices.hands.spatial_hand import SpatialHand
     from haptic_devices.joystick import Joystick
     from haptic_devices.motions.planar import MotionPlan
+    from haptic_devices.motions.spatial import SpatialPlan
     from haptic_devices.scripted import ScriptedDevice
     from haptic_devices.tau import Tau
 
@@ -43,21 +45,39 @@ def find_device(name: str) -> Callable[[dict[str, Any]], Device]:
     return installed[name].load()  # type: ignore[no-any-return]
 
 
-def _check_motion(parameters: dict[str, Any], motions: tuple[str, ...]) -> None:
-    """Refuses a motion that is not one of those that fit the device."""
-    if parameters["motion"] not in motions:
-        raise ParameterError(
-            f"parameter motion: expected one of {', '.join(motions)} for device {parameters['device']}, "
-            f"got {parameters['motion']!r}"
-        )
-
-
 def _plan(parameters: dict[str, Any]) -> MotionPlan:
+    """The plan in the plane that the parameters choose."""
+    from haptic_devices.motions.choice import choose_plan
     from haptic_devices.motions.planar import PLANAR_MOTIONS, make_plan
 
-    _check_motion(parameters, PLANAR_MOTIONS)
     options = {name: parameters[name] for name in ("letters", "strokes", "rest_duration", "rest_force")}
-    return make_plan(parameters["motion"], parameters["period"], **options)
+    motion, period = parameters["motion"], parameters["period"]
+    plan: MotionPlan = choose_plan(
+        parameters, PLANAR_MOTIONS, lambda: make_plan(motion, period, **options), spatial=False
+    )
+    return plan
+
+
+def _spatial_hand(
+    parameters: dict[str, Any], default: Path, motions: tuple[str, ...], make: Callable[[str, float], SpatialPlan]
+) -> SpatialHand | None:
+    """The hand with six degrees of freedom that holds the tool; None if `held` is false.
+
+    Args:
+        parameters: of the device's node.
+        default: file of the hand's numbers where the parameters name none.
+        motions: that are made for the device.
+        make: makes the plan of one of them for a period [s].
+    """
+    from haptic_devices.hands.spatial_hand import SpatialHand, SpatialHandParameters
+    from haptic_devices.motions.choice import choose_plan
+
+    if not parameters["held"]:
+        return None
+    motion, period = parameters["motion"], parameters["period"]
+    plan = choose_plan(parameters, motions, lambda: make(motion, period), spatial=True)
+    impedance = _numbers(SpatialHandParameters, parameters, "hand", default)
+    return SpatialHand(impedance, plan, parameters["seed"])
 
 
 def _file(parameters: dict[str, Any], name: str) -> Path | None:
@@ -103,30 +123,19 @@ def five_bar(parameters: dict[str, Any]) -> FiveBar:
 def cobotic_hand_controller(parameters: dict[str, Any]) -> CoboticHandController:
     """The simulated 6-DOF admittance display, held by the simulated hand unless `held` is false."""
     from haptic_devices.cobotic import DEFAULT_FILE, CoboticHandController, CoboticHandControllerParameters
-    from haptic_devices.hands.spatial_hand import SpatialHand, SpatialHandParameters
     from haptic_devices.motions.spatial import SPATIAL_MOTIONS, make_spatial_plan
 
-    hand = None
-    if parameters["held"]:
-        _check_motion(parameters, SPATIAL_MOTIONS)
-        impedance = _numbers(SpatialHandParameters, parameters, "hand", SPATIAL_HAND_FILE)
-        plan = make_spatial_plan(parameters["motion"], parameters["period"])
-        hand = SpatialHand(impedance, plan, parameters["seed"])
+    hand = _spatial_hand(parameters, SPATIAL_HAND_FILE, SPATIAL_MOTIONS, make_spatial_plan)
     numbers = _numbers(CoboticHandControllerParameters, parameters, "device", DEFAULT_FILE)
     return CoboticHandController(numbers, hand, parameters["seed"])
 
 
 def tau(parameters: dict[str, Any]) -> Tau:
     """The simulated TAU device, held by the simulated hand unless `held` is false; `device_file` is its mechanism."""
-    from haptic_devices.hands.spatial_hand import SpatialHand, SpatialHandParameters
     from haptic_devices.motions.wall import WALL_MOTIONS, make_wall_plan
     from haptic_devices.tau import Tau
 
-    hand = None
-    if parameters["held"]:
-        _check_motion(parameters, WALL_MOTIONS)
-        impedance = _numbers(SpatialHandParameters, parameters, "hand", FINGERS_FILE)
-        hand = SpatialHand(impedance, make_wall_plan(parameters["motion"], parameters["period"]), parameters["seed"])
+    hand = _spatial_hand(parameters, FINGERS_FILE, WALL_MOTIONS, make_wall_plan)
     try:
         return Tau.from_file(_file(parameters, "device_file"), hand, parameters["device_parameters"])
     except ParameterError as error:

@@ -30,6 +30,7 @@ from haptic_devices.motions.spatial import (
     make_spatial_plan,
     push_and_release_plan,
 )
+from haptic_devices.motions.wall import WALL_MOTIONS
 
 PERIOD = 1e-3
 #: sums of a few products of numbers of size 1: some roundings of 1.1e-16 each
@@ -133,8 +134,8 @@ def test_the_plans_have_their_length(name, duration):
 
 def test_the_node_s_parameter_offers_every_motion():
     specs = load_parameter_specs(NODE_PARAMETER_FILE)
-    for name in (*motion_module.PLANAR_MOTIONS, *SPATIAL_MOTIONS):
-        assert name in specs["motion"].constraints
+    for name in (*motion_module.PLANAR_MOTIONS, *SPATIAL_MOTIONS, *WALL_MOTIONS):
+        assert name in specs["motion"].description
 
 
 # ---- the disk that rolls --------------------------------------------------------------------------
