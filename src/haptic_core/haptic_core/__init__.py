@@ -1,4 +1,4 @@
-"""What every node of the suite shares: tick protocol, transport, parameters, QoS, safety, passivity.
+"""The parts that all nodes of the suite have in common: ticks, transport, parameters, QoS, safety, passivity.
 
 README.md of the package names each module and those that need no ROS.
 """

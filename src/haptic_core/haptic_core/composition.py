@@ -25,7 +25,7 @@ from haptic_msgs.msg import TickBundle
 
 
 def node_class(executable: str) -> type[SuiteNode]:
-    """The node that an installed executable of the suite runs: the one class of a node that its module defines.
+    """The class of the node that an installed executable runs: the only class of a node that its module defines.
 
     Args:
         executable: "package/executable".

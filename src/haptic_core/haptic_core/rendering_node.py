@@ -2,8 +2,9 @@
 
 A subclass gives `parameter_file`, `command_mode`, `state_type` and three methods: `build` (library
 object from parameters), `render` (one step, fills `command`) and `fill_state` (its own state message).
-A node may take the states of other nodes, too: `input_types` says which it understands, its parameter `inputs` which it
-waits for before it computes a tick (docs/loop.md). No physics here, no timers: the device is the clock.
+A node may also take the states of other nodes: `input_types` lists those that it understands, its parameter `inputs`
+those that it waits for before it computes a tick (docs/loop.md). There is no physics here, and no timer for the ticks:
+the device is the clock.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ class RenderingNode(SuiteNode):
         input_types: inputs that the node understands, by kind.
         forceless: parameters that may change while the node is active and do not act on its commands; a change of any
             other leads the command to its new value within `change_time` (`haptic_core.change_ramp`).
-        inputs: while `render` runs: the tick's messages by entry `node` or `node:kind` of the parameter; None where a
-            delayed input has none yet.
+        inputs: the tick's messages while `render` runs, by entry `node` or `node:kind` of the parameter; None if a
+            delayed input has no message yet.
     """
 
     parameter_file: Path
@@ -140,11 +141,11 @@ class RenderingNode(SuiteNode):
         return receive
 
     def _consumed(self) -> dict[str, Any]:
-        """Publishers that other nodes may take from, by topic."""
+        """Publishers whose messages other nodes may take, by topic."""
         return {"state": self._states} | ({} if self._port is None else {"passivity": self._balances})
 
     def _unheard(self) -> list[str]:
-        """Consumers that do not yet receive what they take."""
+        """Consumers that do not yet receive their input from this node."""
         wanted: dict[str, list[str]] = {}
         for entry in self._names("consumers"):
             node, _, topic = entry.partition(":")
@@ -256,15 +257,15 @@ class RenderingNode(SuiteNode):
             missing = ", ".join(self._gathered.missing(waiting.tick))
             self.reject("input missing", f"tick {waiting.tick}: nothing from {missing} before the next one")
         self._decoders = self._decoders[::-1]
-        for told in self._gathered.expect(device.tick):
-            self.reject("wrong input tick", told)
+        for line in self._gathered.expect(device.tick):
+            self.reject("wrong input tick", line)
         self._times["device"].add(device.tick)
         self._waiting = device
         self._decoding = time.perf_counter_ns() - start
         self._compute()
 
     def _begin_again(self) -> None:
-        """The device has started anew, with tick 0: so does this node."""
+        """Resets the node, because the device has started again with tick 0."""
         self.get_logger().warning(f"the device has started anew after tick {self._ticks.last}: reset")
         self._ticks.reset()
         self._gathered.begin()
@@ -331,7 +332,7 @@ class RenderingNode(SuiteNode):
             raise InputError("no answer", f"{error}; reset") from None
 
     def _note_published(self) -> None:
-        """Notes when the first of what others take was published in this tick."""
+        """Notes the time of the first message for other nodes in this tick."""
         if self._noted != self.tick:
             self._noted = self.tick
             self._times["published"].add(self.tick)

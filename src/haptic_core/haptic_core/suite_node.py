@@ -28,7 +28,7 @@ from haptic_core.statistics import RECENT, Rejections, TimeStatistics
 from haptic_core.transport.interface import RosTopics, Transport
 from haptic_msgs.msg import TickEvent
 
-#: share of a realtime node's ticks that may be missed or rejected before its diagnostics warn; in lockstep none
+#: fraction of a realtime node's ticks that may be missed or rejected before its diagnostics warn; in lockstep none
 TOLERATED = 0.01
 
 _ROS_OWN = {"use_sim_time", "start_type_description_service"}
@@ -170,7 +170,7 @@ class SuiteNode(LifecycleNode):
     # ---- lifecycle --------------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """Configures the node if its parameter `autostart` says so.
+        """Configures the node if its parameter `autostart` is true.
 
         Raises:
             HapticError: the transition was refused; the reason is already in the log.
@@ -178,7 +178,7 @@ class SuiteNode(LifecycleNode):
         self._start(self.trigger_configure)
 
     def start(self) -> None:
-        """Activates the node, after `prepare` where it is not configured, if `autostart` says so; raises as that."""
+        """Activates the node if `autostart` is true, after `prepare` if it is not configured; raises as `prepare`."""
         if not self.configured:
             self.prepare()
         self._start(self.trigger_activate)
@@ -242,7 +242,7 @@ class SuiteNode(LifecycleNode):
     # ---- events, rejections, diagnostics ----------------------------------------------------------
 
     def publish_event(self, kind: str, detail: dict[str, Any]) -> None:
-        """Publishes what acted before the next tick, to be recorded and replayed."""
+        """Publishes a change that acts before the next tick, to be recorded and replayed."""
         event = self._event
         event.tick = self.tick + 1
         lockstep = self.parameters["mode"] == "lockstep"
@@ -327,9 +327,9 @@ class SuiteNode(LifecycleNode):
         return True
 
     def report_soon(self) -> None:
-        """Each second `report_diagnostics`, within a tick: what takes half a tick's time waits for a quiet moment."""
+        """Calls `report_diagnostics` each second; the report, which takes half a tick, waits until no message does."""
         age = time.monotonic() - self._diagnosed[0]
-        if age >= 2.0:  # it never was quiet
+        if age >= 2.0:  # the transport was never idle
             self.report_diagnostics()
         elif age >= 1.0 and not self._report_waits:
             self._report_waits = True
@@ -347,7 +347,7 @@ class SuiteNode(LifecycleNode):
         return {}
 
     def trouble(self) -> str:
-        """Why the node does not do its work; empty if it does."""
+        """The reason for which the node does not do its work; empty if it does."""
         return ""
 
     def _health(self, ticks: int, missed: int) -> tuple[bytes, str]:

@@ -1,1 +1,1 @@
-"""The start of nodes and loops: who is matched, waiting without blocking, the handshake before tick 0."""
+"""The start of nodes and loops: matched publishers, waiting without blocking, the handshake before tick 0."""

@@ -17,9 +17,9 @@ from haptic_msgs.msg import TickEvent
 
 
 class StartHandshake:
-    """Says when the node that is the clock of a loop, a device or a player, may publish its first tick.
+    """Decides when the clock of a loop, a device or a player, may publish its first tick.
 
-    The node's parameters `sources`, `recorded` and `activation_timeout` say who is waited for, and how long.
+    The node's parameters `sources`, `recorded` and `activation_timeout` name the nodes that it waits for, and how long.
 
     Args:
         node: the clock.

@@ -1,4 +1,4 @@
-"""Which nodes a publisher has matched: what is published once all are matched, all of them receive."""
+"""Nodes that a publisher has matched: they receive all messages that it publishes from then on."""
 
 from __future__ import annotations
 

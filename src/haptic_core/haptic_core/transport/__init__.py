@@ -1,1 +1,1 @@
-"""How the nodes of the suite exchange the messages of a tick: ROS topics, or copies within one process."""
+"""Transport of the messages of a tick between nodes: ROS topics, or copies within one process."""

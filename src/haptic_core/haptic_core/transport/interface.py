@@ -1,4 +1,4 @@
-"""How a node exchanges the messages of a tick with other nodes: the interface, and its form over ROS topics.
+"""Transport of the messages of a tick between nodes: the interface, and its implementation by ROS topics.
 
 A node has one `Transport`. Nodes in processes of their own use `RosTopics`; nodes that share a process share a
 `local_topics.LocalTopics`, which hands copies of messages over without the middleware.

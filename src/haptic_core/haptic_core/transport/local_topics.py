@@ -3,10 +3,9 @@
 A message that goes through DDS and back costs some 100 us of processor time, and the nodes of a composed process
 (`haptic_core.composition`) exchange a dozen in a tick. Here they share a queue. A subscriber gets a copy of the message
 as it was when it was published, and must not change it; the executor delivers it later, never from within the
-publisher's call.
-So nodes see of one another what they would see in processes of their own. Other processes get the message through DDS
-when the nodes have no messages for each other: the answers to a tick do not wait for that. What the recorder takes
-travels there in one message, a TickBundle, since a message costs 35 to 50 us to send, and 5 to 10 us to serialise.
+publisher's call. So nodes receive the same messages as in processes of their own. Other processes get the message
+through DDS when the nodes have no messages for each other: the answers to a tick do not wait for that. The recorder
+gets the messages in bundles (TickBundle), since a message costs 35 to 50 us to send, and 5 to 10 us to serialise.
 """
 
 from __future__ import annotations
