@@ -85,7 +85,7 @@ def _file(parameters: dict[str, Any], name: str) -> Path | None:
 
 
 def _numbers(model: type[Model], parameters: dict[str, Any], subject: str, default: Path) -> Model:
-    """What the parameters `<subject>_file` and `<subject>_parameters` say."""
+    """Numbers of the file `<subject>_file`, with the entries of `<subject>_parameters`."""
     entries = parameters[f"{subject}_parameters"]
     try:
         return load_parameters(model, _file(parameters, f"{subject}_file") or default, entries)
@@ -94,7 +94,7 @@ def _numbers(model: type[Model], parameters: dict[str, Any], subject: str, defau
 
 
 def _hand(parameters: dict[str, Any]) -> SimulatedHand | None:
-    """Who holds the tool; None if `held` is false."""
+    """The hand that holds the tool of a device in the plane; None if `held` is false."""
     from haptic_devices.hands.operator import HandParameters, SimulatedHand
 
     if not parameters["held"]:

@@ -240,10 +240,10 @@ class CoboticHandController(SimulatedAdmittanceDevice):
     def follow(self, motion: Motion | None) -> None:
         """Commands the motion of the next period and lets it pass.
 
-        With POSITION the driver's outer loop brings the tool there; VELOCITY alone is followed as a velocity, wherever
-        that leads; POSITION alone brakes towards the place. ACCELERATION counts beside VELOCITY, and is fed forward.
-        Joint values stand instead of pose and twist. Targets end at the joints' stops. None holds the target's
-        position; after VELOCITY alone that is where the tool was measured.
+        With POSITION the driver's outer loop brings the tool there; VELOCITY alone is followed as a velocity, without
+        control of the position; POSITION alone brakes towards the position. ACCELERATION counts beside VELOCITY, and
+        is fed forward. Joint values replace pose and twist. Targets end at the joints' stops. None holds the target's
+        position; after VELOCITY alone that is the measured position.
         """
         self._lead(self._period)
         fields = 0

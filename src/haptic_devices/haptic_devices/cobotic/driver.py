@@ -24,18 +24,18 @@ def aim(
     near: np.ndarray,
     command: np.ndarray,
 ) -> None:
-    """Moves the target on by a commanded motion and makes the servo's command of it.
+    """Advances the target by a commanded motion, and computes the servo's command.
 
     Args:
         fields: of the `Motion`; 0 holds the target's position.
         motion: pose (7), twist (6), acceleration (6), joint positions (6), joint velocities (6).
-        by_joints: (2,) whether the joint positions and velocities hold instead of pose and twist.
+        by_joints: (2,) whether the joint positions and velocities replace pose and twist.
         measured: joint positions (6).
         limits: (6,) stops.
         gain: of the outer loop [1/s].
         period: T [s].
         target: joint positions (6), velocities (6), accelerations (6); updated.
-        near: (6,) the positions before the stops cut them off, from which the next turn is counted; updated.
+        near: (6,) positions before the stops cut them off, from which the next revolution is counted; updated.
         command: velocities (6) and accelerations (6) for the servo; result.
     """
     q, qd, qdd = target[0:6], target[6:12], target[12:18]

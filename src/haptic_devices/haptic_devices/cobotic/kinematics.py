@@ -48,7 +48,7 @@ def forward(q: np.ndarray, qd: np.ndarray, pose: np.ndarray, twist: np.ndarray) 
 
 @njit(cache=True)
 def inverse(pose: np.ndarray, near: np.ndarray, q: np.ndarray) -> None:
-    """Writes the joint positions (6,) of a pose (7,): |tilt| <= 90 degrees, yaw and roll of the turn nearest to `near`.
+    """Writes the joint positions (6,) of a pose (7,): |tilt| <= 90 degrees, yaw and roll nearest to `near`.
 
     Args:
         pose: of the tool; the quaternion need not have length one. If its length is zero, or at 90 degrees of tilt

@@ -14,16 +14,16 @@ translations; how both vary with the steering of the transmissions is not modell
     M v' = u - F_c sgn(v) + (J^T w)_i,    w = hand's wrench + end effector's wrench
 
 with dry friction by the implicit Euler method: the impulse that would stop the joint, cut off at F_c dt, so that it
-sticks exactly. What hand and end effector weigh and what their inertia takes acts with the acceleration of the step
-before, so the drives' inertia must exceed theirs; it must be twice as large. Stops are inelastic.
+sticks exactly. Weight and inertial force of hand and end effector act with the acceleration of the step before, so the
+drives' inertia must exceed theirs; it must be twice as large. Stops are inelastic.
 
 A velocity servo in each joint follows the command v_c, a_c that left the driver `servo_latency` before:
 
     u = M (2 pi f (v_c - v) + (pi f)^2 integral of (v_c - v) dt + a_c)
 
 Both poles are at pi f; a constant force displaces by force / (M (pi f)^2) for good. Once in a period the driver makes
-v_c = v_d + g (q_d - T v_d - q_measured), where q_d is the place to be at the end of the period, so that the position
-compared is the one wanted at the time of the measurement.
+v_c = v_d + g (q_d - T v_d - q_measured), where q_d is the desired position at the end of the period, so that the
+measured position is compared with the desired one of the same time.
 
 The load cell, between platform and end effector and fixed to the tool frame, reads user and end effector alike. The
 driver takes out the end effector's weight and inertia (end of section II-H), with the measured orientation and
@@ -107,7 +107,7 @@ def drive_joints(
     """Moves each joint by one step with its servo, friction and stop; constants as of `integrate`.
 
     Args:
-        truth: positions and velocities are updated, the servos' share of the period's mean efforts is added.
+        truth: positions and velocities are updated, the step's part of the period's mean efforts is added.
         command: velocity (6,) and acceleration (6,) that the servo follows in this step.
         load: (6,) joint efforts of hand and end effector.
         drive, bandwidth, powered: of `integrate`.
@@ -163,7 +163,7 @@ def integrate(
         truth: values of `Truth`; positions, velocities, efforts and operator wrench are updated.
         rate: (6,) of the tool's twist in the last step; updated.
         integral: (6,) the servo's integral part over the inertia [m/s^2], [rad/s^2]; updated.
-        followed: (6,) joint accelerations that the servo was told, mean over the period; result.
+        followed: (6,) joint accelerations commanded to the servo, mean over the period; result.
         cell: (6, 2) of the load cell's filter, tool frame; updated.
         commands: (n, 12) velocities and accelerations of the last n periods, that of period k in row k modulo n.
         latency: [steps], at most SUBSTEPS (n - 1).
@@ -172,7 +172,7 @@ def integrate(
         powered: whether the servo acts.
         body: of `own_wrench`.
         sensor_filter: of `force_sensor`.
-        table: the hand's plan; empty: nobody holds the tool.
+        table: the hand's plan; empty: the tool is released.
         tremor: of the hand.
         impedance: of the hand.
         hand_inertia: (6,) mass and rotational inertia of each axis.

@@ -16,7 +16,7 @@ def quantise(position: float, resolution: float) -> float:
 
 @njit(cache=True)
 def sample(true_position: np.ndarray, encoder: np.ndarray, position: np.ndarray, velocity: np.ndarray) -> None:
-    """Takes the true position of the next period; updates what the driver reports, in place.
+    """Takes the true position of the next period; updates the driver's reported values in place.
 
     v_k = v_(k-1) + a ((p_k - p_(k-1))/T - v_(k-1)): backward difference and first-order low-pass filter.
 

@@ -1,4 +1,4 @@
-"""What a strain-gauge force sensor reports: low-pass filter of second order, noise, range, resolution."""
+"""Readings of a strain-gauge force sensor: low-pass filter of second order, noise, range, resolution."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
 """Friction of a geared joint: parallel elastoplastic elements with Stribeck effect, and viscous friction.
 
-n elements share the friction equally. Element i is a spring that slips when its force reaches its share
+The friction consists of n equal elements. Element i is a spring that slips when its force reaches its bound
 
     F_i(v) = g(v)/n,    g(v) = F_c + (F_s - F_c) exp(-(v/v_s)^2),    i = 1 .. n,
 
-and begins to slip, at rest, after the joint has turned by s (i/n)^2. So the torque rises smoothly until the
-joint has turned by s, and a reversal follows Masing's rule: presliding hysteresis with memory. The viscous
+and begins to slip, at rest, after a rotation of the joint by s (i/n)^2. So the torque rises smoothly until a
+rotation by s, and a reversal follows Masing's rule: presliding hysteresis with memory. The viscous
 part D v adds to that (generalised Maxwell slip: Iwan; Lampaert, Swevers, Al-Bender).
 
-What it is not: no dependence on load, temperature or angle, no frictional lag.
+The model has no dependence on load, temperature or angle, and no frictional lag.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def history(friction: np.ndarray, position: np.ndarray, period: float) -> np.nda
         period: [s].
 
     Returns:
-        Mean torque (k, joints) [N m] during the period that ends at each row, the first row zero. The joint is
-        taken to turn evenly within a period.
+        Mean torque (k, joints) [N m] during the period that ends at each row, the first row zero. The joint
+        velocity is taken as constant within a period.
     """
     steps = 10
     torque = np.zeros(position.shape)

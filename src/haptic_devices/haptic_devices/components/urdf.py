@@ -1,7 +1,7 @@
 """Writes URDF: links of simple shapes, and the joints between them. No ROS import.
 
-A device describes itself with it (`Device.robot_description`). URDF knows trees only: what closes a loop is not in the
-file, its passive joints are. What acts on a joint alone, rotors and gears, is not in the file either.
+A device uses it for its description (`Device.robot_description`). URDF has trees only: constraints that close a loop
+are not in the file, the passive joints are. Rotors and gears, which act on a joint alone, are not in the file either.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Robot:
 
 
 class Link:
-    """What a link looks like; positions (3,) [m] are in its frame."""
+    """The shapes of a link; positions (3,) [m] are in its frame."""
 
     def __init__(self, element: ElementTree.Element) -> None:
         self._element = element

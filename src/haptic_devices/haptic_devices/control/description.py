@@ -35,7 +35,7 @@ def control_element(device: Device, name: str) -> tuple[ElementTree.Element, Ele
     """The `<ros2_control>` element, and its `<hardware>` element, still empty.
 
     Args:
-        device: configured; its places now are where mock hardware starts.
+        device: configured; mock hardware starts at its present positions.
         name: of the hardware; prefixes the interfaces that are not a joint's.
     """
     root = ElementTree.Element("ros2_control", name=name, type="system")
@@ -67,7 +67,7 @@ def _choose(head: ElementTree.Element, hardware: str, parameters: Mapping[str, s
 
 
 def _start(device: Device, names: Sequence[str]) -> dict[str, float]:
-    """Value of each state of a device at rest where it is now: places, and zeros."""
+    """Value of each state of a device at rest at its present position."""
     truth = device.truth()
     arrays = [device.read().values, [] if truth is None else truth.values, *device.passive_state(), np.zeros(3)]
     found = dict(zip(names, np.concatenate(arrays).round(9).tolist(), strict=True))
@@ -102,7 +102,7 @@ def control_urdf(device: Device, name: str, hardware: str, parameters: Mapping[s
 
 
 def controller_parameters(device: Device, name: str) -> dict[str, Any]:
-    """What the controller must know about the device: the parameters of `haptic_hardware/DeviceController`."""
+    """Parameters of the controller `haptic_hardware/DeviceController` for a device."""
     return {
         "hardware": name,
         "kind": device.kind,
@@ -116,7 +116,7 @@ def controller_parameters(device: Device, name: str) -> dict[str, Any]:
 
 
 def description_detail(device: Device, parameters: Mapping[str, Any]) -> str:
-    """What the controller says about the device when it becomes active, as JSON; reports read it."""
+    """The controller's announcement of the device when it becomes active, as JSON; reports read it."""
     return json.dumps({"parameters": dict(parameters), **device.description()}, sort_keys=True)
 
 

@@ -2,7 +2,7 @@
 
 haptic_hardware, a ros2_control plugin in C++, embeds Python and drives one `HostedDevice` for each piece of hardware.
 Numbers travel only through the arrays, which are made once; the names of their entries are those of ros2_control's
-interfaces, "component/interface". `name` is the hardware's, and prefixes what is not a joint.
+interfaces, "component/interface". `name` is the hardware's; it prefixes all components but joints.
 
     states     joint/position, velocity, effort; name_tool/position.x ...; name_force_torque/force.x ...;
                name_truth/... of a simulated device; passive joints' position, velocity;
@@ -11,8 +11,8 @@ interfaces, "component/interface". `name` is the hardware's, and prefixes what i
                impedance: joint/effort, name_tool/force.x ... (added, the wrench mapped by the Jacobian);
                admittance: name_tool/motion_fields, by_joints, position.x ..., joint/position, velocity
 
-A real device reads in `read` and acts in `write`. A simulated one lets its period pass in `write`. The safety layer is
-on this side: it limits what any controller commands.
+A real device reads in `read` and acts in `write`. A simulated device integrates its period in `write`. The safety layer
+is on this side: it limits the commands of all controllers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from haptic_devices.device import Device, DeviceError
 from haptic_devices.factories import NODE_PARAMETER_FILE, find_device
 from haptic_devices.loop import FAULT, OK, SAFE_STOP
 
-#: what `run` says: nothing acts yet (or any more); commands act; safe state until `resets` changes
+#: values of `run`: commands do not act; commands act; safe state until `resets` changes
 IDLE, RUN, STOP = range(3)
 
 _POSE = ("position.x", "position.y", "position.z", "orientation.x", "orientation.y", "orientation.z", "orientation.w")
@@ -40,12 +40,12 @@ _TWIST = tuple(f"{part}_velocity.{axis}" for part in ("linear", "angular") for a
 _ACCELERATION = tuple(f"{part}_acceleration.{axis}" for part in ("linear", "angular") for axis in "xyz")
 _WRENCH = tuple(f"{part}.{axis}" for part in ("force", "torque") for axis in "xyz")
 
-#: passive joints are only looked at: they are brought up to date at this interval [s]
+#: passive joints are only displayed: they are updated at this interval [s]
 PASSIVE_INTERVAL = 0.02
 
 
 def parse_parameters(texts: Mapping[str, str]) -> dict[str, Any]:
-    """The device node's parameters, checked, from texts as they stand in a URDF; what is not given has its default.
+    """The device node's parameters, checked, from the texts of a URDF; missing parameters have their defaults.
 
     Raises:
         ParameterError: a name is unknown, or a value is refused.
@@ -85,7 +85,7 @@ def interface_names(device: Device, name: str) -> tuple[list[str], list[str]]:
 
 
 class HostedDevice:
-    """One device, its shared arrays, and what keeps it safe.
+    """One device, its shared arrays, and its safety layer.
 
     Args:
         name: of the hardware; prefixes the interfaces.
@@ -95,10 +95,10 @@ class HostedDevice:
         device: configured.
         state_names, command_names: names of the arrays' entries.
         states: float64 arrays whose entries, one array after the other, are the states.
-        commands: (len(command_names),), written by the host; never NaN but where nobody commands.
+        commands: (len(command_names),), written by the host; NaN only if no controller commands.
         status: OK, SAFE_STOP or FAULT.
-        reason: why the device is not OK.
-        safety: what limits the commands.
+        reason: of the status, if it is not OK.
+        safety: limits the commands.
     """
 
     def __init__(self, name: str, texts: Mapping[str, str]) -> None:
@@ -143,7 +143,7 @@ class HostedDevice:
         }
 
     def activate(self) -> None:
-        """Powers the device; out of the safe state. What is commanded is ramped in, unless nothing has acted yet."""
+        """Powers the device and ends the safe state. Commands are ramped in, unless this is the first activation."""
         if self._acted:
             self.safety.disengage()
         self.device.activate()
@@ -158,7 +158,7 @@ class HostedDevice:
         self.device.deactivate()
 
     def read(self) -> None:
-        """Fills `states` with what the sensors say now."""
+        """Fills `states` with the present values of the sensors."""
         device = self.device
         try:
             reading = device.read()
@@ -206,7 +206,7 @@ class HostedDevice:
             self.stop(FAULT, str(error))
 
     def _limited(self) -> Any:
-        """What of the commands acts: zero effort or None unless OK. Raises SafetyError."""
+        """The limited commands; zero effort or None unless the status is OK. Raises SafetyError."""
         if self._follows:
             fields = int(self.commands[2]) if self.status == OK else 0
             motion = self._motions[fields, int(self.commands[3])] if fields else None

@@ -1,4 +1,4 @@
-"""A device under ros2_control, in the place of device_node: same parameters, topics, end and exit code.
+"""A device under ros2_control, as a replacement of device_node: same parameters, topics, end and exit code.
 
 Starts controller_manager's ros2_control_node with the device's URDF and then its spawner for the controller, whose node
 has the name that this process was given. `control_node` hosts the Python device (haptic_hardware), `mock_control_node`
@@ -44,10 +44,10 @@ PACKAGE = "controller_manager"
 #: how long the controller manager has to leave the device safe [s], after SIGINT and after SIGTERM
 _PATIENCE = 10.0
 
-#: parameters of the device node that are the controller's, and those that are nobody's or made into others
-_THE_CONTROLLER_S = ("sources", "watchdog_periods", "display_rate", "activation_timeout", "recorded")
+#: parameters of the device node that the controller has, and those that are unused or converted
+_CONTROLLER_PARAMETERS = ("sources", "watchdog_periods", "display_rate", "activation_timeout", "recorded")
 _NOT_THE_DEVICE_S = {
-    *(*_THE_CONTROLLER_S, "autostart", "mode", "duration", "command_delay_ticks", "answer_timeout", "passivity")
+    *(*_CONTROLLER_PARAMETERS, "autostart", "mode", "duration", "command_delay_ticks", "answer_timeout", "passivity")
 }
 
 # becomes the command, which gets SIGINT when this process dies
@@ -66,7 +66,7 @@ def find_programs() -> tuple[str, str]:
 
 
 def check_parameters(given: dict[str, Any]) -> dict[str, Any]:
-    """The device node's parameters, checked, for a loop that keeps its own clock."""
+    """The device node's parameters, checked, for a realtime loop."""
     parameters = check_all(load_parameter_specs(NODE_PARAMETER_FILE), given)
     for name, expected in (("mode", "realtime"), ("command_delay_ticks", 0)):
         if parameters[name] != expected:
@@ -80,7 +80,7 @@ def check_parameters(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def device_texts(parameters: dict[str, Any], given: dict[str, Any]) -> dict[str, str]:
-    """What the URDF says about the device: what was given, as texts."""
+    """Parameters of the device in the URDF: those that were given, as texts."""
     names = ["device", "period", *(name for name in given if name not in _NOT_THE_DEVICE_S)]
     values = {name: parameters[name] for name in dict.fromkeys(names)}
     return {

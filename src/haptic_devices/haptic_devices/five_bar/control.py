@@ -19,14 +19,14 @@ def aim(
     period: float,
     target: np.ndarray,
 ) -> None:
-    """Moves the servo's target on by a commanded motion.
+    """Advances the servo's target by a commanded motion.
 
     Args:
         geometry: of the linkage.
         inertia: M_11, M_22, h up to the force sensor, with the motors.
         fields: of the `Motion`; 0 holds the target's position.
         motion: x, y, velocity (2), acceleration (2) of the tool, joint positions (2), joint velocities (2).
-        by_joints: (2,) whether the joint positions and velocities hold instead of the tool's.
+        by_joints: (2,) whether the joint positions and velocities replace those of the tool.
         period: T [s].
         target: joint positions (2), velocities (2), rigid-body feedforward (2); updated.
     """
@@ -71,11 +71,11 @@ def servo(
 ) -> None:
     """PID control of the joint angles with a velocity target; writes the motors' torques (2,) [N m].
 
-    The integral stops where the torque is at its limit and would go on in that direction (anti-windup).
+    The integral part stays constant while the torque is at its limit and would grow further (anti-windup).
 
     Args:
         target: of `aim`.
-        measured: joint positions (2) and velocities (2), as the encoders tell.
+        measured: joint positions (2) and velocities (2) of the encoders.
         added: (2,) feedforward of friction [N m].
         gains: position, integral times T, velocity, limit of the torque.
         integral: (2,) the integral part [N m]; updated.

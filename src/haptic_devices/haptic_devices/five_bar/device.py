@@ -32,7 +32,7 @@ class FiveBar(SimulatedAdmittanceDevice):
         seed: of the force sensor's noise.
 
     Attributes:
-        geometry: constants of the kinematic functions of this module: a_1, a_2, x_0 (2), home angles (2), range.
+        geometry: constants of the functions of `kinematics`: a_1, a_2, x_0 (2), home angles (2), range.
         friction: constants of `joint_friction.step`, and of `joint_friction.history` for recorded positions.
         friction_torque: (2,) true friction torque of the joints, mean over the last period [N m].
         compensation_torque: (2,) torque that the friction compensation added in it [N m].
@@ -176,7 +176,7 @@ class FiveBar(SimulatedAdmittanceDevice):
         """Commands the motion of the next period and lets it pass.
 
         Only x and y of pose, twist and acceleration count, or the joint values that stand instead of them.
-        Without POSITION the target moves on by the velocity; without VELOCITY the servo brakes towards the
+        Without POSITION the target is advanced by the velocity; without VELOCITY the servo brakes towards the
         position; ACCELERATION adds the torques that the arm's own inertia needs. Targets end at the joints'
         stops. None holds the target's position.
         """
@@ -238,7 +238,7 @@ class FiveBar(SimulatedAdmittanceDevice):
         """Upper arm with forearm and tool, crank with coupling rod; the rod's end meets the forearm's rear end.
 
         The second motor's joint, `forearm`, turns the crank; `elbow` is q2 - q1, `coupling_rod` the same the other way.
-        What the hand holds beyond the sensor is in the tool's mass.
+        The grip beyond the sensor is part of the tool's mass.
         """
         p, robot = self.parameters, Robot("five_bar")
         a1, a2, b = p.length_upper_arm, p.length_forearm, p.length_crank

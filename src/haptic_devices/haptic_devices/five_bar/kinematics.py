@@ -13,7 +13,7 @@ from numba import njit
 
 @njit(cache=True)
 def tool_jacobian(geometry: np.ndarray, q: np.ndarray, jacobian: np.ndarray) -> None:
-    """Writes the tool's Jacobian (6, 2) in the base frame, rows [linear; angular]: the tool turns with the forearm."""
+    """Writes the tool's Jacobian (6, 2) in the base frame, rows [linear; angular]; the forearm carries the tool."""
     jacobian[0, 0], jacobian[0, 1] = -geometry[0] * np.sin(q[0]), -geometry[1] * np.sin(q[1])
     jacobian[1, 0], jacobian[1, 1] = geometry[0] * np.cos(q[0]), geometry[1] * np.cos(q[1])
     jacobian[2:6, :] = 0.0
@@ -41,7 +41,7 @@ def forward(geometry: np.ndarray, q: np.ndarray, qd: np.ndarray, pose: np.ndarra
 def inverse(geometry: np.ndarray, x: float, y: float, q: np.ndarray) -> None:
     """Writes the angles (2,) that bring the tool to x, y [m] with the elbow on the home position's side.
 
-    A place out of reach gives the angles of the arm stretched or folded towards it.
+    A position out of reach gives the angles of the arm stretched or folded towards it.
     """
     a1, a2 = geometry[0], geometry[1]
     dx, dy = x - geometry[2], y - geometry[3]
@@ -50,7 +50,7 @@ def inverse(geometry: np.ndarray, x: float, y: float, q: np.ndarray) -> None:
     angle = np.arctan2(dy, dx) - np.arctan2(a2 * np.sin(elbow), a1 + a2 * np.cos(elbow))
     for i in range(2):
         turn = angle + i * elbow - geometry[4 + i]
-        q[i] = geometry[4 + i] + turn - 2.0 * np.pi * np.round(turn / (2.0 * np.pi))  # the turn nearest to home
+        q[i] = geometry[4 + i] + turn - 2.0 * np.pi * np.round(turn / (2.0 * np.pi))  # the revolution nearest to home
 
 
 @njit(cache=True)

@@ -1,6 +1,6 @@
 """A simulated 2-DOF parallel-link (five-bar) manipulator under admittance control, held by a simulated hand.
 
-Parallelogram linkage in the horizontal plane. Both motors stand on one axis at the base. The first turns the
+The parallelogram linkage moves in the horizontal plane. Both motors have the same axis at the base. The first turns the
 upper arm (length a_1) to the angle q1; the second turns a crank (length b) that a coupling rod, parallel to the
 upper arm, joins to the forearm's rear end, so that the forearm (a_2 from elbow to tool, b behind the elbow)
 points to q2, whatever q1 is. With e(q) = (cos q, sin q) and the motors' axis at x_0,
@@ -22,11 +22,11 @@ where p_i is the motor's angle over the ratio N. A motor with its rotor's inerti
 
     N^2 J_r p_i'' = tau_i - f_i - s_i
 
-The joint positions and velocities of this device, measured and true, are the motors' p; the true tool is where the
-links' q have it. The friction is that of `joint_friction`. Semi-implicit Euler with substeps.
+The joint positions and velocities of this device, measured and true, are the motors' p; the true tool pose is that of
+the links' q. The friction is that of `joint_friction`. Semi-implicit Euler with substeps.
 
-The origin of the base frame is the tool's place at the home angles, where the hand's plan has its origin, too;
-its axes are those from which q1 and q2 are counted. A servo of the control period turns the commanded motion
+The origin of the base frame, which is that of the hand's plan, is the tool's position at the home angles; q1 and q2 are
+counted from its axes. A servo of the control period turns the commanded motion
 into motor torques; the force sensor sits between forearm and grip.
 """
 
@@ -93,7 +93,7 @@ def integrate(
             hand's mass, hand's K_h, B_h, F_a.
         friction: of `joint_friction`.
         sensor_filter: of `force_sensor`.
-        table: the hand's plan; empty: nobody holds the grip.
+        table: the hand's plan; empty: the grip is released.
         tremor: of the hand.
         start: number of the period.
         period: T [s].
@@ -127,7 +127,7 @@ def integrate(
                 pd[i] = 0.0
         move_links(model, dt, tau, q, qd)
         forward(geometry, q, qd, pose, after)
-        for i in range(2):  # what is beyond the sensor takes part of the muscles' force
+        for i in range(2):  # the masses beyond the sensor take part of the muscles' force
             acceleration = (after[i] - twist[i]) / dt
             wrench[i] += (force[i] - hand * acceleration) / SUBSTEPS
             force_sensor.low_pass(sensor_filter, force[i] - (hand + grip) * acceleration, sensor_state[i])

@@ -1,4 +1,4 @@
-"""When does a rendered mass oscillate in a hand? The five-bar under model A in kinetic friction.
+"""Stability of a rendered mass in a hand: the five-bar under model A in kinetic friction.
 
 While model A slides, its friction force is constant: for small deviations it is a pure mass M that the measured
 force accelerates. The loop is closed by the hand, which answers a motion of the grip with its impedance and with
@@ -6,8 +6,8 @@ the inertia of what moves with the grip. That inertia is the critical part: with
 sensor reads -(m_hand + m_grip) times the acceleration that it has caused itself, so the loop's gain at high
 frequencies is (m_hand + m_grip)/M, and the servo's and filter's lags turn its phase.
 
-Two answers: `spectral_radius_map`, the linear sampled loop at the home position, with viscous friction alone and
-without encoder counts; and `oscillation`, what the simulated device does while the hand leads it in a circle.
+`spectral_radius_map` analyses the linear sampled loop at the home position, with viscous friction alone and without
+encoder counts; `oscillation` simulates the device while the hand leads it in a circle.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from haptic_friction import CoulombLaw, ModelA
 
 #: plan of `oscillation`: radius [m] and speed [m/s] of the circle, time of the start and of the steady part [s]
 RADIUS, SPEED, START, STEADY = 0.03, 0.08, 0.6, 1.6
-#: what moves faster than this is oscillation: the circle turns at 0.4 Hz, a hand's own motion stays below 8 Hz [Hz]
+#: lowest frequency of an oscillation: the circle has 0.4 Hz, a hand's own motion stays below 8 Hz [Hz]
 LOWEST_FREQUENCY = 8.0
 
 
@@ -56,7 +56,7 @@ def loop_matrix(
 
     State, two components each: motors' positions and velocities, links' positions and velocities, filtered force at
     the tool and its rate, velocity estimate, servo's integral part, rendered velocity and position, then positions
-    and velocities under way.
+    and velocities that are delayed.
 
     Args:
         device: only its parameters and geometry are used.
@@ -156,11 +156,11 @@ def oscillation(
     delay: int = 0,
     seed: int = 0,
 ) -> float:
-    """How much the grip shakes while model A slides: RMS of the tool's true velocity above 8 Hz [m/s].
+    """Oscillation of the grip while model A slides: RMS of the tool's true velocity above 8 Hz [m/s].
 
     Args:
         parameters: of the device.
-        hand: who leads the grip along `circle_plan`, expecting the friction force.
+        hand: leads the grip along `circle_plan`, and expects the friction force.
         mass: M of model A [kg].
         friction_force: F of model A [N].
         period: T [s].

@@ -63,7 +63,7 @@ class Handle:
             self._wanted[3:7] = pose[3:7] / np.linalg.norm(pose[3:7])
 
     def release(self) -> None:
-        """Nobody leads any more: the target stops where it is."""
+        """Ends the leading: the target stays at its present position."""
         self._wanted[:] = self.pose
 
     def advance(self, tool: np.ndarray, period: float) -> None:

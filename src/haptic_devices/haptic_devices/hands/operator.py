@@ -90,11 +90,11 @@ def make_tremor(rms: Sequence[float], axes: int, low: float, high: float, random
 
 
 class Hand:
-    """Who may hold a simulated device.
+    """A hand that may hold a simulated device.
 
     Attributes:
         parameters: impedance and tremor.
-        plan: what the hand intends.
+        plan: intended motion.
         table: the plan's table, one row a period.
         stiffness: towards the target, of translation [N/m] and of rotation [N m/rad], 0 without.
     """
@@ -110,7 +110,7 @@ class SimulatedHand(Hand):
 
     Args:
         parameters: arm impedance and tremor.
-        plan: what the hand intends.
+        plan: intended motion.
         seed: of the tremor.
 
     Attributes:
@@ -136,7 +136,7 @@ class HandHeldDevice(Device):
 
     Attributes:
         parameters: numbers of the device.
-        hand: who holds the tool; None: nobody.
+        hand: holds the tool; None: the tool is released.
     """
 
     parameters: DeviceParameters
@@ -146,7 +146,7 @@ class HandHeldDevice(Device):
     _handle: Handle | None = None
 
     def hold_handle(self, held: bool) -> np.ndarray:
-        """Somebody leads the hand from its present target on, or lets go: the hand then stays where it is.
+        """Lets a user lead the hand from its present target on, or ends that: the hand then stays where it is.
 
         Returns:
             The hand's target, pose (7,).
@@ -166,17 +166,17 @@ class HandHeldDevice(Device):
         return self._handle.pose if self._handle is not None else truth.operator_target
 
     def move_handle(self, pose: np.ndarray) -> None:
-        """Where a handle that is held is wanted from the next period on: pose (7,); a planar device takes x and y."""
+        """Sets the wanted pose (7,) of a held handle from the next period on; a planar device takes x and y."""
         if self._handle is not None:
             self._handle.move(pose)
 
     def _follow_plan(self) -> None:
-        """The hand's plan counts again; to be called when the device starts."""
+        """Returns the hand to its plan; called when the device starts."""
         if self._handle is not None and self.hand is not None:
             self._handle, self._table = None, self.hand.table
 
     def _lead(self, period: float) -> None:
-        """Brings the hand's target towards the handle; to be called before each period."""
+        """Moves the hand's target towards the handle; called before each period."""
         if self._handle is not None:
             truth = self.truth()
             assert truth is not None
@@ -197,7 +197,7 @@ class HandHeldDevice(Device):
 
 
 class SimulatedAdmittanceDevice(HandHeldDevice):
-    """What simulated admittance devices share: they hold their target where they are stopped, and can lose power.
+    """Base of the simulated admittance devices: they hold their target when they are stopped, and can lose power.
 
     Attributes:
         target_position: (n,) joint positions that the servo follows [rad] or [m].

@@ -1,6 +1,6 @@
 """A simulated 2-DOF force-feedback joystick held by a simulated hand.
 
-Gimbal: the outer ring turns by q1 about the base's y axis, the stick inside it by -q2 about the ring's
+The gimbal's outer ring rotates by q1 about the base's y axis, the stick inside it by -q2 about the ring's
 x axis, R = Ry(q1) Rx(-q2). With the tip at distance L,
 
     tip = L (sin q1 cos q2, sin q2, cos q1 cos q2),     angular velocity = (-cos q1 q2', q1', sin q1 q2').
@@ -86,7 +86,7 @@ def integrate(
     Args:
         truth: values of `Truth`; position, velocity and operator wrench are updated, the effort acts.
         model: constants of `Joystick._constants`.
-        table: the hand's plan; empty: nobody holds the stick.
+        table: the hand's plan; empty: the stick is released.
         tremor: of the hand.
         start: number of the period.
         period: T [s].

@@ -1,1 +1,1 @@
-"""What a simulated hand intends: plans of targets, grip and force, one row a period."""
+"""Motions of simulated hands: plans of targets, grip and force, one row a period."""

@@ -1,4 +1,4 @@
-"""What a simulated hand intends: target path, extra force and grip over time, as a table.
+"""Motions of a simulated hand in the plane: target path, extra force and grip over time, as a table.
 
 A plan is made of phases. In a *slide* phase the hand follows a path with its full stiffness; in a
 *rest* phase it lets the stiffness go and pulls with a force that fluctuates but stays below the
@@ -47,7 +47,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Plan:
-    """The hand's intention, sampled every `period`.
+    """The intended motion of a hand, sampled every `period`.
 
     Attributes:
         period: sampling period of the table [s].

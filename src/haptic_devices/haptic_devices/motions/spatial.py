@@ -1,4 +1,4 @@
-"""What a simulated hand with six degrees of freedom intends: the motions of section IV (Faulring et al.) as tables.
+"""Motions of a simulated hand with six degrees of freedom: those of section IV (Faulring et al.), as tables.
 
 All plans start at rest in the device's base frame and are continuous in pose and twist.
 
@@ -10,10 +10,10 @@ All plans start at rest in the device's base frame and are continuous in pose an
 - `sphere_tour`: a disk that stays tangent to the sphere of radius 0.05 m about (0, 0, -0.05) m, the tool's z axis
   being the outward normal (IV-B): from the pole over its upper side, past the pole, with spin; the hand presses
   towards the centre while it moves and while it rests, and pulls outwards once.
-- `guided_push`: a tool on the trough z = y^2 c/2 goes from place to place, straight as seen from above, and pushes what
-  is in its way; on some ways, and once at rest, the hand presses downwards.
-- `push_and_release`: the end point of a linkage goes round a circle of radius 0.05 m about the origin at 0.3 m/s
-  for some seconds, then the hand lets go (IV-C, Fig. 12).
+- `guided_push`: a tool on the trough z = y^2 c/2 moves from position to position, straight as seen from above, and
+  pushes bodies in its path; on some paths, and once at rest, the hand presses downwards.
+- `push_and_release`: the end point of a linkage moves on a circle of radius 0.05 m about the origin at 0.3 m/s
+  for some seconds, then the hand releases it (IV-C, Fig. 12).
 """
 
 from __future__ import annotations
