@@ -98,8 +98,7 @@ def _published(executable: str) -> Iterator[tuple[str, str, QoSProfile]]:
     found = [point for point in entry_points(group="console_scripts") if point.name == executable]
     if executable in VIEWERS or not found:
         return
-    source = Path(str(importlib.import_module(found[0].module).__file__)).read_text()
-    for call in ast.walk(ast.parse(source)):
+    for call in _syntax(found[0].module):
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
             continue
         if call.func.attr in ("create_publisher", "create_lifecycle_publisher"):
@@ -107,6 +106,17 @@ def _published(executable: str) -> Iterator[tuple[str, str, QoSProfile]]:
             if isinstance(profile, ast.Call) and "tick" not in ast.unparse(profile.func):  # those are not for displays
                 assert isinstance(kind, ast.Name) and isinstance(name, ast.Constant)
                 yield name.value, kind.id, getattr(qos, ast.unparse(profile.func))()
+
+
+def _syntax(module: str) -> Iterator[ast.AST]:
+    """The syntax of a node's module, and of those modules of its folder that it imports."""
+    imported = importlib.import_module(module)
+    tree = ast.parse(Path(str(imported.__file__)).read_text())
+    yield from ast.walk(tree)
+    names = {line.module for line in ast.walk(tree) if isinstance(line, ast.ImportFrom) and line.module}
+    for name in sorted(names):
+        if name.rpartition(".")[0] == imported.__package__:
+            yield from ast.walk(ast.parse(Path(str(importlib.import_module(name).__file__)).read_text()))
 
 
 @functools.cache

@@ -71,7 +71,7 @@ class MotionPlan(Plan):
 
     Attributes:
         table: shape (n, 7), columns `COLUMNS`: target [m], its velocity [m/s], extra force [N], and
-            grip, the share (0 to 1) of the hand's stiffness that acts.
+            grip, the fraction (0 to 1) of the hand's stiffness that acts.
     """
 
 
@@ -88,7 +88,7 @@ def quintic(
         t: (n,) times [s].
 
     Returns:
-        Places and velocities, (n, d) each.
+        Positions and velocities, (n, d) each.
     """
     length = t[-1]
     s = t / length
@@ -205,7 +205,7 @@ _CURVE_CENTRE, _CURVE_RADIUS, _CURVE_SPEED = np.array([-0.04, 0.01]), 0.06, 0.25
 def paper_admittance_plan(period: float, *, rest_duration: float = 4.0, rest_force: float = 1.6) -> MotionPlan:
     """The lettered motion of Figs. 16 and 17: straight to b, to c, rest there, straight to d, curve to e.
 
-    It fills 0.18 m x 0.15 m, the workspace of the manipulator. The paper does not tell sizes; the hand passes d at
+    It fills 0.18 m x 0.15 m, the workspace of the manipulator. The paper gives no sizes; the hand passes d at
     0.25 m/s, so that the centrifugal force of 2 kg on the curve is a third of 6 N.
     """
     builder = PlanBuilder(period, _A)
@@ -214,7 +214,7 @@ def paper_admittance_plan(period: float, *, rest_duration: float = 4.0, rest_for
     builder.move("b-c", "slide", _C, still, 1.0)
     builder.rest("c", rest_duration, direction=0.6, force=rest_force)
     builder.move("c-d", "slide", _D, np.array([-_CURVE_SPEED, 0.0]), 0.9)
-    # the angle [rad] takes the place of x
+    # the angle [rad] replaces x
     turn = PlanBuilder(period, np.array([0.5 * np.pi, 0.0]), np.array([_CURVE_SPEED / _CURVE_RADIUS, 0.0]))
     turn.move("d-e", "slide", np.array([2.0 * np.pi, 0.0]), still, 1.5)
     angle, rate = turn.build().table[:, [0, 2]].T
@@ -251,7 +251,7 @@ _PEG = (
 
 
 def peg_plan(period: float) -> MotionPlan:
-    """Up, sideways by 0.12 m and down again, with rests at both ends: a peg is put from its place into a holder."""
+    """Up, sideways by 0.12 m and down again, with rests at both ends: a peg is moved into a holder."""
     builder = PlanBuilder(period, np.array(_PEG[0][1]))
     for name, target, duration in _PEG:
         builder.move(name, "slide", np.array(target), np.zeros(2), duration)

@@ -4,8 +4,8 @@ All plans start at rest in the device's base frame and are continuous in pose an
 
 - `parallel_parking`: a disk of radius 0.03 m that rolls upright on the plane z = -0.03 m (IV-A, Fig. 8). The tool
   point is its centre; with yaw and roll angles psi and phi the tool's orientation is Rz(psi) Ry(phi), the disk's
-  axis the tool's -y. Heading is the yaw; the disk rolls without slip, phi' = v/r. S-shaped ways forward and back
-  shift it sideways, then it turns on the spot, drives, and the hand pushes it across its wheel plane and from above.
+  axis the tool's -y. Heading is the yaw; the disk rolls without slip, phi' = v/r. S-shaped paths forward and back
+  shift it sideways, then it rotates on the spot, drives, and the hand pushes it across its wheel plane and from above.
 - `steering`: the same disk, driven through a slalom and along arcs.
 - `sphere_tour`: a disk that stays tangent to the sphere of radius 0.05 m about (0, 0, -0.05) m, the tool's z axis
   being the outward normal (IV-B): from the pole over its upper side, past the pole, with spin; the hand presses
@@ -54,8 +54,8 @@ class SpatialPlan(Plan):
 
     Attributes:
         table: shape (n, 20), row k for the time k T: columns POSITION (3) [m] and QUATERNION (4; x, y, z, w) of the
-            tool, TWIST (6) [m/s], [rad/s], extra WRENCH (6) [N], [N m], and GRIP, the share (0 to 1) of the hand that
-            holds.
+            tool, TWIST (6) [m/s], [rad/s], extra WRENCH (6) [N], [N m], and GRIP, the fraction (0 to 1) of the hand
+            that holds.
     """
 
 
@@ -148,7 +148,7 @@ class _Roller(_SpatialBuilder):
         turn: Callable[[np.ndarray], np.ndarray] | Polynomial,
         slope: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> None:
-        """Rolls a distance [m], backwards if negative, or turns on the spot if it is zero.
+        """Rolls a distance [m], backwards if negative, or rotates on the spot if it is zero.
 
         Args:
             name: of the phase.
@@ -163,7 +163,7 @@ class _Roller(_SpatialBuilder):
         t = self._times(duration)
         share, rate = _STEP(t / t[-1]), _STEP_RATE(t / t[-1]) / t[-1]
         heading, roll = self.heading + turn(share), self.roll + distance * share / DISK_RADIUS
-        # the place is the integral of (cos, sin) of the heading over the distance, by Gauss' rule from row to row
+        # the position is the integral of (cos, sin) of the heading over the distance, by Gauss' rule from row to row
         before = np.concatenate(([0.0], share[:-1]))
         width = (share - before)[:, None]
         way = self.heading + turn(before[:, None] + width * (1.0 + _NODES) / 2.0)
@@ -189,10 +189,10 @@ _EVEN = Polynomial([0.0, 1.0])
 
 
 def parallel_parking_plan(period: float) -> SpatialPlan:
-    """Rolling disk: three cycles of S-shaped ways forward and back, turn on the spot, drive, arc, two pushes."""
+    """Rolling disk: three cycles of S-shaped paths forward and back, rotation on the spot, drive, arc, two pushes."""
     plan = _Roller(period)
     for cycle in range(1, 4):
-        # the way back mirrors the heading: the ways along x cancel, those along y add up
+        # the path back mirrors the heading: the distances along x cancel, those along y add up
         plan.drive(f"forward {cycle}", 1.0, 0.045, 0.45 * _BUMP)
         plan.drive(f"back {cycle}", 1.0, -0.045, -0.45 * _BUMP)
     plan.drive("steering: turn", 1.2, 0.0, -np.pi / 2 * _EVEN)
@@ -221,8 +221,8 @@ def steering_plan(period: float) -> SpatialPlan:
 class _Tour(_SpatialBuilder):
     """Leads the disk over the sphere.
 
-    The coordinates are (a, b, c) [rad]: the normal is the vertical turned by the rotation vector (-b, a, 0), so that
-    it leans by |(a, b)| towards (a, b) and the pole is a place like others, and c spins the disk about the normal.
+    The coordinates are (a, b, c) [rad]: the normal is the vertical rotated by the rotation vector (-b, a, 0), so that
+    it leans by |(a, b)| towards (a, b) and the pole is a regular point; c is the spin of the disk about the normal.
     """
 
     def __init__(self, period: float) -> None:
@@ -321,7 +321,7 @@ class _Guided(_SpatialBuilder):
 
 
 def guided_push_plan(period: float) -> SpatialPlan:
-    """Over the trough: along a row of things, pressed and not, at rest pressed, and across the trough and back."""
+    """Over the trough: along a row of bodies, pressed and not, at rest pressed, and across the trough and back."""
     plan = _Guided(period, (-0.11, -0.045))
     plan.move("along, pressed", 2.4, (0.03, -0.045), push=PUSH)
     plan.move("aside", 1.2, (-0.11, 0.015))
@@ -341,7 +341,7 @@ def guided_push_plan(period: float) -> SpatialPlan:
 def push_and_release_plan(
     period: float, *, start_up: float = 0.6, hold: float = 4.5, free: float = 6.0, braking: float = 0.5
 ) -> SpatialPlan:
-    """Round the circle at a constant tangential speed, then the hand lets go.
+    """Around the circle at a constant tangential speed, then the hand releases the tool.
 
     Args:
         period: sampling period [s].

@@ -1,7 +1,7 @@
-"""What a simulated hand does at walls, as tables: it touches, pushes (step, ramp), taps, slides and lets go.
+"""Motions of a simulated hand at walls, as tables: it touches, pushes (step, ramp), taps, slides and releases.
 
 Base frame of the device `tau`: x right, y up, z towards the user. All plans start at rest and are continuous in pose;
-the tool is never turned. The walls that they are made for:
+the tool never rotates. The walls that they are made for:
 
 - `wall_push`: the plane z = 0. Touch at the origin, steps of 5, 9 and 13 N, a ramp of 13 N, a push of 13 N after which
   the hand lets go, a slow pull off the wall, a tap of 0.5 m/s.
@@ -35,7 +35,7 @@ from haptic_devices.motions.spatial import GRIP, POSITION, QUATERNION, TWIST, WR
 FORCE = slice(WRENCH.start, WRENCH.start + 3)
 VELOCITY = slice(TWIST.start, TWIST.start + 3)
 
-#: normals and places of the walls that the plans are made for
+#: normals and positions of the walls that the plans are made for
 X, Y, PLANE = np.eye(3)
 ANGLED = np.array([0.0, 0.6, 0.8])
 CORNER = np.array([-0.01, -0.01, 0.0])
@@ -53,7 +53,7 @@ _CLOSING = 0.1
 
 
 class _Visitor(PhaseBuilder):
-    """Puts a plan together; starts with a hold at a place (3,) [m]."""
+    """Builds a plan that starts with a hold at a position (3,) [m]."""
 
     def __init__(self, period: float, place: Sequence[float] | np.ndarray) -> None:
         super().__init__(period)
@@ -70,7 +70,7 @@ class _Visitor(PhaseBuilder):
         self._append(name, "rest", self._rows(len(self._times(duration))))
 
     def move(self, name: str, target: Sequence[float] | np.ndarray, duration: float, kind: str = "move") -> None:
-        """Leads the tool straight to a place, from rest to rest."""
+        """Leads the tool straight to a position, from rest to rest."""
         self._travel(name, kind, np.array(target, dtype=float), duration, np.zeros(3))
 
     def slide(self, name: str, target: Sequence[float] | np.ndarray, duration: float, force: np.ndarray) -> None:
@@ -78,7 +78,7 @@ class _Visitor(PhaseBuilder):
         self._travel(name, "slide", np.array(target, dtype=float), duration, force)
 
     def take(self, name: str, target: Sequence[float] | np.ndarray, duration: float) -> None:
-        """Closes the fingers about a tool that is near, and leads it to a place."""
+        """Closes the fingers around a tool that is near, and leads it to a position."""
         self._travel(name, "move", np.array(target, dtype=float), duration, np.zeros(3), closing=_CLOSING)
 
     def _travel(
@@ -94,7 +94,7 @@ class _Visitor(PhaseBuilder):
         self._place = target
 
     def push(self, name: str, duration: float, force: np.ndarray, ramp: float = 0.0) -> None:
-        """Stands and pushes with an extra force (3,) [N], at once or within `ramp` [s], and leaves off as fast."""
+        """Rests and pushes with an extra force (3,) [N], which comes and goes at once or within `ramp` [s]."""
         t = self._times(duration)
         rows = self._rows(len(t))
         share = np.ones(len(t)) if ramp == 0.0 else np.clip(np.minimum(t, t[-1] - t) / ramp, 0.0, 1.0)
@@ -205,7 +205,7 @@ def dental_probe_plan(period: float) -> SpatialPlan:
     """On the tooth of `convex_contact.tooth`, which has its z axis towards the user."""
     load, deep, mirrored = -1.0 * PLANE, -_TOUCH * PLANE, np.array([-1.0, 1.0, 1.0])
     end = GROOVE + 0.001 * X + deep  # the tip lags behind where the groove rises
-    hand = _Visitor(period, APEX + 0.0008 * Y + 0.004 * PLANE)  # what is sped up along z goes 0.8 mm along -y
+    hand = _Visitor(period, APEX + 0.0008 * Y + 0.004 * PLANE)  # accelerated along z, the tool moves 0.8 mm along -y
     for speed in (0.05, 0.1, 0.2):
         hand.tap(f"tap {speed:g} m/s", APEX, PLANE, speed, 0.01 * speed)
     hand.move("to the groove", GROOVE * mirrored + 0.004 * PLANE, 0.6)

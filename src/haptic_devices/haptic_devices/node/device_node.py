@@ -37,13 +37,13 @@ from haptic_devices.node.topics import DeviceTopics
 from haptic_msgs.msg import DeviceCommand
 from haptic_msgs.srv import Step
 
-#: an answer that is waited for longer is told in the diagnostics [s]
+#: after this time of waiting for an answer the diagnostics name the source [s]
 _LONG_WAIT = 1.0
 
-#: where nobody's hand is any more [m]
-_FARTHEST = 1e3
+#: largest plausible coordinate of a hand [m]
+_MAX_PLAUSIBLE_POSITION = 1e3
 
-#: ticks between two events that say how often limits have acted; the first one is at once
+#: ticks between two events that report limited ticks; the first event comes at once
 _LIMIT_TICKS = 1000
 
 
@@ -93,7 +93,7 @@ class DeviceNode(SuiteNode):
             engagement_time=p["engagement_time"],
         )
         self._lockstep_pace = LockstepPace(self._loop, p["period"], lambda: float(self.parameters["pace"]))
-        self._limits_told, self._limits_tick = 0, -_LIMIT_TICKS
+        self._limits_reported, self._limits_tick = 0, -_LIMIT_TICKS
         length = p["duration"] or self.device.end_time
         self._last_tick = round(length / p["period"]) - 1 if length != float("inf") else None
         self._period_ns = round(p["period"] * 1e9)
@@ -112,7 +112,7 @@ class DeviceNode(SuiteNode):
             self._show_progress()
 
     def activate(self) -> None:
-        """The device starts; after a pause the ticks go on, as sources and recorder expect."""
+        """Starts the device; after a pause the ticks continue, as sources and recorder expect."""
         self.device.activate()
         self._topics.restart()
         self._loop.restart(self.tick + 1)
@@ -150,7 +150,7 @@ class DeviceNode(SuiteNode):
         self._status.destroy()
 
     def reset(self) -> None:
-        """The device starts again, a simulated one where its plan starts; the ticks go on. Ends an emergency stop."""
+        """Restarts the device, a simulated one where its plan starts; the ticks continue. Ends an emergency stop."""
         self.device.activate()
         self._topics.restart()
         self._loop.resume()
@@ -165,23 +165,23 @@ class DeviceNode(SuiteNode):
         return response
 
     def _on_emergency(self, message: Bool) -> None:
-        if message.data:  # false says that nobody presses the button: that alone ends nothing
+        if message.data:  # false means that the button is released, which does not end the stop
             self._stop_now("emergency stop by topic")
 
     def _stop_now(self, reason: str) -> None:
-        """Latches: the device is in its safe state from now on, also through deactivation and a new start."""
+        """Latches the safe state of the device, also through deactivation and a new start."""
         if self._emergency:
             return
         self._emergency = reason
         if self.configured:
             self._loop.stop(max(self._loop.status, SAFE_STOP), reason)
-        self._tell_stop(SAFE_STOP, reason)
+        self._report_stop(SAFE_STOP, reason)
 
-    def _tell_stop(self, status: int, reason: str) -> None:
+    def _report_stop(self, status: int, reason: str) -> None:
         self.get_logger().error(f"safe state at tick {self.tick + 1}: {reason}")
         self.publish_event("error", {"status": status, "reason": reason})
 
-    # ---- a person at the clock and at the hand ----------------------------------------------------
+    # ---- a user at the clock and at the hand ----------------------------------------------------
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         """Pauses a lockstep run before the next tick, or lets it go on."""
@@ -204,7 +204,7 @@ class DeviceNode(SuiteNode):
         return self._acted(response, "step", {"ticks": request.ticks})
 
     def _no_clock(self) -> str:
-        """Why the clock cannot be stopped; empty if it can."""
+        """The reason for which the clock cannot be stopped; empty if it can."""
         if not self.active:
             return f"{self.get_name()}: not active"
         return "" if self._lockstep else "mode realtime: the device keeps its own clock; only lockstep can be paused"
@@ -229,8 +229,9 @@ class DeviceNode(SuiteNode):
 
     def _on_handle(self, message: PoseStamped) -> None:
         pose, frame = pose_array(message.pose), message.header.frame_id
-        if not np.abs(pose).max() < _FARTHEST or not 0.5 < np.linalg.norm(pose[3:7]) < 2.0:  # also true for NaN
-            expected = f"expected a pose within {_FARTHEST:g} m"
+        plausible = np.abs(pose).max() < _MAX_PLAUSIBLE_POSITION and 0.5 < np.linalg.norm(pose[3:7]) < 2.0
+        if not plausible:  # also if it has NaN
+            expected = f"expected a pose within {_MAX_PLAUSIBLE_POSITION:g} m"
             self.reject("operator_handle", f"operator_handle: {expected}, got {pose.tolist()}")
         elif frame not in ("", self.device.base_frame):
             self.reject("operator_handle", f"operator_handle: expected frame {self.device.base_frame}, got {frame!r}")
@@ -239,7 +240,7 @@ class DeviceNode(SuiteNode):
 
     # ---- the loop ---------------------------------------------------------------------------------
 
-    def _goes_on(self) -> bool:
+    def _continues(self) -> bool:
         return self.active and not (stop_requested() or self.finished)
 
     def spin(self, executor: Executor) -> None:
@@ -275,7 +276,7 @@ class DeviceNode(SuiteNode):
         with contextlib.nullcontext() if self._lockstep else awake_cores():
             for refused in [] if self._lockstep else prepare_realtime():
                 self.get_logger().warning(refused)
-            while self._running and self._goes_on():
+            while self._running and self._continues():
                 left = self.advance_if_due()
                 if left is not None:
                     executor.spin_once(timeout_sec=left)
@@ -345,25 +346,25 @@ class DeviceNode(SuiteNode):
         start = time.perf_counter_ns()
         reading = loop.advance(skipped)
         if loop.status != status:
-            self._tell_stop(loop.status, loop.reason)
+            self._report_stop(loop.status, loop.reason)
         if loop.safety.counts and loop.tick - self._limits_tick >= _LIMIT_TICKS:
-            self._tell_limits()
+            self._report_limits()
         self._publish(reading)
         self.compute_time.add(time.perf_counter_ns() - start)
         self.report_soon()
 
-    def _tell_limits(self) -> None:
-        """Says in how many ticks limits have acted, if there are more than last time."""
+    def _report_limits(self) -> None:
+        """Reports the number of ticks in which limits have acted, if it has grown."""
         counts = self._loop.safety.counts
-        if counts.total() == self._limits_told:
+        if counts.total() == self._limits_reported:
             return
-        self._limits_told, self._limits_tick = counts.total(), self._loop.tick
+        self._limits_reported, self._limits_tick = counts.total(), self._loop.tick
         self.publish_event("limit", {"limited": dict(counts)})
         text = ", ".join(f"{name} in {count}" for name, count in sorted(counts.items()))
         self.get_logger().warning(f"limited at tick {self._loop.tick}: {text} ticks so far")
 
     def _show_progress(self) -> None:
-        """Says about every five seconds how far the run is."""
+        """Logs the progress of the run about every five seconds."""
         self._seconds += 1
         if self._seconds % 5 == 0:
             end = f" of {self._last_tick + 1}" if self._last_tick is not None else ""

@@ -1,4 +1,4 @@
-"""When a tick may end: in lockstep after all answers, in realtime at the next instant of a steady clock."""
+"""The end of a tick: in lockstep after all answers, in realtime at the next instant of a steady clock."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Starts the standard robot_state_publisher with the description that the device publishes.
 
-In Jazzy that node takes a description as a parameter only, and a launch file cannot know what the device's parameters
-make of it. So this process waits for the device's topic and then becomes robot_state_publisher, with its own name,
+In Jazzy that node takes a description as a parameter only, and a launch file cannot know the description, which depends
+on the device's parameters. So this process waits for the device's topic and then becomes robot_state_publisher, with its own name,
 namespace and further arguments.
 """
 
@@ -51,9 +51,9 @@ def wait_for_description(arguments: list[str]) -> str:
 
 
 def publisher_command(executable: Path, arguments: list[str], description: str) -> list[str]:
-    """The command line that robot_state_publisher gets.
+    """The command line for robot_state_publisher.
 
-    The description travels in a file that only this process and what it becomes can see. Every joint state is taken,
+    The description is in a file that only this process, also as robot_state_publisher, can read. Every joint state is taken,
     whatever its stamp: in lockstep the time of the next run begins at 0 again.
 
     Args:
@@ -64,7 +64,7 @@ def publisher_command(executable: Path, arguments: list[str], description: str) 
     parameters = {"robot_description": description, "ignore_timestamp": True}
     file = os.memfd_create("robot_description", 0)
     os.write(file, yaml.safe_dump({"/**": {"ros__parameters": parameters}}).encode())
-    # its own copy of the description goes elsewhere: the device's is there already
+    # its own copy of the description gets another topic: the device's exists already
     own = ["--ros-args", "--params-file", f"/proc/self/fd/{file}", "-r", "robot_description:=~/robot_description"]
     return [str(executable), *arguments, *own]
 

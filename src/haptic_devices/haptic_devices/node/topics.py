@@ -34,25 +34,30 @@ class DeviceTopics:
         self._node, self._device, self._loop = node, device, loop
         p = node.parameters
         qos = tick_publisher_qos(p["mode"])
-        publisher = node.create_lifecycle_publisher
         self._make_messages(len(device.joints))
-        self.states = publisher(
+        self.states = node.create_lifecycle_publisher(
             DeviceState,
             "device_state",
             tick_publisher_qos(p["mode"], p["period"]),
             event_callbacks=node.deadline_events("device_state"),
         )
-        self._truths = publisher(SimulationState, "simulation_state", qos) if device.truth() is not None else None
+        self._truths = (
+            node.create_lifecycle_publisher(SimulationState, "simulation_state", qos)
+            if device.truth() is not None
+            else None
+        )
         self._port: Port | None = None
         self._balances: Any = None
         if p["passivity"] != "off":
             self._port = Port(PassivityRule(p["period"]), (1.0,) * len(device.joints))
-            self._balances = publisher(PassivityState, "~/passivity", qos)
+            self._balances = node.create_lifecycle_publisher(PassivityState, "~/passivity", qos)
             self._balance = PassivityState(port=node.get_name())
-        self._joint_states = publisher(JointState, "joint_states", display_qos())
-        self._wrenches = publisher(WrenchStamped, "rendered_wrench", display_qos())
+        self._joint_states = node.create_lifecycle_publisher(JointState, "joint_states", display_qos())
+        self._wrenches = node.create_lifecycle_publisher(WrenchStamped, "rendered_wrench", display_qos())
         self._measured_wrenches = (
-            publisher(WrenchStamped, "measured_wrench", display_qos()) if device.has_force_sensor else None
+            node.create_lifecycle_publisher(WrenchStamped, "measured_wrench", display_qos())
+            if device.has_force_sensor
+            else None
         )
         description = device.robot_description()  # published before the device is active
         self._descriptions = node.create_publisher(String, "robot_description", latched_qos()) if description else None

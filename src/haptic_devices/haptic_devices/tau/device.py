@@ -27,8 +27,8 @@ from tau_wall_control.parameters import load_parameters as load_mechanism
 from tau_wall_control.rotations import rotation_from_quaternion
 from tau_wall_control.urdf import PLATFORM_JOINTS, urdf
 
-#: RK4 steps are at most this share of the fastest time constant, and at most so many a period
-_SHARE, _MOST_SUBSTEPS = 0.5, 50
+#: largest RK4 step as a fraction of the fastest time constant, and largest number of steps in a period
+_STEP_FRACTION, _MOST_SUBSTEPS = 0.5, 50
 
 
 class Tau(HandHeldDevice):
@@ -121,10 +121,10 @@ class Tau(HandHeldDevice):
         if self.hand is not None and abs(self.hand.plan.period - period) > 1e-12:
             raise ValueError(f"period: the hand's plan has {self.hand.plan.period:g} s, got {period:g} s")
         fastest = self._fastest()
-        self._substeps = max(1, math.ceil(period * fastest / _SHARE))
+        self._substeps = max(1, math.ceil(period * fastest / _STEP_FRACTION))
         if self._substeps > _MOST_SUBSTEPS:
             raise ValueError(
-                f"period: expected {_MOST_SUBSTEPS * _SHARE / fastest:.3g} s or less, so that {_MOST_SUBSTEPS} steps "
+                f"period: expected {_MOST_SUBSTEPS * _STEP_FRACTION / fastest:.3g} s or less, so that {_MOST_SUBSTEPS} steps "
                 f"follow friction, hand and end stops, got {period:g} s"
             )
         resolution = self.mechanism.parameters.encoders.joint_resolution
@@ -154,7 +154,7 @@ class Tau(HandHeldDevice):
             raise ValueError(f"the hand's plan starts out of reach: {error}") from None
 
     def take_over(self, other: Tau) -> None:
-        """Goes on from where another device of the same parameters stands, as if it were that one."""
+        """Takes the state of another device of the same parameters."""
         for mine, its in (
             (self._state, other._state),
             (self._truth.values, other._truth.values),
