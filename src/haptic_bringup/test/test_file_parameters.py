@@ -283,6 +283,7 @@ def contents() -> dict[str, bytes]:
         ),
         ("device_node", "device_file", {"device": "scripted"}, ".csv"),
         ("device_node", "hand_file", {}, ".yaml"),
+        ("device_node", "motion", {}, ".csv"),
         ("wall_node", "device_file", {}, ".yaml"),
         ("wall_node", "controller_file", {}, ".npz"),
     ],

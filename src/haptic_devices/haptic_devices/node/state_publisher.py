@@ -1,8 +1,8 @@
 """Starts the standard robot_state_publisher with the description that the device publishes.
 
 In Jazzy that node takes a description as a parameter only, and a launch file cannot know the description, which depends
-on the device's parameters. So this process waits for the device's topic and then becomes robot_state_publisher, with its own name,
-namespace and further arguments.
+on the device's parameters. So this process waits for the device's topic and then becomes robot_state_publisher, with its
+own name, namespace and further arguments.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def wait_for_description(arguments: list[str]) -> str:
 def publisher_command(executable: Path, arguments: list[str], description: str) -> list[str]:
     """The command line for robot_state_publisher.
 
-    The description is in a file that only this process, also as robot_state_publisher, can read. Every joint state is taken,
-    whatever its stamp: in lockstep the time of the next run begins at 0 again.
+    The description is in a file that only this process, also as robot_state_publisher, can read. Every joint state is
+    taken, whatever its stamp: in lockstep the time of the next run begins at 0 again.
 
     Args:
         executable: of robot_state_publisher.

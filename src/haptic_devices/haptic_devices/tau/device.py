@@ -124,8 +124,8 @@ class Tau(HandHeldDevice):
         self._substeps = max(1, math.ceil(period * fastest / _STEP_FRACTION))
         if self._substeps > _MOST_SUBSTEPS:
             raise ValueError(
-                f"period: expected {_MOST_SUBSTEPS * _STEP_FRACTION / fastest:.3g} s or less, so that {_MOST_SUBSTEPS} steps "
-                f"follow friction, hand and end stops, got {period:g} s"
+                f"period: expected {_MOST_SUBSTEPS * _STEP_FRACTION / fastest:.3g} s or less, so that "
+                f"{_MOST_SUBSTEPS} steps follow friction, hand and end stops, got {period:g} s"
             )
         resolution = self.mechanism.parameters.encoders.joint_resolution
         self._encoders = encoder.constants(resolution=resolution, cutoff=p.velocity_cutoff, period=period)
