@@ -1,8 +1,8 @@
 """Starts the standard robot_state_publisher with the description that the device publishes.
 
 In Jazzy that node takes a description as a parameter only, and a launch file cannot know the description, which depends
-on the device's parameters. So this process waits for the device's topic and then becomes robot_state_publisher, with its
-own name, namespace and further arguments.
+on the device's parameters. So this process waits for the device's topic and then becomes robot_state_publisher, with
+its own name, namespace and further arguments.
 """
 
 from __future__ import annotations
