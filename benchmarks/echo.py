@@ -9,8 +9,8 @@ import rclpy
 from rclpy.executors import Executor, MultiThreadedExecutor, SingleThreadedExecutor
 from rclpy.experimental import EventsExecutor
 
-from haptic_core.matching import wait_for
 from haptic_core.qos import tick_qos
+from haptic_core.start.matching import wait_for
 from haptic_msgs.msg import DeviceCommand, DeviceState
 
 EXECUTORS: dict[str, type[Executor]] = {

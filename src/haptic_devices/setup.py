@@ -8,7 +8,7 @@ setup(
     name=package,
     version="0.1.0",
     packages=find_packages(exclude=["test"]),
-    package_data={package: ["py.typed", "*.yaml", "data/*"]},
+    package_data={package: ["py.typed", "*.yaml", "*/*.yaml", "data/*"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{package}"]),
         (f"share/{package}", ["package.xml"]),
@@ -21,10 +21,10 @@ setup(
     license="Apache-2.0",
     entry_points={
         "console_scripts": [
-            "control_node = haptic_devices.control_node:main",
-            "device_node = haptic_devices.node:main",
-            "mock_control_node = haptic_devices.control_node:main_mock",
-            "state_publisher = haptic_devices.state_publisher:main",
+            "control_node = haptic_devices.control.node:main",
+            "device_node = haptic_devices.node.device_node:main",
+            "mock_control_node = haptic_devices.control.node:main_mock",
+            "state_publisher = haptic_devices.node.state_publisher:main",
         ],
         "haptic_devices": [
             "cobotic_hand_controller = haptic_devices.factories:cobotic_hand_controller",

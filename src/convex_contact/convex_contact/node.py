@@ -24,12 +24,9 @@ from convex_contact.tool_planes import Planes
 from convex_contact.world import Body, World, WorldError
 from haptic_core import process
 from haptic_core.errors import EntryError, InputError, ParameterError
-from haptic_core.local_topics import is_heard
 from haptic_core.markers import MarkerCanvas
-from haptic_core.matching import unrecorded, wait_for
 from haptic_core.messages import allocate, pose_array, set_stamp, set_wrench, vector, view
 from haptic_core.parameters import parse_entries
-from haptic_core.process import stop_requested
 from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, display_qos, latched_qos, tick_qos
 from haptic_core.rendering_node import RenderingNode
 from haptic_core.statistics import TimeStatistics
@@ -90,20 +87,14 @@ class ContactNode(RenderingNode):
 
     def activate(self) -> None:
         assert self.rendering is not None
-        if self.parameters["recorded"]:
-            topics = [self._contacts, self._statistics]
-            if self.parameters["touch_radius"]:
-                topics.append(self._planes)
-
-            def missing() -> str:
-                return ", ".join(unrecorded(self, topics))
-
-            timeout = self.parameters["activation_timeout"]
-            wait_for(missing, timeout, "the recorder", lambda: not stop_requested(), self.get_logger().info)
         super().activate()
         scene = scene_message(self.rendering.simulator.world)
         set_stamp(scene.header, 0 if self.parameters["mode"] == "lockstep" else time.time_ns())
         self._scene.publish(scene)
+
+    def recorded_publishers(self) -> list[Any]:
+        planes = [self._planes] if self.parameters["touch_radius"] else []
+        return [*super().recorded_publishers(), self._contacts, self._statistics, *planes]
 
     def _consumed(self) -> dict[str, Any]:
         return {**super()._consumed(), "contacts": self._contacts, "planes": self._planes}
@@ -236,9 +227,9 @@ class ContactNode(RenderingNode):
         state.header.frame_id = WORLD_FRAME
         for row, name in zip(self._rows, _STATE, strict=True):
             row[:] = getattr(bodies, name).ravel()
-        if is_heard(self._contacts):
+        if self.transport.has_subscribers(self._contacts):
             self._publish_contacts()
-        if is_heard(self._statistics):
+        if self.transport.has_subscribers(self._statistics):
             self._publish_statistics()
         if self.tick % self._display_ticks == 0 and self._markers.get_subscription_count():
             self._draw()

@@ -17,13 +17,13 @@ from haptic_bags.bags import Event
 from haptic_bags.recording import CHANGES, PLAYED, SIMULATION_STATE, Recording
 from haptic_core import process
 from haptic_core.cdr import decode_device_command
-from haptic_core.commands import CommandCollector, check_modes, state_of
+from haptic_core.commands import CommandCollector
 from haptic_core.errors import HapticError, InputError
-from haptic_core.matching import RECORDER, unmatched, wait_for
 from haptic_core.process import SPIN_TIMEOUT, stop_requested
-from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, EVENT_DEPTH, latched_qos, tick_qos
+from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, tick_qos
+from haptic_core.start.handshake import StartHandshake
 from haptic_core.suite_node import SuiteNode
-from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState, TickEvent
+from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState
 
 #: the services through which a recorded change is made again
 _SERVICES = {
@@ -42,7 +42,6 @@ class Player(SuiteNode):
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__("player", (Path(__file__).with_name("player.yaml"),), **node_options)
-        self._source_states: dict[str, dict[str, Any]] = {}
         self._command = DeviceCommand()
         self._misfit = ""
         self._seconds = 0
@@ -72,9 +71,7 @@ class Player(SuiteNode):
         if truths:
             self._players.append((self.create_lifecycle_publisher(SimulationState, "simulation_state", qos), truths[0]))
         self._commands = self.create_subscription(DeviceCommand, "device_command", self._on_command, qos, raw=True)
-        self._source_events = self.create_subscription(
-            TickEvent, "tick_event", self._on_event, latched_qos(EVENT_DEPTH)
-        )
+        self._start_handshake = StartHandshake(self)
         changed = dict.fromkeys(event.source for event in recording.changes(p["sources"]))
         self._change_clients: dict[tuple[str, str], Client] = {
             (source, name): self.create_client(kind, f"{source}/{name}")
@@ -84,9 +81,11 @@ class Player(SuiteNode):
 
     def activate(self) -> None:
         self.publish_event("state", {"state": "active", "parameters": self.parameters})
+        self._start_handshake.begin([publisher for publisher, _ in self._players], also=self._missing_services)
 
     def deactivate(self) -> None:
         """Waits until what was published has arrived."""
+        self._start_handshake.cancel()
         self.publish_event("state", {"state": "inactive", "ticks": self.tick + 1})
         for publisher, _ in self._players:
             publisher.wait_for_all_acked(ACKNOWLEDGEMENT_TIMEOUT)
@@ -95,55 +94,32 @@ class Player(SuiteNode):
         for publisher, _ in self._players:
             self.destroy_publisher(publisher)
         self.destroy_subscription(self._commands)
-        self.destroy_subscription(self._source_events)
+        self._start_handshake.destroy()
         for client in self._change_clients.values():
             self.destroy_client(client)
 
     # ---- start ------------------------------------------------------------------------------------
 
-    def _on_event(self, event: TickEvent) -> None:
-        if event.kind == "state" and event.source in self.parameters["sources"]:
-            try:
-                self._source_states[event.source] = state_of(event)
-            except InputError as error:
-                self.reject(error.kind, str(error))
+    def _missing_services(self) -> list[str]:
+        return [client.srv_name for client in self._change_clients.values() if not client.service_is_ready()]
 
-    def _not_ready(self) -> str:
-        """Names what the first tick still waits for; empty when everything is there."""
-        sources = self.parameters["sources"]
-        names = [f"source {name}" for name in sources if self._source_states.get(name, {}).get("state") != "active"]
-        if not names:
-            recorder = [RECORDER] if self.parameters["recorded"] else []
-            (states, _), *truths = self._players
-            names += unmatched(self, states, [*sources, *recorder])
-            names += [name for publisher, _ in truths for name in unmatched(self, publisher, recorder)]
-        if not names:
-            names += [client.srv_name for client in self._change_clients.values() if not client.service_is_ready()]
-        return ", ".join(dict.fromkeys(names))
-
-    def _wait_for_sources(self, executor: Executor) -> None:
-        def missing() -> str:
-            executor.spin_once(timeout_sec=0.0)
-            return self._not_ready()
-
-        wait_for(missing, self.parameters["activation_timeout"], "all sources", alive=lambda: not stop_requested())
+    def _check_sources(self) -> None:
         topic = self._players[0][0].topic_name
         if self.count_publishers(topic) > 1:
             raise HapticError(
                 f"a device already publishes {topic} in this ROS domain; end it or set another ROS_DOMAIN_ID"
             )
-        modes = {name: state["mode"] for name, state in self._source_states.items() if "mode" in state}
-        check_modes(modes, self.recording.kind)
+        self._start_handshake.check_modes(self.recording.kind)
 
     # ---- ticks ------------------------------------------------------------------------------------
 
     def spin(self, executor: Executor) -> None:
         """Waits for the sources, then plays the recording to its end."""
-        while not (self.active or stop_requested()):
+        while not stop_requested() and not (self.active and self._start_handshake.is_complete()):
             executor.spin_once(timeout_sec=SPIN_TIMEOUT)
-        self._wait_for_sources(executor)
         if stop_requested():
             return
+        self._check_sources()
         recording, sources = self.recording, self.parameters["sources"]
         changes = {id(event) for event in recording.changes(sources)}
         acts = deque(

@@ -25,8 +25,8 @@ from haptic_bags.recorder import _message_class
 from haptic_bringup import runner
 from haptic_core import qos
 from haptic_core.parameters import check_all, load_parameter_specs
-from haptic_devices import node as device_node
 from haptic_devices.device import Device
+from haptic_devices.factories import NODE_PARAMETER_FILE, find_device
 from haptic_launch import runner as launch_runner
 from haptic_launch.experiments import experiment_names, load_experiment, share
 from haptic_launch.launch_file import load_launch_file
@@ -99,8 +99,7 @@ def _published(executable: str) -> Iterator[tuple[str, str, QoSProfile]]:
     found = [point for point in entry_points(group="console_scripts") if point.name == executable]
     if executable in VIEWERS or not found:
         return
-    source = Path(str(importlib.import_module(found[0].module).__file__)).read_text()
-    for call in ast.walk(ast.parse(source)):
+    for call in _syntax(found[0].module):
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
             continue
         if call.func.attr in ("create_publisher", "create_lifecycle_publisher"):
@@ -108,6 +107,17 @@ def _published(executable: str) -> Iterator[tuple[str, str, QoSProfile]]:
             if isinstance(profile, ast.Call) and "tick" not in ast.unparse(profile.func):  # those are not for displays
                 assert isinstance(kind, ast.Name) and isinstance(name, ast.Constant)
                 yield name.value, kind.id, getattr(qos, ast.unparse(profile.func))()
+
+
+def _syntax(module: str) -> Iterator[ast.AST]:
+    """The syntax of a node's module, and of those modules of its folder that it imports."""
+    imported = importlib.import_module(module)
+    tree = ast.parse(Path(str(imported.__file__)).read_text())
+    yield from ast.walk(tree)
+    names = {line.module for line in ast.walk(tree) if isinstance(line, ast.ImportFrom) and line.module}
+    for name in sorted(names):
+        if name.rpartition(".")[0] == imported.__package__:
+            yield from ast.walk(ast.parse(Path(str(importlib.import_module(name).__file__)).read_text()))
 
 
 @functools.cache
@@ -121,9 +131,9 @@ def run_of(name: str, rviz: str) -> Run:
         arguments["layout"] = "processes"
     processes = launched(description, arguments)
     (values,) = (parameters for process, parameters in processes if process.on_exit_shutdown)
-    specs = load_parameter_specs(Path(device_node.__file__).with_name("device_node.yaml"))
+    specs = load_parameter_specs(NODE_PARAMETER_FILE)
     parameters = check_all(specs, {**values, "held": False})
-    return Run([process for process, _ in processes], device_node.find_device(parameters["device"])(parameters))
+    return Run([process for process, _ in processes], find_device(parameters["device"])(parameters))
 
 
 @pytest.fixture

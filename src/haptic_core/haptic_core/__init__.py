@@ -1,6 +1,8 @@
-"""What every node of the suite shares: tick protocol, parameters, QoS, conversions, statistics.
+"""The parts that all nodes of the suite have in common: ticks, transport, parameters, QoS, safety, passivity.
 
-Modules without ROS: `commands`, `parameters`, `statistics`, `ticks`, `messages` (works on message
-objects, imports none). Modules with ROS: `qos`, `matching`, `cdr` (fast decoding), `suite_node`,
-`rendering_node`, `process`.
+README.md of the package names each module and those that need no ROS.
 """
+
+from haptic_core.moved_modules import forward_moved_modules
+
+forward_moved_modules(__name__, {"local_topics": "transport.local_topics", "matching": "start.matching"})

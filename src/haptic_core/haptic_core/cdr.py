@@ -1,7 +1,7 @@
 """Messages of a tick to and from their serialised form (CDR, little endian), and bundles of them.
 
 rclpy builds a Python object for every nested field: 36 us for a DeviceState, 38 us for a DeviceCommand on
-the machine where this reads them in 5 us. The decoders refill kept message objects, so the code that
+a machine where these decoders take 5 us. The decoders refill kept message objects, so the code that
 uses the messages does not change; the tests compare them with rclpy's own deserialisation. `encoder` writes what a
 publisher sends: rclpy's `serialize_message` appends bytes that belong to nothing, and does not clear its padding.
 """
@@ -152,7 +152,7 @@ _Part = Callable[[Any, int], bytes]
 
 
 def encoder(kind: type) -> Callable[[Any], bytes]:
-    """What serialises messages of a class as a publisher sends them, with zeros as padding.
+    """The function that serialises messages of a class as a publisher sends them, with zeros as padding.
 
     Args:
         kind: message class whose fields are primitives, strings, sequences of primitives, and messages of such.

@@ -1,4 +1,4 @@
-"""From the command that acted before a change of parameters to those that the changed node gives. No ROS import.
+"""Leads a command from its value before a change of parameters to its value after it. No ROS import.
 
 With u_0 the last command before the change, w_j what the changed node answers at its j-th tick after it, T the period
 and tau the change time,
@@ -9,16 +9,14 @@ so that no component of a force leaves the range between u_0 and w_j, and the st
 
     u_j - u_(j-1) = (s_j - s_(j-1)) (w_j - u_0) + s_(j-1) (w_j - w_(j-1)),      s_j - s_(j-1) <= 1.5 T/tau,
 
-1.5 % of the whole change with tau = 0.1 s, T = 1 ms. So with a velocity that is commanded alone. A motion with places
-starts where the one before would be at the first tick and takes its distance o in place and o' in velocity from the new
-one away, with x = (j - 1) T/tau,
+1.5 % of the whole change with tau = 0.1 s, T = 1 ms. A velocity that is commanded alone is led likewise. A motion with
+positions starts where the motion before would be at the first tick; its distance o in position and o' in velocity from
+the new motion vanishes with x = (j - 1) T/tau,
 
     p = p_w + o (1 - 3 x^2 + 2 x^3) + tau o' (x - 2 x^2 + x^3),      v = dp/dt,
 
-neither of which jumps: the velocity's step is at most T (4 |o'|/tau + 6 |o|/tau^2) beside p_w's own. Motions in joint
-coordinates, which no node of the suite gives, act at once.
-
-What the node itself computes, its state included, is not touched.
+without a jump of either: the step of the velocity is at most T (4 |o'|/tau + 6 |o|/tau^2) beside that of p_w. Motions
+in joint coordinates, which no node of the suite gives, act at once. The ramp does not change the state of the node.
 """
 
 from __future__ import annotations
@@ -92,7 +90,7 @@ class ChangeRamp:
         self._write(command, blended | self._led(own) if placed else blended)
 
     def _led(self, own: Values) -> Values:
-        """Place and velocity of a motion with places."""
+        """Position and velocity of a motion with positions."""
         held, time = self._held, self._ticks * self._period
         if self._tick == 1:
             before = _shifted(held["pose"], self._period * held["twist"])
@@ -126,7 +124,7 @@ class ChangeRamp:
 
 
 def _shifted(pose: np.ndarray, way: np.ndarray) -> np.ndarray:
-    """A pose (7,) after a way [m; rotation vector in rad] (6,), base frame."""
+    """A pose (7,) after a displacement [m; rotation vector in rad] (6,), base frame."""
     Rotation = scipy.spatial.transform.Rotation
     turned = Rotation.from_rotvec(way[3:]) * Rotation.from_quat(pose[3:])
     return np.concatenate((pose[:3] + way[:3], turned.as_quat()))

@@ -1,4 +1,4 @@
-"""How a device puts the answers of its sources together, tick by tick. No ROS import."""
+"""Combines the answers of a device's sources, tick by tick. No ROS import."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class CommandConflictError(HapticError):
 
 @dataclass(frozen=True)
 class Motion:
-    """Where an admittance device is to be, in its base frame.
+    """The commanded motion of an admittance device, in its base frame.
 
     Attributes:
-        fields: sum of POSITION, VELOCITY, ACCELERATION: which of the following hold.
+        fields: sum of those of POSITION, VELOCITY, ACCELERATION that are given.
         pose: (7,) x, y, z [m] and quaternion x, y, z, w of the tool.
         twist: (6,) of the tool point [m/s], [rad/s].
         acceleration: (6,) of the tool point [m/s^2], [rad/s^2].
-        joint_position: (n,) [rad] or [m], instead of `pose`; None: the pose holds.
-        joint_velocity: (n,) [rad/s] or [m/s], instead of `twist`; None: the twist holds.
+        joint_position: (n,) [rad] or [m], replaces `pose`; None: the pose counts.
+        joint_velocity: (n,) [rad/s] or [m/s], replaces `twist`; None: the twist counts.
     """
 
     fields: int
@@ -48,7 +48,7 @@ def check_modes(modes: dict[str, str], kind: str) -> None:
     Args:
         modes: mode name of each source.
         kind: "impedance" (takes EFFORT and WRENCH), "admittance" (takes MOTION) or "scripted" (takes
-            anything from anyone, and ignores it).
+            every mode and ignores the commands).
 
     Raises:
         CommandConflictError: two sources command MOTION, MOTION stands beside a force, or the device does
@@ -71,7 +71,7 @@ def check_modes(modes: dict[str, str], kind: str) -> None:
 
 
 def state_of(event: Any) -> dict[str, Any]:
-    """What a source's event of kind "state" says; raises InputError where it lacks what a clock needs of a source."""
+    """The parsed content of a source's event of kind "state"; raises InputError if a required entry is missing."""
     detail = detail_of(event)
     parameters = detail.get("parameters", {})
     inputs = parameters.get("inputs", []) if isinstance(parameters, dict) else None

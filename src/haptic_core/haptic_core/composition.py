@@ -16,15 +16,16 @@ from typing import Any
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from haptic_core import local_topics, process
+from haptic_core import process
 from haptic_core.errors import HapticError, ParameterError
 from haptic_core.qos import tick_publisher_qos
 from haptic_core.suite_node import SuiteNode, given_parameters
+from haptic_core.transport.local_topics import LocalTopics
 from haptic_msgs.msg import TickBundle
 
 
 def node_class(executable: str) -> type[SuiteNode]:
-    """The node that an installed executable of the suite runs: the one class of a node that its module defines.
+    """The class of the node that an installed executable runs: the only class of a node that its module defines.
 
     Args:
         executable: "package/executable".
@@ -89,10 +90,11 @@ def make_nodes() -> list[SuiteNode]:
     asked.destroy_node()
     nodes, asked_for = [], split(given)
     modes = {values.get("mode", "lockstep") for _, values in asked_for.values()}
-    local_topics.share(asked_for, newest="realtime" in modes)
+    topics = LocalTopics(asked_for, newest="realtime" in modes)
     for name, (executable, values) in asked_for.items():
         make: Any = node_class(executable)
         options = {
+            "transport": topics,
             "use_global_arguments": False,
             "cli_args": ["--ros-args", "-r", f"__node:={name}", "-r", f"__ns:={namespace}"],
             "parameter_overrides": [Parameter(key, value=value) for key, value in values.items()],
@@ -102,8 +104,6 @@ def make_nodes() -> list[SuiteNode]:
         except (HapticError, ValueError) as error:
             raise HapticError(f"{name}: {error}") from None
     first = nodes[0]
-    topics = local_topics.shared
-    assert topics is not None
     topics.bundle = first.create_publisher(TickBundle, "tick_bundle", tick_publisher_qos(first.parameters["mode"]))
     for node in nodes:
         node.prepare()

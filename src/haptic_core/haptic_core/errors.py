@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def shortened(value: object, length: int = 200) -> str:
-    """The repr of a value that somebody gave, cut where it is longer than anybody reads."""
+    """The repr of a user's value, cut to a readable length [characters]."""
     text = repr(value)
     return text if len(text) <= length else f"{text[:length]}..."
 

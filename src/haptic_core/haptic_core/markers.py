@@ -77,7 +77,7 @@ class MarkerCanvas:
         self, name: str, position: np.ndarray, orientation: np.ndarray, vertices: np.ndarray, triangles: np.ndarray,
         color: _Color,
     ) -> None:  # fmt: skip
-        """Triangles (m, 3), which turn about their outward normals, of vertices (n, 3) [m] in the frame of the pose."""
+        """Triangles (m, 3), counterclockwise seen from outside, of vertices (n, 3) [m] in the frame of the pose."""
         marker = self._marker(name, Marker.TRIANGLE_LIST, color, (1.0, 1.0, 1.0))
         set_pose(marker.pose, _chained(self._origin, np.concatenate([position, orientation])))
         used, corners = np.unique(triangles, return_inverse=True)

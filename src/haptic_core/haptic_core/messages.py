@@ -20,15 +20,15 @@ import numpy as np
 
 from haptic_core.errors import InputError
 
-#: what is larger is no quantity of a device in SI units; its square and its products with gains still are numbers
+#: largest plausible quantity of a device in SI units; its square and its products with gains are still finite
 LARGEST = 1e20
 #: squared norms of a quaternion that is a rotation up to rounding
 _ROTATION = (0.98, 1.02)
 #: the largest value of DeviceState.status
 _STATUSES = 2
 
-# Components are read and written past the messages' properties, which cost as much as the arithmetic;
-# what is written comes from float arrays of known length.
+# Components are read and written past the messages' properties, which cost as much as the arithmetic. The values
+# come from float arrays of known length.
 
 
 def view(field: array) -> np.ndarray:
@@ -203,8 +203,8 @@ def check_state(message: Any) -> None:
     rows = _ROWS.get(name, {})
     counts = {field: len(getattr(message, field)) / width for field, width in rows.items()}
     if len(set(counts.values())) > 1:
-        told = ", ".join(f"{field} of {count:g}" for field, count in counts.items())
-        raise InputError("wrong length", f"{name}: expected arrays of as many items each, got {told}")
+        lengths = ", ".join(f"{field} of {count:g}" for field, count in counts.items())
+        raise InputError("wrong length", f"{name}: expected arrays of as many items each, got {lengths}")
     if not getattr(message, "period", 1.0) > 0.0:
         raise InputError("wrong period", f"{name}: period: expected a number above 0, got {message.period}")
     kind: Any = type(message)
@@ -219,7 +219,7 @@ def check_state(message: Any) -> None:
 
 @cache
 def _numbers_of(kind: Any) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-    """What gets all float64 of a message, and what gets its arrays of them, past the properties."""
+    """Functions that return all float64 fields of a message and its float64 arrays, past the properties."""
     found: dict[str, list[str]] = {"double": [], "sequence<double>": []}
 
     def look(message: Any, prefix: str) -> None:
@@ -251,7 +251,7 @@ def _check_numbers(name: str, message: Any) -> None:
 
 
 def detail_of(event: Any) -> dict[str, Any]:
-    """What a TickEvent says, parsed; raises InputError where it is no JSON object."""
+    """The parsed detail of a TickEvent; raises InputError if it is no JSON object."""
     try:
         detail = json.loads(event.detail)
     except ValueError as error:

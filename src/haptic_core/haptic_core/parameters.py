@@ -7,8 +7,8 @@
 
 The grammar has no key for a unit; the description ends with it in square brackets ([-] where there is
 none), and every number must have one. `file: true` is an addition to the grammar: it marks a parameter
-whose value names files, which nobody may change while the node is configured. The same file declares
-the parameters, checks them, is printed in the documentation and is walked by the tests.
+whose value names files, which cannot change while the node is configured. The same file declares the
+parameters, checks them, and is the source of the documentation and of tests.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _RULES: dict[str, Rule] = {
 
 @dataclass(frozen=True)
 class ParameterSpec:
-    """What one parameter is: type, default, unit, description, validators.
+    """The declaration of a parameter: type, default, unit, description, validators.
 
     Attributes:
         read_only: the value is fixed from the start of the node.
@@ -205,9 +205,9 @@ _ONE_SIDED = {"above (\\S+)": "low", "(\\S+) or more": "low", "below (\\S+)": "h
 
 
 def limits_in(constraints: str) -> tuple[float, float, tuple[str, ...]]:
-    """Lower and upper bound and the choices that the words of `ParameterSpec.constraints` tell.
+    """Lower bound, upper bound and choices, parsed from the words of `ParameterSpec.constraints`.
 
-    What is not told is infinite or empty; bounds of a list's entries do not count.
+    A missing bound is infinite, missing choices are empty; bounds of a list's entries do not count.
     """
     low, high = -math.inf, math.inf
     choices: tuple[str, ...] = ()
@@ -236,7 +236,7 @@ def check_all(specs: Mapping[str, ParameterSpec], values: Mapping[str, Value]) -
 
 
 def parse_entries(entries: Sequence[str]) -> dict[str, tuple[Value, str]]:
-    """Value and whole entry by name of entries "name=value", the value in YAML; an empty entry says nothing.
+    """Value and whole entry by name of entries "name=value", the value in YAML; empty entries are ignored.
 
     Raises:
         EntryError: an entry has another form, or a name is given twice; the message has the entry.

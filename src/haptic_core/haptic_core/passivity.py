@@ -1,24 +1,24 @@
-"""Passivity in the time domain: what a port takes and gives, and the damping that keeps it passive. No ROS.
+"""Passivity in the time domain: the energy at a port, and the damping that keeps the port passive. No ROS.
 
-A force F_k (on the device) is held for one period while the port moves by dx. Whatever happens between the samples, the
-energy that went into what renders it is exactly (Ryu, Kim and Hannaford 2004)
+A force F_k (on the device) is held for one period while the port moves by dx. The energy that the rendering has
+absorbed is, whatever the motion between the samples, exactly (Ryu, Kim and Hannaford 2004)
 
     E_(k+1) = E_k - F_k . dx + b |dx|^2 / T,                                                          (observer)
 
-the last term being the least that a physical damper b of the device takes from any motion by dx within T; b = 0 leaves
-it out. It counts only in periods in which there is a force, so that free motion piles up no credit. With the energy E_0
-that there was at the start the port is passive as long as E_k + E_0 >= 0. Where it gave more, a damper takes the rest
-away in the next period (Hannaford and Ryu 2002), within bounds:
+The last term is the least energy that a physical damper b of the device dissipates in any motion by dx within T; b = 0
+leaves it out. It counts only in periods with a force, so that free motion accumulates no credit. With the energy E_0
+at the start the port is passive as long as E_k + E_0 >= 0. If the sum is negative, a damper dissipates the deficit
+in the next period (Hannaford and Ryu 2002), within bounds:
 
     F_k <- F_k - a_k v_k,     a_k = min(-(E_k + E_0) / (T |v_k|^2), a_max, F_max / |v_k|).            (controller)
 
 An admittance device is held by the user's force f on it, which is measured and not held: E grows by
-(f_k + f_(k+1))/2 . dx. The controller takes a_k v_k from the force that the rendering is told: the rendered mechanism
-gets a damper, and keeps its constraints.
+(f_k + f_(k+1))/2 . dx. The controller subtracts a_k v_k from the force that the rendering receives: the rendered
+mechanism gets a damper, and keeps its constraints.
 
 **The sampled wall.** A spring K and damper B (of the rate by differences), sampled and held, give in a motion of
-frequency omega at most (K T/2 - B cos(omega T)) v^2. A device with physical damping b is passive with them, whatever
-holds it, if and only if (Colgate and Schenkel 1997)
+frequency omega at most (K T/2 - B cos(omega T)) v^2. A device with physical damping b is passive with them, for every
+user, if and only if (Colgate and Schenkel 1997)
 
     b > K T/2 + |B|,        and without damper K < 2 b / T.
 
@@ -69,7 +69,7 @@ def tool_motion(start: Sequence[float], end: Sequence[float]) -> tuple[float, ..
 
 @dataclass(frozen=True)
 class PassivityRule:
-    """What a port is judged by, and what its controller may do.
+    """Limits of a port's energy and of its controller.
 
     Attributes:
         period: T [s].
@@ -104,16 +104,16 @@ class PassivityRule:
 
 
 class Port:
-    """Energy balance of a port, and the damper that closes it.
+    """Energy balance of a port, and the damper that keeps it passive.
 
     Args:
-        rule: what is judged by.
+        rule: limits of the energy and of the damper.
         weights: of the squares in |v|^2, (n,).
 
     Attributes:
-        energy: E_k [J]; below -E_0: it gave more than it had.
+        energy: E_k [J]; below -E_0 the port is active.
         power: mean power absorbed in the last period [W].
-        dissipated: what the controller's damper took [J]; part of `energy`.
+        dissipated: energy that the controller's damper has dissipated [J]; part of `energy`.
         damping: a of the present period [N s/m] or [N m s/rad].
     """
 
@@ -123,7 +123,7 @@ class Port:
         self.restart()
 
     def restart(self) -> None:
-        """Nothing has been taken or given, and nothing is held."""
+        """Sets energy, dissipation and damping to zero; no force is held."""
         self.energy = self.power = self.dissipated = self.damping = 0.0
 
     def absorb(self, force: Sequence[float], moved: Sequence[float]) -> None:
@@ -132,7 +132,7 @@ class Port:
 
     def _add(self, work: float) -> None:
         if not math.isfinite(work):
-            return  # a device that says something else than numbers is stopped by others
+            return  # the safety layer stops a device whose readings are not finite
         self.power = work / self.rule.period
         self.energy += work
 
@@ -220,7 +220,7 @@ class AdmittancePort(Port):
         self._last = force
 
     def told(self, force: Sequence[float], velocity: Sequence[float]) -> Sequence[float]:
-        """The user's force that the rendering is told of (n,): the force (n,) less the damper's at a velocity (n,)."""
+        """The user's force (n,) that the rendering receives: the force (n,) less the damper's at a velocity (n,)."""
         damper = self._damper(velocity)
         self._taken = self._nothing if damper is None else damper
         return force if damper is None else list(map(sub, force, damper))

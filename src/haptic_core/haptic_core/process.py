@@ -14,8 +14,7 @@ import signal
 import struct
 import sys
 import time
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -26,7 +25,6 @@ from rclpy.experimental import EventsExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.signals import SignalHandlerOptions
 
-from haptic_core import local_topics
 from haptic_core.errors import HapticError
 
 RCLError = rclpy_implementation.RCLError
@@ -51,36 +49,30 @@ _SENDERS = "dds.asyn"
 #: largest one that Linux has
 _HIGHEST_PRIORITY = 99
 
-#: who holds this file open with a latency in it keeps the cores out of idle states that take longer to leave
+#: file whose holder writes the largest wake-up latency of idle cores into it, and keeps it open
 LATENCY_REQUEST = Path("/dev/cpu_dma_latency")
 
-#: of its core at most for the thread of a realtime loop: Linux by default has realtime threads stand still for the rest
-#: of a second of which they had 95 %, 50 ms in which a device would stop (sched_rt_runtime_us)
+#: largest fraction of its core for the thread of a realtime loop: Linux by default suspends realtime threads for the
+#: rest of a second of which they had 95 %; in these 50 ms a device would stop (sched_rt_runtime_us)
 REALTIME_SHARE = 0.92
 
-#: ticks over which the share is looked at
+#: ticks between two checks of that fraction
 _SHARE_TICKS = 32
 
-#: memory to lock: what there is, what there will be, each page from its first use on (MCL_CURRENT, _FUTURE, _ONFAULT)
+#: memory to lock: present and future, each page from its first use on (MCL_CURRENT, MCL_FUTURE, MCL_ONFAULT)
 _LOCKED = 1 | 2 | 4
-#: what the kernel says of this process; the capability with which no limit holds for locked memory
+#: the kernel's report about this process; the capability that lifts the limit of locked memory
 STATUS, _IPC_LOCK = Path("/proc/self/status"), 1 << 14
 
-#: time that the middleware has to let go of a node that has done its work [s]
+#: time in which the middleware must release a node that has done its work [s]
 END_TIMEOUT = 5.0
-
-#: what the nodes ask of Fast DDS, if the environment does not say; the second for realtime on one machine
-FAST_DDS_PROFILES, LOOPBACK_PROFILES = (Path(__file__).with_name(f"fastdds{what}.xml") for what in ("", "_loopback"))
-
-#: the parameter `mode` in a file or among the words of a command line
-_REALTIME = re.compile(r"""\bmode["']?:=?\s*["']?realtime\b""")
 
 #: longest wait in the executor, so that a signal is seen soon [s]
 SPIN_TIMEOUT = 0.05
 
 
 def stop_requested() -> bool:
-    """SIGINT or SIGTERM came, or a node of this process has finished."""
+    """Whether SIGINT or SIGTERM has arrived, or a node of this process has finished."""
     return _stop or any(node.finished for node in _nodes)
 
 
@@ -97,40 +89,11 @@ def make_executor() -> Executor:
     return EXECUTORS[name]()
 
 
-def choose_transport(arguments: Sequence[str], environment: MutableMapping[str, str]) -> None:
-    """Sets what Fast DDS is to ask of the system; in realtime its messages go through the kernel, by UDP.
-
-    Its shared memory is guarded by locks that all processes hold in turn. One of ordinary priority that loses its core
-    with such a lock holds up the device: programs that only looked on have done so for 0.13 s. In lockstep, where
-    nobody has a priority, shared memory is some 10 % faster. Other profiles, static peers and transports that the
-    environment asks for are left as they are.
-
-    Args:
-        arguments: of the command line, with the parameters of the nodes or the names of files that hold them.
-        environment: of this process; changed.
-    """
-    chosen = environment.setdefault("FASTRTPS_DEFAULT_PROFILES_FILE", str(FAST_DDS_PROFILES))
-    if Path(chosen).resolve() != FAST_DDS_PROFILES.resolve() or not _asks_for_realtime(arguments):
-        return
-    if environment.get("ROS_AUTOMATIC_DISCOVERY_RANGE") != "LOCALHOST":
-        environment.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
-    elif not environment.get("ROS_STATIC_PEERS"):
-        # rmw_fastrtps adds shared memory to this range, whatever is asked for; the profile says the rest of it
-        environment["FASTRTPS_DEFAULT_PROFILES_FILE"] = str(LOOPBACK_PROFILES)
-        environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SYSTEM_DEFAULT"
-
-
-def _asks_for_realtime(arguments: Sequence[str]) -> bool:
-    files = [Path(file) for option, file in pairwise(arguments) if option == "--params-file"]
-    texts = [file.read_text(errors="replace") for file in files if file.is_file()]  # rclpy names one that is missing
-    return any(map(_REALTIME.search, [*arguments, *texts]))
-
-
 def raise_priority() -> bool:
-    """Puts the threads of this process under SCHED_FIFO; False where the user may not (see `ulimit -r`).
+    """Puts the threads of this process under SCHED_FIFO; returns False if the user may not (see `ulimit -r`).
 
-    But for those of Fast DDS that send again what a reader had no room for: a recorder of ordinary priority that lost
-    its core would get none again beside a loop and a sender that both try without a pause.
+    The threads of Fast DDS that repeat messages for a reader without room keep their priority: a recorder of ordinary
+    priority that lost its core would get none again beside a loop and a sender that both try without a pause.
 
     The environment's HAPTICS_PRIORITY chooses another priority; 0 leaves everything as it is.
 
@@ -154,7 +117,7 @@ def raise_priority() -> bool:
 
 
 class RealtimeShare:
-    """Keeps the thread of a realtime loop below `REALTIME_SHARE` of its core: one that is too slow rests for a moment.
+    """Keeps the thread of a realtime loop below `REALTIME_SHARE` of its core: a loop that is too slow pauses.
 
     Args:
         now: a steady clock [s].
@@ -175,7 +138,7 @@ class RealtimeShare:
         self._ticks, self._since, self._before = 0, self._now(), self._used()
 
     def keep(self) -> None:
-        """To be called once a tick."""
+        """Checks the fraction, and pauses if it is too large; called once a tick."""
         self._ticks += 1
         if self._ticks < _SHARE_TICKS:
             return
@@ -186,7 +149,7 @@ class RealtimeShare:
 
 
 def lock_memory() -> bool:
-    """Keeps in memory what this process has there and will have; False where the user may not (see `ulimit -l`).
+    """Locks the present and future memory of this process; returns False if the user may not (see `ulimit -l`).
 
     A page of a library that the system has taken back is read from the disk when a tick needs it next.
     """
@@ -200,7 +163,7 @@ def lock_memory() -> bool:
 
 
 def prepare_realtime() -> list[str]:
-    """`raise_priority` and `lock_memory`; what of it the user may not have, and what follows, in words.
+    """Calls `raise_priority` and `lock_memory`; returns a line for each that the user may not have.
 
     Raises:
         HapticError: HAPTICS_PRIORITY is no priority.
@@ -215,7 +178,7 @@ def prepare_realtime() -> list[str]:
 
 @contextlib.contextmanager
 def awake_cores() -> Iterator[bool]:
-    """Meanwhile idle cores wait without sleeping, as in tests of realtime kernels; False where the user may not.
+    """Context in which idle cores do not sleep, as in tests of realtime kernels; False if the user may not ask for it.
 
     Between two ticks a core is idle for some 100 us: long enough to fall asleep, and a core that wakes up is slow.
     """
@@ -232,18 +195,18 @@ def awake_cores() -> Iterator[bool]:
 
 
 def prepare_logging() -> None:
-    """Looks once at where this code stands, as rclpy's logger does for every message.
+    """Looks up the caller once, as rclpy's logger does for every message.
 
-    The first time Python's inspect searches all modules, 40 to 80 ms; a message within a tick must not wait for that.
+    The first look-up searches all modules and takes 40 to 80 ms; a log message within a tick must not wait for that.
     """
     inspect.getframeinfo(inspect.currentframe())  # type: ignore[arg-type]
 
 
 def limit_the_end() -> None:
-    """From now on the process has `END_TIMEOUT`: then SIGALRM says where it stands, and ends it.
+    """Ends the process after `END_TIMEOUT`: SIGALRM prints the stack and terminates it.
 
-    For a node that has done its work. Fast DDS has been seen, once in thousands of times, not to return from giving its
-    participant back.
+    For a node that has done its work: once in thousands of runs Fast DDS does not return from the destruction of its
+    participant.
     """
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     faulthandler.register(signal.SIGALRM, chain=True)  # in C, wherever the process hangs; then the default action
@@ -259,8 +222,8 @@ def spin(executor: Executor) -> None:
 def main(make: Callable[[], Any]) -> NoReturn:
     """Entry point of a node's executable: runs it and ends the process.
 
-    The node is deactivated and destroyed and DDS is shut down by then. The interpreter's own end is left out:
-    static destructors of the DDS library have been seen to hang there after everything was done.
+    By then the node is deactivated and destroyed and DDS is shut down. The interpreter's own shutdown is skipped:
+    static destructors of the DDS library can hang there.
     """
     code = run(make)
     gc.unfreeze()
@@ -287,7 +250,6 @@ def run(make: Callable[[], Any], arguments: Sequence[str] | None = None) -> int:
     global _nodes
     signal.signal(signal.SIGINT, _request_stop)
     signal.signal(signal.SIGTERM, _request_stop)
-    choose_transport(sys.argv if arguments is None else arguments, os.environ)
     try:
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
         made = make()
@@ -299,8 +261,9 @@ def run(make: Callable[[], Any], arguments: Sequence[str] | None = None) -> int:
     executor = None
     try:
         executor = make_executor()
-        if local_topics.shared is not None:
-            executor = local_topics.LocalExecutor(executor, local_topics.shared)
+        transport = getattr(nodes[0], "transport", None)  # nodes that share a process share it
+        if transport is not None:
+            executor = transport.executor(executor)
         for node in nodes:
             executor.add_node(node)
         prepare_logging()
@@ -328,7 +291,7 @@ def run(make: Callable[[], Any], arguments: Sequence[str] | None = None) -> int:
         for node in reversed(nodes):
             node.destroy_node()
         rclpy.try_shutdown()
-        _nodes, local_topics.shared = (), None  # nothing may hold the nodes: the DDS participant goes with the last
+        _nodes = ()  # nothing may hold the nodes: the DDS participant goes with the last
 
 
 def _exit_code(nodes: Sequence[Any]) -> int:

@@ -56,7 +56,7 @@ def latched_qos(depth: int = 1) -> QoSProfile:
     )
 
 
-#: how long the end of a node waits for its readers to have everything
+#: longest wait at the end of a node until its readers have all messages
 ACKNOWLEDGEMENT_TIMEOUT = Duration(seconds=2)
 
 #: events (haptic_msgs/TickEvent): latched, deep enough for a session of parameter changes
@@ -64,7 +64,7 @@ EVENT_DEPTH = 1000
 
 
 def status_qos() -> QoSProfile:
-    """For the status of an experiment: latched, and who takes it learns when the device is gone or stopped."""
+    """For the status of an experiment: latched, with a lease that tells subscribers when the device is gone."""
     qos = latched_qos()
     qos.liveliness = LivelinessPolicy.AUTOMATIC
     qos.liveliness_lease_duration = STATUS_LEASE
@@ -72,5 +72,5 @@ def status_qos() -> QoSProfile:
 
 
 def display_qos() -> QoSProfile:
-    """For what a person looks at: diagnostics, joint states, wrenches, markers."""
+    """For displays: diagnostics, joint states, wrenches, markers."""
     return QoSProfile(reliability=ReliabilityPolicy.RELIABLE, history=HistoryPolicy.KEEP_LAST, depth=10)

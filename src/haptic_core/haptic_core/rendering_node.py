@@ -2,8 +2,9 @@
 
 A subclass gives `parameter_file`, `command_mode`, `state_type` and three methods: `build` (library
 object from parameters), `render` (one step, fills `command`) and `fill_state` (its own state message).
-A node may take the states of other nodes, too: `input_types` says which it understands, its parameter `inputs` which it
-waits for before it computes a tick (docs/loop.md). No physics here, no timers: the device is the clock.
+A node may also take the states of other nodes: `input_types` lists those that it understands, its parameter `inputs`
+those that it waits for before it computes a tick (docs/loop.md). There is no physics here, and no timer for the ticks:
+the device is the clock.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ from typing import Any, ClassVar
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 
-from haptic_core import commands, local_topics
+from haptic_core import commands
 from haptic_core.cdr import DeviceStateDecoder, deserialized
 from haptic_core.change_ramp import ChangeRamp
 from haptic_core.errors import InputError, ParameterError
-from haptic_core.matching import unmatched, unrecorded, wait_for
 from haptic_core.messages import check_device_state, check_state
-from haptic_core.process import prepare_realtime, stop_requested
+from haptic_core.process import prepare_realtime
 from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, tick_publisher_qos, tick_qos
 from haptic_core.rendering_port import RenderingPort
+from haptic_core.start.matching import unmatched, unrecorded
+from haptic_core.start.waiting import Wait
 from haptic_core.statistics import TickTimes
 from haptic_core.suite_node import SuiteNode
 from haptic_core.tick_inputs import Input, TickInputs, node_and_kind
@@ -47,8 +49,8 @@ class RenderingNode(SuiteNode):
         input_types: inputs that the node understands, by kind.
         forceless: parameters that may change while the node is active and do not act on its commands; a change of any
             other leads the command to its new value within `change_time` (`haptic_core.change_ramp`).
-        inputs: while `render` runs: the tick's messages by entry `node` or `node:kind` of the parameter; None where a
-            delayed input has none yet.
+        inputs: the tick's messages while `render` runs, by entry `node` or `node:kind` of the parameter; None if a
+            delayed input has no message yet.
     """
 
     parameter_file: Path
@@ -139,11 +141,11 @@ class RenderingNode(SuiteNode):
         return receive
 
     def _consumed(self) -> dict[str, Any]:
-        """Publishers that other nodes may take from, by topic."""
+        """Publishers whose messages other nodes may take, by topic."""
         return {"state": self._states} | ({} if self._port is None else {"passivity": self._balances})
 
     def _unheard(self) -> list[str]:
-        """Consumers that do not yet receive what they take."""
+        """Consumers that do not yet receive their input from this node."""
         wanted: dict[str, list[str]] = {}
         for entry in self._names("consumers"):
             node, _, topic = entry.partition(":")
@@ -156,31 +158,53 @@ class RenderingNode(SuiteNode):
         return [name for topic, names in wanted.items() for name in unmatched(self, publishers[topic], names)]
 
     def activate(self) -> None:
-        """Waits until the device (and the recorder) are matched, then announces itself as a source."""
-        recorded = self.parameters["recorded"]
-        recorders = int(recorded and local_topics.bundle() is None)
+        """Announces the node as a source once the device, its consumers and the recorder are matched.
 
-        def missing() -> str:
-            names = unrecorded(self, self._tick_publishers()) if recorded else []
-            names += self._unheard()
-            near = local_topics.listeners(self._commands.topic_name)
-            if self._commands.get_subscription_count() + len(near) <= recorders:
-                names.append(f"a device on {self._commands.topic_name}")
-            return ", ".join(dict.fromkeys(names))
-
-        timeout = self.parameters["activation_timeout"]
-        wait_for(missing, timeout, "the subscribers", lambda: not stop_requested(), self.get_logger().info)
+        A tick that arrives before that is answered then.
+        """
         self._ticks.reset()
         self._gathered.restart()
         self._waiting = None
         self.tick = self._noted = -1
         self.restart()
+        timeout = self.parameters["activation_timeout"]
+        self._start_wait = Wait(
+            self,
+            self._unmatched,
+            timeout=timeout,
+            subject="the subscribers",
+            then=self._announce,
+            expired=self._give_up,
+        )
+
+    def _unmatched(self) -> str:
+        """Names of the nodes that do not yet receive what this node publishes; empty if all do."""
+        recorded = self.parameters["recorded"]
+        recorders = int(recorded and self._commands in self.transport.recorded_publishers([self._commands]))
+        names = unrecorded(self, self.recorded_publishers()) if recorded else []
+        names += self._unheard()
+        near = self.transport.local_subscribers(self._commands.topic_name)
+        if self._commands.get_subscription_count() + len(near) <= recorders:
+            names.append(f"a device on {self._commands.topic_name}")
+        return ", ".join(dict.fromkeys(names))
+
+    def _announce(self) -> None:
         if self.parameters["mode"] == "realtime":
             prepare_realtime()
         self.publish_event("state", {"state": "active", "mode": self.command_mode, "parameters": self.parameters})
+        self._compute()
+
+    def _give_up(self, line: str) -> None:
+        """Ends the process, or returns to the state inactive where a manager has the lifecycle."""
+        if self.parameters["autostart"]:
+            self.fail(line)
+        else:
+            self.get_logger().error(f"activate refused: {line}")
+            self.trigger_deactivate()
 
     def deactivate(self) -> None:
         """Waits until what was published has arrived."""
+        self._start_wait.cancel()
         if self._names("inputs") or self._names("consumers"):
             times = {name: seen.lists() for name, seen in self._times.items()}
             self.publish_event("times", {**times, "old": self._gathered.old})
@@ -193,6 +217,10 @@ class RenderingNode(SuiteNode):
             self.destroy_publisher(publisher)
         for leave in self._leave:
             leave()
+
+    def recorded_publishers(self) -> list[Any]:
+        """Publishers of which the recorder needs each message; extend."""
+        return self._tick_publishers()
 
     def _tick_publishers(self) -> list[Any]:
         return [self._commands, self._states, *([] if self._port is None else [self._balances])]
@@ -229,15 +257,15 @@ class RenderingNode(SuiteNode):
             missing = ", ".join(self._gathered.missing(waiting.tick))
             self.reject("input missing", f"tick {waiting.tick}: nothing from {missing} before the next one")
         self._decoders = self._decoders[::-1]
-        for told in self._gathered.expect(device.tick):
-            self.reject("wrong input tick", told)
+        for line in self._gathered.expect(device.tick):
+            self.reject("wrong input tick", line)
         self._times["device"].add(device.tick)
         self._waiting = device
         self._decoding = time.perf_counter_ns() - start
         self._compute()
 
     def _begin_again(self) -> None:
-        """The device has started anew, with tick 0: so does this node."""
+        """Resets the node, because the device has started again with tick 0."""
         self.get_logger().warning(f"the device has started anew after tick {self._ticks.last}: reset")
         self._ticks.reset()
         self._gathered.begin()
@@ -248,7 +276,7 @@ class RenderingNode(SuiteNode):
     def _compute(self) -> None:
         """Answers the device's state that waits, if all its inputs are there."""
         device = self._waiting
-        if device is None or (self._gathered.names and self._gathered.missing(device.tick)):
+        if device is None or self.waiting_for or (self._gathered.names and self._gathered.missing(device.tick)):
             return
         self._waiting = None
         start = time.perf_counter_ns() - self._decoding
@@ -304,7 +332,7 @@ class RenderingNode(SuiteNode):
             raise InputError("no answer", f"{error}; reset") from None
 
     def _note_published(self) -> None:
-        """Notes when the first of what others take was published in this tick."""
+        """Notes the time of the first message for other nodes in this tick."""
         if self._noted != self.tick:
             self._noted = self.tick
             self._times["published"].add(self.tick)

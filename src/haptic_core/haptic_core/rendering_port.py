@@ -16,7 +16,7 @@ from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState
 
 
 def rule_of(parameters: dict[str, Any]) -> PassivityRule:
-    """What the parameters of a rendering node say about its port."""
+    """Limits of a rendering node's port, from its parameters."""
     names = ("initial_energy", "device_damping", "largest_damping", "largest_force")
     return PassivityRule(
         parameters["period"],
@@ -26,7 +26,7 @@ def rule_of(parameters: dict[str, Any]) -> PassivityRule:
 
 
 class RenderingPort:
-    """What a rendering node takes and gives at the device: joint efforts, a wrench at the tool, or the tool's motion.
+    """The port of a rendering node at the device: joint efforts, a wrench at the tool, or the tool's motion.
 
     In each tick `arrive` comes before the node's step and `hold` after it.
 
@@ -50,7 +50,7 @@ class RenderingPort:
         self.restart()
 
     def restart(self) -> None:
-        """Nothing has been taken or given."""
+        """Sets the energy to zero."""
         self._last: Sequence[float] | None = None
         self._port = self._made(max(self._joints, 0))
 
@@ -61,14 +61,14 @@ class RenderingPort:
         return ImpedancePort(self._rule, weights, self._delay)
 
     def arrive(self, device: DeviceState, command: DeviceCommand) -> DeviceState:
-        """What has happened since the last tick.
+        """Adds the energy of the last period.
 
         Args:
             device: checked state.
-            command: the node's last one; what the damper added to it is taken off.
+            command: last command of the node; the damper's part is removed from it.
 
         Returns:
-            The state that the node is to see: of a MOTION node with a force that the damper has lessened.
+            The state for the node's step; for a MOTION node the user's force in it is reduced by the damper.
         """
         if self._undamped is not None:
             self._write(command, self._undamped)
@@ -98,7 +98,7 @@ class RenderingPort:
         return seen
 
     def hold(self, device: DeviceState, command: DeviceCommand) -> None:
-        """Adds the damper to the tick's command, and notes what is held from now on."""
+        """Adds the damper to the tick's command, and stores the force that is held from now on."""
         port = self._port
         if isinstance(port, ImpedancePort):
             if device.status != DeviceState.STATUS_OK or command.mode == commands.NONE:

@@ -1,18 +1,18 @@
-"""Between every command and every device, simulated or real: limits, and a ramp after a stop. No ROS import.
+"""Limits of the commands to a device, simulated or real, and a ramp after a stop. No ROS import.
 
-u_k are the commanded joint efforts at tick k, T the period, u'_k what acts. After a stop, j ticks after the first
-command that is not zero, and with the engagement time tau,
+u_k are the commanded joint efforts at tick k, T the period, u'_k the efforts that act. After a stop, j ticks after the
+first command that is not zero, and with the engagement time tau,
 
     s_k  = min(1, j T / tau)                                    engagement
     w_k  = min(max(s_k u_k, -u_max), u_max)                     effort
     u'_k = min(max(w_k, u'_{k-1} - r T), u'_{k-1} + r T)        force rate r
 
-Of a motion the place p is blended from where the tool was measured at j = 0, p_0 + s (p - p_0) (quaternions:
-normalised), its rates are multiplied by s, joint velocities are cut off at their limits, and places are brought back
+A commanded position p is blended from the tool's measured position at j = 0, p_0 + s (p - p_0) (quaternions:
+normalised); rates are multiplied by s, joint velocities are cut off at their limits, and positions are brought back
 into the workspace.
 
-What is measured is judged after every period: a joint faster than its limit, or a tool outside the workspace, ends the
-forces. So does a command that is not finite. Where no limit acts, a command passes as it is, bit by bit.
+The measured state is checked after every period: a joint faster than its limit, or a tool outside the workspace, stops
+the device. So does a command that is not finite. A command within all limits is unchanged to the last bit.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ EVERYWHERE: tuple[Corner, Corner] = ((-math.inf,) * 3, (math.inf,) * 3)
 
 
 class SafetyError(HapticError):
-    """The device must go to its safe state; the message says why."""
+    """The device must go to its safe state; the message has the reason."""
 
 
 @dataclass(frozen=True)
 class SafetyLimits:
-    """What a device's description allows; infinite where it states nothing.
+    """Limits from a device's description; infinite where it gives none.
 
     Attributes:
         joints: names of the n joints.
         effort: (n,) largest effort [N m] or [N].
         effort_rate: (n,) fastest change of the effort [N m/s] or [N/s].
         velocity: (n,) largest speed [rad/s] or [m/s].
-        lower, upper: (n,) largest commanded positions [rad] or [m]. Measured ones are the mechanical stops' matter.
+        lower, upper: (n,) bounds of commanded positions [rad] or [m]; measured positions end at the mechanical stops.
         workspace: lower and upper corner (3,) of the box in the base frame that the tool point must not leave [m].
 
     Raises:
@@ -122,7 +122,7 @@ class SafetyLayer:
         self._start = np.zeros(0), np.zeros(0)
 
     def disengage(self) -> None:
-        """The device is in its safe state: nothing acts, and what is commanded after it is ramped in."""
+        """Notes that the device is in its safe state: later commands are ramped in."""
         self._last = [0.0] * len(self._last)
         self._ramp = 0
         self.limited = 0
@@ -145,7 +145,7 @@ class SafetyLayer:
                 self.counts[name] += 1
 
     def effort(self, command: np.ndarray) -> np.ndarray:
-        """What of commanded joint efforts (n,) [N m] or [N] may act in the next period; the same array where all may.
+        """Limits joint efforts (n,) [N m] or [N] for the next period. Returns the array itself if it is within limits.
 
         Raises:
             SafetyError: an effort is not finite.
@@ -174,7 +174,7 @@ class SafetyLayer:
         return np.array(efforts)
 
     def motion(self, command: Motion | None, pose: np.ndarray, position: np.ndarray) -> Motion | None:
-        """What of a motion the device may follow in the next period; the same object where it may follow all of it.
+        """Limits a motion command for the next period. Returns the command itself if it is within limits.
 
         Args:
             command: None: hold.
@@ -205,7 +205,7 @@ class SafetyLayer:
             return command
         start, joints = self._start
         wanted = command.pose.copy()
-        if start[3:7] @ wanted[3:7] < 0.0:  # the same rotation, the short way round
+        if start[3:7] @ wanted[3:7] < 0.0:  # the same rotation by the shorter path
             wanted[3:7] *= -1.0
         wanted += (1.0 - s) * (start - wanted)
         length = math.sqrt(float(wanted[3:7] @ wanted[3:7]))
@@ -238,7 +238,7 @@ class SafetyLayer:
         return command
 
     def check(self, velocity: np.ndarray, place: np.ndarray) -> None:
-        """Judges what is measured.
+        """Checks the measured state.
 
         Args:
             velocity: of the joints (n,) [rad/s] or [m/s].

@@ -1,4 +1,4 @@
-"""A sampled spring-damper wall as a test of `passivity`: what the observer says of it, and what it does to a mass.
+"""A sampled spring-damper wall as a test of `passivity`: the observer's verdict, and the motion of a mass at the wall.
 
 The wall answers the position x_k with the force -K x_k - B (x_k - x_(k-1))/T, held for one period. The device is a mass
 m with physical damping b; between the samples it moves exactly as its differential equation says.
@@ -62,7 +62,7 @@ def lowest_energy(wall: Wall) -> float:
 
 
 def says_passive(wall: Wall) -> bool:
-    """The observer's verdict; what is below a billionth of the wall's energy at the motions' ends is rounding."""
+    """Whether the observer calls the wall passive; energies below 1e-9 of the wall's own are rounding."""
     return lowest_energy(wall) > -1e-9 * (wall.stiffness + wall.device_damping / wall.period) * 1e-6
 
 
@@ -85,7 +85,7 @@ def is_stable(wall: Wall, mass: float) -> bool:
 
 
 def transition(wall: Wall, mass: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    """What a velocity, and a force that is held, make of position and velocity in one period: m x'' + b x' = F."""
+    """Changes of position and velocity in one period per unit velocity and per unit held force: m x'' + b x' = F."""
     b, T = wall.device_damping, wall.period
     decay = math.exp(-b * T / mass)
     way = (1.0 - decay) * mass / b
@@ -94,7 +94,7 @@ def transition(wall: Wall, mass: float) -> tuple[tuple[float, float], tuple[floa
 
 @dataclass(frozen=True)
 class Contact:
-    """A mass that meets the wall with a speed, is pressed against it, and is told apart from it by a controller or not.
+    """A mass that hits the wall, is pressed against it, and may be kept passive by a controller.
 
     Attributes:
         mass: m [kg].
@@ -111,7 +111,7 @@ class Contact:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a contact.
+    """The result of a contact.
 
     Attributes:
         speed: the largest one in the last quarter of the run [m/s].
@@ -127,7 +127,7 @@ class Outcome:
 
 
 def touch(wall: Wall, contact: Contact, rule: PassivityRule) -> Outcome:
-    """Lets a mass meet the wall, which only pushes."""
+    """Simulates a mass that hits the wall, whose force is never attractive."""
     (a, c), (d, e) = transition(wall, contact.mass)
     port = ImpedancePort(rule, (1.0,))
     x, v, before = 0.0, contact.speed, 0.0

@@ -39,7 +39,7 @@ class TimeStatistics:
 
 
 class TickTimes:
-    """When the last ticks were published or arrived, on the machine's steady clock, which its processes share.
+    """Times at which the last ticks were published or arrived, on the machine's steady clock, common to its processes.
 
     Args:
         size: how many ticks are kept.
@@ -62,7 +62,7 @@ class TickTimes:
 
 
 class Rejections:
-    """Counts rejected inputs by kind and says when one is to be logged.
+    """Counts rejected inputs by kind, and limits the rate of their log lines.
 
     Args:
         interval: shortest time between two log lines of one kind [s].

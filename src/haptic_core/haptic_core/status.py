@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
-from haptic_core.matching import RECORDER
 from haptic_core.qos import display_qos, status_qos
+from haptic_core.start.matching import RECORDER
 
 #: summaries that a node may be silent for; nodes report as often as the one that sums up
 PATIENCE = 3
@@ -41,7 +41,7 @@ class ExperimentStatus:
         return DiagnosticStatus(level=DiagnosticStatus.STALE, name=self._name, hardware_id=self._name, message=why)
 
     def summary(self) -> DiagnosticStatus:
-        """The worst level, and what each node says that is not well, worst first, the device before others.
+        """The worst level, and the messages of all nodes that are not OK, worst first, the device before others.
 
         Values: `missed ticks` and `safe state` are the device's, `rejections` those of all nodes; then one line a node.
         """
@@ -80,11 +80,11 @@ class ExperimentStatus:
 
 
 class StatusTopic:
-    """The topic `status` in a node's namespace: one status of an experiment, from what its nodes say on `/diagnostics`.
+    """The topic `status` in a node's namespace: one status of an experiment, from the diagnostics of its nodes.
 
     Args:
         node: that publishes it, whenever the device reports.
-        device: name of the device's node, which may be this one; that then says itself what it reports.
+        device: name of the device's node; if it is `node` itself, `node` calls `report`.
         sources: names of the nodes that must answer the device.
         recorded: there is a recorder, which reports, too.
     """
@@ -107,12 +107,12 @@ class StatusTopic:
                 self._status.take(status)
 
     def report(self, status: DiagnosticStatus) -> None:
-        """Takes what the device says of itself, and says how the experiment is."""
+        """Takes the diagnostics of the device, and publishes the status of the experiment."""
         self._status.take(status)
         self._publisher.publish(self._status.summary())
 
     def end(self, why: str) -> None:
-        """Says that the experiment does not go on."""
+        """Publishes that the experiment has ended."""
         self._publisher.publish(self._status.ended(why))
 
     def destroy(self) -> None:

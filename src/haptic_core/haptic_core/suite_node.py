@@ -20,15 +20,15 @@ from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from std_srvs.srv import Trigger
 
-from haptic_core import local_topics
 from haptic_core.errors import HapticError, ParameterError
 from haptic_core.messages import set_stamp
 from haptic_core.parameters import FIXED_ONCE_CONFIGURED, ParameterSpec, check_all, load_parameter_specs
 from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, EVENT_DEPTH, display_qos, latched_qos
 from haptic_core.statistics import RECENT, Rejections, TimeStatistics
+from haptic_core.transport.interface import RosTopics, Transport
 from haptic_msgs.msg import TickEvent
 
-#: share of a realtime node's ticks that may be missed or rejected before its diagnostics warn; in lockstep none
+#: fraction of a realtime node's ticks that may be missed or rejected before its diagnostics warn; in lockstep none
 TOLERATED = 0.01
 
 _ROS_OWN = {"use_sim_time", "start_type_description_service"}
@@ -53,23 +53,30 @@ class SuiteNode(LifecycleNode):
     Args:
         name: default name of the node.
         parameter_files: YAML files of `haptic_core.parameters`; later files may not repeat a name.
+        transport: carries the messages of tick topics; None: ROS topics.
         **node_options: passed on to rclpy (context, parameter_overrides, namespace).
 
     Attributes:
+        transport: as given.
         specs: what is declared.
         configured: the node has what `build` made; true from configure to cleanup.
         active: the node answers.
         parameters: current values, checked.
+        waiting_for: what the active node waits for before it begins its work; empty: nothing.
         finished: the node has done its work and the process may end.
         exit_code: what the process then returns.
     """
 
-    def __init__(self, name: str, parameter_files: Sequence[Path], **node_options: Any) -> None:
+    def __init__(
+        self, name: str, parameter_files: Sequence[Path], *, transport: Transport | None = None, **node_options: Any
+    ) -> None:
         super().__init__(name, automatically_declare_parameters_from_overrides=True, **node_options)
+        self.transport = RosTopics() if transport is None else transport
         self.finished = False
         self.exit_code = 0
         self.configured = False
         self.active = False
+        self.waiting_for = ""
         self.tick = -1
         self.compute_time = TimeStatistics()
         self.rejections = Rejections()
@@ -163,7 +170,7 @@ class SuiteNode(LifecycleNode):
     # ---- lifecycle --------------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """Configures the node if its parameter `autostart` says so.
+        """Configures the node if its parameter `autostart` is true.
 
         Raises:
             HapticError: the transition was refused; the reason is already in the log.
@@ -171,7 +178,7 @@ class SuiteNode(LifecycleNode):
         self._start(self.trigger_configure)
 
     def start(self) -> None:
-        """Activates the node, after `prepare` where it is not configured, if `autostart` says so; raises as that."""
+        """Activates the node if `autostart` is true, after `prepare` if it is not configured; raises as `prepare`."""
         if not self.configured:
             self.prepare()
         self._start(self.trigger_activate)
@@ -188,8 +195,7 @@ class SuiteNode(LifecycleNode):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         super().on_activate(state)
         result = self._guarded(self.activate)
-        if local_topics.shared is not None:
-            local_topics.shared.look_again()
+        self.transport.refresh()
         self.active = result == TransitionCallbackReturn.SUCCESS
         if self.active:
             self.report_diagnostics(0.0)  # a first one takes 20 ms: not within a tick
@@ -197,8 +203,7 @@ class SuiteNode(LifecycleNode):
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         self.active = False
-        if local_topics.shared is not None:
-            local_topics.shared.flush()
+        self.transport.flush()
         result = self._guarded(self.deactivate)
         self._events.wait_for_all_acked(ACKNOWLEDGEMENT_TIMEOUT)
         super().on_deactivate(state)
@@ -237,7 +242,7 @@ class SuiteNode(LifecycleNode):
     # ---- events, rejections, diagnostics ----------------------------------------------------------
 
     def publish_event(self, kind: str, detail: dict[str, Any]) -> None:
-        """Publishes what acted before the next tick, to be recorded and replayed."""
+        """Publishes a change that acts before the next tick, to be recorded and replayed."""
         event = self._event
         event.tick = self.tick + 1
         lockstep = self.parameters["mode"] == "lockstep"
@@ -260,16 +265,12 @@ class SuiteNode(LifecycleNode):
     def take_ticks(
         self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile, sources: Iterable[str]
     ) -> Callable[[], object]:
-        """Takes the messages of a tick topic: serialised, or as they are if all its sources are in this process.
+        """Subscribes to a tick topic: serialised messages, or message objects if all its sources share the process.
 
         Returns:
-            What ends it.
+            Function that ends the subscription.
         """
-        shared = local_topics.shared
-        if shared is not None and shared.nodes.issuperset(sources):
-            return shared.listen(self.resolve_topic_name(topic), self.get_name(), callback)
-        subscription = self.create_subscription(kind, topic, callback, qos, raw=True)
-        return lambda: self.destroy_subscription(subscription)
+        return self.transport.subscribe(self, kind, topic, callback, qos, sources)
 
     def deadline_events(self, topic: str) -> PublisherEventCallbacks:
         """Counts the deadlines that a publisher of this topic misses while the node is active."""
@@ -281,11 +282,8 @@ class SuiteNode(LifecycleNode):
         return PublisherEventCallbacks(deadline=count if self.parameters["mode"] == "realtime" else None)
 
     def publish_tick(self, publisher: Publisher, message: Any) -> None:
-        """Publishes on a tick topic, unless nobody listens; see `local_topics.write`."""
-        if local_topics.shared is not None:
-            local_topics.shared.post(publisher, message)
-        elif publisher.get_subscription_count():
-            local_topics.write(publisher, message)
+        """Publishes on a tick topic, unless there is no subscriber."""
+        self.transport.publish(publisher, message)
 
     def reject(self, kind: str, message: str) -> None:
         """Counts a rejected input and logs it at most once a second for each kind."""
@@ -329,13 +327,13 @@ class SuiteNode(LifecycleNode):
         return True
 
     def report_soon(self) -> None:
-        """Each second `report_diagnostics`, within a tick: what takes half a tick's time waits for a quiet moment."""
+        """Calls `report_diagnostics` each second; the report, which takes half a tick, waits until no message does."""
         age = time.monotonic() - self._diagnosed[0]
-        if age >= 2.0:  # it never was quiet
+        if age >= 2.0:  # the transport was never idle
             self.report_diagnostics()
         elif age >= 1.0 and not self._report_waits:
             self._report_waits = True
-            local_topics.when_quiet(self._report)
+            self.transport.when_idle(self._report)
 
     def _report(self) -> None:
         self._report_waits = False
@@ -349,7 +347,7 @@ class SuiteNode(LifecycleNode):
         return {}
 
     def trouble(self) -> str:
-        """Why the node does not do its work; empty if it does."""
+        """The reason for which the node does not do its work; empty if it does."""
         return ""
 
     def _health(self, ticks: int, missed: int) -> tuple[bytes, str]:
@@ -361,6 +359,8 @@ class SuiteNode(LifecycleNode):
         texts = [f"{n} {what}" for n, what in zip(counts, ("ticks missed", "inputs rejected"), strict=True) if n]
         if self.trouble():
             return DiagnosticStatus.ERROR, self.trouble()
+        if self.waiting_for:
+            return DiagnosticStatus.WARN, f"waiting for {self.waiting_for}"
         if max(counts) > tolerated:  # a late answer is both
             return DiagnosticStatus.WARN, ", ".join(texts)
         return DiagnosticStatus.OK, "ok"

@@ -1,4 +1,4 @@
-"""What a node takes from other nodes each tick: messages gathered until the tick can be computed. No ROS.
+"""Inputs of a node from other nodes: messages of a tick, gathered until the tick can be computed. No ROS.
 
 An input is the state of another node at the same tick, or, where the graph of an experiment would be a cycle, that of
 the tick before: then the input is delayed. A tick is ready when the message of every input is there. After a gap
@@ -22,7 +22,7 @@ class Input(NamedTuple):
 
 
 def node_and_kind(entry: str) -> tuple[str, str]:
-    """What an entry `node:kind` of the parameter `inputs` names; `wall` is `wall:wall`."""
+    """Node and kind of an entry `node:kind` of the parameter `inputs`; `wall` is `wall:wall`."""
     node, _, kind = entry.partition(":")
     return node, kind or node
 
@@ -33,7 +33,7 @@ def of_kind(inputs: Mapping[str, Any], kind: str) -> list[tuple[str, Any]]:
     return [(node, message) for (node, its), message in named if its == kind]
 
 
-#: ticks for which the message of a delayed input serves beyond its own, in realtime
+#: ticks beyond its own for which the message of a delayed input is used in realtime
 PATIENCE = 5
 
 #: a message further ahead of the device's tick is a mistake, and shuts none of those before it out [ticks]
@@ -101,7 +101,7 @@ class TickInputs:
             del kept[min(kept)]
 
     def expect(self, tick: int) -> list[str]:
-        """Takes the device's tick; says which messages were forgotten since the last one, far ahead of it."""
+        """Takes the device's tick; returns a line for each message far ahead that was dropped since the last tick."""
         self._last = tick
         for name in self.names:
             self._forget_beyond(name, tick + _AHEAD)
@@ -131,7 +131,7 @@ class TickInputs:
         return taken
 
     def _tick_of(self, name: str, tick: int) -> int | None:
-        """Which message of an input a tick takes; -1: none, and none is needed; None: it is not there."""
+        """Tick of the message that a tick takes of an input; -1: none is needed; None: it has not arrived."""
         kept, wanted = self._messages[name], tick - self._delays[name]
         if wanted in kept:
             return wanted

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from haptic_core.errors import InputError
 
-#: what is further ahead is taken for a mistake, unless the next tick follows it [ticks]
+#: largest jump; a tick further ahead is refused, unless the next one follows it [ticks]
 LARGEST_JUMP = 100_000
 
 
 def is_mistaken(tick: int, last: int, suspect: int) -> bool:
-    """Whether a tick is so far ahead of the last one that it is not taken before the next one follows it.
+    """Whether a tick is so far ahead of the last one that it is accepted only when the next one follows it.
 
     Args:
-        tick: that came.
-        last: the newest before; -1: none.
-        suspect: the one that was mistaken last; -1: none.
+        tick: that has arrived.
+        last: newest accepted tick; -1: none.
+        suspect: last refused tick from far ahead; -1: none.
     """
     return last >= 0 and tick > last + LARGEST_JUMP and tick != suspect + 1
 
 
 class TickCounter:
-    """Accepts each tick once, in order; a single one from far ahead would shut all that follow it out.
+    """Accepts each tick once, in order; refuses a single tick from far ahead, which would exclude all later ones.
 
     Attributes:
         last: the tick accepted last; -1 before the first.

@@ -8,11 +8,24 @@ from typing import Any
 import pytest
 from rclpy.serialization import deserialize_message
 
-from haptic_core import local_topics
 from haptic_core.cdr import decode_bundle, encoder
-from haptic_core.local_topics import LocalExecutor, LocalTopics, snapshot
-from haptic_core.matching import unmatched, unrecorded
-from haptic_msgs.msg import BodyStates, ContactArray, DeviceCommand, DeviceState, WallState
+from haptic_core.start.matching import unmatched, unrecorded
+from haptic_core.transport import local_topics
+from haptic_core.transport.local_topics import LocalExecutor, LocalTopics
+from haptic_core.transport.message_copies import copy_message
+from haptic_msgs.msg import (
+    BodyStates,
+    ConstrainedReference,
+    ContactArray,
+    ContactPlanes,
+    DeviceCommand,
+    DeviceState,
+    FrictionState,
+    PassivityState,
+    SimulationState,
+    SolverStatistics,
+    WallState,
+)
 
 
 def filled(kind: type) -> Any:
@@ -27,10 +40,16 @@ def filled(kind: type) -> Any:
     return message
 
 
-@pytest.mark.parametrize("kind", [DeviceState, DeviceCommand, WallState, ContactArray, BodyStates])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(DeviceState, DeviceCommand, SimulationState, FrictionState, ConstrainedReference, PassivityState),
+        *(WallState, ContactArray, ContactPlanes, BodyStates, SolverStatistics),
+    ],
+)
 def test_a_copy_is_equal_and_its_own(kind: type) -> None:
     message = filled(kind)
-    copy, serialised = snapshot(message), encoder(kind)
+    copy, serialised = copy_message(message), encoder(kind)
     assert copy == message and serialised(copy) == serialised(message)
     before = serialised(copy)
     message.tick, message.header.frame_id = 8, "other"
@@ -66,15 +85,15 @@ def test_messages_come_in_order_to_all_listeners_and_later() -> None:
     topics.listen("/a", "one", lambda m: came.append(("one", m.tick)))
     leave = topics.listen("/a", "two", lambda m: came.append(("two", m.tick)))
     message = WallState(tick=1)
-    topics.post(a, message)
+    topics.publish(a, message)
     message.tick = 2
-    topics.post(a, message)
-    topics.post(b, message)
-    assert came == [] and topics.listeners("/a") == ["one", "two"]
+    topics.publish(a, message)
+    topics.publish(b, message)
+    assert came == [] and topics.local_subscribers("/a") == ["one", "two"]
     deliver_all(topics)
     assert came == [("one", 1), ("two", 1), ("one", 2), ("two", 2)]
     leave()
-    topics.post(a, message)
+    topics.publish(a, message)
     assert topics.deliver() and not topics.deliver() and came[-1] == ("one", 2)
 
 
@@ -82,13 +101,13 @@ def test_what_no_tick_needs_waits_in_realtime_until_the_nodes_are_quiet_and_ther
     topics, done = LocalTopics((), newest=True), []
     topics.listen("/a", "one", lambda m: done.append(m.tick))
     for name in ("first", "second"):
-        topics.later(lambda name=name: done.append(name))
+        topics.when_idle(lambda name=name: done.append(name))
     assert not topics.deliver()  # no tick yet
     for tick in (1, 2):
-        topics.post(Publisher("/a"), WallState(tick=tick))
+        topics.publish(Publisher("/a"), WallState(tick=tick))
         deliver_all(topics)
     assert done == [1, "first", 2, "second"]
-    LocalTopics(()).later(lambda: done.append("lockstep"))
+    LocalTopics(()).when_idle(lambda: done.append("lockstep"))
     assert done[-1] == "lockstep"
 
 
@@ -96,8 +115,8 @@ def test_what_no_tick_needs_waits_in_realtime_until_the_nodes_are_quiet_and_ther
 def test_in_realtime_a_few_are_delivered_in_a_row(newest: bool, expected: list[int]) -> None:
     """Also what a node answers: each of these makes the next one."""
     topics, came, a = LocalTopics((), newest=newest), [], Publisher("/a")
-    topics.listen("/a", "one", lambda m: (came.append(m.tick), topics.post(a, WallState(tick=m.tick + 1))))
-    topics.post(a, WallState(tick=1))
+    topics.listen("/a", "one", lambda m: (came.append(m.tick), topics.publish(a, WallState(tick=m.tick + 1))))
+    topics.publish(a, WallState(tick=1))
     assert topics.deliver() and came == expected
 
 
@@ -107,10 +126,10 @@ def test_in_realtime_what_is_late_gives_way_to_what_follows_from_the_same_publis
     a, other = Publisher("/a"), Publisher("/a")
     for name in ("one", "two"):
         topics.listen("/a", name, lambda m, name=name: came.append((name, m.tick)))
-    topics.post(a, WallState(tick=1))
-    topics.post(other, WallState(tick=1))
+    topics.publish(a, WallState(tick=1))
+    topics.publish(other, WallState(tick=1))
     assert topics.deliver() and came == [("one", 1)]
-    topics.post(a, WallState(tick=2))  # "two" has not had a's tick 1 yet
+    topics.publish(a, WallState(tick=2))  # "two" has not had a's tick 1 yet
     deliver_all(topics)
     assert came[1:] == [("one", 1), ("two", 1), ("one", 2), ("two", 2)]
 
@@ -122,15 +141,15 @@ def test_other_processes_wait_until_the_nodes_are_quiet_but_not_for_ever(monkeyp
     a.publish = lambda m: order.append(f"far {m.tick}")
     topics.listen("/a", "one", lambda m: order.append(f"near {m.tick}"))
     for tick in range(3):
-        topics.post(a, WallState(tick=tick))
+        topics.publish(a, WallState(tick=tick))
     deliver_all(topics)
     assert order == ["near 0", "near 1", "near 2", "far 0", "far 1", "far 2"]
     order.clear()
     for tick in range(5):
-        topics.post(a, WallState(tick=tick))
+        topics.publish(a, WallState(tick=tick))
     deliver_all(topics)
     assert order[:2] == ["far 0", "far 1"] and order[2] == "near 0"
-    topics.post(a, WallState(tick=9))
+    topics.publish(a, WallState(tick=9))
     topics.flush()
     assert order[-1] == "far 9"
 
@@ -138,15 +157,15 @@ def test_other_processes_wait_until_the_nodes_are_quiet_but_not_for_ever(monkeyp
 def test_who_takes_a_topic_outside_is_asked_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local_topics, "_LOOK_EVERY", 3)
     topics, a = LocalTopics(()), Publisher("/a")
-    topics.post(a, WallState(tick=0))
+    topics.publish(a, WallState(tick=0))
     a.far = 1
     for tick in range(1, 4):
-        topics.post(a, WallState(tick=tick))
+        topics.publish(a, WallState(tick=tick))
     deliver_all(topics)
     assert [m.tick for m in a.sent] == [3]
     a.far = 0
-    topics.look_again()
-    topics.post(a, WallState(tick=4))
+    topics.refresh()
+    topics.publish(a, WallState(tick=4))
     assert not topics.deliver()
 
 
@@ -158,7 +177,7 @@ def test_the_executor_serves_the_middleware_too(monkeypatch: pytest.MonkeyPatch)
     executor = LocalExecutor(inner, topics)
     topics.listen("/a", "one", lambda m: None)
     for _ in range(9):
-        topics.post(a, WallState())
+        topics.publish(a, WallState())
     for _ in range(9):
         executor.spin_once(timeout_sec=1.0)
     assert waits == [0.0, 0.0]  # after the fourth and the eighth
@@ -166,39 +185,38 @@ def test_the_executor_serves_the_middleware_too(monkeypatch: pytest.MonkeyPatch)
     assert waits[2:] == [0.5] and executor.context == "its own"
 
 
-def test_what_the_recorder_takes_leaves_in_one_bundle_when_the_nodes_are_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_recorder_takes_leaves_in_one_bundle_when_the_nodes_are_quiet() -> None:
     topics, order = LocalTopics(()), []
     a, b, bundle = Publisher("/a"), Publisher("/b"), Publisher("/tau/tick_bundle", far=1)
     topics.bundle = bundle  # type: ignore[assignment]
-    monkeypatch.setattr(local_topics, "shared", topics)
-    assert local_topics.is_heard(b)  # by the recorder
+    assert topics.has_subscribers(b)  # by the recorder
     topics.listen("/a", "one", lambda m: order.append((m.tick, len(bundle.sent))))
     message = WallState(tick=1)
-    topics.post(a, message)
+    topics.publish(a, message)
     message.tick = 2
-    topics.post(b, message)
+    topics.publish(b, message)
     deliver_all(topics)
     assert order == [(1, 0)]
     (data,) = bundle.sent
     samples = [(topic, deserialize_message(sample, WallState).tick) for topic, sample in decode_bundle(data)]
     assert samples == [("/a", 1), ("/b", 2)]
-    topics.post(b, message)
+    topics.publish(b, message)
     topics.flush()
     assert len(bundle.sent) == 2 and not topics.deliver()
     bundle.far = 0
-    topics.look_again()
-    topics.post(b, message)
-    assert not topics.deliver() and not local_topics.is_heard(b)
+    topics.refresh()
+    topics.publish(b, message)
+    assert not topics.deliver() and not topics.has_subscribers(b)
 
 
-def test_a_process_that_sends_bundles_waits_for_the_recorder_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_sends_bundles_waits_for_the_recorder_there() -> None:
     topics = LocalTopics(())
-    monkeypatch.setattr(local_topics, "shared", topics)
     publisher: Any = SimpleNamespace(topic_name="/b", get_subscription_count=lambda: 0)
     bundle: Any = SimpleNamespace(topic_name="/tau/tick_bundle", get_subscription_count=lambda: 1)
     known = {"/tau/tick_bundle": "recorder"}
     node: Any = SimpleNamespace(
-        get_subscriptions_info_by_topic=lambda topic: [SimpleNamespace(node_name=known.get(topic))]
+        get_subscriptions_info_by_topic=lambda topic: [SimpleNamespace(node_name=known.get(topic))],
+        transport=topics,
     )
     assert unrecorded(node, [publisher]) == ["recorder"]
     topics.bundle = bundle
@@ -207,10 +225,10 @@ def test_a_process_that_sends_bundles_waits_for_the_recorder_there(monkeypatch: 
     assert unrecorded(node, [publisher]) == ["recorder"]
 
 
-def test_listeners_of_this_process_need_not_be_matched(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listeners_of_this_process_need_not_be_matched() -> None:
     topics = LocalTopics(())
-    monkeypatch.setattr(local_topics, "shared", topics)
     topics.listen("/tau/wall/state", "friction", lambda m: None)
     publisher: Any = SimpleNamespace(topic_name="/tau/wall/state", get_subscription_count=lambda: 0)
-    assert unmatched(SimpleNamespace(), publisher, ["friction"]) == []  # type: ignore[arg-type]
-    assert unmatched(SimpleNamespace(), publisher, ["friction", "recorder"]) == ["recorder"]  # type: ignore[arg-type]
+    node: Any = SimpleNamespace(transport=topics)
+    assert unmatched(node, publisher, ["friction"]) == []
+    assert unmatched(node, publisher, ["friction", "recorder"]) == ["recorder"]

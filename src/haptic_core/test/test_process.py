@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 import rclpy
@@ -17,6 +16,7 @@ from rclpy.executors import SingleThreadedExecutor
 from std_msgs.msg import Empty
 
 from haptic_core import process
+from haptic_core.dds import FAST_DDS_PROFILES, dds_environment
 from haptic_core.errors import HapticError
 from haptic_core.qos import latched_qos
 
@@ -128,61 +128,6 @@ def test_what_is_no_priority_is_refused(text: str, monkeypatch: pytest.MonkeyPat
         process.raise_priority()
 
 
-PROFILES, RANGE, TRANSPORTS = (
-    "FASTRTPS_DEFAULT_PROFILES_FILE", "ROS_AUTOMATIC_DISCOVERY_RANGE", "FASTDDS_BUILTIN_TRANSPORTS",
-)  # fmt: skip
-SUITE, LOOPBACK = str(process.FAST_DDS_PROFILES), str(process.LOOPBACK_PROFILES)
-
-
-@pytest.mark.parametrize(
-    ("mode", "given", "chosen"),
-    [
-        ("lockstep", {RANGE: "LOCALHOST"}, {PROFILES: SUITE, RANGE: "LOCALHOST"}),
-        ("realtime", {RANGE: "LOCALHOST"}, {PROFILES: LOOPBACK, RANGE: "SYSTEM_DEFAULT"}),
-        ("realtime", {RANGE: "LOCALHOST", PROFILES: SUITE}, {PROFILES: LOOPBACK, RANGE: "SYSTEM_DEFAULT"}),
-        ("realtime", {RANGE: "SUBNET"}, {PROFILES: SUITE, RANGE: "SUBNET", TRANSPORTS: "UDPv4"}),
-        ("realtime", {}, {PROFILES: SUITE, TRANSPORTS: "UDPv4"}),
-        ("realtime", {TRANSPORTS: "SHM"}, {PROFILES: SUITE, TRANSPORTS: "SHM"}),
-        ("realtime", {RANGE: "LOCALHOST", PROFILES: "/my.xml"}, {RANGE: "LOCALHOST", PROFILES: "/my.xml"}),
-        (
-            "realtime",
-            {RANGE: "LOCALHOST", "ROS_STATIC_PEERS": "h2"},
-            {RANGE: "LOCALHOST", "ROS_STATIC_PEERS": "h2", PROFILES: SUITE},
-        ),
-    ],
-)
-def test_realtime_leaves_shared_memory_alone_unless_the_user_chose_a_transport(
-    mode: str, given: dict[str, str], chosen: dict[str, str]
-) -> None:
-    environment = dict(given)
-    process.choose_transport(["node", "--ros-args", "-p", f"mode:={mode}"], environment)
-    assert environment == chosen
-
-
-def test_both_profiles_are_the_same_but_for_the_transport() -> None:
-    space = "{http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles}"
-    suite, loopback = (ElementTree.parse(file).getroot() for file in (SUITE, LOOPBACK))
-    for part in ("initialAnnouncements", "data_writer"):
-        one, other = (next(root.iter(space + part)) for root in (suite, loopback))
-        assert ElementTree.tostring(one).split() == ElementTree.tostring(other).split()
-
-
-@pytest.mark.parametrize(
-    ("text", "realtime"),
-    [
-        ("/**:\n  ros__parameters:\n    mode: realtime\n", True),
-        ("/tau/nodes:\n  ros__parameters:\n    contact: {mode: 'realtime', period: 0.001}\n", True),
-        ("/**:\n  ros__parameters:\n    mode: lockstep\n    display_mode: realtime_like\n", False),
-    ],
-)
-def test_the_mode_is_found_in_files_of_parameters(text: str, realtime: bool, tmp_path: Path) -> None:
-    file = tmp_path / "parameters.yaml"
-    file.write_text(text)
-    environment = {RANGE: "LOCALHOST"}
-    process.choose_transport(["node", "--params-file", str(file), "--params-file", "/none"], environment)
-    assert (environment[PROFILES] == LOOPBACK) == realtime
-
-
 TALKING = """
 from pathlib import Path
 from rclpy.node import Node
@@ -209,13 +154,15 @@ process.main(lambda: Talking("talking"))
 @pytest.mark.parametrize(("mode", "shared", "addresses"), [("lockstep", True, None), ("realtime", False, "0100007F")])
 def test_who_shares_no_memory_is_heard_by_who_does(mode: str, shared: bool, addresses: str | None, context) -> None:
     """The reader has the discovery range LOCALHOST and the transports of it; realtime listens on loopback alone."""
-    environment = {**os.environ, RANGE: "LOCALHOST", PROFILES: SUITE}
+    environment = {**os.environ, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    environment["FASTRTPS_DEFAULT_PROFILES_FILE"] = str(FAST_DDS_PROFILES)
     reader = rclpy.create_node("reader", context=context)
     heard: list[Empty] = []
     reader.create_subscription(Empty, "said", heard.append, latched_qos())
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(reader)
     command = [sys.executable, "-c", TALKING, "--ros-args", "-p", f"mode:={mode}"]
+    environment = dds_environment(command, environment)
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as talking:
         end = time.monotonic() + 60.0
         while not heard:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import time
 from array import array
 from pathlib import Path
 from typing import Any
@@ -294,17 +296,20 @@ def test_two_nodes_have_balances_of_their_own(make: Any) -> None:
 
 
 def test_a_recorded_node_waits_until_its_balance_is_recorded_too(make: Any, context: Context) -> None:
-    bench = make(passivity="observe", recorded=True, activation_timeout=0.5)
-    name, space = bench.node.get_name(), bench.node.get_namespace()
-    recorder = Node("recorder", context=context, namespace=space)
+    bench = make(passivity="observe", recorded=True, activation_timeout=limit(20.0))  # only a defect lets it pass
+    node = bench.node
+    recorder = Node("recorder", context=context, namespace=node.get_namespace())
     try:
-        for kind, topic in ((DeviceCommand, "device_command"), (FrictionState, f"{name}/state")):
+        for kind, topic in ((DeviceCommand, "device_command"), (FrictionState, f"{node.get_name()}/state")):
             recorder.create_subscription(kind, topic, lambda _: None, recorder_qos())
-        assert bench.node.trigger_configure() == TransitionCallbackReturn.SUCCESS
-        assert bench.node.trigger_activate() == TransitionCallbackReturn.FAILURE
-        recorder.create_subscription(PassivityState, f"{name}/passivity", lambda _: None, recorder_qos())
-        bench.node.parameters["activation_timeout"] = limit(20.0)  # only a defect lets it pass
-        assert bench.node.trigger_activate() == TransitionCallbackReturn.SUCCESS
+        assert node.trigger_configure() == TransitionCallbackReturn.SUCCESS
+        assert node.trigger_activate() == TransitionCallbackReturn.SUCCESS
+        bench.until(lambda: [s for s in bench.diagnostics if s.message == "waiting for recorder"])
+        time.sleep(0.2)
+        bench.executor.spin_once(timeout_sec=0.1)
+        assert node.waiting_for == "recorder" and not [event for event in bench.events if event.kind == "state"]
+        recorder.create_subscription(PassivityState, f"{node.get_name()}/passivity", lambda _: None, recorder_qos())
+        assert json.loads(bench.event("state").detail)["state"] == "active" and node.waiting_for == ""
     finally:
         recorder.destroy_node()
 

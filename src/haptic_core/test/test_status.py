@@ -90,6 +90,7 @@ class Reporter:
     def __init__(self, mode: str) -> None:
         self.parameters = {"mode": mode}
         self.rejections, self.problem, self._troubles = Rejections(), "", (0, 0)
+        self.waiting_for = ""
 
     def trouble(self) -> str:
         return self.problem
@@ -149,3 +150,11 @@ def test_the_device_or_who_watches_it_sums_up_what_the_nodes_report(context: Con
     assert (said[-1].level, said[-1].message) == (STALE, "the device is not active")
     topic.destroy()
     node.destroy_node()
+
+
+def test_a_node_that_waits_warns_and_says_for_what() -> None:
+    node = Reporter("lockstep")
+    node.waiting_for = "source wall"
+    assert node.health(0, 0) == (WARN, "waiting for source wall")
+    node.problem = "safe state: silence"
+    assert node.health(0, 0) == (ERROR, "safe state: silence")

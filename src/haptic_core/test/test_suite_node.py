@@ -9,18 +9,23 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
+from typing import Any
 
 import pytest
+from diagnostic_msgs.msg import DiagnosticStatus
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState, GetState
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from std_srvs.srv import Trigger
 
-from haptic_core import matching, process
+from haptic_core import process
 from haptic_core.commands import WRENCH
-from haptic_core.errors import HapticError, ParameterError
-from haptic_msgs.msg import DeviceState
+from haptic_core.errors import ParameterError
+from haptic_core.qos import tick_qos
+from haptic_core.start import matching
+from haptic_msgs.msg import DeviceCommand, DeviceState
 
 SUCCESS = TransitionCallbackReturn.SUCCESS
 
@@ -149,12 +154,54 @@ def test_a_refused_configuration_leaves_the_node_unconfigured_until_it_is_correc
     assert node.trigger_configure() == SUCCESS and node.damping == 40.0
 
 
-def test_without_a_device_activation_fails_in_time_and_start_says_so(make):
-    bench = make(activation_timeout=0.1)
+def without_device(bench: Any) -> Any:
     bench.device.destroy_subscription(next(s for s in bench.device.subscriptions if s.topic_name.endswith("command")))
-    with pytest.raises(HapticError, match=r"^not started$"):
-        bench.node.start()
-    assert not bench.node.active
+    return bench
+
+
+def test_without_a_device_a_node_ends_in_time(make, capfd):
+    bench = without_device(make(activation_timeout=0.1))
+    bench.node.start()
+    bench.until(lambda: bench.node.finished)
+    assert bench.node.exit_code == 1
+    line = f"waited 0.1 s for the subscribers; still missing: a device on {bench.node.get_namespace()}/device_command"
+    assert line in capfd.readouterr().err
+
+
+def test_without_a_device_a_node_of_a_manager_becomes_inactive_in_time(make):
+    bench = without_device(make(activation_timeout=0.1, autostart=False))
+    assert (bench.node.trigger_configure(), bench.node.trigger_activate()) == (SUCCESS, SUCCESS)
+    bench.until(lambda: not bench.node.active)
+    assert not bench.node.finished and bench.node.waiting_for == ""
+    assert bench.node.trigger_activate() == SUCCESS
+
+
+def test_a_node_that_waits_for_its_device_answers_calls_of_its_lifecycle(make):
+    """Activation does not block: the transition is answered, then the state; the diagnostics name what is missing."""
+    bench = without_device(make())
+    for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
+        request = ChangeState.Request(transition=Transition(id=transition))
+        assert bench.call(ChangeState, "change_state", request).success
+    assert bench.call(GetState, "get_state", GetState.Request()).current_state.label == "active"
+    missing = f"waiting for a device on {bench.node.get_namespace()}/device_command"
+    told = bench.until(lambda: [status for status in bench.diagnostics if status.message == missing])
+    assert told[0].level == DiagnosticStatus.WARN
+    assert not [event for event in bench.events if event.kind == "state"]
+    request = ChangeState.Request(transition=Transition(id=Transition.TRANSITION_DEACTIVATE))
+    assert bench.call(ChangeState, "change_state", request).success
+    assert not bench.node.active and bench.node.waiting_for == ""
+
+
+def test_a_tick_that_comes_before_the_announcement_is_answered_after_it(make):
+    bench = without_device(make())
+    assert (bench.node.trigger_configure(), bench.node.trigger_activate()) == (SUCCESS, SUCCESS)
+    bench.until(bench.states.get_subscription_count)
+    bench.publish(0, velocity=1.0)
+    bench.until(lambda: bench.node._waiting is not None)
+    subscribe = bench.device.create_subscription
+    subscribe(DeviceCommand, "device_command", bench.commands.append, tick_qos("lockstep"))
+    assert bench.until(lambda: bench.commands)[0].tool_wrench.force.x == -2.0
+    assert bench.event("state").tick == 0
 
 
 def test_a_long_wait_is_told_once(monkeypatch):
@@ -258,28 +305,3 @@ def test_one_of_several_nodes_that_finishes_ends_the_process():
         f"destroy {name}" for name in ("three", "two", "one")
     ]
     assert (done.returncode, done.stdout.splitlines()) == (3, said), done.stderr
-
-
-PROFILES = """
-import os
-from haptic_core import process
-
-def make_node():
-    print(os.environ["FASTRTPS_DEFAULT_PROFILES_FILE"])
-    raise ValueError("no node")
-
-process.run(make_node)
-"""
-
-
-@pytest.mark.parametrize("chosen", [None, "/of/the/user.xml"])
-def test_a_process_has_the_suite_s_dds_profile_unless_the_user_chose_one(chosen: str | None):
-    environment = {**os.environ, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-    environment.pop("FASTRTPS_DEFAULT_PROFILES_FILE", None)
-    if chosen is not None:
-        environment["FASTRTPS_DEFAULT_PROFILES_FILE"] = chosen
-    done = subprocess.run([sys.executable, "-c", PROFILES], env=environment, capture_output=True, text=True)
-    path = done.stdout.strip()
-    assert path == (chosen or str(process.FAST_DDS_PROFILES)), done.stderr
-    if chosen is None:
-        assert "<heartbeatPeriod>" in Path(path).read_text()

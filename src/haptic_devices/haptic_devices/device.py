@@ -1,9 +1,9 @@
 """The interface that a device driver implements, real or simulated. No ROS import.
 
-The order of calls: configure, activate, then in every period read (what the sensors say now) and
-write (the efforts of the next period) or, of an admittance device, follow (the motion of the next
-period); a simulated device then lets the period pass; at the end deactivate. safe_stop may come at any
-time and must leave the user's hand safe.
+The order of calls is: configure, activate, then in every period read (the sensors' present values) and write
+(the efforts of the next period) or, for an admittance device, follow (the motion of the next period), in
+which a simulated device integrates the period; at the end deactivate. safe_stop may be called at any time
+and must leave the user's hand safe.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Joint:
 
 
 class Reading:
-    """What the sensors say: named views of one array, filled in place by the driver.
+    """Values of the sensors: named views of one array, filled in place by the driver.
 
     Args:
         joints: number of joints n.
@@ -113,7 +113,7 @@ class Device(ABC):
     workspace: tuple[Corner, Corner] = EVERYWHERE
 
     def limits(self) -> SafetyLimits:
-        """What `joints` and `workspace` allow, for the safety layer before this device."""
+        """Limits of `joints` and `workspace`, for the safety layer before this device."""
         joints = self.joints
         return SafetyLimits(
             joints=tuple(joint.name for joint in joints),
@@ -142,7 +142,7 @@ class Device(ABC):
         raise NotImplementedError(f"{type(self).__name__} takes no efforts")
 
     def follow(self, motion: Motion | None) -> None:
-        """Commands the motion of the next period; None: hold the place that was commanded last."""
+        """Commands the motion of the next period; None: hold the last commanded position."""
         raise NotImplementedError(f"{type(self).__name__} takes no motion")
 
     @abstractmethod
@@ -162,7 +162,7 @@ class Device(ABC):
         return None
 
     def description(self) -> dict[str, Any]:
-        """What a report needs to know about the device and its operator, as plain data."""
+        """Data about the device and its operator for reports, as plain data."""
         return {}
 
     def robot_description(self) -> str:
@@ -175,7 +175,7 @@ class Device(ABC):
 
     @property
     def end_time(self) -> float:
-        """When the operator's plan is over [s]; infinite for a device without a plan."""
+        """End of the operator's plan [s]; infinite for a device without a plan."""
         return float("inf")
 
 
@@ -194,8 +194,8 @@ def load_parameters(model: type[Parameters], path: Path, overrides: Sequence[str
     Args:
         model: what the file must contain.
         path: the file.
-        overrides: entries "name=value" that replace what the file says, the value in YAML; an empty entry
-            says nothing.
+        overrides: entries "name=value" that replace values of the file, the value in YAML; empty entries are
+            ignored.
 
     Raises:
         ParameterError: the file is missing, is not YAML, or a value is refused; the message has line and field of the

@@ -1,33 +1,38 @@
-"""From a node's parameters to a device: the entry points of group haptic_devices."""
+"""Makes a device from a node's parameters: the entry points of group haptic_devices.
+
+Each factory imports its device itself, so that a process loads the libraries of no other device.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from haptic_core.errors import EntryError, ParameterError
-from haptic_devices.cobotic_hand_controller import DEFAULT_FILE as COBOTIC_HAND_CONTROLLER_FILE
-from haptic_devices.cobotic_hand_controller import CoboticHandController, CoboticHandControllerParameters
 from haptic_devices.device import Device, DeviceParameters, load_parameters
-from haptic_devices.five_bar import DEFAULT_FILE as FIVE_BAR_FILE
-from haptic_devices.five_bar import FiveBar, FiveBarParameters
-from haptic_devices.joystick import DEFAULT_FILE as JOYSTICK_FILE
-from haptic_devices.joystick import Joystick, JoystickParameters
-from haptic_devices.motion import PLANAR_MOTIONS, MotionPlan, make_plan
-from haptic_devices.operator import HandParameters, SimulatedHand
-from haptic_devices.scripted import Script, ScriptedDevice, load_script
-from haptic_devices.spatial_hand import SpatialHand, SpatialHandParameters
-from haptic_devices.spatial_motion import SPATIAL_MOTIONS, make_spatial_plan
-from haptic_devices.tau import Tau
-from haptic_devices.wall_motion import WALL_MOTIONS, make_wall_plan
+
+if TYPE_CHECKING:
+    from haptic_devices.cobotic import CoboticHandController
+    from haptic_devices.five_bar import FiveBar
+    from haptic_devices.hands.operator import SimulatedHand
+    from haptic_devices.hands.spatial_hand import SpatialHand
+    from haptic_devices.joystick import Joystick
+    from haptic_devices.motions.planar import MotionPlan
+    from haptic_devices.motions.spatial import SpatialPlan
+    from haptic_devices.scripted import ScriptedDevice
+    from haptic_devices.tau import Tau
 
 ENTRY_POINTS = "haptic_devices"
 
-HAND_FILE = Path(__file__).with_name("hand.yaml")
-SPATIAL_HAND_FILE = Path(__file__).with_name("spatial_hand.yaml")
-FINGERS_FILE = Path(__file__).with_name("fingers.yaml")
+#: parameters of the device's node
+NODE_PARAMETER_FILE = Path(__file__).with_name("device_node.yaml")
+
+_HANDS = Path(__file__).parent / "hands"
+HAND_FILE = _HANDS / "hand.yaml"
+SPATIAL_HAND_FILE = _HANDS / "spatial_hand.yaml"
+FINGERS_FILE = _HANDS / "fingers.yaml"
 
 Model = TypeVar("Model", bound=DeviceParameters)
 
@@ -40,19 +45,39 @@ def find_device(name: str) -> Callable[[dict[str, Any]], Device]:
     return installed[name].load()  # type: ignore[no-any-return]
 
 
-def _check_motion(parameters: dict[str, Any], motions: tuple[str, ...]) -> None:
-    """Refuses a motion that is not one of those that fit the device."""
-    if parameters["motion"] not in motions:
-        raise ParameterError(
-            f"parameter motion: expected one of {', '.join(motions)} for device {parameters['device']}, "
-            f"got {parameters['motion']!r}"
-        )
-
-
 def _plan(parameters: dict[str, Any]) -> MotionPlan:
-    _check_motion(parameters, PLANAR_MOTIONS)
+    """The plan in the plane that the parameters choose."""
+    from haptic_devices.motions.choice import choose_plan
+    from haptic_devices.motions.planar import PLANAR_MOTIONS, make_plan
+
     options = {name: parameters[name] for name in ("letters", "strokes", "rest_duration", "rest_force")}
-    return make_plan(parameters["motion"], parameters["period"], **options)
+    motion, period = parameters["motion"], parameters["period"]
+    plan: MotionPlan = choose_plan(
+        parameters, PLANAR_MOTIONS, lambda: make_plan(motion, period, **options), spatial=False
+    )
+    return plan
+
+
+def _spatial_hand(
+    parameters: dict[str, Any], default: Path, motions: tuple[str, ...], make: Callable[[str, float], SpatialPlan]
+) -> SpatialHand | None:
+    """The hand with six degrees of freedom that holds the tool; None if `held` is false.
+
+    Args:
+        parameters: of the device's node.
+        default: file of the hand's numbers where the parameters name none.
+        motions: that are made for the device.
+        make: makes the plan of one of them for a period [s].
+    """
+    from haptic_devices.hands.spatial_hand import SpatialHand, SpatialHandParameters
+    from haptic_devices.motions.choice import choose_plan
+
+    if not parameters["held"]:
+        return None
+    motion, period = parameters["motion"], parameters["period"]
+    plan = choose_plan(parameters, motions, lambda: make(motion, period), spatial=True)
+    impedance = _numbers(SpatialHandParameters, parameters, "hand", default)
+    return SpatialHand(impedance, plan, parameters["seed"])
 
 
 def _file(parameters: dict[str, Any], name: str) -> Path | None:
@@ -60,7 +85,7 @@ def _file(parameters: dict[str, Any], name: str) -> Path | None:
 
 
 def _numbers(model: type[Model], parameters: dict[str, Any], subject: str, default: Path) -> Model:
-    """What the parameters `<subject>_file` and `<subject>_parameters` say."""
+    """Numbers of the file `<subject>_file`, with the entries of `<subject>_parameters`."""
     entries = parameters[f"{subject}_parameters"]
     try:
         return load_parameters(model, _file(parameters, f"{subject}_file") or default, entries)
@@ -69,7 +94,9 @@ def _numbers(model: type[Model], parameters: dict[str, Any], subject: str, defau
 
 
 def _hand(parameters: dict[str, Any]) -> SimulatedHand | None:
-    """Who holds the tool; None if `held` is false."""
+    """The hand that holds the tool of a device in the plane; None if `held` is false."""
+    from haptic_devices.hands.operator import HandParameters, SimulatedHand
+
     if not parameters["held"]:
         return None
     impedance = _numbers(HandParameters, parameters, "hand", HAND_FILE)
@@ -78,36 +105,37 @@ def _hand(parameters: dict[str, Any]) -> SimulatedHand | None:
 
 def joystick(parameters: dict[str, Any]) -> Joystick:
     """The simulated joystick, held by the simulated hand unless `held` is false."""
+    from haptic_devices.joystick import DEFAULT_FILE, Joystick, JoystickParameters
+
     hand = _hand(parameters)
-    return Joystick(_numbers(JoystickParameters, parameters, "device", JOYSTICK_FILE), hand)
+    return Joystick(_numbers(JoystickParameters, parameters, "device", DEFAULT_FILE), hand)
 
 
 def five_bar(parameters: dict[str, Any]) -> FiveBar:
     """The simulated parallel-link manipulator, held by the simulated hand unless `held` is false."""
+    from haptic_devices.five_bar import DEFAULT_FILE, FiveBar, FiveBarParameters
+
     hand = _hand(parameters)
-    numbers = _numbers(FiveBarParameters, parameters, "device", FIVE_BAR_FILE)
+    numbers = _numbers(FiveBarParameters, parameters, "device", DEFAULT_FILE)
     return FiveBar(numbers, hand, parameters["seed"])
 
 
 def cobotic_hand_controller(parameters: dict[str, Any]) -> CoboticHandController:
     """The simulated 6-DOF admittance display, held by the simulated hand unless `held` is false."""
-    hand = None
-    if parameters["held"]:
-        _check_motion(parameters, SPATIAL_MOTIONS)
-        impedance = _numbers(SpatialHandParameters, parameters, "hand", SPATIAL_HAND_FILE)
-        plan = make_spatial_plan(parameters["motion"], parameters["period"])
-        hand = SpatialHand(impedance, plan, parameters["seed"])
-    numbers = _numbers(CoboticHandControllerParameters, parameters, "device", COBOTIC_HAND_CONTROLLER_FILE)
+    from haptic_devices.cobotic import DEFAULT_FILE, CoboticHandController, CoboticHandControllerParameters
+    from haptic_devices.motions.spatial import SPATIAL_MOTIONS, make_spatial_plan
+
+    hand = _spatial_hand(parameters, SPATIAL_HAND_FILE, SPATIAL_MOTIONS, make_spatial_plan)
+    numbers = _numbers(CoboticHandControllerParameters, parameters, "device", DEFAULT_FILE)
     return CoboticHandController(numbers, hand, parameters["seed"])
 
 
 def tau(parameters: dict[str, Any]) -> Tau:
     """The simulated TAU device, held by the simulated hand unless `held` is false; `device_file` is its mechanism."""
-    hand = None
-    if parameters["held"]:
-        _check_motion(parameters, WALL_MOTIONS)
-        impedance = _numbers(SpatialHandParameters, parameters, "hand", FINGERS_FILE)
-        hand = SpatialHand(impedance, make_wall_plan(parameters["motion"], parameters["period"]), parameters["seed"])
+    from haptic_devices.motions.wall import WALL_MOTIONS, make_wall_plan
+    from haptic_devices.tau import Tau
+
+    hand = _spatial_hand(parameters, FINGERS_FILE, WALL_MOTIONS, make_wall_plan)
     try:
         return Tau.from_file(_file(parameters, "device_file"), hand, parameters["device_parameters"])
     except ParameterError as error:
@@ -116,6 +144,8 @@ def tau(parameters: dict[str, Any]) -> Tau:
 
 def scripted(parameters: dict[str, Any]) -> ScriptedDevice:
     """Plays the CSV or YAML file `device_file`, or the chosen motion where none is given."""
+    from haptic_devices.scripted import Script, ScriptedDevice, load_script
+
     if any(parameters.get("device_parameters", ())):
         raise ParameterError("parameter device_parameters: expected none, a script has no numbers to replace")
     file = _file(parameters, "device_file")

@@ -2,7 +2,7 @@
 
 Order of one period: the commands that answer tick k are added up (an admittance device takes the motion
 that one of them gives), delayed by `command_delay_ticks`, limited by the safety layer, handed to the device, the period
-passes, tick k + 1 is read and judged.
+passes, tick k + 1 is read and checked.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ OK, SAFE_STOP, FAULT = range(3)
 
 
 class SteadyClock:
-    """When the ticks of a realtime loop are due: once a period, on the grid that starts at `now`.
+    """Times at which the ticks of a realtime loop are due: once a period, on the grid that starts at `now`.
 
-    A late tick does not move the grid; whole periods that have passed without a tick are skipped. Where nodes share the
-    device's process, an answer that is being made and the next tick compete for one thread: the tick then waits for
+    A late tick does not move the grid; whole periods that have passed without a tick are skipped. If nodes share the
+    device's process, the computation of an answer and the next tick compete for one thread: the tick then waits for
     the answer, up to a period. Otherwise a node that takes a little longer than a period would answer each tick too
     late, so that none of its commands could act.
 
@@ -33,7 +33,7 @@ class SteadyClock:
         now: on a steady clock [s].
 
     Attributes:
-        due: when the next tick is due [s].
+        due: time at which the next tick is due [s].
     """
 
     def __init__(self, period: float, now: float) -> None:
@@ -69,8 +69,8 @@ class TickLoop:
         status: OK, SAFE_STOP (until `restart`) or FAULT.
         missed: ticks that advanced without the answers of all sources, and those that were skipped.
         inputs: of sources that wait for others before they answer: names of those others.
-        reason: why the device is not OK.
-        safety: what limits the commands, and counts it.
+        reason: of the status, if it is not OK.
+        safety: limits the commands, and counts the limited ticks.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class TickLoop:
         self._queue: deque[np.ndarray | Motion | None] = deque(self._idle() for _ in range(self._delay))
 
     def _idle(self) -> np.ndarray | None:
-        """What the device gets where nothing is commanded: zero effort, or None to hold."""
+        """The device's command while nothing is commanded: zero effort, or None to hold."""
         return None if self._follows else np.zeros(len(self.device.joints))
 
     def _commanded(self) -> np.ndarray | Motion | None:
@@ -131,10 +131,10 @@ class TickLoop:
         return self.collector.complete
 
     def advance(self, skipped: int = 0) -> Reading:
-        """Lets one period pass with what has been commanded and opens the next tick.
+        """Advances the device by one period with the present commands, and opens the next tick.
 
         Args:
-            skipped: ticks before this one that the caller's steady clock says have passed without a call.
+            skipped: ticks before this one that have passed without a call, by the caller's steady clock.
         """
         collector, device = self.collector, self.device
         if not collector.complete:
@@ -167,7 +167,7 @@ class TickLoop:
         return reading
 
     def _limited(self, command: Any) -> Any:
-        """What of a command may act; a command that is not finite stops the device."""
+        """Limits a command; a command that is not finite stops the device."""
         if self.status != OK:
             return command
         try:

@@ -1,10 +1,10 @@
 """A clock without a device: plays a script and ignores the answers, for experiments of the papers' figures.
 
 A script has the channels position_0..2 [m] (x, y, z), velocity_0..5 ([m/s], then [rad/s]) and force_0..5 ([N],
-then [N m]), all zero where it says nothing. It is one of
+then [N m]); missing channels are zero. It is one of
 
 * a CSV file (`Script`) with a header line: `time` [s] and any of the channels, interpolated linearly between the lines;
-* a hand's `MotionPlan` (`Script`), whose target is then what the tool does;
+* a hand's `MotionPlan` (`Script`), whose target is then the motion of the tool;
 * a YAML file (`SignalScript`): sums of constants, ramps, sines and lines over time, evaluated at each tick's time.
 
 After the end the last position stays and velocity and force are zero. The tool does not turn. Nothing is
@@ -25,7 +25,7 @@ from pydantic_core import PydanticCustomError
 from haptic_core.errors import ParameterError
 from haptic_core.messages import LARGEST
 from haptic_devices.device import Device, DeviceParameters, Joint, Reading, load_parameters
-from haptic_devices.motion import MotionPlan
+from haptic_devices.motions.planar import MotionPlan
 from haptic_files import FileError, kind_of, read_text
 
 _KINDS = ("position", "velocity", "force")

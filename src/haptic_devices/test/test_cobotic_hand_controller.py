@@ -16,8 +16,7 @@ from scipy.spatial.transform import Rotation
 
 from admittance_constraints import EndEffector
 from haptic_core.commands import ACCELERATION, POSITION, VELOCITY, Motion
-from haptic_devices import force_sensor, spatial_hand
-from haptic_devices.cobotic_hand_controller import (
+from haptic_devices.cobotic import (
     DEFAULT_FILE,
     GRAVITY,
     SUBSTEPS,
@@ -31,9 +30,11 @@ from haptic_devices.cobotic_hand_controller import (
     rotation,
     tool_jacobian,
 )
+from haptic_devices.components import force_sensor
 from haptic_devices.device import load_parameters
-from haptic_devices.spatial_hand import SpatialHand, SpatialHandParameters
-from haptic_devices.spatial_motion import (
+from haptic_devices.hands import spatial_hand
+from haptic_devices.hands.spatial_hand import SpatialHand, SpatialHandParameters
+from haptic_devices.motions.spatial import (
     GRIP,
     QUATERNION,
     TWIST,
@@ -42,7 +43,7 @@ from haptic_devices.spatial_motion import (
     make_spatial_plan,
     push_and_release_plan,
 )
-from haptic_devices.spatial_motion import (
+from haptic_devices.motions.spatial import (
     POSITION as PLACE,
 )
 

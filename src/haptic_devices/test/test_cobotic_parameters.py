@@ -15,12 +15,12 @@ from haptic_core.commands import MOTION
 from haptic_core.errors import ParameterError
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_devices import factories
-from haptic_devices.cobotic_hand_controller import DEFAULT_FILE, CoboticHandController, CoboticHandControllerParameters
+from haptic_devices.cobotic import DEFAULT_FILE, CoboticHandController, CoboticHandControllerParameters
 from haptic_devices.device import DeviceParameters, load_parameters
+from haptic_devices.hands.spatial_hand import SpatialHandParameters
 from haptic_devices.loop import TickLoop
-from haptic_devices.motion import PLANAR_MOTIONS
-from haptic_devices.spatial_hand import SpatialHandParameters
-from haptic_devices.spatial_motion import SPATIAL_MOTIONS
+from haptic_devices.motions.planar import PLANAR_MOTIONS
+from haptic_devices.motions.spatial import SPATIAL_MOTIONS
 from haptic_msgs.msg import DeviceCommand
 
 SPECS = load_parameter_specs(Path(factories.__file__).with_name("device_node.yaml"))

@@ -13,11 +13,12 @@ import yaml
 from rclpy.node import Node
 
 from haptic_core.errors import ParameterError
-from haptic_devices import control_description, control_node
-from haptic_devices.control_description import DEVICES, PLUGINS, control_urdf, files
+from haptic_devices.control import description as control_description
+from haptic_devices.control import node as control_node
+from haptic_devices.control.description import DEVICES, PLUGINS, control_urdf, files
+from haptic_devices.control.hosted import interface_names, parse_parameters
 from haptic_devices.device import Device
 from haptic_devices.factories import find_device
-from haptic_devices.hosted import interface_names, parse_parameters
 
 FILES = Path(__file__).parents[3] / "config" / "shared" / "ros2_control"
 each_device = pytest.mark.parametrize("name", DEVICES)
@@ -37,7 +38,7 @@ def canonical(text: str) -> str:
 def test_the_files_are_what_the_devices_say(name: str) -> None:
     for file, text in files(name).items():
         assert (FILES / file).read_text() == text, (
-            "python -m haptic_devices.control_description config/shared/ros2_control"
+            "python -m haptic_devices.control.description config/shared/ros2_control"
         )
     assert {file for device in DEVICES for file in files(device)} == {path.name for path in FILES.iterdir()}
 

@@ -14,7 +14,8 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
 from haptic_core.parameters import check_all, load_parameter_specs
-from haptic_devices import cobotic_hand_controller, factories, five_bar, joystick
+from haptic_devices import cobotic as cobotic_hand_controller
+from haptic_devices import factories, five_bar, joystick
 from haptic_devices.device import Device
 from tau_wall_control.device.rotations import rotation_from_quaternion, rotation_from_vector
 

@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState, GetState
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.lifecycle import TransitionCallbackReturn
@@ -24,7 +27,7 @@ from haptic_core.commands import CommandConflictError
 from haptic_core.errors import HapticError
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
 from haptic_devices.loop import OK
-from haptic_devices.node import DeviceNode
+from haptic_devices.node.device_node import DeviceNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState, SimulationState, TickEvent
 
 SPEED = 0.05
@@ -193,7 +196,7 @@ def test_two_sources_of_motion_are_refused_by_an_admittance_device_and_taken_by_
 @pytest.mark.parametrize("loop", ["lockstep", pytest.param("realtime", marks=pytest.mark.realtime)])
 @pytest.mark.parametrize("duration", [0.0, 0.03])  # also so short that the loop does not see it
 def test_a_paused_device_stands_still_and_goes_on_with_the_next_tick(run, monkeypatch, loop, duration):
-    monkeypatch.setattr("haptic_devices.node.prepare_realtime", list)  # this process is pytest
+    monkeypatch.setattr("haptic_devices.node.device_node.prepare_realtime", list)  # this process is pytest
     pace = (
         {"period": 0.005, "duration": 1.0, "watchdog_periods": 10000} if loop == "realtime" else {}
     )  # all is answered
@@ -207,6 +210,61 @@ def test_a_paused_device_stands_still_and_goes_on_with_the_next_tick(run, monkey
     assert began == 81 or loop == "realtime"  # which does not wait for who pauses it
     assert np.linalg.norm(position[began - 1] - position[0]) > 0.01
     assert np.linalg.norm(position[-1] - position[0]) > 0.01  # and obeys again
+
+
+def test_a_device_that_waits_for_its_sources_answers_calls_of_its_lifecycle(context):
+    overrides = [Parameter("sources", value=["absent"]), Parameter("held", value=False)]
+    node = DeviceNode(context=context, namespace=next(_namespaces), parameter_overrides=overrides)
+    user = Node("user", context=context, namespace=node.get_namespace())
+    executor = SingleThreadedExecutor(context=context)
+    diagnostics: list[DiagnosticStatus] = []
+    user.create_subscription(DiagnosticArray, "/diagnostics", lambda m: diagnostics.extend(m.status), display_qos())
+    replies: list[Any] = []
+    state, change = (
+        user.create_client(k, f"device/{n}") for k, n in ((GetState, "get_state"), (ChangeState, "change_state"))
+    )
+
+    def end(future: Any) -> None:
+        replies.append(future.result())
+        node.finished = True
+
+    def deactivate(future: Any) -> None:
+        replies.append(future.result())
+        request = ChangeState.Request(transition=Transition(id=Transition.TRANSITION_DEACTIVATE))
+        change.call_async(request).add_done_callback(end)
+
+    def once_reported() -> None:
+        told = any(status.message == "waiting for source absent" for status in diagnostics)
+        if told and state.service_is_ready() and change.service_is_ready():
+            timer.cancel()
+            state.call_async(GetState.Request()).add_done_callback(deactivate)
+
+    try:
+        for each in (node, user):
+            executor.add_node(each)
+        node.start()
+        timer = user.create_timer(0.05, once_reported)
+        node.spin(executor)
+        assert replies[0].current_state.label == "active" and replies[1].success
+        assert not node.active and node.tick == -1
+    finally:
+        executor.shutdown()
+        node.destroy_node()
+        user.destroy_node()
+
+
+def test_a_device_gives_up_when_its_sources_do_not_come(context):
+    overrides = [Parameter("sources", value=["absent"]), Parameter("activation_timeout", value=0.1)]
+    node = DeviceNode(context=context, namespace=next(_namespaces), parameter_overrides=overrides)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    try:
+        node.start()
+        with pytest.raises(HapticError, match=r"waited 0\.1 s for all sources; still missing: source absent"):
+            node.spin(executor)
+    finally:
+        executor.shutdown()
+        node.destroy_node()
 
 
 # What it shows

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from haptic_core.commands import ACCELERATION, POSITION, VELOCITY, Motion
-from haptic_devices import joint_friction
+from haptic_devices.components import joint_friction
 from haptic_devices.device import load_parameters
 from haptic_devices.five_bar import (
     DEFAULT_FILE,
@@ -24,8 +24,8 @@ from haptic_devices.five_bar import (
     servo,
     tool_jacobian,
 )
-from haptic_devices.motion import MotionPlan, paper_admittance_plan, paper_plan, stroke_plan
-from haptic_devices.operator import HandParameters, SimulatedHand
+from haptic_devices.hands.operator import HandParameters, SimulatedHand
+from haptic_devices.motions.planar import MotionPlan, paper_admittance_plan, paper_plan, stroke_plan
 
 PERIOD = 1e-3
 DEFAULT = load_parameters(FiveBarParameters, DEFAULT_FILE)

@@ -10,8 +10,8 @@ import pytest
 from haptic_core.commands import ACCELERATION, POSITION, VELOCITY, Motion
 from haptic_devices.device import load_parameters
 from haptic_devices.five_bar import DEFAULT_FILE, FiveBar, FiveBarParameters, aim, inertia_constants
-from haptic_devices.motion import MotionPlan
-from haptic_devices.operator import HandParameters, SimulatedHand
+from haptic_devices.hands.operator import HandParameters, SimulatedHand
+from haptic_devices.motions.planar import MotionPlan
 
 DEFAULT = load_parameters(FiveBarParameters, DEFAULT_FILE)
 HOME = np.array([DEFAULT.home_upper_arm, DEFAULT.home_forearm])

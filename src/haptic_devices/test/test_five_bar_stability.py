@@ -12,7 +12,7 @@ from haptic_core.commands import POSITION, VELOCITY, Motion
 from haptic_devices import factories
 from haptic_devices.device import load_parameters
 from haptic_devices.five_bar import DEFAULT_FILE, FiveBar, FiveBarParameters
-from haptic_devices.five_bar_stability import (
+from haptic_devices.five_bar.stability import (
     circle_plan,
     grasp,
     loop_matrix,
@@ -20,8 +20,8 @@ from haptic_devices.five_bar_stability import (
     smallest_mass,
     spectral_radius_map,
 )
-from haptic_devices.motion import MotionPlan
-from haptic_devices.operator import HandParameters, SimulatedHand
+from haptic_devices.hands.operator import HandParameters, SimulatedHand
+from haptic_devices.motions.planar import MotionPlan
 
 PERIOD = 1e-3
 DEFAULT = load_parameters(FiveBarParameters, DEFAULT_FILE)

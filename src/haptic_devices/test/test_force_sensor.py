@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.signal import butter, lfilter
 
-from haptic_devices import force_sensor
+from haptic_devices.components import force_sensor
 
 STEP = 1e-4
 

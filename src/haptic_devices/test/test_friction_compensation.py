@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from haptic_devices import joint_friction
-from haptic_devices.friction_compensation import FrictionCompensation
+from haptic_devices.components import joint_friction
+from haptic_devices.components.friction_compensation import FrictionCompensation
 
 PERIOD, COULOMB, VISCOUS, DISPLACEMENT, ELEMENTS = 1e-3, 8.7, 5.0, 3e-3, 4
 

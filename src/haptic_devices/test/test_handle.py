@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,15 +10,15 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 from haptic_core.parameters import check_all, load_parameter_specs
-from haptic_devices import node as device_node
 from haptic_devices.device import DeviceError
-from haptic_devices.handle import RATE, REACH, STRENGTH, Handle
-from haptic_devices.operator import muscle_force
-from haptic_devices.spatial_hand import muscle_wrench
-from haptic_devices.spatial_motion import GRIP
+from haptic_devices.factories import NODE_PARAMETER_FILE, find_device
+from haptic_devices.hands.handle import RATE, REACH, STRENGTH, Handle
+from haptic_devices.hands.operator import muscle_force
+from haptic_devices.hands.spatial_hand import muscle_wrench
+from haptic_devices.motions.spatial import GRIP
 
 PERIOD = 1e-3
-SPECS = load_parameter_specs(Path(device_node.__file__).with_name("device_node.yaml"))
+SPECS = load_parameter_specs(NODE_PARAMETER_FILE)
 #: devices that a hand holds, their motion, and a place near its start, where STRENGTH is no bound [m]
 DEVICES = {
     "joystick": ("paper", (0.02, -0.015)),
@@ -44,7 +43,7 @@ def pose_of(position=(0.0, 0.0, 0.0), turn=(0.0, 0.0, 0.0)):
 def make(name: str, **values: Any) -> Any:
     motion, _ = DEVICES[name]
     parameters = check_all(SPECS, {"device": name, "motion": motion, **values})
-    device = device_node.find_device(name)(parameters)
+    device = find_device(name)(parameters)
     device.configure(PERIOD)
     device.activate()
     return device

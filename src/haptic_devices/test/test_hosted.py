@@ -13,11 +13,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from haptic_core.commands import EFFORT, MOTION, WRENCH, Motion
 from haptic_core.errors import ParameterError
 from haptic_core.safety import ENGAGING
-from haptic_devices import hosted
-from haptic_devices.control_description import DEVICES
+from haptic_devices.control import hosted
+from haptic_devices.control.description import DEVICES
+from haptic_devices.control.hosted import IDLE, RUN, STOP, HostedDevice, parse_parameters
 from haptic_devices.device import DeviceError
 from haptic_devices.factories import find_device
-from haptic_devices.hosted import IDLE, RUN, STOP, HostedDevice, parse_parameters
 from haptic_devices.loop import FAULT, OK, SAFE_STOP, TickLoop
 
 MOTIONS = {

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haptic_devices import joint_friction
+from haptic_devices.components import joint_friction
 
 COULOMB, STATIC, STRIBECK, VISCOUS, DISPLACEMENT = 8.5, 10.0, 0.05, 5.0, 3e-3
 FRICTION = np.array([COULOMB, STATIC, STRIBECK, VISCOUS, DISPLACEMENT])

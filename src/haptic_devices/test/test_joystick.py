@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from haptic_devices import encoder
+from haptic_devices.components import encoder
 from haptic_devices.device import load_parameters
+from haptic_devices.hands.operator import HandParameters, SimulatedHand
 from haptic_devices.joystick import DEFAULT_FILE, Joystick, JoystickParameters, tip_jacobian, tip_state
-from haptic_devices.motion import stroke_plan
-from haptic_devices.operator import HandParameters, SimulatedHand
+from haptic_devices.motions.planar import stroke_plan
 
 LENGTH = 0.15
 PERIOD = 1e-3

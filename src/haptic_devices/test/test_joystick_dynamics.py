@@ -9,9 +9,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from haptic_devices.device import load_parameters
+from haptic_devices.hands.operator import HandParameters, SimulatedHand
 from haptic_devices.joystick import DEFAULT_FILE, SUBSTEPS, Joystick, JoystickParameters
-from haptic_devices.motion import MotionPlan, PlanBuilder
-from haptic_devices.operator import HandParameters, SimulatedHand
+from haptic_devices.motions.planar import MotionPlan, PlanBuilder
 
 DEFAULT = load_parameters(JoystickParameters, DEFAULT_FILE)
 FREE = {"friction_coulomb": 0.0, "friction_viscous": 0.0, "range": 1.5}

@@ -13,7 +13,7 @@ from haptic_core.errors import ParameterError
 from haptic_devices.device import load_parameters
 from haptic_devices.five_bar import FiveBar, inverse
 from haptic_devices.joystick import DEFAULT_FILE, JoystickParameters
-from haptic_devices.motion import (
+from haptic_devices.motions.planar import (
     MotionPlan,
     PlanBuilder,
     letter_indices,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haptic_devices.motion import MotionPlan
-from haptic_devices.operator import HandParameters, SimulatedHand, muscle_force
+from haptic_devices.hands.operator import HandParameters, SimulatedHand, muscle_force
+from haptic_devices.motions.planar import MotionPlan
 
 PERIOD = 1e-3
 NUMBERS: dict[str, Any] = {

@@ -18,9 +18,9 @@ from haptic_devices import factories
 from haptic_devices import five_bar as five_bar_module
 from haptic_devices.device import Device, DeviceParameters, load_parameters
 from haptic_devices.five_bar import FiveBarParameters
+from haptic_devices.hands.operator import HandParameters
 from haptic_devices.joystick import DEFAULT_FILE, JoystickParameters
 from haptic_devices.loop import TickLoop
-from haptic_devices.operator import HandParameters
 from haptic_msgs.msg import DeviceCommand
 
 SPECS = load_parameter_specs(Path(factories.__file__).with_name("device_node.yaml"))

@@ -21,7 +21,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
-from haptic_devices.node import DeviceNode
+from haptic_devices.node.device_node import DeviceNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState, TickEvent
 from haptic_msgs.srv import Step
 

@@ -24,11 +24,11 @@ from std_srvs.srv import Trigger
 from haptic_core.commands import EFFORT, MOTION
 from haptic_core.errors import InputError
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
+from haptic_devices.control.hosted import IDLE, RUN, STOP, HostedDevice, parse_parameters
 from haptic_devices.device import Device, DeviceError
 from haptic_devices.factories import find_device
-from haptic_devices.hosted import IDLE, RUN, STOP, HostedDevice, parse_parameters
 from haptic_devices.loop import FAULT, OK, SAFE_STOP, TickLoop
-from haptic_devices.node import DeviceNode
+from haptic_devices.node.device_node import DeviceNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, TickEvent
 
 T = 1e-3
@@ -504,7 +504,7 @@ def test_without_a_limit_that_acts_nothing_is_said(push):
 
 @pytest.mark.realtime
 def test_a_realtime_device_whose_process_stood_still_stops(push, monkeypatch):
-    monkeypatch.setattr("haptic_devices.node.prepare_realtime", list)  # this process is pytest
+    monkeypatch.setattr("haptic_devices.node.device_node.prepare_realtime", list)  # this process is pytest
     _, source, run = push(0.01, 0.0, mode="realtime", period=0.005, watchdog_periods=100, duration=1.5)
     source.at = {50: lambda: (time.sleep(0.6), source._send())}  # fmt: skip
     run()

@@ -9,7 +9,7 @@ import pytest
 
 from haptic_core.errors import ParameterError
 from haptic_devices import Script, ScriptedDevice, factories
-from haptic_devices.motion import paper_plan
+from haptic_devices.motions.planar import paper_plan
 from haptic_devices.scripted import SignalScript, load_script
 
 PERIOD = 1e-3

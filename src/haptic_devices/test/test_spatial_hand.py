@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from haptic_devices.spatial_hand import SpatialHand, SpatialHandParameters, muscle_wrench, rotation_error
-from haptic_devices.spatial_motion import GRIP, POSITION, QUATERNION, TWIST, WRENCH, SpatialPlan
+from haptic_devices.hands.spatial_hand import SpatialHand, SpatialHandParameters, muscle_wrench, rotation_error
+from haptic_devices.motions.spatial import GRIP, POSITION, QUATERNION, TWIST, WRENCH, SpatialPlan
 
 PERIOD = 1e-3
 NUMBERS: dict[str, Any] = {

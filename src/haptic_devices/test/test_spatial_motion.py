@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,9 +10,10 @@ from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation
 
 from haptic_core.parameters import load_parameter_specs
-from haptic_devices import motion as motion_module
-from haptic_devices.cobotic_hand_controller import CoboticHandController, inverse
-from haptic_devices.spatial_motion import (
+from haptic_devices.cobotic import CoboticHandController, inverse
+from haptic_devices.factories import NODE_PARAMETER_FILE
+from haptic_devices.motions import planar as motion_module
+from haptic_devices.motions.spatial import (
     CIRCLE_RADIUS,
     CIRCLE_SPEED,
     DISK_RADIUS,
@@ -30,6 +30,7 @@ from haptic_devices.spatial_motion import (
     make_spatial_plan,
     push_and_release_plan,
 )
+from haptic_devices.motions.wall import WALL_MOTIONS
 
 PERIOD = 1e-3
 #: sums of a few products of numbers of size 1: some roundings of 1.1e-16 each
@@ -132,9 +133,9 @@ def test_the_plans_have_their_length(name, duration):
 
 
 def test_the_node_s_parameter_offers_every_motion():
-    specs = load_parameter_specs(Path(motion_module.__file__).with_name("device_node.yaml"))
-    for name in (*motion_module.PLANAR_MOTIONS, *SPATIAL_MOTIONS):
-        assert name in specs["motion"].constraints
+    specs = load_parameter_specs(NODE_PARAMETER_FILE)
+    for name in (*motion_module.PLANAR_MOTIONS, *SPATIAL_MOTIONS, *WALL_MOTIONS):
+        assert name in specs["motion"].description
 
 
 # ---- the disk that rolls --------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from haptic_core.qos import latched_qos
-from haptic_devices.state_publisher import publisher_command
+from haptic_devices.node.state_publisher import publisher_command
 
 #: what YAML could take for something else
 DESCRIPTION = '<robot name="a: b">\n  <!-- \'x\' # - [1, {2}] -->\n  <link name="tau_base"/>\n</robot>\n'
@@ -60,7 +60,7 @@ def start(prefix: Path | None, *arguments: str) -> subprocess.Popen[str]:
     if prefix is not None:
         environment["AMENT_PREFIX_PATH"] = f"{prefix}:{environment['AMENT_PREFIX_PATH']}"
     return subprocess.Popen(
-        [sys.executable, "-c", "from haptic_devices.state_publisher import main; main()", *arguments],
+        [sys.executable, "-c", "from haptic_devices.node.state_publisher import main; main()", *arguments],
         env=environment,
         stderr=subprocess.PIPE,
         text=True,

@@ -16,10 +16,10 @@ from haptic_core.errors import ParameterError
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_devices import factories, tau
 from haptic_devices.device import DeviceError
-from haptic_devices.spatial_hand import SpatialHandParameters
-from haptic_devices.spatial_motion import GRIP, POSITION, QUATERNION, TWIST
+from haptic_devices.hands.spatial_hand import SpatialHandParameters
+from haptic_devices.motions.spatial import GRIP, POSITION, QUATERNION, TWIST
+from haptic_devices.motions.wall import TAP_SPEED, WALL_MOTIONS, make_wall_plan
 from haptic_devices.tau import Tau, TauDriverParameters
-from haptic_devices.wall_motion import TAP_SPEED, WALL_MOTIONS, make_wall_plan
 from tau_wall_control import TauDevice
 from tau_wall_control.device.rotations import rotation_from_quaternion
 

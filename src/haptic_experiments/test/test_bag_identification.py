@@ -12,7 +12,7 @@ import pytest
 
 from haptic_bags.bags import Bag, Event
 from haptic_core.errors import HapticError
-from haptic_devices import encoder
+from haptic_devices.components import encoder
 from haptic_experiments import identification
 from haptic_experiments.experiments.friction_impedance import Run, analyse, measurement_delay
 from haptic_experiments.identification import friction_signals, identify_bag, known_parameters

@@ -18,8 +18,8 @@ from haptic_core.errors import HapticError
 from haptic_devices import factories
 from haptic_devices.device import load_parameters
 from haptic_devices.five_bar import FiveBar, FiveBarParameters, inverse
-from haptic_devices.motion import paper_admittance_plan
-from haptic_devices.operator import HandParameters
+from haptic_devices.hands.operator import HandParameters
+from haptic_devices.motions.planar import paper_admittance_plan
 from haptic_experiments.experiments import friction_admittance
 from haptic_experiments.experiments.friction_admittance import Case, analyse
 from haptic_experiments.kit import manipulator

@@ -11,7 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
-from haptic_devices.spatial_motion import POSITION, QUATERNION, TWIST, make_spatial_plan
+from haptic_devices.motions.spatial import POSITION, QUATERNION, TWIST, make_spatial_plan
 from haptic_experiments.experiments import disk_on_sphere
 from haptic_experiments.experiments.disk_on_sphere import analyse, measure, sphere_signals
 from haptic_experiments.kit.display import DisplayRun

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from admittance_constraints import RollingDisk
 from haptic_bags.bags import Bag
-from haptic_devices.spatial_motion import POSITION, QUATERNION, TWIST, make_spatial_plan
+from haptic_devices.motions.spatial import POSITION, QUATERNION, TWIST, make_spatial_plan
 from haptic_experiments.experiments import rolling_disk
 from haptic_experiments.experiments.rolling_disk import analyse, measure, rolling
 from haptic_experiments.kit.display import DisplayRun, ToolPath

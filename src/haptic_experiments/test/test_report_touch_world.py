@@ -13,6 +13,7 @@ from convex_contact.node import worlds_folder
 from convex_contact.world_source import open_world
 from haptic_core.parameters import load_parameter_specs
 from haptic_devices import factories
+from haptic_devices.motions.wall import make_wall_plan
 from haptic_devices.tau import Tau
 from haptic_devices.wall_motion import make_wall_plan
 from haptic_experiments.experiments.tau_touch_world import (

@@ -330,7 +330,7 @@ private:
     watchdog_ = static_cast<std::uint64_t>(watchdog);
   }
 
-  /// In the order of haptic_devices.hosted.interface_names.
+  /// In the order of haptic_devices.control.hosted.interface_names.
   void name_interfaces()
   {
     state_names_.clear();

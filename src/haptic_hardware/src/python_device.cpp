@@ -1,6 +1,6 @@
 // ros2_control hardware that hosts a device written in Python: CPython in the controller manager's process.
 //
-// The device is a haptic_devices.hosted.HostedDevice. Its NumPy arrays are read and written in place; a cycle calls its
+// The device is a haptic_devices.control.hosted.HostedDevice. Its NumPy arrays are read and written in place; a cycle calls its
 // `read` and `write` and makes nothing of its own. Python's lock is held for these calls only.
 
 #include <dlfcn.h>
@@ -191,7 +191,7 @@ private:
       }
     }
     auto host = std::make_unique<Host>();
-    host->device = py::module_::import("haptic_devices.hosted").attr("HostedDevice")(info.name, parameters);
+    host->device = py::module_::import("haptic_devices.control.hosted").attr("HostedDevice")(info.name, parameters);
     host->read = host->device.attr("read");
     host->write = host->device.attr("write");
     host->follows = py::str(host->device.attr("device").attr("kind")).cast<std::string>() == "admittance";
@@ -297,7 +297,7 @@ private:
     std::string text;
     try {
       if (error.trace()) {PyException_SetTraceback(error.value().ptr(), error.trace().ptr());}
-      text = py::module_::import("haptic_devices.hosted").attr("describe_error")(error.value()).cast<std::string>();
+      text = py::module_::import("haptic_devices.control.hosted").attr("describe_error")(error.value()).cast<std::string>();
     } catch (const py::error_already_set &) {
       text = error.what();
     }

@@ -15,11 +15,11 @@ from numpy.testing import assert_array_equal
 
 from haptic_core.commands import EFFORT, MOTION, NONE, WRENCH
 from haptic_core.errors import InputError
+from haptic_devices.control.hosted import RUN, STOP, HostedDevice, parse_parameters
 from haptic_devices.device import Device, Joint, Reading
 from haptic_devices.factories import find_device
-from haptic_devices.hosted import RUN, STOP, HostedDevice, parse_parameters
 from haptic_devices.loop import OK, SAFE_STOP, TickLoop
-from haptic_devices.node import _turned_back
+from haptic_devices.node.topics import _in_tool_axes
 from haptic_msgs.msg import DeviceCommand
 
 PACKAGE = Path(__file__).parent.parent
@@ -403,7 +403,7 @@ def test_a_wrench_is_turned_as_the_device_node_turns_it(library: ctypes.CDLL) ->
         q, wrench, out = random.normal(size=4), random.normal(size=6), np.empty(6)
         q /= np.linalg.norm(q)
         library.turn_back(pointer(q), pointer(wrench), pointer(out))
-        np.testing.assert_allclose(out, _turned_back(q, wrench), rtol=0.0, atol=1e-14)
+        np.testing.assert_allclose(out, _in_tool_axes(q, wrench), rtol=0.0, atol=1e-14)
 
 
 def test_percentiles_of_the_last_cycles(library: ctypes.CDLL) -> None:

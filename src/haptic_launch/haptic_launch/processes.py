@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
+from haptic_core.dds import dds_environment
+
 from . import process_guard
 
 __all__ = ["VIEWERS", "ProcessSpec", "run_processes"]
@@ -265,7 +267,7 @@ class _Run:
                 stdin=subprocess.DEVNULL,
                 stdout=writer,
                 stderr=subprocess.STDOUT,
-                env={"PYTHONUNBUFFERED": "1", **spec.environment},
+                env={"PYTHONUNBUFFERED": "1", **dds_environment(spec.command, spec.environment)},
                 start_new_session=True,
             )
         except OSError as error:

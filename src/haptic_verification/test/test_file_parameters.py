@@ -24,7 +24,7 @@ from haptic_bags.player import Player
 from haptic_bags.recorder import Recorder
 from haptic_core.parameters import ParameterSpec, load_parameter_specs
 from haptic_core.suite_node import SuiteNode
-from haptic_devices.node import DeviceNode
+from haptic_devices.node.device_node import DeviceNode
 from haptic_friction.comparison_node import ComparisonNode
 from haptic_friction.network_node import NetworkNode
 from haptic_friction.node import FrictionNode
@@ -283,6 +283,7 @@ def contents() -> dict[str, bytes]:
         ),
         ("device_node", "device_file", {"device": "scripted"}, ".csv"),
         ("device_node", "hand_file", {}, ".yaml"),
+        ("device_node", "motion", {}, ".csv"),
         ("wall_node", "device_file", {}, ".yaml"),
         ("wall_node", "controller_file", {}, ".npz"),
     ],

@@ -17,7 +17,8 @@ from std_msgs.msg import Header, String
 
 from haptic_bags.player import Player
 from haptic_core.cdr import encoder
-from haptic_devices.control_node import ControlNode
+from haptic_core.start.handshake import StartHandshake
+from haptic_devices.control.node import ControlNode
 from haptic_msgs.msg import DeviceState, TickEvent
 from haptic_verification.fuzz.messages import KINDS, Barrage, FoundError, Port, Subject
 from haptic_verification.fuzz.subjects import SUBJECTS, device_state, make_subject
@@ -145,10 +146,11 @@ def test_nonsense_of_a_source_is_refused_by_the_device_and_by_the_player(
     port_of(subject, "tick_event").take(event)
     assert subject.rejections["malformed"] == before + 1
     refused: list[str] = []
-    player: Any = SimpleNamespace(parameters={"sources": ["one"]}, _source_states={})
+    player: Any = SimpleNamespace(parameters={"sources": ["one"]}, create_subscription=lambda *_: None)
     player.reject = lambda kind, text: refused.append(kind)
-    Player._on_event(player, event)
-    assert refused == ["malformed"] and player._source_states == {}
+    handshake = StartHandshake(player)
+    handshake.take_event(event)
+    assert refused == ["malformed"] and handshake.states == {}
 
 
 def test_nonsense_of_the_controller_does_not_end_its_process() -> None:

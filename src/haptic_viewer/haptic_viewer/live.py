@@ -19,8 +19,8 @@ from rclpy.qos import QoSCompatibility, qos_check_compatible
 from rich.console import Console
 from rich.table import Table
 
-from haptic_core.matching import RECORDER
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos
+from haptic_core.start.matching import RECORDER
 from haptic_msgs.msg import DeviceState, TickEvent
 
 _DEVICE_STATE = "haptic_msgs/msg/DeviceState"

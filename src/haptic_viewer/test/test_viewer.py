@@ -27,7 +27,7 @@ from websockets.sync.client import connect
 from haptic_bringup import runner
 from haptic_core.markers import MarkerCanvas
 from haptic_core.parameters import ParameterSpec, limits_in, load_parameter_specs
-from haptic_devices.node import find_device
+from haptic_devices.node.device_node import find_device
 from haptic_msgs.msg import ContactArray, WallState
 from haptic_viewer import page as viewer_page
 from haptic_viewer.page import PageError, address, check_page, open_page

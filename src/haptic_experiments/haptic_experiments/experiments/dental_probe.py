@@ -22,7 +22,7 @@ from convex_contact.tooth import APART_X, APART_Y, groove_height
 from haptic_bags.bags import Bag
 from haptic_core.parameters import parse_entries
 from haptic_devices import factories
-from haptic_devices.wall_motion import GROOVE
+from haptic_devices.motions.wall import GROOVE
 from haptic_experiments.kit import tau
 from haptic_experiments.kit.node_graph import draw, latencies
 from haptic_experiments.kit.phases import PhasedRun

@@ -15,8 +15,8 @@ from haptic_bags.bags import Bag
 from haptic_devices.device import load_parameters
 from haptic_devices.factories import HAND_FILE
 from haptic_devices.five_bar import FiveBar
-from haptic_devices.five_bar_stability import grasp, oscillation, smallest_mass, spectral_radius_map
-from haptic_devices.operator import HandParameters
+from haptic_devices.five_bar.stability import grasp, oscillation, smallest_mass, spectral_radius_map
+from haptic_devices.hands.operator import HandParameters
 from haptic_experiments.kit import manipulator
 from haptic_experiments.kit.manipulator import Motion, Run
 from haptic_experiments.report import Claim, Report

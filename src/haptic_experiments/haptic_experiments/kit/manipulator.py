@@ -16,9 +16,9 @@ from scipy.signal import butter, sosfiltfilt
 
 from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
-from haptic_devices import joint_friction
+from haptic_devices.components import joint_friction
+from haptic_devices.components.friction_compensation import FrictionCompensation
 from haptic_devices.five_bar import FiveBar, FiveBarParameters, inverse, joint_rates, tool_jacobian
-from haptic_devices.friction_compensation import FrictionCompensation
 from haptic_experiments.kit.phases import PhasedRun
 
 NAMESPACE = "/five_bar"

@@ -32,8 +32,8 @@ from convex_contact.rendering import ContactRendering, ToolPlace, make_rendering
 from convex_contact.world_source import open_world
 from haptic_core.parameters import parse_entries
 from haptic_devices import factories
-from haptic_devices.spatial_hand import SpatialHand
-from haptic_devices.spatial_motion import GRIP, SpatialPlan
+from haptic_devices.hands.spatial_hand import SpatialHand
+from haptic_devices.motions.spatial import GRIP, SpatialPlan
 from haptic_devices.tau import Tau
 from haptic_friction.renderer import FrictionRenderer, Surfaces
 from tau_wall_control import MovingPlanes, WallRenderer

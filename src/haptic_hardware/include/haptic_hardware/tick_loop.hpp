@@ -1,7 +1,7 @@
 // The tick loop of a device for a realtime thread: commands in, what acts in the next period out. No ROS.
 //
 // It decides as haptic_devices.loop.TickLoop does in realtime mode; the tests compare the two. The limits are not here: the
-// safety layer is on the Python side, haptic_devices.hosted, behind all controllers. Nothing here allocates after
+// safety layer is on the Python side, haptic_devices.control.hosted, behind all controllers. Nothing here allocates after
 // construction, locks or throws.
 #pragma once
 
@@ -250,7 +250,7 @@ private:
 
 constexpr double run_idle = 0.0, run_on = 1.0, run_stop = 2.0;
 
-/// Replaces what nobody commands (NaN) in the array of haptic_devices.hosted, so that only numbers are left.
+/// Replaces what nobody commands (NaN) in the array of haptic_devices.control.hosted, so that only numbers are left.
 ///
 /// Layout: run, resets; then efforts (n), wrench (6), or motion_fields, by_joints, pose, twist, acceleration (19), joint
 /// positions (n), joint velocities (n). Without the controller of this package the device runs: efforts that are not finite

@@ -35,7 +35,7 @@ from haptic_core.errors import HapticError
 from haptic_core.messages import allocate, pose_array, set_pose, set_twist, set_vector, twist_array, wrench_array
 from haptic_core.parameters import ParameterSpec, limits_in
 from haptic_core.suite_node import SuiteNode
-from haptic_devices.node import DeviceNode
+from haptic_devices.node.device_node import DeviceNode
 from haptic_friction.node import FrictionNode
 from haptic_msgs.msg import ContactArray, DeviceCommand, DeviceState, WallState
 from haptic_verification.fuzz.subjects import PERIOD, make_node
@@ -389,8 +389,7 @@ class DeviceStage(Stage):
             raise HapticError(f"{situation.node.__name__}: not configured")
         self._commands = []
         node.publish_tick = self._take
-        node._running = True
-        node._publish(node.device.read())
+        node.begin()
 
     def _take(self, publisher: Any, message: Any) -> None:
         if isinstance(message, DeviceState):
@@ -399,8 +398,9 @@ class DeviceStage(Stage):
     def _pass(self, k: int) -> None:
         node = self.node
         node._on_command(DeviceCommand(tick=node.tick, source="one", mode=EFFORT, joint_effort=[0.05, -0.02]))
+        node.advance_if_due()
         if len(self._commands) <= k:  # the clock waits for its pace
-            node._advance()
+            node._advance(0)
 
 
 def make_stage(name: str, context: Context, change_time: float | None = None) -> Stage:

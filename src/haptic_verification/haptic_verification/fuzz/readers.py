@@ -24,13 +24,13 @@ from haptic_bags.bags import Bag, typestore
 from haptic_bags.recording import Recording
 from haptic_core.errors import HapticError
 from haptic_core.parameters import check_all, load_parameter_specs
-from haptic_devices.cobotic_hand_controller import CoboticHandController, CoboticHandControllerParameters
+from haptic_devices.cobotic import CoboticHandController, CoboticHandControllerParameters
 from haptic_devices.device import DeviceParameters, load_parameters
 from haptic_devices.five_bar import FiveBar, FiveBarParameters
+from haptic_devices.hands.operator import HandParameters
+from haptic_devices.hands.spatial_hand import SpatialHandParameters
 from haptic_devices.joystick import Joystick, JoystickParameters
-from haptic_devices.operator import HandParameters
 from haptic_devices.scripted import ScriptedDevice, load_script
-from haptic_devices.spatial_hand import SpatialHandParameters
 from haptic_friction.factory import read_table
 from haptic_launch.experiments import Experiment, read_experiment, share
 from haptic_launch.launch_file import LaunchFileError, load_launch_file
@@ -123,7 +123,7 @@ def readers(folder: Path) -> Iterator[Reader]:
         ("hand", HandParameters, None),
         ("spatial_hand", SpatialHandParameters, None),
     ):
-        yield Reader(f"device {name}", devices / f"{name}.yaml", partial(_numbers, model, make), own)
+        yield Reader(f"device {name}", next(devices.glob(f"*/{name}.yaml")), partial(_numbers, model, make), own)
     tau = Path(tau_wall_control.__file__).with_name("tau.yaml")
     yield Reader("device tau", tau, lambda path: TauDevice.from_file(path), own)
     yield Reader("parameter file", devices / "device_node.yaml", _specs, own)

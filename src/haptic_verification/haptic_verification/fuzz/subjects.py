@@ -24,8 +24,8 @@ from haptic_core.commands import MODE_NAMES
 from haptic_core.errors import HapticError
 from haptic_core.rendering_node import RenderingNode
 from haptic_core.tick_inputs import node_and_kind
-from haptic_devices.node import DeviceNode
-from haptic_devices.operator import HandHeldDevice
+from haptic_devices.hands.operator import HandHeldDevice
+from haptic_devices.node.device_node import DeviceNode
 from haptic_friction.comparison_node import ComparisonNode
 from haptic_friction.network_node import NetworkNode
 from haptic_friction.node import FrictionNode
@@ -265,8 +265,7 @@ def device_node(name: str, context: Context) -> Subject:
     if transitions != (TransitionCallbackReturn.SUCCESS,) * 2:
         raise HapticError(f"{name}: not configured")
     _watched(node, output)
-    node._running = True
-    node._publish(node.device.read())
+    node.begin()
     joints = len(node.device.joints)
     last = [node.tick]
     if isinstance(node.device, HandHeldDevice):
@@ -299,12 +298,16 @@ def device_node(name: str, context: Context) -> Subject:
 
     def take(data: Any) -> None:
         node._on_command(data)
+        node.advance_if_due()
         if not fine():
             output.append(("simulation_state", False))
 
     checked = frozenset({"duplicate", "late", "far tick", "wrong source", "no bytes"})
     ports = [Port(source, make(source, source == "one"), take, checked=checked) for source in ("one", "other")]
-    ports += [event_port(node._on_event, "one"), Port("operator_handle", _handle, node._on_handle, False, frozenset())]
+    ports += [
+        event_port(node._start_handshake.take_event, "one"),
+        Port("operator_handle", _handle, node._on_handle, False, frozenset()),
+    ]
     return Subject(name, ports, lambda: node._loop.tick, node.rejections.counts, output, answered, node.destroy_node)
 
 

@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 from pydantic import BaseModel, Field
 
 from haptic_core.errors import HapticError
-from haptic_core.matching import RECORDER
 from haptic_core.qos import display_qos
+from haptic_core.start.matching import RECORDER
 from haptic_experiments.report import Claim
 from haptic_experiments.study import Results, ResultTable, Study, StudyReport, Task
 from haptic_launch.experiments import checked_names, experiment_names

@@ -1,0 +1,114 @@
+"""The start of a loop: tick 0 is published only when all sources are active, and they and the recorder are matched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from rclpy.publisher import Publisher
+
+from haptic_core.commands import check_modes, state_of
+from haptic_core.errors import HapticError, InputError
+from haptic_core.qos import EVENT_DEPTH, latched_qos
+from haptic_core.start.matching import RECORDER, unmatched, unrecorded
+from haptic_core.start.waiting import Wait
+from haptic_core.suite_node import SuiteNode
+from haptic_msgs.msg import TickEvent
+
+
+class StartHandshake:
+    """Decides when the clock of a loop, a device or a player, may publish its first tick.
+
+    The node's parameters `sources`, `recorded` and `activation_timeout` name the nodes that it waits for, and how long.
+
+    Args:
+        node: the clock.
+
+    Attributes:
+        states: last event of kind "state" of each source that has announced itself, parsed.
+    """
+
+    def __init__(self, node: SuiteNode) -> None:
+        self._node = node
+        self.states: dict[str, dict[str, Any]] = {}
+        self._waits: list[Wait] = []
+        self._error = ""
+        self._events = node.create_subscription(TickEvent, "tick_event", self.take_event, latched_qos(EVENT_DEPTH))
+
+    def take_event(self, event: TickEvent) -> None:
+        """Takes an event; a source announces itself by one of kind "state"."""
+        if event.kind == "state" and event.source in self._node.parameters["sources"]:
+            try:
+                self.states[event.source] = state_of(event)
+            except InputError as error:
+                self._node.reject(error.kind, str(error))
+
+    def begin(
+        self,
+        publishers: Sequence[Publisher],
+        *,
+        also: Callable[[], Iterable[str]] = lambda: (),
+        then: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Begins to wait, when the node is activated.
+
+        Args:
+            publishers: of the clock's tick topics; all sources take the first one.
+            also: names what else is missing once sources and recorder are there.
+            then: is called when nothing is missing; may `wait_for` more.
+        """
+        self.cancel()
+        self._error = ""
+
+        def missing() -> str:
+            names = self._missing(publishers)
+            return ", ".join(dict.fromkeys(names or also()))
+
+        self.wait_for(missing, self._node.parameters["activation_timeout"], "all sources", then)
+
+    def wait_for(
+        self, missing: Callable[[], str], timeout: float, subject: str, then: Callable[[], object] = lambda: None
+    ) -> None:
+        """Delays the start until a condition holds; see `Wait`."""
+        self._waits.append(
+            Wait(self._node, missing, timeout=timeout, subject=subject, then=then, expired=self._set_error)
+        )
+
+    def _set_error(self, line: str) -> None:
+        self._error = line
+
+    def _missing(self, publishers: Sequence[Publisher]) -> list[str]:
+        node, sources = self._node, self._node.parameters["sources"]
+        names = [f"source {name}" for name in sources if self.states.get(name, {}).get("state") != "active"]
+        if names:
+            return names
+        if not node.parameters["recorded"]:
+            return unmatched(node, publishers[0], sources)
+        through = node.transport.recorded_publishers(publishers)
+        takers = [*sources, RECORDER] if publishers[0] in through else sources
+        return [*unmatched(node, publishers[0], takers), *unrecorded(node, publishers)]
+
+    def is_complete(self) -> bool:
+        """Whether nothing is missing any more.
+
+        Raises:
+            HapticError: the time is up; names what is missing.
+        """
+        if self._error:
+            raise HapticError(self._error)
+        return bool(self._waits) and all(wait.done for wait in self._waits)
+
+    def check_modes(self, kind: str) -> None:
+        """Raises CommandConflictError if a device of this kind cannot combine the modes of the sources."""
+        check_modes({name: state["mode"] for name, state in self.states.items() if "mode" in state}, kind)
+
+    def cancel(self) -> None:
+        """Ends the wait, when the node is deactivated."""
+        for wait in self._waits:
+            wait.cancel()
+        self._waits = []
+
+    def destroy(self) -> None:
+        """Ends the subscription, when the node is cleaned up."""
+        self.cancel()
+        self._node.destroy_subscription(self._events)

@@ -1,0 +1,88 @@
+"""Waiting within an executor: a timer checks a condition, so that callbacks and services are served meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from rclpy.clock import Clock, ClockType
+
+from haptic_core.start.matching import PATIENCE
+from haptic_core.suite_node import SuiteNode
+
+#: interval of the checks [s]
+INTERVAL = 0.01
+
+
+class Wait:
+    """Checks a condition, at once and then by a timer, until it holds or the time is up.
+
+    Meanwhile the node's diagnostics report a warning, "waiting for ...".
+
+    Args:
+        node: that waits; its executor serves the timer.
+        missing: returns what is missing, empty when the condition holds.
+        timeout: longest wait [s], on a steady clock.
+        subject: what the node waits for, for the log and the error.
+        then: is called when the condition holds.
+        expired: is called with one line that names what is missing, when the time is up.
+
+    Attributes:
+        done: the condition holds.
+
+    Raises:
+        HapticError: from `missing`, at the first check.
+    """
+
+    def __init__(
+        self,
+        node: SuiteNode,
+        missing: Callable[[], str],
+        *,
+        timeout: float,
+        subject: str,
+        then: Callable[[], object] = lambda: None,
+        expired: Callable[[str], object],
+    ) -> None:
+        self._node, self._missing, self._timeout, self._subject = node, missing, timeout, subject
+        self._then, self._expired = then, expired
+        self._start, self._logged = time.monotonic(), False
+        self._timer = None
+        self.done = False
+        self._check()
+        if not self.done:
+            self._timer = node.create_timer(INTERVAL, self._check, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _check(self) -> None:
+        missing = self._missing()
+        waited = time.monotonic() - self._start
+        if not missing:
+            reported = self._timer is not None
+            self.cancel()
+            self.done = True
+            if reported:
+                self._node.report_diagnostics(0.0)
+            self._then()
+        elif waited > self._timeout:
+            self.cancel()
+            self._expired(f"waited {self._timeout:g} s for {self._subject}; still missing: {missing}")
+        else:
+            self._node.waiting_for = missing
+            if self._timer is not None:
+                self._node.report_diagnostics()
+            if waited > PATIENCE and not self._logged:
+                self._logged = True
+                self._node.get_logger().info(waiting_line(self._subject, missing))
+
+    def cancel(self) -> None:
+        """Ends the wait without a result."""
+        self._node.waiting_for = ""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._node.destroy_timer(self._timer)
+            self._timer = None
+
+
+def waiting_line(subject: str, missing: str) -> str:
+    """The line of the log about a long wait."""
+    return f"waiting for {subject}; still missing: {missing} (the first time code is compiled)"

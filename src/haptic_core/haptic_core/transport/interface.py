@@ -1,0 +1,149 @@
+"""Transport of the messages of a tick between nodes: the interface, and its implementation by ROS topics.
+
+A node has one `Transport`. Nodes in processes of their own use `RosTopics`; nodes that share a process share a
+`local_topics.LocalTopics`, which hands copies of messages over without the middleware.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from rclpy.executors import Executor
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile
+
+from haptic_core.errors import HapticError
+
+Callback = Callable[[Any], None]
+
+RCLError = rclpy_implementation.RCLError
+
+#: how long `write` waits while the history of a tick topic is full [s]
+WRITE_TIMEOUT = 30.0
+
+#: pause between two attempts to write [s]
+_WRITE_PAUSE = 2e-4
+
+
+def write(publisher: Publisher, message: Any) -> None:
+    """Publishes on a tick topic through the middleware; waits for a reader that has fallen behind.
+
+    A keep-all writer refuses a sample while its history is full of unacknowledged ones.
+
+    Raises:
+        HapticError: the history stayed full for `WRITE_TIMEOUT`.
+    """
+    end = time.monotonic() + WRITE_TIMEOUT
+    while True:
+        try:
+            publisher.publish(message)
+            return
+        except RCLError:
+            if time.monotonic() > end:
+                raise HapticError(
+                    f"{publisher.topic_name}: a subscriber has not taken anything for {WRITE_TIMEOUT:g} s"
+                ) from None
+            time.sleep(_WRITE_PAUSE)  # the subscriber may need this core
+
+
+class Transport(ABC):
+    """Carries the messages of tick topics from a node to its subscribers."""
+
+    @abstractmethod
+    def subscribe(
+        self, node: Node, kind: type, topic: str, callback: Callback, qos: QoSProfile, sources: Iterable[str]
+    ) -> Callable[[], object]:
+        """Delivers the messages of a tick topic to a callback.
+
+        Args:
+            node: that subscribes.
+            kind: class of the messages.
+            topic: relative or absolute name.
+            callback: takes serialised messages (bytes), or message objects if all sources share the process.
+            qos: profile of the subscription through the middleware.
+            sources: names of the nodes that publish on the topic.
+
+        Returns:
+            Function that ends the subscription.
+        """
+
+    @abstractmethod
+    def publish(self, publisher: Publisher, message: Any) -> None:
+        """Sends a message to all subscribers of a tick topic; does nothing if there is none."""
+
+    @abstractmethod
+    def has_subscribers(self, publisher: Publisher) -> bool:
+        """Whether a node of any process takes the messages of this publisher."""
+
+    @abstractmethod
+    def local_subscribers(self, topic: str) -> list[str]:
+        """Names of the nodes that take a topic (absolute name) without the middleware."""
+
+    @abstractmethod
+    def recorded_publishers(self, publishers: Sequence[Publisher]) -> Sequence[Publisher]:
+        """The publishers through which the recorder gets the messages of the given publishers."""
+
+    @property
+    @abstractmethod
+    def has_undelivered(self) -> bool:
+        """Whether a message to a node of this process has not been delivered yet."""
+
+    @abstractmethod
+    def when_idle(self, work: Callable[[], object]) -> None:
+        """Calls a function that no tick needs, when the nodes of this process have no messages to exchange."""
+
+    @abstractmethod
+    def refresh(self) -> None:
+        """Looks for new subscribers before the next message."""
+
+    @abstractmethod
+    def flush(self) -> None:
+        """Sends all messages that are held back."""
+
+    @abstractmethod
+    def executor(self, executor: Executor) -> Any:
+        """The executor that serves both this transport and what the given executor serves."""
+
+
+class RosTopics(Transport):
+    """Transport of a node in a process of its own: each tick topic is a ROS topic."""
+
+    def subscribe(
+        self, node: Node, kind: type, topic: str, callback: Callback, qos: QoSProfile, sources: Iterable[str]
+    ) -> Callable[[], object]:
+        subscription = node.create_subscription(kind, topic, callback, qos, raw=True)
+        return lambda: node.destroy_subscription(subscription)
+
+    def publish(self, publisher: Publisher, message: Any) -> None:
+        if publisher.get_subscription_count():
+            write(publisher, message)
+
+    def has_subscribers(self, publisher: Publisher) -> bool:
+        return bool(publisher.get_subscription_count())
+
+    def local_subscribers(self, topic: str) -> list[str]:
+        return []
+
+    def recorded_publishers(self, publishers: Sequence[Publisher]) -> Sequence[Publisher]:
+        return publishers
+
+    @property
+    def has_undelivered(self) -> bool:
+        return False
+
+    def when_idle(self, work: Callable[[], object]) -> None:
+        work()
+
+    def refresh(self) -> None:
+        pass
+
+    def flush(self) -> None:
+        pass
+
+    def executor(self, executor: Executor) -> Executor:
+        return executor

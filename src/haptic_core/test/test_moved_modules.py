@@ -1,0 +1,24 @@
+"""Old paths of modules."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name"),
+    [("local_topics", "transport.local_topics", "LocalTopics"), ("matching", "start.matching", "RECORDER")],
+)
+def test_an_old_path_is_the_module_at_the_new_one(old: str, new: str, name: str) -> None:
+    sys.modules.pop(f"haptic_core.{old}", None)
+    with pytest.warns(DeprecationWarning, match=rf"haptic_core\.{old} is now haptic_core\.{new}"):
+        module = import_module(f"haptic_core.{old}")
+    assert module is import_module(f"haptic_core.{new}") and hasattr(module, name)
+
+
+def test_a_path_that_never_was_is_still_missing() -> None:
+    with pytest.raises(ModuleNotFoundError):
+        import_module("haptic_core.nowhere")

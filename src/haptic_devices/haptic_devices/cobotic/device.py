@@ -1,0 +1,324 @@
+"""A simulated 6-DOF admittance display that stands in for the Cobotic Hand Controller, held by a simulated hand.
+
+The equations are in `simulation`.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+
+from haptic_core.commands import Motion
+from haptic_devices.cobotic.driver import aim
+from haptic_devices.cobotic.kinematics import inverse, rotation
+from haptic_devices.cobotic.parameters import DEFAULT_FILE, CoboticHandControllerParameters
+from haptic_devices.cobotic.simulation import GRAVITY, SUBSTEPS, integrate, observe, own_wrench, to_tool
+from haptic_devices.components import encoder, force_sensor
+from haptic_devices.components.urdf import FRAME, MOVED, STEEL, TOOL, Robot
+from haptic_devices.device import Joint, Reading, Truth, load_parameters
+from haptic_devices.hands.operator import SimulatedAdmittanceDevice
+from haptic_devices.hands.spatial_hand import SpatialHand
+from haptic_devices.motions.spatial import GRIP
+
+_NAMES = ("x", "y", "z", "yaw", "tilt", "roll")
+
+
+_KINDS = {"none": 0, "weight": 1, "full": 2}
+
+
+class CoboticHandController(SimulatedAdmittanceDevice):
+    """The simulated display; `hand` None leaves the handle alone.
+
+    Args:
+        parameters: numbers of the display.
+        hand: who holds the handle.
+        seed: of the load cell's noise.
+
+    Attributes:
+        target_position: (6,) joint positions that the driver follows [m], [rad].
+        target_velocity: (6,) [m/s], [rad/s].
+        command: (6,) velocity and (6,) acceleration that the servo got last, not yet delayed.
+    """
+
+    parameters: CoboticHandControllerParameters
+    hand: SpatialHand | None
+    base_frame, tool_frame = "cobotic_hand_controller_base", "cobotic_hand_controller_tool"
+
+    def __init__(
+        self, parameters: CoboticHandControllerParameters, hand: SpatialHand | None = None, seed: int = 0
+    ) -> None:
+        p = self.parameters = parameters
+        self.hand = hand
+        self.seed = seed
+        self._check()
+        reach = np.array([p.range_translation] * 3 + [p.range_yaw, p.range_tilt, p.range_roll])
+        pairs = (
+            (p.inertia_translation, p.inertia_rotation),
+            (p.friction_translation, p.friction_rotation),
+            (p.force_limit, p.torque_limit),
+        )
+        self._drive = np.array([*(np.repeat(pair, 3) for pair in pairs), reach])
+        self._limits = reach
+        self.joints = tuple(
+            Joint(
+                name,
+                effort,
+                p.speed_limit if i < 3 else p.rate_limit,
+                -end,
+                end,
+                "prismatic" if i < 3 else "revolute",
+            )
+            for i, (name, effort, end) in enumerate(zip(_NAMES, self._drive[2].tolist(), reach.tolist(), strict=True))
+        )
+        center = (p.end_effector_center_x, p.end_effector_center_y, p.end_effector_center_z)
+        self._body = np.array([p.end_effector_mass, *center, *self._moments()])
+        sensor = (p.force_noise, p.torque_noise, p.force_resolution, p.torque_resolution, p.force_range, p.torque_range)
+        self._sensor = np.repeat(sensor, 3).reshape(3, 6)
+        self._table: np.ndarray = hand.table if hand else np.zeros((0, GRIP + 1))
+        self._tremor: np.ndarray = hand.tremor if hand else np.zeros((0, 13))
+        self._impedance: np.ndarray = hand.impedance if hand else np.zeros(4)
+        self._hand_inertia: np.ndarray = hand.inertia if hand else np.zeros(6)
+        self._reading, self._truth = Reading(6), Truth(6)
+        self._jacobian = np.zeros((6, 6))
+        self._target, self._near, self.command = np.zeros(18), np.zeros(6), np.zeros(12)
+        self.target_position, self.target_velocity = self._target[0:6], self._target[6:12]
+        self._motion, self._by_joints = np.zeros(31), np.zeros(2, dtype=np.bool_)
+        self._rate, self._integral, self._followed = np.zeros(6), np.zeros(6), np.zeros(6)
+        self._cell, self._expected = np.zeros((6, 2)), np.zeros((6, 2))
+
+    def _moments(self) -> tuple[float, float, float]:
+        p = self.parameters
+        return p.end_effector_inertia_x, p.end_effector_inertia_y, p.end_effector_inertia_z
+
+    def _check(self) -> None:
+        """Refuses numbers that are possible each but not together."""
+        p, hand = self.parameters, self.hand.parameters if self.hand else None
+        moments = self._moments()
+        for axis, moment in zip("xyz", moments, strict=True):
+            others = sum(moments) - moment
+            if moment > others * (1.0 + 1e-12):
+                raise ValueError(
+                    f"end_effector_inertia_{axis}: expected at most the sum of the other two, {others:g} kg m^2, "
+                    f"got {moment:g}"
+                )
+        # both below one half: the coupling by the last step's acceleration converges, the two shares add up at most
+        mass = p.end_effector_mass + (hand.mass if hand else 0.0)
+        if mass > p.inertia_translation / 2.0:
+            raise ValueError(
+                f"end_effector_mass and the hand's mass: expected half of inertia_translation, "
+                f"{p.inertia_translation / 2.0:g} kg, or less, got {mass:g} kg"
+            )
+        lever = p.end_effector_center_x**2 + p.end_effector_center_y**2 + p.end_effector_center_z**2
+        inertia = max(moments) + p.end_effector_mass * lever + (hand.rotational_inertia if hand else 0.0)
+        most = p.inertia_rotation / (2.0 * (1.0 + math.sin(p.range_tilt)))
+        if inertia > most:
+            raise ValueError(
+                f"end_effector_inertia and the hand's rotational_inertia: expected half of what inertia_rotation is at "
+                f"the largest tilt, {most:.3g} kg m^2, or less, got {inertia:.3g} kg m^2"
+            )
+
+    @classmethod
+    def from_file(
+        cls, path: Path | None = None, hand: SpatialHand | None = None, seed: int = 0, overrides: tuple[str, ...] = ()
+    ) -> CoboticHandController:
+        """The display of a YAML file, the suite's own numbers if none is given; overrides are "name=value"."""
+        return cls(load_parameters(CoboticHandControllerParameters, path or DEFAULT_FILE, overrides), hand, seed)
+
+    def _longest_period(self) -> float:
+        """Period [s] up to which ten steps follow the servo and the hand's impedance on the drives' inertia."""
+        p = self.parameters
+        longest = 1.0 / (2.0 * math.pi * p.servo_bandwidth)  # stable up to four times that
+        light = (1.0, 1.0 + math.sin(p.range_tilt))
+        for i in range(2):
+            stiffness, damping = self._impedance[2 * i : 2 * i + 2] * light[i] / self._drive[0, 3 * i]
+            if stiffness > 0.0 or damping > 0.0:
+                # semi-implicit Euler: stable for w^2 dt^2/2 + c dt < 2, taken with a factor of two in hand
+                longest = min(longest, 2.0 / (damping + math.sqrt(damping**2 + 2.0 * stiffness)))
+        return SUBSTEPS * longest
+
+    def _servo_radius(self, period: float, latency: int) -> float:
+        """Largest modulus of the poles of one joint's sampled loop: velocity servo, latency, outer loop."""
+        w, gain, dt = 2.0 * math.pi * self.parameters.servo_bandwidth, self.parameters.position_gain, period / SUBSTEPS
+        behind = -(-latency // SUBSTEPS)
+        # state: position, velocity, integral part, velocity commands of this and earlier periods
+        loop = np.eye(4 + behind)
+        loop[3] = 0.0
+        loop[3, 0] = -gain
+        loop[4:] = np.eye(4 + behind)[3:-1] if behind else loop[4:]
+        first = loop.copy()
+        step = np.eye(4 + behind)
+        for n in range(SUBSTEPS):
+            step[:] = np.eye(4 + behind)
+            delay = 3 + (latency + SUBSTEPS - 1 - n) // SUBSTEPS
+            step[1, 1] -= dt * w
+            step[1, 2], step[1, delay] = dt, dt * w
+            step[2, 1], step[2, delay] = -dt * w * w / 4.0, dt * w * w / 4.0
+            step[0] += dt * step[1]
+            first = step @ first
+        return float(np.abs(np.linalg.eigvals(first)).max())
+
+    def configure(self, period: float) -> None:
+        p = self.parameters
+        if self.hand is not None and abs(self.hand.plan.period - period) > 1e-12:
+            raise ValueError(f"period: the hand's plan has {self.hand.plan.period:g} s, got {period:g} s")
+        longest = self._longest_period()
+        if period > longest:
+            raise ValueError(
+                f"period: expected {longest:.3g} s or less, so that {SUBSTEPS} steps follow the servo and the hand, "
+                f"got {period:g} s"
+            )
+        self._latency = round(p.servo_latency * SUBSTEPS / period)
+        if self._servo_radius(period, self._latency) > 1.0 + 1e-9:
+            raise ValueError(
+                f"position_gain: expected less than {p.position_gain:g} 1/s, with which the loop of servo_bandwidth, "
+                f"servo_latency and a period of {period:g} s is unstable"
+            )
+        self._commands = np.zeros((1 - (-self._latency // SUBSTEPS), 12))
+        self._encoders = [
+            encoder.constants(resolution=resolution, cutoff=p.velocity_cutoff, period=period)
+            for resolution in (p.position_resolution, p.angle_resolution)
+        ]
+        self._cell_filter = force_sensor.filter_constants(p.sensor_cutoff, period / SUBSTEPS)
+        self._driver_filter = force_sensor.filter_constants(p.sensor_cutoff, period)
+        self._period = period
+        self.activate()
+        self.follow(None)  # compiles the integration, or loads what was compiled before
+
+    def activate(self) -> None:
+        """Starts at rest, with the tool where the hand's plan starts, and holds."""
+        self._follow_plan()
+        truth, reading = self._truth, self._reading
+        pose = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+        if self.hand is not None:
+            pose[:] = self._table[0, 0:7]
+        inverse(pose, np.zeros(6), truth.position)
+        for joint, place in zip(self.joints, truth.position.tolist(), strict=True):
+            if not joint.lower <= place <= joint.upper:
+                unit = "m" if joint.kind == "prismatic" else "rad"
+                raise ValueError(
+                    f"the hand's plan starts out of reach: joint {joint.name} at {place:.3g} {unit}, "
+                    f"expected {joint.upper:g} {unit} or less both ways"
+                )
+        self._random = np.random.default_rng(self.seed)
+        for array in (truth.velocity, truth.effort, truth.tool_wrench, reading.velocity, self._target, self.command):
+            array[:] = 0.0
+        for array in (self._commands, self._rate, self._integral, self._followed, self._cell):
+            array[:] = 0.0
+        p = self.parameters
+        for i in range(6):
+            resolution = p.position_resolution if i < 3 else p.angle_resolution
+            reading.position[i] = encoder.quantise(truth.position[i], resolution)
+        self.target_position[:] = reading.position
+        self._near[:] = reading.position
+        truth.operator_target[:] = pose
+        matrix, own = np.zeros((3, 3)), np.zeros(6)
+        rotation(truth.position, matrix)
+        own_wrench(matrix, self._body, np.zeros(3), np.zeros(6), GRAVITY, own)
+        to_tool(matrix, own, self._cell[:, 0])
+        self._period_number = 0
+        self._powered, self._stopped = True, False
+        self._observe(settled=True)
+
+    def _observe(self, *, settled: bool = False) -> None:
+        observe(
+            self._truth.values,
+            self._followed,
+            self._cell,
+            self._expected,
+            self._body,
+            _KINDS[self.parameters.compensation],
+            self._driver_filter,
+            self._sensor,
+            self._random.standard_normal(6),
+            settled,
+            self._reading.values,
+            self._jacobian,
+        )
+
+    def follow(self, motion: Motion | None) -> None:
+        """Commands the motion of the next period and lets it pass.
+
+        With POSITION the driver's outer loop brings the tool there; VELOCITY alone is followed as a velocity, without
+        control of the position; POSITION alone brakes towards the position. ACCELERATION counts beside VELOCITY, and
+        is fed forward. Joint values replace pose and twist. Targets end at the joints' stops. None holds the target's
+        position; after VELOCITY alone that is the measured position.
+        """
+        self._lead(self._period)
+        fields = 0
+        if motion is not None and not self._stopped:
+            fields, wanted = motion.fields, self._motion
+            wanted[0:7], wanted[7:13], wanted[13:19] = motion.pose, motion.twist, motion.acceleration
+            for i, joints in enumerate((motion.joint_position, motion.joint_velocity)):
+                self._by_joints[i] = joints is not None
+                if joints is not None:
+                    wanted[19 + 6 * i : 25 + 6 * i] = joints
+        gain, reading = self.parameters.position_gain, self._reading
+        aim(
+            fields,
+            self._motion,
+            self._by_joints,
+            reading.position,
+            self._limits,
+            gain,
+            self._period,
+            self._target,
+            self._near,
+            self.command,
+        )
+        self._commands[self._period_number % len(self._commands)] = self.command
+        truth = self._truth
+        integrate(
+            truth.values,
+            self._rate,
+            self._integral,
+            self._followed,
+            self._cell,
+            self._commands,
+            self._latency,
+            self._drive,
+            2.0 * math.pi * self.parameters.servo_bandwidth,
+            self._powered,
+            self._body,
+            self._cell_filter,
+            self._table,
+            self._tremor,
+            self._impedance,
+            self._hand_inertia,
+            self._period_number,
+            self._period,
+        )
+        self._period_number += 1
+        if self.hand is not None:
+            truth.operator_target[:] = self._table[min(self._period_number, len(self._table) - 1), 0:7]
+        for part, constants in zip((slice(0, 3), slice(3, 6)), self._encoders, strict=True):
+            encoder.sample(truth.position[part], constants, reading.position[part], reading.velocity[part])
+        self._observe()
+
+    def robot_description(self) -> str:
+        """Slides x, y, z and a gimbal that carries the end effector, hung up above the tool so that it hides nothing.
+
+        The drives' inertia belongs to the joints and is left out; the end effector's is that of the tool.
+        """
+        p, prefix = self.parameters, "cobotic_hand_controller"
+        reach, robot = p.range_translation, Robot(prefix)
+        names = [f"{prefix}_{name}" for name in ("base", *_NAMES[:-1], "tool")]
+        center = (p.end_effector_center_x, p.end_effector_center_y, p.end_effector_center_z)
+        inertia = (p.end_effector_inertia_x, p.end_effector_inertia_y, p.end_effector_inertia_z)
+        base, x, y, z, yaw, tilt = (robot.link(name) for name in names[:-1])
+        tool = robot.link(names[-1], p.end_effector_mass, center, inertia)
+        for i, (joint, parent, child) in enumerate(zip(self.joints, names[:-1], names[1:], strict=True)):
+            robot.joint(joint, parent, child, np.eye(3)[(0, 1, 2, 2, 0, 1)[i]].tolist())
+        high, thick = 2.0 * reach, 0.05 * reach
+        base.bar((-1.2 * reach, 0.0, high), (1.2 * reach, 0.0, high), thick, FRAME)
+        x.bar((0.0, -1.2 * reach, high), (0.0, 1.2 * reach, high), thick, STEEL)
+        y.bar((0.0, 0.0, 0.8 * high), (0.0, 0.0, 1.2 * high), 1.5 * thick, STEEL)
+        z.bar((0.0, 0.0, 0.3 * reach), (0.0, 0.0, high), thick, MOVED)
+        yaw.bar((-0.3 * reach, 0.0, 0.3 * reach), (0.3 * reach, 0.0, 0.3 * reach), thick, MOVED)
+        for side in (-0.3 * reach, 0.3 * reach):
+            yaw.bar((side, 0.0, 0.0), (side, 0.0, 0.3 * reach), thick, MOVED)
+        tilt.bar((-0.3 * reach, 0.0, 0.0), (0.3 * reach, 0.0, 0.0), 0.5 * thick, STEEL)
+        tool.bar((0.0, -0.2 * reach, 0.0), (0.0, 0.2 * reach, 0.0), thick, TOOL)
+        tool.bar((0.0, 0.0, 0.0), (0.0, 0.0, 0.15 * reach), 0.5 * thick, TOOL)
+        return robot.xml()

@@ -1,0 +1,76 @@
+"""The display's driver: from a commanded motion to the command of the velocity servo."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from haptic_core.commands import ACCELERATION, POSITION, VELOCITY
+from haptic_devices.cobotic.kinematics import bias, inverse, joint_rates
+
+
+@njit(cache=True)
+def aim(
+    fields: int,
+    motion: np.ndarray,
+    by_joints: np.ndarray,
+    measured: np.ndarray,
+    limits: np.ndarray,
+    gain: float,
+    period: float,
+    target: np.ndarray,
+    near: np.ndarray,
+    command: np.ndarray,
+) -> None:
+    """Advances the target by a commanded motion, and computes the servo's command.
+
+    Args:
+        fields: of the `Motion`; 0 holds the target's position.
+        motion: pose (7), twist (6), acceleration (6), joint positions (6), joint velocities (6).
+        by_joints: (2,) whether the joint positions and velocities replace pose and twist.
+        measured: joint positions (6).
+        limits: (6,) stops.
+        gain: of the outer loop [1/s].
+        period: T [s].
+        target: joint positions (6), velocities (6), accelerations (6); updated.
+        near: (6,) positions before the stops cut them off, from which the next revolution is counted; updated.
+        command: velocities (6) and accelerations (6) for the servo; result.
+    """
+    q, qd, qdd = target[0:6], target[6:12], target[12:18]
+    qd[:] = 0.0
+    qdd[:] = 0.0
+    if fields & POSITION:
+        if by_joints[0]:
+            near[:] = motion[19:25]
+        else:
+            inverse(motion[0:7], near.copy(), near)
+        q[:] = near
+    elif fields & VELOCITY:
+        q[:] = measured
+    for i in range(6):
+        q[i] = min(max(q[i], -limits[i]), limits[i])
+    if fields & VELOCITY:
+        if by_joints[1]:
+            qd[:] = motion[25:31]
+        else:
+            joint_rates(q, motion[7:13], qd)
+        if fields & ACCELERATION:
+            rate = motion[13:19].copy()
+            angular = np.empty(3)
+            bias(q, qd, angular)
+            rate[3:6] -= angular
+            joint_rates(q, rate, qdd)
+        if not fields & POSITION:
+            q += period * qd
+            near[:] = q
+    for i in range(6):
+        if abs(q[i]) >= limits[i]:
+            q[i] = math.copysign(limits[i], q[i])
+            if q[i] * qd[i] > 0.0:
+                qd[i] = qdd[i] = 0.0
+    pull = gain if fields & POSITION or not fields & VELOCITY else 0.0
+    for i in range(6):
+        command[i] = qd[i] + pull * (q[i] - period * qd[i] - measured[i])
+        command[6 + i] = qdd[i]

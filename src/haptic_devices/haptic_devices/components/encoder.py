@@ -1,0 +1,44 @@
+"""Position measurement by encoders and the velocity estimate that a driver makes of it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def quantise(position: float, resolution: float) -> float:
+    """The nearest count's position; the position itself for resolution 0."""
+    return position if resolution == 0.0 else np.round(position / resolution) * resolution
+
+
+@njit(cache=True)
+def sample(true_position: np.ndarray, encoder: np.ndarray, position: np.ndarray, velocity: np.ndarray) -> None:
+    """Takes the true position of the next period; updates the driver's reported values in place.
+
+    v_k = v_(k-1) + a ((p_k - p_(k-1))/T - v_(k-1)): backward difference and first-order low-pass filter.
+
+    Args:
+        true_position: (n,) [rad] or [m].
+        encoder: constants of `constants`.
+        position: (n,) reported position, quantised.
+        velocity: (n,) reported velocity.
+    """
+    resolution, gain, period = encoder
+    for i in range(true_position.size):
+        measured = quantise(true_position[i], resolution)
+        velocity[i] += gain * ((measured - position[i]) / period - velocity[i])
+        position[i] = measured
+
+
+def constants(*, resolution: float, cutoff: float, period: float) -> np.ndarray:
+    """Constants of `sample`.
+
+    Args:
+        resolution: one count [rad] or [m]; 0 measures exactly.
+        cutoff: corner frequency f_c of the filter [Hz]; a = 1 - exp(-2 pi f_c T).
+        period: sampling period T [s].
+    """
+    return np.array([resolution, 1.0 - math.exp(-2.0 * math.pi * cutoff * period), period])

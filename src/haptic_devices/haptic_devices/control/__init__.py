@@ -1,0 +1,1 @@
+"""Devices under ros2_control: their description, and a device inside a program of another language."""

@@ -1,0 +1,282 @@
+"""A simulated 2-DOF parallel-link (five-bar) manipulator under admittance control, held by a simulated hand.
+
+The equations are in `simulation`, with those of the linkage in `kinematics`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from haptic_core.commands import Motion
+from haptic_devices.components import encoder, force_sensor, joint_friction
+from haptic_devices.components.friction_compensation import FrictionCompensation
+from haptic_devices.components.urdf import FRAME, MOVED, STEEL, TOOL, Robot
+from haptic_devices.device import Joint, Reading, Truth, load_parameters
+from haptic_devices.five_bar.control import aim, servo
+from haptic_devices.five_bar.kinematics import inverse, stop
+from haptic_devices.five_bar.parameters import DEFAULT_FILE, FiveBarParameters, inertia_constants
+from haptic_devices.five_bar.simulation import SUBSTEPS, integrate, observe
+from haptic_devices.hands.operator import SimulatedAdmittanceDevice, SimulatedHand
+
+
+class FiveBar(SimulatedAdmittanceDevice):
+    """The simulated manipulator; `hand` None leaves the grip alone.
+
+    Args:
+        parameters: numbers of the manipulator.
+        hand: who holds the grip.
+        seed: of the force sensor's noise.
+
+    Attributes:
+        geometry: constants of the functions of `kinematics`: a_1, a_2, x_0 (2), home angles (2), range.
+        friction: constants of `joint_friction.step`, and of `joint_friction.history` for recorded positions.
+        friction_torque: (2,) true friction torque of the joints, mean over the last period [N m].
+        compensation_torque: (2,) torque that the friction compensation added in it [N m].
+        target_position: (2,) joint angles that the servo follows [rad].
+        target_velocity: (2,) [rad/s].
+        links: (4,) true angles [rad] and velocities [rad/s] of the links behind the gears.
+    """
+
+    parameters: FiveBarParameters
+    hand: SimulatedHand | None
+    base_frame, tool_frame = "five_bar_base", "five_bar_tool"
+    passive_joints = ("elbow", "coupling_rod")
+
+    def __init__(self, parameters: FiveBarParameters, hand: SimulatedHand | None = None, seed: int = 0) -> None:
+        p = self.parameters = parameters
+        self.hand = hand
+        self.seed = seed
+        self._check()
+        home = (p.home_upper_arm, p.home_forearm)
+        self.joints = tuple(
+            Joint(name, p.effort_limit, p.velocity_limit, angle - p.range, angle + p.range)
+            for name, angle in zip(("upper_arm", "forearm"), home, strict=True)
+        )
+        a1, a2 = p.length_upper_arm, p.length_forearm
+        axis = [-a1 * f(home[0]) - a2 * f(home[1]) for f in (math.cos, math.sin)]
+        self.geometry = np.array([a1, a2, *axis, *home, p.range])
+        self._table: np.ndarray = hand.table if hand else np.zeros((0, 7))
+        self._tremor: np.ndarray = hand.tremor if hand else np.zeros((0, 5))
+        mass = hand.parameters.mass if hand else 0.0
+        motor = p.gear_ratio**2 * p.rotor_inertia
+        moved = inertia_constants(p, p.mass_tool + p.mass_grip + mass)
+        own = (*moved, motor, p.gear_stiffness, p.gear_damping, p.mass_grip, mass)
+        self._model = np.array([*own, *(hand.impedance if hand else np.zeros(3))])
+        m11, m22, h = inertia_constants(p, p.mass_tool)
+        self._own_inertia = np.array([m11 + motor, m22 + motor, h])
+        curve = (p.friction_coulomb, p.friction_static, p.friction_stribeck_velocity)
+        self.friction = np.array([*curve, p.friction_viscous, p.friction_displacement])
+        self._sensor = np.array([p.force_noise, p.force_resolution, p.force_range, p.torque_noise, p.torque_resolution])
+        self._reading, self._truth = Reading(2), Truth(2)
+        self._jacobian = np.zeros((6, 2))
+        self._target, self._motion, self._by_joints = np.zeros(6), np.zeros(10), np.zeros(2, dtype=np.bool_)
+        self.target_position, self.target_velocity = self._target[0:2], self._target[2:4]
+        self.links, self._integral, self._sensor_state = np.zeros(4), np.zeros(2), np.zeros((2, 2))
+        self._friction_state = np.zeros((2, joint_friction.ELEMENTS))
+        self.friction_torque, self.compensation_torque = np.zeros(2), np.zeros(2)
+
+    def _check(self) -> None:
+        """Refuses numbers that are possible each but not together."""
+        p = self.parameters
+        if p.friction_static < p.friction_coulomb:
+            raise ValueError(
+                f"friction_static: expected friction_coulomb, {p.friction_coulomb:g} N m, or more, "
+                f"got {p.friction_static:g}"
+            )
+        elbow = abs(math.remainder(p.home_forearm - p.home_upper_arm, 2.0 * math.pi))
+        widest = min(elbow, math.pi - elbow) / 2.0
+        if p.range >= widest:
+            raise ValueError(
+                f"range: expected below {widest:.4g} rad, where the arm of these home angles is stretched or folded, "
+                f"got {p.range:g}"
+            )
+
+    def _longest_period(self) -> float:
+        """Period [s] up to which the integration is stable, with a factor of two in hand.
+
+        A step dt of an oscillator x'' = -w^2 x - c x' is stable for w^2 dt^2/2 + c dt < 2. The fastest one has the
+        lightest motion of the links, which is that of the stretched arm, and the friction's springs beside the gear's.
+        """
+        p = self.parameters
+        m11, m22, h, motor, stiffness, damping = self._model[:6]
+        links = (m11 + m22) / 2.0 - math.hypot((m11 - m22) / 2.0, h)
+        n = joint_friction.ELEMENTS
+        bristles = p.friction_static * n / p.friction_displacement * sum(1.0 / i**2 for i in range(1, n + 1))
+        w2 = (stiffness + bristles) / motor + stiffness / links
+        c = damping / links + (damping + p.friction_viscous) / motor
+        return SUBSTEPS * (math.sqrt(c * c + 2.0 * w2) - c) / w2
+
+    @classmethod
+    def from_file(
+        cls, path: Path | None = None, hand: SimulatedHand | None = None, seed: int = 0, overrides: tuple[str, ...] = ()
+    ) -> FiveBar:
+        """The manipulator of a YAML file, the suite's own numbers if none is given; overrides are "name=value"."""
+        return cls(load_parameters(FiveBarParameters, path or DEFAULT_FILE, overrides), hand, seed)
+
+    def configure(self, period: float) -> None:
+        p = self.parameters
+        if self.hand is not None and abs(self.hand.plan.period - period) > 1e-12:
+            raise ValueError(f"period: the hand's plan has {self.hand.plan.period:g} s, got {period:g} s")
+        longest = self._longest_period()
+        if period > longest:
+            raise ValueError(
+                f"period: expected {longest:.3g} s or less, so that {SUBSTEPS} steps follow the springs of gears and "
+                f"friction, got {period:g} s"
+            )
+        self._encoder = encoder.constants(resolution=p.encoder_resolution, cutoff=p.velocity_cutoff, period=period)
+        self._sensor_filter = force_sensor.filter_constants(p.sensor_cutoff, period / SUBSTEPS)
+        self._gains = np.array([p.position_gain, p.integral_gain * period, p.velocity_gain, p.effort_limit])
+        self._period = period
+        self._compensation = FrictionCompensation(
+            p.compensation,
+            2,
+            coulomb=p.compensation_coulomb,
+            viscous=p.compensation_viscous,
+            displacement=p.compensation_displacement,
+            elements=p.compensation_elements,
+            period=period,
+        )
+        self.activate()
+        self.follow(None)  # compiles the integration, or loads what was compiled before
+
+    def activate(self) -> None:
+        """Starts at rest, with the tool where the hand's plan starts, and holds."""
+        self._follow_plan()
+        truth, reading = self._truth, self._reading
+        start = self.hand.table[0, 0:2] if self.hand is not None else np.zeros(2)
+        inverse(self.geometry, start[0], start[1], truth.position)
+        if stop(self.geometry, truth.position):
+            raise ValueError(f"the hand's plan starts out of reach, at x = {start[0]:.3g} m, y = {start[1]:.3g} m")
+        for array in (truth.velocity, truth.effort, truth.tool_wrench, reading.velocity, self._target, self.links):
+            array[:] = 0.0
+        self.links[:2] = truth.position
+        for array in (self._integral, self._sensor_state, self._friction_state, self.friction_torque):
+            array[:] = 0.0
+        for i in range(2):
+            reading.position[i] = encoder.quantise(truth.position[i], self.parameters.encoder_resolution)
+        self.target_position[:] = reading.position
+        self._compensation.reset()
+        self.compensation_torque[:] = 0.0
+        self._random = np.random.default_rng(self.seed)
+        truth.operator_target[0:2] = start
+        self._period_number = 0
+        self._powered, self._stopped = True, False
+        self._observe()
+
+    def _observe(self) -> None:
+        noise = self._random.standard_normal(6)
+        reading, truth = self._reading.values, self._truth.values
+        observe(truth, self.links, reading, self._jacobian, self.geometry, self._sensor_state, self._sensor, noise)
+
+    def follow(self, motion: Motion | None) -> None:
+        """Commands the motion of the next period and lets it pass.
+
+        Only x and y of pose, twist and acceleration count, or the joint values that stand instead of them.
+        Without POSITION the target is advanced by the velocity; without VELOCITY the servo brakes towards the
+        position; ACCELERATION adds the torques that the arm's own inertia needs. Targets end at the joints'
+        stops. None holds the target's position.
+        """
+        self._lead(self._period)
+        self._aim(None if self._stopped else motion)
+        self.compensation_torque[:] = self._compensation.step(self.target_velocity)
+        truth, reading = self._truth, self._reading
+        if self._powered:
+            measured = reading.values[0:4]
+            servo(self._target, measured, self.compensation_torque, self._gains, self._integral, truth.effort)
+        else:
+            truth.effort[:] = 0.0
+        integrate(
+            truth.values,
+            self.links,
+            self._friction_state,
+            self._sensor_state,
+            self.friction_torque,
+            self.geometry,
+            self._model,
+            self.friction,
+            self._sensor_filter,
+            self._table,
+            self._tremor,
+            self._period_number,
+            self._period,
+        )
+        self._period_number += 1
+        if self.hand is not None:
+            truth.operator_target[0:2] = self._table[min(self._period_number, len(self._table) - 1), 0:2]
+        encoder.sample(truth.position, self._encoder, reading.position, reading.velocity)
+        self._observe()
+
+    def _aim(self, motion: Motion | None) -> None:
+        fields = 0
+        if motion is not None:
+            fields, wanted = motion.fields, self._motion
+            wanted[0:2], wanted[2:4], wanted[4:6] = motion.pose[:2], motion.twist[:2], motion.acceleration[:2]
+            for i, joints in enumerate((motion.joint_position, motion.joint_velocity)):
+                self._by_joints[i] = joints is not None
+                if joints is not None:
+                    wanted[6 + 2 * i : 8 + 2 * i] = joints
+        aim(self.geometry, self._own_inertia, fields, self._motion, self._by_joints, self._period, self._target)
+
+    def compensation_history(self, motions: Iterable[Motion | None]) -> np.ndarray:
+        """Torques (n, 2) [N m] that the friction compensation adds for n motions followed from the start.
+
+        For recorded commands (`haptic_core.commands.motion_of`, shifted by the run's `command_delay_ticks`): row k acts
+        in the period that ends at tick k + 1, as does row k + 1 of `joint_friction.history`. Starts the device again.
+        """
+        self.activate()
+        rows = []
+        for motion in motions:
+            self._aim(motion)
+            rows.append(self._compensation.step(self.target_velocity).copy())
+        return np.array(rows).reshape(-1, 2)
+
+    def robot_description(self) -> str:
+        """Upper arm with forearm and tool, crank with coupling rod; the rod's end meets the forearm's rear end.
+
+        The second motor's joint, `forearm`, turns the crank; `elbow` is q2 - q1, `coupling_rod` the same the other way.
+        The grip beyond the sensor is part of the tool's mass.
+        """
+        p, robot = self.parameters, Robot("five_bar")
+        a1, a2, b = p.length_upper_arm, p.length_forearm, p.length_crank
+        axis, origin, z = (self.geometry[2], self.geometry[3], 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+
+        def rod(name: str, mass: float, rear: float, front: float) -> None:
+            """A uniform slender rod along x."""
+            moment = mass * (front - rear) ** 2 / 12.0
+            link = robot.link(f"five_bar_{name}", mass, ((rear + front) / 2.0, 0.0, 0.0), (0.0, moment, moment))
+            link.bar((rear, 0.0, 0.0), (front, 0.0, 0.0), 0.05 * b if "rod" in name else 0.1 * b, MOVED)
+            for end in (rear, front):
+                link.ball((end, 0.0, 0.0), 0.12 * b, STEEL)
+
+        robot.link("five_bar_base").bar((*axis[:2], -b), (*axis[:2], 0.1 * b), 0.3 * b, FRAME)
+        rod("upper_arm", p.mass_upper_arm, 0.0, a1)
+        rod("forearm", p.mass_forearm, -b, a2)
+        rod("crank", p.mass_crank, -b, 0.0)
+        rod("coupling_rod", p.mass_coupling_rod, 0.0, a1)
+        tool = robot.link("five_bar_tool", p.mass_tool + p.mass_grip)
+        tool.bar(origin, (0.0, 0.0, b), 0.15 * b, TOOL)
+        for name in ("forearm_end", "coupling_rod_end"):
+            robot.link(f"five_bar_{name}")
+        upper_arm, forearm = self.joints
+        turn = p.home_forearm - p.home_upper_arm
+        elbow, coupling = (
+            Joint(name, 0.0, 2.0 * p.velocity_limit, sign * turn - 2.0 * p.range, sign * turn + 2.0 * p.range)
+            for name, sign in zip(self.passive_joints, (1.0, -1.0), strict=True)
+        )
+        robot.joint(upper_arm, "five_bar_base", "five_bar_upper_arm", z, axis)
+        robot.joint(elbow, "five_bar_upper_arm", "five_bar_forearm", z, (a1, 0.0, 0.0))
+        robot.fixed("five_bar_forearm", "five_bar_tool", (a2, 0.0, 0.0))
+        robot.fixed("five_bar_forearm", "five_bar_forearm_end", (-b, 0.0, 0.0))
+        robot.joint(forearm, "five_bar_base", "five_bar_crank", z, axis)
+        robot.joint(coupling, "five_bar_crank", "five_bar_coupling_rod", z, (-b, 0.0, 0.0))
+        robot.fixed("five_bar_coupling_rod", "five_bar_coupling_rod_end", (a1, 0.0, 0.0))
+        return robot.xml()
+
+    def passive_state(self) -> np.ndarray:
+        both = np.array([self._reading.position, self._reading.velocity])
+        turn = both[:, 1] - both[:, 0]
+        return np.column_stack([turn, -turn])

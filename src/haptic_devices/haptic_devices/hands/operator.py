@@ -1,0 +1,232 @@
+"""The simulated hand: an arm impedance that follows a plan, with physiological tremor.
+
+The hand holds the tool tip firmly, so its mass moves with the tip; its muscles pull with
+
+    F = grip K_h (x_d - x) + B_h (v_d - v) + F_plan + F_a v_d/(|v_d| + v_a) + F_tremor
+
+where (x_d, v_d), grip and F_plan come from a `MotionPlan`, and F_a is the resistance that the person
+has learnt to expect while moving. The tremor is a sum of sinusoids between 8 and 12 Hz with random
+frequencies and phases (a seed fixes them): a stationary band-limited force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numba import njit
+from pydantic import Field
+
+from haptic_devices.device import Device, DeviceError, DeviceParameters, Reading, Truth
+from haptic_devices.hands.handle import Handle
+from haptic_devices.motions.planar import COLUMNS, MotionPlan, Plan
+
+_TREMOR_COMPONENTS = 12
+#: speed at which the expected resistance is half applied [m/s]
+_ANTICIPATION_SPEED = 0.01
+
+
+class HandParameters(DeviceParameters):
+    """Arm impedance at the tool and tremor."""
+
+    mass: float = Field(ge=0.0, le=5.0, description="mass of the hand that moves with the tip [kg]")
+    stiffness: float = Field(ge=0.0, le=5000.0, description="stiffness K_h towards the target [N/m]")
+    damping: float = Field(ge=0.0, le=200.0, description="damping B_h towards the target's velocity [N s/m]")
+    expected_resistance: float = Field(ge=0.0, le=50.0, description="resistance F_a that the hand expects [N]")
+    tremor_force: float = Field(ge=0.0, le=5.0, description="RMS of the tremor force, both axes together [N]")
+    tremor_low: float = Field(gt=0.0, le=50.0, description="lowest tremor frequency [Hz]")
+    tremor_high: float = Field(gt=0.0, le=50.0, description="highest tremor frequency [Hz]")
+
+
+@njit(cache=True)
+def muscle_force(
+    target: np.ndarray, tremor: np.ndarray, time: float, impedance: np.ndarray, motion: np.ndarray, force: np.ndarray
+) -> None:
+    """Writes the muscles' force (2,) [N] on the tip.
+
+    Args:
+        target: one row of a plan's table.
+        tremor: rows (amplitude x, amplitude y, angular frequency, phase x, phase y).
+        time: [s].
+        impedance: (K_h, B_h, F_a).
+        motion: tip x, y, vx, vy.
+        force: result.
+    """
+    speed = np.sqrt(target[2] ** 2 + target[3] ** 2) + _ANTICIPATION_SPEED
+    for i in range(2):
+        force[i] = (
+            target[6] * impedance[0] * (target[i] - motion[i])
+            + impedance[1] * (target[2 + i] - motion[2 + i])
+            + target[4 + i]
+            + impedance[2] * target[2 + i] / speed
+        )
+        for n in range(tremor.shape[0]):
+            force[i] += tremor[n, i] * np.sin(tremor[n, 2] * time + tremor[n, 3 + i])
+
+
+def make_tremor(rms: Sequence[float], axes: int, low: float, high: float, random: np.random.Generator) -> np.ndarray:
+    """A stationary tremor as rows (amplitude of each axis, angular frequency, phase of each axis).
+
+    Args:
+        rms: of each group of axes, all its axes together [N] or [N m].
+        axes: number of axes of each group.
+        low: lowest frequency [Hz].
+        high: highest frequency [Hz].
+        random: draws frequencies and phases.
+
+    Raises:
+        ValueError: the highest frequency is below the lowest.
+    """
+    if high < low:
+        raise ValueError(f"tremor_high: expected {low:g} Hz or more, got {high:g}")
+    n = axes * len(rms)
+    rows = np.zeros((_TREMOR_COMPONENTS, 2 * n + 1))
+    # each of axes x 12 sinusoids of amplitude a has mean square a^2/2
+    rows[:, :n] = np.repeat(rms, axes) / np.sqrt(_TREMOR_COMPONENTS * axes / 2)
+    rows[:, n] = 2 * np.pi * random.uniform(low, high, _TREMOR_COMPONENTS)
+    rows[:, n + 1 :] = random.uniform(0.0, 2 * np.pi, (_TREMOR_COMPONENTS, n))
+    return rows
+
+
+class Hand:
+    """A hand that may hold a simulated device.
+
+    Attributes:
+        parameters: impedance and tremor.
+        plan: intended motion.
+        table: the plan's table, one row a period.
+        stiffness: towards the target, of translation [N/m] and of rotation [N m/rad], 0 without.
+    """
+
+    parameters: DeviceParameters
+    plan: Plan
+    table: np.ndarray
+    stiffness: tuple[float, float]
+
+
+class SimulatedHand(Hand):
+    """The hand's plan, impedance and tremor as arrays for a device's compiled integration.
+
+    Args:
+        parameters: arm impedance and tremor.
+        plan: intended motion.
+        seed: of the tremor.
+
+    Attributes:
+        table: the plan's table, shape (n, 7).
+        tremor: shape (12, 5), see `muscle_force`.
+        impedance: shape (3,), see `muscle_force`.
+    """
+
+    parameters: HandParameters
+
+    def __init__(self, parameters: HandParameters, plan: MotionPlan, seed: int) -> None:
+        self.parameters = parameters
+        self.plan = plan
+        self.table = np.ascontiguousarray(plan.table)
+        self.impedance = np.array([parameters.stiffness, parameters.damping, parameters.expected_resistance])
+        self.stiffness = (parameters.stiffness, 0.0)
+        low, high = parameters.tremor_low, parameters.tremor_high
+        self.tremor = make_tremor([parameters.tremor_force], 2, low, high, np.random.default_rng(seed))
+
+
+class HandHeldDevice(Device):
+    """A simulated device whose tool a simulated hand may hold.
+
+    Attributes:
+        parameters: numbers of the device.
+        hand: holds the tool; None: the tool is released.
+    """
+
+    parameters: DeviceParameters
+    hand: Hand | None
+    _table: np.ndarray
+    _period_number: int
+    _handle: Handle | None = None
+
+    def hold_handle(self, held: bool) -> np.ndarray:
+        """Lets a user lead the hand from its present target on, or ends that: the hand then stays where it is.
+
+        Returns:
+            The hand's target, pose (7,).
+
+        Raises:
+            DeviceError: there is no hand.
+        """
+        truth, hand = self.truth(), self.hand
+        if hand is None or truth is None:
+            raise DeviceError("nobody holds the tool, so there is no hand to lead")
+        if held:
+            row = self._table[min(self._period_number, len(self._table) - 1)]
+            self._handle = Handle(row, truth.operator_target, truth.tool_pose, hand.stiffness)
+            self._table = self._handle.table
+        elif self._handle is not None:
+            self._handle.release()
+        return self._handle.pose if self._handle is not None else truth.operator_target
+
+    def move_handle(self, pose: np.ndarray) -> None:
+        """Sets the wanted pose (7,) of a held handle from the next period on; a planar device takes x and y."""
+        if self._handle is not None:
+            self._handle.move(pose)
+
+    def _follow_plan(self) -> None:
+        """Returns the hand to its plan; called when the device starts."""
+        if self._handle is not None and self.hand is not None:
+            self._handle, self._table = None, self.hand.table
+
+    def _lead(self, period: float) -> None:
+        """Moves the hand's target towards the handle; called before each period."""
+        if self._handle is not None:
+            truth = self.truth()
+            assert truth is not None
+            self._handle.advance(truth.tool_pose, period)
+
+    def description(self) -> dict[str, Any]:
+        hand = self.hand
+        return {
+            "handle_axes": 0 if hand is None else 2 if hand.table.shape[1] == len(COLUMNS) else 6,
+            "device": self.parameters.model_dump(),
+            "hand": hand.parameters.model_dump() if hand else None,
+            "phases": [phase.__dict__ for phase in hand.plan.phases] if hand else [],
+        }
+
+    @property
+    def end_time(self) -> float:
+        return self.hand.plan.duration if self.hand else float("inf")
+
+
+class SimulatedAdmittanceDevice(HandHeldDevice):
+    """Base of the simulated admittance devices: they hold their target when they are stopped, and can lose power.
+
+    Attributes:
+        target_position: (n,) joint positions that the servo follows [rad] or [m].
+    """
+
+    kind = "admittance"
+    has_force_sensor = True
+    target_position: np.ndarray
+    _reading: Reading
+    _truth: Truth
+    _jacobian: np.ndarray
+    _powered: bool
+    _stopped: bool
+
+    def read(self) -> Reading:
+        return self._reading
+
+    def jacobian(self) -> np.ndarray:
+        return self._jacobian
+
+    def safe_stop(self) -> None:
+        """Holds the joints where they are now."""
+        if not self._stopped:
+            self.target_position[:] = self._reading.position
+        self._stopped = True
+
+    def deactivate(self) -> None:
+        """Takes the power off: the hand feels the drives' inertia and friction."""
+        self._powered = False
+
+    def truth(self) -> Truth:
+        return self._truth

@@ -1,0 +1,127 @@
+"""The simulated hand with six degrees of freedom: translation and rotation, and a grip that may open.
+
+The muscles pull at the tool point, in the device's base frame, with
+
+    F = grip (K (x_d - x) + B (v_d - v) + F_tremor + F_plan)
+    M = grip (K_r phi + B_r (omega_d - omega) + M_tremor + M_plan)
+
+where phi is the rotation vector of R_d R^T, from the tool's orientation R to the wanted one, and targets, extra wrench
+and grip come from a `SpatialPlan`. Mass m and rotational inertia J (the same about every axis) move with the tool:
+what the tool feels of the hand is
+
+    f = F - grip m a,    n = M - grip J alpha
+
+so a grip of 0 has let go: the wrench is exactly zero. The tremor is that of `operator`, in six axes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from pydantic import Field
+
+from haptic_devices.device import DeviceParameters
+from haptic_devices.hands.operator import Hand, make_tremor
+from haptic_devices.motions.spatial import GRIP, POSITION, QUATERNION, TWIST, WRENCH, SpatialPlan
+
+_X, _Q, _V, _W = (columns.start for columns in (POSITION, QUATERNION, TWIST, WRENCH))
+
+
+class SpatialHandParameters(DeviceParameters):
+    """Impedance of hand and wrist at the tool point, and tremor."""
+
+    mass: float = Field(ge=0.0, le=5.0, description="mass of the hand that moves with the tool m [kg]")
+    rotational_inertia: float = Field(ge=0.0, le=0.1, description="its inertia about the tool point J [kg m^2]")
+    stiffness: float = Field(ge=0.0, le=5000.0, description="stiffness K towards the target [N/m]")
+    damping: float = Field(ge=0.0, le=200.0, description="damping B towards the target's velocity [N s/m]")
+    rotational_stiffness: float = Field(ge=0.0, le=50.0, description="rotational stiffness K_r [N m/rad]")
+    rotational_damping: float = Field(ge=0.0, le=2.0, description="rotational damping B_r [N m s/rad]")
+    tremor_force: float = Field(ge=0.0, le=5.0, description="RMS of the tremor force, all axes together [N]")
+    tremor_torque: float = Field(ge=0.0, le=0.5, description="RMS of the tremor moment, all axes together [N m]")
+    tremor_low: float = Field(gt=0.0, le=50.0, description="lowest tremor frequency [Hz]")
+    tremor_high: float = Field(gt=0.0, le=50.0, description="highest tremor frequency [Hz]")
+
+
+@njit(cache=True)
+def rotation_error(wanted: np.ndarray, present: np.ndarray, vector: np.ndarray) -> None:
+    """Writes the rotation vector (3,) [rad], at most pi long, that takes one orientation to another.
+
+    R_wanted = exp([vector]) R_present, in the frame of both; exact near 0 and near pi.
+
+    Args:
+        wanted: unit quaternion x, y, z, w.
+        present: likewise.
+        vector: result.
+    """
+    a, b = wanted, present
+    w = a[3] * b[3] + a[0] * b[0] + a[1] * b[1] + a[2] * b[2]  # of wanted times conjugate of present
+    vector[0] = b[3] * a[0] - a[3] * b[0] - a[1] * b[2] + a[2] * b[1]
+    vector[1] = b[3] * a[1] - a[3] * b[1] - a[2] * b[0] + a[0] * b[2]
+    vector[2] = b[3] * a[2] - a[3] * b[2] - a[0] * b[1] + a[1] * b[0]
+    sine = np.sqrt(vector[0] ** 2 + vector[1] ** 2 + vector[2] ** 2)
+    if sine > 0.0:
+        vector *= 2.0 * np.arctan2(sine, abs(w)) / sine * (1.0 if w >= 0.0 else -1.0)
+
+
+@njit(cache=True)
+def muscle_wrench(
+    row: np.ndarray,
+    tremor: np.ndarray,
+    time: float,
+    impedance: np.ndarray,
+    pose: np.ndarray,
+    twist: np.ndarray,
+    wrench: np.ndarray,
+) -> None:
+    """Writes the muscles' wrench (6,) [N], [N m] on the tool.
+
+    Args:
+        row: of a plan's table.
+        tremor: rows (amplitude of six axes, angular frequency, phase of six axes).
+        time: [s].
+        impedance: (K, B, K_r, B_r).
+        pose: of the tool, (7,).
+        twist: of the tool, (6,).
+        wrench: result.
+    """
+    if row[GRIP] == 0.0:
+        wrench[:] = 0.0
+        return
+    rotation_error(row[_Q : _Q + 4], pose[3:7], wrench[3:6])
+    for i in range(3):
+        wrench[i] = impedance[0] * (row[_X + i] - pose[i])
+        wrench[3 + i] *= impedance[2]
+    for i in range(6):
+        wrench[i] += impedance[1 + 2 * (i // 3)] * (row[_V + i] - twist[i]) + row[_W + i]
+    for n in range(tremor.shape[0]):
+        for i in range(6):
+            wrench[i] += tremor[n, i] * np.sin(tremor[n, 6] * time + tremor[n, 7 + i])
+    wrench *= row[GRIP]
+
+
+class SpatialHand(Hand):
+    """The hand's plan, impedance and tremor as arrays for a device's compiled integration.
+
+    Args:
+        parameters: impedance and tremor.
+        plan: what the hand intends.
+        seed: of the tremor.
+
+    Attributes:
+        table: the plan's table, shape (n, 20).
+        tremor: shape (12, 13), see `muscle_wrench`.
+        impedance: shape (4,), see `muscle_wrench`.
+        inertia: shape (6,), mass [kg] and rotational inertia [kg m^2] of each axis.
+    """
+
+    parameters: SpatialHandParameters
+
+    def __init__(self, parameters: SpatialHandParameters, plan: SpatialPlan, seed: int) -> None:
+        p = self.parameters = parameters
+        self.plan = plan
+        self.table = np.ascontiguousarray(plan.table)
+        self.impedance = np.array([p.stiffness, p.damping, p.rotational_stiffness, p.rotational_damping])
+        self.stiffness = (p.stiffness, p.rotational_stiffness)
+        self.inertia = np.repeat([p.mass, p.rotational_inertia], 3)
+        rms, random = (p.tremor_force, p.tremor_torque), np.random.default_rng(seed)
+        self.tremor = make_tremor(rms, 3, p.tremor_low, p.tremor_high, random)

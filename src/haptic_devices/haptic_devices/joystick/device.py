@@ -1,0 +1,281 @@
+"""A simulated 2-DOF force-feedback joystick held by a simulated hand.
+
+The gimbal's outer ring rotates by q1 about the base's y axis, the stick inside it by -q2 about the ring's
+x axis, R = Ry(q1) Rx(-q2). With the tip at distance L,
+
+    tip = L (sin q1 cos q2, sin q2, cos q1 cos q2),     angular velocity = (-cos q1 q2', q1', sin q1 q2').
+
+The stick is counterbalanced (no gravity). With the hand's mass m at the tip, I_s = inertia_stick + m L^2,
+
+    (I_1 + I_s cos^2 q2) q1'' - 2 I_s sin q2 cos q2 q1' q2' = tau_1
+    (I_2 + I_s) q2''         + I_s sin q2 cos q2 q1'^2      = tau_2
+
+Semi-implicit Euler with substeps; the bearings' Coulomb friction is solved implicitly in each substep.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+from numba import njit
+from pydantic import Field
+
+from haptic_devices.components import encoder
+from haptic_devices.components.urdf import FRAME, MOVED, STEEL, TOOL, Robot
+from haptic_devices.device import DeviceParameters, Joint, Reading, Truth, load_parameters
+from haptic_devices.hands.operator import HandHeldDevice, SimulatedHand, muscle_force
+
+DEFAULT_FILE = Path(__file__).with_name("joystick.yaml")
+
+#: integration steps per control period: 0.1 ms at 1 kHz, 1/200 of the stiffest oscillation's period
+SUBSTEPS = 10
+
+
+class JoystickParameters(DeviceParameters):
+    """Numbers of the joystick; see joystick.yaml for the reasons."""
+
+    length: float = Field(gt=0.0, le=1.0, description="pivot to tip L [m]")
+    inertia_outer: float = Field(gt=0.0, le=1.0, description="motor 1 and outer ring I_1 [kg m^2]")
+    inertia_inner: float = Field(gt=0.0, le=1.0, description="motor 2 and inner ring I_2 [kg m^2]")
+    inertia_stick: float = Field(ge=0.0, le=1.0, description="stick about the pivot [kg m^2]")
+    friction_coulomb: float = Field(ge=0.0, le=1.0, description="Coulomb friction of each joint [N m]")
+    friction_viscous: float = Field(ge=0.0, le=1.0, description="viscous friction of each joint [N m s/rad]")
+    effort_limit: float = Field(gt=0.0, le=100.0, description="largest motor torque at the joint [N m]")
+    effort_rate_limit: float = Field(gt=0.0, le=1e6, description="fastest change of the torque [N m/s]")
+    velocity_limit: float = Field(gt=0.0, le=1000.0, description="largest joint speed [rad/s]")
+    workspace: float = Field(gt=0.0, le=1.0, description="farthest place of the tip along x and y, both ways [m]")
+    range: float = Field(gt=0.0, lt=math.pi / 2, description="mechanical stop, both ways [rad]")
+    encoder_resolution: float = Field(ge=0.0, le=0.1, description="one count at the joint [rad]")
+    velocity_cutoff: float = Field(gt=0.0, le=1e5, description="corner frequency of the velocity filter [Hz]")
+
+
+@njit(cache=True)
+def tip_state(length: float, q: np.ndarray, qd: np.ndarray, pose: np.ndarray, twist: np.ndarray) -> None:
+    """Writes the tip's pose (7,) with quaternion x, y, z, w, and twist (6,), in the base frame."""
+    s1, c1, s2, c2 = np.sin(q[0]), np.cos(q[0]), np.sin(q[1]), np.cos(q[1])
+    pose[0], pose[1], pose[2] = length * s1 * c2, length * s2, length * c1 * c2
+    a, b = 0.5 * q[0], -0.5 * q[1]  # quaternion of Ry(q1) times that of Rx(-q2)
+    pose[3], pose[4] = np.cos(a) * np.sin(b), np.sin(a) * np.cos(b)
+    pose[5], pose[6] = -np.sin(a) * np.sin(b), np.cos(a) * np.cos(b)
+    twist[0] = length * (c1 * c2 * qd[0] - s1 * s2 * qd[1])
+    twist[1] = length * c2 * qd[1]
+    twist[2] = -length * (s1 * c2 * qd[0] + c1 * s2 * qd[1])
+    twist[3], twist[4], twist[5] = -c1 * qd[1], qd[0], s1 * qd[1]
+
+
+@njit(cache=True)
+def tip_jacobian(length: float, q: np.ndarray, jacobian: np.ndarray) -> None:
+    """Writes the tip's Jacobian (6, 2) in the base frame, rows [linear; angular]."""
+    s1, c1, s2, c2 = np.sin(q[0]), np.cos(q[0]), np.sin(q[1]), np.cos(q[1])
+    jacobian[0, 0], jacobian[0, 1] = length * c1 * c2, -length * s1 * s2
+    jacobian[1, 0], jacobian[1, 1] = 0.0, length * c2
+    jacobian[2, 0], jacobian[2, 1] = -length * s1 * c2, -length * c1 * s2
+    jacobian[3, 0], jacobian[3, 1] = 0.0, -c1
+    jacobian[4, 0], jacobian[4, 1] = 1.0, 0.0
+    jacobian[5, 0], jacobian[5, 1] = 0.0, s1
+
+
+@njit(cache=True)
+def integrate(
+    truth: np.ndarray, model: np.ndarray, table: np.ndarray, tremor: np.ndarray, start: int, period: float
+) -> None:
+    """Lets one control period pass.
+
+    Args:
+        truth: values of `Truth`; position, velocity and operator wrench are updated, the effort acts.
+        model: constants of `Joystick._constants`.
+        table: the hand's plan; empty: the stick is released.
+        tremor: of the hand.
+        start: number of the period.
+        period: T [s].
+    """
+    q, qd, effort, wrench = truth[0:2], truth[2:4], truth[4:6], truth[19:25]
+    outer, inner, stick, coulomb, viscous, length, stop = model[0:7]
+    impedance, hand_mass = model[7:10], model[10]
+    dt = period / SUBSTEPS
+    force, motion, tau, mass = np.zeros(2), np.zeros(4), np.zeros(2), np.zeros(2)
+    pose, twist, before = np.zeros(7), np.zeros(6), np.zeros(6)
+    wrench[:] = 0.0
+    held = table.shape[0] > 0
+    row = min(start, table.shape[0] - 1)
+    tip_state(length, q, qd, pose, before)
+    for n in range(SUBSTEPS):
+        s1, c1, s2, c2 = np.sin(q[0]), np.cos(q[0]), np.sin(q[1]), np.cos(q[1])
+        mass[0], mass[1] = outer + stick * c2 * c2, inner + stick
+        tau[0] = effort[0] + 2.0 * stick * s2 * c2 * qd[0] * qd[1]
+        tau[1] = effort[1] - stick * s2 * c2 * qd[0] * qd[0]
+        if held:
+            tip_state(length, q, qd, pose, twist)
+            motion[0], motion[1], motion[2], motion[3] = pose[0], pose[1], twist[0], twist[1]
+            muscle_force(table[row], tremor, start * period + n * dt, impedance, motion, force)
+            tau[0] += length * c1 * c2 * force[0]
+            tau[1] += length * (-s1 * s2 * force[0] + c2 * force[1])
+            wrench[0] += force[0] / SUBSTEPS
+            wrench[1] += force[1] / SUBSTEPS
+        for i in range(2):
+            free = qd[i] + dt * tau[i] / mass[i]
+            drop = dt * coulomb / mass[i]
+            if abs(free) <= drop:
+                qd[i] = 0.0
+            else:
+                qd[i] = (free - math.copysign(drop, free)) / (1.0 + dt * viscous / mass[i])
+            q[i] += dt * qd[i]
+            if abs(q[i]) > stop:  # inelastic
+                q[i] = math.copysign(stop, q[i])
+                qd[i] = 0.0
+    tip_state(length, q, qd, pose, twist)
+    for i in range(3):  # the hand's own mass takes part of the muscles' force
+        wrench[i] -= hand_mass * (twist[i] - before[i]) / period
+
+
+@njit(cache=True)
+def observe(truth: np.ndarray, reading: np.ndarray, jacobian: np.ndarray, length: float) -> None:
+    """Fills the tool's pose and twist of `Truth` and `Reading`, and the measured Jacobian."""
+    tip_state(length, truth[0:2], truth[2:4], truth[6:13], truth[13:19])
+    tip_state(length, reading[0:2], reading[2:4], reading[6:13], reading[13:19])
+    reading[4], reading[5] = truth[4], truth[5]  # copied one by one: a slice costs 1.5 s of compilation
+    tip_jacobian(length, reading[0:2], jacobian)
+
+
+@njit(cache=True)
+def pass_period(
+    truth: np.ndarray,
+    reading: np.ndarray,
+    jacobian: np.ndarray,
+    model: np.ndarray,
+    table: np.ndarray,
+    tremor: np.ndarray,
+    encoder_constants: np.ndarray,
+    start: int,
+) -> None:
+    """One control period: physics, encoders, kinematics. Arrays instead of objects: this runs in every tick."""
+    integrate(truth, model, table, tremor, start, encoder_constants[2])
+    if table.shape[0] > 0:
+        row = min(start + 1, table.shape[0] - 1)
+        truth[25], truth[26] = table[row, 0], table[row, 1]
+    encoder.sample(truth[0:2], encoder_constants, reading[0:2], reading[2:4])
+    observe(truth, reading, jacobian, model[5])
+
+
+class Joystick(HandHeldDevice):
+    """The simulated joystick; `hand` None leaves the stick alone.
+
+    Args:
+        parameters: numbers of the joystick.
+        hand: who holds the tip.
+    """
+
+    parameters: JoystickParameters
+    hand: SimulatedHand | None
+    base_frame, tool_frame = "joystick_base", "joystick_tool"
+
+    def __init__(self, parameters: JoystickParameters, hand: SimulatedHand | None = None) -> None:
+        p = self.parameters = parameters
+        self.hand = hand
+        self.joints = tuple(
+            Joint(name, p.effort_limit, p.velocity_limit, -p.range, p.range, effort_rate_limit=p.effort_rate_limit)
+            for name in ("roll", "pitch")
+        )
+        self.workspace = ((-p.workspace, -p.workspace, -math.inf), (p.workspace, p.workspace, math.inf))
+        self._table: np.ndarray = hand.table if hand else np.zeros((0, 7))
+        self._tremor: np.ndarray = hand.tremor if hand else np.zeros((0, 5))
+        self._constants = self._model_constants()
+        self._reading, self._truth = Reading(2), Truth(2)
+        self._jacobian = np.zeros((6, 2))
+
+    def _model_constants(self) -> np.ndarray:
+        """I_1, I_2, I_s with the hand's mass, bearing friction (2), L, stop, hand's K_h, B_h, F_a, mass."""
+        p, hand = self.parameters, self.hand
+        mass = hand.parameters.mass if hand else 0.0
+        impedance = hand.impedance if hand else np.zeros(3)
+        stick = p.inertia_stick + mass * p.length**2
+        own = (p.inertia_outer, p.inertia_inner, stick, p.friction_coulomb, p.friction_viscous, p.length, p.range)
+        return np.array([*own, *impedance, mass])
+
+    @classmethod
+    def from_file(cls, path: Path | None = None, hand: SimulatedHand | None = None) -> Joystick:
+        """The joystick of a YAML file; the suite's own numbers if none is given."""
+        return cls(load_parameters(JoystickParameters, path or DEFAULT_FILE), hand)
+
+    def configure(self, period: float) -> None:
+        p = self.parameters
+        if self.hand is not None and abs(self.hand.plan.period - period) > 1e-12:
+            raise ValueError(f"period: the hand's plan has {self.hand.plan.period:g} s, got {period:g} s")
+        self._encoder = encoder.constants(resolution=p.encoder_resolution, cutoff=p.velocity_cutoff, period=period)
+        self.activate()
+        self.write(np.zeros(2))  # compiles the integration, or loads what was compiled before
+
+    def activate(self) -> None:
+        """Starts at rest, with the tip where the hand's plan starts."""
+        self._follow_plan()
+        truth = self._truth
+        truth.position[:] = 0.0
+        if self.hand is not None:
+            x, y = self.hand.table[0, 0:2] / self.parameters.length
+            truth.position[1] = math.asin(y)
+            truth.position[0] = math.asin(x / math.cos(truth.position[1]))
+        for array in (truth.velocity, truth.effort, truth.tool_wrench, self._reading.velocity):
+            array[:] = 0.0
+        for i in range(2):
+            self._reading.position[i] = encoder.quantise(truth.position[i], self.parameters.encoder_resolution)
+        observe(truth.values, self._reading.values, self._jacobian, self.parameters.length)
+        if self.hand is not None:
+            truth.operator_target[0:2] = self.hand.table[0, 0:2]
+        self._period_number = 0
+        self._powered = True
+
+    def read(self) -> Reading:
+        return self._reading
+
+    def write(self, effort: np.ndarray) -> None:
+        self._lead(self._encoder[2])
+        limit, applied = self.parameters.effort_limit, self._truth.effort
+        for i, value in enumerate(effort.tolist()):
+            applied[i] = min(max(value, -limit), limit) if self._powered else 0.0
+        pass_period(
+            self._truth.values,
+            self._reading.values,
+            self._jacobian,
+            self._constants,
+            self._table,
+            self._tremor,
+            self._encoder,
+            self._period_number,
+        )
+        self._period_number += 1
+
+    def jacobian(self) -> np.ndarray:
+        return self._jacobian
+
+    def safe_stop(self) -> None:
+        self._powered = False
+
+    def deactivate(self) -> None:
+        self._powered = False
+
+    def truth(self) -> Truth:
+        return self._truth
+
+    def robot_description(self) -> str:
+        """Base, outer ring, stick, tool; the motors' and rings' I_1 and I_2 belong to the joints and are left out."""
+        length, robot = self.parameters.length, Robot("joystick")
+        width = 0.25 * length
+        roll, pitch = self.joints
+        base = robot.link("joystick_base")
+        ring = robot.link("joystick_ring")
+        # a uniform rod that the pivot halves: counterbalanced, and of the inertia I_s
+        mass, moment = 3.0 * self.parameters.inertia_stick / length**2, self.parameters.inertia_stick
+        stick = robot.link("joystick_stick", mass, inertia=(moment, moment, 0.0))
+        tool = robot.link("joystick_tool")
+        robot.joint(roll, "joystick_base", "joystick_ring", (0.0, 1.0, 0.0))
+        robot.joint(pitch, "joystick_ring", "joystick_stick", (-1.0, 0.0, 0.0))
+        robot.fixed("joystick_stick", "joystick_tool", (0.0, 0.0, length))
+        for side in (-1.5 * width, 1.5 * width):
+            base.bar((0.0, side, -width), (0.0, side, 0.5 * width), 0.2 * width, FRAME)
+        ring.bar((0.0, -1.5 * width, 0.0), (0.0, 1.5 * width, 0.0), 0.1 * width, STEEL)
+        ring.bar((-0.8 * width, 0.0, 0.0), (0.8 * width, 0.0, 0.0), 0.1 * width, STEEL)
+        stick.bar((0.0, 0.0, 0.0), (0.0, 0.0, length), 0.1 * width, MOVED)
+        tool.ball((0.0, 0.0, 0.0), 0.25 * width, TOOL)
+        return robot.xml()

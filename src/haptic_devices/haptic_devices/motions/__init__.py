@@ -1,0 +1,1 @@
+"""Motions of simulated hands: plans of targets, grip and force, one row a period."""

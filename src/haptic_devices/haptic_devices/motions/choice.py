@@ -1,0 +1,90 @@
+"""The motion that a node's parameter `motion` names: one of the device's own, an installed one, or a CSV file.
+
+A package adds a motion by an entry point of group `haptic_motions`: a function that takes the parameters of the
+device's node and returns a plan (`MotionPlan` for the devices in the plane, `SpatialPlan` for the others).
+
+A CSV file (a name that ends with .csv) has a header: `time` [s] first, and channels of a `scripted.Script`:
+position_0..2 [m], force_0..5 ([N], then [N m]). The target follows a cubic spline through the positions, with the
+spline's velocity; forces are interpolated linearly; the tool does not turn, and the hand holds it all the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+
+from haptic_core.errors import ParameterError
+from haptic_devices.motions.planar import COLUMNS, MotionPlan, Phase, Plan
+from haptic_devices.motions.spatial import GRIP, POSITION, QUATERNION, TWIST, WRENCH, SpatialPlan
+
+ENTRY_POINTS = "haptic_motions"
+
+#: columns of a plan with six degrees of freedom
+_SPATIAL_COLUMNS = GRIP + 1
+
+
+def choose_plan(parameters: dict[str, Any], own: Sequence[str], make: Callable[[], Plan], *, spatial: bool) -> Any:
+    """The plan that the parameter `motion` names.
+
+    Args:
+        parameters: of the device's node.
+        own: motions that are made for the device.
+        make: makes the plan of one of them.
+        spatial: the device has six degrees of freedom; else it moves in the plane.
+
+    Raises:
+        ParameterError: there is no such motion, the file is refused, or the plan is not one for the device.
+    """
+    name = parameters["motion"]
+    if name in own:
+        return make()
+    if name.endswith(".csv"):
+        return read_plan(Path(name), parameters["period"], spatial=spatial)
+    installed = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    if name not in installed:
+        names = ", ".join((*own, *sorted(installed)))
+        raise ParameterError(
+            f"parameter motion: expected one of {names} for device {parameters['device']}, got {name!r}"
+        )
+    plan = installed[name].load()(parameters)
+    expected = SpatialPlan if spatial else MotionPlan
+    if not isinstance(plan, expected):
+        raise ParameterError(
+            f"parameter motion: expected a {expected.__name__} for device {parameters['device']}, "
+            f"got a {type(plan).__name__} from {name!r}"
+        )
+    return plan
+
+
+def read_plan(path: Path, period: float, *, spatial: bool) -> MotionPlan | SpatialPlan:
+    """The plan of a CSV file; see the module.
+
+    Args:
+        path: of the file.
+        period: of the plan [s].
+        spatial: six degrees of freedom; else x and y count, and the force along them.
+
+    Raises:
+        ParameterError: the file cannot be used; names line and column.
+    """
+    from haptic_devices.scripted import Script
+
+    script = Script.from_csv(path)
+    times = script.time[0] + period * np.arange(int((script.end - script.time[0]) / period + 1e-9) + 1)
+    spline = scipy.interpolate.CubicSpline(script.time, script.values["position"][:, 0:3])
+    position, velocity, force = spline(times), spline(times, 1), script.at(times)["force"]
+    phases = (Phase(path.stem, "slide", 0.0, len(times) * period),)
+    if not spatial:
+        table = np.zeros((len(times), len(COLUMNS)))
+        table[:, 0:2], table[:, 2:4], table[:, 4:6], table[:, 6] = position[:, :2], velocity[:, :2], force[:, :2], 1.0
+        return MotionPlan(period, table, phases)
+    table = np.zeros((len(times), _SPATIAL_COLUMNS))
+    table[:, POSITION], table[:, QUATERNION.stop - 1] = position, 1.0
+    table[:, WRENCH], table[:, GRIP] = force, 1.0
+    table[:, TWIST.start : TWIST.start + 3] = velocity
+    return SpatialPlan(period, table, phases)

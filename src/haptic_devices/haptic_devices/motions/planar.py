@@ -1,0 +1,370 @@
+"""Motions of a simulated hand in the plane: target path, extra force and grip over time, as a table.
+
+A plan is made of phases. In a *slide* phase the hand follows a path with its full stiffness; in a
+*rest* phase it lets the stiffness go and pulls with a force that fluctuates but stays below the
+friction, as in region b of Fig. 20 (Kikuuwe et al.).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import scipy
+
+from haptic_core.errors import ParameterError
+
+#: values of the device node's parameter `motion` that are plans in the plane
+PLANAR_MOTIONS = ("paper", "paper_admittance", "to_and_fro", "letters", "strokes", "peg")
+
+STROKES_FILE = Path(__file__).parents[1] / "data" / "pen_strokes.npz"
+
+#: columns of MotionPlan.table
+COLUMNS = ("x", "y", "vx", "vy", "fx", "fy", "grip")
+
+#: a word is scaled down until it fits this width [m]
+_WORD_WIDTH = 0.14
+#: distance of two letters, in units of a full-size letter's width [m]
+_LETTER_PITCH = 0.045
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A named part of a plan; times in s.
+
+    kind is "slide", "move" (between strokes) or "rest", in plans with six degrees of freedom also "push" (an extra
+    wrench acts) or "release" (the hand lets go).
+    """
+
+    name: str
+    kind: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The intended motion of a hand, sampled every `period`.
+
+    Attributes:
+        period: sampling period of the table [s].
+        table: one row per period.
+        phases: named parts, in order, without gaps.
+    """
+
+    period: float
+    table: np.ndarray
+    phases: tuple[Phase, ...]
+
+    @property
+    def duration(self) -> float:
+        """Length of the plan [s]."""
+        return len(self.table) * self.period
+
+
+@dataclass(frozen=True)
+class MotionPlan(Plan):
+    """A plan in the plane.
+
+    Attributes:
+        table: shape (n, 7), columns `COLUMNS`: target [m], its velocity [m/s], extra force [N], and
+            grip, the fraction (0 to 1) of the hand's stiffness that acts.
+    """
+
+
+def quintic(
+    start: np.ndarray, velocity: np.ndarray, target: np.ndarray, end_velocity: np.ndarray, t: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """A motion with zero acceleration at both ends.
+
+    Args:
+        start: (d,) place at time 0.
+        velocity: (d,) there.
+        target: (d,) place at the last of the times.
+        end_velocity: (d,) there.
+        t: (n,) times [s].
+
+    Returns:
+        Positions and velocities, (n, d) each.
+    """
+    length = t[-1]
+    s = t / length
+    v0, v1 = velocity * length, end_velocity * length
+    gap = target - start
+    a, b, c = 10 * gap - 6 * v0 - 4 * v1, -15 * gap + 8 * v0 + 7 * v1, 6 * gap - 3 * v0 - 3 * v1
+    power = [np.power(s, n)[:, None] for n in range(6)]
+    position = start + v0 * power[1] + a * power[3] + b * power[4] + c * power[5]
+    return position, (v0 + 3 * a * power[2] + 4 * b * power[3] + 5 * c * power[4]) / length
+
+
+class PhaseBuilder:
+    """Rows and phases of a plan in the making.
+
+    Args:
+        period: sampling period [s].
+    """
+
+    def __init__(self, period: float) -> None:
+        self.period = period
+        self._blocks: list[np.ndarray] = []
+        self._phases: list[Phase] = []
+        self._samples = 0
+
+    def _append(self, name: str, kind: str, block: np.ndarray) -> None:
+        start = self._samples * self.period
+        self._samples += len(block)
+        end = self._samples * self.period
+        if self._phases and self._phases[-1].name == name:
+            self._phases[-1] = Phase(name, kind, self._phases[-1].start, end)
+        else:
+            self._phases.append(Phase(name, kind, start, end))
+        self._blocks.append(block)
+
+    def _times(self, duration: float) -> np.ndarray:
+        return np.arange(1, max(1, round(duration / self.period)) + 1) * self.period
+
+
+class PlanBuilder(PhaseBuilder):
+    """Puts a plan together phase by phase, continuous in position and velocity.
+
+    Args:
+        period: sampling period [s].
+        start: first target (2,) [m].
+        velocity: there (2,) [m/s]; zero if not given.
+    """
+
+    def __init__(self, period: float, start: np.ndarray, velocity: np.ndarray | None = None) -> None:
+        super().__init__(period)
+        self._position = np.asarray(start, dtype=float)
+        self._velocity = np.zeros(2) if velocity is None else np.asarray(velocity, dtype=float)
+
+    def path(self, name: str, kind: str, position: np.ndarray, velocity: np.ndarray) -> None:
+        """Appends a sampled path, (n, 2) each."""
+        block = np.zeros((len(position), len(COLUMNS)))
+        block[:, 0:2], block[:, 2:4], block[:, 6] = position, velocity, 1.0
+        self._append(name, kind, block)
+        self._position, self._velocity = position[-1], velocity[-1]
+
+    def move(self, name: str, kind: str, target: np.ndarray, velocity: np.ndarray, duration: float) -> None:
+        """A quintic to a target [m] and velocity [m/s], with zero acceleration at both ends."""
+        t = self._times(duration)
+        wanted, end = np.asarray(target, dtype=float), np.asarray(velocity, dtype=float)
+        position, speed = quintic(self._position, self._velocity, wanted, end, t)
+        self.path(name, kind, position, speed)
+
+    def rest(self, name: str, duration: float, direction: float, force: float) -> None:
+        """Lets go of the stiffness and pulls with a fluctuating force.
+
+        Args:
+            name: of the phase.
+            duration: [s], of which up to 0.3 s are the transition.
+            direction: of the pull [rad] from the x axis.
+            force: mean force [N]; it swings to 1.7 and 0.3 times that, at 1.5 Hz and 4 Hz.
+        """
+        t = self._times(duration)
+        fade = np.clip(t / min(0.3, duration), 0.0, 1.0)
+        smooth = fade * fade * (3.0 - 2.0 * fade)
+        swing = 1.0 + 0.5 * np.sin(2 * np.pi * 1.5 * t) + 0.2 * np.sin(2 * np.pi * 4.0 * t)
+        block = np.zeros((len(t), len(COLUMNS)))
+        block[:, 0:2] = self._position
+        block[:, 4:6] = (smooth * swing * force)[:, None] * [np.cos(direction), np.sin(direction)]
+        block[:, 6] = 1.0 - smooth
+        self._append(name, "rest", block)
+        self._velocity = np.zeros(2)
+
+    def build(self) -> MotionPlan:
+        """The finished plan."""
+        return MotionPlan(self.period, np.concatenate(self._blocks), tuple(self._phases))
+
+
+def paper_plan(period: float, *, rest_duration: float = 4.0, rest_force: float = 1.6) -> MotionPlan:
+    """The lettered motion of Figs. 19 and 20: straight to b, rest there, back to c, curve to d, on to e."""
+    builder = PlanBuilder(period, np.array([-0.03, -0.01]))
+    still = np.zeros(2)
+    builder.move("a-b", "slide", np.array([0.03, -0.01]), still, 1.2)
+    builder.rest("b", rest_duration, direction=0.6, force=rest_force)
+    builder.move("b-c", "slide", np.array([-0.03, 0.0]), still, 1.2)
+    angle = np.pi * (1.0 - 1.5 * _smooth_ramp(round(2.0 / period)))
+    centre, radius = np.array([0.0, 0.0]), 0.03
+    position = centre + radius * np.column_stack((np.cos(angle), np.sin(angle)))
+    velocity = np.gradient(position, period, axis=0)
+    builder.path("c-d", "slide", position, velocity)
+    builder.move("d-e", "slide", np.array([0.02, -0.03]), still, 0.8)
+    builder.rest("e", rest_duration / 2, direction=-2.0, force=rest_force)
+    return builder.build()
+
+
+#: corners, start and middle of the curve [m], its radius [m], and the speed at which the hand enters it [m/s]
+_A, _B, _C, _D = np.array([[-0.08, -0.08], [0.08, -0.08], [0.08, 0.07], [-0.04, 0.07]])
+_CURVE_CENTRE, _CURVE_RADIUS, _CURVE_SPEED = np.array([-0.04, 0.01]), 0.06, 0.25
+
+
+def paper_admittance_plan(period: float, *, rest_duration: float = 4.0, rest_force: float = 1.6) -> MotionPlan:
+    """The lettered motion of Figs. 16 and 17: straight to b, to c, rest there, straight to d, curve to e.
+
+    It fills 0.18 m x 0.15 m, the workspace of the manipulator. The paper gives no sizes; the hand passes d at
+    0.25 m/s, so that the centrifugal force of 2 kg on the curve is a third of 6 N.
+    """
+    builder = PlanBuilder(period, _A)
+    still = np.zeros(2)
+    builder.move("a-b", "slide", _B, still, 1.0)
+    builder.move("b-c", "slide", _C, still, 1.0)
+    builder.rest("c", rest_duration, direction=0.6, force=rest_force)
+    builder.move("c-d", "slide", _D, np.array([-_CURVE_SPEED, 0.0]), 0.9)
+    # the angle [rad] replaces x
+    turn = PlanBuilder(period, np.array([0.5 * np.pi, 0.0]), np.array([_CURVE_SPEED / _CURVE_RADIUS, 0.0]))
+    turn.move("d-e", "slide", np.array([2.0 * np.pi, 0.0]), still, 1.5)
+    angle, rate = turn.build().table[:, [0, 2]].T
+    outward = np.column_stack((np.cos(angle), np.sin(angle)))
+    along = np.column_stack((-outward[:, 1], outward[:, 0]))
+    position, velocity = _CURVE_CENTRE + _CURVE_RADIUS * outward, _CURVE_RADIUS * rate[:, None] * along
+    builder.path("d-e", "slide", position, velocity)
+    builder.rest("e", rest_duration / 2, direction=-2.0, force=rest_force)
+    return builder.build()
+
+
+#: strokes along x of the motion to_and_fro: where each ends [m] and how long it takes [s]; the last one only waits
+_TO_AND_FRO = ((0.06, 1.5), (-0.06, 3.0), (0.06, 3.0), (-0.06, 1.5), (0.06, 1.5), (-0.06, 0.8), (0.0, 0.8), (0.0, 1.0))
+
+
+def to_and_fro_plan(period: float) -> MotionPlan:
+    """Straight strokes along x, 0.12 m long, slow ones (0.04 m/s on average) and faster ones, then a stop halfway."""
+    builder = PlanBuilder(period, np.zeros(2))
+    for number, (end, duration) in enumerate(_TO_AND_FRO, start=1):
+        builder.move(f"stroke {number}", "slide", np.array([end, 0.0]), np.zeros(2), duration)
+    return builder.build()
+
+
+#: the motion peg: name, target from the middle of the workspace [m], duration [s]
+_PEG = (
+    ("grip", (-0.06, -0.045), 1.2),
+    ("lift", (-0.06, 0.04), 1.2),
+    ("carry", (0.06, 0.04), 1.6),
+    ("wait", (0.06, 0.04), 0.5),
+    ("lower", (0.06, -0.043), 1.6),
+    ("release", (0.06, -0.043), 1.2),
+    ("leave", (0.06, 0.03), 0.8),
+)
+
+
+def peg_plan(period: float) -> MotionPlan:
+    """Up, sideways by 0.12 m and down again, with rests at both ends: a peg is moved into a holder."""
+    builder = PlanBuilder(period, np.array(_PEG[0][1]))
+    for name, target, duration in _PEG:
+        builder.move(name, "slide", np.array(target), np.zeros(2), duration)
+    return builder.build()
+
+
+def _smooth_ramp(samples: int) -> np.ndarray:
+    """From 0 to 1 with zero first and second derivatives at both ends."""
+    s = np.arange(1, samples + 1) / samples
+    return s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
+
+
+@cache
+def _strokes() -> tuple[list[np.ndarray], list[str]]:
+    """All strokes as positions [m] of shape (n, 2) at 200 Hz, centred, and their letters."""
+    with np.load(STROKES_FILE) as data:
+        # columns: pen force, x, y (drawn in this order, and only so, the strokes are letters)
+        step = data["samples"][:, 1:3].astype(float) * float(data["metres_per_unit"])
+        start, letters = data["start"], [str(letter) for letter in data["letter"]]
+    paths = [np.cumsum(step[a:b], axis=0) for a, b in pairwise(start)]
+    return [path - (path.min(axis=0) + path.max(axis=0)) / 2 for path in paths], letters
+
+
+#: sampling time of the recorded strokes [s]
+STROKE_STEP = 0.005
+
+
+def letter_indices(text: str) -> list[int]:
+    """The first recorded stroke of each letter of a text; a repeated letter takes the next recording.
+
+    Raises:
+        ParameterError: a letter was not recorded.
+    """
+    letters = _strokes()[1]
+    available = sorted(set(letters))
+    used: dict[str, int] = {}
+    indices = []
+    for written in text:
+        letter = written.upper()
+        if letter not in available:
+            raise ParameterError(
+                f"letters: {written!r} was not recorded, expected letters of {''.join(available).lower()}"
+            )
+        recordings = [i for i, name in enumerate(letters) if name == letter]
+        indices.append(recordings[used.get(letter, 0) % len(recordings)])
+        used[letter] = used.get(letter, 0) + 1
+    if not indices:
+        raise ParameterError("letters: expected one letter or more, got ''")
+    return indices
+
+
+def stroke_plan(
+    period: float, indices: list[int], *, rest_duration: float = 2.0, rest_force: float = 1.6
+) -> MotionPlan:
+    """Recorded pen strokes written side by side, each followed by a rest.
+
+    Args:
+        period: sampling period [s].
+        indices: numbers of the strokes, 0 to 99.
+        rest_duration: length of each rest [s]; the last one is twice as long.
+        rest_force: mean force of the hand while it rests [N].
+
+    Raises:
+        ParameterError: an index does not exist.
+    """
+    paths, letters = _strokes()
+    for index in indices:
+        if not 0 <= index < len(paths):
+            raise ParameterError(f"strokes: expected numbers from 0 to {len(paths) - 1}, got {index}")
+    if not indices:
+        raise ParameterError("strokes: expected one number or more, got none")
+    scale = min(1.0, _WORD_WIDTH / (_LETTER_PITCH * len(indices)))
+    builder: PlanBuilder | None = None
+    for place, index in enumerate(indices):
+        name = f"{letters[index].lower()}{place + 1}"
+        offset = np.array([(place - (len(indices) - 1) / 2) * _LETTER_PITCH * scale, 0.0])
+        position, velocity = _resampled(paths[index] * scale + offset, period)
+        if builder is None:
+            builder = PlanBuilder(period, position[0] - 0.05 * velocity[0])
+            builder.move(name, "slide", position[0], velocity[0], 0.1)
+        else:
+            builder.move(f"to {name}", "move", position[0], velocity[0], 0.6)
+        builder.path(name, "slide", position[1:], velocity[1:])
+        builder.move(name, "slide", position[-1] + 0.05 * velocity[-1], np.zeros(2), 0.1)
+        last = place == len(indices) - 1
+        builder.rest(f"rest {place + 1}", rest_duration * (2 if last else 1), 0.9 + 2.4 * place, rest_force)
+    assert builder is not None
+    return builder.build()
+
+
+def _resampled(path: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
+    """A path at 200 Hz as position and velocity at the control period, by a cubic spline."""
+    spline = scipy.interpolate.CubicSpline(np.arange(len(path)) * STROKE_STEP, path)
+    times = np.arange(0.0, (len(path) - 1) * STROKE_STEP + period / 2, period)
+    return spline(times), spline(times, 1)
+
+
+def make_plan(
+    motion: str,
+    period: float,
+    *,
+    letters: str,
+    strokes: list[int],
+    rest_duration: float,
+    rest_force: float,
+) -> MotionPlan:
+    """The plan that a run's arguments choose: motion is one of `PLANAR_MOTIONS`."""
+    if motion == "to_and_fro":
+        return to_and_fro_plan(period)
+    if motion == "peg":
+        return peg_plan(period)
+    if motion in ("paper", "paper_admittance"):
+        plan = paper_plan if motion == "paper" else paper_admittance_plan
+        return plan(period, rest_duration=2 * rest_duration, rest_force=rest_force)
+    indices = letter_indices(letters) if motion == "letters" else list(strokes)
+    return stroke_plan(period, indices, rest_duration=rest_duration, rest_force=rest_force)

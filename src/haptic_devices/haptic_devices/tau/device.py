@@ -1,0 +1,239 @@
+"""The simulated 6-DOF TAU device, held by a simulated hand: the mechanism of `tau_wall_control` with its sensors.
+
+The equations are in `simulation`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from haptic_core.errors import ParameterError
+from haptic_core.parameters import parse_entries
+from haptic_devices.components import encoder
+from haptic_devices.device import DeviceError, Joint, Reading, Truth, load_parameters
+from haptic_devices.hands.operator import HandHeldDevice
+from haptic_devices.hands.spatial_hand import SpatialHand
+from haptic_devices.motions.spatial import GRIP
+from haptic_devices.tau.parameters import DEFAULT_FILE, TauDriverParameters
+from haptic_devices.tau.simulation import observe, pass_period
+from tau_wall_control import TauDevice, TauError
+from tau_wall_control.device import kernels
+from tau_wall_control.device.parameters import load_parameters as load_mechanism
+from tau_wall_control.device.rotations import rotation_from_quaternion
+from tau_wall_control.device.tau_device import JOINT_NAMES
+from tau_wall_control.device.urdf import PLATFORM_JOINTS, urdf
+
+#: largest RK4 step as a fraction of the fastest time constant, and largest number of steps in a period
+_STEP_FRACTION, _MOST_SUBSTEPS = 0.5, 50
+
+
+class Tau(HandHeldDevice):
+    """The simulated device; `hand` None leaves the tool alone.
+
+    Args:
+        mechanism: kinematics, dynamics and limits.
+        parameters: driver and end stops.
+        hand: who holds the tool.
+    """
+
+    parameters: TauDriverParameters
+    hand: SpatialHand | None
+    base_frame, tool_frame, up_axis = "tau_base", "platform", "y"
+    passive_joints = ("elbow_1", "elbow_2", "elbow_3", *(f"platform_{name}" for name, _, _ in PLATFORM_JOINTS))
+
+    def __init__(self, mechanism: TauDevice, parameters: TauDriverParameters, hand: SpatialHand | None = None) -> None:
+        p = self.parameters = parameters
+        self.mechanism, self.hand = mechanism, hand
+        self.joints = tuple(
+            Joint(
+                name,
+                mechanism.peak_torque,
+                p.velocity_limit,
+                -math.pi,
+                math.pi,
+                effort_rate_limit=p.effort_rate_limit,
+            )
+            for name in JOINT_NAMES
+        )
+        self.workspace = ((-p.workspace,) * 3, (p.workspace,) * 3)
+        nobody = np.zeros((1, GRIP + 1))
+        nobody[0, 6] = 1.0
+        self._table: np.ndarray = hand.table if hand else nobody
+        self._tremor: np.ndarray = hand.tremor if hand else np.zeros((0, 13))
+        self._impedance: np.ndarray = hand.impedance if hand else np.zeros(4)
+        self._inertia: np.ndarray = hand.inertia if hand else np.zeros(6)
+        self._stops = np.array(
+            [
+                *(p.range_translation, p.stop_stiffness, p.stop_damping),
+                *(p.range_rotation, p.stop_rotational_stiffness, p.stop_rotational_damping),
+            ]
+        )
+        self._reading, self._truth = Reading(6), Truth(6)
+        self._jacobian, self._state = np.zeros((6, 6)), np.zeros(13)
+        self._p, self._R = np.zeros(3), np.eye(3)
+
+    @classmethod
+    def from_file(cls, path: Path | None = None, hand: SpatialHand | None = None, overrides: Sequence[str] = ()) -> Tau:
+        """The device of a mechanism's YAML file, the stand-in if none is given.
+
+        Args:
+            path: of the mechanism's file.
+            hand: who holds the tool.
+            overrides: entries "section.name=value" replace numbers of the mechanism, "name=value" those of the driver.
+
+        Raises:
+            ParameterError: the file is refused.
+            EntryError: an entry is refused; the message has it.
+        """
+        entries = parse_entries(overrides)
+        mechanical = [entry for name, (_, entry) in entries.items() if "." in name]
+        driver = [entry for name, (_, entry) in entries.items() if "." not in name]
+        try:
+            mechanism = TauDevice(load_mechanism(path, mechanical))
+        except TauError as error:
+            raise ParameterError(str(error)) from None
+        return cls(mechanism, load_parameters(TauDriverParameters, DEFAULT_FILE, driver), hand)
+
+    def description(self) -> dict[str, Any]:
+        mechanism = self.mechanism.parameters.model_dump(mode="json")
+        return {**super().description(), "mechanism": mechanism}
+
+    def _fastest(self) -> float:
+        """Fastest rate [1/s] of the motion at home: friction, hand and end stops against the apparent inertia."""
+        d = self.mechanism.dynamics(np.zeros(3))
+        friction, K, B = self.mechanism.parameters.friction, self._impedance, self._stops
+        slope = friction.viscous_actuated + friction.coulomb_actuated / friction.coulomb_smoothing_speed
+        free, held = np.linalg.inv(d.mass_matrix), np.linalg.inv(d.mass_matrix + np.diag(self._inertia))
+        pairs = [(free, np.zeros(6), np.repeat(B[[2, 5]], 3)), (free, np.repeat(B[[1, 4]], 3), np.zeros(6))]
+        pairs.append((held, np.repeat(K[[0, 2]], 3), np.repeat(K[[1, 3]], 3)))
+        rates = [float(np.linalg.eigvals(free @ d.actuated_map.T @ d.actuated_map).real.max()) * slope]
+        for inverse, stiffness, damping in pairs:
+            rates.append(float(np.linalg.eigvals(inverse @ np.diag(damping)).real.max()))
+            rates.append(math.sqrt(float(np.linalg.eigvals(inverse @ np.diag(stiffness)).real.max())))
+        return max(rates)
+
+    def configure(self, period: float) -> None:
+        p = self.parameters
+        if self.hand is not None and abs(self.hand.plan.period - period) > 1e-12:
+            raise ValueError(f"period: the hand's plan has {self.hand.plan.period:g} s, got {period:g} s")
+        fastest = self._fastest()
+        self._substeps = max(1, math.ceil(period * fastest / _STEP_FRACTION))
+        if self._substeps > _MOST_SUBSTEPS:
+            raise ValueError(
+                f"period: expected {_MOST_SUBSTEPS * _STEP_FRACTION / fastest:.3g} s or less, so that "
+                f"{_MOST_SUBSTEPS} steps follow friction, hand and end stops, got {period:g} s"
+            )
+        resolution = self.mechanism.parameters.encoders.joint_resolution
+        self._encoders = encoder.constants(resolution=resolution, cutoff=p.velocity_cutoff, period=period)
+        self.activate()
+        self.write(np.zeros(6))  # compiles the integration, or loads what was compiled before
+        self.activate()
+
+    def activate(self) -> None:
+        """Starts at rest, with the tool where the hand's plan starts."""
+        self._follow_plan()
+        truth, reading, state = self._truth, self._reading, self._state
+        state[:] = 0.0
+        state[0:7] = self._table[0, 0:7]
+        self._p[:], self._R[:] = state[:3], rotation_from_quaternion(state[3:7])
+        for array in (truth.values, reading.values):
+            array[:] = 0.0
+        truth.operator_target[:] = state[0:7]
+        self._period_number = 0
+        self._powered = True
+        try:
+            code = observe(
+                *self._arrays(), state, truth.values, reading.values, *self._measured(), self._encoders, True
+            )
+            self._check(code)
+        except TauError as error:
+            raise ValueError(f"the hand's plan starts out of reach: {error}") from None
+
+    def take_over(self, other: Tau) -> None:
+        """Takes the state of another device of the same parameters."""
+        for mine, its in (
+            (self._state, other._state),
+            (self._truth.values, other._truth.values),
+            (self._reading.values, other._reading.values),
+            *zip(self._measured(), other._measured(), strict=True),
+        ):
+            mine[:] = its
+        self._period_number, self._powered = other._period_number, other._powered
+
+    def _arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        chains, base, _ = self.mechanism.arrays
+        return chains, base
+
+    def _measured(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self._p, self._R, self._jacobian
+
+    def _check(self, code: int) -> None:
+        self.mechanism.raise_for(code, self._state[:3].copy(), rotation_from_quaternion(self._state[3:7]))
+
+    def read(self) -> Reading:
+        return self._reading
+
+    def write(self, effort: np.ndarray) -> None:
+        """Efforts of the next period, cut off at the motors' peak torque.
+
+        Raises:
+            DeviceError: the tool has left the workspace, as only a stop that is too soft lets it.
+        """
+        self._lead(self._encoders[2])
+        truth, peak = self._truth, self.mechanism.peak_torque
+        truth.effort[:] = np.clip(effort, -peak, peak) if self._powered else 0.0
+        code = pass_period(
+            *self.mechanism.arrays,
+            self._state,
+            truth.values,
+            self._reading.values,
+            *self._measured(),
+            self._table,
+            self._tremor,
+            self._impedance,
+            self._inertia,
+            self._stops,
+            self._encoders,
+            self._period_number,
+            self._substeps,
+        )
+        try:
+            self._check(code)
+        except TauError as error:
+            raise DeviceError(f"the tool has left the workspace: {error}") from None
+        self._period_number += 1
+
+    def jacobian(self) -> np.ndarray:
+        return self._jacobian
+
+    def safe_stop(self) -> None:
+        self._powered = False
+
+    def deactivate(self) -> None:
+        self._powered = False
+
+    def truth(self) -> Truth:
+        return self._truth
+
+    def robot_description(self) -> str:
+        """The three chains, and the platform on six virtual joints, since URDF closes no loops."""
+        return urdf(self.mechanism, "joints", base=self.base_frame)
+
+    def passive_state(self) -> np.ndarray:
+        """Elbows of the measured pose; the platform's x, y, z and angles of Rz(c) Ry(b) Rx(a)."""
+        chains, base, _ = self.mechanism.arrays
+        p, R, V = self._p, self._R, self._reading.tool_twist
+        q, H, both = np.empty((3, 3)), np.empty((3, 3, 6)), np.empty((2, 9))
+        kernels.chain_angles(chains, base, p, R, q)
+        kernels.chain_maps(chains, base, R, q, H)
+        cosine = math.hypot(R[0, 0], R[1, 0])  # of b
+        c = math.atan2(R[1, 0], R[0, 0])
+        both[0] = [*q[:, 2], *p, c, math.atan2(-R[2, 0], cosine), math.atan2(R[2, 1], R[2, 2])]
+        along, across = math.cos(c) * V[3] + math.sin(c) * V[4], math.cos(c) * V[4] - math.sin(c) * V[3]
+        both[1] = [*(H[:, 2] @ V), *V[:3], V[5] - R[2, 0] / cosine * along, across, along / cosine]
+        return both

@@ -1,0 +1,241 @@
+"""The simulated 6-DOF TAU device, held by a simulated hand: the mechanism of `tau_wall_control` with its sensors.
+
+Platform pose and twist are the coordinates (`tau_wall_control.device.kernels`). With the hand's mass m and rotational inertia
+J at the tool point (the same about every axis, so it has no gyroscopic moment), grip g, and the muscles' wrench w_h
+(`spatial_hand`),
+
+    (M_x + g diag(m I, J I)) V' + n_x + g_x = G^T tau + w_h + w_stop
+
+by RK4, torque, plan and grip held over a period, muscles and stops acting in every stage. The arm bears the hand's
+weight. End stops are springs with dampers on the tool that push and never pull: in translation along each axis beyond
+a range, in rotation against the rotation vector from home. The motors give at most their peak torque, at once.
+
+The driver counts the joints' angles, differentiates and filters them, and finds the measured pose by Newton's method
+from the last one. The base frame is the mechanism's world: x right, y up, z towards the user, origin in the middle of
+the workspace. There is no force sensor.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from haptic_devices.components import encoder
+from haptic_devices.hands.spatial_hand import muscle_wrench, rotation_error
+from haptic_devices.motions.spatial import GRIP
+from tau_wall_control.device import kernels
+
+
+@njit(cache=True)
+def stop_wrench(stops: np.ndarray, pose: np.ndarray, twist: np.ndarray, wrench: np.ndarray) -> None:
+    """Adds what the end stops exert to a wrench (6,) on the tool.
+
+    Args:
+        stops: range, stiffness, damping of the translation, then of the rotation.
+        pose: (7,) of the tool.
+        twist: (6,) of the tool.
+        wrench: changed in place.
+    """
+    reach, stiffness, damping, turn, rotational_stiffness, rotational_damping = stops
+    for i in range(3):
+        if abs(pose[i]) > reach:
+            side = math.copysign(1.0, pose[i])
+            wrench[i] -= side * max(0.0, stiffness * (abs(pose[i]) - reach) + side * damping * twist[i])
+    home, axis = np.array((0.0, 0.0, 0.0, 1.0)), np.empty(3)
+    rotation_error(pose[3:7], home, axis)
+    angle = math.sqrt(axis[0] ** 2 + axis[1] ** 2 + axis[2] ** 2)
+    if angle > turn:
+        axis /= angle
+        rate = axis[0] * twist[3] + axis[1] * twist[4] + axis[2] * twist[5]
+        moment = max(0.0, rotational_stiffness * (angle - turn) + rotational_damping * rate)
+        for i in range(3):
+            wrench[3 + i] -= moment * axis[i]
+
+
+@njit(cache=True, error_model="numpy")
+def state_rate(state: np.ndarray, acceleration: np.ndarray, rate: np.ndarray) -> None:
+    """Writes the time derivative (13,) of a state (13,), see `integrate`, for an acceleration V' (6,)."""
+    x, y, z, w, a, b, c = state[3], state[4], state[5], state[6], state[10], state[11], state[12]
+    rate[0], rate[1], rate[2] = state[7], state[8], state[9]
+    rate[3] = 0.5 * (w * a + b * z - c * y)
+    rate[4] = 0.5 * (w * b + c * x - a * z)
+    rate[5] = 0.5 * (w * c + a * y - b * x)
+    rate[6] = -0.5 * (a * x + b * y + c * z)
+    rate[7:] = acceleration
+
+
+@njit(cache=True, error_model="numpy")
+def integrate(
+    chains: np.ndarray,
+    base: np.ndarray,
+    platform: np.ndarray,
+    state: np.ndarray,
+    torque: np.ndarray,
+    row: np.ndarray,
+    tremor: np.ndarray,
+    impedance: np.ndarray,
+    inertia: np.ndarray,
+    stops: np.ndarray,
+    time: float,
+    dt: float,
+    muscles: np.ndarray,
+) -> int:
+    """One RK4 step of the state [p (3), unit quaternion x, y, z, w (4), V (6)]; on failure the state stays.
+
+    Args:
+        chains, base, platform: of the mechanism.
+        state: (13,), changed.
+        torque: of the joints (6,) [N m].
+        row: of the hand's plan, (20,); grip 0: nobody.
+        tremor, impedance, inertia: of the hand.
+        stops: of `stop_wrench`.
+        time: at the beginning [s].
+        dt: length of the step [s].
+        muscles: the muscles' mean wrench (6,) times dt is added.
+
+    Returns:
+        A code of `kernels`.
+    """
+    q, H, bias, M = np.empty((3, 3)), np.empty((3, 3, 6)), np.empty((3, 3)), np.empty((6, 6))
+    n, g, R = np.empty(6), np.empty(6), np.empty((3, 3))
+    s, rates, total, wrench = state.copy(), np.empty(13), np.zeros(13), np.empty(6)
+    for stage in range(4):
+        ahead = 0.0 if stage == 0 else (dt if stage == 3 else 0.5 * dt)
+        if stage > 0:
+            for k in range(13):
+                s[k] = state[k] + ahead * rates[k]
+        kernels.rotation_of(s[3:7], R)
+        code = kernels.assemble(chains, base, platform, s[:3], R, s[7:], q, H, M, n, g, bias)
+        if code != kernels.OK:
+            return code
+        muscle_wrench(row, tremor, time + ahead, impedance, s[:7], s[7:], wrench)
+        weight = 1.0 if stage == 0 or stage == 3 else 2.0
+        for k in range(6):
+            muscles[k] += weight / 6.0 * dt * wrench[k]
+            M[k, k] += row[GRIP] * inertia[k]
+        stop_wrench(stops, s[:7], s[7:], wrench)
+        for k in range(6):
+            wrench[k] -= n[k] + g[k]
+            for i in range(3):
+                wrench[k] += H[i, 0, k] * torque[2 * i] + H[i, 1, k] * torque[2 * i + 1]
+        kernels.cholesky_solve(M, wrench)
+        state_rate(s, wrench, rates)
+        for k in range(13):
+            total[k] += weight / 6.0 * dt * rates[k]
+    for k in range(13):
+        s[k] = state[k] + total[k]
+    s[3:7] /= math.sqrt(s[3] ** 2 + s[4] ** 2 + s[5] ** 2 + s[6] ** 2)
+    kernels.rotation_of(s[3:7], R)
+    code = kernels.chain_angles(chains, base, s[:3], R, q)
+    if code == kernels.OK:
+        state[:] = s
+    return code
+
+
+@njit(cache=True, error_model="numpy")
+def observe(
+    chains: np.ndarray,
+    base: np.ndarray,
+    state: np.ndarray,
+    truth: np.ndarray,
+    reading: np.ndarray,
+    p: np.ndarray,
+    R: np.ndarray,
+    jacobian: np.ndarray,
+    encoders: np.ndarray,
+    settled: bool,
+) -> int:
+    """Fills joints and tool of `Truth` from the state, and those of `Reading` from what the encoders count.
+
+    Args:
+        chains, base: of the mechanism.
+        state: (13,).
+        truth, reading: values of `Truth` and `Reading`.
+        p, R: measured pose of the period before, which becomes the present one.
+        jacobian: (6, 6) result, at the measured pose.
+        encoders: constants of `encoder.sample`.
+        settled: at rest since long: the measured velocity is zero.
+
+    Returns:
+        A code of `kernels`.
+    """
+    q, H, G, turn = np.empty((3, 3)), np.empty((3, 3, 6)), np.empty((6, 6)), np.empty((3, 3))
+    kernels.rotation_of(state[3:7], turn)
+    code = kernels.chain_angles(chains, base, state[:3], turn, q)
+    if code == kernels.OK:
+        code = kernels.chain_maps(chains, base, turn, q, H)
+    if code != kernels.OK:
+        return code
+    kernels.actuated(q, truth[0:6])
+    kernels.actuated_map(H, G)
+    truth[6:12] = 0.0
+    for i in range(6):
+        for k in range(6):
+            truth[6 + i] += G[i, k] * state[7 + k]
+    truth[18:31] = state
+    if settled:
+        for i in range(6):
+            reading[i], reading[6 + i] = encoder.quantise(truth[i], encoders[0]), 0.0
+    else:
+        encoder.sample(truth[0:6], encoders, reading[0:6], reading[6:12])
+    reading[12:18] = truth[12:18]
+    code, _ = kernels.forward_kinematics(chains, base, reading[0:6], p, R, 1e-11)
+    if code == kernels.OK:
+        code = kernels.chain_angles(chains, base, p, R, q)
+    if code == kernels.OK:
+        code = kernels.chain_maps(chains, base, R, q, H)
+    if code != kernels.OK:
+        return code
+    kernels.actuated_map(H, G)
+    jacobian[:] = np.eye(6)
+    if not kernels.gauss_solve(G, jacobian):
+        return kernels.FK_DIVERGED
+    reading[18:21] = p
+    w = 0.5 * math.sqrt(1.0 + R[0, 0] + R[1, 1] + R[2, 2])  # never near 0: the stop's range is at most 3 rad
+    reading[21], reading[22] = (R[2, 1] - R[1, 2]) / (4.0 * w), (R[0, 2] - R[2, 0]) / (4.0 * w)
+    reading[23], reading[24] = (R[1, 0] - R[0, 1]) / (4.0 * w), w
+    reading[25:31] = 0.0
+    for i in range(6):
+        for k in range(6):
+            reading[25 + i] += jacobian[i, k] * reading[6 + k]
+    return kernels.OK
+
+
+@njit(cache=True, error_model="numpy")
+def pass_period(
+    chains: np.ndarray,
+    base: np.ndarray,
+    platform: np.ndarray,
+    state: np.ndarray,
+    truth: np.ndarray,
+    reading: np.ndarray,
+    p: np.ndarray,
+    R: np.ndarray,
+    jacobian: np.ndarray,
+    table: np.ndarray,
+    tremor: np.ndarray,
+    impedance: np.ndarray,
+    inertia: np.ndarray,
+    stops: np.ndarray,
+    encoders: np.ndarray,
+    start: int,
+    substeps: int,
+) -> int:
+    """One control period: physics, encoders, measured pose. `start` is its number; returns a code of `kernels`."""
+    period = encoders[2]
+    row = table[min(start, table.shape[0] - 1)]
+    muscles, before = np.zeros(6), state[7:].copy()
+    for step in range(substeps):
+        dt = period / substeps
+        time = start * period + step * dt
+        code = integrate(
+            chains, base, platform, state, truth[12:18], row, tremor, impedance, inertia, stops, time, dt, muscles
+        )
+        if code != kernels.OK:
+            return code
+    for k in range(6):  # the hand's own mass takes part of the muscles' force
+        truth[31 + k] = (muscles[k] - row[GRIP] * inertia[k] * (state[7 + k] - before[k])) / period
+    truth[37:44] = table[min(start + 1, table.shape[0] - 1), 0:7]
+    return observe(chains, base, state, truth, reading, p, R, jacobian, encoders, False)
