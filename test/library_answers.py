@@ -29,8 +29,8 @@ def wall_efforts(parameters: dict[str, Any], position: np.ndarray, velocity: np.
 
 def contact_answers(parameters: dict[str, Any], poses: np.ndarray, twists: np.ndarray) -> dict[str, np.ndarray]:
     """Wrenches (n, 6) and bodies (n, ...) of the world that the parameters of `contact_node` describe."""
+    from convex_contact.haptics.rendering import make_rendering
     from convex_contact.node import worlds_folder
-    from convex_contact.rendering import make_rendering
     from haptic_core.parameters import parse_entries
 
     entries = {name: value for name, (value, _) in parse_entries(parameters["world_parameters"]).items()}

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from started_runs import assert_same_bits, finished_run, metrics_of, recorded_run
 
-from convex_contact import rendering
+from convex_contact.haptics import rendering
 from convex_contact.node import ContactNode, worlds_folder
 from haptic_bringup.bags import Bag
 from haptic_bringup.experiments import load_experiment

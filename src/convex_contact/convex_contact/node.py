@@ -16,12 +16,12 @@ import numpy as np
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 from visualization_msgs.msg import MarkerArray
 
-from convex_contact.drawing import WorldDrawing
-from convex_contact.errors import ConvergenceError
-from convex_contact.rendering import ContactRendering, CouplingNumbers, make_rendering
-from convex_contact.shapes import Box, Capsule, Cylinder, HalfSpace, Sphere
-from convex_contact.tool_planes import Planes
-from convex_contact.world import Body, World, WorldError
+from convex_contact.haptics.rendering import ContactRendering, CouplingNumbers, make_rendering
+from convex_contact.haptics.tool_planes import Planes
+from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Sphere
+from convex_contact.model.world import Body, World, WorldError
+from convex_contact.problem.errors import ConvergenceError
+from convex_contact.view.drawing import WorldDrawing
 from haptic_core import process
 from haptic_core.errors import EntryError, InputError, ParameterError
 from haptic_core.local_topics import is_heard

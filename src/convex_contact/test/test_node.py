@@ -25,9 +25,9 @@ from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
 from convex_contact import ConvergenceError, World
+from convex_contact.haptics.rendering import ContactRendering, make_rendering
+from convex_contact.model.world_source import open_world
 from convex_contact.node import ContactNode, fill_contacts, scene_message, worlds_folder
-from convex_contact.rendering import ContactRendering, make_rendering
-from convex_contact.world_source import open_world
 from haptic_core import rendering_node
 from haptic_core.commands import NONE, WRENCH
 from haptic_core.errors import ParameterError
@@ -654,7 +654,7 @@ def test_the_markers_show_bodies_contacts_and_the_coupling(make: Callable[..., B
 
 
 def test_contacts_that_are_over_are_hidden_and_arrows_can_be_left_out(world: str) -> None:
-    from convex_contact.drawing import WorldDrawing
+    from convex_contact.view.drawing import WorldDrawing
 
     class Sheet:
         def __init__(self) -> None:

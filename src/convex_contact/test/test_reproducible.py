@@ -14,7 +14,7 @@ from numba import njit
 from numba.core.dispatcher import Dispatcher
 
 import convex_contact
-from convex_contact import vector_blocks
+from convex_contact.solver import vector_blocks
 
 
 def test_no_kernel_lets_the_compiler_reorder_sums() -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from convex_contact import Simulator
+from convex_contact.model.world_source import open_world
 from convex_contact.node import worlds_folder
-from convex_contact.world_source import open_world
 from haptic_bringup.reports.tau_touch_world import chatter, difference, lightest, spectrum, transitions, vibration
 from haptic_bringup.reports.touch_process import (
     Touch,

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import convex_contact
-from convex_contact.world_source import ENTRY_POINTS
+from convex_contact.model.world_source import ENTRY_POINTS
 from haptic_bringup.experiments import share
 from haptic_bringup.launch_elements import _ExactLoader, _FastLoader
 from haptic_bringup.launch_file import find_executable, load_launch_file

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from convex_contact.barrett_finger import PINION_TEETH, PROXIMAL_TEETH, WHEEL_TEETH, Finger
+from convex_contact.scenes.barrett_finger import PINION_TEETH, PROXIMAL_TEETH, WHEEL_TEETH, Finger
 from haptic_bringup.bags import Bag
 from haptic_bringup.report import Claim, Report
 from haptic_bringup.reports.contact import ContactRun, style

@@ -29,8 +29,8 @@ from admittance_constraints import (
 )
 from admittance_constraints.factory import make_controller, make_external
 from convex_contact import Material, Simulator, World
+from convex_contact.haptics.rendering import make_rendering
 from convex_contact.node import fill_contacts, worlds_folder
-from convex_contact.rendering import make_rendering
 from haptic_bringup.bags import Bag
 from haptic_bringup.experiments import load_experiment
 from haptic_bringup.graph import draw, latencies

@@ -9,7 +9,15 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy.spatial.transform import Rotation
 
-from convex_contact.tosses import HALF_WIDTH, PERIOD, Toss, load_tosses, mean_errors, position_errors, rotation_errors
+from convex_contact.scenes.tosses import (
+    HALF_WIDTH,
+    PERIOD,
+    Toss,
+    load_tosses,
+    mean_errors,
+    position_errors,
+    rotation_errors,
+)
 from haptic_bringup.bags import Bag
 from haptic_bringup.report import Claim, Report
 from haptic_bringup.reports.contact import ContactRun, by_approximation, style

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.spatial.transform import Rotation
 
-from convex_contact.peg_scene import Peg
+from convex_contact.scenes.peg import Peg
 from haptic_bringup.bags import Bag
 from haptic_bringup.report import Claim, Report
 from haptic_bringup.reports.contact import ContactRun

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy.spatial.transform import Rotation
 
-from convex_contact.grasp_scene import LOST, Grasp
+from convex_contact.scenes.grasp import LOST, Grasp
 from haptic_bringup.bags import Bag
 from haptic_bringup.report import Claim, Report
 from haptic_bringup.reports.contact import ContactRun, style
