@@ -2,6 +2,7 @@
 
 from convex_contact import _moved
 from convex_contact.differentiation.rollouts import Gradients, Rollout, rollout
+from convex_contact.haptics.contact_renderer import ContactRenderer
 from convex_contact.model.joints import JointActuator, JointCoupler, JointLaw, JointMotion, Sinusoid, Steps
 from convex_contact.model.materials import Material, PairLaw
 from convex_contact.model.native import NativeLibraryError
@@ -40,6 +41,7 @@ __all__ = [
     "Compliant",
     "Constraint",
     "ContactProblem",
+    "ContactRenderer",
     "ContactReport",
     "ConvergenceError",
     "CouplerConstraint",

@@ -110,8 +110,15 @@ class _Finder(MetaPathFinder, Loader):
 
 
 def install() -> None:
-    """Makes the old paths importable, after everything else that Python finds."""
+    """Makes the old paths importable, after everything else that Python finds.
+
+    A module with the name of a public function (`implicit_terms`) is put in its old place at once: its import would
+    replace the function in the package.
+    """
     sys.meta_path.append(_Finder())
+    for name in MOVED.keys() & vars(sys.modules[_PACKAGE]).keys():
+        if not isinstance(vars(sys.modules[_PACKAGE])[name], ModuleType):
+            sys.modules[f"{_PACKAGE}.{name}"] = importlib.import_module(f"{_PACKAGE}.{MOVED[name]}")
 
 
 def module_by_attribute(name: str) -> ModuleType:

@@ -20,9 +20,9 @@ from convex_contact import (
     PrescribedMotion,
     Solution,
     WeldConstraint,
+    implicit_terms,
     solve,
 )
-from convex_contact.problem import implicit_terms
 
 DT = 1e-3
 

@@ -22,6 +22,7 @@ from typing import Any
 
 import yaml
 
+import haptic_files
 from haptic_core.errors import EntryError, ParameterError, shortened
 from haptic_files import FileError, describe_yaml_error, load_yaml, once_while_unchanged, read_text
 
@@ -240,17 +241,7 @@ def parse_entries(entries: Sequence[str]) -> dict[str, tuple[Value, str]]:
     Raises:
         EntryError: an entry has another form, or a name is given twice; the message has the entry.
     """
-    parsed: dict[str, tuple[Value, str]] = {}
-    for entry in entries:
-        name, _, text = (part.strip() for part in entry.partition("="))
-        if not entry.strip():
-            continue  # ROS launch files cannot write an empty list of strings
-        if not (name and text):
-            raise EntryError(f"entry {entry!r}: expected name=value")
-        if name in parsed:
-            raise EntryError(f"entry {entry!r}: {name} is given twice")
-        try:
-            parsed[name] = (yaml.safe_load(text), entry)
-        except (yaml.YAMLError, ValueError, RecursionError):  # such as the date 2020-13-45
-            raise EntryError(f"entry {entry!r}: the value is not YAML") from None
-    return parsed
+    try:
+        return haptic_files.parse_entries(entries)
+    except ValueError as error:
+        raise EntryError(str(error)) from None

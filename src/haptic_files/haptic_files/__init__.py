@@ -6,6 +6,7 @@ what a pydantic model refuses. No error quotes a text of a file: it gives the lo
 what was found, since nodes publish their errors to the whole ROS domain. No ROS import.
 """
 
+from haptic_files.entries import parse_entries
 from haptic_files.fast_yaml import load_yaml
 from haptic_files.reading import (
     MAX_SIZE,
@@ -28,6 +29,7 @@ __all__ = [
     "kind_of",
     "load_yaml",
     "once_while_unchanged",
+    "parse_entries",
     "parse_yaml",
     "read_archive",
     "read_bytes",

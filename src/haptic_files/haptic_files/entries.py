@@ -1,0 +1,30 @@
+"""Entries "name=value" of a list of texts, such as a ROS parameter holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+
+def parse_entries(entries: Sequence[str]) -> dict[str, tuple[Any, str]]:
+    """Returns the value and the whole entry by name; values are YAML, empty entries are left out.
+
+    Raises:
+        ValueError: an entry has another form, or a name is given twice; the message has the entry.
+    """
+    parsed: dict[str, tuple[Any, str]] = {}
+    for entry in entries:
+        name, _, text = (part.strip() for part in entry.partition("="))
+        if not entry.strip():
+            continue  # ROS launch files cannot write an empty list of strings
+        if not (name and text):
+            raise ValueError(f"entry {entry!r}: expected name=value")
+        if name in parsed:
+            raise ValueError(f"entry {entry!r}: {name} is given twice")
+        try:
+            parsed[name] = (yaml.safe_load(text), entry)
+        except (yaml.YAMLError, ValueError, RecursionError):  # such as the date 2020-13-45
+            raise ValueError(f"entry {entry!r}: the value is not YAML") from None
+    return parsed
