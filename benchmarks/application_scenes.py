@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from convex_contact import Hydroelastic, Material, Simulator, World
-from convex_contact.barrett_finger import Finger
-from convex_contact.corotational import Elasticity, TetrahedralMesh
-from convex_contact.finray import FinRay
-from convex_contact.grasp_scene import Grasp
-from convex_contact.joints import JointMotion, Sinusoid
+from convex_contact.model.corotational import Elasticity, TetrahedralMesh
+from convex_contact.model.joints import JointMotion, Sinusoid
+from convex_contact.scenes.barrett_finger import Finger
+from convex_contact.scenes.finray import FinRay
+from convex_contact.scenes.grasp import Grasp
 
 PUSHER = Path(__file__).with_name("pusher.urdf")
 
@@ -116,7 +116,7 @@ def finish(simulation: object, sunk: Callable[[], float], time: float, period: f
 
 
 class OwnGrasp(OwnSimulation):
-    """The scene of `grasp_scene`, but motors lead the hand: Drake has no motion by decree."""
+    """The scene of `scenes.grasp`, but motors lead the hand: Drake has no motion by decree."""
 
     def __init__(self, grasp: Grasp, period: float, approximation: str) -> None:
         world = grasp.world()

@@ -20,7 +20,7 @@ from application_scenes import SIMULATIONS, Patch, PushedFinger, gears
 from rich.console import Console
 from rich.table import Table
 
-from convex_contact.grasp_scene import Grasp
+from convex_contact.scenes.grasp import Grasp
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,9 @@ from numba import njit
 from rich.console import Console
 from rich.table import Table
 
-from convex_contact import APPROXIMATIONS, newton, workspace
-from convex_contact import contact_kernels as ck
+from convex_contact import APPROXIMATIONS
+from convex_contact.problem import contact_kernels as ck
+from convex_contact.solver import newton, workspace
 
 RADIUS, DENSITY = 0.05, 1000.0
 MASS = DENSITY * 4.0 / 3.0 * math.pi * RADIUS**3

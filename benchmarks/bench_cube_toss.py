@@ -42,7 +42,7 @@ from cube_toss_cases import (
 from rich.console import Console
 from rich.table import Table
 
-from convex_contact.tosses import Toss
+from convex_contact.scenes.tosses import Toss
 
 PARAMETERS = Path(__file__).with_name("cube_toss_parameters.yaml")
 #: where Gauss & Newton starts

@@ -17,9 +17,9 @@ import peers
 from rich.console import Console
 from rich.table import Table
 
-from convex_contact.actuated_world import ActuatedWorld, DifferencedWorld
-from convex_contact.ilqr import simulate
-from convex_contact.pushing_arm import PERIOD, push, pushing_world
+from convex_contact.control.actuated_world import ActuatedWorld, DifferencedWorld
+from convex_contact.control.ilqr import simulate
+from convex_contact.scenes.pushing_arm import PERIOD, push, pushing_world
 
 
 def least(function: Any, repetitions: int) -> float:

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 from scipy.stats import qmc
 
-from convex_contact.tosses import HALF_WIDTH, INERTIA, PERIOD, Toss, load_tosses, mean_errors
+from convex_contact.scenes.tosses import HALF_WIDTH, INERTIA, PERIOD, Toss, load_tosses, mean_errors
 
 #: of the permutation that separates the tosses for identification, its first TRAINING, from the others
 SEED, TRAINING = 2020, 95

@@ -21,7 +21,7 @@ from pydrake.multibody.tree import QuaternionFloatingJoint, RotationalInertia, S
 from pydrake.systems.analysis import Simulator
 from pydrake.systems.framework import DiagramBuilder
 
-from convex_contact.tosses import INERTIA, MASS, PERIOD
+from convex_contact.scenes.tosses import INERTIA, MASS, PERIOD
 
 VERSION = version("drake")
 #: of the corners' spheres unless it is identified [m]; they touch the cube's faces from within

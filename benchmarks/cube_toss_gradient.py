@@ -17,7 +17,7 @@ from cube_toss_ours import made_world
 from scipy.spatial.transform import Rotation
 
 from convex_contact import Simulator, rollout
-from convex_contact.tosses import PERIOD, Toss
+from convex_contact.scenes.tosses import PERIOD, Toss
 
 AFTER = 10
 LENGTH, ANGLE = 3e-3, np.radians(3.0)

@@ -10,7 +10,7 @@ import numpy as np
 from cube_toss_cases import Model, Motion, Scene, Start
 from mujoco import rollout
 
-from convex_contact.tosses import INERTIA, MASS, PERIOD
+from convex_contact.scenes.tosses import INERTIA, MASS, PERIOD
 
 VERSION = mujoco.__version__
 

@@ -11,7 +11,7 @@ from cube_toss_cases import Model, Motion, Scene, Start
 from scipy.spatial.transform import Rotation
 
 from convex_contact import Box, Geometry, Material, Placement, Simulator, Sphere, World
-from convex_contact.tosses import INERTIA, MASS, PERIOD
+from convex_contact.scenes.tosses import INERTIA, MASS, PERIOD
 
 #: between cubes, which are simulated together [m]
 APART = 10.0

@@ -20,9 +20,16 @@ from pydrake.systems.primitives import TrajectorySource
 from pydrake.trajectories import PiecewisePolynomial
 
 from convex_contact import World
-from convex_contact import barrett_finger as scene
-from convex_contact.barrett_finger import DISTAL_SHAFT, ROTOR, SHAFT_DISTANCE, THREAD_LEAD, WORM_RADIUS, Finger
-from convex_contact.pressure_fields import PressureField
+from convex_contact.model.pressure_fields import PressureField
+from convex_contact.scenes import barrett_finger as scene
+from convex_contact.scenes.barrett_finger import (
+    DISTAL_SHAFT,
+    ROTOR,
+    SHAFT_DISTANCE,
+    THREAD_LEAD,
+    WORM_RADIUS,
+    Finger,
+)
 
 _DATA = Path(scene.__file__).with_name("data")
 #: of the motor's controller, which has no position term here; Drake wants one, N m/rad

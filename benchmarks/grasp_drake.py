@@ -14,7 +14,7 @@ from pydrake.multibody.plant import ContactModel
 from pydrake.multibody.tree import SpatialInertia, default_model_instance
 from pydrake.systems.primitives import ConstantVectorSource, Multiplexer, Sine
 
-from convex_contact.grasp_scene import DERIVATIVE_GAIN, GRAVITY, GRIPPER, PROPORTIONAL_GAIN, ROTOR, Grasp
+from convex_contact.scenes.grasp import DERIVATIVE_GAIN, GRAVITY, GRIPPER, PROPORTIONAL_GAIN, ROTOR, Grasp
 
 
 class DrakeGrasp(DrakeSimulation):

@@ -18,8 +18,8 @@ from collections import Counter
 import numpy as np
 
 from convex_contact import APPROXIMATIONS, ContactProblem, ConvergenceError, solve
-from convex_contact.approximations import ContactParameters
-from convex_contact.reference import DenseProblem
+from convex_contact.problem.approximations import ContactParameters
+from convex_contact.problem.reference import DenseProblem
 
 LONG = np.longdouble
 

@@ -15,7 +15,7 @@ from pydrake.math import RigidTransform
 from pydrake.multibody.plant import ContactModel
 from pydrake.multibody.tree import SpatialInertia, default_model_instance
 
-from convex_contact import pushing_arm as scene
+from convex_contact.scenes import pushing_arm as scene
 
 __all__ = ["VERSION", "DrakePush"]
 
@@ -56,8 +56,8 @@ class DrakePush(DrakeSimulation):
         """Derivatives of v after a step by v and inputs (9, 9 + 3), in this suite's order; those by q are made, too.
 
         Args:
-            x: State (19,) of :class:`~convex_contact.actuated_world.ActuatedWorld`: joints, position, quaternion
-                (x, y, z, w); joints' velocities, velocity, angular velocity.
+            x: State (19,) of :class:`~convex_contact.control.actuated_world.ActuatedWorld`: joints, position,
+                quaternion (x, y, z, w); joints' velocities, velocity, angular velocity.
             u: Efforts (3,), N m.
         """
         q, v = x[:10], x[10:]

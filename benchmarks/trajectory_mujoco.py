@@ -7,7 +7,7 @@ import time
 import mujoco
 import numpy as np
 
-from convex_contact import pushing_arm as scene
+from convex_contact.scenes import pushing_arm as scene
 
 VERSION = mujoco.__version__
 #: of the differences, MuJoCo's usual

@@ -29,16 +29,15 @@ def wall_efforts(parameters: dict[str, Any], position: np.ndarray, velocity: np.
 
 def contact_answers(parameters: dict[str, Any], poses: np.ndarray, twists: np.ndarray) -> dict[str, np.ndarray]:
     """Wrenches (n, 6) and bodies (n, ...) of the world that the parameters of `contact_node` describe."""
+    from convex_contact import ContactRenderer
     from convex_contact.node import worlds_folder
-    from convex_contact.rendering import make_rendering
-    from haptic_core.parameters import parse_entries
 
-    entries = {name: value for name, (value, _) in parse_entries(parameters["world_parameters"]).items()}
-    rendering = make_rendering(parameters, entries, worlds_folder())
+    renderer = ContactRenderer.from_parameters(parameters, worlds_folder())
     answers: dict[str, list[np.ndarray]] = {"wrench": []}
     for pose, twist in zip(poses, twists, strict=True):
-        answers["wrench"].append(rendering.step(pose, twist))
-        bodies = rendering.bodies.read()
+        answer = renderer.step(pose, twist)
+        answers["wrench"].append(answer.wrench)
+        bodies = answer.bodies
         for name in ("position", "orientation", "velocity", "angular_velocity"):
             answers.setdefault(name, []).append(getattr(bodies, name).ravel().copy())
     return {name: np.array(values) for name, values in answers.items()}

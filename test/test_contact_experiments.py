@@ -11,8 +11,8 @@ import pytest
 from library_answers import contact_answers, in_a_fresh_process
 from started_runs import finished_run, metrics_of
 
-from convex_contact.grasp_scene import Grasp, hold
-from convex_contact.tosses import load_tosses
+from convex_contact.scenes.grasp import Grasp, hold
+from convex_contact.scenes.tosses import load_tosses
 from haptic_bags.bags import Bag
 from haptic_core.commands import NONE, WRENCH
 from haptic_experiments.experiments.grasp import offset
@@ -179,7 +179,7 @@ def test_the_error_of_a_study_is_its_definition() -> None:
 
 
 def test_a_trajectory_of_a_study_is_the_simulator_s() -> None:
-    from convex_contact.scenes import falling_sphere
+    from convex_contact.scenes.one_body import falling_sphere
 
     t, path, seen = trajectory(falling_sphere(), "ball", period=1e-3, duration=0.02, observe=lambda s: s.time)
     np.testing.assert_allclose(t, np.arange(21) * 1e-3, atol=1e-15)

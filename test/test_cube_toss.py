@@ -14,7 +14,7 @@ import pytest
 import yaml
 from scipy.spatial.transform import Rotation
 
-from convex_contact.tosses import HALF_WIDTH, INERTIA, PERIOD, Toss
+from convex_contact.scenes.tosses import HALF_WIDTH, INERTIA, PERIOD, Toss
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 

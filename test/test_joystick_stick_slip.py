@@ -11,7 +11,7 @@ import pytest
 import yaml
 from started_runs import assert_same_bits, finished_run, metrics_of, recorded_run
 
-from convex_contact import rendering
+from convex_contact.haptics import rendering
 from convex_contact.node import ContactNode, worlds_folder
 from haptic_bags.bags import Bag
 from haptic_core import rendering_node
@@ -46,13 +46,12 @@ def contact_node(**change: Any) -> Any:
     parameters = check_all({**load_parameter_specs(ContactNode.parameter_file), **BASE}, {**CONTACT, **change})
     silent = SimpleNamespace(get_subscription_count=lambda: 0, topic_name="silent")
     node: Any = SimpleNamespace(
-        rendering=None, parameters=parameters, command=DeviceCommand(), state=BodyStates(), tick=0, inputs={}
+        renderer=None, parameters=parameters, command=DeviceCommand(), state=BodyStates(), tick=0, inputs={}
     )
     node.get_logger = lambda: SimpleNamespace(warning=lambda text: None)
     node._contacts = node._statistics = node._markers = silent
     node._display_ticks = 1
     node.step_time = SimpleNamespace(add=lambda duration: None)
-    node._react = lambda acts: ContactNode._react(node, acts)
     ContactNode.install(node, ContactNode.build(node, parameters))
     ContactNode.reset(node)
     return node

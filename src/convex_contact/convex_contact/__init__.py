@@ -1,7 +1,16 @@
 """Convex approximations of compliant contact between rigid and articulated bodies (Castro, Han, Masterjohn)."""
 
-from convex_contact.approximations import APPROXIMATIONS
-from convex_contact.constraints import (
+from convex_contact import _moved
+from convex_contact.differentiation.rollouts import Gradients, Rollout, rollout
+from convex_contact.haptics.contact_renderer import ContactRenderer
+from convex_contact.model.joints import JointActuator, JointCoupler, JointLaw, JointMotion, Sinusoid, Steps
+from convex_contact.model.materials import Material, PairLaw
+from convex_contact.model.native import NativeLibraryError
+from convex_contact.model.pressure_fields import Hydroelastic, PressureField, RigidSurface
+from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Solid, Sphere
+from convex_contact.model.world import Body, Geometry, Placement, Tree, World, WorldError
+from convex_contact.problem.approximations import APPROXIMATIONS
+from convex_contact.problem.constraints import (
     Compliant,
     Constraint,
     CouplerConstraint,
@@ -12,23 +21,16 @@ from convex_contact.constraints import (
     PrescribedMotion,
     WeldConstraint,
 )
-from convex_contact.coupling import Coupling
-from convex_contact.dynamics import BodyState, JointLimits, WorldDynamics
-from convex_contact.elastoplastic import transported
-from convex_contact.errors import ConvergenceError
-from convex_contact.implicit_terms import implicit_terms
-from convex_contact.joints import JointActuator, JointCoupler, JointLaw, JointMotion, Sinusoid, Steps
-from convex_contact.materials import Material, PairLaw
-from convex_contact.native import NativeLibraryError
-from convex_contact.normal_laws import FunctionLaw, HertzLaw, LinearLaw, NormalLaw
-from convex_contact.pressure_fields import Hydroelastic, PressureField, RigidSurface
-from convex_contact.problem import ContactProblem
-from convex_contact.rollouts import Gradients, Rollout, rollout
-from convex_contact.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Solid, Sphere
-from convex_contact.simulator import ContactReport, Simulator, StepStatistics
-from convex_contact.solution import Solution
-from convex_contact.solver import solve
-from convex_contact.world import Body, Geometry, Placement, Tree, World, WorldError
+from convex_contact.problem.elastoplastic import transported
+from convex_contact.problem.errors import ConvergenceError
+from convex_contact.problem.implicit_terms import implicit_terms
+from convex_contact.problem.normal_laws import FunctionLaw, HertzLaw, LinearLaw, NormalLaw
+from convex_contact.problem.problem import ContactProblem
+from convex_contact.simulation.coupling import Coupling
+from convex_contact.simulation.dynamics import BodyState, JointLimits, WorldDynamics
+from convex_contact.simulation.simulator import ContactReport, Simulator, StepStatistics
+from convex_contact.solver.solution import Solution
+from convex_contact.solver.solver import solve
 
 __all__ = [
     "APPROXIMATIONS",
@@ -39,6 +41,7 @@ __all__ = [
     "Compliant",
     "Constraint",
     "ContactProblem",
+    "ContactRenderer",
     "ContactReport",
     "ConvergenceError",
     "CouplerConstraint",
@@ -88,3 +91,6 @@ __all__ = [
     "solve",
     "transported",
 ]
+
+_moved.install()
+__getattr__ = _moved.module_by_attribute

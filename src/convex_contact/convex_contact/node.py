@@ -6,7 +6,6 @@ finds near the tool, and what they do to the tool acts on the bodies.
 
 from __future__ import annotations
 
-import math
 import time
 from array import array
 from pathlib import Path
@@ -16,21 +15,28 @@ import numpy as np
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 from visualization_msgs.msg import MarkerArray
 
-from convex_contact.drawing import WorldDrawing
-from convex_contact.errors import ConvergenceError
-from convex_contact.rendering import ContactRendering, CouplingNumbers, make_rendering
-from convex_contact.shapes import Box, Capsule, Cylinder, HalfSpace, Sphere
-from convex_contact.tool_planes import Planes
-from convex_contact.world import Body, World, WorldError
+from convex_contact.haptics.contact_renderer import (
+    ContactRenderer,
+    ContactRows,
+    InputMismatchError,
+    RendererSettings,
+    WallPush,
+    WorldState,
+    contact_rows,
+)
+from convex_contact.haptics.tool_planes import Planes
+from convex_contact.model.world import World
+from convex_contact.problem.errors import ConvergenceError
+from convex_contact.view.body_shapes import simple_shape
+from convex_contact.view.drawing import WorldDrawing
 from haptic_core import process
-from haptic_core.errors import EntryError, InputError, ParameterError
+from haptic_core.errors import InputError, ParameterError
 from haptic_core.markers import MarkerCanvas
-from haptic_core.messages import allocate, pose_array, set_stamp, set_wrench, vector, view
-from haptic_core.parameters import parse_entries
+from haptic_core.messages import allocate, pose_array, set_stamp, set_wrench, twist_array, view
 from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, display_qos, latched_qos, tick_qos
 from haptic_core.rendering_node import RenderingNode
 from haptic_core.statistics import TimeStatistics
-from haptic_core.tick_inputs import PATIENCE, Input, of_kind
+from haptic_core.tick_inputs import Input, of_kind
 from haptic_msgs.msg import (
     BodyStates,
     ConstrainedReference,
@@ -46,8 +52,6 @@ from haptic_msgs.msg import (
 #: frame of everything but the command and the markers, which are in the device's base frame
 WORLD_FRAME = "world"
 _STATE = ("position", "orientation", "velocity", "angular_velocity")
-#: element's end -> sign of the friction force f on it
-_ENDS = {"first": -1.0, "second": 1.0}
 
 
 class ContactNode(RenderingNode):
@@ -68,7 +72,7 @@ class ContactNode(RenderingNode):
     }
 
     def __init__(self, **node_options: Any) -> None:
-        self.rendering: ContactRendering | None = None
+        self.renderer: ContactRenderer | None = None
         self.step_time = TimeStatistics()
         super().__init__("contact", **node_options)
 
@@ -86,9 +90,9 @@ class ContactNode(RenderingNode):
         self._canvas: MarkerCanvas | None = None
 
     def activate(self) -> None:
-        assert self.rendering is not None
+        assert self.renderer is not None
         super().activate()
-        scene = scene_message(self.rendering.simulator.world)
+        scene = scene_message(self.renderer.simulator.world)
         set_stamp(scene.header, 0 if self.parameters["mode"] == "lockstep" else time.time_ns())
         self._scene.publish(scene)
 
@@ -108,168 +112,124 @@ class ContactNode(RenderingNode):
         super().cleanup()
         for publisher in (self._contacts, self._statistics, self._planes, self._scene, self._markers):
             self.destroy_publisher(publisher)
-        self.rendering = None
+        self.renderer = None
 
-    def build(self, parameters: dict[str, Any]) -> tuple[ContactRendering, CouplingNumbers]:
+    def build(self, parameters: dict[str, Any]) -> tuple[ContactRenderer, RendererSettings]:
+        renderer = self.renderer
         try:
-            entries = parse_entries(parameters["world_parameters"])
-        except EntryError as error:
-            raise ParameterError(f"parameter world_parameters: {error}") from None
-        rendering = self.rendering
-        if rendering is None:
-            values = {name: value for name, (value, _) in entries.items()}
-            try:
-                rendering = make_rendering(parameters, values, worlds_folder())
-            except ConvergenceError as error:
-                raise ParameterError(f"world {parameters['world']}: {error}") from None
-        _ends(parameters, rendering.simulator.world)
-        return rendering, CouplingNumbers.of(parameters)
+            if renderer is None:
+                renderer = ContactRenderer.from_parameters(parameters, worlds_folder())
+            return renderer, renderer.settings_of(parameters)
+        except ValueError as error:
+            raise ParameterError(str(error)) from None
 
-    def install(self, built: tuple[ContactRendering, CouplingNumbers]) -> None:
-        first, (self.rendering, numbers) = self.rendering is None, built
-        self.rendering.retune(numbers)
+    def install(self, built: tuple[ContactRenderer, RendererSettings]) -> None:
+        first, (self.renderer, settings) = self.renderer is None, built
+        self.renderer.change(settings)
         if first:
-            self.command_mode = "WRENCH" if self.rendering.is_coupled else "NONE"
-            count = len(self.rendering.simulator.world.bodies)
+            self.command_mode = "WRENCH" if self.renderer.is_coupled else "NONE"
+            count = len(self.renderer.simulator.world.bodies)
             sizes = {"orientation": 4}
             self._rows = [allocate(self.state, name, sizes.get(name, 3) * count) for name in _STATE]
             self._contact_state, self._solver_state = ContactArray(), SolverStatistics()
             self._plane_state = ContactPlanes()
-            self._between = _ends(self.parameters, self.rendering.simulator.world)
-            self._told: dict[int, Planes] = {}
-            self._solver_state.approximation = self.rendering.simulator.approximation
-        warning = self.rendering.warning()
+            self._solver_state.approximation = self.renderer.simulator.approximation
+        warning = self.renderer.warning()
         if warning:
             self.get_logger().warning(warning)
 
     def reset(self) -> None:
-        assert self.rendering is not None
-        self.rendering.reset()
+        assert self.renderer is not None
+        self.renderer.reset()
         self._canvas = None
         self._seconds = 0.0
-        self._told.clear()
 
     # ---- ticks ----------------------------------------------------------------------------------------------
 
     def render(self, device: DeviceState) -> None:
-        assert self.rendering is not None
+        assert self.renderer is not None
         start = time.perf_counter_ns()
-        pose, twist, arrives = device.tool_pose, device.tool_twist, False
-        follows = device.status == DeviceState.STATUS_OK
-        for _, reference in of_kind(self.inputs, "constraints"):
-            if reference is not None:
-                pose, twist, arrives = reference.pose, reference.twist, True
-        a, b = twist.linear, twist.angular
-        if self.inputs:
-            self._react(follows)
+        reference: Any = None
+        for _, motion in of_kind(self.inputs, "constraints"):
+            if motion is not None:
+                reference = pose_array(motion.pose), twist_array(motion.twist)
+        friction = {name: message.force for name, message in of_kind(self.inputs, "friction") if message is not None}
+        walls = [
+            WallPush(name, message.tick, view(message.push))
+            for name, message in of_kind(self.inputs, "wall")
+            if message is not None
+        ]
         try:
-            wrench = self.rendering.step(
-                pose_array(pose), np.array((a.x, a.y, a.z, b.x, b.y, b.z)), follows=follows, arrives=arrives
+            answer = self.renderer.step(
+                pose_array(device.tool_pose),
+                twist_array(device.tool_twist),
+                tick=device.tick,
+                follows=device.status == DeviceState.STATUS_OK,
+                reference=reference,
+                friction=friction,
+                walls=walls,
             )
         except ConvergenceError as error:
             self.fail(f"{self.parameters['world']}: {error}; the device gets no force and the node ends")
             raise InputError("no solution", str(error)) from None
+        except InputMismatchError as error:
+            raise InputError("wrong length", str(error)) from None
+        for text in answer.rejected:
+            self.reject("unknown planes", text)
         spent = time.perf_counter_ns() - start
         self.step_time.add(spent)
         self._seconds = 1e-9 * spent
-        set_wrench(self.command.tool_wrench, wrench)
+        set_wrench(self.command.tool_wrench, answer.wrench)
         if self.parameters["touch_radius"]:
-            self._publish_planes(device)
+            self._publish_planes(device, answer.planes)
 
-    def _react(self, acts: bool) -> None:
-        """Lets the bodies feel, with the other sign, what the inputs have done to the tool and to each other."""
-        rendering = self.rendering
-        assert rendering is not None
-        rendering.release()
-        if not acts:
-            return
-        rubbing = np.zeros(3)
-        for name, message in of_kind(self.inputs, "friction"):
-            if message is None:
-                continue
-            if len(message.force) > 3:
-                raise InputError("wrong length", f"{name}: force: expected at most 3 numbers, got {len(message.force)}")
-            force = np.zeros(3)
-            force[: len(message.force)] = message.force
-            if name not in self._between:
-                rubbing -= force
-            for body, sign in self._between.get(name, ()):
-                rendering.pull(body, sign * force)
-        for name, message in of_kind(self.inputs, "wall"):
-            if message is None:
-                continue
-            planes, push = self._told.get(message.tick), view(message.push)
-            if planes is None or len(planes.key) != len(push):
-                told = "none" if planes is None else str(len(planes.key))
-                text = f"{name}: {len(push)} pushes at tick {message.tick}, and {told} were told"
-                self.reject("unknown planes", text)
-                continue
-            rendering.react(planes, push, rubbing)
-
-    def _publish_planes(self, device: DeviceState) -> None:
-        assert self.rendering is not None
-        planes, message = self.rendering.planes(np.array(vector(device.tool_pose.position))), self._plane_state
-        self._told[device.tick] = planes
-        while len(self._told) > PATIENCE + 2:
-            del self._told[min(self._told)]
+    def _publish_planes(self, device: DeviceState, planes: Planes) -> None:
+        message = self._plane_state
         message.header.stamp, message.header.frame_id = device.header.stamp, device.header.frame_id
         message.tick = device.tick
         message.key, message.body = array("I", planes.key.tobytes()), array("i", planes.body.tobytes())
-        for name in ("point", "normal", "signed_distance", "velocity", "inverse_mass"):
-            setattr(message, name, array("d", np.ascontiguousarray(getattr(planes, name)).tobytes()))
+        _fill(message, planes, ("point", "normal", "signed_distance", "velocity", "inverse_mass"))
         self._note_published()
         self.publish_tick(self._planes, message)
 
     def fill_state(self) -> None:
-        rendering, state = self.rendering, self.state
-        assert rendering is not None
-        bodies = rendering.bodies.read()
-        state.header.frame_id = WORLD_FRAME
+        assert self.renderer is not None
+        world = self.renderer.observe(self.tick)
+        bodies = world.bodies
+        self.state.header.frame_id = WORLD_FRAME
         for row, name in zip(self._rows, _STATE, strict=True):
             row[:] = getattr(bodies, name).ravel()
         if self.transport.has_subscribers(self._contacts):
-            self._publish_contacts()
+            self._publish_contacts(world)
         if self.transport.has_subscribers(self._statistics):
-            self._publish_statistics()
+            self._publish_statistics(world)
         if self.tick % self._display_ticks == 0 and self._markers.get_subscription_count():
             self._draw()
 
-    def _publish_contacts(self) -> None:
-        assert self.rendering is not None
-        simulator, message = self.rendering.simulator, self._contact_state
-        fill_contacts(message, simulator.contacts, simulator.period)
+    def _publish_contacts(self, world: WorldState) -> None:
+        message = self._contact_state
+        _fill_contacts(message, world.contacts)
         message.header.stamp, message.header.frame_id = self.state.header.stamp, WORLD_FRAME
         message.tick = self.tick
         self._note_published()
         self.publish_tick(self._contacts, message)
 
-    def _publish_statistics(self) -> None:
-        assert self.rendering is not None
-        simulator, message = self.rendering.simulator, self._solver_state
+    def _publish_statistics(self, world: WorldState) -> None:
+        message, row = self._solver_state, world.statistics
         message.header.stamp, message.header.frame_id = self.state.header.stamp, WORLD_FRAME
         message.tick = self.tick
-        message.cost = message.condition_number = math.nan
-        stepped = simulator.time > 0.0
-        if stepped:
-            done, interval = simulator.statistics, self.parameters["condition_interval"]
-            message.iterations, message.contacts = int(done.iterations), int(done.contacts)
-            message.residual = float(done.residual)
-            if interval and self.tick % interval == 0:
-                solution = simulator.solution
-                message.cost, message.condition_number = float(solution.cost), float(solution.condition_number)
-        else:
-            message.iterations = message.contacts = 0
-            message.residual = 0.0
+        message.iterations, message.contacts, message.residual = row.iterations, row.contacts, row.residual
+        message.cost, message.condition_number = row.cost, row.condition_number
         message.solve_time = self._seconds
         self.publish_tick(self._statistics, message)
 
     def _draw(self) -> None:
-        assert self.rendering is not None
+        assert self.renderer is not None
         p = self.parameters
         if self._canvas is None:
             frame = self.command.header.frame_id
             self._canvas = MarkerCanvas(frame, self.get_name(), p["frame_position"], p["frame_orientation"])
-            self._drawing = WorldDrawing(self.rendering, force_length=p["force_length"], scale=p["scale"])
+            self._drawing = WorldDrawing(self.renderer.rendering, force_length=p["force_length"], scale=p["scale"])
         self._drawing.draw(self._canvas)
         self._markers.publish(self._canvas.message(self.command.header.stamp))
 
@@ -277,27 +237,8 @@ class ContactNode(RenderingNode):
         p50, p99 = self.step_time.percentiles(50, 99)
         values = super().diagnostic_values()
         values |= {"step time p50 [us]": f"{1e6 * p50:.1f}", "step time p99 [us]": f"{1e6 * p99:.1f}"}
-        warning = self.rendering.warning() if self.rendering is not None else ""
+        warning = self.renderer.warning() if self.renderer is not None else ""
         return {**values, "design": warning} if warning else values
-
-
-def _ends(parameters: dict[str, Any], world: World) -> dict[str, list[tuple[int, float]]]:
-    """Bodies between which the elements of friction nodes lie, by node: number, and the sign of f on it.
-
-    Raises:
-        ParameterError: an entry of friction_bodies has another form, or names no free body.
-    """
-    found: dict[str, list[tuple[int, float]]] = {}
-    try:
-        for name, (body, entry) in parse_entries(parameters["friction_bodies"]).items():
-            node, _, end = name.partition(".")
-            number = world.number(str(body))
-            if end not in _ENDS or world.bodies[number].kind != "free":
-                raise EntryError(f"entry {entry!r}: expected node.first=body or node.second=body with a free body")
-            found.setdefault(node, []).append((number, _ENDS[end]))
-    except (EntryError, WorldError) as error:
-        raise ParameterError(f"parameter friction_bodies: {error}") from None
-    return found
 
 
 def worlds_folder() -> Path | None:
@@ -311,60 +252,36 @@ def worlds_folder() -> Path | None:
 def scene_message(world: World) -> Scene:
     """The bodies of a world, in their order.
 
-    A body of several shapes, or of a hull, is described by the box about its frame's origin that holds it; one with a
-    half space, which has the body's z axis as its normal, as a half space.
+    Each body is described by one simple shape (`convex_contact.view.body_shapes`).
     """
     scene = Scene()
     scene.header.frame_id = WORLD_FRAME
-    described = [_described(body) for body in world.bodies]
+    described = [simple_shape(body) for body in world.bodies]
     scene.names = [body.name for body in world.bodies]
-    scene.shapes = [shape for shape, _ in described]
+    scene.shapes = [getattr(Scene, shape.upper()) for shape, _ in described]
     scene.sizes = [float(x) for _, size in described for x in size]
     scene.masses = [float(body.mass) for body in world.bodies]
     scene.meshes = [""] * len(described)
     return scene
 
 
-def _described(body: Body) -> tuple[int, tuple[float, float, float]]:
-    geometry = body.geometries[0] if len(body.geometries) == 1 else None
-    if geometry is not None and not geometry.placement.position.any() and geometry.placement.orientation[3] == 1.0:
-        shape = geometry.shape
-        if isinstance(shape, Sphere):
-            return Scene.SPHERE, (shape.radius, 0.0, 0.0)
-        if isinstance(shape, Box):
-            return Scene.BOX, shape.size
-        if isinstance(shape, Cylinder | Capsule):
-            kind = Scene.CYLINDER if isinstance(shape, Cylinder) else Scene.CAPSULE
-            return kind, (shape.base_radius, shape.length, 0.0)
-        if isinstance(shape, HalfSpace):
-            return Scene.HALF_SPACE, (0.0, 0.0, 0.0)
-    half = np.zeros(3)
-    for g in body.geometries:
-        if isinstance(g.shape, HalfSpace):
-            return Scene.HALF_SPACE, (0.0, 0.0, 0.0)
-        reach = np.abs(g.placement.rotation) @ g.shape.extent
-        half = np.maximum(half, np.abs(g.placement.position + g.placement.rotation @ g.shape.center) + reach)
-    x, y, z = (2.0 * half).tolist()
-    return Scene.BOX, (x, y, z)
-
-
 def fill_contacts(message: ContactArray, report: Any, period: float) -> None:
     """Writes the contacts of a step of a period [s] into a message."""
-    normal_impulse = np.ascontiguousarray(report.impulse[:, 2])
-    tangential = np.einsum("nk,nki->ni", report.impulse[:, :2], report.frame[:, :2])
-    message.period = period
-    message.body_a = array("I", report.body[:, 0].astype(np.uint32).tobytes())
-    message.body_b = array("I", report.body[:, 1].astype(np.uint32).tobytes())
-    for name, values in (
-        ("position", report.position),
-        ("normal", report.frame[:, 2]),
-        ("signed_distance", report.signed_distance),
-        ("normal_impulse", normal_impulse),
-        ("tangential_impulse", tangential),
-        ("slip_velocity", report.slip_velocity),
-    ):
-        setattr(message, name, array("d", np.ascontiguousarray(values).tobytes()))
-    message.sticking = report.sticking.tolist()
+    _fill_contacts(message, contact_rows(report, period))
+
+
+def _fill_contacts(message: ContactArray, rows: ContactRows) -> None:
+    message.period = rows.period
+    message.body_a, message.body_b = array("I", rows.body_a.tobytes()), array("I", rows.body_b.tobytes())
+    _fill(message, rows, ("position", "normal", "signed_distance"))
+    _fill(message, rows, ("normal_impulse", "tangential_impulse", "slip_velocity"))
+    message.sticking = rows.sticking.tolist()
+
+
+def _fill(message: Any, rows: Any, names: tuple[str, ...]) -> None:
+    """Writes arrays of numbers into the fields of a message."""
+    for name in names:
+        setattr(message, name, array("d", np.ascontiguousarray(getattr(rows, name)).tobytes()))
 
 
 def main() -> None:

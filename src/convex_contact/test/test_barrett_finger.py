@@ -13,7 +13,8 @@ from scipy.optimize import brentq
 
 import convex_contact
 from convex_contact import Cylinder, Geometry, Hydroelastic, Material, Placement, Simulator, World, WorldError
-from convex_contact.barrett_finger import (
+from convex_contact.model.joints import Steps
+from convex_contact.scenes.barrett_finger import (
     DISTAL_TEETH,
     PINION_TEETH,
     PROXIMAL_TEETH,
@@ -25,8 +26,7 @@ from convex_contact.barrett_finger import (
     Finger,
     barrett_finger,
 )
-from convex_contact.gear_meshes import attach_mesh, ring
-from convex_contact.joints import Steps
+from convex_contact.scenes.gear_meshes import attach_mesh, ring
 
 DATA = Path(convex_contact.__file__).parent / "data"
 FINGER = Finger(slices=16, flank=4)

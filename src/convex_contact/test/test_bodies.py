@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from convex_contact import Material, World, WorldDynamics
-from convex_contact.bodies import moved_linearly, turned
+from convex_contact.model.bodies import moved_linearly, turned
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
 

@@ -10,8 +10,9 @@ import pytest
 from numba import njit
 from numba.core.errors import TypingError
 
-from convex_contact import Simulator, World, workspace
-from convex_contact.borrowed import Borrowed, borrow
+from convex_contact import Simulator, World
+from convex_contact.solver import workspace
+from convex_contact.solver.borrowed import Borrowed, borrow
 
 
 @njit(_nrt=False)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from convex_contact import Simulator
+from convex_contact.model.world_source import open_world
 from convex_contact.node import worlds_folder
-from convex_contact.world_source import open_world
 
 #: positions (40, 40, 3) after each fifth step of 2 ms, single precision, Lagged with eq. (26)
 POSITION = np.load(Path(__file__).with_name("data") / "clutter_trajectory.npz")["position"]

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from convex_contact import Material, World, WorldDynamics, transported
-from convex_contact.contacts import match, tangents
+from convex_contact.collision.contacts import match, tangents
 
 ARM = Path(__file__).with_name("data") / "arm.urdf"
 

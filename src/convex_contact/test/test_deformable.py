@@ -11,11 +11,11 @@ import scipy.linalg
 import scipy.spatial
 
 from convex_contact import ContactProblem, Material, Simulator, World, solve
-from convex_contact.corotational import Elasticity, TetrahedralMesh, assemble, energy, rotation_of
-from convex_contact.deformable import DeformableTree
-from convex_contact.finray import FinRay
-from convex_contact.sparse_blocks import BlockCholesky, solve_dense
-from convex_contact.world import WorldError
+from convex_contact.model.corotational import Elasticity, TetrahedralMesh, assemble, energy, rotation_of
+from convex_contact.model.deformable import DeformableTree
+from convex_contact.model.world import WorldError
+from convex_contact.scenes.finray import FinRay
+from convex_contact.solver.sparse_blocks import BlockCholesky, solve_dense
 
 GRAVITY = 9.81
 

@@ -7,8 +7,8 @@ import pinocchio as pin
 import pytest
 from scipy.optimize import lsq_linear
 
-from convex_contact.differential_ik import DifferentialIK, pose_error, reach, tool_jacobian
-from convex_contact.peg_scene import ARM
+from convex_contact.control.differential_ik import DifferentialIK, pose_error, reach, tool_jacobian
+from convex_contact.scenes.peg import ARM
 
 _TOOL = pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.2]))
 

@@ -10,13 +10,13 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from convex_contact import World
-from convex_contact.deformable import DeformableTree
-from convex_contact.drawing import WorldDrawing
-from convex_contact.finray import FinRay
-from convex_contact.gear_meshes import SpurGear, attach_mesh
-from convex_contact.peg_scene import ARM, BASE
-from convex_contact.rendering import ContactRendering, CouplingNumbers, ToolPlace
-from convex_contact.world import Placement
+from convex_contact.haptics.rendering import ContactRendering, CouplingNumbers, ToolPlace
+from convex_contact.model.deformable import DeformableTree
+from convex_contact.model.world import Placement
+from convex_contact.scenes.finray import FinRay
+from convex_contact.scenes.gear_meshes import SpurGear, attach_mesh
+from convex_contact.scenes.peg import ARM, BASE
+from convex_contact.view.drawing import WorldDrawing
 
 TURN = Rotation.from_rotvec([0.3, -1.1, 0.7])
 PLACE = np.array([0.1, 0.2, 0.3])

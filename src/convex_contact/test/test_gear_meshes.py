@@ -13,9 +13,9 @@ from scipy.integrate import quad
 
 import convex_contact
 from convex_contact import PressureField, RigidSurface, Simulator, World
-from convex_contact.barrett_finger import ACROSS
-from convex_contact.gear_meshes import SpurGear, Worm, attach_mesh, ring
-from convex_contact.joints import Steps
+from convex_contact.model.joints import Steps
+from convex_contact.scenes.barrett_finger import ACROSS
+from convex_contact.scenes.gear_meshes import SpurGear, Worm, attach_mesh, ring
 
 DATA = Path(convex_contact.__file__).parent / "data"
 PINION = SpurGear(8, 0.5e-3, math.radians(25.0), 3e-3, shift=0.3, addendum=0.9, backlash=30e-6)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from convex_contact import ContactProblem, FunctionLaw, HertzLaw, solve
-from convex_contact.gradients import NAMES, PER_CONTACT
+from convex_contact.problem.gradients import NAMES, PER_CONTACT
 
 RandomProblem = Callable[..., ContactProblem]
 

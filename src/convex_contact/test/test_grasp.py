@@ -11,7 +11,7 @@ import pytest
 from scipy.linalg import eigh
 
 from convex_contact import Simulator, World, WorldError
-from convex_contact.grasp_scene import GRAVITY, PAD, Grasp, grasp, hold
+from convex_contact.scenes.grasp import GRAVITY, PAD, Grasp, grasp, hold
 
 STILL = Grasp(frequency=0.0)
 

@@ -35,9 +35,9 @@ from convex_contact import (
     WorldError,
     rollout,
 )
-from convex_contact.pressure_fields import mesh_of
-from convex_contact.shapes import Capsule, Shape
-from convex_contact.world_file import parse_world
+from convex_contact.model.pressure_fields import mesh_of
+from convex_contact.model.shapes import Capsule, Shape
+from convex_contact.model.world_file import parse_world
 
 E, R = 1e6, 0.05
 SOFT, RIGID = Hydroelastic(E, 0.03), Hydroelastic(math.inf, 0.03)

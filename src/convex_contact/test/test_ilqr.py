@@ -10,10 +10,10 @@ import pytest
 import scipy.optimize
 
 from convex_contact import Simulator, World, rollout
-from convex_contact.actuated_world import ActuatedWorld, DifferencedWorld
-from convex_contact.identification import Trial, identify
-from convex_contact.ilqr import QuadraticCost, box_minimum, cost_gradient, optimize, simulate
-from convex_contact.pushing_arm import ARM, HAND, Push, arm_pushes_ball, push, pushing_world, touches
+from convex_contact.control.actuated_world import ActuatedWorld, DifferencedWorld
+from convex_contact.control.ilqr import QuadraticCost, box_minimum, cost_gradient, optimize, simulate
+from convex_contact.differentiation.identification import Trial, identify
+from convex_contact.scenes.pushing_arm import ARM, HAND, Push, arm_pushes_ball, push, pushing_world, touches
 
 N = 12
 

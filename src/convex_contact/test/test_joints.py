@@ -21,8 +21,8 @@ from convex_contact import (
     WorldError,
     rollout,
 )
-from convex_contact.grasp_scene import GRIPPER
-from convex_contact.world_file import parse_world
+from convex_contact.model.world_file import parse_world
+from convex_contact.scenes.grasp import GRIPPER
 
 DT = 1e-3
 

@@ -12,7 +12,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from convex_contact import Box, Capsule, Cylinder, HalfSpace, Hull, Sphere, WorldDynamics
-from convex_contact.narrow_phase import closest_on_box, closest_on_capsule, closest_on_cylinder
+from convex_contact.collision.narrow_phase import closest_on_box, closest_on_capsule, closest_on_cylinder
 
 EYE, ORIGIN = np.eye(3), np.zeros(3)
 KINDS = ("sphere", "box", "cylinder", "capsule", "hull", "half_space")
@@ -373,7 +373,7 @@ def test_boxes_do_not_depend_on_the_first_question_of_the_process(before: bool) 
     code = f"""
 import numpy as np
 from convex_contact import World
-from convex_contact.dynamics import WorldDynamics
+from convex_contact.simulation.dynamics import WorldDynamics
 def gap(w):
     d = WorldDynamics(w, period=1e-3)
     d.prepare()

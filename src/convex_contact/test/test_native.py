@@ -8,10 +8,11 @@ import sys
 
 import pytest
 
-from convex_contact import native
+from convex_contact.model import native
 
 SCRIPT = """
-from convex_contact import NativeLibraryError, World, WorldDynamics, native
+from convex_contact import NativeLibraryError, World, WorldDynamics
+from convex_contact.model import native
 assert not native.available()
 w = World()
 w.add_half_space("ground")

@@ -25,9 +25,9 @@ from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
 from convex_contact import ConvergenceError, World
+from convex_contact.haptics.rendering import ContactRendering, make_rendering
+from convex_contact.model.world_source import open_world
 from convex_contact.node import ContactNode, fill_contacts, scene_message, worlds_folder
-from convex_contact.rendering import ContactRendering, make_rendering
-from convex_contact.world_source import open_world
 from haptic_core import rendering_node
 from haptic_core.commands import NONE, WRENCH
 from haptic_core.errors import ParameterError
@@ -154,7 +154,7 @@ def bare(parameters: dict[str, Any]) -> Any:
     """A plain object in the node's place, on which the node's own methods run; ROS need not be started."""
     silent = SimpleNamespace(get_subscription_count=lambda: 0, topic_name="silent")
     node: Any = SimpleNamespace(
-        rendering=None, parameters=parameters, command=DeviceCommand(), state=BodyStates(), tick=0, warnings=[]
+        renderer=None, parameters=parameters, command=DeviceCommand(), state=BodyStates(), tick=0, warnings=[]
     )
     node.get_logger = lambda: SimpleNamespace(warning=node.warnings.append, info=lambda text: None)
     node._contacts = node._statistics = node._markers = silent
@@ -174,7 +174,7 @@ def rendered(parameters: dict[str, Any], ticks: int = 60) -> list[Any]:
         set_twist(device.tool_twist, twist)
         ContactNode.render(node, device)
         ContactNode.fill_state(node)
-        simulator = node.rendering.simulator
+        simulator = node.renderer.simulator
         told.append((wrench_array(node.command.tool_wrench).tolist(), repr(node.state)))
         told.append((simulator.contacts.position.shape, simulator.approximation))
     return told
@@ -191,7 +191,7 @@ def test_changing_the_parameter_changes_what_is_told(name: str, world: str) -> N
 
 def test_another_world_by_path_by_name_and_from_a_function(world: str) -> None:
     for source, bodies in ((world, 8), ("touch_clutter", 16), ("convex_contact.scenes:falling_sphere", 2)):
-        rendering = bare(base_values(source, proxy="")).rendering
+        rendering = bare(base_values(source, proxy="")).renderer
         assert len(rendering.simulator.world.bodies) == bodies
 
 
@@ -571,8 +571,8 @@ def test_a_step_that_cannot_be_solved_ends_the_node_with_one_error_and_no_force(
             tolerance=1e-5,
         )
 
-    assert bench.node.rendering is not None
-    monkeypatch.setattr(bench.node.rendering.simulator, "step", fails)
+    assert bench.node.renderer is not None
+    monkeypatch.setattr(bench.node.renderer.simulator, "step", fails)
     told = bench.answer(15)
     assert told["device_command"].mode == NONE
     assert bench.node.finished and bench.node.exit_code == 1
@@ -620,7 +620,7 @@ def test_it_can_be_cleaned_up_and_started_again(make: Callable[..., Bench]) -> N
     bench = make().start()
     bench.answer(0)
     assert (bench.node.trigger_deactivate(), bench.node.trigger_cleanup()) == (SUCCESS, SUCCESS)
-    assert bench.node.rendering is None
+    assert bench.node.renderer is None
     bench.start()
     bench.tick = -1
     assert not wrench_array(bench.answer(0)["device_command"].tool_wrench).any()
@@ -654,7 +654,7 @@ def test_the_markers_show_bodies_contacts_and_the_coupling(make: Callable[..., B
 
 
 def test_contacts_that_are_over_are_hidden_and_arrows_can_be_left_out(world: str) -> None:
-    from convex_contact.drawing import WorldDrawing
+    from convex_contact.view.drawing import WorldDrawing
 
     class Sheet:
         def __init__(self) -> None:

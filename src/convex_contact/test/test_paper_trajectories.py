@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from convex_contact import Simulator, World
-from convex_contact.reference import DenseProblem
-from convex_contact.scenes import BALL_SPEED, GRAVITY, conveyor_belt, falling_sphere, sliding_rod
+from convex_contact.problem.reference import DenseProblem
+from convex_contact.scenes.one_body import BALL_SPEED, GRAVITY, conveyor_belt, falling_sphere, sliding_rod
 
 TRAJECTORIES = dict(np.load(Path(__file__).with_name("data") / "paper_trajectories.npz"))
 

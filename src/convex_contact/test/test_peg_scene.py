@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from convex_contact import Simulator, World
-from convex_contact.finray import FinRay
-from convex_contact.peg_scene import Peg, deformable_peg
-from convex_contact.world import WorldError
+from convex_contact.model.world import WorldError
+from convex_contact.scenes.finray import FinRay
+from convex_contact.scenes.peg import Peg, deformable_peg
 
 #: the coarsest mesh of the scene's fingers
 COARSE = {"cells": 1, "layers": 1}

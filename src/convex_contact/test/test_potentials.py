@@ -9,9 +9,9 @@ import pytest
 from scipy.integrate import quad
 
 from convex_contact import APPROXIMATIONS, FunctionLaw, HertzLaw, LinearLaw, NormalLaw
-from convex_contact import contact_kernels as kernels
-from convex_contact.approximations import ContactParameters, soft_norm
-from convex_contact.normal_laws import breaking_velocity
+from convex_contact.problem import contact_kernels as kernels
+from convex_contact.problem.approximations import ContactParameters, soft_norm
+from convex_contact.problem.normal_laws import breaking_velocity
 
 
 def parameters(random: np.random.Generator, n: int, law: NormalLaw, tensor: bool) -> ContactParameters:

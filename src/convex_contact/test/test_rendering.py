@@ -11,9 +11,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from convex_contact import ConvergenceError, Material, World, WorldError
-from convex_contact.rendering import ContactRendering, CouplingNumbers, ToolPlace
-from convex_contact.tosses import PERIOD, load_tosses
-from convex_contact.world_source import open_world
+from convex_contact.haptics.rendering import ContactRendering, CouplingNumbers, ToolPlace
+from convex_contact.model.world_source import open_world
+from convex_contact.scenes.tosses import PERIOD, load_tosses
 
 T = 1e-3
 NUMBERS = CouplingNumbers(500.0, 2.0, 1.0, 0.005, 20.0, 2.0, 0.0)

@@ -14,11 +14,11 @@ from numba import njit
 from numba.core.dispatcher import Dispatcher
 
 import convex_contact
-from convex_contact import vector_blocks
+from convex_contact.solver import vector_blocks
 
 
 def test_no_kernel_lets_the_compiler_reorder_sums() -> None:
-    names = [f"convex_contact.{module.name}" for module in pkgutil.iter_modules(convex_contact.__path__)]
+    names = [module.name for module in pkgutil.walk_packages(convex_contact.__path__, "convex_contact.")]
     kernels = {
         f"{name}.{key}": value
         for name in names

@@ -24,13 +24,12 @@ from convex_contact import (
     Simulator,
     World,
     rollout,
-    rollouts,
-    step_derivatives,
 )
-from convex_contact.approximations import APPROXIMATIONS, ContactParameters
-from convex_contact.bodies import FREE
-from convex_contact.geometry_derivatives import contact_derivatives
-from convex_contact.rollouts import SURFACE, combination_derivative
+from convex_contact.differentiation import rollouts, step_derivatives
+from convex_contact.differentiation.geometry_derivatives import contact_derivatives
+from convex_contact.differentiation.rollouts import SURFACE, combination_derivative
+from convex_contact.model.bodies import FREE
+from convex_contact.problem.approximations import APPROXIMATIONS, ContactParameters
 
 ARM = Path(__file__).parent / "data" / "arm.urdf"
 GRAVITY = np.array([0.0, 0.0, -9.81])

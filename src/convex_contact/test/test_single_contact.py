@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from convex_contact import ContactProblem, solve
-from convex_contact.reference import solve_dense
+from convex_contact.problem.reference import solve_dense
 
 DATA = Path(__file__).with_name("data")
 NAMES = {

@@ -11,8 +11,8 @@ import pytest
 from scipy.optimize import minimize
 
 from convex_contact import ContactProblem, HertzLaw, solve
-from convex_contact.reference import DenseProblem, solve_dense
-from convex_contact.solver import cliques
+from convex_contact.problem.reference import DenseProblem, solve_dense
+from convex_contact.solver.solver import cliques
 
 RandomProblem = Callable[..., ContactProblem]
 

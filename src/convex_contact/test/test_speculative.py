@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from convex_contact import Material, World, WorldDynamics
-from convex_contact.dynamics import OWN_SPEED, body_speeds
+from convex_contact.simulation.dynamics import OWN_SPEED, body_speeds
 
 SURFACE = Material(stiffness=2e6, dissipation=5.0, relaxation_time=1e-4, friction=0.8)
 

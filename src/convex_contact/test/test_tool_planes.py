@@ -9,9 +9,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from convex_contact import Material, Simulator, World, WorldError
-from convex_contact.body_table import BodyTable
-from convex_contact.rendering import ContactRendering, CouplingNumbers, ToolPlace
-from convex_contact.tool_planes import MOST_PLANES, Planes, ToolPlanes
+from convex_contact.haptics.rendering import ContactRendering, CouplingNumbers, ToolPlace
+from convex_contact.haptics.tool_planes import MOST_PLANES, Planes, ToolPlanes
+from convex_contact.simulation.body_table import BodyTable
 
 RADIUS, REACH = 0.01, 0.05
 EYE = np.array([0.0, 0.0, 0.0, 1.0])

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from convex_contact import tooth
-from convex_contact.body_table import BodyTable
-from convex_contact.simulator import Simulator
-from convex_contact.tool_planes import Planes, ToolPlanes
-from convex_contact.world import WorldError
+from convex_contact.haptics.tool_planes import Planes, ToolPlanes
+from convex_contact.model.world import WorldError
+from convex_contact.scenes import tooth
+from convex_contact.simulation.body_table import BodyTable
+from convex_contact.simulation.simulator import Simulator
 
 R = 5e-4
 #: a chord of a circle of 32 corners lies so far inside it, at the radius where the tip touches the cone: 8 µm at 1.7 mm

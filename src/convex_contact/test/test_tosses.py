@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from convex_contact.tosses import (
+from convex_contact.scenes.tosses import (
     HALF_WIDTH,
     PERIOD,
     RECORDING,

@@ -8,10 +8,11 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from convex_contact import APPROXIMATIONS, ContactProblem, newton, workspace
-from convex_contact import contact_kernels as kernels
-from convex_contact.reference import solve_dense
-from convex_contact.structure import minimum_degree
+from convex_contact import APPROXIMATIONS, ContactProblem
+from convex_contact.problem import contact_kernels as kernels
+from convex_contact.problem.reference import solve_dense
+from convex_contact.solver import newton, workspace
+from convex_contact.solver.structure import minimum_degree
 
 
 @pytest.mark.covering(1)

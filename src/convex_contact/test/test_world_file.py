@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from convex_contact import Hull, Material, World, WorldDynamics, WorldError
-from convex_contact.world_file import parse_world
+from convex_contact.model.world_file import parse_world
 
 DATA = Path(__file__).with_name("data")
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from convex_contact.barrett_finger import Finger
+from convex_contact.scenes.barrett_finger import Finger
 from haptic_experiments.experiments.barrett_finger import (
     LINK_RATIO,
     WORM_RATIO,

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from convex_contact import Simulator
+from convex_contact.model.world_source import open_world
 from convex_contact.node import worlds_folder
-from convex_contact.world_source import open_world
 from haptic_core.parameters import load_parameter_specs
 from haptic_devices import factories
 from haptic_devices.motions.wall import make_wall_plan
 from haptic_devices.tau import Tau
-from haptic_devices.wall_motion import make_wall_plan
 from haptic_experiments.experiments.tau_touch_world import (
     chatter,
     difference,

@@ -13,7 +13,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convex_contact.world_source import open_world
+from convex_contact.model.world_source import open_world
 from haptic_bags.bags import Bag
 from haptic_bags.recording import Recording
 from haptic_core.errors import HapticError, ParameterError
@@ -181,7 +181,7 @@ def test_a_script_of_numbers_that_no_device_has_is_refused(tmp_path: Path) -> No
 
 
 def test_a_shape_that_cannot_be_is_refused_with_the_urdf_s_name(tmp_path: Path) -> None:
-    from convex_contact.world import World
+    from convex_contact.model.world import World
 
     path = write(tmp_path / "flat.urdf", URDF.replace('size="0.1 0.1 0.2"', 'size="-1 0.1 0.2"'))
     with pytest.raises(ValueError, match=r"^arm: flat\.urdf: .*size"):
@@ -190,7 +190,7 @@ def test_a_shape_that_cannot_be_is_refused_with_the_urdf_s_name(tmp_path: Path) 
 
 def test_a_urdf_takes_no_text_from_another_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Neither the parser of Pinocchio nor Python's expands an entity of a file."""
-    from convex_contact.world import World
+    from convex_contact.model.world import World
 
     write(tmp_path / "secret", "hidden")
     entity = f'<!DOCTYPE robot [<!ENTITY x SYSTEM "file://{tmp_path}/secret">]><robot name="arm">&x;'

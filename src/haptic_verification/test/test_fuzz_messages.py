@@ -15,7 +15,6 @@ from rclpy.context import Context
 from rclpy.serialization import serialize_message
 from std_msgs.msg import Header, String
 
-from haptic_bags.player import Player
 from haptic_core.cdr import encoder
 from haptic_core.start.handshake import StartHandshake
 from haptic_devices.control.node import ControlNode

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import convex_contact
-from convex_contact.world_source import ENTRY_POINTS
+from convex_contact.model.world_source import ENTRY_POINTS
 from haptic_files import load_yaml
 from haptic_launch.experiments import share
 from haptic_launch.launch_elements import _ExactLoader, _FastLoader

@@ -12,8 +12,8 @@ the tool never rotates. The walls that they are made for:
 - `rough_wall`: the plane z = 0 with friction. Pressed with 5 N, the hand leans sideways by 2 mm and back, slides fast,
   across and slowly (2 mm/s), rests, and lets go.
 - `dental_probe`: a tooth with four cusps, apexes at (+-2.2, +-2.0, 0) mm, the long groove along x, and a tip of 0.5 mm
-  radius (`convex_contact.tooth`). Taps an apex with 0.05, 0.1 and 0.2 m/s, rests in the groove with 2 N, slides along
-  it through the pit in the middle and back with 1 N, rests in the pit, and slides off over a cusp.
+  radius (`convex_contact.scenes.tooth`). Taps an apex with 0.05, 0.1 and 0.2 m/s, rests in the groove with 2 N, slides
+  along it through the pit in the middle and back with 1 N, rests in the pit, and slides off over a cusp.
 - `corner`: the planes x = -10 mm, y = -10 mm, z = 0, free towards +x, +y, +z. Pushed into one wall, into an edge, into
   the corner, slid out along an edge, let go in the corner.
 - `touch_world`: the world tau_touch_world 30 mm below the origin, y up. The tip rests on the block, pressed with 5 N;
@@ -202,7 +202,7 @@ def rough_wall_plan(period: float) -> SpatialPlan:
 
 
 def dental_probe_plan(period: float) -> SpatialPlan:
-    """On the tooth of `convex_contact.tooth`, which has its z axis towards the user."""
+    """On the tooth of `convex_contact.scenes.tooth`, which has its z axis towards the user."""
     load, deep, mirrored = -1.0 * PLANE, -_TOUCH * PLANE, np.array([-1.0, 1.0, 1.0])
     end = GROOVE + 0.001 * X + deep  # the tip lags behind where the groove rises
     hand = _Visitor(period, APEX + 0.0008 * Y + 0.004 * PLANE)  # accelerated along z, the tool moves 0.8 mm along -y

@@ -1,8 +1,8 @@
 """The simulated 6-DOF TAU device, held by a simulated hand: the mechanism of `tau_wall_control` with its sensors.
 
-Platform pose and twist are the coordinates (`tau_wall_control.device.kernels`). With the hand's mass m and rotational inertia
-J at the tool point (the same about every axis, so it has no gyroscopic moment), grip g, and the muscles' wrench w_h
-(`spatial_hand`),
+Platform pose and twist are the coordinates (`tau_wall_control.device.kernels`). With the hand's mass m and rotational
+inertia J at the tool point (the same about every axis, so it has no gyroscopic moment), grip g, and the muscles'
+wrench w_h (`spatial_hand`),
 
     (M_x + g diag(m I, J I)) V' + n_x + g_x = G^T tau + w_h + w_stop
 

@@ -10,8 +10,8 @@ import pinocchio as pin
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from convex_contact.ilqr import Trajectory
-from convex_contact.pushing_arm import (
+from convex_contact.control.ilqr import Trajectory
+from convex_contact.scenes.pushing_arm import (
     BALL_RADIUS,
     HAND,
     HAND_PLACE,

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from convex_contact.barrett_finger import PINION_TEETH, PROXIMAL_TEETH, WHEEL_TEETH, Finger
+from convex_contact.scenes.barrett_finger import PINION_TEETH, PROXIMAL_TEETH, WHEEL_TEETH, Finger
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.contact import ContactRun, style
 from haptic_experiments.report import Claim, Report

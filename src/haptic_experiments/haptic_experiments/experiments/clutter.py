@@ -15,9 +15,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from convex_contact import ConvergenceError, Simulator, World, contact_kernels
-from convex_contact.workspace import inputs, outputs
-from convex_contact.world_source import open_world
+from convex_contact import ConvergenceError, Simulator, World
+from convex_contact.model.world_source import open_world
+from convex_contact.problem import contact_kernels
+from convex_contact.solver.workspace import inputs, outputs
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.contact import ContactRun, by_approximation, style
 from haptic_experiments.report import Claim, Report

@@ -28,8 +28,8 @@ from admittance_constraints import (
     split_number,
 )
 from convex_contact import Material, Simulator, World
+from convex_contact.haptics.rendering import make_rendering
 from convex_contact.node import fill_contacts, worlds_folder
-from convex_contact.rendering import make_rendering
 from haptic_bags.bags import Bag
 from haptic_core.commands import ACCELERATION, POSITION, VELOCITY, Motion
 from haptic_core.errors import HapticError

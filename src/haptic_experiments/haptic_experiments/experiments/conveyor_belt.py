@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from convex_contact.scenes import GRAVITY, conveyor_belt
+from convex_contact.scenes.one_body import GRAVITY, conveyor_belt
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.contact import (
     PAPER,

@@ -9,7 +9,15 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy.spatial.transform import Rotation
 
-from convex_contact.tosses import HALF_WIDTH, PERIOD, Toss, load_tosses, mean_errors, position_errors, rotation_errors
+from convex_contact.scenes.tosses import (
+    HALF_WIDTH,
+    PERIOD,
+    Toss,
+    load_tosses,
+    mean_errors,
+    position_errors,
+    rotation_errors,
+)
 from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
 from haptic_core.parameters import parse_entries

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.spatial.transform import Rotation
 
-from convex_contact.peg_scene import Peg
+from convex_contact.scenes.peg import Peg
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.contact import ContactRun
 from haptic_experiments.report import Claim, Report

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from convex_contact.haptics.rendering import make_rendering
+from convex_contact.haptics.tool_planes import Planes
 from convex_contact.node import worlds_folder
-from convex_contact.rendering import make_rendering
-from convex_contact.tool_planes import Planes
-from convex_contact.tooth import APART_X, APART_Y, groove_height
+from convex_contact.scenes.tooth import APART_X, APART_Y, groove_height
 from haptic_bags.bags import Bag
 from haptic_core.parameters import parse_entries
 from haptic_devices import factories

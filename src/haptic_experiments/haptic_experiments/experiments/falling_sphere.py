@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from convex_contact.scenes import BALL_SPEED, GRAVITY, falling_sphere
+from convex_contact.scenes.one_body import BALL_SPEED, GRAVITY, falling_sphere
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.contact import (
     PAPER,

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy.spatial.transform import Rotation
 
-from convex_contact.grasp_scene import LOST, Grasp
+from convex_contact.scenes.grasp import LOST, Grasp
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.contact import ContactRun, style
 from haptic_experiments.report import Claim, Report

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from scipy.optimize import brentq
 
 from convex_contact import Geometry, Hydroelastic, World
+from convex_contact.model.world_source import open_world
 from convex_contact.node import worlds_folder
-from convex_contact.world_source import open_world
 from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
 from haptic_core.parameters import parse_entries

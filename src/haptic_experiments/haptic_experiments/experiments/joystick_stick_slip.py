@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from convex_contact.model.world_source import open_world
 from convex_contact.node import worlds_folder
-from convex_contact.world_source import open_world
 from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
 from haptic_core.parameters import parse_entries

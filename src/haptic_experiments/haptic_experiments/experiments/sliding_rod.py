@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from convex_contact import Simulator
-from convex_contact.scenes import ROD_SPEED, sliding_rod
+from convex_contact.scenes.one_body import ROD_SPEED, sliding_rod
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.contact import (
     PAPER,

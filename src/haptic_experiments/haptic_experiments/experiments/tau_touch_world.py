@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from convex_contact.errors import ConvergenceError
-from convex_contact.rendering import ToolPlace
+from convex_contact.haptics.rendering import ToolPlace
+from convex_contact.problem.errors import ConvergenceError
 from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
 from haptic_devices.device import DeviceError

@@ -20,8 +20,8 @@ import numpy as np
 from admittance_constraints import PointOnParaboloid
 from admittance_constraints.checks import finite_vector
 from convex_contact import Simulator
-from convex_contact.constraints import Constraint, HolonomicConstraint, Rows
-from convex_contact.dynamics import WorldDynamics
+from convex_contact.problem.constraints import Constraint, HolonomicConstraint, Rows
+from convex_contact.simulation.dynamics import WorldDynamics
 from haptic_core.errors import HapticError
 
 

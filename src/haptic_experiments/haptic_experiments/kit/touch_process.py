@@ -26,10 +26,10 @@ from typing import Any
 import numpy as np
 
 from convex_contact import Simulator, World
-from convex_contact.dynamics import WorldDynamics
+from convex_contact.haptics.rendering import ContactRendering, ToolPlace, make_rendering
+from convex_contact.model.world_source import open_world
 from convex_contact.node import worlds_folder
-from convex_contact.rendering import ContactRendering, ToolPlace, make_rendering
-from convex_contact.world_source import open_world
+from convex_contact.simulation.dynamics import WorldDynamics
 from haptic_core.parameters import parse_entries
 from haptic_devices import factories
 from haptic_devices.hands.spatial_hand import SpatialHand

@@ -11,9 +11,9 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from convex_contact.actuated_world import DifferencedWorld
-from convex_contact.ilqr import Iteration, Trajectory, cost_gradient, simulate
-from convex_contact.pushing_arm import PERIOD, Push, push, touches
+from convex_contact.control.actuated_world import DifferencedWorld
+from convex_contact.control.ilqr import Iteration, Trajectory, cost_gradient, simulate
+from convex_contact.scenes.pushing_arm import PERIOD, Push, push, touches
 from haptic_experiments.experiments.arm_pushes_ball import CAPTION, draw, in_words, optimisation_claims
 from haptic_experiments.report import Claim, ResultTable
 from haptic_experiments.study import Results, Study, StudyReport

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pydantic import BaseModel, ConfigDict, Field
 
-from convex_contact.grasp_scene import Grasp, hold
+from convex_contact.scenes.grasp import Grasp, hold
 from haptic_experiments.kit.contact import style
 from haptic_experiments.report import Claim, ResultTable
 from haptic_experiments.study import Results, Study, StudyReport

@@ -16,10 +16,10 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 
 import haptic_devices
 import tau_wall_control
-from convex_contact.errors import ConvergenceError
-from convex_contact.simulator import Simulator
-from convex_contact.world import World
-from convex_contact.world_source import open_world
+from convex_contact.model.world import World
+from convex_contact.model.world_source import open_world
+from convex_contact.problem.errors import ConvergenceError
+from convex_contact.simulation.simulator import Simulator
 from haptic_bags.bags import Bag, typestore
 from haptic_bags.recording import Recording
 from haptic_core.errors import HapticError

@@ -1,0 +1,240 @@
+"""The list of contact candidates of a step, as flat arrays.
+
+Arrays of :class:`~convex_contact.model.arrays.ContactArrays`, of which the first ``count[0]`` entries are contacts:
+
+==================  ==============  ============================================================================
+count               (1,)            number of contacts
+geometry            (n, 2)          numbers of the two geometries A < B
+feature             (n,)            tells the points of a pair apart; -1 if unknown
+body                (n, 2)          numbers of the bodies of A and B
+tree                (n, 2)          the moving trees; the first is always one, the second -1 if there is none
+point               (n, 3)          world, midway between the surfaces, m
+frame               (n, 3, 3)       rows t1, t2, n (world, right-handed); n points from A into B
+phi0                (n,)            gap along n, m; negative overlaps
+J                   (n, 2, 3, d)    rows t1, t2, n; columns are the velocities of tree[:, 0] and tree[:, 1]
+bias                (n, 3)          part of the contact velocity that prescribed bodies cause, m/s
+v_n0                (n,)            normal velocity at the start of the step (prescribed bodies: in it), m/s
+stiffness, ...      (n,)            combined values of the two materials; of a face its own stiffness
+area                (n,)            of a face of a hydroelastic contact surface, m^2; 0: a point
+anchor              (n, 2, 3)       the point in the frames of the two bodies, m
+previous            (n,)            number of the same contact in the list of the step before; -1 if it is new
+taken               (n,)            while lists are matched: has found its contact in the next list
+==================  ==============  ============================================================================
+
+The contact velocity v_c = J v + bias is the velocity of B's point less that of A's, in the frame: v_n > 0 separates,
+and the impulse gamma acts on B, -gamma on A. A self-collision has both parts in the first block. d is the largest
+number of velocities of a tree.
+
+Order: by A, then B, then feature as the narrow phase makes them: the same state gives the same list.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from convex_contact.collision.broad_phase import REQUIRED_CONTACTS
+from convex_contact.model.arrays import ContactArrays, ContactRecord, WorldRecord
+
+
+def empty_contacts(capacity: int, width: int) -> ContactArrays:
+    """Arrays for some number of contacts.
+
+    Args:
+        capacity: Number of contacts.
+        width: Largest number of velocities of a tree.
+    """
+    n, integers = capacity, np.int64
+    shapes: dict[str, tuple[Any, ...]] = {
+        "count": (1, integers), "geometry": (n, 2, integers), "feature": (n, integers), "body": (n, 2, integers),
+        "tree": (n, 2, integers), "previous": (n, integers), "taken": (n, np.bool_),
+        "point": (n, 3, float), "frame": (n, 3, 3, float), "phi0": (n, float), "J": (n, 2, 3, width, float),
+        "bias": (n, 3, float), "v_n0": (n, float), "anchor": (n, 2, 3, float),
+        "stiffness": (n, float), "dissipation": (n, float), "relaxation_time": (n, float), "friction": (n, float),
+        "area": (n, float),
+    }  # fmt: skip
+    return ContactArrays(**{name: np.zeros(shape[:-1], dtype=shape[-1]) for name, shape in shapes.items()})
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def tangents(nx: float, ny: float, nz: float) -> tuple[float, float, float, float, float, float]:
+    """Two unit vectors that make a right-handed frame t1, t2, n with a unit normal (Duff et al. 2017)."""
+    sign = 1.0 if nz >= 0 else -1.0
+    a = -1.0 / (sign + nz)
+    b = nx * ny * a
+    return 1.0 + sign * nx * nx * a, sign * b, -sign * nx, b, sign + ny * ny * a, -ny
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def _write_point_jacobian(
+    J: np.ndarray, k: int, slot: int, frame: np.ndarray, x: float, y: float, z: float, sign: float
+) -> None:
+    """Writes sign times the rows of a free body's point, (x, y, z) from its centre of mass, to the block J[k, slot]."""
+    for i in range(3):
+        fx, fy, fz = sign * frame[k, i, 0], sign * frame[k, i, 1], sign * frame[k, i, 2]
+        J[k, slot, i, 0], J[k, slot, i, 1], J[k, slot, i, 2] = fx, fy, fz
+        # f . (omega x r) = (r x f) . omega
+        J[k, slot, i, 3], J[k, slot, i, 4], J[k, slot, i, 5] = y * fz - z * fy, z * fx - x * fz, x * fy - y * fx
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def _add_link_jacobian(
+    J: np.ndarray,
+    k: int,
+    slot: int,
+    frame: np.ndarray,
+    link: int,
+    link_jacobian: np.ndarray,
+    x: float,
+    y: float,
+    z: float,
+    sign: float,
+) -> None:
+    """Adds sign times the rows of a link's point, (x, y, z) from its origin, to the block J[k, slot]."""
+    for i in range(3):
+        fx, fy, fz = sign * frame[k, i, 0], sign * frame[k, i, 1], sign * frame[k, i, 2]
+        mx, my, mz = y * fz - z * fy, z * fx - x * fz, x * fy - y * fx
+        for d in range(link_jacobian.shape[2]):
+            J[k, slot, i, d] += (
+                fx * link_jacobian[link, 0, d] + fy * link_jacobian[link, 1, d] + fz * link_jacobian[link, 2, d]
+                + mx * link_jacobian[link, 3, d] + my * link_jacobian[link, 4, d] + mz * link_jacobian[link, 5, d]
+            )  # fmt: skip
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def complete(w: WorldRecord, c: ContactRecord) -> None:
+    """Fills in all that follows from geometry, feature, point, normal and gap."""
+    geometry_body, geometry_class, law = w.geometry_body, w.geometry_class, w.law
+    poses, twists, trees, links, link_jacobian = (
+        w.body_pose, w.body_twist, w.body_tree, w.body_link, w.link_jacobian
+    )  # fmt: skip
+    geometry, points, frame, J, bias, anchor = c.geometry, c.point, c.frame, c.J, c.bias, c.anchor
+    body_of, tree_of, v_n0, stiffness, dissipation, relaxation_time, friction, area = (
+        c.body, c.tree, c.v_n0, c.stiffness, c.dissipation, c.relaxation_time, c.friction, c.area
+    )  # fmt: skip
+    n, width = w.counters[REQUIRED_CONTACTS], J.shape[3]
+    c.count[0] = n
+    for k in range(n):
+        nx, ny, nz = frame[k, 2, 0], frame[k, 2, 1], frame[k, 2, 2]
+        t = tangents(nx, ny, nz)
+        for i in range(3):
+            frame[k, 0, i], frame[k, 1, i] = t[i], t[3 + i]
+            bias[k, i] = 0.0
+        one, two = geometry_class[geometry[k, 0]], geometry_class[geometry[k, 1]]
+        if area[k] == 0.0:
+            stiffness[k] = law[one, two, 0]
+        dissipation[k] = law[one, two, 1]
+        relaxation_time[k], friction[k] = law[one, two, 2], law[one, two, 3]
+        first, second, v_n = -1, -1, 0.0
+        for side in range(2):
+            b = geometry_body[geometry[k, side]]
+            body_of[k, side] = b
+            sign = 2.0 * side - 1.0
+            x, y, z = points[k, 0] - poses[b, 9], points[k, 1] - poses[b, 10], points[k, 2] - poses[b, 11]
+            for i in range(3):
+                anchor[k, side, i] = poses[b, i] * x + poses[b, 3 + i] * y + poses[b, 6 + i] * z
+            vx = sign * (twists[b, 0] + twists[b, 4] * z - twists[b, 5] * y)
+            vy = sign * (twists[b, 1] + twists[b, 5] * x - twists[b, 3] * z)
+            vz = sign * (twists[b, 2] + twists[b, 3] * y - twists[b, 4] * x)
+            v_n += nx * vx + ny * vy + nz * vz
+            tree = trees[b]
+            if tree < 0:
+                for i in range(3):
+                    bias[k, i] += frame[k, i, 0] * vx + frame[k, i, 1] * vy + frame[k, i, 2] * vz
+                continue
+            slot = 0 if first < 0 or first == tree else 1
+            fresh = slot == 1 or first < 0  # a self-collision adds to what its first side wrote
+            if slot == 0:
+                first = tree
+            else:
+                second = tree
+            if fresh and (links[b] >= 0 or width > 6):
+                for i in range(3):
+                    for d in range(width):
+                        J[k, slot, i, d] = 0.0
+            if links[b] < 0:
+                _write_point_jacobian(J, k, slot, frame, x, y, z, sign)
+            else:
+                _add_link_jacobian(J, k, slot, frame, links[b], link_jacobian, x, y, z, sign)
+        if second < 0:
+            for i in range(3):
+                for d in range(width):
+                    J[k, 1, i, d] = 0.0
+        tree_of[k, 0], tree_of[k, 1] = first, second
+        v_n0[k] = v_n
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def match(w: WorldRecord, new: ContactRecord, old: ContactRecord) -> None:
+    """Finds each contact of a list in the list of the step before.
+
+    Within a pair of geometries, points with a feature match the same feature. The others match the nearest free point,
+    measured in the frame of either body (a box that slides on a table keeps its corners, and so does a table's edge
+    under it), no farther than a quarter of the smaller shape's radius.
+    """
+    n, m = new.count[0], old.count[0]
+    geometry, feature, anchor, previous = new.geometry, new.feature, new.anchor, new.previous
+    old_geometry, old_feature, old_anchor, radius = old.geometry, old.feature, old.anchor, w.geometry_radius
+    taken, j = old.taken, 0
+    taken[:m] = False
+    for i in range(n):
+        previous[i] = -1
+        a, b = geometry[i, 0], geometry[i, 1]
+        while j < m and (old_geometry[j, 0] < a or (old_geometry[j, 0] == a and old_geometry[j, 1] < b)):
+            j += 1
+        limit = 0.25 * min(radius[a], radius[b])
+        best, nearest = -1, limit * limit
+        k = j
+        while k < m and old_geometry[k, 0] == a and old_geometry[k, 1] == b:
+            if not taken[k]:
+                if feature[i] >= 0:
+                    if old_feature[k] == feature[i]:
+                        best = k
+                        break
+                else:
+                    for side in range(2):
+                        square = 0.0
+                        for r in range(3):
+                            d = anchor[i, side, r] - old_anchor[k, side, r]
+                            square += d * d
+                        if square < nearest:
+                            best, nearest = k, square
+            k += 1
+        if best >= 0:
+            taken[best] = True
+            previous[i] = best
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def carry_tangential(
+    w: WorldRecord, new: ContactRecord, old: ContactRecord, period: float, values: np.ndarray, out: np.ndarray
+) -> None:
+    """Carries a tangential quantity (n, 2), such as an elastic displacement, over to the contacts of this step.
+
+    It is turned with the normal and by the mean spin of the two bodies, as :func:`~convex_contact.transported` does it.
+    A contact that is new starts at zero; one that is gone is forgotten.
+    """
+    twists, frame, frame_old = w.body_twist, new.frame, old.frame
+    for i in range(new.count[0]):
+        out[i, 0] = out[i, 1] = 0.0
+        k = new.previous[i]
+        if k < 0 or (values[k, 0] == 0.0 and values[k, 1] == 0.0):
+            continue
+        one, two = new.body[i, 0], new.body[i, 1]
+        along, cosine, angle = 0.0, 0.0, 0.0
+        for r in range(3):
+            m = frame[i, 2, r]
+            along += m * (frame_old[k, 0, r] * values[k, 0] + frame_old[k, 1, r] * values[k, 1])
+            cosine += m * frame_old[k, 2, r]
+            angle += 0.5 * period * m * (twists[one, 3 + r] + twists[two, 3 + r])
+        share = along / (1.0 + cosine) if cosine > -1.0 + 1e-12 else 0.0
+        p, q = 0.0, 0.0
+        for r in range(3):
+            x = frame_old[k, 0, r] * values[k, 0] + frame_old[k, 1, r] * values[k, 1]
+            x -= share * (frame_old[k, 2, r] + frame[i, 2, r])
+            p += frame[i, 0, r] * x
+            q += frame[i, 1, r] * x
+        c, s = np.cos(angle), np.sin(angle)
+        out[i, 0], out[i, 1] = c * p - s * q, s * p + c * q

@@ -1,0 +1,1 @@
+"""Trajectories and joint motions by optimisation."""

@@ -1,0 +1,266 @@
+"""A world with motors, as a system for `ilqr`: state (q, v), inputs the forces of chosen joints, derivatives included.
+
+    >>> system = ActuatedWorld(world, period=0.01, stiction_tolerance=1e-2)
+    >>> cost = QuadraticCost(system, goal, state=..., input=..., final=...)
+    >>> found = optimize(system, cost, system.start, guess, lower=-20.0, upper=20.0)
+    >>> system.play(found.inputs)       # the world moves by itself now, in any simulator of that period
+
+A state is q and v in one vector; its tangent space is that of `rollouts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import ArrayLike
+
+from convex_contact.differentiation.rollouts import rollout
+from convex_contact.model.bodies import FREE, move
+from convex_contact.model.world import World, WorldError
+from convex_contact.problem import checks
+from convex_contact.simulation.simulator import ContactReport, Simulator
+
+
+class ActuatedWorld:
+    """Steps of a world and their derivatives.
+
+    Args:
+        world: Without prescribed bodies, whose place is not part of the state.
+        period: dt, s.
+        joints: Names of the actuated joints, of one velocity each; default: all of the world's trees.
+        approximation: All but lagged_elastoplastic, whose contacts remember more than q and v.
+        **options: Of :class:`Simulator`; solutions are polished unless `polish=False`.
+
+    Attributes:
+        world: As given.
+        simulator: That makes the steps.
+        joints: Names of the joints, in the order of the inputs.
+
+    Raises:
+        ValueError: The world has nothing that is actuated, or something that is not differentiated here.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        *,
+        period: float,
+        joints: Sequence[str] | None = None,
+        approximation: str = "lagged",
+        **options: Any,
+    ) -> None:
+        self.world = world
+        for body in world.bodies:
+            if body.kind == "prescribed":
+                raise ValueError(f"{body.name}: expected no prescribed body: its place is not part of the state")
+        self.simulator = Simulator(world, period=period, approximation=approximation, **{"polish": True} | options)
+        if self.simulator.approximation == "lagged_elastoplastic":
+            raise ValueError(
+                "approximation: expected one whose state is q and v, got lagged_elastoplastic, whose contacts remember "
+                "their elastic displacement"
+            )
+        a = self.simulator.dynamics.arrays
+        self._nq, self._nv = len(a.q), len(a.v)
+        known = {
+            name: int(a.tree_v[t] + joint.idx_v)
+            for t, tree in enumerate(world.trees)
+            for name, joint in list(zip(tree.model.model.names, tree.model.model.joints, strict=True))[1:]
+            if joint.nv == 1
+        }
+        self.joints = list(known) if joints is None else list(joints)
+        for name in self.joints:
+            if name not in known:
+                raise ValueError(
+                    f"joints: there is no joint {name!r} of one velocity, only {', '.join(known) or 'none'}"
+                )
+        if not self.joints:
+            raise ValueError("joints: expected at least one, the world has none of one velocity")
+        self._columns = np.array([known[name] for name in self.joints])
+        self._start = np.concatenate([a.q, a.v])
+
+    # --- states ------------------------------------------------------------------------------------------------
+
+    @property
+    def period(self) -> float:
+        """s."""
+        return self.simulator.period
+
+    @property
+    def start(self) -> np.ndarray:
+        """The world's state as described (nq + nv,)."""
+        return self._start.copy()
+
+    @property
+    def tangent(self) -> int:
+        """2 nv."""
+        return 2 * self._nv
+
+    @property
+    def inputs(self) -> int:
+        """Number of actuated joints."""
+        return len(self._columns)
+
+    def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The change [dq; dv] (2 nv,) that leads from x to y."""
+        out = np.empty(2 * self._nv)
+        out[self._nv :] = y[self._nq :] - x[self._nq :]
+        for kind, tree, q, v in self._trees():
+            if kind == FREE:
+                out[v][:3] = y[q][:3] - x[q][:3]
+                out[v][3:] = pin.log3(_rotation(y[q]) @ _rotation(x[q]).T)
+            else:
+                out[v] = pin.difference(self.world.trees[tree].model.model, x[q], y[q])
+        return out
+
+    def difference_jacobian(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Derivative (2 nv, 2 nv) of :meth:`difference` by a change of y."""
+        out = np.eye(2 * self._nv)
+        for kind, tree, q, v in self._trees():
+            if kind == FREE:
+                # log(exp(d) R) = log R + J_l^-1 d, and J_l(r) = J_r(r)^T
+                out[v, v][3:, 3:] = pin.Jlog3(_rotation(y[q]) @ _rotation(x[q]).T).T
+            else:
+                out[v, v] = pin.dDifference(self.world.trees[tree].model.model, x[q], y[q])[1]
+        return out
+
+    def moved(self, x: np.ndarray, change: ArrayLike) -> np.ndarray:
+        """The state to which a change [dq; dv] (2 nv,) leads from x."""
+        change = checks.array("change", change, (2 * self._nv,))
+        out = x.copy()
+        out[self._nq :] += change[self._nv :]
+        for kind, tree, q, v in self._trees():
+            if kind == FREE:
+                move(out[q], change[v], 1.0, False)
+            else:
+                out[q] = pin.integrate(self.world.trees[tree].model.model, x[q], change[v])
+        return out
+
+    def place(self, x: ArrayLike) -> None:
+        """Puts the simulator there, at time 0.
+
+        Raises:
+            ValueError: It is no state.
+        """
+        state = checks.array("state", x, (self._nq + self._nv,))
+        d = self.simulator.dynamics
+        d.arrays.q[:], d.arrays.v[:] = state[: self._nq], state[self._nq :]
+        d.time = 0.0
+
+    def goal(self, **places: ArrayLike) -> np.ndarray:
+        """The state at the start, at rest, with free bodies elsewhere: positions (3,), m, by their names."""
+        self.place(self._start)
+        for name, position in places.items():
+            self.simulator.set_state(name, position=position)
+        a = self.simulator.dynamics.arrays
+        return np.concatenate([a.q, np.zeros(self._nv)])
+
+    def slices(self, body: int | str) -> tuple[slice, slice]:
+        """Where a free body's [linear; angular] parts are in dq and in dv of a change.
+
+        Raises:
+            WorldError: The body is not free.
+        """
+        number = self.world.number(body)
+        if self.world.bodies[number].kind != "free":
+            raise WorldError(f"{self.world.bodies[number].name}: expected a free body")
+        a = self.simulator.dynamics.arrays
+        tree = a.body_tree[number]
+        first, last = int(a.tree_v[tree]), int(a.tree_v[tree + 1])
+        return slice(first, last), slice(self._nv + first, self._nv + last)
+
+    # --- steps -------------------------------------------------------------------------------------------------
+
+    def step(self, k: int, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """The state after a step from x with joint forces u, N or N m.
+
+        Raises:
+            ConvergenceError: It has no solution.
+        """
+        self.place(x)
+        a = self.simulator.dynamics.arrays
+        a.effort[:] = 0.0
+        a.effort[self._columns] = u
+        try:
+            self.simulator.step()
+        finally:
+            a.effort[:] = 0.0
+        return np.concatenate([a.q, a.v])
+
+    def linearize(self, states: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A (N, 2 nv, 2 nv) and B (N, 2 nv, inputs) of the motion from states[0]."""
+        self.place(states[0])
+        actuation = np.zeros((len(inputs), self._nv))
+        actuation[:, self._columns] = inputs
+        A, B = rollout(self.simulator, len(inputs), actuation=actuation).step_jacobians()
+        return A, B[:, :, self._columns]
+
+    def holding(self, x: np.ndarray) -> np.ndarray:
+        """Inputs (inputs,) that balance gravity at a state."""
+        out = np.zeros(self._nv)
+        for kind, tree, q, v in self._trees():
+            if kind != FREE:
+                model = self.world.trees[tree].model
+                out[v] = pin.computeGeneralizedGravity(model.model, model.data, x[q])
+        return out[self._columns]
+
+    def contacts(self, x: np.ndarray, u: np.ndarray) -> ContactReport:
+        """The contacts of the step from x with inputs u."""
+        self.step(0, x, u)
+        return self.simulator.contacts
+
+    def play(self, inputs: ArrayLike) -> None:
+        """Makes the inputs (N, inputs) the drive of the world's trees: each for its step; zero after the last.
+
+        Raises:
+            ValueError: A wrong shape.
+        """
+        given = checks.array("inputs", inputs, (len(np.asarray(inputs)), self.inputs))
+        forces = np.zeros((len(given) + 1, self._nv))
+        forces[:-1, self._columns] = given
+        tree_v, period = self.simulator.dynamics.arrays.tree_v, self.period
+        for t, tree in enumerate(self.world.trees):
+            part = forces[:, tree_v[t] : tree_v[t + 1]]
+
+            def drive(time: float, part: np.ndarray = part) -> Any:
+                return part[min(int(time / period + 1e-6), len(part) - 1)]
+
+            tree.drive = drive
+
+    def _trees(self) -> Any:
+        a = self.simulator.dynamics.arrays
+        for t, kind in enumerate(a.tree_kind):
+            yield kind, t, slice(a.tree_q[t], a.tree_q[t + 1]), slice(a.tree_v[t], a.tree_v[t + 1])
+
+
+class DifferencedWorld(ActuatedWorld):
+    """The same with derivatives by central differences of the steps, for comparison; solutions must be polished.
+
+    Args:
+        h: Of all changes of state and inputs, in their units.
+        **options: Of :class:`ActuatedWorld`.
+    """
+
+    def __init__(self, world: World, *, h: float = 1e-6, **options: Any) -> None:
+        super().__init__(world, **options)
+        self.h = checks.number("h", h, above=0.0)
+
+    def linearize(self, states: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A and B, in 2 (2 nv + inputs) steps for each of the motion."""
+        n, m = self.tangent, self.inputs
+        A, B = np.empty((len(inputs), n, n)), np.empty((len(inputs), n, m))
+        for k, (x, u) in enumerate(zip(states[:-1], inputs, strict=True)):
+            for j, change in enumerate(self.h * np.eye(n)):
+                low, high = (self.step(k, self.moved(x, sign * change), u) for sign in (-1.0, 1.0))
+                A[k, :, j] = self.difference(low, high) / (2.0 * self.h)
+            for j, change in enumerate(self.h * np.eye(m)):
+                low, high = (self.step(k, x, u + sign * change) for sign in (-1.0, 1.0))
+                B[k, :, j] = self.difference(low, high) / (2.0 * self.h)
+        return A, B
+
+
+def _rotation(q: np.ndarray) -> np.ndarray:
+    """Of a free body's coordinates (7,)."""
+    return np.asarray(pin.Quaternion(q[3:]).matrix())

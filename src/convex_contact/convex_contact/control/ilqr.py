@@ -1,0 +1,476 @@
+"""Iterative LQR: inputs of a discrete system on a manifold that minimise a cost, with box limits.
+
+    minimise   sum_k l_k(x_k, u_k) + l_N(x_N),    x_(k+1) = f_k(x_k, u_k),    lower <= u_k <= upper
+
+An iteration linearises the steps along the present motion, dx_(k+1) = A_k dx_k + B_k du_k, solves the quadratic
+problem that is left backward in time (Li and Todorov, ICINCO 2004), and follows its law u = u_k + a d_k + K_k dx_k
+with the largest a of 1, 1/2, 1/4 ... that lowers the cost by a share of what the quadratic problem promises.
+Q_uu + mu I is factorised, where mu grows after a failure or a short step and falls after a long one (Tassa, Erez
+and Todorov, IROS 2012). Limits are those of each step's quadratic problem, which is solved with them, and of the
+inputs that are tried (Tassa, Mansard and Todorov, ICRA 2014): K_k has rows of zeros where an input is at its limit.
+
+Second derivatives of the steps are left out: Hessians are those of the cost alone (Gauss and Newton), so that no step
+is ever differentiated twice, and convergence is quadratic only where the cost at the optimum is small.
+
+A state is what the system takes for one; a change of it is a vector of its tangent space (n,), which for a world is
+that of `rollouts`: [dq; dv]. Contacts are part of the step. Nothing here knows of them, and no sequence is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike
+
+from convex_contact.problem import checks
+from convex_contact.problem.errors import ConvergenceError
+
+#: least share of the promised decrease that a step must bring
+SUFFICIENT = 1e-4
+#: the line search tries 1, 1/2 ... 2^-(HALVINGS - 1)
+HALVINGS = 12
+#: iterations over which a fall of the cost is judged
+PATIENCE = 3
+#: mu over the mean weight of an input: the first after none, the least but zero, the largest; how much it changes
+FIRST_MU, LEAST_MU, LARGEST_MU, MU_FACTOR = 1.0, 1e-6, 1e10, 5.0
+
+
+class System(Protocol):
+    """A discrete system. x are states (m,), numbers of any meaning; dx changes of them (n,) in the tangent space."""
+
+    @property
+    def tangent(self) -> int:
+        """n."""
+        ...
+
+    @property
+    def inputs(self) -> int:
+        """Number of inputs."""
+        ...
+
+    def step(self, k: int, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """x_(k+1) = f_k(x, u). May raise ConvergenceError: the inputs are then not taken."""
+        ...
+
+    def linearize(self, states: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A (N, n, n) and B (N, n, inputs) along a motion of N + 1 states."""
+        ...
+
+    def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The change (n,) that leads from x to y."""
+        ...
+
+
+class Cost(Protocol):
+    """A cost. Hessians must be positive semidefinite, that of u positive definite."""
+
+    def running(self, k: int, x: np.ndarray, u: np.ndarray) -> float:
+        """l_k."""
+        ...
+
+    def final(self, x: np.ndarray) -> float:
+        """l_N."""
+        ...
+
+    def running_expansion(self, k: int, x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
+        """l_x (n,), l_u, l_xx, l_ux (inputs, n), l_uu."""
+        ...
+
+    def final_expansion(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """l_x (n,), l_xx (n, n)."""
+        ...
+
+
+class Manifold(Protocol):
+    """What :class:`QuadraticCost` needs of a system."""
+
+    @property
+    def tangent(self) -> int: ...
+
+    @property
+    def inputs(self) -> int: ...
+
+    def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray: ...
+
+    def difference_jacobian(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Derivative (n, n) of `difference` by a change of y."""
+        ...
+
+
+class QuadraticCost:
+    """l = 1/2 e^T Q e + 1/2 (u - u_r)^T R (u - u_r) and l_N = 1/2 e^T Q_N e, e the change that leads from x_r to x.
+
+    Not multiplied by the period.
+
+    Args:
+        system: Gives n, the number of inputs, and differences of states.
+        reference: x_r.
+        state: Q, symmetric (n, n) or its diagonal (n,), not negative.
+        input: R, symmetric (inputs, inputs) or its diagonal, positive.
+        final: Q_N, like Q.
+        input_reference: u_r (inputs,), or one for each step (N, inputs); default: zeros.
+
+    Raises:
+        ValueError: A wrong shape, or a weight of the wrong sign.
+    """
+
+    def __init__(
+        self,
+        system: Manifold,
+        reference: ArrayLike,
+        *,
+        state: ArrayLike,
+        input: ArrayLike,
+        final: ArrayLike,
+        input_reference: ArrayLike | None = None,
+    ) -> None:
+        n, m = system.tangent, system.inputs
+        self.system = system
+        self.reference = np.array(reference, dtype=float)
+        if self.reference.ndim != 1 or not np.isfinite(self.reference).all():
+            raise ValueError(f"reference: expected a state of finite numbers, got {reference!r}")
+        self.Q, self.Q_final = weights("state", state, n), weights("final", final, n)
+        self.R = weights("input", input, m)
+        if not np.linalg.eigvalsh(self.R)[0] > 0.0:
+            raise ValueError("input: expected positive weights: each input must cost something")
+        given = np.zeros(m) if input_reference is None else np.asarray(input_reference, dtype=float)
+        if given.ndim == 2:
+            self.input_reference = checks.array("input_reference", given, (len(given), m))
+        else:
+            self.input_reference = checks.array("input_reference", given, (m,))
+
+    def _input_error(self, k: int, u: np.ndarray) -> np.ndarray:
+        return u - (self.input_reference if self.input_reference.ndim == 1 else self.input_reference[k])
+
+    def running(self, k: int, x: np.ndarray, u: np.ndarray) -> float:
+        """l_k."""
+        e, r = self.system.difference(self.reference, x), self._input_error(k, u)
+        return 0.5 * float(e @ self.Q @ e + r @ self.R @ r)
+
+    def final(self, x: np.ndarray) -> float:
+        """l_N."""
+        e = self.system.difference(self.reference, x)
+        return 0.5 * float(e @ self.Q_final @ e)
+
+    def running_expansion(self, k: int, x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
+        """l_x, l_u, l_xx without the curvature of the manifold, l_ux = 0, l_uu."""
+        l_x, l_xx = self._expansion(x, self.Q)
+        return l_x, self.R @ self._input_error(k, u), l_xx, np.zeros((len(self.R), len(self.Q))), self.R
+
+    def final_expansion(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """l_x, l_xx likewise."""
+        return self._expansion(x, self.Q_final)
+
+    def _expansion(self, x: np.ndarray, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        e, D = self.system.difference(self.reference, x), self.system.difference_jacobian(self.reference, x)
+        return D.T @ (Q @ e), D.T @ Q @ D
+
+
+def weights(name: str, value: ArrayLike, n: int) -> np.ndarray:
+    """A positive semidefinite matrix (n, n) from itself or its diagonal, or a ValueError that names it."""
+    if np.ndim(value) == 1:
+        value = np.diag(checks.array(name, value, (n,)))
+    matrix = checks.array(name, value, (n, n))
+    if not np.allclose(matrix, matrix.T, rtol=1e-12, atol=0.0):
+        raise ValueError(f"{name}: expected a symmetric matrix")
+    least = float(np.linalg.eigvalsh(matrix)[0])
+    if least < -1e-12 * np.abs(matrix).max():
+        raise ValueError(f"{name}: expected no negative weights, got {least:g}")
+    return matrix
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """What one iteration did.
+
+    Attributes:
+        cost: After it.
+        expected: Decrease that the quadratic problem promised for the accepted step.
+        step: The accepted a; 0: none was.
+        regularization: mu.
+        gradient: Largest entry of the cost's gradient by the inputs, before it; entries that push an input against its
+            limit do not count.
+    """
+
+    cost: float
+    expected: float
+    step: float
+    regularization: float
+    gradient: float
+
+
+@dataclass
+class Trajectory:
+    """The result of :func:`optimize`.
+
+    Attributes:
+        states: (N + 1, m).
+        inputs: (N, inputs), within the limits.
+        gains: K (N, inputs, n) of u = u_k + K_k dx: a local feedback law about the motion, of the last backward pass.
+        cost: Of the motion.
+        gradient: Largest entry of the cost's gradient at it, as in :class:`Iteration`.
+        converged: One of the criteria is met.
+        reason: Which, or what ended the iteration.
+        start_cost: Of the inputs that were given.
+        iterations: What each did.
+    """
+
+    states: np.ndarray
+    inputs: np.ndarray
+    gains: np.ndarray
+    cost: float
+    gradient: float
+    converged: bool
+    reason: str
+    start_cost: float
+    iterations: list[Iteration] = field(default_factory=list)
+
+    @property
+    def costs(self) -> np.ndarray:
+        """At the start and after each iteration (iterations + 1,)."""
+        return np.array([self.start_cost, *(i.cost for i in self.iterations)])
+
+
+def simulate(system: System, cost: Cost, start: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, float]:
+    """States (N + 1, m) of a motion, and its cost."""
+    states, total = [start], 0.0
+    for k, u in enumerate(inputs):
+        total += cost.running(k, states[-1], u)
+        states.append(system.step(k, states[-1], u))
+    return np.array(states), total + cost.final(states[-1])
+
+
+def cost_gradient(system: System, cost: Cost, states: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+    """The total derivative (N, inputs) of a motion's cost by its inputs, backward through the steps."""
+    A, B = system.linearize(states, inputs)
+    return _gradient(A, B, *_expansions(cost, states, inputs))
+
+
+def optimize(
+    system: System,
+    cost: Cost,
+    start: ArrayLike,
+    inputs: ArrayLike,
+    *,
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    max_iterations: int = 100,
+    tolerance: float = 1e-6,
+    gradient_tolerance: float = 1e-8,
+    regularization: float = 0.0,
+    report: Callable[[int, Iteration], None] | None = None,
+) -> Trajectory:
+    """Iterates until the cost's gradient vanishes, or no iteration lowers the cost any more.
+
+    Args:
+        system: The steps and their derivatives.
+        cost: What is minimised.
+        start: State at the start (m,).
+        inputs: First guess (N, inputs); brought within the limits.
+        lower: Of the inputs (inputs,), or a number for all; default: none.
+        upper: Likewise.
+        max_iterations: At most so many backward passes.
+        tolerance: Converged when three iterations together lower the cost by no more than this share of it.
+        gradient_tolerance: Converged when the gradient's largest entry (see :class:`Iteration`) is below it.
+        regularization: mu at the start.
+        report: Called after each iteration with its number and what it did.
+
+    Raises:
+        ValueError: A wrong shape, limits that exclude each other, or a bound that is violated.
+        ConvergenceError: A step of the first guess has no solution.
+    """
+    m = system.inputs
+    if np.ndim(inputs) != 2 or not len(np.asarray(inputs)):
+        raise ValueError(f"inputs: expected shape (steps, {m}), got {np.shape(inputs)}")
+    u = checks.array("inputs", inputs, (len(np.asarray(inputs)), m))
+    low, high = _limit("lower", lower, m, -np.inf), _limit("upper", upper, m, np.inf)
+    if (low > high).any():
+        raise ValueError(f"lower: expected no more than upper, {high}, got {low}")
+    if not isinstance(max_iterations, int) or max_iterations < 1:
+        raise ValueError(f"max_iterations: expected a whole number from 1 on, got {max_iterations!r}")
+    tolerance = checks.number("tolerance", tolerance, minimum=0.0)
+    gradient_tolerance = checks.number("gradient_tolerance", gradient_tolerance, minimum=0.0)
+    mu = checks.number("regularization", regularization, minimum=0.0)
+    first = np.array(start, dtype=float)
+    if first.ndim != 1 or not np.isfinite(first).all():
+        raise ValueError(f"start: expected a state of finite numbers, got {start!r}")
+    u = np.clip(u, low, high)
+    x, total = simulate(system, cost, first, u)
+    done = Trajectory(x, u, np.zeros((len(u), m, system.tangent)), total, np.inf, False, "max_iterations", total)
+    for number in range(max_iterations):
+        A, B = system.linearize(x, u)
+        l_x, l_u, l_xx, l_ux, l_uu = _expansions(cost, x, u)
+        done.gradient = _projected(_gradient(A, B, l_x, l_u, l_xx, l_ux, l_uu), u, low, high)
+        step, expected = 0.0, 0.0
+        at_optimum = done.gradient <= gradient_tolerance
+        while True:
+            plan = _backward(A, B, (l_x, l_u, l_xx, l_ux, l_uu), u, low, high, mu)
+            if plan is not None:
+                d, done.gains, slope, curve = plan
+                if at_optimum:
+                    done.converged, done.reason = True, "gradient"
+                    return done
+                for halving in range(HALVINGS):
+                    a = 0.5**halving
+                    expected = -(a * slope + 0.5 * a * a * curve)
+                    found = _forward(system, cost, x, u, a * d, done.gains, low, high)
+                    if found is not None and total - found[2] >= SUFFICIENT * expected > 0.0:
+                        step = a
+                        break
+                if step:
+                    break
+            mu = max(FIRST_MU * _scale(l_uu), mu * MU_FACTOR)
+            if mu > LARGEST_MU * _scale(l_uu):
+                done.reason = "no input near the present ones has a lower cost"
+                return done
+        x, u, total = found  # type: ignore[misc]
+        done.states, done.inputs, done.cost = x, u, total
+        done.iterations.append(Iteration(total, expected, step, mu, done.gradient))
+        if report is not None:
+            report(number, done.iterations[-1])
+        earlier = done.costs[:-PATIENCE]
+        if len(earlier) and earlier[-1] - total <= tolerance * abs(total):
+            done.converged, done.reason = True, "cost"
+            break
+        if step >= 0.5:
+            mu = mu / MU_FACTOR if mu > LEAST_MU * _scale(l_uu) else 0.0
+        elif step < 0.25:
+            mu = max(FIRST_MU * _scale(l_uu), mu * MU_FACTOR)
+    done.gradient = _projected(cost_gradient(system, cost, x, u), u, low, high)
+    return done
+
+
+def _limit(name: str, value: ArrayLike | None, m: int, default: float) -> np.ndarray:
+    if value is None:
+        return np.full(m, default)
+    try:
+        array = np.array(np.broadcast_to(np.asarray(value, dtype=float), (m,)))
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: expected a number or shape ({m},), got {value!r}") from None
+    if np.isnan(array).any():
+        raise ValueError(f"{name}: expected numbers, got {value!r}")
+    return array
+
+
+def _scale(l_uu: np.ndarray) -> float:
+    """Mean weight of an input: mu is counted in it."""
+    return float(np.trace(l_uu, axis1=1, axis2=2).mean() / l_uu.shape[1])
+
+
+def _projected(gradient: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
+    """Largest entry that an input may follow."""
+    held = ((u <= low) & (gradient > 0.0)) | ((u >= high) & (gradient < 0.0))
+    return float(np.abs(np.where(held, 0.0, gradient)).max())
+
+
+def _expansions(cost: Cost, states: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, ...]:
+    """l_x (N + 1, n), l_u (N, inputs), l_xx (N + 1, n, n), l_ux, l_uu of all steps, the last being the final cost's."""
+    each = [cost.running_expansion(k, x, u) for k, (x, u) in enumerate(zip(states[:-1], inputs, strict=True))]
+    last_x, last_xx = cost.final_expansion(states[-1])
+    l_x, l_u, l_xx, l_ux, l_uu = (np.array(part) for part in zip(*each, strict=True))
+    return np.concatenate([l_x, last_x[None]]), l_u, np.concatenate([l_xx, last_xx[None]]), l_ux, l_uu
+
+
+def _gradient(A: np.ndarray, B: np.ndarray, l_x: np.ndarray, l_u: np.ndarray, *_: Any) -> np.ndarray:
+    out, costate = np.empty_like(l_u), l_x[-1]
+    for k in range(len(A) - 1, -1, -1):
+        out[k] = l_u[k] + B[k].T @ costate
+        costate = l_x[k] + A[k].T @ costate
+    return out
+
+
+_Plan = tuple[np.ndarray, np.ndarray, float, float]
+
+
+def _backward(
+    A: np.ndarray,
+    B: np.ndarray,
+    expansions: Sequence[np.ndarray],
+    u: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    mu: float,
+) -> _Plan | None:
+    """d (N, inputs), K (N, inputs, n), and the cost's change a slope + a^2 curve/2; None: Q_uu + mu I is indefinite."""
+    l_x, l_u, l_xx, l_ux, l_uu = expansions
+    N, n, m = B.shape
+    d, K = np.zeros((N, m)), np.zeros((N, m, n))
+    V_x, V_xx = l_x[N], l_xx[N]
+    slope = curve = 0.0
+    for k in range(N - 1, -1, -1):
+        Q_x, Q_u = l_x[k] + A[k].T @ V_x, l_u[k] + B[k].T @ V_x
+        VA, VB = V_xx @ A[k], V_xx @ B[k]
+        Q_xx, Q_ux, Q_uu = l_xx[k] + A[k].T @ VA, l_ux[k] + B[k].T @ VA, l_uu[k] + B[k].T @ VB
+        solved = box_minimum(Q_uu + mu * np.eye(m), Q_u, low - u[k], high - u[k])
+        if solved is None:
+            return None
+        d[k], free = solved
+        if free.any():
+            H = (Q_uu + mu * np.eye(m))[np.ix_(free, free)]
+            K[k, free] = -scipy.linalg.solve(H, Q_ux[free], assume_a="pos")
+        slope += float(d[k] @ Q_u)
+        curve += float(d[k] @ Q_uu @ d[k])
+        V_x = Q_x + K[k].T @ (Q_uu @ d[k] + Q_u) + Q_ux.T @ d[k]
+        V_xx = Q_xx + K[k].T @ Q_uu @ K[k] + K[k].T @ Q_ux + Q_ux.T @ K[k]
+        V_xx = 0.5 * (V_xx + V_xx.T)
+    return d, K, slope, curve
+
+
+def box_minimum(
+    H: np.ndarray, g: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """The minimum of 1/2 d^T H d + g^T d within low <= d <= high, by projected Newton steps.
+
+    Returns:
+        d (m,), and which entries are free (m,): not held at a limit. None: H is not positive definite.
+    """
+    try:
+        factor = scipy.linalg.cho_factor(H)
+    except np.linalg.LinAlgError:
+        return None
+    d = -scipy.linalg.cho_solve(factor, g)
+    if ((d > low) & (d < high)).all():
+        return d, np.ones(len(d), dtype=bool)
+    d = np.clip(d, low, high)
+    for _ in range(100):
+        gradient = H @ d + g
+        held = ((d <= low) & (gradient > 0.0)) | ((d >= high) & (gradient < 0.0))
+        free = ~held
+        if not free.any():
+            break
+        target = d.copy()
+        target[free] -= np.linalg.solve(H[np.ix_(free, free)], gradient[free])
+        value = 0.5 * d @ H @ d + g @ d
+        step, better = 1.0, False
+        while step > 1e-10 and not better:
+            trial = np.clip(d + step * (target - d), low, high)
+            better = 0.5 * trial @ H @ trial + g @ trial < value - 1e-14 * abs(value)
+            step *= 0.5
+        if not better:
+            break
+        d = trial
+    gradient = H @ d + g
+    return d, ~(((d <= low) & (gradient > 0.0)) | ((d >= high) & (gradient < 0.0)))
+
+
+def _forward(
+    system: System, cost: Cost, x: np.ndarray, u: np.ndarray, d: np.ndarray, K: np.ndarray, low: np.ndarray,
+    high: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, float] | None:  # fmt: skip
+    """States, inputs and cost of the law u + d + K dx; None: a step has no solution, or a number is not finite."""
+    states, inputs, total = [x[0]], np.empty_like(u), 0.0
+    try:
+        for k in range(len(u)):
+            inputs[k] = np.clip(u[k] + d[k] + K[k] @ system.difference(x[k], states[k]), low, high)
+            total += cost.running(k, states[k], inputs[k])
+            if not np.isfinite(total):
+                return None
+            states.append(system.step(k, states[k], inputs[k]))
+        total += cost.final(states[-1])
+    except ConvergenceError:
+        return None
+    return (np.array(states), inputs, total) if np.isfinite(total) else None

@@ -1,0 +1,1 @@
+"""Derivatives of steps and of simulations with respect to states and parameters."""

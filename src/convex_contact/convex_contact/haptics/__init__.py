@@ -1,0 +1,1 @@
+"""A world in the loop of a haptic device, without ROS."""

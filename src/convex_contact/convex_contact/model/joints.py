@@ -1,0 +1,390 @@
+"""What moves the joints of articulated trees: a motion by decree, a motor with its controller, a gear to another joint.
+
+They are parts of a world's description; the simulator makes of each one, in every step, a row of the convex problem
+(`constraints`):
+
+* :class:`JointMotion`: q follows q_d(t), by a spring as stiff as the step can bear. With the secant velocity
+  (q_d(t + dt) - q_d(t))/dt, q is on the motion at the end of every step, but for 2 dt R times the impulse that this
+  takes, R the near-rigid limit; the velocity is that of the middle of the step.
+* :class:`JointActuator`: u = kp (q_d - q) + kd (v_d - v) + u_0 at the end of the step, clamped at the effort limit.
+* :class:`JointCoupler`: q = ratio q_other + offset, likewise a stiff spring.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+import pinocchio as pin
+
+from convex_contact.problem import checks
+from convex_contact.problem.constraints import (
+    NEAR_RIGID,
+    NEAR_RIGID_STIFFNESS,
+    Constraint,
+    GivenRows,
+    Rows,
+    compliance,
+    controller_row,
+)
+
+if TYPE_CHECKING:
+    from convex_contact.simulation.dynamics import JointLimits, WorldDynamics
+
+#: b, v^, R, beta, lower, upper of a row
+Numbers = tuple[float, ...]
+#: a number, or a function of time (s)
+Given = float | Callable[[float], float]
+
+
+@dataclass(frozen=True)
+class Sinusoid:
+    """q_d(t) = offset + amplitude sin(2 pi frequency t + phase).
+
+    Attributes:
+        amplitude: m or rad.
+        frequency: Hz.
+        phase: rad.
+        offset: m or rad.
+    """
+
+    amplitude: float
+    frequency: float
+    phase: float = 0.0
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("amplitude", "frequency", "phase", "offset"):
+            object.__setattr__(self, name, checks.number(name, getattr(self, name)))
+
+    def __call__(self, time: float) -> float:
+        return self.offset + self.amplitude * math.sin(math.tau * self.frequency * time + self.phase)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A function of time that is constant but for steps.
+
+    Attributes:
+        times: When the second and later values begin, increasing, s.
+        values: One more.
+
+    Raises:
+        ValueError: The lengths do not fit, a number is not finite, or the times do not increase.
+    """
+
+    times: tuple[float, ...]
+    values: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        times = tuple(checks.number("times", time) for time in self.times)
+        values = tuple(checks.number("values", value) for value in self.values)
+        if len(values) != len(times) + 1 or any(b <= a for a, b in pairwise(times)):
+            raise ValueError(
+                f"times, values: expected increasing times and one value more than times, got {times} and {values}"
+            )
+        object.__setattr__(self, "times", times)
+        object.__setattr__(self, "values", values)
+
+    def __call__(self, time: float) -> float:
+        return self.values[bisect.bisect_right(self.times, time)]
+
+
+@dataclass
+class JointMotion:
+    """A joint that is moved by decree, whatever force it takes; its limits do not hold.
+
+    Attributes:
+        tree: Number of the tree.
+        joint: Name of the joint, one of one coordinate.
+        position: q_d (m or rad) over time (s).
+    """
+
+    tree: int
+    joint: str
+    position: Callable[[float], float]
+
+    @property
+    def terms(self) -> tuple[tuple[str, float], ...]:
+        """Joints of the row and their coefficients."""
+        return ((self.joint, 1.0),)
+
+    def numbers(self, q: Sequence[float], time: float, period: float) -> Numbers:
+        """Of the row of a step, from the coordinates of the joints in `terms` at its start."""
+        here = self.position(time)
+        return _rigid(period, q[0] - here, -(self.position(time + period) - here) / period)
+
+
+@dataclass
+class JointActuator:
+    """A motor with a PD controller; what is changed between steps acts from the next one on.
+
+    Targets, feedforward and limit may be functions of time (s), such as :class:`Steps`: a step takes their values at
+    its start.
+
+    Attributes:
+        tree: Number of the tree.
+        joint: Name of the joint, one of one coordinate.
+        proportional_gain: kp, N/m or N m/rad, not negative.
+        derivative_gain: kd, N s/m or N m s/rad, not negative; not both zero.
+        target_position: q_d, m or rad.
+        target_velocity: v_d, m/s or rad/s.
+        feedforward: u_0, N or N m.
+        effort_limit: Largest |u|, N or N m, above 0; may be inf.
+    """
+
+    tree: int
+    joint: str
+    proportional_gain: float
+    derivative_gain: float = 0.0
+    target_position: Given = 0.0
+    target_velocity: Given = 0.0
+    feedforward: Given = 0.0
+    effort_limit: Given = math.inf
+
+    _LOWEST: ClassVar[dict[str, float | None]] = {
+        "proportional_gain": 0.0, "derivative_gain": 0.0, "target_position": None, "target_velocity": None,
+        "feedforward": None,
+    }  # fmt: skip
+    _TIMED: ClassVar[tuple[str, ...]] = ("target_position", "target_velocity", "feedforward", "effort_limit")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (callable(value) and name in self._TIMED):
+            value = self._checked(name, value)
+        object.__setattr__(self, name, value)
+
+    def _checked(self, name: str, value: Any) -> Any:
+        if name in self._LOWEST:
+            return checks.number(name, value, minimum=self._LOWEST[name])
+        if name == "effort_limit" and not value > 0.0:
+            raise ValueError(f"effort_limit: expected a number above 0, or inf, got {value!r}")
+        return value
+
+    def at(self, name: str, time: float) -> float:
+        """A target, the feedforward or the effort limit at a time (s).
+
+        Raises:
+            ValueError: A function of time gave an impossible number.
+        """
+        value = getattr(self, name)
+        return float(self._checked(name, value(time)) if callable(value) else value)
+
+    def __post_init__(self) -> None:
+        if self.proportional_gain + self.derivative_gain == 0.0:
+            raise ValueError("proportional_gain, derivative_gain: expected at least one above 0, got 0 and 0")
+
+    @property
+    def terms(self) -> tuple[tuple[str, float], ...]:
+        """As of :class:`JointMotion`."""
+        return ((self.joint, 1.0),)
+
+    def numbers(self, q: Sequence[float], time: float, period: float) -> Numbers:
+        """As of :class:`JointMotion`."""
+        timed = (self.at(name, time) for name in self._TIMED)
+        return controller_row(period, q[0], self.proportional_gain, self.derivative_gain, *timed)
+
+
+@dataclass
+class JointCoupler:
+    """q = ratio q_other + offset: a gear, a belt, a rack that moves two fingers.
+
+    Attributes:
+        tree: Number of the tree.
+        joint: Name of a joint of one coordinate.
+        other: Name of another of the same tree.
+        ratio: -, or m/rad, rad/m; not 0.
+        offset: m or rad.
+    """
+
+    tree: int
+    joint: str
+    other: str
+    ratio: float = 1.0
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.offset = checks.number("offset", self.offset)
+        self.ratio = checks.number("ratio", self.ratio)
+        if self.ratio == 0.0 or self.joint == self.other:
+            raise ValueError(
+                f"ratio, other: expected a number other than 0 and another joint, got {self.ratio:g}, {self.other!r}"
+            )
+
+    @property
+    def terms(self) -> tuple[tuple[str, float], ...]:
+        """As of :class:`JointMotion`."""
+        return ((self.joint, 1.0), (self.other, -self.ratio))
+
+    def numbers(self, q: Sequence[float], time: float, period: float) -> Numbers:
+        """As of :class:`JointMotion`."""
+        return _rigid(period, q[0] - self.ratio * q[1] - self.offset)
+
+
+JointLaw = JointMotion | JointActuator | JointCoupler
+
+
+def _rigid(period: float, value: float, bias: float = 0.0, lower: float = -math.inf) -> Numbers:
+    R, wait = compliance(period, NEAR_RIGID_STIFFNESS, None)
+    return bias, -value / wait, R, NEAR_RIGID, lower, math.inf
+
+
+class Controller(Protocol):
+    """Something in a world that makes rows for every step from its state."""
+
+    def start(self, d: WorldDynamics) -> Callable[[WorldDynamics], Constraint]:
+        """What makes the rows of the coming step, after `WorldDynamics.prepare`; called anew at every reset."""
+
+
+@dataclass(frozen=True)
+class Weld:
+    """Springs between two bodies that hold them as they are at the start.
+
+    Attributes:
+        a: Number of a body.
+        b: Of another; one of them moves freely or is a link.
+        stiffness: N/m. As stiff as 1e6 N/m a spring is rigid to hands and tools; with dt^2 k far above the masses it
+            needs no near-rigid limit.
+        rotational_stiffness: N m/rad.
+        relaxation_time: Of both, s; damping over stiffness.
+    """
+
+    a: int
+    b: int
+    stiffness: float = 1e6
+    rotational_stiffness: float = 1e3
+    relaxation_time: float = 0.01
+
+    def __post_init__(self) -> None:
+        for name in ("stiffness", "relaxation_time"):
+            checks.number(name, getattr(self, name), above=0.0)
+        checks.number("rotational_stiffness", self.rotational_stiffness, minimum=0.0)
+
+    def start(self, d: WorldDynamics) -> Callable[[WorldDynamics], Constraint]:
+        """As of :class:`Controller`."""
+        R, p, _ = _frame(d, self.a)
+        Q, q, _ = _frame(d, self.b)
+        place, turn = R.T @ (q - p), R.T @ Q
+        rows = 6 if self.rotational_stiffness else 3
+
+        def make(d: WorldDynamics) -> Constraint:
+            R, p, J = _frame(d, self.a)
+            Q, q, K = _frame(d, self.b)
+            there = R @ place
+            wait = d.period + self.relaxation_time
+            error = np.concatenate([q - p - there, pin.log3(Q @ (R @ turn).T)])
+            lever = np.array([[0.0, -there[2], there[1]], [there[2], 0.0, -there[0]], [-there[1], there[0], 0.0]])
+            J[:3] -= lever @ J[3:]  # of the point of a that b's origin is to be at
+            difference = (K - J)[:rows]
+            gain = np.repeat([self.stiffness, self.rotational_stiffness], 3)[:rows]
+            target = -error[:rows] / wait - difference[:, -1]
+            infinite = np.full(rows, math.inf)
+            return GivenRows(
+                Rows(
+                    difference[:, :-1], np.zeros(rows), target, 1.0 / (d.period * wait * gain), np.zeros(rows),
+                    -infinite, infinite,
+                )
+            )  # fmt: skip
+
+        return make
+
+
+def _frame(d: WorldDynamics, body: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rotation (3, 3) and position (3,) of a body's pose, and the Jacobian (6, nv) of its twist there.
+
+    One more column is the twist that bodies have which no tree moves.
+    """
+    a = d.arrays
+    pose, tree, link = a.body_pose[body], a.body_tree[body], a.body_link[body]
+    J = np.zeros((6, d.nv + 1))
+    if tree < 0:
+        J[:, -1] = a.body_twist[body]
+    else:
+        i, j = a.tree_v[tree], a.tree_v[tree + 1]
+        J[:, i:j] = np.eye(6) if link < 0 else a.link_jacobian[link, :, : j - i]
+    return pose[:9].reshape(3, 3), pose[9:], J
+
+
+class JointRows:
+    """The rows of all joint laws and joint limits of a world, whose Jacobian never changes.
+
+    Args:
+        d: The world in motion.
+        laws: Motions, actuators, couplers.
+        limits: Of joints; None: they do not hold. Those of joints that move by decree are left out.
+    """
+
+    def __init__(self, d: WorldDynamics, laws: Sequence[JointLaw], limits: JointLimits | None) -> None:
+        self._nv = d.nv
+        tree_q, tree_v = d.arrays.tree_q, d.arrays.tree_v
+        trees: list[int] = []
+        entries: list[np.ndarray] = []
+        self._rows_of: list[int] = []
+        self._laws: list[tuple[JointLaw, list[int]]] = []
+        decreed: set[int] = set()
+        for law in laws:
+            model = d.world.trees[law.tree].model.model
+            entry, coordinates = np.zeros(tree_v[law.tree + 1] - tree_v[law.tree]), []
+            for name, coefficient in law.terms:
+                joint = model.joints[model.getJointId(name)]
+                entry[joint.idx_v] = coefficient
+                coordinates.append(int(tree_q[law.tree]) + joint.idx_q)
+            if isinstance(law, JointMotion):
+                decreed.add(coordinates[0])
+            self._laws.append((law, coordinates))
+            trees.append(law.tree)
+            entries.append(entry)
+            self._rows_of.append(1)
+        self._bounds: list[tuple[int, float, float]] = []  # coordinate, sign, bound
+        for index, coordinate, lower, upper in _limits(limits):
+            if coordinate in decreed:
+                continue
+            tree = int(np.searchsorted(tree_v, index, side="right")) - 1
+            rows = [(sign, bound) for bound, sign in ((lower, 1.0), (upper, -1.0)) if math.isfinite(bound)]
+            for sign, bound in rows:
+                entry = np.zeros(tree_v[tree + 1] - tree_v[tree])
+                entry[index - tree_v[tree]] = sign
+                trees.append(tree)
+                entries.append(entry)
+                self._bounds.append((coordinate, sign, bound))
+            self._rows_of.append(len(rows))
+        self._tree = np.array(trees, dtype=np.int64)
+        self._second = np.full(len(trees), -1, dtype=np.int64)
+        self._ends = np.concatenate([[0], np.cumsum([len(e) for e in entries])]).astype(np.int64)
+        self._entries = np.concatenate([*entries, np.zeros(0)])
+        self._columns = [slice(int(tree_v[t]), int(tree_v[t + 1])) for t in trees]
+        self._numbers = np.zeros((len(trees), 6))
+
+    def __len__(self) -> int:
+        return len(self._tree)
+
+    def flat(self, d: WorldDynamics) -> tuple[np.ndarray, ...]:
+        """The rows of the coming step as `compiled_step.load_rows` takes them."""
+        q, time, period = d.arrays.q.tolist(), d.time, d.period
+        numbers = [law.numbers([q[i] for i in places], time, period) for law, places in self._laws]
+        numbers += [_rigid(period, sign * (q[i] - bound), lower=0.0) for i, sign, bound in self._bounds]
+        self._numbers = np.array(numbers)
+        return self._tree, self._second, self._ends, self._entries, self._numbers
+
+    def constraints(self) -> list[Constraint]:
+        """The same rows, one constraint for each law and each limit."""
+        found: list[Constraint] = []
+        row = 0
+        for count in self._rows_of:
+            jacobian = np.zeros((count, self._nv))
+            for i in range(count):
+                jacobian[i, self._columns[row + i]] = self._entries[self._ends[row + i] : self._ends[row + i + 1]]
+            found.append(GivenRows(Rows(jacobian, *self._numbers[row : row + count].T)))
+            row += count
+        return found
+
+
+def _limits(limits: JointLimits | None) -> list[tuple[int, int, float, float]]:
+    if limits is None:
+        return []
+    columns = (limits.velocity, limits.coordinate, limits.lower, limits.upper)
+    return list(zip(*(column.tolist() for column in columns), strict=True))

@@ -1,0 +1,226 @@
+"""Convex shapes: sizes, extents, and the mass properties of uniform solids.
+
+A shape lies in a frame of its own: a box, cylinder or capsule is centred, the latter two along z; a half space is the
+matter below the plane z = 0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from convex_contact.model import native
+
+SPHERE, BOX, CYLINDER, CAPSULE, HALF_SPACE, HULL = range(6)
+
+
+@dataclass(frozen=True)
+class Solid:
+    """Mass properties.
+
+    Attributes:
+        mass: kg.
+        center: Centre of mass (3,), m, in the shape's frame.
+        inertia: (3, 3), kg m^2, about the centre of mass, along the axes of the shape's frame.
+    """
+
+    mass: float
+    center: np.ndarray
+    inertia: np.ndarray
+
+
+class Shape:
+    """A convex shape.
+
+    Attributes:
+        kind: Its number in compiled code.
+        parameters: (3,), m: radius; half sides; or radius and half length.
+        center: (3,), the middle of its bounding box, m.
+        extent: (3,), half the sides of its bounding box, m.
+        radius: Of the smallest sphere about the frame's origin that holds it, m.
+    """
+
+    kind: ClassVar[int]
+    name: ClassVar[str]
+    parameters: np.ndarray
+    center: np.ndarray
+    extent: np.ndarray
+    radius: float
+
+    def volume(self) -> float:
+        """Volume, m^3."""
+        raise NotImplementedError
+
+    def solid(self, mass: float) -> Solid:
+        """The mass properties of a uniform solid of this shape."""
+        raise NotImplementedError
+
+
+def _positive(**sizes: float) -> None:
+    for name, size in sizes.items():
+        if not 0 < size < math.inf:
+            raise ValueError(f"{name}: expected a positive number of metres, got {size}")
+
+
+def _set(shape: Shape, parameters: Any, extent: Any, radius: float) -> None:
+    padded = np.zeros(3)
+    padded[: len(parameters)] = parameters
+    for name, value in (
+        ("parameters", padded),
+        ("center", np.zeros(3)),
+        ("extent", np.array(extent, dtype=np.float64)),
+        ("radius", float(radius)),
+    ):
+        object.__setattr__(shape, name, value)
+
+
+@dataclass(frozen=True)
+class Sphere(Shape):
+    """A sphere of a radius (m)."""
+
+    radius: float
+    kind = SPHERE
+    name = "sphere"
+
+    def __post_init__(self) -> None:
+        _positive(radius=self.radius)
+        _set(self, [self.radius], [self.radius] * 3, self.radius)
+
+    def volume(self) -> float:
+        return 4 / 3 * math.pi * self.radius**3
+
+    def solid(self, mass: float) -> Solid:
+        return Solid(mass, np.zeros(3), 0.4 * mass * self.radius**2 * np.eye(3))
+
+
+@dataclass(frozen=True)
+class Box(Shape):
+    """A box with sides (3,) along its axes (m)."""
+
+    size: tuple[float, float, float]
+    kind = BOX
+    name = "box"
+
+    def __post_init__(self) -> None:
+        sides = np.array(self.size, dtype=np.float64)
+        if sides.shape != (3,):
+            raise ValueError(f"size: expected three sides, got {self.size}")
+        _positive(**dict(zip(("size[0]", "size[1]", "size[2]"), sides, strict=True)))
+        object.__setattr__(self, "size", tuple(float(side) for side in sides))
+        _set(self, sides / 2, sides / 2, float(np.linalg.norm(sides / 2)))
+
+    def volume(self) -> float:
+        return math.prod(self.size)
+
+    def solid(self, mass: float) -> Solid:
+        squares = np.array(self.size) ** 2
+        return Solid(mass, np.zeros(3), np.diag(mass / 12 * (squares.sum() - squares)))
+
+
+@dataclass(frozen=True)
+class Cylinder(Shape):
+    """A cylinder with a radius and a length along z (m)."""
+
+    base_radius: float
+    length: float
+    kind = CYLINDER
+    name = "cylinder"
+
+    def __post_init__(self) -> None:
+        r, h = self.base_radius, self.length / 2
+        _positive(radius=r, length=self.length)
+        _set(self, [r, h], [r, r, h], math.hypot(r, h))
+
+    def volume(self) -> float:
+        return math.pi * self.base_radius**2 * self.length
+
+    def solid(self, mass: float) -> Solid:
+        r, length = self.base_radius, self.length
+        across = mass * (3 * r**2 + length**2) / 12
+        return Solid(mass, np.zeros(3), np.diag([across, across, mass * r**2 / 2]))
+
+
+@dataclass(frozen=True)
+class Capsule(Shape):
+    """All points within a radius of a segment of some length along z (m)."""
+
+    base_radius: float
+    length: float
+    kind = CAPSULE
+    name = "capsule"
+
+    def __post_init__(self) -> None:
+        r, h = self.base_radius, self.length / 2
+        _positive(radius=r, length=self.length)
+        _set(self, [r, h], [r, r, h + r], h + r)
+
+    def volume(self) -> float:
+        return math.pi * self.base_radius**2 * (self.length + 4 / 3 * self.base_radius)
+
+    def solid(self, mass: float) -> Solid:
+        r, h = self.base_radius, self.length / 2
+        caps = mass * (4 / 3 * math.pi * r**3) / self.volume()
+        middle = mass - caps
+        # a hemisphere's centre is 3 r / 8 from its base; about its base plane it has 2/5 m r^2 like a whole sphere
+        across = middle * (3 * r**2 + self.length**2) / 12 + caps * (0.4 * r**2 + h**2 + 0.75 * r * h)
+        along = middle * r**2 / 2 + caps * 0.4 * r**2
+        return Solid(mass, np.zeros(3), np.diag([across, across, along]))
+
+
+@dataclass(frozen=True)
+class HalfSpace(Shape):
+    """All matter below the plane z = 0 of its frame."""
+
+    kind = HALF_SPACE
+    name = "half_space"
+
+    def __post_init__(self) -> None:
+        _set(self, [], [math.inf] * 3, math.inf)
+
+    def volume(self) -> float:
+        return math.inf
+
+    def solid(self, mass: float) -> Solid:
+        raise ValueError("half_space: it has no mass and cannot move freely")
+
+
+@dataclass(frozen=True, eq=False)
+class Hull(Shape):
+    """The convex hull of points (n, 3) (m), by Coal.
+
+    Raises:
+        NativeLibraryError: The compiled library is missing, or the points are flat.
+    """
+
+    points: np.ndarray
+    vertices: np.ndarray = field(init=False)
+    _unit: Solid = field(init=False, repr=False)
+    kind = HULL
+    name = "hull"
+
+    def __post_init__(self) -> None:
+        points = np.array(self.points, dtype=np.float64)
+        if points.ndim != 2 or points.shape[1] != 3 or len(points) < 4:
+            raise ValueError(f"points: expected (n, 3) with n of 4 or more, got shape {points.shape}")
+        if not np.isfinite(points).all():
+            raise ValueError("points: expected finite numbers")
+        if np.linalg.matrix_rank(points - points.mean(axis=0), tol=1e-9 * np.ptp(points)) < 3:
+            raise ValueError("points: expected points that do not lie in a plane")
+        table = native.ShapeTable()
+        vertices, volume, center, inertia = table.hull(table.add_hull(points))
+        vertices = vertices[np.lexsort(vertices.T[::-1])]  # an order that does not depend on that of the points
+        low, high = vertices.min(axis=0), vertices.max(axis=0)
+        _set(self, [], (high - low) / 2, float(np.linalg.norm(vertices, axis=1).max()))
+        object.__setattr__(self, "center", (low + high) / 2)
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "vertices", vertices)
+        object.__setattr__(self, "_unit", Solid(volume, center, inertia))
+
+    def volume(self) -> float:
+        return self._unit.mass
+
+    def solid(self, mass: float) -> Solid:
+        return Solid(mass, self._unit.center.copy(), self._unit.inertia * (mass / self._unit.mass))

@@ -1,0 +1,611 @@
+"""The description of a world: bodies, shapes, materials, pairs. Nothing here moves.
+
+    >>> w = World()
+    >>> ground = w.add_half_space("ground", material=Material(friction=0.8))
+    >>> ball = w.add_sphere("ball", mass=0.5, radius=0.025, position=(0, 0, 0.1))
+
+:class:`~convex_contact.simulation.dynamics.WorldDynamics` makes the arrays of a simulation from it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import pinocchio as pin
+
+from convex_contact.model.joints import Controller, Given, JointActuator, JointCoupler, JointLaw, JointMotion, Weld
+from convex_contact.model.materials import Material, PairLaw
+from convex_contact.model.pressure_fields import Hydroelastic, Mesh, PressureField, mesh_of
+from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Sphere
+
+if TYPE_CHECKING:
+    from convex_contact.model.corotational import TetrahedralMesh
+
+#: Twist [linear; angular] (6,) of a prescribed body in the world at a time (s).
+Motion = Callable[[float], Sequence[float]]
+#: Joint forces (nv,) of a tree in the step that starts at a time (s).
+Drive = Callable[[float], Sequence[float]]
+Vector = Sequence[float] | np.ndarray
+Made = TypeVar("Made", Shape, "Geometry")
+
+
+class WorldError(ValueError):
+    """A world contradicts itself or lacks something; the message names the body and the field."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A pose: position (3,), m, and quaternion (x, y, z, w), normalised."""
+
+    position: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    orientation: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, 0.0, 1.0]))
+
+    @staticmethod
+    def of(position: Vector, orientation: Vector, where: str) -> Placement:
+        """A placement from what a user gave.
+
+        Raises:
+            WorldError: A length or a number is wrong; the message starts with ``where``.
+        """
+        p = vector(position, 3, f"{where}: position")
+        q = vector(orientation, 4, f"{where}: orientation")
+        norm = np.linalg.norm(q)
+        if not norm > 1e-9:
+            raise WorldError(f"{where}: orientation: expected a quaternion (x, y, z, w) that is not zero, got {q}")
+        return Placement(p, q if abs(norm - 1) < 1e-15 else q / norm)  # reading what was written changes nothing
+
+    @property
+    def rotation(self) -> np.ndarray:
+        """Rotation matrix (3, 3)."""
+        x, y, z, w = self.orientation
+        return np.asarray(pin.Quaternion(w, x, y, z).matrix())
+
+    @property
+    def se3(self) -> pin.SE3:
+        """The same for Pinocchio."""
+        return pin.SE3(self.rotation, self.position)
+
+    @staticmethod
+    def from_se3(pose: pin.SE3) -> Placement:
+        """The same from Pinocchio."""
+        return Placement(np.array(pose.translation), np.array(pin.Quaternion(pose.rotation).coeffs()))
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """A shape on a body.
+
+    Attributes:
+        shape: The shape.
+        placement: Of the shape's frame in the body's.
+        material: Its surface.
+        hydroelastic: Makes it meet others that have one, and half spaces, in a contact surface instead of points, if it
+            or the other is compliant: how a mesh is made from the shape; or a mesh of your own that lies in the shape,
+            in the shape's frame. Half spaces are rigid to compliant bodies, and have none.
+        mesh: The mesh (made).
+
+    Raises:
+        ValueError: The mesh cannot be made, or reaches out of the shape's bounding box or sphere.
+    """
+
+    shape: Shape
+    placement: Placement
+    material: Material
+    hydroelastic: Hydroelastic | Mesh | None = None
+    mesh: Mesh | None = field(init=False, default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        given, shape = self.hydroelastic, self.shape
+        mesh = mesh_of(shape, given) if isinstance(given, Hydroelastic) else given
+        object.__setattr__(self, "mesh", mesh)
+        if mesh is None or mesh is not given:
+            return
+        if isinstance(shape, HalfSpace):
+            raise ValueError("hydroelastic: a half space is rigid to compliant bodies and has no mesh")
+        beyond = (np.abs(mesh.vertices - shape.center) - shape.extent).max()
+        beyond = max(beyond, np.linalg.norm(mesh.vertices, axis=1).max() - shape.radius)
+        if beyond > 1e-6 * shape.radius:
+            raise ValueError(f"hydroelastic: expected a mesh inside the shape's bounds, got {beyond:.3g} m beyond")
+
+    @property
+    def modulus(self) -> float | None:
+        """Largest pressure inside, Pa; infinite: rigid to compliant bodies; None: meets all in points."""
+        if self.mesh is None:
+            return math.inf if isinstance(self.shape, HalfSpace) else None
+        return float(self.mesh.pressure.max()) if isinstance(self.mesh, PressureField) else math.inf
+
+
+@dataclass
+class Body:
+    """A rigid body.
+
+    Attributes:
+        name: Unique in its world.
+        kind: "free"; "fixed"; "prescribed" (moves as it is told); "link" (of an articulated tree).
+        geometries: What can touch.
+        placement: At the start, of the body's frame in the world (links: ignored).
+        mass: kg (free bodies).
+        center: Centre of mass (3,) in the body's frame, m.
+        inertia: (3, 3), about the centre of mass, along the body's axes, kg m^2.
+        velocity: Of the frame's origin at the start (3,), m/s.
+        angular_velocity: At the start (3,), rad/s, world.
+        motion: Twist of a prescribed body as a function of time; None: set by the user before each step.
+        tree: Number of the articulated tree in :attr:`World.trees`, and
+        link: of the link in it (links).
+        spring_stiffness: Of a spring from the frame's origin to where that is placed, N/m (free bodies).
+        spring_damping: Of a damper beside it, N s/m.
+    """
+
+    name: str
+    kind: str
+    geometries: list[Geometry] = field(default_factory=list)
+    placement: Placement = field(default_factory=Placement)
+    mass: float = 0.0
+    center: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+    velocity: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    angular_velocity: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    motion: Motion | None = None
+    tree: int = -1
+    link: int = -1
+    spring_stiffness: float = 0.0
+    spring_damping: float = 0.0
+
+
+@dataclass
+class Tree:
+    """An articulated tree, or a deformable body, with its state at the start.
+
+    Attributes:
+        name: Unique in its world.
+        model: Kinematics and dynamics: an `ArticulatedTree`, or a `deformable.DeformableTree` of the same methods.
+        q: (nq,).
+        v: (nv,).
+        bodies: Numbers of its links' bodies.
+        source: The URDF file, and how it was read.
+        drive: Joint forces (nv,) as a function of the time at which a step starts, N or N m, beside those that are set;
+            None: none.
+    """
+
+    name: str
+    model: Any
+    q: np.ndarray
+    v: np.ndarray
+    bodies: list[int]
+    source: dict[str, Any]
+    drive: Drive | None = None
+
+
+def vector(values: Any, length: int, where: str) -> np.ndarray:
+    """An array of finite numbers of a given length.
+
+    Raises:
+        WorldError: It is none; the message starts with ``where``.
+    """
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise WorldError(f"{where}: expected {length} numbers, got {values!r}") from None
+    if array.shape != (length,) or not np.isfinite(array).all():
+        raise WorldError(f"{where}: expected {length} finite numbers, got {values!r}")
+    return array
+
+
+def _inertia(inertia: Any, where: str) -> np.ndarray:
+    array = np.array(inertia, dtype=np.float64)
+    if array.shape == ():
+        array = array * np.eye(3)
+    elif array.shape == (3,):
+        array = np.diag(array)
+    if array.shape != (3, 3) or not np.allclose(array, array.T):
+        raise WorldError(f"{where}: inertia: expected a number, (3,) or a symmetric (3, 3), got shape {array.shape}")
+    moments = np.linalg.eigvalsh(array)
+    if not moments[0] > 0:
+        raise WorldError(f"{where}: inertia: expected positive principal moments, got {moments}")
+    if moments[2] > (moments[0] + moments[1]) * (1 + 1e-9):
+        raise WorldError(f"{where}: inertia: no body has the principal moments {moments} (one exceeds the others' sum)")
+    return 0.5 * (array + array.T)
+
+
+class World:
+    """Bodies, their surfaces, and which pairs of them meet how.
+
+    Args:
+        gravity: (3,), m/s^2.
+
+    Attributes:
+        bodies: By number; ``add_*`` returns the number.
+        trees: Articulated trees.
+        joint_laws: What moves their joints, beside gravity, contact, springs and limits.
+        controllers: What else adds rows to every step's problem (:class:`~convex_contact.model.joints.Controller`).
+        pair_laws: Combined values by decree, by pair of body numbers (smaller first).
+        disabled: Pairs of body numbers (smaller first) that pass through each other.
+    """
+
+    def __init__(self, gravity: Vector = (0.0, 0.0, -9.81)) -> None:
+        self.gravity = vector(gravity, 3, "gravity")
+        self.bodies: list[Body] = []
+        self.trees: list[Tree] = []
+        self.joint_laws: list[JointLaw] = []
+        self.controllers: list[Controller] = []
+        self.pair_laws: dict[tuple[int, int], PairLaw] = {}
+        self.disabled: set[tuple[int, int]] = set()
+
+    # --- bodies ----------------------------------------------------------------------------------------------
+
+    def add_body(
+        self,
+        name: str,
+        *,
+        geometries: Sequence[Geometry] = (),
+        mass: float | None = None,
+        inertia: Any = None,
+        center: Vector | None = None,
+        position: Vector = (0.0, 0.0, 0.0),
+        orientation: Vector = (0.0, 0.0, 0.0, 1.0),
+        velocity: Vector = (0.0, 0.0, 0.0),
+        angular_velocity: Vector = (0.0, 0.0, 0.0),
+        fixed: bool = False,
+        prescribed: bool = False,
+        motion: Motion | None = None,
+        spring_stiffness: float = 0.0,
+        spring_damping: float = 0.0,
+    ) -> int:
+        """Adds a rigid body with any number of shapes.
+
+        Args:
+            name: Unique.
+            geometries: Its shapes.
+            mass: kg; needed for a free body.
+            inertia: About the centre of mass, along the body's axes, kg m^2: a number, (3,) or (3, 3). Default: the
+                shapes as one solid of uniform density (overlaps count twice).
+            center: Centre of mass (3,), m; default as for the inertia.
+            position: Of the body's frame (3,), m.
+            orientation: Quaternion (x, y, z, w), body to world.
+            velocity: Of the frame's origin (3,), m/s.
+            angular_velocity: (3,), rad/s, world.
+            fixed: It does not move.
+            prescribed: It moves with a velocity that is set before each step.
+            motion: Its twist as a function of time; makes it prescribed.
+            spring_stiffness: Of a spring that pulls the frame's origin of a free body to `position`, N/m.
+            spring_damping: Of a damper beside it, N s/m; both act implicitly.
+
+        Returns:
+            The body's number.
+
+        Raises:
+            WorldError: Something is missing or impossible.
+        """
+        placement = Placement.of(position, orientation, name)
+        prescribed = prescribed or motion is not None
+        if fixed and prescribed:
+            raise WorldError(f"{name}: fixed: it cannot be fixed and prescribed at once")
+        body = Body(
+            name=name,
+            kind="fixed" if fixed else "prescribed" if prescribed else "free",
+            geometries=list(geometries),
+            placement=placement,
+            velocity=vector(velocity, 3, f"{name}: velocity"),
+            angular_velocity=vector(angular_velocity, 3, f"{name}: angular_velocity"),
+            motion=motion,
+        )
+        if fixed and (body.velocity.any() or body.angular_velocity.any()):
+            raise WorldError(f"{name}: velocity: a fixed body has none; prescribed=True lets it move as told")
+        if body.kind == "free":
+            self._give_mass(body, mass, inertia, center)
+        for field_name, value in (("spring_stiffness", spring_stiffness), ("spring_damping", spring_damping)):
+            if not 0.0 <= value < math.inf:
+                raise WorldError(f"{name}: {field_name}: expected a number not below 0, got {value}")
+            if value and body.kind != "free":
+                raise WorldError(f"{name}: {field_name}: a spring pulls a free body, not a {body.kind} one")
+        body.spring_stiffness, body.spring_damping = float(spring_stiffness), float(spring_damping)
+        return self._append(body)
+
+    def _give_mass(self, body: Body, mass: float | None, inertia: Any, center: Vector | None) -> None:
+        if mass is None:
+            raise WorldError(f"{body.name}: mass: missing (a body without mass is fixed=True or prescribed=True)")
+        if not 0 < mass < math.inf:
+            raise WorldError(f"{body.name}: mass: expected a positive number of kilograms, got {mass}")
+        if any(isinstance(g.shape, HalfSpace) for g in body.geometries):
+            raise WorldError(f"{body.name}: a half space cannot move freely")
+        body.mass = float(mass)
+        if (inertia is None or center is None) and not body.geometries:
+            raise WorldError(f"{body.name}: inertia: missing, and there is no shape to take it from")
+        if inertia is None or center is None:
+            solid_center, solid_inertia = _uniform(body.geometries, mass)
+        body.center = solid_center if center is None else vector(center, 3, f"{body.name}: center")
+        if inertia is not None:
+            body.inertia = _inertia(inertia, body.name)
+        else:
+            d = body.center - solid_center
+            inertia = solid_inertia + mass * (d @ d * np.eye(3) - np.outer(d, d))
+            body.inertia = 0.5 * (inertia + inertia.T)
+
+    def _append(self, body: Body) -> int:
+        if not body.name or any(other.name == body.name for other in self.bodies):
+            raise WorldError(f"name: {body.name!r} is empty or taken")
+        self.bodies.append(body)
+        return len(self.bodies) - 1
+
+    def _add_shape(self, name: str, shape: Shape, material: Material | None, options: dict[str, Any]) -> int:
+        hydroelastic = options.pop("hydroelastic", None)
+        geometry = _made(name, Geometry, shape, Placement(), material or Material(), hydroelastic)
+        return self.add_body(name, geometries=[geometry], **options)
+
+    def add_sphere(self, name: str, *, radius: float, material: Material | None = None, **body: Any) -> int:
+        """Adds a sphere of a radius (m); other arguments as in :meth:`add_body`."""
+        return self._add_shape(name, _made(name, Sphere, radius), material, body)
+
+    def add_box(self, name: str, *, size: Vector, material: Material | None = None, **body: Any) -> int:
+        """Adds a box with sides (3,) (m); other arguments as in :meth:`add_body`."""
+        return self._add_shape(name, _made(name, Box, tuple(size)), material, body)
+
+    def add_cylinder(
+        self, name: str, *, radius: float, length: float, material: Material | None = None, **body: Any
+    ) -> int:
+        """Adds a cylinder along its z axis (m); other arguments as in :meth:`add_body`."""
+        return self._add_shape(name, _made(name, Cylinder, radius, length), material, body)
+
+    def add_capsule(
+        self, name: str, *, radius: float, length: float, material: Material | None = None, **body: Any
+    ) -> int:
+        """Adds a capsule, the length being that of its segment along z (m); others as in :meth:`add_body`."""
+        return self._add_shape(name, _made(name, Capsule, radius, length), material, body)
+
+    def add_hull(self, name: str, *, points: Any, material: Material | None = None, **body: Any) -> int:
+        """Adds the convex hull of points (n, 3) (m), given in the body's frame; others as in :meth:`add_body`."""
+        return self._add_shape(name, _made(name, Hull, points), material, body)
+
+    def add_half_space(
+        self,
+        name: str,
+        *,
+        point: Vector = (0.0, 0.0, 0.0),
+        normal: Vector = (0.0, 0.0, 1.0),
+        material: Material | None = None,
+        prescribed: bool = False,
+        motion: Motion | None = None,
+    ) -> int:
+        """Adds the matter behind a plane: a floor, a wall, or a belt if it is prescribed.
+
+        Args:
+            name: Unique.
+            point: On the plane (3,), m.
+            normal: Out of the matter (3,), of any length.
+            material: Its surface.
+            prescribed: It moves with a velocity that is set before each step.
+            motion: Its twist as a function of time.
+        """
+        n = vector(normal, 3, f"{name}: normal")
+        if not np.linalg.norm(n) > 0:
+            raise WorldError(f"{name}: normal: expected a vector that is not zero")
+        turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), n / np.linalg.norm(n)).coeffs()
+        return self.add_body(
+            name,
+            geometries=[Geometry(HalfSpace(), Placement(), material or Material())],
+            position=point,
+            orientation=turn,
+            fixed=not (prescribed or motion is not None),
+            prescribed=prescribed,
+            motion=motion,
+        )
+
+    def add_urdf(self, name: str, path: str | Path, **options: Any) -> int:
+        """Adds an articulated tree; see :func:`convex_contact.model.urdf.add_urdf`. Returns the tree's number."""
+        from convex_contact.model.urdf import add_urdf
+
+        return add_urdf(self, name, path, **options)
+
+    def add_deformable(self, name: str, mesh: TetrahedralMesh, **options: Any) -> int:
+        """Adds a deformable body of corotational tetrahedra (`deformable`).
+
+        Its tree's bodies are "name/mount", if vertices are attached, and "name/i" for each vertex i that can touch.
+
+        Args:
+            name: Unique among the trees.
+            mesh: At rest, in the body's frame.
+            **options: `elasticity` (:class:`~convex_contact.model.corotational.Elasticity`); `contact`: numbers of the
+                vertices that can touch shapes, default: all of the surface; `attached`: of those that move as the
+                mount, default: none; `contact_radius` of the vertices, m; `drawn`: triangles that pictures show;
+                `material` of the surface; `position` (3,), m, and `orientation`, quaternion (x, y, z, w), of the
+                body's frame; `velocity` (3,), m/s.
+
+        Returns:
+            The tree's number.
+
+        Raises:
+            WorldError: A value is wrong.
+        """
+        from convex_contact.model.deformable import add_deformable
+
+        return add_deformable(self, name, mesh, **options)
+
+    def _joint(self, tree: int | str, *joints: str) -> tuple[int, str]:
+        """A tree's number and its name, after a look at whether it has joints of one coordinate of these names."""
+        names = [known.name for known in self.trees]
+        if tree not in names and not (isinstance(tree, int) and 0 <= tree < len(names)):
+            raise WorldError(f"{tree}: no such tree; there are: {', '.join(names) or 'none'}")
+        number = names.index(tree) if isinstance(tree, str) else int(tree)
+        model = self.trees[number].model.model
+        known = [name for name, j in list(zip(model.names, model.joints, strict=True))[1:] if j.nq == j.nv == 1]
+        for joint in joints:
+            if joint not in known:
+                expected = ", ".join(known) or "none"
+                raise WorldError(f"{names[number]}: joint: expected one of one coordinate, {expected}; got {joint!r}")
+        return number, names[number]
+
+    def _add_joint_law(self, kind: Callable[..., JointLaw], tree: int | str, *joints: str, **values: Any) -> None:
+        number, name = self._joint(tree, *joints)
+        try:
+            law = kind(number, *joints, **values)
+        except (TypeError, ValueError) as error:
+            raise WorldError(f"{name}: {joints[0]}: {error}") from None
+        if isinstance(law, JointMotion) and any(
+            isinstance(other, JointMotion) and (other.tree, other.joint) == (number, law.joint)
+            for other in self.joint_laws
+        ):
+            raise WorldError(f"{name}: {law.joint}: expected one motion, got a second")
+        self.joint_laws.append(law)
+
+    def move_joint(self, tree: int | str, joint: str, position: Callable[[float], float]) -> None:
+        """Lets a joint follow a function of time, whatever force it takes (:class:`~convex_contact.JointMotion`).
+
+        Args:
+            tree: Number or name.
+            joint: Name of a joint of one coordinate.
+            position: Coordinate (m or rad) over time (s), such as a :class:`~convex_contact.Sinusoid`. The state at the
+                start should fit: what it is off by halves in each step.
+
+        Raises:
+            WorldError: There is no such joint, or it has a motion.
+        """
+        self._add_joint_law(JointMotion, tree, joint, position=position)
+
+    def actuate_joint(self, tree: int | str, joint: str, **values: Given) -> None:
+        """Gives a joint a PD controller with an effort limit; values as :class:`~convex_contact.JointActuator`.
+
+        Raises:
+            WorldError: There is no such joint, or a value is wrong.
+        """
+        self._add_joint_law(JointActuator, tree, joint, **values)
+
+    def couple_joints(
+        self, tree: int | str, joint: str, other: str, *, ratio: float = 1.0, offset: float = 0.0
+    ) -> None:
+        """Holds q = ratio q_other + offset (a gear) between two joints of a tree.
+
+        Raises:
+            WorldError: There is no such joint, or a value is wrong.
+        """
+        self._add_joint_law(JointCoupler, tree, joint, other, ratio=ratio, offset=offset)
+
+    def weld(self, a: int | str, b: int | str, **values: float) -> None:
+        """Holds two bodies together as they are at the start; values as :class:`~convex_contact.model.joints.Weld`.
+
+        Args:
+            a: A link or a free body.
+            b: Another body.
+            **values: Of the springs.
+
+        Raises:
+            WorldError: There is no such body, nothing could be held, or a value is wrong.
+        """
+        i, j = self._pair(a, b)
+        if "fixed" == self.bodies[i].kind == self.bodies[j].kind:
+            raise WorldError(f"{self.bodies[i].name}: a weld holds a body that can move")
+        try:
+            self.controllers.append(Weld(i, j, **values))
+        except (TypeError, ValueError) as error:
+            raise WorldError(f"{self.bodies[i].name}: {error}") from None
+
+    @classmethod
+    def from_yaml(cls, path: str | Path) -> World:
+        """The world of a YAML file; see :mod:`convex_contact.model.world_file`."""
+        from convex_contact.model.world_file import load_world
+
+        return load_world(path)
+
+    def to_yaml(self) -> str:
+        """This world as a YAML text."""
+        from convex_contact.model.world_file import dump_world
+
+        return dump_world(self)
+
+    # --- pairs -----------------------------------------------------------------------------------------------
+
+    def number(self, body: int | str) -> int:
+        """The number of a body given by number or name.
+
+        Raises:
+            WorldError: There is none.
+        """
+        if isinstance(body, str):
+            for number, known in enumerate(self.bodies):
+                if known.name == body:
+                    return number
+            raise WorldError(f"{body}: no such body")
+        if not 0 <= body < len(self.bodies):
+            raise WorldError(f"{body}: no such body; there are {len(self.bodies)}")
+        return int(body)
+
+    def _pair(self, a: int | str, b: int | str) -> tuple[int, int]:
+        i, j = self.number(a), self.number(b)
+        if i == j:
+            raise WorldError(f"{self.bodies[i].name}: a body makes no pair with itself")
+        return min(i, j), max(i, j)
+
+    def set_pair(
+        self,
+        a: int | str,
+        b: int | str,
+        *,
+        stiffness: float | None = None,
+        dissipation: float | None = None,
+        relaxation_time: float | None = None,
+        friction: float | None = None,
+    ) -> None:
+        """Sets combined values of a pair of bodies directly; what is not given follows the materials' rule."""
+        values = {
+            "stiffness": stiffness,
+            "dissipation": dissipation,
+            "relaxation_time": relaxation_time,
+            "friction": friction,
+        }
+        self.pair_laws[self._pair(a, b)] = PairLaw(**values)
+
+    def disable_pair(self, a: int | str, b: int | str) -> None:
+        """Lets two bodies pass through each other."""
+        self.disabled.add(self._pair(a, b))
+
+    def law(self, a: Geometry, b: Geometry, one: int, two: int) -> Material:
+        """The combined values of two geometries on bodies ``one`` and ``two``.
+
+        Where they meet in a contact surface, the moduli stand for the stiffnesses in the rule of the materials, and the
+        stiffness is that of the faces.
+        """
+        first, second = a.material, b.material
+        pair = self.pair_laws.get((min(one, two), max(one, two)))
+        one_modulus, two_modulus = a.modulus, b.modulus
+        if one_modulus is not None and two_modulus is not None and min(one_modulus, two_modulus) < math.inf:
+            if pair is not None and pair.stiffness is not None:
+                raise ValueError("stiffness: expected none for a pair that meets in a contact surface")
+            first, second = replace(first, stiffness=one_modulus), replace(second, stiffness=two_modulus)
+        elif pair is not None and pair.stiffness is not None and first.stiffness == second.stiffness == math.inf:
+            return pair.applied(Material(stiffness=pair.stiffness, friction=_friction(first, second)))
+        rule = first.combined(second)
+        return rule if pair is None else pair.applied(rule)
+
+    def numbered_geometries(self) -> Iterator[tuple[int, Geometry]]:
+        """Body number and geometry of all geometries, in the order of their numbers."""
+        for number, body in enumerate(self.bodies):
+            for geometry in body.geometries:
+                yield number, geometry
+
+
+def _friction(a: Material, b: Material) -> float:
+    return Material(friction=a.friction).combined(Material(friction=b.friction)).friction
+
+
+def _made(name: str, kind: Callable[..., Made], *arguments: Any) -> Made:
+    try:
+        return kind(*arguments)
+    except (TypeError, ValueError) as error:
+        raise WorldError(f"{name}: {error}") from None
+
+
+def _uniform(geometries: Sequence[Geometry], mass: float) -> tuple[np.ndarray, np.ndarray]:
+    """Centre (3,) and inertia (3, 3) of shapes as one solid of uniform density, in the body's frame."""
+    volume = sum(g.shape.volume() for g in geometries)
+    parts = [(g.shape.solid(mass * g.shape.volume() / volume), g.placement) for g in geometries]
+    places = [p.position + p.rotation @ s.center for s, p in parts]
+    center = sum((s.mass / mass * c for (s, _), c in zip(parts, places, strict=True)), np.zeros(3))
+    inertia = np.zeros((3, 3))
+    for (s, p), c in zip(parts, places, strict=True):
+        d = c - center
+        inertia += p.rotation @ s.inertia @ p.rotation.T + s.mass * (d @ d * np.eye(3) - np.outer(d, d))
+    return center, inertia

@@ -1,0 +1,511 @@
+"""Worlds as YAML files.
+
+    gravity: [0, 0, -9.81]
+    materials:
+      steel: {stiffness: 1e7, dissipation: 10, relaxation_time: 1e-4, friction: 0.5}
+    bodies:
+      - {name: floor, shape: {type: half_space}, material: steel, fixed: true}
+      - {name: box, mass: 1.0, shape: {type: box, size: [0.1, 0.1, 0.1]}, material: steel, position: [0, 0, 0.1]}
+      - {name: bob, mass: 1.0, shape: {type: sphere, radius: 0.1}, position: [1, 0, 1], spring_stiffness: 200}
+      - name: ball                         # meets the floor, the mug and other such shapes in a contact surface
+        mass: 0.2
+        shape: {type: sphere, radius: 0.05, hydroelastic: {modulus: 1e6, resolution: 0.01}}
+      - name: mug                          # rigid, with the triangles of its file
+        fixed: true
+        shape: {type: mesh, file: mug.stl, hydroelastic: {modulus: .inf}}
+      - name: hammer                       # several shapes, each with a place of its own
+        mass: 0.8
+        shapes:
+          - {type: cylinder, radius: 0.01, length: 0.3}
+          - {type: box, size: [0.1, 0.03, 0.03], position: [0, 0, 0.15], material: steel}
+    trees:
+      - name: arm
+        urdf: arm.urdf
+        position: [0, 0, 1]
+        armature: 0.01
+        motions: [{joint: shoulder, amplitude: 0.1, frequency: 2.0, phase: 0.0, offset: 0.0}]   # rad or m, Hz, rad
+        actuators: [{joint: elbow, proportional_gain: 50, derivative_gain: 1, target_position: 0.5, effort_limit: 10}]
+        couplers: [{joint: slide, other: elbow, ratio: 0.02}]   # q_slide = ratio q_elbow + offset
+    pairs:
+      - {a: box, b: floor, friction: 0.3}  # combined values
+    disabled:
+      - [arm/hand, box]
+
+Lengths in m, masses in kg, quaternions x, y, z, w; the names are those of :class:`~convex_contact.model.world.World`'s
+methods. Paths are relative to the file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import coal
+import numpy as np
+import pinocchio as pin
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from convex_contact.model.joints import JointCoupler, JointLaw, JointMotion, Sinusoid
+from convex_contact.model.materials import Material
+from convex_contact.model.pressure_fields import Hydroelastic, Mesh, PressureField, RigidSurface
+from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Sphere
+from convex_contact.model.world import Geometry, Placement, World, WorldError
+from haptic_files import FileError, YamlDocument, check_file, kind_of, parse_yaml, read_yaml
+from haptic_files.schema import describe_refusal, texts_of, withhold
+
+Triple = tuple[float, float, float]
+Quadruple = tuple[float, float, float, float]
+PerJoint = float | list[float]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=True)
+
+
+class _Material(_Strict):
+    stiffness: float = Material.stiffness
+    dissipation: float = Material.dissipation
+    relaxation_time: float = Material.relaxation_time
+    friction: float = Material.friction
+
+
+class _Hydroelastic(_Strict):
+    modulus: float | None = None
+    resolution: float | None = None
+    vertices: list[Triple] | None = None
+    tetrahedra: list[tuple[int, int, int, int]] | None = None
+    pressure: list[float] | None = None
+    triangles: list[tuple[int, int, int]] | None = None
+
+    def made(self) -> Hydroelastic | Mesh:
+        given = self.model_dump(exclude_none=True)
+        for kind, names in _KINDS.items():
+            if set(given) == set(names):
+                made: Hydroelastic | Mesh = kind(**given)
+                return made
+        expected = "; or ".join(", ".join(names) for names in _KINDS.values())
+        raise ValueError(f"expected {expected}; got {', '.join(given) or 'nothing'}")
+
+
+_KINDS: dict[Any, tuple[str, ...]] = {
+    Hydroelastic: ("modulus", "resolution"),
+    PressureField: ("vertices", "tetrahedra", "pressure"),
+    RigidSurface: ("vertices", "triangles"),
+}
+
+
+class _Shape(_Strict):
+    material: str | _Material | None = None
+    hydroelastic: _Hydroelastic | None = None
+    position: Triple = (0, 0, 0)
+    orientation: Quadruple = (0, 0, 0, 1)
+
+    def meets(self, folder: Path) -> Hydroelastic | Mesh | None:
+        return None if self.hydroelastic is None else self.hydroelastic.made()
+
+
+class _Sphere(_Shape):
+    type: Literal["sphere"]
+    radius: float
+
+    def made(self, folder: Path) -> Shape:
+        return Sphere(self.radius)
+
+
+class _Box(_Shape):
+    type: Literal["box"]
+    size: Triple
+
+    def made(self, folder: Path) -> Shape:
+        return Box(self.size)
+
+
+class _Cylinder(_Shape):
+    type: Literal["cylinder"]
+    radius: float
+    length: float
+
+    def made(self, folder: Path) -> Shape:
+        return Cylinder(self.radius, self.length)
+
+
+class _Capsule(_Shape):
+    type: Literal["capsule"]
+    radius: float
+    length: float
+
+    def made(self, folder: Path) -> Shape:
+        return Capsule(self.radius, self.length)
+
+
+class _HalfSpace(_Shape):
+    type: Literal["half_space"]
+    normal: Triple | None = None
+
+    @model_validator(mode="after")
+    def _turned(self) -> _HalfSpace:
+        if self.normal is not None:
+            if "orientation" in self.model_fields_set or not any(self.normal):
+                raise ValueError("normal: expected a vector that is not zero, and no orientation beside it")
+            n = np.array(self.normal) / np.linalg.norm(self.normal)
+            turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), n).coeffs()
+            self.orientation = tuple(float(x) for x in turn)  # type: ignore[assignment]
+        return self
+
+    def made(self, folder: Path) -> Shape:
+        return HalfSpace()
+
+
+class _Hull(_Shape):
+    type: Literal["hull"]
+    points: list[Triple]
+
+    def made(self, folder: Path) -> Shape:
+        return Hull(np.array(self.points))
+
+
+class _Mesh(_Shape):
+    type: Literal["mesh"]
+    file: Path
+    scale: Triple = (1, 1, 1)
+
+    def _loaded(self, folder: Path) -> Any:
+        path = folder / self.file
+        try:
+            check_file(path)
+        except FileError as error:
+            raise ValueError(f"file: {error}") from None
+        try:
+            return coal.MeshLoader().load(str(path), np.array(self.scale, dtype=np.float64))
+        except (ValueError, RuntimeError):  # their texts may quote the file
+            raise ValueError(f"file: {path}: expected a mesh such as STL, OBJ or DAE") from None
+
+    def made(self, folder: Path) -> Shape:
+        return Hull(np.unique(self._loaded(folder).vertices(), axis=0))
+
+    def meets(self, folder: Path) -> Hydroelastic | Mesh | None:
+        given = self.hydroelastic
+        if given is None or given.model_dump(exclude_none=True) != {"modulus": math.inf}:
+            return super().meets(folder)
+        mesh = self._loaded(folder)
+        triangles = [[mesh.tri_indices(i)[k] for k in range(3)] for i in range(mesh.num_tris)]
+        vertices, number = np.unique(mesh.vertices(), axis=0, return_inverse=True)
+        return RigidSurface(vertices, number.reshape(-1)[np.array(triangles)])
+
+
+_AnyShape = Annotated[
+    _Sphere | _Box | _Cylinder | _Capsule | _HalfSpace | _Hull | _Mesh, Field(discriminator="type")
+]  # fmt: skip
+
+
+class _Body(_Strict):
+    name: str
+    shape: _AnyShape | None = None
+    shapes: list[_AnyShape] = []
+    material: str | _Material | None = None
+    mass: float | None = None
+    inertia: float | Triple | tuple[Triple, Triple, Triple] | None = None
+    center: Triple | None = None
+    position: Triple = (0, 0, 0)
+    orientation: Quadruple = (0, 0, 0, 1)
+    velocity: Triple = (0, 0, 0)
+    angular_velocity: Triple = (0, 0, 0)
+    fixed: bool = False
+    prescribed: bool = False
+    spring_stiffness: float = 0.0
+    spring_damping: float = 0.0
+
+
+class _JointMotion(_Strict):
+    joint: str
+    amplitude: float
+    frequency: float
+    phase: float = 0.0
+    offset: float = 0.0
+
+
+class _JointActuator(_Strict):
+    joint: str
+    proportional_gain: float
+    derivative_gain: float = 0.0
+    target_position: float = 0.0
+    target_velocity: float = 0.0
+    feedforward: float = 0.0
+    effort_limit: float = math.inf
+
+
+class _JointCoupler(_Strict):
+    joint: str
+    other: str
+    ratio: float = 1.0
+    offset: float = 0.0
+
+
+class _Tree(_Strict):
+    name: str
+    urdf: Path
+    material: str | _Material | None = None
+    position: Triple = (0, 0, 0)
+    orientation: Quadruple = (0, 0, 0, 1)
+    floating: bool = False
+    package_dirs: list[Path] = []
+    q: list[float] | None = None
+    v: list[float] | None = None
+    armature: PerJoint = 0.0
+    stiffness: PerJoint = 0.0
+    damping: PerJoint | None = None
+    self_collision: bool = True
+    motions: list[_JointMotion] = []
+    actuators: list[_JointActuator] = []
+    couplers: list[_JointCoupler] = []
+
+
+class _Pair(_Strict):
+    a: str
+    b: str
+    stiffness: float | None = None
+    dissipation: float | None = None
+    relaxation_time: float | None = None
+    friction: float | None = None
+
+
+class _World(_Strict):
+    gravity: Triple = (0, 0, -9.81)
+    materials: dict[str, _Material] = {}
+    bodies: list[_Body] = []
+    trees: list[_Tree] = []
+    pairs: list[_Pair] = []
+    disabled: list[tuple[str, str]] = []
+
+
+def load_world(path: str | Path) -> World:
+    """The world that a YAML file describes.
+
+    Raises:
+        WorldError: The file is missing or wrong; the message names file and field.
+    """
+    try:
+        document = read_yaml(path)
+    except FileError as error:
+        raise WorldError(str(error)) from None
+    return world_of(document, Path(path).parent)
+
+
+def parse_world(text: str, *, folder: str | Path = ".", name: str = "world") -> World:
+    """The world that a YAML text describes.
+
+    Args:
+        text: The text.
+        folder: What its paths are relative to.
+        name: What messages call it.
+
+    Raises:
+        WorldError: As :func:`load_world`.
+    """
+    try:
+        document = parse_yaml(text, name)
+    except FileError as error:
+        raise WorldError(str(error)) from None
+    return world_of(document, Path(folder))
+
+
+def world_of(document: YamlDocument, folder: Path) -> World:
+    """The world that a YAML document describes.
+
+    Args:
+        document: The document; messages call it by its name without folders.
+        folder: What its paths are relative to.
+
+    Raises:
+        WorldError: As :func:`load_world`.
+    """
+    document = replace(document, name=Path(document.name).name)
+    if not isinstance(document.value, dict):
+        raise WorldError(f"{document.name}: expected a mapping with bodies, got {kind_of(document.value)}")
+    try:
+        description = _World.model_validate(document.value)
+    except ValidationError as error:
+        raise WorldError(describe_refusal(error, _World, document)) from None
+    return _Builder(description, folder, document.name, texts_of(document.value, _World)).world
+
+
+class _LocatedError(WorldError):
+    """An error that names file and field already."""
+
+
+class _Builder:
+    """Makes a world from a validated description.
+
+    Args:
+        given: The description.
+        folder: What its paths are relative to.
+        name: What messages call it.
+        texts: Texts of the document, which messages must not quote.
+    """
+
+    def __init__(self, given: _World, folder: Path, name: str, texts: set[str]) -> None:
+        self.folder, self.name, self.texts = folder, name, texts
+        self.materials = {key: self._checked(f"materials.{key}", value) for key, value in given.materials.items()}
+        self.world = World(given.gravity)
+        for i, body in enumerate(given.bodies):
+            self._named(f"bodies.{i}", self._add_body, f"bodies.{i}", body)
+        for i, tree in enumerate(given.trees):
+            self._named(f"trees.{i}", self._add_tree, f"trees.{i}", tree)
+        for i, pair in enumerate(given.pairs):
+            self._named(f"pairs.{i}", self.world.set_pair, **pair.model_dump())
+        for i, (a, b) in enumerate(given.disabled):
+            self._named(f"disabled.{i}", self.world.disable_pair, a, b)
+
+    def _named(self, field: str, function: Any, *arguments: Any, **options: Any) -> Any:
+        try:
+            return function(*arguments, **options)
+        except ValueError as error:
+            if isinstance(error, _LocatedError):
+                raise
+            raise _LocatedError(f"{self.name}: {field}: {withhold(str(error), self.texts)}") from None
+
+    def _checked(self, field: str, given: _Material) -> Material:
+        made: Material = self._named(field, Material, **given.model_dump())
+        return made
+
+    def _material(self, field: str, given: str | _Material | None, default: Material) -> Material:
+        if isinstance(given, _Material):
+            return self._checked(field, given)
+        if given is None:
+            return default
+        if given not in self.materials:
+            raise _LocatedError(f"{self.name}: {field}: expected a name in materials, got {kind_of(given)}")
+        return self.materials[given]
+
+    def _add_body(self, field: str, body: _Body) -> None:
+        if body.shape is not None and body.shapes:
+            raise WorldError("expected shape or shapes, got both")
+        default = self._material(f"{field}.material", body.material, Material())
+        shapes = [("shape", body.shape)] if body.shape else [(f"shapes.{i}", s) for i, s in enumerate(body.shapes)]
+        geometries = []
+        for part, shape in shapes:
+            where = f"{field}.{part}"
+            solid: Shape = self._named(where, shape.made, self.folder)
+            placement = self._named(where, Placement.of, shape.position, shape.orientation, "placement")
+            surface = self._material(f"{where}.material", shape.material, default)
+            meets = self._named(f"{where}.hydroelastic", shape.meets, self.folder)
+            geometries.append(self._named(where, Geometry, solid, placement, surface, meets))
+        options = body.model_dump(exclude={"name", "shape", "shapes", "material"})
+        self.world.add_body(body.name, geometries=geometries, **options)
+
+    def _add_tree(self, field: str, tree: _Tree) -> None:
+        laws = {"motions", "actuators", "couplers"}
+        options = tree.model_dump(exclude={"name", "urdf", "material", "package_dirs"} | laws)
+        self.world.add_urdf(
+            tree.name,
+            self.folder / tree.urdf,
+            material=self._material(f"{field}.material", tree.material, Material()),
+            package_dirs=[self.folder / directory for directory in tree.package_dirs],
+            **options,
+        )
+        self.texts |= set(self.world.trees[-1].model.model.names)
+        for motion in tree.motions:
+            wave = Sinusoid(**motion.model_dump(exclude={"joint"}))
+            self.world.move_joint(tree.name, motion.joint, wave)
+        for actuator in tree.actuators:
+            self.world.actuate_joint(tree.name, **actuator.model_dump())
+        for coupler in tree.couplers:
+            self.world.couple_joints(tree.name, **coupler.model_dump())
+
+
+# --- writing -------------------------------------------------------------------------------------------------
+
+
+def dump_world(world: World) -> str:
+    """A YAML text that describes a world.
+
+    Functions are left out: a body with a motion is prescribed, and so is a joint unless it follows a Sinusoid.
+    """
+    names: dict[Material, str] = {}
+
+    def surface(material: Material) -> str:
+        return names.setdefault(material, f"material_{len(names) + 1}")
+
+    bodies = [_body_entry(body, surface) for body in world.bodies if body.kind != "link" and "/" not in body.name]
+    trees = []
+    for number, tree in enumerate(world.trees):
+        if not tree.source:
+            raise WorldError(f"{tree.name}: a deformable body has no form in a world file")
+        entry = {"name": tree.name} | {key: _plain(value) for key, value in tree.source.items() if key != "material"}
+        entry |= _joint_law_entries([law for law in world.joint_laws if law.tree == number])
+        trees.append(entry | {"material": surface(tree.source["material"]), "q": _plain(tree.q), "v": _plain(tree.v)})
+    whole: dict[str, Any] = {
+        "gravity": _plain(world.gravity),
+        "materials": {},
+        "bodies": bodies,
+        "trees": trees,
+        "pairs": [
+            {"a": world.bodies[i].name, "b": world.bodies[j].name}
+            | {key: value for key, value in vars(law).items() if value is not None}
+            for (i, j), law in sorted(world.pair_laws.items())
+        ],
+        "disabled": [[world.bodies[i].name, world.bodies[j].name] for i, j in sorted(world.disabled)],
+    }
+    whole["materials"] = {name: vars(material).copy() for material, name in names.items()}
+    return str(yaml.safe_dump({key: value for key, value in whole.items() if value}, sort_keys=False))
+
+
+def _joint_law_entries(laws: Sequence[JointLaw]) -> dict[str, Any]:
+    entries: dict[str, list[dict[str, Any]]] = {}
+    for law in laws:
+        if isinstance(law, JointMotion):
+            if isinstance(law.position, Sinusoid):
+                entries.setdefault("motions", []).append({"joint": law.joint} | vars(law.position))
+            continue
+        values = {key: value for key, value in vars(law).items() if key != "tree"}
+        if any(callable(value) for value in values.values()):
+            continue
+        entries.setdefault("couplers" if isinstance(law, JointCoupler) else "actuators", []).append(values)
+    return entries
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+def _body_entry(body: Any, surface: Any) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": body.name}
+    if body.kind == "free":
+        entry |= {"mass": body.mass, "center": _plain(body.center), "inertia": _plain(body.inertia)}
+        entry |= {name: getattr(body, name) for name in ("spring_stiffness", "spring_damping") if getattr(body, name)}
+    else:
+        entry[body.kind] = True
+    for name in ("velocity", "angular_velocity"):
+        if getattr(body, name).any():
+            entry[name] = _plain(getattr(body, name))
+    entry |= {"position": _plain(body.placement.position), "orientation": _plain(body.placement.orientation)}
+    entry["shapes"] = [_shape_entry(g, surface) for g in body.geometries]
+    return entry
+
+
+def _shape_entry(geometry: Geometry, surface: Any) -> dict[str, Any]:
+    s = geometry.shape
+    entry: dict[str, Any] = {"type": s.name}
+    if isinstance(s, Sphere):
+        entry["radius"] = s.radius
+    elif isinstance(s, Box):
+        entry["size"] = list(s.size)
+    elif isinstance(s, Cylinder | Capsule):
+        entry |= {"radius": s.base_radius, "length": s.length}
+    elif isinstance(s, Hull):
+        entry["points"] = _plain(s.vertices)
+    place = geometry.placement
+    entry |= {"position": _plain(place.position), "orientation": _plain(place.orientation)}
+    entry["material"] = surface(geometry.material)
+    if geometry.hydroelastic is not None:
+        names = next(names for kind, names in _KINDS.items() if isinstance(geometry.hydroelastic, kind))
+        entry["hydroelastic"] = {name: _plain(getattr(geometry.hydroelastic, name)) for name in names}
+    return entry

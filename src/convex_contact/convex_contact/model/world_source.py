@@ -1,0 +1,140 @@
+"""Where a world comes from: a file by path, one of a folder's worlds by name, or a function; with values replaced.
+
+    open_world("clutter", ["materials.surface.stiffness=1e9", "bodies.ball.velocity=[1, 0, 0]"], folder=worlds)
+    open_world("my_scenes:tower", ["floors=5"])     # an entry point of group haptic_worlds
+
+An entry names a value of the file by its keys; an item of a list is named by its number or by its `name`. The entries
+of a function are its arguments.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from convex_contact._moved import current_path
+from convex_contact.model.world import World, WorldError
+from convex_contact.model.world_file import world_of
+from haptic_files import FileError, kind_of, read_yaml
+
+#: group of the entry points of functions that make a world
+ENTRY_POINTS = "haptic_worlds"
+#: module:function
+_FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+def open_world(source: str, values: Mapping[str, Any] | None = None, folder: Path | None = None) -> World:
+    """The world of a source.
+
+    Args:
+        source: Path of a YAML file, name of one in the folder, or module:function.
+        values: What replaces a value of the file, by its keys with dots between them; or the function's arguments.
+        folder: Where worlds are looked for by name.
+
+    Raises:
+        WorldError: There is no such world, it is wrong, or a value has no place in it.
+    """
+    if _FUNCTION.fullmatch(source):
+        return _called(source, dict(values or {}))
+    file = _found(source, folder)
+    try:
+        document = read_yaml(file)
+    except FileError as error:
+        raise WorldError(str(error)) from None
+    _replace(file.name, document.value, values or {})
+    return world_of(document, file.parent)
+
+
+def scene_world(scene: Any, called: str, numbers: Mapping[str, Any]) -> World:
+    """The world of a scene with other numbers than its defaults, for the function that an entry point names.
+
+    Args:
+        scene: Dataclass of the scene's numbers, with a method `world`.
+        called: What messages call it.
+        numbers: By name.
+
+    Raises:
+        WorldError: There is no such number, or it is impossible.
+    """
+    names = [field.name for field in fields(scene)]
+    unknown = sorted(numbers.keys() - set(names))
+    if unknown:
+        raise WorldError(f"{unknown[0]}: no number of the {called}; expected one of {', '.join(names)}")
+    try:
+        made: World = scene(**numbers).world()
+    except ValueError as error:
+        raise WorldError(str(error)) from None
+    return made
+
+
+def _found(source: str, folder: Path | None) -> Path:
+    if source.endswith(".yaml") or "/" in source or folder is None:
+        return Path(source)
+    known = sorted(path.stem for path in folder.glob("*.yaml"))
+    if source not in known:
+        expected = ", ".join(known) or "none"
+        raise WorldError(f"{source}: no such world; expected a path, module:function, or one of {expected}")
+    return folder / f"{source}.yaml"
+
+
+def _replace(name: str, document: Any, values: Mapping[str, Any]) -> None:
+    """Replaces values of a document.
+
+    Raises:
+        WorldError: A key leads nowhere.
+    """
+    for path, value in values.items():
+        *way, last = path.split(".")
+        at, walked = document, name
+        for key in way:
+            at = at[_place(at, key, path, walked)]
+            walked += f".{key}"
+        if isinstance(at, dict):
+            at[last] = value
+        else:
+            at[_place(at, last, path, walked)] = value
+
+
+def _place(at: Any, key: str, path: str, walked: str) -> Any:
+    """Where a key leads in a mapping or a list."""
+    if isinstance(at, dict) and key in at:
+        return key
+    if isinstance(at, list):
+        if key.isdecimal() and int(key) < len(at):
+            return int(key)
+        for i, item in enumerate(at):
+            if isinstance(item, dict) and item.get("name") == key:
+                return i
+    raise WorldError(f"entry {path}: {walked} has no {key!r}, it is {kind_of(at)}")
+
+
+def _called(source: str, arguments: dict[str, Any]) -> World:
+    points = entry_points(group=ENTRY_POINTS)
+    module, _, name = source.partition(":")
+    value = f"{current_path(module)}:{name}"  # launch files and bags have the old path of a module
+    found = next((point for point in points if point.value == value), None)
+    if found is None:
+        known = ", ".join(sorted({point.value for point in points})) or "none is installed"
+        raise WorldError(f"{source}: expected a function of the entry points of group {ENTRY_POINTS}: {known}")
+    try:
+        function = found.load()
+        inspect.signature(function).bind(**arguments)
+        made = function(**{key: _number(value) for key, value in arguments.items()})
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise WorldError(f"{source}: {' '.join(str(error).split())}") from None
+    if not isinstance(made, World):
+        raise WorldError(f"{source}: expected a World, got {type(made).__name__}")
+    return made
+
+
+def _number(value: Any) -> Any:
+    """A text such as 1e7, which YAML does not take for a number, as one."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value

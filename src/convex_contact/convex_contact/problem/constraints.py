@@ -1,0 +1,366 @@
+"""Constraints beside contact: linearised rows with SAP's regularised convex potentials.
+
+Every constraint here is a set of scalar rows. A row has the velocity s = J v + b and the impulse
+
+    gamma = clamp((v^ - s)/R, lower, upper),                                                                (a)
+
+the negative derivative of a convex, once differentiable potential: R gamma^2/2 between the bounds, straight beyond.
+
+*Compliant rows* hold a constraint function g at zero, or above zero. Implicit Euler on a spring k with relaxation
+time tau gives gamma = -dt k (g + tau dg/dt) with g = g0 + dt s, which is (a) with
+
+    R = 1/(dt k (dt + tau)),   v^ = -g0/(dt + tau).                                                         (b)
+
+As k grows, R is held at the near-rigid limit R >= beta^2 w/(4 pi^2), w = J A^-1 J^T (Castro, Permenter, Han 2022,
+section V): with the effective mass 1/w that is the spring whose natural period is beta dt, which a step of dt cannot
+tell from a rigid one.
+
+*Controllers* have the gains of a PD law instead: tau = kp (q_d - q) + kd (v_d - s) + u with q = q0 + dt s gives (a)
+with R = 1/(dt (dt kp + kd)), v^ = (kp (q_d - q0) + kd v_d + u)/(dt kp + kd), and bounds of plus and minus dt times
+the effort limit: the saturation is part of the convex problem.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from convex_contact.problem import checks
+
+#: stiffness [N/m] at which the near-rigid limit decides for any mass of interest, as Drake chooses it
+NEAR_RIGID_STIFFNESS = 1e12
+#: beta of constraints that are meant to be rigid
+NEAR_RIGID = 0.1
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Scalar rows of a constraint for one step.
+
+    Attributes:
+        jacobian: J, shape (m, nv).
+        bias: b [m/s], shape (m,).
+        target: v^ [m/s], shape (m,).
+        compliance: R [1/kg] before the near-rigid limit, above 0, shape (m,).
+        near_rigid: beta, shape (m,).
+        lower: least impulse [N s], shape (m,), may be -inf.
+        upper: largest impulse [N s], shape (m,), may be inf.
+    """
+
+    jacobian: np.ndarray
+    bias: np.ndarray
+    target: np.ndarray
+    compliance: np.ndarray
+    near_rigid: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+def compliance(period: float, stiffness: float, relaxation_time: float | None) -> tuple[float, float]:
+    """R before the near-rigid limit, and dt + tau with v^ = -g0/(dt + tau), (b); tau = None stands for dt."""
+    wait = period + (period if relaxation_time is None else relaxation_time)
+    return 1.0 / (period * stiffness * wait), wait
+
+
+class Constraint(ABC):
+    """Something that adds scalar rows to a contact problem."""
+
+    @abstractmethod
+    def rows(self, velocities: int, period: float) -> Rows:
+        """The rows for a problem of that many velocities [..., nv] and that period [s].
+
+        Raises:
+            ValueError: the Jacobian's number of columns differs.
+        """
+
+
+class Compliant(Constraint):
+    """g = 0 by a spring, or g >= 0 by a spring that only pushes, (a) and (b).
+
+    Args:
+        jacobian: dg/dt = J v + b, shape (m, nv) or (nv,).
+        value: g at the start of the step [m or rad], shape (m,).
+        unilateral: g >= 0 instead of g = 0.
+        bias: b, shape (m,).
+        stiffness: k [N/m or N m/rad].
+        relaxation_time: tau [s]; None for the period, which damps critically or more at any mass.
+        near_rigid: beta; 0 switches the limit off.
+    """
+
+    def __init__(
+        self,
+        jacobian: ArrayLike,
+        value: ArrayLike,
+        *,
+        unilateral: bool = False,
+        bias: ArrayLike = 0.0,
+        stiffness: float = NEAR_RIGID_STIFFNESS,
+        relaxation_time: float | None = None,
+        near_rigid: float = NEAR_RIGID,
+    ) -> None:
+        J = np.atleast_2d(np.asarray(jacobian, dtype=float))
+        self.jacobian = checks.array("jacobian", J, J.shape)
+        self.value = checks.per_contact("value", value, len(J))
+        self.bias = checks.per_contact("bias", bias, len(J))
+        self.unilateral = bool(unilateral)
+        self.stiffness = checks.number("stiffness", stiffness, above=0.0)
+        self.near_rigid = checks.number("near_rigid", near_rigid, minimum=0.0)
+        self.relaxation_time = (
+            None if relaxation_time is None else checks.number("relaxation_time", relaxation_time, minimum=0.0)
+        )
+
+    def rows(self, velocities: int, period: float) -> Rows:
+        _check_columns(self, self.jacobian, velocities)
+        m = len(self.jacobian)
+        R, wait = compliance(period, self.stiffness, self.relaxation_time)
+        return Rows(
+            self.jacobian,
+            self.bias,
+            -self.value / wait,
+            np.full(m, R),
+            np.full(m, self.near_rigid),
+            np.full(m, 0.0 if self.unilateral else -math.inf),
+            np.full(m, math.inf),
+        )
+
+
+class GivenRows(Constraint):
+    """Rows that somebody made for one problem.
+
+    Args:
+        rows: Theirs.
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def rows(self, velocities: int, period: float) -> Rows:
+        _check_columns(self, self._rows.jacobian, velocities)
+        return self._rows
+
+
+class HolonomicConstraint(Compliant):
+    """g(q) = 0, linearised: dg/dt = J v + b; see `Compliant`."""
+
+    def __init__(self, jacobian: ArrayLike, value: ArrayLike, **options: float) -> None:
+        super().__init__(jacobian, value, unilateral=False, **options)  # type: ignore[arg-type]
+
+
+class WeldConstraint(HolonomicConstraint):
+    """Two frames P and Q held together.
+
+    Args:
+        jacobian: of the twist of Q against P, [linear; angular] at Q's origin, world axes, shape (6, nv).
+        position: from P's origin to Q's, world axes [m], shape (3,).
+        rotation: rotation vector that turns P's axes into Q's, world axes [rad], shape (3,); small.
+        **options: of `Compliant`.
+    """
+
+    def __init__(self, jacobian: ArrayLike, position: ArrayLike, rotation: ArrayLike, **options: float) -> None:
+        error = np.concatenate([checks.array("position", position, (3,)), checks.array("rotation", rotation, (3,))])
+        super().__init__(jacobian, error, **options)
+
+
+class DistanceConstraint(HolonomicConstraint):
+    """The distance of two points p and q held at a length; row n^T (J_p - J_q), n = (p - q)/|p - q|.
+
+    Args:
+        jacobian_p: of the velocity of p, world axes, shape (3, nv).
+        jacobian_q: of q.
+        p: position [m], shape (3,).
+        q: likewise; must differ from p.
+        length: [m], above 0.
+        **options: of `Compliant`.
+    """
+
+    def __init__(
+        self,
+        jacobian_p: ArrayLike,
+        jacobian_q: ArrayLike,
+        p: ArrayLike,
+        q: ArrayLike,
+        length: float,
+        **options: float,
+    ) -> None:
+        way = checks.array("p", p, (3,)) - checks.array("q", q, (3,))
+        distance = float(np.linalg.norm(way))
+        if distance == 0.0:
+            raise ValueError(f"p, q: expected two points, got the same one {np.asarray(p)}: no direction")
+        length = checks.number("length", length, above=0.0)
+        row = (way / distance) @ (np.asarray(jacobian_p, dtype=float) - np.asarray(jacobian_q, dtype=float))
+        super().__init__(row, distance - length, **options)
+
+
+class CouplerConstraint(HolonomicConstraint):
+    """q_i = ratio q_j + offset between two coordinates: gears, belts.
+
+    Args:
+        velocities: nv of the problem.
+        i: index of the first coordinate's velocity.
+        j: of the second.
+        position_i: q_i at the start of the step.
+        position_j: q_j.
+        ratio: of the coupling.
+        offset: of the coupling.
+        **options: of `Compliant`.
+    """
+
+    def __init__(
+        self,
+        velocities: int,
+        i: int,
+        j: int,
+        position_i: float,
+        position_j: float,
+        *,
+        ratio: float = 1.0,
+        offset: float = 0.0,
+        **options: float,
+    ) -> None:
+        row = np.zeros(velocities)
+        _set(row, "i", i, 1.0)
+        _set(row, "j", j, -checks.number("ratio", ratio))
+        super().__init__(row, position_i - ratio * position_j - offset, **options)
+
+
+class PrescribedMotion(HolonomicConstraint):
+    """Coordinates x with dx/dt = J v follow a motion: g = x - x_d, dg/dt = J v - v_d.
+
+    Args:
+        jacobian: shape (m, nv).
+        error: x - x_d at the start of the step, shape (m,).
+        velocity: v_d of this step, shape (m,).
+        **options: of `Compliant`.
+    """
+
+    def __init__(self, jacobian: ArrayLike, error: ArrayLike, velocity: ArrayLike, **options: float) -> None:
+        super().__init__(jacobian, error, bias=-np.asarray(velocity, dtype=float), **options)  # type: ignore[arg-type]
+
+
+class JointLimit(Compliant):
+    """lower <= q <= upper for one coordinate; each finite bound is a unilateral row.
+
+    Args:
+        velocities: nv of the problem.
+        index: of the coordinate's velocity.
+        position: q at the start of the step.
+        lower: bound, may be -inf.
+        upper: bound, may be inf.
+        **options: of `Compliant`.
+    """
+
+    def __init__(
+        self,
+        velocities: int,
+        index: int,
+        position: float,
+        *,
+        lower: float = -math.inf,
+        upper: float = math.inf,
+        **options: float,
+    ) -> None:
+        if not lower < upper or not (math.isfinite(lower) or math.isfinite(upper)):
+            raise ValueError(f"lower, upper: expected lower < upper, at least one of them finite, got {lower}, {upper}")
+        position = checks.number("position", position)
+        rows, values = [], []
+        for bound, sign in ((lower, 1.0), (upper, -1.0)):
+            if math.isfinite(bound):
+                row = np.zeros(velocities)
+                _set(row, "index", index, sign)
+                rows.append(row)
+                values.append(sign * (position - bound))
+        super().__init__(np.array(rows), values, unilateral=True, **options)
+
+
+class PDActuator(Constraint):
+    """A PD controller with an effort limit on one coordinate, or on any combination J v of velocities.
+
+    Args:
+        jacobian: row J, shape (nv,).
+        position: q at the start of the step.
+        proportional_gain: kp, not negative.
+        derivative_gain: kd, not negative; not both zero.
+        target_position: q_d at the end of the step.
+        target_velocity: v_d.
+        feedforward: u [N or N m].
+        effort_limit: largest effort [N or N m], above 0, may be inf.
+    """
+
+    def __init__(
+        self,
+        jacobian: ArrayLike,
+        position: float,
+        *,
+        proportional_gain: float,
+        derivative_gain: float = 0.0,
+        target_position: float = 0.0,
+        target_velocity: float = 0.0,
+        feedforward: float = 0.0,
+        effort_limit: float = math.inf,
+    ) -> None:
+        row = np.asarray(jacobian, dtype=float)
+        self.jacobian = checks.array("jacobian", row.reshape(1, -1), (1, row.size))
+        self.position = checks.number("position", position)
+        self.proportional_gain = checks.number("proportional_gain", proportional_gain, minimum=0.0)
+        self.derivative_gain = checks.number("derivative_gain", derivative_gain, minimum=0.0)
+        if self.proportional_gain + self.derivative_gain == 0.0:
+            raise ValueError("proportional_gain, derivative_gain: expected at least one above 0, got 0 and 0")
+        self.target_position = checks.number("target_position", target_position)
+        self.target_velocity = checks.number("target_velocity", target_velocity)
+        self.feedforward = checks.number("feedforward", feedforward)
+        self.effort_limit = float(effort_limit)
+        if not self.effort_limit > 0.0:
+            raise ValueError(f"effort_limit: expected a number above 0, or inf, got {effort_limit!r}")
+
+    def rows(self, velocities: int, period: float) -> Rows:
+        _check_columns(self, self.jacobian, velocities)
+        numbers = controller_row(
+            period, self.position, self.proportional_gain, self.derivative_gain, self.target_position,
+            self.target_velocity, self.feedforward, self.effort_limit,
+        )  # fmt: skip
+        return Rows(self.jacobian, *np.array(numbers).reshape(6, 1))
+
+
+def controller_row(
+    period: float, q: float, kp: float, kd: float, q_d: float, v_d: float, u: float, limit: float
+) -> tuple[float, ...]:
+    """b, v^, R, beta and both bounds of a PD controller with an effort limit, in the order of `Rows`."""
+    gain = period * kp + kd
+    return 0.0, (kp * (q_d - q) + kd * v_d + u) / gain, 1.0 / (period * gain), 0.0, -period * limit, period * limit
+
+
+def row_impulse(s: np.ndarray, target: np.ndarray, R: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """gamma of rows, eq. (a)."""
+    y = (target - s) / R
+    low, high = np.real(y) < lower, np.real(y) > upper
+    return np.where(low, np.where(low, lower, 0.0), np.where(high, np.where(high, upper, 0.0), y))
+
+
+def row_potential(s: np.ndarray, target: np.ndarray, R: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """l of rows: R y gamma - R gamma^2/2 with y = (v^ - s)/R, that is R gamma^2/2 between the bounds."""
+    gamma = row_impulse(s, target, R, lower, upper)
+    return np.asarray((target - s) * gamma - 0.5 * R * gamma * gamma)
+
+
+def row_hessian(s: np.ndarray, target: np.ndarray, R: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """d^2 l/ds^2 of rows: 1/R between the bounds, else 0."""
+    y = (target - s) / R
+    return np.where((y > lower) & (y < upper), 1.0 / R, 0.0)
+
+
+def _check_columns(constraint: Constraint, jacobian: np.ndarray, velocities: int) -> None:
+    if jacobian.shape[1] != velocities:
+        raise ValueError(
+            f"constraints: expected a Jacobian with {velocities} columns, got one with {jacobian.shape[1]} in "
+            f"{type(constraint).__name__}"
+        )
+
+
+def _set(row: np.ndarray, name: str, index: int, value: float) -> None:
+    if not 0 <= index < len(row):
+        raise ValueError(f"{name}: expected an index from 0 to {len(row) - 1}, got {index!r}")
+    row[index] += value

@@ -1,0 +1,88 @@
+"""The paper's three scenes of one body (sections XI-A to XI-C), with the numbers of its text.
+
+Each function returns a world whose moving body is called "box", "ball" or "rod". Pairs have the combined values.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from convex_contact.model.materials import Material
+from convex_contact.model.shapes import Sphere
+from convex_contact.model.world import Geometry, Placement, World
+
+#: combined stiffness of all three scenes, N/m
+STIFFNESS = 1e7
+#: amplitude (m) and angular frequency (rad/s) of the belt
+BELT_AMPLITUDE, BELT_FREQUENCY = 0.2, 2.0 * math.pi
+#: sliding speed at the start of the ball and of the rod, m/s
+BALL_SPEED, ROD_SPEED = 2.0, 10.0
+ROD_FRICTION = 2.3
+GRAVITY = 9.81
+
+
+def conveyor_belt() -> World:
+    """A box of 1 kg and 5 cm on a belt that moves to and fro, v = A w sin(w t) (Figs. 3 to 6)."""
+    world, side, mass = World((0.0, 0.0, -GRAVITY)), 0.05, 1.0
+
+    def motion(time: float) -> tuple[float, ...]:
+        return (BELT_AMPLITUDE * BELT_FREQUENCY * math.sin(BELT_FREQUENCY * time), 0.0, 0.0, 0.0, 0.0, 0.0)
+
+    world.add_half_space("belt", motion=motion)
+    height = 0.5 * side - mass * GRAVITY / (4.0 * STIFFNESS)  # at rest on its four corners
+    world.add_box("box", mass=mass, size=(side,) * 3, inertia=mass * side**2 / 6.0, position=(0.0, 0.0, height))
+    world.set_pair("belt", "box", stiffness=STIFFNESS, dissipation=500.0, relaxation_time=1e-3, friction=0.7)
+    return world
+
+
+def falling_sphere(height: float = 0.05) -> World:
+    """A ball of 0.5 kg and 2.5 cm radius that falls, slides and rolls (Figs. 7 to 9).
+
+    Args:
+        height: Of its centre at the start, m.
+    """
+    world = World((0.0, 0.0, -GRAVITY))
+    world.add_half_space("floor")
+    world.add_sphere("ball", mass=0.5, radius=0.025, position=(0.0, 0.0, height), velocity=(BALL_SPEED, 0.0, 0.0))
+    world.set_pair("floor", "ball", stiffness=STIFFNESS, dissipation=500.0, relaxation_time=1e-3, friction=0.5)
+    return world
+
+
+def sliding_rod(
+    approximation: str = "lagged", period: float = 1e-5, dissipation: bool = True, raised: bool = True
+) -> World:
+    """A rod of 0.3 kg and 0.5 m that slides tip first, sticks and is thrown up: Painleve's paradox (Figs. 10 to 13).
+
+    Args:
+        approximation: Decides about the gap at the start.
+        period: dt, s; likewise.
+        dissipation: With d = 0.2 s/m and tau_d = 4e-6 s, else without.
+        raised: Start SAP and Similar at their gliding distance (Table I), without which they kick the rod off at about
+            mu |v_t| in the first step; else touching.
+    """
+    world, mass, length, radius, pitch = World((0.0, 0.0, -GRAVITY)), 0.3, 0.5, 0.005, math.radians(30.0)
+    d, relaxation_time = (0.2, 4e-6) if dissipation else (0.0, 0.0)
+    gap = 0.0
+    if raised and approximation == "sap":
+        gap = ROD_FRICTION * (period + relaxation_time) * ROD_SPEED
+    elif raised and approximation.startswith("similar"):
+        gap = ROD_FRICTION * period * ROD_SPEED
+    arm = 0.5 * length - radius
+    across = mass * (3.0 * radius**2 + length**2) / 12.0
+    world.add_half_space("floor")
+    world.add_body(
+        "rod",
+        geometries=[Geometry(Sphere(radius), Placement(np.array([x, 0.0, 0.0])), Material()) for x in (arm, -arm)],
+        mass=mass,
+        inertia=(0.5 * mass * radius**2, across, across),
+        center=(0.0, 0.0, 0.0),
+        position=(0.0, 0.0, arm * math.sin(pitch) + radius + gap),
+        orientation=(0.0, math.sin(0.5 * pitch), 0.0, math.cos(0.5 * pitch)),
+        velocity=(ROD_SPEED, 0.0, 0.0),
+    )
+    world.set_pair(
+        "floor", "rod", stiffness=STIFFNESS, dissipation=d, relaxation_time=relaxation_time, friction=ROD_FRICTION
+    )
+    return world

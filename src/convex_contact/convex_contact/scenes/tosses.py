@@ -1,0 +1,106 @@
+"""Recorded tosses of a cube on a board, and how far a simulation is from one.
+
+The recording (`data/cube_tosses.npz`, its licence beside it) has 285 tosses at 148 Hz. A simulation starts from the
+state of a toss's first sample; its errors at the samples after it are averaged over the samples, and over tosses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+RECORDING = Path(__file__).parents[1] / "data" / "cube_tosses.npz"
+
+#: of the cube, as published with the recording: kg; kg m^2, any axis; m
+MASS, INERTIA, HALF_WIDTH = 0.37, 8.1e-4, 0.0524
+#: between samples [s]
+PERIOD = 1.0 / 148.0
+
+
+@dataclass(frozen=True)
+class Toss:
+    """One toss; n samples, the first at time 0. Board's frame: z up, the board near z = 0.
+
+    Attributes:
+        number: in the original set.
+        position: of the cube's centre (n, 3), m.
+        orientation: quaternion (x, y, z, w), body to board (n, 4).
+        velocity: (n, 3), m/s. As recorded: the mean over the interval *before* the sample, (p_k - p_(k-1))/PERIOD.
+        angular_velocity: (n, 3), rad/s, board's axes; a mean likewise.
+    """
+
+    number: int
+    position: np.ndarray
+    orientation: np.ndarray
+    velocity: np.ndarray
+    angular_velocity: np.ndarray
+
+    @property
+    def samples(self) -> int:
+        """n."""
+        return len(self.position)
+
+    @property
+    def time(self) -> np.ndarray:
+        """Of the samples (n,), s."""
+        return PERIOD * np.arange(self.samples)
+
+
+def load_tosses(path: Path = RECORDING) -> list[Toss]:
+    """All tosses of a recording, in its order.
+
+    Raises:
+        ValueError: The file is no such recording; the message names the array.
+    """
+    with np.load(path) as data:
+        for name, shape in (("samples", (None, 13)), ("start", (None,)), ("toss", (None,)), ("time_step", ())):
+            if name not in data:
+                raise ValueError(f"{path.name}: {name}: missing")
+            if len(data[name].shape) != len(shape) or any(
+                n is not None and n != m for n, m in zip(shape, data[name].shape, strict=True)
+            ):
+                raise ValueError(f"{path.name}: {name}: expected shape {shape}, got {data[name].shape}")
+        samples, start, numbers = data["samples"].astype(np.float64), data["start"], data["toss"]
+        period = float(data["time_step"])
+    if abs(period - PERIOD) > 1e-9:
+        raise ValueError(f"{path.name}: time_step: expected {PERIOD:.9f} s, got {period:.9f}")
+    if not np.isfinite(samples).all():
+        raise ValueError(f"{path.name}: samples: expected finite numbers")
+    if len(start) != len(numbers) + 1 or start[0] != 0 or start[-1] != len(samples) or (np.diff(start) < 2).any():
+        raise ValueError(f"{path.name}: start: expected increasing indices from 0 to {len(samples)}")
+    turns = Rotation.from_quat(samples[:, [4, 5, 6, 3]])
+    orientation, spin = turns.as_quat(), turns.apply(samples[:, 10:])
+    return [
+        Toss(int(number), samples[a:b, :3], orientation[a:b], samples[a:b, 7:10], spin[a:b])
+        for number, a, b in zip(numbers, start[:-1], start[1:], strict=True)
+    ]
+
+
+def position_errors(position: np.ndarray, toss: Toss) -> np.ndarray:
+    """Distances of the centres over the cube's width, of samples 1 to n - 1 (n - 1,).
+
+    Args:
+        position: Simulated, at samples 1 to n - 1 (n - 1, 3), m.
+        toss: Recorded.
+    """
+    return np.linalg.norm(position - toss.position[1:], axis=1) / (2.0 * HALF_WIDTH)
+
+
+def rotation_errors(orientation: np.ndarray, toss: Toss) -> np.ndarray:
+    """Angles of the rotations that lead from the recorded to the simulated orientations (n - 1,), rad, 0 to pi.
+
+    Args:
+        orientation: Simulated, quaternions (x, y, z, w) at samples 1 to n - 1 (n - 1, 4).
+        toss: Recorded.
+    """
+    p, q = orientation, toss.orientation[1:]
+    near = np.where(np.einsum("ij,ij->i", p, q) < 0.0, -1.0, 1.0)[:, None] * q  # q and -q are the same rotation
+    return 4.0 * np.arcsin(0.5 * np.linalg.norm(p - near, axis=1))  # accurate for small angles, unlike arccos
+
+
+def mean_errors(position: np.ndarray, orientation: np.ndarray, toss: Toss) -> tuple[float, float]:
+    """The toss's two figures: mean position error (fraction of the cube's width) and mean rotation error (degrees)."""
+    return float(position_errors(position, toss).mean()), float(np.degrees(rotation_errors(orientation, toss)).mean())

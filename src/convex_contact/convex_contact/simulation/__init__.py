@@ -1,0 +1,1 @@
+"""A world in motion: one step after the other."""

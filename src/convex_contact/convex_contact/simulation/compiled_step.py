@@ -1,0 +1,203 @@
+"""A step of a simulator in one compiled call: contacts, the solver's problem, its solution, the new state.
+
+Calls of compiled functions and the attributes between them would cost a small world as much as its arithmetic.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from convex_contact.collision.contacts import carry_tangential
+from convex_contact.model.arrays import ContactRecord, WorldRecord
+from convex_contact.model.bodies import move_free_bodies, prepare_free_bodies
+from convex_contact.problem import contact_kernels
+from convex_contact.simulation.dynamics import ALL_PAIRS, KEPT, PREDICTED, collect_contacts, grow_margins
+from convex_contact.solver import newton
+from convex_contact.solver.borrowed import borrow
+from convex_contact.solver.workspace import inputs, outputs, reserve
+
+_P = contact_kernels
+_U = np.uintp
+#: status of :func:`make_step` beside those of `newton`
+NO_ROOM = 3
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def make_step(
+    w: WorldRecord, c: ContactRecord, old: ContactRecord, s: Any, elastic: np.ndarray, stiffness_t: float,
+    damping_t: float, period: float, travel: float, speculative: bool, linear: bool, prepare: bool,
+) -> int:  # fmt: skip
+    """Makes the step, but for articulated trees and prescribed bodies, which are not moved.
+
+    Args:
+        w: The world; prepared, unless `prepare`.
+        c: The contacts to fill in.
+        old: Those of the step before.
+        s: The solver's workspace, with the constraints' rows.
+        elastic: Elastic displacements of the contacts of the step before (n, 2), m; without rows: none.
+        stiffness_t: Tangential stiffness (0: that of the normal direction), N/m.
+        damping_t: Tangential damping, N s/m.
+        period: s.
+        travel: h s of `dynamics`, s.
+        speculative: Leave out contacts that provably do nothing.
+        linear: Integrate quaternions linearly.
+        prepare: Prepare the free bodies first; of a world that has nothing else.
+
+    Returns:
+        CONVERGED; NO_ROOM or the solver's status: the state is that before the step.
+    """
+    if prepare:
+        prepare_free_bodies(w, period)
+    margins = PREDICTED if speculative else ALL_PAIRS
+    while True:
+        if not collect_contacts(w, c, old, travel, margins):
+            return NO_ROOM
+        carried = elastic
+        if len(elastic):
+            carried = np.empty((c.count[0], 2))
+            carry_tangential(w, c, old, period, elastic, carried)
+        load(w, c, s, carried, stiffness_t, damping_t)
+        status = newton.solve_step(s)
+        if status != newton.CONVERGED:
+            return status
+        b = borrow(s)
+        if not speculative or grow_margins(w, b.v, travel) == 0:
+            break
+        margins = KEPT
+    _take_over(w, b.v)
+    move_free_bodies(w, b.v, period, linear)
+    return newton.CONVERGED
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def _take_over(w: WorldRecord, velocity: np.ndarray) -> None:
+    v = w.v
+    for i in range(len(v)):
+        v[i] = velocity[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def load(
+    w: WorldRecord, c: ContactRecord, s: Any, elastic: np.ndarray, stiffness_t: float, damping_t: float
+) -> None:  # fmt: skip
+    """Writes the step into the solver's workspace, but for the constraints' rows; its guess is the velocity before.
+
+    Args:
+        w: The world, prepared.
+        c: The contacts.
+        s: The workspace.
+        elastic: Elastic displacements (n, 2), m; without rows: none.
+        stiffness_t: Tangential stiffness (0: that of the normal direction), N/m.
+        damping_t: Tangential damping, N s/m.
+    """
+    trees, dofs, size, contacts, entries = _sizes(w, c)
+    reserve(s, trees, dofs, size, contacts, entries, s.nr, 0)
+    _write(w, c, borrow(s), elastic, stiffness_t, damping_t)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def _sizes(w: WorldRecord, c: ContactRecord) -> tuple[int, int, int, int, int]:
+    """Numbers of trees, velocities, entries of A, contacts, entries of J."""
+    tree_v, trees = w.tree_v, c.tree
+    nt, n = len(w.tree_kind), c.count[0]
+    size, entries = 0, 0
+    for t in range(nt):
+        size += (tree_v[t + 1] - tree_v[t]) ** 2
+    for i in range(n):
+        for side in range(2):
+            t = trees[i, side]
+            if t >= 0:
+                entries += 3 * (tree_v[t + 1] - tree_v[t])
+    return nt, tree_v[nt], size, n, entries
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)
+def _copy(target: np.ndarray, at: int, source: np.ndarray, first: int, count: int) -> None:
+    a, b = _U(at), _U(first)
+    for i in range(_U(count)):
+        target[a + i] = source[b + i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def _write(w: WorldRecord, c: ContactRecord, s: Any, elastic: np.ndarray, stiffness_t: float, damping_t: float) -> None:
+    """:func:`load` where there is room."""
+    tree_v, blocks, trees, jacobians = w.tree_v, w.A, c.tree, c.J
+    nt, n = len(w.tree_kind), c.count[0]
+    dof_start, A_start, A = s.dof_start, s.A_start, s.A
+    contact_a, contact_b, J_start, J, p = s.contact_a, s.contact_b, s.J_start, s.J, s.contact_parameters
+    width = blocks.shape[1]
+    flat_blocks, flat_J = blocks.reshape(-1), jacobians.reshape(-1)
+    at = 0
+    for t in range(nt):
+        d = tree_v[t + 1] - tree_v[t]
+        dof_start[t], A_start[t] = tree_v[t], at
+        for i in range(d):
+            _copy(A, at + i * d, flat_blocks, (t * width + i) * width, d)
+        at += d * d
+    dof_start[nt], A_start[nt] = tree_v[nt], at
+    _copy(s.v_star, 0, w.v_star, 0, tree_v[nt])
+    _copy(s.v, 0, w.v, 0, tree_v[nt])
+    phi0, v_n0, stiffness, dissipation, relaxation_time, friction, bias = (
+        c.phi0, c.v_n0, c.stiffness, c.dissipation, c.relaxation_time, c.friction, c.bias
+    )  # fmt: skip
+    at = 0
+    for k in range(_U(n)):
+        contact_a[k], contact_b[k], J_start[k] = trees[k, 0], trees[k, 1], at
+        for side in range(2):
+            t = trees[k, side]
+            if t < 0:
+                continue
+            d, first = tree_v[t + 1] - tree_v[t], (2 * np.int64(k) + side) * 3 * width
+            if d == width:
+                _copy(J, at, flat_J, first, 3 * d)
+            else:
+                for i in range(3):
+                    _copy(J, at + i * d, flat_J, first + i * width, d)
+            at += 3 * d
+        p[k, _P.PHI0], p[k, _P.V_N0] = phi0[k], v_n0[k]
+        p[k, _P.STIFFNESS], p[k, _P.DISSIPATION] = stiffness[k], dissipation[k]
+        p[k, _P.RELAXATION_TIME], p[k, _P.COEFFICIENT] = relaxation_time[k], friction[k]
+        p[k, _P.M11], p[k, _P.M12], p[k, _P.M22] = 1.0, 0.0, 1.0
+        for i in range(3):
+            p[k, _P.BIAS + i] = bias[k, i]
+        p[k, _P.TANGENTIAL_STIFFNESS] = stiffness_t if stiffness_t > 0.0 else stiffness[k]
+        p[k, _P.TANGENTIAL_DAMPING] = damping_t
+        for i in range(2):
+            p[k, _P.ELASTIC_DISPLACEMENT + i] = elastic[k, i] if len(elastic) else 0.0
+    J_start[n] = at
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def load_rows(s: Any, rows: Any) -> None:
+    """Writes the constraints' rows of the next step into the workspace, before :func:`make_step`.
+
+    Args:
+        s: The workspace.
+        rows: Trees a, b (m,), ends of the entries (m + 1,), entries, parameters (m, 6).
+    """
+    m = len(rows[0])
+    reserve(s, s.n, s.dofs, 0, 0, 0, m, len(rows[3]))
+    target = inputs(s)[2]
+    for i in range(m):
+        target[0][i], target[1][i] = rows[0][i], rows[1][i]
+        target[4][i] = rows[4][i]
+    if m:
+        target[2][: m + 1] = rows[2]
+        target[3][: len(rows[3])] = rows[3]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def yielded(c: ContactRecord, s: Any, period: float, start: np.ndarray, end: np.ndarray) -> None:
+    """Elastic displacements (n, 2) at both ends of the step: e <- (b_t e - gamma_t)/(b_t + dt k_t).
+
+    A contact that did not overlap at the start of the step has none: it bears no friction, and may leave the list.
+    """
+    gamma, p = outputs(s)[0], inputs(s)[1][4]
+    for k in range(c.count[0]):
+        kt, bt = p[k, _P.TANGENTIAL_STIFFNESS], p[k, _P.TANGENTIAL_DAMPING]
+        for i in range(2):
+            e = start[k, i] = p[k, _P.ELASTIC_DISPLACEMENT + i]
+            end[k, i] = (bt * e - gamma[k, i]) / (bt + period * kt) if c.phi0[k] < 0.0 else 0.0

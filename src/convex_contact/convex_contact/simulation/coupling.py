@@ -1,0 +1,310 @@
+"""Virtual coupling: an implicit spring and damper between a body and a moving target (Colgate, Stanley, Brown 1995).
+
+With the target's pose x_d at the end of the step, its velocity v_d, and x = x0 + dt v_p of the body's frame,
+
+    F = k (x_d - x0 - dt v_p) + b (v_d - v_p),        dt F = dt k (x_d - x0) + dt b v_d - (dt b + dt^2 k) v_p,
+
+so that the part with v_p joins A and the rest v* (as `implicit_terms` does for joints); rotations likewise, with the
+rotation vector from the body's orientation to the target's. The body's side is unconditionally stable. A device that
+holds the opposite force for one period T is passive against it if its own damping exceeds `device_damping`,
+
+    b_device > k T / 2 + b,                                                        (Colgate and Schenkel 1997)
+
+with any passive world behind the coupling.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike
+
+from convex_contact.model.arrays import WorldRecord
+from convex_contact.model.bodies import rotation_entries
+from convex_contact.model.world import WorldError
+from convex_contact.problem import checks
+from convex_contact.simulation.dynamics import WorldDynamics
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _stretch(pose: np.ndarray, center: np.ndarray, target: np.ndarray, error: np.ndarray) -> None:
+    """From a body's frame to the target: displacement and rotation vector, world axes (6,).
+
+    Args:
+        pose: Of the body (12,), rotation and position.
+        center: What of the body is at that position, from its frame's origin (3,).
+        target: Position and unit quaternion (x, y, z, w) (7,).
+        error: Where the result goes.
+    """
+    for i in range(3):
+        lever = pose[3 * i] * center[0] + pose[3 * i + 1] * center[1] + pose[3 * i + 2] * center[2]
+        error[i] = target[i] - (pose[9 + i] - lever)
+    d = rotation_entries(target[3], target[4], target[5], target[6])
+    turn = np.empty((3, 3))
+    for i in range(3):
+        for j in range(3):
+            turn[i, j] = 0.0
+            for k in range(3):
+                turn[i, j] += d[3 * i + k] * pose[3 * j + k]
+    # the quaternion of the rotation, from its largest entry, and its logarithm
+    trace = turn[0, 0] + turn[1, 1] + turn[2, 2]
+    q = np.empty(4)
+    if trace > 0.0:
+        q[3] = 1.0 + trace
+        for i in range(3):
+            q[i] = turn[(i + 2) % 3, (i + 1) % 3] - turn[(i + 1) % 3, (i + 2) % 3]
+    else:
+        i = 0
+        for k in range(1, 3):
+            if turn[k, k] > turn[i, i]:
+                i = k
+        j, k = (i + 1) % 3, (i + 2) % 3
+        q[i] = 1.0 + turn[i, i] - turn[j, j] - turn[k, k]
+        q[j], q[k] = turn[i, j] + turn[j, i], turn[i, k] + turn[k, i]
+        q[3] = turn[k, j] - turn[j, k]
+        if q[3] < 0.0:
+            q[:] = -q
+    sine = np.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2])
+    scale = 2.0 * np.arctan2(sine, q[3]) / sine if sine > 0.0 else 0.0
+    for i in range(3):
+        error[3 + i] = scale * q[i]
+
+
+#: places in the memory of a coupling, which compiled code takes as one array
+GOAL, STRETCH, STIFFNESS, DAMPING, CENTER, WRENCH = 0, 13, 19, 25, 31, 34
+_SIZE = 40
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _frame_jacobian(w: WorldRecord, body: int, center: np.ndarray, jacobian: np.ndarray) -> None:
+    """Jacobian (6, nv_t) of the twist [linear; angular] of a body's frame, world axes."""
+    tree, link = w.body_tree[body], w.body_link[body]
+    n = w.tree_v[tree + 1] - w.tree_v[tree]
+    for r in range(6):
+        for i in range(n):
+            jacobian[r, i] = w.link_jacobian[link, r, i] if link >= 0 else (1.0 if r == i else 0.0)
+    p = w.body_pose[body]
+    x = -(p[0] * center[0] + p[1] * center[1] + p[2] * center[2])  # from the pose's origin to the frame's
+    y = -(p[3] * center[0] + p[4] * center[1] + p[5] * center[2])
+    z = -(p[6] * center[0] + p[7] * center[1] + p[8] * center[2])
+    for i in range(n):  # omega x r
+        a, b, c = jacobian[3, i], jacobian[4, i], jacobian[5, i]
+        jacobian[0, i] += b * z - c * y
+        jacobian[1, i] += c * x - a * z
+        jacobian[2, i] += a * y - b * x
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _join(w: WorldRecord, body: int, memory: np.ndarray, jacobian: np.ndarray, period: float) -> None:
+    """Adds the coupling to its tree's block of A and v*, after the world was prepared."""
+    error, twist = memory[STRETCH:STIFFNESS], memory[GOAL + 7 : STRETCH]
+    stiffness, damping, center = memory[STIFFNESS:DAMPING], memory[DAMPING:CENTER], memory[CENTER:WRENCH]
+    _frame_jacobian(w, body, center, jacobian)
+    _stretch(w.body_pose[body], center, memory[GOAL:STRETCH], error)
+    tree = w.body_tree[body]
+    first = w.tree_v[tree]
+    n = w.tree_v[tree + 1] - first
+    A, v_star = w.A[tree], w.v_star[first : first + n]
+    impulse = np.empty(n)
+    for i in range(n):
+        impulse[i] = 0.0
+        for j in range(n):
+            impulse[i] += A[i, j] * v_star[j]
+        for r in range(6):
+            impulse[i] += period * jacobian[r, i] * (stiffness[r] * error[r] + damping[r] * twist[r])
+    for r in range(6):
+        weight = period * damping[r] + period * period * stiffness[r]
+        for i in range(n):
+            for j in range(n):
+                A[i, j] += weight * jacobian[r, i] * jacobian[r, j]
+    # A v* = impulse by Cholesky's factor
+    L = np.empty((n, n))
+    for i in range(n):
+        for j in range(i + 1):
+            x = A[i, j]
+            for k in range(j):
+                x -= L[i, k] * L[j, k]
+            L[i, j] = np.sqrt(x) if i == j else x / L[j, j]
+    for i in range(n):
+        x = impulse[i]
+        for k in range(i):
+            x -= L[i, k] * v_star[k]
+        v_star[i] = x / L[i, i]
+    for i in range(n - 1, -1, -1):
+        x = v_star[i]
+        for k in range(i + 1, n):
+            x -= L[k, i] * v_star[k]
+        v_star[i] = x / L[i, i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _part(w: WorldRecord, body: int, memory: np.ndarray, jacobian: np.ndarray, period: float) -> None:
+    """The wrench that acted, from the solution in the world's v."""
+    tree = w.body_tree[body]
+    first = w.tree_v[tree]
+    for r in range(6):
+        rate = 0.0
+        for i in range(w.tree_v[tree + 1] - first):
+            rate += jacobian[r, i] * w.v[first + i]
+        memory[WRENCH + r] = memory[STIFFNESS + r] * (memory[STRETCH + r] - period * rate)
+        memory[WRENCH + r] += memory[DAMPING + r] * (memory[GOAL + 7 + r] - rate)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _lead(memory: np.ndarray, start: np.ndarray, end: np.ndarray, step: int, steps: int, period: float) -> None:
+    """See `Coupling.lead`."""
+    for i in range(3):
+        way = end[i] - start[i]
+        memory[GOAL + i] = end[i] if step == steps else start[i] + step * (way / steps)
+        memory[GOAL + 7 + i] = way / period
+        memory[GOAL + 10 + i] = 0.0
+
+
+class CouplingTerms(NamedTuple):
+    """What a coupling was in the last step, for derivatives.
+
+    Attributes:
+        jacobian: Of the frame's twist [linear; angular], world axes (6, nv_t).
+        stiffness: (6,), N/m and N m/rad.
+        damping: (6,), N s/m and N m s/rad.
+        stretch: Displacement and rotation vector from the frame to the target at the start of the step (6,), m and rad.
+        twist: Of the target (6,), m/s and rad/s.
+    """
+
+    jacobian: np.ndarray
+    stiffness: np.ndarray
+    damping: np.ndarray
+    stretch: np.ndarray
+    twist: np.ndarray
+
+
+class Coupling:
+    """A spring and damper that pulls a body's frame to a target.
+
+    Args:
+        dynamics: The world in motion.
+        body: Number or name of a free body or a link.
+        stiffness: k, N/m.
+        damping: b, N s/m.
+        rotational_stiffness: N m/rad.
+        rotational_damping: N m s/rad.
+
+    Attributes:
+        force: On the body in the last step (3,), N, world; a view, which the next step changes.
+        torque: On the body about its frame's origin in the last step (3,), N m, world; likewise.
+
+    Raises:
+        WorldError: The body does not exist or cannot be pulled.
+        ValueError: A number is negative or not finite.
+    """
+
+    def __init__(
+        self,
+        dynamics: WorldDynamics,
+        body: int | str,
+        *,
+        stiffness: float,
+        damping: float,
+        rotational_stiffness: float = 0.0,
+        rotational_damping: float = 0.0,
+    ) -> None:
+        self._dynamics, self.body = dynamics, dynamics.world.number(body)
+        kind = dynamics.world.bodies[self.body].kind
+        if kind not in ("free", "link"):
+            raise WorldError(
+                f"{dynamics.world.bodies[self.body].name}: a coupling pulls a free body or a link, not a {kind} one"
+            )
+        names = ("stiffness", "damping", "rotational_stiffness", "rotational_damping")
+        values = (stiffness, damping, rotational_stiffness, rotational_damping)
+        k, b, kr, br = (checks.number(n, x, minimum=0.0) for n, x in zip(names, values, strict=True))
+        self._memory = np.zeros(_SIZE)
+        self._memory[STIFFNESS:DAMPING] = [k] * 3 + [kr] * 3
+        self._memory[DAMPING:CENTER] = [b] * 3 + [br] * 3
+        self._memory[CENTER:WRENCH] = dynamics.world.bodies[self.body].center
+        self._jacobian = np.zeros((6, dynamics.arrays.A.shape[1]))
+        self.force, self.torque = self._memory[WRENCH : WRENCH + 3], self._memory[WRENCH + 3 :]
+        self.reset()
+
+    def reset(self) -> None:
+        """The target where the body is, at rest; no force."""
+        state = self._dynamics.state(self.body)
+        self._memory[WRENCH:] = 0.0
+        self.target(state.position, state.orientation)
+
+    def device_damping(self, period: float) -> float:
+        """Least damping of a device, N s/m, that is passive when it holds this coupling's force for a period (s)."""
+        return float(0.5 * period * self._memory[STIFFNESS] + self._memory[DAMPING])
+
+    def target(
+        self,
+        position: ArrayLike,
+        orientation: ArrayLike = (0.0, 0.0, 0.0, 1.0),
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
+    ) -> None:
+        """Where the body's frame is pulled in the coming steps.
+
+        Args:
+            position: At the end of the step (3,), m.
+            orientation: Likewise, quaternion (x, y, z, w).
+            velocity: (3,), m/s.
+            angular_velocity: (3,), rad/s, world.
+
+        Raises:
+            ValueError: A length or a number is wrong; the target stays.
+        """
+        goal = np.empty(13)
+        parts = (("position", position), ("orientation", orientation), ("velocity", velocity))
+        start = 0
+        for name, value in (*parts, ("angular_velocity", angular_velocity)):
+            size = 4 if name == "orientation" else 3
+            if not (isinstance(value, np.ndarray) and value.shape == (size,)):  # else checked below, all at once
+                value = checks.array(name, value, (size,))
+            goal[start : start + size] = value
+            start += size
+        norm = math.sqrt(goal[3:7] @ goal[3:7])
+        if not norm > 1e-9 or not np.isfinite(goal).all():
+            for name, value in (*parts, ("angular_velocity", angular_velocity)):
+                checks.array(name, value, (4 if name == "orientation" else 3,))
+            raise ValueError(f"orientation: expected a quaternion (x, y, z, w) that is not zero, got {orientation!r}")
+        goal[3:7] /= norm
+        self._memory[GOAL:STRETCH] = goal
+
+    def lead(self, start: np.ndarray, end: np.ndarray, step: int, steps: int, period: float) -> None:
+        """Puts the target on the straight way that it takes in some steps, for loops: nothing is checked.
+
+        Its orientation stays as it is, at rest.
+
+        Args:
+            start: Where it was (3,), m.
+            end: Where it will be (3,), m.
+            step: Number of the coming step, from 1.
+            steps: Number of steps of the way.
+            period: Of all of them, s.
+        """
+        _lead(self._memory, start, end, step, steps, period)
+
+    def turn(self, orientation: np.ndarray, angular_velocity: np.ndarray) -> None:
+        """The target's orientation, a unit quaternion (x, y, z, w), and its rate (3,), rad/s, after :meth:`lead`."""
+        self._memory[GOAL + 3 : GOAL + 7] = orientation
+        self._memory[GOAL + 10 : GOAL + 13] = angular_velocity
+
+    def add(self, period: float) -> None:
+        """Adds the coupling to A and v* of the step, after `WorldDynamics.prepare`."""
+        _join(self._dynamics.arrays.record, self.body, self._memory, self._jacobian, period)
+
+    def finish(self, period: float) -> None:
+        """The force that acted, from the velocity at the end of the step."""
+        _part(self._dynamics.arrays.record, self.body, self._memory, self._jacobian, period)
+
+    @property
+    def terms(self) -> CouplingTerms:
+        """Of the last step."""
+        a, m = self._dynamics.arrays, self._memory
+        tree = int(a.body_tree[self.body])
+        width = int(a.tree_v[tree + 1] - a.tree_v[tree])
+        parts = (m[STIFFNESS:DAMPING], m[DAMPING:CENTER], m[STRETCH:STIFFNESS], m[GOAL + 7 : STRETCH])
+        return CouplingTerms(self._jacobian[:, :width].copy(), *(part.copy() for part in parts))

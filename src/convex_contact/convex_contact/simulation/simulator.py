@@ -1,0 +1,500 @@
+"""A world that moves: one call per step, from the description to the new state.
+
+    >>> w = World()
+    >>> ground = w.add_half_space("ground")
+    >>> ball = w.add_sphere("ball", mass=0.5, radius=0.025, position=(0, 0, 0.1))
+    >>> sim = Simulator(w, period=2e-3)
+    >>> sim.step(100)
+    >>> sim.state(ball).position
+
+A step takes A, v* and the contacts from `dynamics`, solves the convex problem by `newton`, and moves the bodies. It is
+the problem that :func:`~convex_contact.solve` solves: :attr:`Simulator.solution` gives the last step in that form.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy
+from numba import njit
+from numpy.typing import ArrayLike
+
+from convex_contact.model.arrays import ContactRecord
+from convex_contact.model.bodies import write_pose
+from convex_contact.model.joints import JointRows
+from convex_contact.model.world import World, WorldError, vector
+from convex_contact.problem import checks, contact_kernels
+from convex_contact.problem.approximations import approximation_named
+from convex_contact.problem.constraints import Constraint
+from convex_contact.problem.errors import ConvergenceError
+from convex_contact.problem.normal_laws import LinearLaw, NormalLaw
+from convex_contact.problem.problem import ContactProblem
+from convex_contact.problem.reference import DenseProblem
+from convex_contact.simulation.body_table import BodyTable
+from convex_contact.simulation.compiled_step import NO_ROOM, load_rows, make_step, yielded
+from convex_contact.simulation.coupling import Coupling
+from convex_contact.simulation.dynamics import BodyState, WorldDynamics
+from convex_contact.solver import newton
+from convex_contact.solver.solution import Solution
+from convex_contact.solver.solver import REASONS
+from convex_contact.solver.workspace import (
+    configure,
+    forget,
+    inputs,
+    load_of,
+    new_workspace,
+    outputs,
+    statistics,
+)
+
+_P = contact_kernels
+
+
+@dataclass(frozen=True)
+class StepStatistics:
+    """How a step was solved.
+
+    Attributes:
+        iterations: Newton steps.
+        factorizations: Of the Hessian or parts of it.
+        contacts: In the list.
+        active_contacts: That took part; the others are flat at the solution.
+        residual: Relative momentum residual, scaled by diag(A)^(-1/2).
+    """
+
+    iterations: int
+    factorizations: int
+    contacts: int
+    active_contacts: int
+    residual: float
+
+
+@dataclass(frozen=True)
+class ContactReport:
+    """The contacts of a step, n of them; velocities and impulses are those of B against A, or on B.
+
+    Attributes:
+        body: Numbers of the bodies A and B, shape (n, 2).
+        position: Of the points, world (n, 3), m.
+        frame: Rows t1, t2, n, world (n, 3, 3); n points from A into B.
+        signed_distance: At the start of the step (n,), m.
+        impulse: Along t1, t2, n (n, 3), N s.
+        slip_velocity: World (n, 3), m/s.
+        normal_velocity: (n,), m/s; positive separates.
+        sticking: Bears a force below its transition speed (Table I) or its yield force (n,).
+        area: Of a face of a hydroelastic contact surface, m^2; 0: a point (n,).
+    """
+
+    body: np.ndarray
+    position: np.ndarray
+    frame: np.ndarray
+    signed_distance: np.ndarray
+    impulse: np.ndarray
+    slip_velocity: np.ndarray
+    normal_velocity: np.ndarray
+    sticking: np.ndarray
+    area: np.ndarray
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _report(c: ContactRecord, s: Any, approximation: int, period: float) -> Any:
+    """The arrays of a :class:`ContactReport`."""
+    gamma, vc, derived, took_part, _ = outputs(s)
+    n = c.count[0]
+    slip, sticking = np.zeros((n, 3)), np.zeros(n, dtype=np.bool_)
+    for k in range(n):
+        for i in range(3):
+            slip[k, i] = vc[k, 0] * c.frame[k, 0, i] + vc[k, 1] * c.frame[k, 1, i]
+        size = math.hypot(gamma[k, 0], gamma[k, 1])
+        if approximation == _P.LAGGED_ELASTOPLASTIC:  # below the yield force
+            bound = period * derived[k, _P.D_BOUND]
+        elif approximation == _P.SAP:  # inside the cone
+            bound = c.friction[k] * gamma[k, 2]
+        else:  # below the soft norm's width
+            lagged = approximation == _P.LAGGED or approximation == _P.LAGGED_REGULARIZED
+            load = derived[k, _P.D_BOUND] if lagged else c.friction[k] * gamma[k, 2]
+            slow = math.hypot(vc[k, 0], vc[k, 1]) <= derived[k, _P.D_EPS]
+            bound = math.inf if slow and load > 0.0 else 0.0
+        sticking[k] = took_part[k] != 0 and size < bound * (1 - 1e-12)
+    return (
+        c.body[:n].copy(), c.point[:n].copy(), c.frame[:n].copy(), c.phi0[:n].copy(), gamma[:n].copy(), slip,
+        vc[:n, 2].copy(), sticking, c.area[:n].copy(),
+    )  # fmt: skip
+
+
+class Simulator:
+    """Moves a world in steps of constant length.
+
+    Args:
+        world: The description; later changes to it are not seen.
+        period: dt, s.
+        approximation: "sap", "lagged", "lagged_regularized", "similar", "similar_regularized", "lagged_elastoplastic".
+        stiction_tolerance: v_s, m/s.
+        sigma: Regularisation of SAP and of eq. (26).
+        near_rigid: beta of SAP's near-rigid limit, 0 without.
+        normal_law: Of all contacts; None: linear with Hunt and Crossley dissipation. SAP has its own.
+        tangential_stiffness: k_t of lagged_elastoplastic, N/m; None: each contact's normal stiffness.
+        tangential_damping: b_t of lagged_elastoplastic, N s/m.
+        relative_tolerance: Of the convergence test, section X.
+        absolute_tolerance: sqrt(J).
+        max_iterations: Of Newton's method.
+        polish: Iterate on to rounding.
+        threshold: Pairs with a gap below it are in the problem, m.
+        speculative: Leave out contacts that provably do nothing (`dynamics`).
+        linear_rotation: Integrate quaternions as the paper writes it, else exactly.
+        joint_limits: Keep the limits of the joints of articulated trees.
+        still: A world in which nothing can move is taken, too.
+
+    Attributes:
+        world, period, approximation: As given.
+        dynamics: State, dynamics and contact candidates.
+        constraints: Functions dynamics -> Constraint, called in each step; append your own.
+        joint_laws: Motions, actuators and couplers of the world's joints, in its order (copies).
+        couplings: Made by :meth:`couple`.
+        springs: Couplings that are the bodies' springs to where the world places them.
+
+    Raises:
+        ValueError: A parameter is out of its bounds, or a normal law is not linear beside compliant bodies; the message
+            names it.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        *,
+        period: float,
+        approximation: str = "lagged",
+        stiction_tolerance: float = 1e-4,
+        sigma: float = 1e-3,
+        near_rigid: float = 0.0,
+        normal_law: NormalLaw | None = None,
+        tangential_stiffness: float | None = None,
+        tangential_damping: float = 0.0,
+        relative_tolerance: float = 1e-5,
+        absolute_tolerance: float = 1e-14,
+        max_iterations: int = 1000,
+        polish: bool = False,
+        threshold: float = 0.1,
+        speculative: bool = True,
+        linear_rotation: bool = False,
+        joint_limits: bool = True,
+        still: bool = False,
+    ) -> None:
+        self._chosen = approximation_named(approximation)
+        self.approximation = self._chosen.name
+        if normal_law is not None and not isinstance(normal_law, NormalLaw):
+            raise ValueError(f"normal_law: expected a NormalLaw or None, got {normal_law!r}")
+        if normal_law is not None and self.approximation == "sap":
+            raise ValueError(f"normal_law: expected None with sap, which has its own linear law, got {normal_law!r}")
+        self._law = LinearLaw() if normal_law is None else normal_law
+        self._options = {
+            "stiction_tolerance": checks.number("stiction_tolerance", stiction_tolerance, above=0.0),
+            "sigma": checks.number("sigma", sigma, above=0.0),
+            "near_rigid": checks.number("near_rigid", near_rigid, minimum=0.0),
+        }
+        self._tangential = (
+            0.0
+            if tangential_stiffness is None
+            else checks.number("tangential_stiffness", tangential_stiffness, above=0.0),
+            checks.number("tangential_damping", tangential_damping, minimum=0.0),
+        )
+        self._relative_tolerance = checks.number("relative_tolerance", relative_tolerance, above=0.0)
+        self.world = world
+        self.dynamics = WorldDynamics(
+            world, period=period, threshold=threshold, speculative=speculative, linear_rotation=linear_rotation
+        )
+        self._bodies = BodyTable(self.dynamics)
+        if self.dynamics.has_compliant_bodies and not isinstance(self._law, LinearLaw):
+            raise ValueError(f"normal_law: expected a linear one with compliant bodies, got {normal_law!r}")
+        if not self.dynamics.nv and not still:
+            raise WorldError("world: expected a free body or an articulated tree, got none: nothing can move")
+        self.period = self.dynamics.period
+        self._workspace = new_workspace()
+        configure(
+            self._workspace,
+            self._chosen.code,
+            self._law.code,
+            self.period,
+            *self._options.values(),
+            self._relative_tolerance,
+            checks.number("absolute_tolerance", absolute_tolerance, minimum=0.0),
+            int(checks.number("max_iterations", max_iterations, minimum=1.0)),
+            bool(polish),
+        )
+        inputs(self._workspace)[3][:] = self._law.addresses
+        limits = self.dynamics.joint_limits() if joint_limits else None
+        self._joint_limits = limits if limits is not None and len(limits.velocity) else None
+        self._own: list[Constraint] = []
+        self.constraints: list[Callable[[WorldDynamics], Constraint]] = []
+        self._describe_joints()
+        self.couplings: list[Coupling] = []
+        self.springs = [
+            Coupling(self.dynamics, i, stiffness=body.spring_stiffness, damping=body.spring_damping)
+            for i, body in enumerate(world.bodies)
+            if body.spring_stiffness or body.spring_damping
+        ]
+        self._elastoplastic = self.approximation == "lagged_elastoplastic"
+        self._elastic = self._elastic_start = np.zeros((0, 2))
+        self._solved = False
+
+    # --- state -----------------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """s."""
+        return self.dynamics.time
+
+    def state(self, body: int | str) -> BodyState:
+        """Position, orientation and velocities of a body."""
+        return self.dynamics.state(body)
+
+    def body_states(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Positions (n, 3), quaternions (n, 4), velocities and angular velocities (n, 3) of all bodies of the world."""
+        table = self._bodies.read()
+        columns = table.position, table.orientation, table.velocity, table.angular_velocity
+        a, b, c, d = (column.copy() for column in columns)
+        return a, b, c, d
+
+    def set_state(
+        self,
+        body: int | str,
+        *,
+        position: ArrayLike | None = None,
+        orientation: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        angular_velocity: ArrayLike | None = None,
+    ) -> None:
+        """Puts a free body somewhere, or gives it a velocity; what is not given stays.
+
+        Raises:
+            WorldError: The body is not free, or a value is wrong; nothing is changed.
+        """
+        number = self.world.number(body)
+        described, a = self.world.bodies[number], self.dynamics.arrays
+        if described.kind != "free":
+            raise WorldError(f"{described.name}: its state cannot be set, it is {described.kind}")
+        old, where = self.dynamics.state(number), described.name
+        p = vector(old.position if position is None else position, 3, f"{where}: position")
+        o = vector(old.orientation if orientation is None else orientation, 4, f"{where}: orientation")
+        v = vector(old.velocity if velocity is None else velocity, 3, f"{where}: velocity")
+        omega = old.angular_velocity if angular_velocity is None else angular_velocity
+        omega = vector(omega, 3, f"{where}: angular_velocity")
+        if not np.linalg.norm(o) > 1e-9:
+            raise WorldError(f"{where}: orientation: expected a quaternion (x, y, z, w) that is not zero, got {o}")
+        tree = int(a.body_tree[number])
+        pose = np.empty(12)
+        write_pose(pose, np.concatenate([p, o]))
+        lever = pose[:9].reshape(3, 3) @ described.center
+        a.q[a.tree_q[tree] :][:7] = np.concatenate([p + lever, o / np.linalg.norm(o)])
+        a.v[a.tree_v[tree] :][:6] = np.concatenate([v + np.cross(omega, lever), omega])
+
+    def apply_wrench(self, body: int | str, force: ArrayLike = (0, 0, 0), torque: ArrayLike = (0, 0, 0)) -> None:
+        """Sets the wrench on a free body, held until it is set again.
+
+        Args:
+            body: Number or name.
+            force: At the centre of mass (3,), N, world.
+            torque: About the centre of mass (3,), N m, world.
+
+        Raises:
+            WorldError: The body is not free, or a value is wrong.
+        """
+        number = self.world.number(body)
+        described = self.world.bodies[number]
+        if described.kind != "free":
+            raise WorldError(f"{described.name}: a wrench acts on a free body, not on a {described.kind} one")
+        f, m = vector(force, 3, f"{described.name}: force"), vector(torque, 3, f"{described.name}: torque")
+        self.dynamics.arrays.body_wrench[number] = np.concatenate([f, m])
+
+    def set_effort(self, tree: int, effort: ArrayLike) -> None:
+        """Sets the joint forces (nv,) of an articulated tree, N or N m, held until they are set again."""
+        a = self.dynamics.arrays
+        if not 0 <= tree < len(self.world.trees):
+            raise WorldError(f"tree: expected a number below {len(self.world.trees)}, got {tree}")
+        i, j = a.tree_v[tree], a.tree_v[tree + 1]
+        a.effort[i:j] = vector(effort, int(j - i), f"{self.world.trees[tree].name}: effort")
+
+    def couple(self, body: int | str, **gains: float) -> Coupling:
+        """Pulls a body's frame to a moving target by an implicit spring and damper; see :class:`Coupling`."""
+        self.couplings.append(Coupling(self.dynamics, body, **gains))
+        return self.couplings[-1]
+
+    def reset(self) -> None:
+        """Back to the world's description: state, time, applied forces and all memory of steps before."""
+        self.dynamics.reset()
+        self._describe_joints()
+        forget(self._workspace)
+        self._elastic = self._elastic_start = np.zeros((0, 2))
+        self._solved = False
+        for coupling in (*self.springs, *self.couplings):
+            coupling.reset()
+
+    # --- steps -----------------------------------------------------------------------------------------------
+
+    def step(self, count: int = 1) -> None:
+        """Makes one step or more.
+
+        Raises:
+            ConvergenceError: The solver did not converge; time and state are those before the failed step.
+        """
+        for _ in range(count):
+            self._step()
+
+    def _step(self) -> None:
+        d = self.dynamics
+        pulling = (*self.springs, *self.couplings)
+        alone = not pulling and d.alone and not self._controllers
+        if not alone:
+            d.prepare()
+            for coupling in pulling:
+                coupling.add(self.period)
+        if self.constraints or self._own or self._controllers or len(self._joint_rows):
+            load_rows(self._workspace, self._rows())
+        d.swap()
+        while True:
+            status = make_step(
+                d.arrays.record, d.contacts.record, d.previous.record, self._workspace, self._elastic,
+                *self._tangential, self.period, d.travel(self.approximation), d.speculative, d.linear_rotation, alone,
+            )  # fmt: skip
+            if status != NO_ROOM:
+                break
+            d.enlarge()
+        if status != newton.CONVERGED:
+            d.swap()
+            _, iterations, _, _, residual, _ = statistics(self._workspace)
+            raise ConvergenceError(
+                f"{REASONS[status]} in the step from t = {self.time:.9g} s",
+                velocity=inputs(self._workspace)[0][4][: d.nv].copy(),
+                iterations=iterations,
+                residual=residual,
+                tolerance=self._relative_tolerance,
+            )
+        d.move_others()
+        if self._elastoplastic:
+            n = int(d.contacts.count[0])
+            self._elastic_start, self._elastic = np.empty((n, 2)), np.empty((n, 2))
+            yielded(d.contacts.record, self._workspace, self.period, self._elastic_start, self._elastic)
+        for coupling in pulling:
+            coupling.finish(self.period)
+        self._solved = True
+
+    def _describe_joints(self) -> None:
+        self.joint_laws = [copy(law) for law in self.world.joint_laws]
+        self._joint_rows = JointRows(self.dynamics, self.joint_laws, self._joint_limits)
+        if self.world.controllers:
+            self.dynamics.prepare()  # for they may look at poses
+        self._controllers = [controller.start(self.dynamics) for controller in self.world.controllers]
+
+    @property
+    def _constraints(self) -> list[Constraint]:
+        """Of the last step."""
+        return self._own + self._joint_rows.constraints()
+
+    def _rows(self) -> tuple[np.ndarray, ...]:
+        """The constraints' rows for :func:`load_rows`.
+
+        Raises:
+            ValueError: A row couples more than two trees.
+        """
+        d = self.dynamics
+        joints = self._joint_rows.flat(d) if len(self._joint_rows) else _NO_ROWS
+        self._own = [make(d) for make in (*self._controllers, *self.constraints)]
+        if not self._own:
+            return joints
+        tree_v = d.arrays.tree_v
+        owner = np.repeat(np.arange(len(tree_v) - 1), np.diff(tree_v))
+        a, b, ends, entries, parameters = [], [], [0], [], []
+        for constraint in self._own:
+            rows = constraint.rows(d.nv, self.period)
+            for i, row in enumerate(rows.jacobian):
+                trees = np.unique(owner[row != 0.0])
+                if not 1 <= len(trees) <= 2:
+                    raise ValueError(
+                        f"{type(constraint).__name__}: expected rows that couple one tree or two, got {len(trees)}"
+                    )
+                a.append(trees[0])
+                b.append(trees[1] if len(trees) > 1 else -1)
+                entries += [row[tree_v[t] : tree_v[t + 1]] for t in trees]
+                ends.append(sum(len(e) for e in entries))
+                parameters.append([getattr(rows, name)[i] for name in _ROW_FIELDS])
+        if not a:
+            return joints
+        own = (np.array(a), np.array(b), np.array(ends), np.concatenate(entries), np.array(parameters))
+        end = own[2][-1] + joints[2][1:]  # entries of the joints' rows come after
+        return tuple(np.concatenate(pair) for pair in zip(own, (*joints[:2], end, *joints[3:]), strict=True))
+
+    # --- what a step did -------------------------------------------------------------------------------------
+
+    @property
+    def statistics(self) -> StepStatistics:
+        """Of the last step."""
+        _, iterations, factorizations, _, residual, _ = statistics(self._workspace)
+        contacts = int(self.dynamics.contacts.count[0])
+        return StepStatistics(iterations, factorizations, contacts, load_of(self._workspace), residual)
+
+    @property
+    def contacts(self) -> ContactReport:
+        """Of the last step; empty before the first."""
+        c = self.dynamics.contacts
+        if not self._solved:  # the workspace has no room yet
+            none = np.zeros((0, 3))
+            flat, flags = np.zeros(0), np.zeros(0, dtype=bool)
+            whole, frames = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 3, 3))
+            return ContactReport(whole, none, frames, flat, none, none, flat, flags, flat)
+        return ContactReport(*_report(c.record, self._workspace, self._chosen.code, self.period))
+
+    @property
+    def pressing(self) -> tuple[Any, np.ndarray]:
+        """For compiled code: the last step's contacts, and their impulses along t1, t2, n (at least n, 3), views."""
+        return self.dynamics.contacts.record, outputs(self._workspace)[0]
+
+    @property
+    def elastic_displacement(self) -> np.ndarray:
+        """e of the last step's contacts at its end, along their t1, t2 (n, 2), m; of lagged_elastoplastic."""
+        return self._elastic.copy()
+
+    @property
+    def solution(self) -> Solution:
+        """The last step as :func:`~convex_contact.solve` gives it, for its cost, condition number or gradients.
+
+        Raises:
+            RuntimeError: There was no step yet.
+        """
+        if not self._solved:
+            raise RuntimeError("solution: there was no step yet")
+        options: dict[str, Any] = dict(self._options)
+        if self._elastoplastic:
+            options["elastic_displacement"] = self._elastic_start
+            options["tangential_stiffness"] = self._tangential[0] or None
+            options["tangential_damping"] = self._tangential[1]
+        problem = ContactProblem(
+            **self.dynamics.dense(),
+            period=self.period,
+            normal_law=None if self.approximation == "sap" else self._law,
+            constraints=self._constraints,
+            **options,
+        )
+        velocity = self.dynamics.arrays.v.copy()
+        done = self.statistics
+
+        def solve_hessian(B: np.ndarray) -> np.ndarray:
+            H = DenseProblem(problem, self.approximation).hessian(velocity)
+            return np.asarray(scipy.linalg.solve(H, B, assume_a="pos"))
+
+        return Solution(
+            problem,
+            self._chosen,
+            velocity,
+            iterations=done.iterations,
+            residual=done.residual,
+            solve_hessian=solve_hessian,
+        )
+
+
+_NO_ROWS = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0), np.zeros((0, 6)))
+_ROW_FIELDS = ("bias", "target", "compliance", "near_rigid", "lower", "upper")

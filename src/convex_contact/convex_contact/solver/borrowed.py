@@ -1,0 +1,121 @@
+"""The fields of a Numba structref for compiled inner functions, without counting references.
+
+Each array that a compiled function takes out of a structref costs two atomic operations, which is more than the
+arithmetic of a small world. A function compiled with ``_nrt=False`` counts nothing; it takes ``borrow(w)``, or from
+Python a :class:`Borrowed`, reads and writes fields as of the structref itself, and can neither allocate nor replace an
+array. Who borrows keeps the structref alive.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+from numba.core import cgutils, errors, imputils, types
+from numba.core.datamodel import models
+from numba.core.typing.templates import AttributeTemplate
+from numba.experimental import structref
+from numba.experimental.structref import _Utils
+from numba.extending import (
+    NativeValue,
+    infer_getattr,
+    intrinsic,
+    lower_getattr_generic,
+    lower_setattr_generic,
+    register_model,
+    unbox,
+)
+
+
+class Record(structref.StructRefProxy):
+    """A structref as compiled code takes it in one argument; Numba finds its type without a call of Python code."""
+
+    _numba_type_ = structref.StructRefProxy._type
+
+
+class BorrowedType(types.Type):
+    """Numba's type of what :func:`borrow` gives: the address of a structref's fields."""
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+        super().__init__(name=f"borrowed({owner.name})")
+
+
+@register_model(BorrowedType)
+class _BorrowedModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, borrowed: BorrowedType) -> None:
+        fields = manager.lookup(borrowed.owner.get_data_type())
+        super().__init__(manager, borrowed, fields.get_value_type().as_pointer())
+
+
+@infer_getattr
+class _Fields(AttributeTemplate):  # type: ignore[misc]
+    key = BorrowedType
+
+    def generic_resolve(self, borrowed: BorrowedType, name: str) -> types.Type | None:
+        return borrowed.owner.field_dict.get(name)
+
+
+def _fields(context: Any, builder: Any, borrowed: BorrowedType, address: Any) -> Any:
+    return cgutils.create_struct_proxy(borrowed.owner.get_data_type())(context, builder, ref=address)
+
+
+@lower_getattr_generic(BorrowedType)
+def _get(context: Any, builder: Any, borrowed: BorrowedType, address: Any, name: str) -> Any:
+    value = getattr(_fields(context, builder, borrowed, address), name)
+    return imputils.impl_ret_borrowed(context, builder, borrowed.owner.field_dict[name], value)
+
+
+@lower_setattr_generic(BorrowedType)
+def _set(context: Any, builder: Any, signature: Any, arguments: Any, name: str) -> None:
+    borrowed, kind = signature.args
+    field = borrowed.owner.field_dict[name]
+    if not isinstance(field, types.Number):
+        raise errors.TypingError(f"{name}: expected the structref itself to replace an array, got what was borrowed")
+    setattr(_fields(context, builder, borrowed, arguments[0]), name, context.cast(builder, arguments[1], kind, field))
+
+
+@intrinsic
+def borrow(typing_context: Any, w: Any) -> Any:
+    """The fields of structref w for functions that do not count references."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _Utils(context, builder, signature.args[0]).get_data_pointer(arguments[0])
+
+    return BorrowedType(w)(w), generate
+
+
+@intrinsic
+def _address(typing_context: Any, borrowed: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ptrtoint(arguments[0], context.get_value_type(types.uintp))
+
+    return types.uintp(borrowed), generate
+
+
+@njit(cache=True)
+def _address_of(w: Any) -> int:
+    return _address(borrow(w))  # type: ignore[no-any-return]
+
+
+class Borrowed:
+    """What Python hands to compiled functions in place of a structref, which it keeps alive.
+
+    Args:
+        owner: Proxy of the structref.
+    """
+
+    __slots__ = ("_numba_type_", "address", "owner")
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+        self.address = _address_of(owner)
+        self._numba_type_ = BorrowedType(owner._numba_type_)
+
+
+@unbox(BorrowedType)
+def _unbox(borrowed: BorrowedType, instance: Any, c: Any) -> NativeValue:
+    number = c.pyapi.object_getattr_string(instance, "address")
+    address = c.pyapi.long_as_voidptr(number)
+    c.pyapi.decref(number)
+    return NativeValue(c.builder.bitcast(address, c.context.get_value_type(borrowed)))

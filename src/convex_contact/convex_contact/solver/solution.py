@@ -1,0 +1,139 @@
+"""What `solve` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from convex_contact.problem import checks
+from convex_contact.problem.approximations import Approximation
+from convex_contact.problem.constraints import row_impulse
+from convex_contact.problem.gradients import Sensitivity
+from convex_contact.problem.problem import ContactProblem
+from convex_contact.problem.reference import DenseProblem
+
+
+class Solution:
+    """The solution of one contact problem.
+
+    Attributes:
+        problem: the problem.
+        approximation: name of the approximation.
+        velocity: v at the end of the step, shape (nv,).
+        impulse: gamma [N s], rows t1, t2, n of each contact, on the side of v_c, shape (nc, 3).
+        iterations: Newton steps.
+        residual: ||A (v - v*) - J^T gamma|| over the larger of ||A v|| and ||J^T gamma||, all scaled by diag(A)^(-1/2).
+        converged: True; without convergence there is no solution but a `ConvergenceError`.
+    """
+
+    converged = True
+
+    def __init__(
+        self,
+        problem: ContactProblem,
+        approximation: Approximation,
+        velocity: np.ndarray,
+        *,
+        iterations: int,
+        residual: float,
+        solve_hessian: Callable[[np.ndarray], np.ndarray],
+    ) -> None:
+        self.problem, self.approximation = problem, approximation.name
+        self.velocity, self.iterations, self.residual = velocity, iterations, residual
+        self._approximation = approximation
+        self._solve_hessian = solve_hessian
+        self._vc = problem.contact_velocity(velocity)
+        self.impulse = approximation.impulse(problem.parameters, self._vc)
+
+    @property
+    def contact_velocity(self) -> np.ndarray:
+        """v_c = J v + b [m/s], shape (nc, 3)."""
+        return self._vc
+
+    @cached_property
+    def cost(self) -> float:
+        """l(v) [J], up to a constant."""
+        return self._dense.cost(self.velocity)
+
+    @cached_property
+    def elastic_displacement(self) -> np.ndarray:
+        """e at the end of the step [m], in its contact frames, shape (nc, 2); zero but for lagged_elastoplastic."""
+        return self._approximation.displacement(self.problem.parameters, self.impulse)
+
+    @cached_property
+    def sticking(self) -> np.ndarray:
+        """Contacts that bear a tangential force below their transition speed (Table I) or yield force, shape (nc,)."""
+        return self._approximation.sticking(self.problem.parameters, self._vc)
+
+    @cached_property
+    def multipliers(self) -> list[np.ndarray]:
+        """Impulses [N s, N m s] of the constraints, one array per constraint, in their order."""
+        p, r = self.problem, self.problem.rows
+        gamma = row_impulse(r.jacobian @ self.velocity + r.bias, r.target, r.compliance, r.lower, r.upper)
+        counts = [len(constraint.rows(p.velocities, p.period).target) for constraint in p.constraints]
+        return np.split(gamma, np.cumsum(counts)[:-1]) if counts else []
+
+    @cached_property
+    def condition_number(self) -> float:
+        """Condition number of the Hessian H = A + J^T G J at the solution, in the 2-norm; computed when asked for."""
+        return float(np.linalg.cond(self._dense.hessian(self.velocity)))
+
+    def gradient(self, name: str) -> np.ndarray:
+        """Total derivative dv/dtheta of the velocity, eq. (29).
+
+        Args:
+            name: theta, and the shape of the result:
+
+                - "v_star" (nv, nv); "v0" (nv, nv): v* follows v0 one to one and v_n0 = J_n v0;
+                  "actuation" (nv, nv): a generalised force held over the step, per N or N m;
+                - "phi0", "v_n0", "stiffness", "dissipation", "relaxation_time", "friction", "tangential_stiffness",
+                  "tangential_damping" (nv, nc); "friction" of a tensor (nv, nc, 2, 2), symmetric, so that
+                  dv = sum_ij g_ij dM_ij for symmetric dM;
+                - "elastic_displacement" (nv, nc, 2); "bias" (nv, nc, 3);
+                - "mass_scale" (nv,): A grows, v* stays; "stiction_tolerance", "sigma", "near_rigid" (nv,);
+                - "constraint_target" (nv, m): v^ of the constraints' rows.
+
+        Raises:
+            ValueError: an unknown name.
+        """
+        return self._sensitivity.gradient(name)
+
+    def pullback(
+        self,
+        velocity: ArrayLike,
+        *,
+        impulse: ArrayLike | None = None,
+        elastic_displacement: ArrayLike | None = None,
+    ) -> dict[str, np.ndarray]:
+        """Vector-Jacobian products: the gradient of a scalar with respect to all parameters, by one solve with H.
+
+        Args:
+            velocity: derivative of the scalar with respect to v, shape (nv,).
+            impulse: with respect to gamma, shape (nc, 3).
+            elastic_displacement: with respect to the new e, shape (nc, 2).
+
+        Returns:
+            The scalar's total derivative by name, with the shape of the parameter: those of `gradient`, and "A" (for
+            symmetric changes; v* stays) and "J" (v_n0 and phi0 stay).
+        """
+        p = self.problem
+        return self._sensitivity.pullback(
+            checks.array("velocity", velocity, (p.velocities,)),
+            checks.array("impulse", np.zeros((p.contacts, 3)) if impulse is None else impulse, (p.contacts, 3)),
+            checks.array(
+                "elastic_displacement",
+                np.zeros((p.contacts, 2)) if elastic_displacement is None else elastic_displacement,
+                (p.contacts, 2),
+            ),
+        )
+
+    @cached_property
+    def _sensitivity(self) -> Sensitivity:
+        return Sensitivity(self.problem, self._approximation, self.velocity, self._solve_hessian)
+
+    @cached_property
+    def _dense(self) -> DenseProblem:
+        return DenseProblem(self.problem, self.approximation)

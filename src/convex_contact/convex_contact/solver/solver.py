@@ -1,0 +1,195 @@
+"""`solve`: from matrices to the compiled kernels and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike
+
+from convex_contact.problem import checks
+from convex_contact.problem import contact_kernels as kernels
+from convex_contact.problem.approximations import approximation_named
+from convex_contact.problem.errors import ConvergenceError
+from convex_contact.problem.problem import ContactProblem
+from convex_contact.solver import newton
+from convex_contact.solver.solution import Solution
+from convex_contact.solver.workspace import configure, inputs, new_workspace, reserve, statistics
+
+#: what a status of the kernels means
+REASONS = {
+    newton.ITERATION_LIMIT: "the limit of iterations is reached",
+    newton.NOT_FINITE: "a number is not finite any more",
+}
+
+
+def solve(
+    problem: ContactProblem,
+    approximation: str = "lagged",
+    *,
+    initial: ArrayLike | None = None,
+    relative_tolerance: float = 1e-5,
+    absolute_tolerance: float = 1e-14,
+    max_iterations: int = 1000,
+    polish: bool = True,
+) -> Solution:
+    """The velocity at the end of a step: the minimum of (3).
+
+    The kernels work on blocks: cliques of velocities that A or a contact couples inseparably. They are found here from
+    the zeros of A and J.
+
+    Args:
+        problem: the step.
+        approximation: "sap", "lagged", "lagged_regularized", "similar", "similar_regularized" or
+            "lagged_elastoplastic".
+        initial: first iterate, shape (nv,); None for v*. The solution does not depend on it.
+        relative_tolerance: the iteration has converged when the residual, scaled by diag(A)^(-1/2), is below
+            absolute_tolerance + relative_tolerance max(||A v||, ||J^T gamma||), likewise scaled (section X).
+        absolute_tolerance: [sqrt(J)].
+        max_iterations: of Newton's method.
+        polish: go on from there while steps still quarter the residual, to rounding; one or two steps more.
+
+    Raises:
+        ValueError: an unknown approximation, or one that does not fit the problem.
+        ConvergenceError: the criterion is not reached; there is no result in that case.
+    """
+    chosen = approximation_named(approximation)
+    if chosen.name == "sap" and problem.law.code != kernels.LINEAR:
+        raise ValueError(
+            f"normal_law: expected None with sap, which has its own linear law, got {type(problem.law).__name__}"
+        )
+    relative_tolerance = checks.number("relative_tolerance", relative_tolerance, above=0.0)
+    absolute_tolerance = checks.number("absolute_tolerance", absolute_tolerance, minimum=0.0)
+    start = problem.v_star if initial is None else checks.array("initial", initial, (problem.velocities,))
+    w = new_workspace()
+    permutation = load(w, problem)
+    configure(
+        w,
+        chosen.code,
+        problem.law.code,
+        problem.period,
+        problem.stiction_tolerance,
+        problem.sigma,
+        problem.near_rigid,
+        relative_tolerance,
+        absolute_tolerance,
+        int(max_iterations),
+        bool(polish),
+    )
+    v = inputs(w)[0][4]
+    v[: len(start)] = start[permutation]
+    status = newton.solve_step(w)
+    velocity = np.empty_like(start)
+    velocity[permutation] = v[: len(start)]
+    _, iterations, _, _, residual, _ = statistics(w)
+    if status != newton.CONVERGED:
+        raise ConvergenceError(
+            REASONS[status],
+            velocity=velocity,
+            iterations=iterations,
+            residual=residual,
+            tolerance=relative_tolerance,
+        )
+
+    def solve_hessian(B: np.ndarray) -> np.ndarray:
+        """H^-1 B with the block factors at the solution."""
+        newton.factorise_at_solution(w)
+        rows = np.ascontiguousarray(B.T[:, permutation])
+        newton.apply_inverse(w, rows)
+        result = np.empty((len(rows), problem.velocities))
+        result[:, permutation] = rows
+        return np.ascontiguousarray(result.T)
+
+    return Solution(problem, chosen, velocity, iterations=iterations, residual=residual, solve_hessian=solve_hessian)
+
+
+def cliques(problem: ContactProblem) -> np.ndarray:
+    """Number of the clique of each velocity, shape (nv,).
+
+    Velocities that A couples share a clique, and where a contact or a row touches more than two cliques, these are
+    made one.
+    """
+    nv = problem.velocities
+    first, second = np.nonzero(problem.A)
+    pairs = [np.stack([first, second])]
+    touched = [
+        *(problem.J.reshape(problem.contacts, 3, nv) != 0.0).any(axis=1),
+        *(problem.rows.jacobian != 0.0),
+    ]
+    while True:
+        edges = np.concatenate(pairs, axis=1)
+        graph = scipy.sparse.coo_array((np.ones(edges.shape[1]), (edges[0], edges[1])), shape=(nv, nv))
+        labels = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
+        more = []
+        for where in touched:
+            velocities = np.flatnonzero(where)
+            if len(np.unique(labels[velocities])) > 2:
+                more.append(np.stack([velocities[:-1], velocities[1:]]))
+        if not more:
+            return np.asarray(labels)
+        pairs += more
+
+
+def load(w: Any, problem: ContactProblem) -> np.ndarray:
+    """Writes a problem's matrices into a workspace.
+
+    Returns:
+        The velocities' places: velocity k of the workspace is velocity permutation[k] of the problem.
+    """
+    labels = cliques(problem)
+    n, nv, nc = int(labels.max()) + 1, problem.velocities, problem.contacts
+    permutation = np.argsort(labels, kind="stable")
+    sizes = np.bincount(labels, minlength=n)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    block_starts = np.concatenate([[0], np.cumsum(sizes**2)])
+    A, J = problem.A[np.ix_(permutation, permutation)], problem.J[:, permutation].reshape(nc, 3, nv)
+    rows = problem.rows
+    R = rows.jacobian[:, permutation]
+    ordered = labels[permutation]
+
+    def couplings(blocks: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Cliques a and b, offsets and entries of Jacobian blocks (m, nv)."""
+        a, b, offsets, entries = [], [], [0], []
+        for block in blocks:
+            own = np.unique(ordered[(block != 0.0).any(axis=0)])
+            own = own if len(own) else np.array([0])
+            a.append(own[0])
+            b.append(own[1] if len(own) > 1 else -1)
+            for clique in own:
+                entries.append(block[:, starts[clique] : starts[clique + 1]].ravel())
+            offsets.append(offsets[-1] + sum(entry.size for entry in entries[-len(own) :]))
+        flat = np.concatenate(entries) if entries else np.zeros(0)
+        return np.array(a, dtype=np.int64), np.array(b, dtype=np.int64), np.array(offsets), flat
+
+    contact = couplings(list(J))
+    row = couplings([r[None] for r in R])
+    reserve(w, n, nv, int(block_starts[-1]), nc, contact[3].size, len(R), row[3].size)
+    structure, contacts, constraint_rows, addresses = inputs(w)
+    structure[0][: n + 1], structure[1][: n + 1] = starts, block_starts
+    for c in range(n):
+        s, e = starts[c], starts[c + 1]
+        structure[2][block_starts[c] : block_starts[c + 1]] = A[s:e, s:e].ravel()
+    structure[3][:nv] = problem.v_star[permutation]
+    for target, (a, b, offsets, entries), count in ((contacts, contact, nc), (constraint_rows, row, len(R))):
+        target[0][:count], target[1][:count], target[2][: count + 1] = a, b, offsets
+        target[3][: entries.size] = entries
+    p = contacts[4][:nc]
+    p[:, kernels.PHI0], p[:, kernels.V_N0] = problem.phi0, problem.v_n0
+    p[:, kernels.STIFFNESS], p[:, kernels.DISSIPATION] = problem.stiffness, problem.dissipation
+    p[:, kernels.RELAXATION_TIME] = problem.relaxation_time
+    p[:, kernels.M11], p[:, kernels.M12], p[:, kernels.M22] = 1.0, 0.0, 1.0
+    p[:, kernels.COEFFICIENT] = problem.parameters.coefficient
+    if problem.friction.ndim == 3:
+        M = problem.friction
+        p[:, kernels.M11], p[:, kernels.M12], p[:, kernels.M22] = M[:, 0, 0], M[:, 0, 1], M[:, 1, 1]
+    p[:, kernels.BIAS : kernels.BIAS + 3] = problem.bias
+    p[:, kernels.TANGENTIAL_STIFFNESS] = problem.tangential_stiffness
+    p[:, kernels.TANGENTIAL_DAMPING] = problem.tangential_damping
+    p[:, kernels.ELASTIC_DISPLACEMENT : kernels.ELASTIC_DISPLACEMENT + 2] = problem.elastic_displacement
+    q = constraint_rows[4][: len(R)]
+    q[:, kernels.ROW_BIAS], q[:, kernels.ROW_TARGET] = rows.bias, rows.target
+    q[:, kernels.ROW_COMPLIANCE], q[:, kernels.ROW_NEAR_RIGID] = rows.compliance, 0.0  # the limit is in it
+    q[:, kernels.ROW_LOWER], q[:, kernels.ROW_UPPER] = rows.lower, rows.upper
+    addresses[:] = problem.law.addresses
+    return permutation

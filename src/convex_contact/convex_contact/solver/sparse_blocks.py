@@ -1,0 +1,225 @@
+"""Sparse symmetric positive definite matrices of a pattern that stays: block Cholesky that stops before a kept part.
+
+    H = [[H_ii, H_ik], [H_ki, H_kk]],   H_ii = U^T U,   S = H_kk - H_ki H_ii^-1 H_ik
+
+The inner variables are eliminated, the kept ones stay as the Schur complement S, a by-product of the factorisation: it
+takes no solves with many right-hand sides, which a library's factor of H_ii would need. Variables come in groups that
+are eliminated as one dense block (`blocks`). Order and symbolic factorisation, by `structure`, are made once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from convex_contact.solver.blocks import (
+    inverse_factor,
+    lower_times,
+    lower_times_vector,
+    subtract_product,
+    subtract_times,
+    subtract_transposed,
+    transposed_lower_times_vector,
+)
+from convex_contact.solver.structure import minimum_degree
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def _factorise(
+    H: np.ndarray, L: np.ndarray, start: np.ndarray, entry_start: np.ndarray, entry_column: np.ndarray,
+    entry_block: np.ndarray, diagonal_block: np.ndarray, update_start: np.ndarray, update_block: np.ndarray,
+    factor_block: np.ndarray, floor: np.ndarray,
+) -> None:  # fmt: skip
+    """Eliminates the inner groups in place; positions number the groups in the order of elimination."""
+    for p in range(len(entry_start) - 1):
+        m = start[p + 1] - start[p]
+        inverse_factor(H, diagonal_block[p], L, factor_block[p], m, floor, 0)
+        for e in range(entry_start[p], entry_start[p + 1]):
+            u = entry_column[e]
+            lower_times(H, entry_block[e], L, factor_block[p], m, start[u + 1] - start[u])
+        update = update_start[p]
+        for e in range(entry_start[p], entry_start[p + 1]):
+            u = entry_column[e]
+            for f in range(e, entry_start[p + 1]):
+                z = entry_column[f]
+                subtract_product(
+                    H, update_block[update], entry_block[e], entry_block[f], m, start[u + 1] - start[u],
+                    start[z + 1] - start[z],
+                )  # fmt: skip
+                update += 1
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def _forward(
+    H: np.ndarray, L: np.ndarray, start: np.ndarray, entry_start: np.ndarray, entry_column: np.ndarray,
+    entry_block: np.ndarray, factor_block: np.ndarray, x: np.ndarray,
+) -> None:  # fmt: skip
+    """x_i <- U^-T x_i, x_k <- x_k - H_ki H_ii^-1 x_i."""
+    for p in range(len(entry_start) - 1):
+        m = start[p + 1] - start[p]
+        lower_times_vector(L, factor_block[p], x, start[p], m)
+        for e in range(entry_start[p], entry_start[p + 1]):
+            u = entry_column[e]
+            subtract_transposed(H, entry_block[e], x, start[p], x, start[u], m, start[u + 1] - start[u])
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def _backward(
+    H: np.ndarray, L: np.ndarray, start: np.ndarray, entry_start: np.ndarray, entry_column: np.ndarray,
+    entry_block: np.ndarray, factor_block: np.ndarray, x: np.ndarray,
+) -> None:  # fmt: skip
+    """x_i of the solution from x_i of `_forward` and x_k of the solution."""
+    for back in range(len(entry_start) - 1):
+        p = len(entry_start) - 2 - back
+        m = start[p + 1] - start[p]
+        for e in range(entry_start[p], entry_start[p + 1]):
+            u = entry_column[e]
+            subtract_times(H, entry_block[e], x, start[u], x, start[p], m, start[u + 1] - start[u])
+        transposed_lower_times_vector(L, factor_block[p], x, start[p], m)
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def _gather(H: np.ndarray, start: np.ndarray, first: int, block: np.ndarray, S: np.ndarray) -> None:
+    """S from the blocks of the kept groups, which are there for p <= q."""
+    for p in range(len(block)):
+        i, m = start[first + p] - start[first], start[first + p + 1] - start[first + p]
+        for q in range(p, len(block)):
+            j, c = start[first + q] - start[first], start[first + q + 1] - start[first + q]
+            for r in range(m):
+                for k in range(c):
+                    x = H[block[p, q] + r * c + k]
+                    S[i + r, j + k] = x
+                    S[j + k, i + r] = x
+
+
+@njit(error_model="numpy", cache=True)
+def solve_dense(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """A^-1 b of a symmetric positive definite A (n, n); at some hundred rows a library's threads cost more."""
+    n = len(b)
+    U, x = A.copy(), b.copy()
+    for j in range(n):
+        inverse = 1.0 / U[j, j]
+        for r in range(j + 1, n):
+            factor = U[j, r] * inverse
+            if factor == 0.0:
+                continue
+            for c in range(r, n):
+                U[r, c] -= factor * U[j, c]
+            x[r] -= factor * x[j]
+    for back in range(n):
+        r = n - 1 - back
+        total = x[r]
+        for c in range(r + 1, n):
+            total -= U[r, c] * x[c]
+        x[r] = total / U[r, r]
+    return x
+
+
+class BlockCholesky:
+    """Values, factor and Schur complement of matrices of one pattern.
+
+    Args:
+        sizes: Number of variables of each group (n,).
+        edges: Pairs of groups with a block off the diagonal (m, 2); either order, repetitions are allowed.
+        kept: Groups that are not eliminated, in the order in which S has them.
+
+    Attributes:
+        values: The matrix, to be written before :meth:`factorise` at the places that :meth:`place` gives; flat.
+        order: Groups in the order of elimination, the kept ones last (n,).
+        start: Where the variables of the groups in this order begin (n + 1,); vectors are in this order.
+        inner: Number of variables that are eliminated.
+    """
+
+    def __init__(self, sizes: np.ndarray, edges: np.ndarray, kept: np.ndarray) -> None:
+        n, k = len(sizes), len(kept)
+        free = np.setdiff1d(np.arange(n), kept)
+        rank = np.empty(n, dtype=np.int64)
+        rank[free], rank[kept] = np.arange(n - k), np.arange(n - k, n)
+        first, second = (np.ascontiguousarray(rank[edges[:, i]]) for i in range(2))
+        words = (n + 63) // 64
+        adjacency = np.zeros((n, words), dtype=np.uint64)
+        degree, lists = np.zeros(n, dtype=np.int64), np.zeros((5, n + 1), dtype=np.int64)
+        minimum_degree(n, first, second, len(edges), adjacency, degree, lists, k)
+        elimination = np.concatenate([lists[4, : n - k], np.arange(n - k, n)])
+        back = np.concatenate([free, np.asarray(kept, dtype=np.int64)])  # group of a rank
+        self.order = back[elimination]
+        self._position = np.empty(n, dtype=np.int64)
+        self._position[self.order] = np.arange(n)
+        place = np.empty(n, dtype=np.int64)
+        place[elimination] = np.arange(n)
+        size = np.asarray(sizes, dtype=np.int64)[self.order]
+        self.start = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+        self.inner, self._inner_groups = int(self.start[n - k]), n - k
+        columns: list[np.ndarray] = []
+        for p in range(n - k):
+            bits = np.unpackbits(adjacency[elimination[p]].view(np.uint8), bitorder="little")[:n]
+            columns.append(np.sort(place[np.flatnonzero(bits)]))
+        columns += [np.arange(p + 1, n) for p in range(n - k, n)]  # S is dense
+        ends = np.cumsum([0, *(len(c) for c in columns)])
+        self._entry_column = np.concatenate([*columns, np.zeros(0)]).astype(np.int64)
+        blocks, self._diagonal = np.zeros(len(self._entry_column), dtype=np.int64), np.zeros(n, dtype=np.int64)
+        at = 0
+        self._where: dict[tuple[int, int], int] = {}
+        for p in range(n):
+            self._diagonal[p], self._where[p, p] = at, at
+            at += size[p] ** 2
+            for e in range(ends[p], ends[p + 1]):
+                q = int(self._entry_column[e])
+                blocks[e], self._where[p, q] = at, at
+                at += size[p] * size[q]
+        self.values = np.zeros(at)
+        self._entry_block = blocks
+        kept_places = range(n - k, n)
+        self._kept_block = np.array(
+            [[self._where.get((p, q), -1) for q in kept_places] for p in kept_places], dtype=np.int64
+        ).reshape(k, k)
+        updates: list[int] = []
+        update_start = [0]
+        for p in range(n - k):
+            c = columns[p].tolist()
+            updates += [self._where[q, r] for i, q in enumerate(c) for r in c[i:]]
+            update_start.append(len(updates))
+        self._updates = np.array(updates, dtype=np.int64), np.array(update_start, dtype=np.int64)
+        self._entry_start = ends[: n - k + 1].astype(np.int64)
+        self._factor_block = np.concatenate([[0], np.cumsum(size**2)]).astype(np.int64)
+        self._L = np.zeros(int(self._factor_block[n - k]))
+        self._floor = np.full(int(size.max(initial=1)), 1e-300)
+
+    def place(self, a: int, b: int) -> tuple[int, int] | None:
+        """Offset and row length in `values` of the block of groups a and b; None: that of b and a is kept instead."""
+        p, q = int(self._position[a]), int(self._position[b])
+        if p > q:
+            return None
+        return self._where[p, q], int(self.start[q + 1] - self.start[q])
+
+    @property
+    def variables(self) -> np.ndarray:
+        """Where each group's variables begin in a vector (n,)."""
+        return self.start[self._position]
+
+    def factorise(self) -> None:
+        """Eliminates the inner groups; `values` is lost."""
+        _factorise(
+            self.values, self._L, self.start, self._entry_start, self._entry_column, self._entry_block,
+            self._diagonal, self._updates[1], self._updates[0], self._factor_block, self._floor,
+        )  # fmt: skip
+
+    def schur_complement(self) -> np.ndarray:
+        """S (k, k), after :meth:`factorise`."""
+        S = np.empty((int(self.start[-1]) - self.inner,) * 2)
+        _gather(self.values, self.start, self._inner_groups, self._kept_block, S)
+        return S
+
+    def forward(self, x: np.ndarray) -> None:
+        """Eliminates in a right-hand side, in place: what is left in its kept part belongs to S."""
+        _forward(
+            self.values, self._L, self.start, self._entry_start, self._entry_column, self._entry_block,
+            self._factor_block, x,
+        )  # fmt: skip
+
+    def backward(self, x: np.ndarray) -> None:
+        """The inner variables from those of :meth:`forward` and the solution's kept ones, in place."""
+        _backward(
+            self.values, self._L, self.start, self._entry_start, self._entry_column, self._entry_block,
+            self._factor_block, x,
+        )  # fmt: skip

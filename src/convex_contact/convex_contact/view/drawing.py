@@ -1,0 +1,212 @@
+"""What a world looks like: simple shapes in the world's frame, for whoever can draw them.
+
+A node turns that into markers, a notebook into a plot. Deformable bodies and meshes of one's own, such as gears, are
+drawn as triangles, a convex hull as its bounding box, a half space as a plate below its surface. An articulated tree
+without any shape is drawn as lines from joint to joint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import pinocchio as pin
+
+from convex_contact.haptics.rendering import ContactRendering
+from convex_contact.model.bodies import ArticulatedTree
+from convex_contact.model.deformable import DeformableTree
+from convex_contact.model.pressure_fields import PressureField
+from convex_contact.model.shapes import Capsule, Cylinder, HalfSpace, Shape, Sphere
+from convex_contact.model.world import Tree, World
+from convex_contact.simulation.simulator import ContactReport
+
+#: red, green, blue, opacity
+Color = tuple[float, float, float, float]
+
+FREE: Color = (0.12, 0.47, 0.71, 0.9)
+FIXED: Color = (0.6, 0.6, 0.6, 0.35)
+PRESCRIBED: Color = (0.55, 0.34, 0.29, 0.6)
+PROXY: Color = (0.17, 0.63, 0.17, 0.9)
+POINT: Color = (0.85, 0.33, 0.1, 1.0)
+FORCE: Color = (0.84, 0.15, 0.16, 1.0)
+COUPLING: Color = (0.58, 0.4, 0.74, 1.0)
+BONE: Color = (0.45, 0.45, 0.45, 1.0)
+HIDDEN: Color = (0.0, 0.0, 0.0, 0.0)
+
+#: side and thickness of the plate that stands for a half space [m]
+PLATE, _THICKNESS = 1.0, 0.01
+#: width of the lines that stand for a tree without shapes [m]
+_BONE_WIDTH = 0.01
+#: so many contacts are drawn, the most loaded ones first
+LARGEST_COUNT = 200
+
+
+class Canvas(Protocol):
+    """Takes shapes by name; a shape of a name that was drawn before replaces it.
+
+    Positions [m] and quaternions (x, y, z, w) are in the canvas's frame.
+    """
+
+    def cylinder(
+        self, name: str, position: np.ndarray, orientation: np.ndarray, radius: float, length: float, color: Color
+    ) -> None:
+        """A cylinder about its z axis, centred."""
+
+    def box(
+        self, name: str, position: np.ndarray, orientation: np.ndarray, size: Sequence[float], color: Color
+    ) -> None:
+        """A box with edges `size` (3,), centred."""
+
+    def sphere(self, name: str, position: np.ndarray, radius: float, color: Color) -> None:
+        """A sphere."""
+
+    def line(self, name: str, points: Sequence[np.ndarray] | np.ndarray, width: float, color: Color) -> None:
+        """A line through points (n, 3)."""
+
+    def arrow(self, name: str, start: np.ndarray, end: np.ndarray, width: float, color: Color) -> None:
+        """An arrow."""
+
+    def mesh(
+        self, name: str, position: np.ndarray, orientation: np.ndarray, vertices: np.ndarray, triangles: np.ndarray,
+        color: Color,
+    ) -> None:  # fmt: skip
+        """Triangles (m, 3) of vertices (n, 3), which are in the frame of the pose."""
+
+
+#: position and orientation of the canvas's own frame
+_HERE = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
+
+
+def _bones(world: World, tree: Tree) -> list[tuple[str, np.ndarray | int, int]]:
+    """Of a tree whose links have no shapes: name, where it begins (a place or a body), and the body where it ends."""
+    model = tree.model
+    if not isinstance(model, ArticulatedTree) or any(world.bodies[i].geometries for i in tree.bodies):
+        return []
+    at = dict(zip(model.link_joints, tree.bodies, strict=True))
+    starts: dict[int, np.ndarray | int] = dict(at)
+    if not tree.source["floating"]:
+        starts[0] = np.asarray(tree.source["position"])
+    carried = [(joint, model.model.parents[joint]) for joint in at]
+    return [(world.bodies[at[joint]].name, starts[by], at[joint]) for joint, by in carried if by in starts]
+
+
+class WorldDrawing:
+    """Draws a rendering's world, its contacts with their forces, and the coupling, tick by tick.
+
+    Args:
+        rendering: Whose world.
+        force_length: Of the arrow of 1 N, m/N in the world; 0: no arrows.
+        scale: Metres of the world per metre of the canvas.
+    """
+
+    def __init__(self, rendering: ContactRendering, *, force_length: float = 0.01, scale: float = 1.0) -> None:
+        self._rendering, self._force_length, self._scale = rendering, force_length, scale
+        world = rendering.simulator.world
+        self._meshes = [(t, tree) for t, tree in enumerate(world.trees) if isinstance(tree.model, DeformableTree)]
+        self._hidden = {i for _, tree in self._meshes for i in tree.bodies}  # drawn as a mesh
+        self._bones = [bone for tree in world.trees for bone in _bones(world, tree)]
+        own = [g.mesh for _, g in world.numbered_geometries() if g.mesh is not None and g.mesh is g.hydroelastic]
+        self._surfaces = {
+            id(mesh): (mesh.vertices / scale, mesh.surface if isinstance(mesh, PressureField) else mesh.triangles)
+            for mesh in own
+        }
+        shapes = [g.shape for i, g in world.numbered_geometries() if i not in self._hidden]
+        radii = [shape.radius for shape in shapes if not isinstance(shape, HalfSpace)]
+        self._width = 0.05 * (float(np.median(radii)) if radii else 0.02)
+        self._drawn = 0
+
+    def draw(self, canvas: Canvas) -> None:
+        """Draws the present state."""
+        self._bodies(canvas)
+        self._lines(canvas)
+        self._deformables(canvas)
+        simulator = self._rendering.simulator
+        self._contacts(canvas, simulator.contacts, simulator.period)
+        self._coupling(canvas)
+
+    # --- parts -----------------------------------------------------------------------------------------------
+
+    def _bodies(self, canvas: Canvas) -> None:
+        rendering = self._rendering
+        table = rendering.bodies
+        colors = {"free": FREE, "link": FREE, "fixed": FIXED, "prescribed": PRESCRIBED}
+        for number, body in enumerate(rendering.simulator.world.bodies):
+            if number in self._hidden:
+                continue
+            color = PROXY if number == rendering.proxy and rendering.is_coupled else colors[body.kind]
+            x, y, z, w = table.orientation[number]
+            turn = pin.Quaternion(w, x, y, z)
+            for place, geometry in enumerate(body.geometries):
+                local = geometry.placement
+                position = table.position[number] + turn.matrix() @ local.position
+                lx, ly, lz, lw = local.orientation
+                name = body.name if len(body.geometries) == 1 else f"{body.name} {place}"
+                orientation = (turn * pin.Quaternion(lw, lx, ly, lz)).coeffs()
+                if id(geometry.mesh) in self._surfaces:
+                    vertices, triangles = self._surfaces[id(geometry.mesh)]
+                    canvas.mesh(name, position / self._scale, orientation, vertices, triangles, color)
+                else:
+                    self._shape(canvas, name, geometry.shape, position, orientation, color)
+
+    def _lines(self, canvas: Canvas) -> None:
+        s, place = 1.0 / self._scale, self._rendering.bodies.position
+        for name, parent, body in self._bones:
+            start = parent if isinstance(parent, np.ndarray) else place[parent]
+            canvas.line(name, [s * start, s * place[body]], s * _BONE_WIDTH, BONE)
+
+    def _deformables(self, canvas: Canvas) -> None:
+        a = self._rendering.simulator.dynamics.arrays
+        for t, tree in self._meshes:
+            vertices = tree.model.positions(a.q[a.tree_q[t] : a.tree_q[t + 1]])
+            canvas.mesh(tree.name, *_HERE, vertices / self._scale, tree.model.drawn, FREE)
+
+    def _shape(
+        self, canvas: Canvas, name: str, shape: Shape, position: np.ndarray, orientation: np.ndarray, color: Color
+    ) -> None:
+        s = 1.0 / self._scale
+        x, y, z, w = orientation
+        rotation = pin.Quaternion(w, x, y, z).matrix()
+        if isinstance(shape, Sphere):
+            canvas.sphere(name, s * position, s * shape.radius, color)
+        elif isinstance(shape, Cylinder | Capsule):
+            canvas.cylinder(name, s * position, orientation, s * shape.base_radius, s * shape.length, color)
+            if isinstance(shape, Capsule):
+                for end in (-0.5, 0.5):
+                    center = position + end * shape.length * rotation[:, 2]
+                    canvas.sphere(f"{name} end {end:+g}", s * center, s * shape.base_radius, color)
+        elif isinstance(shape, HalfSpace):
+            below = position - 0.5 * _THICKNESS * rotation[:, 2]
+            canvas.box(name, s * below, orientation, (s * PLATE, s * PLATE, s * _THICKNESS), color)
+        else:
+            middle = position + rotation @ shape.center
+            canvas.box(name, s * middle, orientation, tuple(float(2 * s * e) for e in shape.extent), color)
+
+    def _contacts(self, canvas: Canvas, report: ContactReport, period: float) -> None:
+        """Points and forces on the second body of those that bear; what is left of earlier ones is hidden."""
+        force = np.einsum("nk,nki->ni", report.impulse, report.frame) / period
+        size = np.linalg.norm(force, axis=1)
+        order = np.argsort(-size, kind="stable")[:LARGEST_COUNT]
+        order = order[size[order] > 0.0]
+        s, width = 1.0 / self._scale, self._width
+        for place, k in enumerate(order):
+            at = report.position[k]
+            canvas.sphere(f"contact {place}", s * at, s * 1.5 * width, POINT)
+            if self._force_length > 0.0:
+                tip = at + self._force_length * force[k]
+                canvas.arrow(f"contact force {place}", s * at, s * tip, s * width, FORCE)
+        for place in range(len(order), self._drawn):
+            canvas.sphere(f"contact {place}", np.zeros(3), s * width, HIDDEN)
+            if self._force_length > 0.0:
+                canvas.arrow(f"contact force {place}", np.zeros(3), np.array([0.0, 0.0, s * width]), s * width, HIDDEN)
+        self._drawn = max(self._drawn, len(order))
+
+    def _coupling(self, canvas: Canvas) -> None:
+        rendering = self._rendering
+        if not rendering.is_coupled:
+            return
+        s, at = 1.0 / self._scale, rendering.bodies.position[rendering.proxy]
+        canvas.line("coupling", [s * at, s * rendering.target], s * self._width, COUPLING)
+        if self._force_length > 0.0:
+            tip = at - self._force_length * rendering.force
+            canvas.arrow("felt force", s * at, s * tip, s * self._width, COUPLING)
