@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[1]
         pytest.param(["mypy"], marks=pytest.mark.slow),
         ["docs/write_parameters.py", "--check"],
         ["docs/write_messages.py", "--check"],
+        ["docs/write_results.py", "--check"],
     ],
     ids=" ".join,
 )
