@@ -1,4 +1,4 @@
-"""What the tests of the constrained mechanisms share."""
+"""Fixtures of the tests of constrained mechanisms."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from admittance_constraints import (
     DiskOnSphere,
     DiskOnSphereAsPrinted,
     Mechanism,
+    ReferenceGenerator,
     RollingDisk,
     TwoLinkOnCircle,
 )
@@ -54,9 +55,15 @@ def derived_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets the steps of nodes and renderers run in CasADi's virtual machine, without a compiler."""
+    monkeypatch.setattr(factory, "ReferenceGenerator", functools.partial(ReferenceGenerator, compiled=False))
+
+
 @pytest.fixture(scope="session")
 def data() -> Callable[[str], Any]:
-    """A file of reference data by name."""
+    """Gives a file of reference data by name."""
 
     def load(name: str) -> Any:
         path = DATA / name
@@ -67,7 +74,7 @@ def data() -> Callable[[str], Any]:
 
 @pytest.fixture(scope="session")
 def make_mechanism() -> MakeMechanism:
-    """The mechanism of a reference case, from its scenario and parameters; further arguments go to the class."""
+    """Makes the mechanism of a reference case; further arguments go to the class."""
     known: dict[str, Mechanism] = {}
 
     def make(case: dict[str, Any], **arguments: Any) -> Mechanism:
@@ -93,7 +100,7 @@ def make_mechanism() -> MakeMechanism:
 
 @pytest.fixture(scope="session")
 def derivative() -> Callable[[Callable[[np.ndarray], np.ndarray], np.ndarray], np.ndarray]:
-    """Jacobian by central differences of step 1e-5: for functions of order one, right to about 1e-9."""
+    """Computes a Jacobian by central differences of step 1e-5, accurate to 1e-9 for functions of order one."""
 
     def differentiate(function: Callable[[np.ndarray], np.ndarray], point: np.ndarray) -> np.ndarray:
         h = 1e-5

@@ -1,4 +1,4 @@
-"""The cache of compiled steps, and what happens without a compiler."""
+"""The cache of compiled steps, and steps without a compiler."""
 
 from __future__ import annotations
 
@@ -71,4 +71,4 @@ def test_the_user_cache_is_the_default(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.delenv("ADMITTANCE_CONSTRAINTS_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert compiled.cache_directory() == tmp_path / "admittance_constraints"
-    assert (tmp_path / "admittance_constraints").stat().st_mode & 0o077 == 0  # nobody else writes what we load
+    assert (tmp_path / "admittance_constraints").stat().st_mode & 0o077 == 0  # no other user writes it

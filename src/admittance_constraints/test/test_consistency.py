@@ -1,4 +1,4 @@
-"""What a definition must not say; every error names the constraint or part."""
+"""Refused definitions; every error names the constraint or part."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def define(statements: Callable[[Definition], Any]) -> Mechanism:
 
 
 def planar(d: Definition) -> tuple[ca.SX, ca.SX]:
-    """A point mass in the plane x3 = 0."""
+    """Makes a point mass in the plane x3 = 0."""
     q, qdot = d.coordinates(2)
     d.forward(q)
     d.inverse(d.x[:2])
@@ -187,7 +187,7 @@ def test_a_constraint_may_be_stated_by_a_number_and_is_then_refused_by_name(stat
         define(lambda d: (planar(d), getattr(d, state)("wrong", 3.0)))
 
 
-def test_a_mechanism_without_freedom_stands_still() -> None:
+def test_mechanism_without_freedom_does_not_move() -> None:
     """As many constraints as coordinates: every entry of the compiled step has its place, also those always zero."""
 
     def both(d: Definition) -> None:

@@ -36,7 +36,7 @@ MOVING: dict[str, tuple[Mechanism, dict[str, Any]]] = {
 @pytest.mark.parametrize("gains", [None, GAINS], ids=["poses", "velocities"])
 @pytest.mark.parametrize("name", MOVING)
 def test_an_ideal_display_moves_as_the_generator_in_the_placed_frames(name: str, gains: dict[str, Any] | None) -> None:
-    """Its measured pose is what was commanded; wrench in and motion out are turned here by SciPy."""
+    """Its measured pose is what was commanded; SciPy rotates wrench and motion here."""
     mechanism, start = MOVING[name]
     random = np.random.default_rng(4)
     origin, (frame, tool) = random.normal(size=3), Rotation.random(2, random_state=5)
@@ -63,7 +63,7 @@ def test_an_ideal_display_moves_as_the_generator_in_the_placed_frames(name: str,
     assert np.abs(r.z_velocity).max() > 0.01
 
 
-def test_where_the_generator_stood_does_not_matter() -> None:
+def test_state_of_the_given_generator_does_not_matter() -> None:
     """The reference starts at the point next to the tool, at rest."""
     controller = made(generator={"z": [0.5, 0.5, 1.0, 1.0], "z_velocity": [0.0, 0.0, 2.0, 0.0]})
     motion = controller.step(pose([0.01, 0.02, 0.03]), QUIET)
@@ -71,8 +71,8 @@ def test_where_the_generator_stood_does_not_matter() -> None:
     np.testing.assert_array_equal(motion.twist, 0.0)
 
 
-def test_a_light_bulb_turns_where_the_user_turns_it() -> None:
-    """Frame upside down and tool on its side: a moment about the base's z turns the disk by M t^2 / (2 J)."""
+def test_light_bulb_rotates_with_the_moment_of_the_user() -> None:
+    """Frame upside down and tool on its side: a moment about the base's z rotates the disk by M t^2 / (2 J)."""
     down = Rotation.from_euler("x", 180, degrees=True)
     side = Rotation.from_euler("x", 90, degrees=True)
     controller = made(RollingDisk(inertia=(0.0025, 0.0025, 0.0025)))
@@ -89,7 +89,7 @@ def test_a_light_bulb_turns_where_the_user_turns_it() -> None:
 
 
 def errors_of(controller: AdmittanceController, display: Servo, ticks: int, goal: np.ndarray) -> np.ndarray:
-    """[along x; about z] of the display from a goal while nobody pushes, before each step."""
+    """Gives [along x; about z] of the display from a goal without a force of the user, before each step."""
     rows = []
     for _ in range(ticks):
         difference = pose_difference(goal, display.pose)
@@ -146,7 +146,7 @@ def test_the_error_of_an_ideal_servo_has_three_poles_at_25_per_second() -> None:
 
 @pytest.mark.covering(1)
 @pytest.mark.parametrize(("integral", "left"), [(GAINS["integral"], 0.0), (0.0, 0.5 / GAINS["proportional"])])
-def test_the_integral_removes_what_a_disturbing_acceleration_leaves(integral: float, left: float) -> None:
+def test_integral_removes_the_error_of_a_constant_disturbance(integral: float, left: float) -> None:
     """A velocity that drifts by d = 0.5 m/s^2 leaves d/K_p, or nothing with K_i; a constant one leaves nothing."""
     for drift in (False, True):
         display = Servo(GOAL)
@@ -170,7 +170,7 @@ def test_the_correction_pulls_the_display_to_the_reference_along_and_about_every
     np.testing.assert_allclose(motion.twist, PERIOD * pull * np.eye(6)[axis], atol=1e-13)
 
 
-def test_the_command_is_bounded_and_its_acceleration_is_its_velocitys_rate() -> None:
+def test_command_is_bounded_and_its_acceleration_is_the_rate_of_its_velocity() -> None:
     """The reference's own acceleration is that at the beginning of the period, and is taken off on both sides."""
     controller = made(gains=GAINS, largest_correction=(0.02, 0.1), largest_lead=(1.0, 3.0))
     display, before, saturated = Servo(GOAL, lag=0.02), np.zeros(6), 0
@@ -188,7 +188,7 @@ def test_the_command_is_bounded_and_its_acceleration_is_its_velocitys_rate() -> 
 
 
 def released(held: int, bound: float = 0.2) -> np.ndarray:
-    """Place along x of a display that was held 10 mm beside the reference for some ticks, after its release [m]."""
+    """Gives positions along x of a display after its release, blocked before 10 mm beside the reference [m]."""
     display = Servo(GOAL, lag=0.004)
     controller = settled(display, largest_correction=(bound, 2.0))
     display.pose = off(0.01, 0.0)
@@ -201,23 +201,23 @@ def released(held: int, bound: float = 0.2) -> np.ndarray:
     return np.array(places)
 
 
-def test_a_display_that_was_held_does_not_come_back_further_for_having_been_held_longer() -> None:
-    """c is at its bound after 10 ms; what was held for two seconds comes back as what was held for 0.1 s."""
+def test_return_of_a_blocked_display_does_not_depend_on_how_long_it_was_blocked() -> None:
+    """c is at its bound after 10 ms: after two seconds the display comes back as after 0.1 s."""
     short, long = released(100), released(2000)
-    # the same but for how an error of 1e-19 m in the reference's place came about
+    # the same, except how an error of 1e-19 m in the reference's position arises
     np.testing.assert_allclose(short, long, rtol=0.0, atol=1e-15)
     # it arrives at 0.2 m/s and K_d/K_p = 40 ms away from where it would brake by itself: 8 mm beyond at most
     assert -0.008 < long.min() < 0.0 and abs(long[-1]) < 1e-4
 
 
-def test_where_the_correction_is_at_its_bound_the_integral_still_goes_back() -> None:
+def test_integral_goes_back_while_the_correction_is_at_its_bound() -> None:
     controller = settled(Servo(GOAL), gains={"proportional": 100.0, "integral": 1e5, "derivative": 0.0})
     assert controller.feedback is not None
     for _ in range(100):  # the bound is reached after 19 periods of 10 mm
         controller.step(off(0.01, 0.0), QUIET)
     held = controller.feedback.error_integral
     assert held[0] == pytest.approx(-19 * 0.01 * PERIOD, abs=0.011 * PERIOD) and np.abs(held[1:]).max() < 1e-15
-    motion = controller.step(off(-0.001, 0.0), QUIET)  # the error has turned, c is still at its bound
+    motion = controller.step(off(-0.001, 0.0), QUIET)  # the error has changed sign, c is still at its bound
     assert motion.twist[0] == -0.2
     assert controller.feedback.error_integral[0] == pytest.approx(held[0] + 0.001 * PERIOD, abs=1e-12)
 
@@ -225,7 +225,7 @@ def test_where_the_correction_is_at_its_bound_the_integral_still_goes_back() -> 
 # --- deadband ---------------------------------------------------------------------------------------------------
 
 
-def test_the_deadband_is_taken_off_the_size_of_force_and_moment() -> None:
+def test_deadband_is_subtracted_from_the_magnitude_of_force_and_moment() -> None:
     random = np.random.default_rng(6)
     start = pose([0.0, 0.0, 0.03])
     one, other = made(force_deadband=0.5, moment_deadband=0.01), made()

@@ -27,11 +27,11 @@ from admittance_constraints import (
 from admittance_constraints.display.feedback import pose_difference
 from haptic_friction import CoulombLaw
 
-# --- the way to the start ---------------------------------------------------------------------------------------
+# --- approach ---------------------------------------------------------------------------------------------------
 
 
 def approach(seconds: float = 0.4, wrench: np.ndarray = QUIET, ticks: int = 500) -> list[ToolMotion]:
-    """What is commanded from a tool that is 5 cm and 0.9 rad from the disk's plane, with an ideal display."""
+    """Gives the commands from a tool that is 5 cm and 0.9 rad from the disk's plane, with an ideal display."""
     lifted = Rotation.from_rotvec([0.5, 0.4, -0.6]) * Rotation.from_euler("x", 90, degrees=True)
     measured, controller, motions = pose([0.02, 0.01, 0.08], lifted), made(approach_time=seconds), []
     for _ in range(ticks):
@@ -40,7 +40,7 @@ def approach(seconds: float = 0.4, wrench: np.ndarray = QUIET, ticks: int = 500)
     return motions
 
 
-def test_the_way_to_the_start_is_smooth_and_lasts_its_time() -> None:
+def test_approach_is_smooth_and_lasts_its_time() -> None:
     motions = approach()
     way, after = motions[:400], motions[400:]
     path = np.array([m.pose[:3] for m in way])
@@ -54,7 +54,7 @@ def test_the_way_to_the_start_is_smooth_and_lasts_its_time() -> None:
     turns = Rotation.from_quat([m.pose[3:] for m in way])
     step = (turns[1:] * turns[:-1].inv()).as_rotvec() / PERIOD
     middle = (velocity[1:] + velocity[:-1]) / 2
-    # the trapezoidal rule: T^2/12 times the third derivative, 60 times the way over the time cubed
+    # the trapezoidal rule: T^2/12 times the third derivative, 60 times the distance over the time cubed
     np.testing.assert_allclose(np.diff(path, axis=0) / PERIOD, middle[:, :3], atol=1e-5)
     np.testing.assert_allclose(step, middle[:, 3:], atol=1e-4)
     acceleration = np.array([m.acceleration for m in way])
@@ -65,20 +65,20 @@ def test_the_way_to_the_start_is_smooth_and_lasts_its_time() -> None:
         np.testing.assert_allclose(m.pose[:3], [0.02, 0.01, 0.03], atol=1e-15)
 
 
-def test_the_way_to_the_start_ends_on_the_mechanism() -> None:
+def test_approach_ends_on_the_mechanism() -> None:
     motions = approach()
     axis = Rotation.from_quat(motions[-1].pose[3:]).apply([0, 0, 1])
     assert abs(axis[2]) < 1e-14  # upright
 
 
-def test_no_force_moves_the_tool_on_the_way_to_the_start() -> None:
+def test_forces_do_not_act_during_the_approach() -> None:
     pushed, quiet = approach(wrench=np.array([3.0, 2.0, -5.0, 0.1, 0.1, 0.1])), approach()
     for one, other in zip(pushed[:400], quiet[:400], strict=True):
         same(one, other)
     assert np.abs(pushed[-1].twist).max() > 0.01
 
 
-def test_a_tool_that_is_there_is_not_led() -> None:
+def test_tool_at_the_start_needs_no_approach() -> None:
     controller = made()
     controller.step(pose([0.0, 0.0, 0.0309]), hand(0))
     assert not controller.waiting
@@ -87,8 +87,8 @@ def test_a_tool_that_is_there_is_not_led() -> None:
     assert controller.waiting
 
 
-def test_the_reference_that_leads_to_the_start_is_followed_with_feedback() -> None:
-    """A slow display: the correction of the feedback acts on the way, too."""
+def test_feedback_acts_during_the_approach() -> None:
+    """A slow display: the correction of the feedback acts during the approach, too."""
     display = Servo(pose([0.02, 0.0, 0.05]), lag=0.01)
     controller = made(gains=GAINS, approach_time=0.5)
     for _ in range(900):
@@ -102,7 +102,7 @@ def test_the_reference_that_leads_to_the_start_is_followed_with_feedback() -> No
 def blocked(
     controller: AdmittanceController, wrench: np.ndarray, ticks: int, part: int = 0, at: np.ndarray = GOAL
 ) -> tuple[np.ndarray, ToolMotion]:
-    """Component of the reference's lead over a tool that does not move, and the last command."""
+    """Gives a component of the reference's lead over a tool that does not move, and the last command."""
     leads = []
     for _ in range(ticks):
         motion = controller.step(at, wrench)
@@ -114,10 +114,10 @@ def blocked(
 @pytest.mark.covering(2)
 @pytest.mark.parametrize(("part", "limit"), [(0, 0.02), (5, 0.3)])
 @pytest.mark.parametrize("gains", [None, GAINS], ids=["poses", "velocities"])
-def test_the_reference_waits_ahead_of_a_blocked_tool_and_comes_back(
+def test_reference_waits_ahead_of_a_blocked_tool_and_comes_back(
     part: int, limit: float, gains: dict[str, Any] | None
 ) -> None:
-    lead = (0.02, 3.0) if part < 3 else (0.02, 0.3)  # 2 cm of way turn the disk by 0.7 rad
+    lead = (0.02, 3.0) if part < 3 else (0.02, 0.3)  # over 2 cm the disk rolls by 0.7 rad
     controller, push = made(gains=gains, largest_lead=lead), (1.0 if part < 3 else 0.02) * np.eye(6)[part]
     leads, motion = blocked(controller, push, 800, part)
     assert 0.9 * limit < leads.max() <= limit and (np.diff(leads[:100]) > 0.0).all()
@@ -125,7 +125,7 @@ def test_the_reference_waits_ahead_of_a_blocked_tool_and_comes_back(
     np.testing.assert_array_equal(controller.motion.twist, 0.0)  # type: ignore[union-attr]
     if gains is None:
         np.testing.assert_array_equal(motion.twist, 0.0)
-    else:  # what one period gives: a gentle pull
+    else:  # the correction of one period: a gentle pull
         pull = PERIOD * (GAINS["proportional"] + PERIOD * GAINS["integral"])
         np.testing.assert_allclose(motion.twist, pull * pose_difference(motion.pose, GOAL), atol=1e-12)
         np.testing.assert_array_equal(motion.acceleration, 0.0)
@@ -134,7 +134,7 @@ def test_the_reference_waits_ahead_of_a_blocked_tool_and_comes_back(
     assert (np.diff(back[:100]) < 0.0).all() and -limit <= back.min() < 0.0
 
 
-def test_what_waits_is_reported_at_rest_where_it_stands() -> None:
+def test_waiting_reference_is_output_at_rest() -> None:
     controller = made()
     blocked(controller, np.array([1.0, 0, 0, 0, 0, 0]), 100)
     moving = controller.reference
@@ -146,10 +146,10 @@ def test_what_waits_is_reported_at_rest_where_it_stands() -> None:
     for name in ("z_velocity", "q_velocity", "q_acceleration", "x_velocity", "twist", "twist_rate", "multipliers"):
         np.testing.assert_array_equal(getattr(r, name), 0.0, err_msg=name)
     assert r.kinetic_energy == 0.0 and r.holonomic_residual < 1e-15
-    assert moving.kinetic_energy > 0.0  # what was given out before has not changed
+    assert moving.kinetic_energy > 0.0  # the results of before have not changed
 
 
-def test_a_tool_that_follows_again_is_led_on() -> None:
+def test_reference_moves_on_when_the_tool_follows_again() -> None:
     """A display that is let go comes to the reference, which goes on under the force."""
     controller, display = made(gains=GAINS, largest_lead=(0.02, 3.0)), Servo(GOAL, lag=0.004)
     push = np.array([0.2, 0, 0, 0, 0, 0])
@@ -159,8 +159,8 @@ def test_a_tool_that_follows_again_is_led_on() -> None:
     assert display.pose[0] > 0.05 and not controller.waiting
 
 
-def test_a_tool_that_is_pushed_away_is_not_waited_for() -> None:
-    """The reference rests; where the tool is pushed to is no reason to drop the correction that brings it back."""
+def test_reference_does_not_wait_for_a_tool_that_is_pushed_away() -> None:
+    """The reference rests, and the correction that brings the tool back goes on."""
     controller = settled(Servo(GOAL))
     for _ in range(50):
         motion = controller.step(GOAL + 0.05 * np.eye(7)[1], QUIET)
@@ -171,7 +171,7 @@ def test_a_tool_that_is_pushed_away_is_not_waited_for() -> None:
 # --- a display that does not obey -------------------------------------------------------------------------------
 
 
-def test_while_the_display_does_not_obey_the_reference_stands() -> None:
+def test_reference_rests_while_the_display_does_not_obey() -> None:
     controller, display = made(gains=GAINS), Servo(GOAL, lag=0.004)
     for k in range(200):
         display.follow(controller.step(display.pose, hand(k)))
@@ -188,7 +188,7 @@ def test_while_the_display_does_not_obey_the_reference_stands() -> None:
 
 
 @pytest.mark.parametrize("gains", [None, GAINS], ids=["poses", "velocities"])
-def test_a_tool_that_is_elsewhere_afterwards_is_led_back_smoothly(gains: dict[str, Any] | None) -> None:
+def test_tool_that_has_moved_meanwhile_approaches_the_reference_smoothly(gains: dict[str, Any] | None) -> None:
     controller = made(gains=gains, approach_time=0.2)
     measured = GOAL
     for k in range(200):
@@ -207,7 +207,7 @@ def test_a_tool_that_is_elsewhere_afterwards_is_led_back_smoothly(gains: dict[st
     assert np.abs(rows[-1].twist).max() > 1e-3
 
 
-def test_a_way_to_the_start_that_was_interrupted_starts_anew_from_rest() -> None:
+def test_interrupted_approach_starts_anew_from_rest() -> None:
     controller, measured = made(approach_time=0.4), pose([0.0, 0.0, 0.08])
     for _ in range(200):
         measured = controller.step(measured, QUIET).pose
@@ -223,7 +223,7 @@ def test_a_way_to_the_start_that_was_interrupted_starts_anew_from_rest() -> None
     assert measured[2] == pytest.approx(0.03, abs=1e-15)
 
 
-def test_a_tool_that_was_carried_to_the_end_of_an_interrupted_way_is_there() -> None:
+def test_tool_moved_to_the_end_of_an_interrupted_approach_needs_no_approach() -> None:
     controller = made(approach_time=0.4)
     controller.step(pose([0.0, 0.0, 0.08]), QUIET)
     controller.step(pose([0.0, 0.0, 0.08]), QUIET, follows=False)
@@ -254,7 +254,7 @@ def test_a_restart_forgets_everything() -> None:
         display.follow(motion)
 
 
-#: at which tick one controller takes over from another: on the way to the start, in motion, ahead of a blocked tool,
+#: at which tick one controller takes over from another: during the approach, in motion, ahead of a blocked tool,
 #: and while the display does not obey
 @pytest.mark.covering
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_taking_over_changes_no_bit(tick: int, waiting: bool, force_hold: str) -
 @pytest.mark.covering
 @pytest.mark.parametrize("orientation", ["euler", "quaternion"])
 @pytest.mark.parametrize("change", ["mass", "friction", "gains"])
-def test_new_numbers_move_nothing_by_themselves(change: str, orientation: str) -> None:
+def test_change_of_parameters_moves_nothing_by_itself(change: str, orientation: str) -> None:
     options: dict[str, Any] = {"gains": GAINS, "generator": {"orientation": orientation, "integrator": "algorithm1"}}
     old = made(**options)
     new_options = {**options, "generator": dict(options["generator"])}
@@ -313,8 +313,8 @@ def test_new_numbers_move_nothing_by_themselves(change: str, orientation: str) -
     np.testing.assert_allclose(after.twist, before.twist, atol=20.0 * PERIOD)
 
 
-def test_a_smaller_bound_holds_at_once_and_without_a_blow() -> None:
-    """What is cut off c is no acceleration of the period."""
+def test_smaller_bound_acts_at_once_without_a_jump_of_acceleration() -> None:
+    """The part of c beyond the new bound is not commanded as an acceleration."""
     old, new = (settled(Servo(GOAL), largest_correction=(bound, 2.0)) for bound in (0.2, 0.05))
     for _ in range(50):
         motion = old.step(off(0.01, 0.0), QUIET)
@@ -338,7 +338,7 @@ def test_a_smaller_bound_holds_at_once_and_without_a_blow() -> None:
         (RollingDisk(), DiskOnSphere(), pose([0.0, 0.0, 0.03])),
     ],
 )
-def test_new_dimensions_lead_the_tool_to_where_the_mechanism_is_now(
+def test_tool_approaches_the_mechanism_of_new_dimensions(
     old: Mechanism, new: Mechanism, start: np.ndarray | None
 ) -> None:
     """The tool cannot go on where it is; it is not torn to where it must be, either."""
@@ -361,7 +361,7 @@ def test_new_dimensions_lead_the_tool_to_where_the_mechanism_is_now(
     np.testing.assert_allclose(r.x[:3], measured[:3], atol=1e-12)
 
 
-def test_a_singular_place_is_refused_and_nothing_changes() -> None:
+def test_singular_configuration_is_refused_and_nothing_changes() -> None:
     """Angles at the sphere's pole; the node answers NONE and the display holds."""
     controller, pole = made(DiskOnSphere()), pose([0.0, 0.0, 0.05], Rotation.identity())
     for _ in range(3):
@@ -396,7 +396,7 @@ def test_bad_arguments_are_refused_by_name(make: Callable[[], Any], message: str
         make()
 
 
-def test_after_the_way_to_the_start_a_force_comes_in_smoothly() -> None:
+def test_force_rises_smoothly_after_the_approach() -> None:
     """A hand that has pulled all the way does not throw the mechanism: its acceleration grows from zero."""
     controller = made(approach_time=0.1)
     display = pose([0.0, 0.0, 0.04])

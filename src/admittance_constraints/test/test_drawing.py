@@ -1,4 +1,4 @@
-"""What mechanisms draw satisfies their geometry, which is worked out here from the angles by SciPy."""
+"""Drawings of mechanisms satisfy their geometry, which is worked out here from the angles by SciPy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from haptic_core.markers import MarkerCanvas
 
 
 class Sheet:
-    """A canvas that keeps what is drawn: (kind, arguments) by name."""
+    """A canvas that keeps the shapes: (kind, arguments) by name."""
 
     def __init__(self) -> None:
         self.shapes: dict[str, tuple[Any, ...]] = {}
@@ -88,7 +88,7 @@ def test_the_rolling_disk(row: np.ndarray) -> None:
     np.testing.assert_allclose([axis[2], axis @ heading], 0.0, atol=1e-15)
     _, spoke = shapes["spoke"]
     np.testing.assert_array_equal(spoke[0], center)
-    # in the disk's plane, within it, turning with it
+    # in the disk's plane, within it, rotating with it
     np.testing.assert_allclose(spoke[1] - center, 0.9 * 0.04 * turn.apply([1, 0, 0]), atol=1e-16)
     np.testing.assert_array_equal(shapes["tyre track"][1], [q[0], q[1], 0.0])
 
@@ -176,7 +176,7 @@ def test_the_paraboloid() -> None:
         assert max(abs(m.holonomic_residual(point)[0]) for point in points) < 1e-16
 
 
-def test_what_does_not_draw_itself_is_a_ball_with_a_trail() -> None:
+def test_default_drawing_is_a_ball_with_a_trail() -> None:
     shapes = drawn(PointOnSurface(), [0.1, 0.02, 0.01])
     assert sorted(shapes) == ["tool", "trail"]
     for name in shapes:
@@ -193,7 +193,7 @@ def test_a_circle_closes(corners: int) -> None:
     np.testing.assert_allclose(sides, 2 * 0.5 * np.sin(np.pi / corners), rtol=1e-13)
 
 
-def test_the_track_stays_on_the_plane_and_is_the_way_that_the_disk_has_rolled() -> None:
+def test_track_lies_on_the_plane_and_has_the_length_that_the_disk_has_rolled() -> None:
     g, sheet = ReferenceGenerator(RollingDisk(), z=[0, 0, 0.3, 0], integrator="rk4", compiled=False), Sheet()
     angles = []
     for _ in range(300):
@@ -225,7 +225,7 @@ def test_about_a_pole_the_drawing_follows_the_quaternion() -> None:
 
 @pytest.mark.covering(3)
 @pytest.mark.parametrize("name", mechanisms.__all__)
-def test_shapes_keep_their_names_and_what_is_where_it_was_is_drawn_alike(name: str) -> None:
+def test_shapes_keep_their_names_and_the_same_configuration_gives_the_same_drawing(name: str) -> None:
     """A name stands for one shape: the next drawing replaces the last one, and nothing is left behind."""
     m: Mechanism = getattr(mechanisms, name)()
     g = ReferenceGenerator(m, z=[0.4, 0.2, 1.2] if "Sphere" in name else None, compiled=False)

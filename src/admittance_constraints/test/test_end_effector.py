@@ -46,7 +46,7 @@ def test_moving_it_is_the_rate_of_its_momentum() -> None:
     np.testing.assert_allclose(user, expected, atol=1e-8)  # central differences of numbers of order one
 
 
-def test_a_virtual_mass_feels_like_itself_through_a_heavy_end_effector() -> None:
+def test_heavy_end_effector_does_not_change_the_rendered_mass() -> None:
     """The user pushes with 1 N; the cell reads that less the end effector's inertia; the rendered mass is 0.5 kg."""
     skate = KnifeEdge(mass=0.5)
     g = ReferenceGenerator(skate, compiled=False)
@@ -54,7 +54,7 @@ def test_a_virtual_mass_feels_like_itself_through_a_heavy_end_effector() -> None
     rate, twist, Q = np.zeros(6), np.zeros(6), np.array([0.0, 0.0, 0.0, 1.0])
     for k in range(100):
         push = np.array([1.0, 0, 0, 0, 0, 0])
-        cell = push + tool.own_wrench(Q, twist, rate)  # what a display that follows perfectly measures
+        cell = push + tool.own_wrench(Q, twist, rate)  # measured by a display that follows perfectly
         r = g.step(wrench=tool.user_wrench(cell, Q, twist, rate))
         rate, twist, Q = r.twist_rate, r.twist, r.orientation
         assert rate[0] == pytest.approx(1.0 / 0.5, rel=1e-12), k

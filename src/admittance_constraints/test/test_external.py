@@ -1,4 +1,4 @@
-"""Forces of other nodes on the virtual tool: their sum, and how far a tick of delay between tool and body carries."""
+"""Forces of other nodes on the virtual tool: their sum, and the stability limit of a tick of delay."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HOME = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 
 def contacts(**change: Any) -> Any:
-    """Body 4 is B of the first contact, A of the second, and has no part in the third."""
+    """Gives contacts: body 4 is B of the first, A of the second, and not in the third."""
     fields = {
         "body_a": [1, 4, 2],
         "body_b": [4, 3, 3],
@@ -49,7 +49,7 @@ def test_the_wrench_of_a_body_s_contacts() -> None:
     np.testing.assert_allclose(contact_wrench(contacts(period=2e-3), 4, point)[:3], [0.5, -2, -0.5], atol=1e-15)
 
 
-def test_a_turned_world_and_frictions_add_up_at_the_tool_point() -> None:
+def test_rotated_world_and_frictions_add_up_at_the_tool_point() -> None:
     turn, origin, point = Rotation.from_rotvec([0.3, -0.5, 0.2]), np.array([0.4, 0.1, -0.2]), np.array([0.2, 0.0, 0.1])
     forces = ExternalForces(4, origin, turn.as_quat())
     plain = contact_wrench(contacts(), 4, turn.inv().apply(point - origin))
@@ -77,7 +77,7 @@ def controller(**options: Any) -> AdmittanceController:
     return AdmittanceController(ReferenceGenerator(PointOnParaboloid(mass=0.5), period=T, compiled=False), **options)
 
 
-def test_an_external_force_moves_the_tool_as_the_hand_s_does_and_is_no_deadband_s() -> None:
+def test_external_force_moves_the_tool_like_the_hands_force_without_deadband() -> None:
     force = np.array([0.3, -0.2, 0.0, 0.0, 0.0, 0.0])
     by_hand, by_others, without = controller(), controller(force_deadband=1.0), controller(force_deadband=1.0)
     for _ in range(5):
@@ -88,7 +88,7 @@ def test_an_external_force_moves_the_tool_as_the_hand_s_does_and_is_no_deadband_
     assert one.pose[0] > 0.0 and not still.twist.any()
 
 
-def test_on_the_way_to_the_start_nothing_acts_and_afterwards_it_acts_at_once() -> None:
+def test_external_force_does_not_act_during_the_approach_and_acts_at_once_after_it() -> None:
     force, lifted = np.array([1.0, 0, 0, 0, 0, 0]), HOME + 0.01 * np.eye(7)[2]
     c = controller(approach_time=0.005)
     for _ in range(5):
@@ -98,7 +98,7 @@ def test_on_the_way_to_the_start_nothing_acts_and_afterwards_it_acts_at_once() -
     assert c.step(HOME, force, external=force).twist[0] == pytest.approx(T / 0.5, rel=1e-12)
 
 
-def test_the_surface_bears_what_is_normal_to_it() -> None:
+def test_multiplier_of_a_surface_is_the_normal_force() -> None:
     c = controller()
     c.step(HOME, np.array([0.0, 0, -5.0, 0, 0, 0]), external=np.array([0.0, 0, -2.0, 0, 0, 0]))
     assert c.reference is not None
@@ -111,7 +111,7 @@ def test_the_surface_bears_what_is_normal_to_it() -> None:
 
 @pytest.mark.covering(40)
 @pytest.mark.parametrize("seed", range(200))
-def test_the_limit_is_where_a_root_leaves_the_unit_circle(seed: int) -> None:
+def test_limit_of_the_mass_is_where_a_root_leaves_the_unit_circle(seed: int) -> None:
     """The characteristic polynomial of the module's text, its roots by NumPy, over decades of all numbers."""
     m, M, k, d = 10.0 ** np.random.default_rng(seed).uniform([-2, -2, 3, 0], [1, 1, 7, 4])
     h_m, h_M, e = k * T**2 / m, k * T**2 / M, d / (k * T)
@@ -145,7 +145,7 @@ def test_the_loop_itself_has_that_limit(m: float, M: float, k: float, d: float) 
 
 
 @pytest.mark.parametrize(("stiffness", "damping"), [(1e5, 20.0), (2e3, 300.0)])
-def test_sticking_friction_is_a_body_that_does_not_give_way(stiffness: float, damping: float) -> None:
+def test_sticking_friction_limits_the_mass_like_a_fixed_body(stiffness: float, damping: float) -> None:
     """Model C on the generator's tool, its force a tick late."""
     for share, grows in ((0.95, False), (1.05, True)):
         m = split_number(1.0, stiffness, damping, T) / (share * SPLIT_LIMIT)

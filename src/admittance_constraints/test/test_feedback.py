@@ -68,7 +68,7 @@ def test_a_bound_does_not_wind_up() -> None:
     assert path.max() < 0.55 and path[-1] == pytest.approx(0.5, abs=1e-3)
 
 
-def test_at_its_bound_the_integral_holds_and_comes_back() -> None:
+def test_integral_stops_at_its_bound_and_comes_back() -> None:
     pid = PIDFeedback(proportional=0.0, derivative=0.0, integral=10.0, period=0.1, limit=[1, 1, 1, 1, 1, 1])
     for _ in range(50):
         command = pid.step([1.0, 0, 0, 0, 0, 0], np.zeros(6))

@@ -65,7 +65,7 @@ def test_stiction_is_exact_under_tremor() -> None:
         np.testing.assert_array_equal(g.state.vector, before)
 
 
-def test_what_stands_still_again_is_reported_where_it_stands() -> None:
+def test_mechanism_that_rests_again_is_output_at_its_configuration() -> None:
     g = generator(plane(), FreeDirectionFriction(translation=CoulombLaw(1.0)), z=[0, 0, 0])
     places = []
     for push in (0.0, 5.0, 0.0):
@@ -80,7 +80,7 @@ def test_what_stands_still_again_is_reported_where_it_stands() -> None:
 
 @pytest.mark.covering(2)
 @pytest.mark.parametrize(("push", "holds"), [(1.03, True), (1.15, True), (1.199, True), (1.201, False), (1.5, False)])
-def test_two_frictions_hold_together_what_neither_holds_alone(push: float, holds: bool) -> None:
+def test_two_friction_elements_stick_together_where_neither_sticks_alone(push: float, holds: bool) -> None:
     """Sliding over the sphere turns the disk: 1 N at the centre and 0.01 N m / 0.05 m = 0.2 N add up, to the last."""
     friction = FreeDirectionFriction(translation=CoulombLaw(1.0), rotation=CoulombLaw(0.01))
     m = DiskOnSphere(sphere_radius=0.05)
@@ -92,7 +92,7 @@ def test_two_frictions_hold_together_what_neither_holds_alone(push: float, holds
     assert np.linalg.norm(r.friction_force[3:]) <= 0.01 + 1e-14
 
 
-def test_breakaway_is_where_the_law_says() -> None:
+def test_breakaway_force_is_that_of_the_law() -> None:
     for push, moves in ((1.0 - 1e-9, False), (1.0 + 1e-9, True)):
         g = generator(plane(), FreeDirectionFriction(translation=CoulombLaw(1.0)), z=[0, 0, 0])
         r = g.step(wrench=[0.6 * push, 0.8 * push, -100.0, 0, 0, 0])
@@ -141,7 +141,7 @@ def test_equal_and_nearly_equal_inertia_give_one_answer() -> None:
     np.testing.assert_allclose(-answers[0][:3], law.projected([1.0, 0.3, -0.2], 0.02), rtol=1e-14)
 
 
-def test_a_disk_that_does_not_roll_still_turns_on_the_spot() -> None:
+def test_disk_that_does_not_roll_still_rotates_about_its_contact() -> None:
     """Friction on translation alone: stuck along the rolling direction, free to steer, and it does not creep."""
     g = generator(RollingDisk(), FreeDirectionFriction(translation=CoulombLaw(1.0)), z=[0, 0, 0.3, 0])
     for k in range(5000):

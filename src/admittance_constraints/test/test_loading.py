@@ -1,4 +1,4 @@
-"""Mechanisms by name, and the file of one's own that docs/constraints.md shows."""
+"""Mechanisms by name, and the example file of docs/constraints.md."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DOCUMENT = Path(__file__).parents[3] / "docs" / "constraints.md"
 
 @pytest.fixture
 def bead(tmp_path: Path) -> Path:
-    """The example of the document as a file."""
+    """Writes the example of the document to a file."""
     blocks = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), flags=re.DOTALL)
     path = tmp_path / "bead.py"
     path.write_text(next(block for block in blocks if "class BeadOnHelix" in block))
@@ -35,7 +35,7 @@ def test_arguments_reach_the_class() -> None:
     assert isinstance(m, RollingDisk) and m.radius == 0.05
 
 
-def test_the_documents_example_is_a_bead_on_a_helix(bead: Path) -> None:
+def test_example_of_the_documentation_is_a_bead_on_a_helix(bead: Path) -> None:
     assert len(bead.read_text().splitlines()) <= 35
     for name in (str(bead), f"{bead}:BeadOnHelix"):
         m = load_mechanism(name, mass=0.2, radius=0.05, pitch=0.1, gravity=9.81)
@@ -63,7 +63,7 @@ def test_modules_are_imported() -> None:
         ("/no/such/file.py", "mechanism file /no/such/file.py: cannot be read: No such file or directory"),
     ],
 )
-def test_unknown_names_say_what_there_is(name: str, message: str) -> None:
+def test_refusal_of_an_unknown_name_lists_the_known_ones(name: str, message: str) -> None:
     with pytest.raises(MechanismError, match=message):
         load_mechanism(name)
 

@@ -41,7 +41,7 @@ def test_period_of_the_pendulum(integrator: str) -> None:
     assert np.diff(crossings).mean() == pytest.approx(expected, abs=1e-8 if integrator == "rk4" else 4e-6)
 
 
-def test_pendulum_damping_takes_energy_as_it_should() -> None:
+def test_pendulum_damping_takes_the_energy_of_the_closed_form() -> None:
     """Small swings decay as exp(-damping t / (2 m l^2))."""
     pendulum = Pendulum(mass=0.5, length=0.2, damping=0.01)
     g = ReferenceGenerator(pendulum, integrator="rk4", z=[1e-4])

@@ -123,7 +123,7 @@ def test_beside_the_mechanism_none_of_300_points_is_nearer(name: str) -> None:
         assert least <= min(np.linalg.norm(pose_error(m, m.configuration(z), p, Q)) for z in others) + 1e-9
 
 
-def test_the_farthest_point_is_not_taken_for_the_nearest() -> None:
+def test_nearest_point_is_not_the_farthest_stationary_point() -> None:
     """It is stationary, too, and these searches begin there."""
     assert np.cos(Pendulum().nearest_parameters([0, 0, 0.3], IDENTITY)[0]) == pytest.approx(-1.0, abs=1e-7)
     assert np.cos(TwoLinkOnCircle().nearest_parameters([-0.1, 0, 0], IDENTITY)[0]) == pytest.approx(-1.0, abs=1e-7)
@@ -205,7 +205,7 @@ def test_a_point_that_cannot_be_projected_is_refused(m: Mechanism, q: list[float
         m.project_position(q)
 
 
-def test_of_places_that_are_equally_near_the_same_is_found_again() -> None:
+def test_of_equally_near_points_the_same_is_found_again() -> None:
     m = TwoLinkOnCircle()
     found = [m.nearest_parameters([0.0, 0.0, 0.3], IDENTITY) for _ in range(2)]
     np.testing.assert_array_equal(*found)

@@ -115,7 +115,7 @@ def test_spin_about_a_principal_axis_is_exact() -> None:
     np.testing.assert_allclose(rows.x[:, 4], 20.0 * 1e-3 * np.arange(1, 2001), atol=1e-8)
 
 
-def test_wrench_turns_the_body_as_newton_and_euler_say() -> None:
+def test_wrench_rotates_the_body_by_the_newton_euler_equations() -> None:
     body = FreeBody()
     start = {"z": [0, 0, 0, 0.3, 0.4, 1.0], "z_velocity": [0.1, 0.2, 0.3, 4.0, -3.0, 2.0]}
     wrench = np.array([0.5, -0.2, 0.1, 0.003, 0.004, -0.002])

@@ -12,7 +12,7 @@ from admittance_constraints.display.feedback import pose_difference
 
 @pytest.fixture(params=range(5))
 def placed(request: pytest.FixtureRequest) -> tuple[Placement, np.ndarray, Rotation, Rotation]:
-    """A placement with its position and rotations as SciPy has them."""
+    """Makes a placement and gives its position and rotations in SciPy's form."""
     random = np.random.default_rng(request.param)
     origin, (frame, tool) = random.normal(size=3), Rotation.random(2, random_state=request.param)
     return Placement(origin, frame.as_quat(), tool.as_quat()), origin, frame, tool
@@ -30,7 +30,7 @@ def test_a_placement_is_two_rotations_and_an_origin(placed: tuple[Placement, np.
     np.testing.assert_allclose(place.wrench(np.arange(6.0))[3:], frame.inv().apply([3, 4, 5]), atol=1e-14)
 
 
-def test_a_placement_there_and_back(placed: tuple[Placement, np.ndarray, Rotation, Rotation]) -> None:
+def test_placement_and_its_inverse_cancel(placed: tuple[Placement, np.ndarray, Rotation, Rotation]) -> None:
     place = placed[0]
     p, Q = np.array([0.3, -0.2, 0.5]), Rotation.random(random_state=9).as_quat()
     there = place.outside(p, Q)

@@ -103,7 +103,7 @@ def test_gauss_principle_of_least_constraint(case: tuple[Mechanism, np.ndarray, 
     np.testing.assert_allclose(null @ m.inertia(q) @ (a - free), 0.0, atol=1e-11)
 
 
-def test_constraint_forces_do_no_work_and_losses_only_lose(case: tuple[Mechanism, np.ndarray, np.ndarray]) -> None:
+def test_constraint_forces_do_no_work_and_damping_takes_energy(case: tuple[Mechanism, np.ndarray, np.ndarray]) -> None:
     """Power balance on the constraint: d(T + V)/dt is the power of damping and spring alone."""
     m, q, v = case
     v = m.project_velocity(q, v)

@@ -207,7 +207,7 @@ def test_each_option_acts(option: str, values: tuple[Any, ...]) -> None:
 
 
 def test_linear_hold_of_a_ramp_is_exact_to_the_integrator() -> None:
-    """A force c t moves a free mass by c t^3 / (6 m), but for the first period, whose ramp nobody can know yet."""
+    """A force c t moves a free mass by c t^3 / (6 m), except in the first period, where the ramp is not known yet."""
     m = PointOnSurface(lambda p: p[2], near=(0.0, 0.0, 0.0), mass=0.5)
     g = ReferenceGenerator(m, integrator="rk4", force_hold="linear", compiled=False)
     for k in range(1000):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +9,6 @@ import numpy as np
 import pytest
 
 from admittance_constraints import AdmittanceController, ConstraintRenderer, ReferenceGenerator, RollingDisk
-from admittance_constraints.display import factory
 from admittance_constraints.node import ConstraintNode
 from admittance_constraints.renderer import VECTORS
 from haptic_core.parameters import check_all, load_parameter_specs
@@ -18,25 +16,21 @@ from haptic_core.parameters import check_all, load_parameter_specs
 SPECS = load_parameter_specs(ConstraintNode.parameter_file)
 #: pose of the tool on the rolling disk's plane, the disk upright
 START = np.array([0.01, 0.02, 0.03, np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)])
-
-
-@pytest.fixture(autouse=True)
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(factory, "ReferenceGenerator", functools.partial(ReferenceGenerator, compiled=False))
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 def values(**change: Any) -> dict[str, Any]:
-    """The node's parameters with their defaults, and the control period."""
+    """Gives the node's parameters with their defaults, and the control period."""
     return {**check_all(SPECS, {"approach_time": 0.0, **change}), "period": 1e-3}
 
 
 def hand(k: int) -> np.ndarray:
-    """A wrench of the user [N; N m]."""
+    """Gives a wrench of the user at tick k [N; N m]."""
     return np.sin(0.03 * k * np.arange(1, 7) + np.arange(6)) * [2.0, 2.0, 2.0, 0.02, 0.02, 0.02]
 
 
 def contacts(force: float) -> Any:
-    """One contact that presses body 1 along z [N]."""
+    """Makes one contact that presses body 1 along z [N]."""
     normal, zeros = [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]
     return SimpleNamespace(
         period=1e-3,

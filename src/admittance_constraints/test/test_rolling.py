@@ -38,7 +38,7 @@ def test_constraints_hold_over_ten_minutes_of_rolling(integrator: str) -> None:
     assert holonomic < 1e-12 and velocity < 1e-12
 
 
-def test_symmetric_projection_keeps_the_energy_of_a_turning_disk() -> None:
+def test_symmetric_projection_keeps_the_energy_of_a_disk_that_steers() -> None:
     """Free rolling with steady steering for a minute: the orthogonal projection gains where the symmetric does not."""
     disk = RollingDisk()
     drift = {}
@@ -121,7 +121,7 @@ def test_energy_of_free_motion(name: str) -> None:
         ("rk4", "quaternion"),
     ],
 )
-def test_pressing_on_a_constraint_neither_drives_nor_brakes(integrator: str, orientation: str) -> None:
+def test_force_normal_to_a_constraint_neither_accelerates_nor_brakes(integrator: str, orientation: str) -> None:
     """20 N along the normal of the sphere, given anew each millisecond, while the disk slides along a meridian.
 
     Held in space over the period they would act as a negative damping of F T/(2 r) = 0.2 N s/m, which on 0.25 kg and

@@ -65,7 +65,7 @@ def push_and_release(t: float, x: np.ndarray) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def compare(data: Callable[[str], Any], make_mechanism: Callable[..., Mechanism]) -> Compare:
-    """Runs one case; returns z every 50 ms and the errors against the truth, and what the constraints left."""
+    """Runs one case; gives z every 50 ms, the errors against the truth, and the residuals of the constraints."""
     cases, arrays = data("trajectories.json"), data("trajectories.npz")
 
     @cache
