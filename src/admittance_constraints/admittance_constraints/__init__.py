@@ -6,9 +6,7 @@ The suite renders a `Mechanism` (`model`; ready ones in `mechanisms`, a user's o
 node `constraint_node`. The README of the package has the order to read in.
 """
 
-from types import ModuleType
-
-from admittance_constraints import old_paths
+from admittance_constraints import _moved
 from admittance_constraints.display.approach import ToolMotion
 from admittance_constraints.display.controller import AdmittanceController
 from admittance_constraints.display.end_effector import EndEffector
@@ -80,9 +78,5 @@ __all__ = [
     "task_error",
 ]
 
-old_paths.install()
-
-
-def __getattr__(name: str) -> ModuleType:
-    """Modules that have moved are still attributes of the package."""
-    return old_paths.moved_module(f"{__name__}.{name}")
+_moved.install()
+__getattr__ = _moved.module_by_attribute

@@ -15,7 +15,7 @@ from admittance_constraints.display.external import ContactForces, ExternalForce
 from admittance_constraints.display.factory import REFERENCE_PARAMETERS, make_controller, make_external
 from admittance_constraints.generation.reference_generator import Reference
 from admittance_constraints.model.drawing import Canvas
-from haptic_files import EntryError, parse_entries
+from haptic_files import parse_entries
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class ConstraintRenderer:
     Args:
         controller: with generator, placement and feedback.
         external: forces of a simulated world on the tool; without them `step` accepts neither contacts nor frictions.
-        parameters: from which both were made.
+        values: parameters from which both were made, by name.
 
     Attributes:
         controller: see the argument.
@@ -71,11 +71,11 @@ class ConstraintRenderer:
         self,
         controller: AdmittanceController,
         external: ExternalForces | None = None,
-        parameters: Mapping[str, Any] | None = None,
+        values: Mapping[str, Any] | None = None,
     ) -> None:
         self.controller = controller
         self._external = external
-        self._parameters = None if parameters is None else dict(parameters)
+        self._values = None if values is None else dict(values)
         m = controller.generator.mechanism
         sizes = (*[m.parameter_dimension] * 2, *[m.dimension] * 3, len(m.constraint_names))
         self._zeros = {name: np.zeros(size) for name, size in zip(VECTORS, sizes, strict=True)}
@@ -83,15 +83,15 @@ class ConstraintRenderer:
             vector.setflags(write=False)
 
     @classmethod
-    def from_parameters(cls, parameters: Mapping[str, Any]) -> ConstraintRenderer:
+    def from_parameters(cls, values: Mapping[str, Any]) -> ConstraintRenderer:
         """Makes a renderer from the parameters of constraint_node.yaml, and `period` [s]; others are ignored.
 
         Raises:
             ValueError: a parameter is refused; the message names it.
         """
-        return cls._made(parameters, None)
+        return cls._made(values, None)
 
-    def with_parameters(self, parameters: Mapping[str, Any]) -> ConstraintRenderer:
+    def with_parameters(self, values: Mapping[str, Any]) -> ConstraintRenderer:
         """Makes a renderer with other parameters, at its start. This one does not change.
 
         Both use one reference generator unless one of `REFERENCE_PARAMETERS` differs, since to derive and compile
@@ -100,34 +100,34 @@ class ConstraintRenderer:
         Raises:
             ValueError: a parameter is refused; the message names it.
         """
-        return self._made(parameters, self)
+        return self._made(values, self)
 
     @classmethod
-    def _made(cls, parameters: Mapping[str, Any], old: ConstraintRenderer | None) -> ConstraintRenderer:
+    def _made(cls, values: Mapping[str, Any], old: ConstraintRenderer | None) -> ConstraintRenderer:
         try:
-            entries = parse_entries(parameters["mechanism_parameters"])
-        except EntryError as error:
+            entries = parse_entries(values["mechanism_parameters"])
+        except ValueError as error:
             raise ValueError(f"parameter mechanism_parameters: {error}") from None
-        external = make_external(parameters)
+        external = make_external(values)
         generator = None
-        if old is not None and old._parameters is not None:
-            before = old._parameters
-            if all(parameters[name] == before[name] for name in REFERENCE_PARAMETERS):
+        if old is not None and old._values is not None:
+            before = old._values
+            if all(values[name] == before[name] for name in REFERENCE_PARAMETERS):
                 generator = old.controller.generator
         arguments = {name: value for name, (value, _) in entries.items()}
-        return cls(make_controller(parameters, arguments, generator), external, parameters)
+        return cls(make_controller(values, arguments, generator), external, values)
 
     def take_over(self, old: ConstraintRenderer) -> None:
         """Continues from the state of another renderer, or starts anew where the tool would jump."""
         self.controller.take_over(old.controller)
 
-    def change_parameters(self, parameters: Mapping[str, Any]) -> None:
+    def change_parameters(self, values: Mapping[str, Any]) -> None:
         """Changes all parameters at once; the motion goes on as in `take_over`.
 
         Raises:
             ValueError: a parameter is refused; the message names it, and nothing has changed.
         """
-        changed = self.with_parameters(parameters)
+        changed = self.with_parameters(values)
         changed.take_over(self)
         self.__dict__.update(changed.__dict__)
 

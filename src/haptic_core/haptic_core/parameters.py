@@ -236,12 +236,12 @@ def check_all(specs: Mapping[str, ParameterSpec], values: Mapping[str, Value]) -
 
 
 def parse_entries(entries: Sequence[str]) -> dict[str, tuple[Value, str]]:
-    """Calls `haptic_files.parse_entries`; its refusal is an EntryError of the suite's own errors.
+    """Value and whole entry by name of entries "name=value", the value in YAML; an empty entry says nothing.
 
     Raises:
         EntryError: an entry has another form, or a name is given twice; the message has the entry.
     """
     try:
         return haptic_files.parse_entries(entries)
-    except haptic_files.EntryError as error:
+    except ValueError as error:
         raise EntryError(str(error)) from None

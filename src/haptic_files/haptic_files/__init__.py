@@ -3,11 +3,10 @@
 `read_bytes` is the one place where the suite opens such a file: it takes regular files of at most `MAX_SIZE` bytes and
 never blocks. `read_text`, `read_yaml`, `read_archive` and `check_file` build on it; `haptic_files.schema` describes
 what a pydantic model refuses. No error quotes a text of a file: it gives the location, the expectation and the kind of
-what was found, since nodes publish their errors to the whole ROS domain. `parse_entries` reads parameters that are
-lists of "name=value". No ROS import.
+what was found, since nodes publish their errors to the whole ROS domain. No ROS import.
 """
 
-from haptic_files.entries import EntryError, parse_entries
+from haptic_files.entries import parse_entries
 from haptic_files.fast_yaml import load_yaml
 from haptic_files.reading import (
     MAX_SIZE,
@@ -23,7 +22,6 @@ from haptic_files.yaml_documents import YamlDocument, describe_yaml_error, parse
 
 __all__ = [
     "MAX_SIZE",
-    "EntryError",
     "FileError",
     "YamlDocument",
     "check_file",
