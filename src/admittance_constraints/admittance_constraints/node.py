@@ -9,7 +9,7 @@ from visualization_msgs.msg import MarkerArray
 
 from admittance_constraints.display.approach import ToolMotion
 from admittance_constraints.errors import SingularConfigurationError
-from admittance_constraints.renderer import VECTORS, ConstraintRenderer
+from admittance_constraints.renderer import ConstraintRenderer
 from haptic_core import process
 from haptic_core.errors import InputError
 from haptic_core.markers import MarkerCanvas
@@ -56,7 +56,7 @@ class ConstraintNode(RenderingNode):
         if self.renderer is not None:
             built.take_over(self.renderer)
         self.renderer = built
-        self._vectors = [allocate(self.state, name, size) for name, size in built.sizes.items()]
+        self._vectors = [(name, allocate(self.state, name, size)) for name, size in built.sizes.items()]
         self.command.motion_fields = DeviceCommand.VELOCITY | DeviceCommand.ACCELERATION
         if built.commands_pose:
             self.command.motion_fields |= DeviceCommand.POSITION
@@ -91,7 +91,7 @@ class ConstraintNode(RenderingNode):
         state, message = self.renderer.state, self.state
         if state.motion is not None:
             _write(state.motion, message.pose, message.twist, message.acceleration)
-        for name, vector in zip(VECTORS, self._vectors, strict=True):
+        for name, vector in self._vectors:
             vector[:] = getattr(state, name)
         message.kinetic_energy = state.kinetic_energy
         message.constraint_residual = state.constraint_residual

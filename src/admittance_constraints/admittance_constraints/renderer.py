@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,8 +17,7 @@ from admittance_constraints.model.drawing import Canvas
 from haptic_files import parse_entries
 
 
-@dataclass(frozen=True)
-class ConstraintState:
+class ConstraintState(NamedTuple):
     """State of a renderer between two ticks, as the node publishes it.
 
     The vectors and numbers are zero until the mechanism has moved for the first time.
@@ -47,7 +45,7 @@ class ConstraintState:
     constraint_residual: float
 
 
-#: vectors of `ConstraintState` that have the name of a field of `Reference`
+#: names of the vectors of `ConstraintState`, which are also names of fields of `Reference`
 VECTORS = ("z", "z_velocity", "q", "q_velocity", "q_acceleration", "multipliers")
 
 
@@ -193,15 +191,19 @@ class ConstraintRenderer:
     @property
     def state(self) -> ConstraintState:
         """State after the last step. Its arrays do not change later."""
-        reference, motion = self.controller.reference, self.controller.motion
-        if reference is None:
+        r, motion = self.controller.reference, self.controller.motion
+        if r is None:
             return ConstraintState(motion, **self._zeros, kinetic_energy=0.0, constraint_residual=0.0)
-        vectors = {name: getattr(reference, name) for name in VECTORS}
         return ConstraintState(
             motion,
-            **vectors,
-            kinetic_energy=reference.kinetic_energy,
-            constraint_residual=reference.holonomic_residual,
+            r.z,
+            r.z_velocity,
+            r.q,
+            r.q_velocity,
+            r.q_acceleration,
+            r.multipliers,
+            r.kinetic_energy,
+            r.holonomic_residual,
         )
 
     def draw(self, canvas: Canvas) -> None:
