@@ -161,7 +161,7 @@ class ConstraintRenderer:
 
         Raises:
             ValueError: a contact or friction cannot be used; nothing has changed.
-            SingularConfigurationError: the mechanism has no unique motion here; nothing has changed.
+            SingularConfigurationError: the mechanism has no unique motion here; the reference has not moved.
         """
         external, motion = None, self.controller.motion
         if motion is not None and not (contacts is None and frictions is None):

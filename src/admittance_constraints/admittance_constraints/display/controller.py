@@ -128,7 +128,7 @@ class AdmittanceController:
             The motion to command; the correction of the feedback is in its twist and acceleration.
 
         Raises:
-            SingularConfigurationError: the mechanism has no unique motion here; nothing has changed.
+            SingularConfigurationError: the mechanism has no unique motion here; the reference has not moved.
         """
         due = self.motion if self.motion is not None else self._start(pose)
         if self._has_stopped and follows:
