@@ -25,7 +25,7 @@ from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import ControllerFileError, SingularError
 
 FORMAT = 1
-#: weights of torque sharing: force across the normal, and everything else
+#: weights of torque sharing: of force across the normal, and of all other components
 SHARING_ACROSS, SHARING_ALONG = 1.0, 100.0
 
 

@@ -18,7 +18,7 @@ from numba import njit
 #: samples of each block
 BLOCKS = (1, 1, 1, 2, 3, 4)
 SIZE = 6 * len(BLOCKS)
-#: of the solver in one sample at most, and sweeps after them
+#: most iterations of the solver in one sample, and sweeps of coordinate descent after them
 ITERATIONS = 15
 SWEEPS = 5
 

@@ -21,13 +21,13 @@ from tau_wall_control.device.kernels import cholesky_solve
 INTEGRAL = 1
 #: stationary Kalman filter for x and an input torque d, which is subtracted
 OBSERVER = 2
-#: when a joint saturates, the others keep what matters of the wrench
+#: torque sharing: when a joint saturates, the others keep the weighted wrench
 SHARING = 4
 #: feedback of the filter's x instead of the measured one
 ESTIMATED = 8
 #: torque limits as constraints over a horizon (`horizon`)
 CONSTRAINED = 16
-#: after an improbable innovation, the gains of a filter that knows that d has just jumped
+#: after an improbable innovation, the gains of a filter whose covariance contains a jump of d
 JUMPS = 32
 
 # a row: gains of the linear law and its model, then those of jumps, then those of the horizon
@@ -35,7 +35,7 @@ TORQUE, K_THETA, K_RATE, K_INTEGRAL = slice(0, 6), slice(6, 42), slice(42, 78), 
 #: numbers of the linear law
 LINEAR = K_INTEGRAL.stop
 A_D, B_D, FILTER = slice(114, 258), slice(258, 330), slice(330, 438)
-#: samples that the gains after a jump last, and until the next jump is looked for
+#: samples in which the gains after a jump are used, and until the next jump may be detected
 JUMP_GAINS, JUMP_REST = 12, 20
 SURPRISE, THRESHOLD, JUMP_FILTER = slice(438, 474), 474, slice(475, 475 + 108 * JUMP_GAINS)
 _END = JUMP_FILTER.stop
@@ -75,7 +75,7 @@ def linear_gains(row: np.ndarray) -> LinearGains:
     )
 
 
-#: samples of known delay that a memory has room for
+#: longest known delay [samples]
 LONGEST_DELAY = 8
 # a memory
 XI, ESTIMATE, PAST = slice(0, 6), slice(6, 24), slice(24, 24 + 6 * LONGEST_DELAY)

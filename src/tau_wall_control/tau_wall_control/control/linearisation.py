@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from tau_wall_control.device.rotations import rotation_from_vector
 from tau_wall_control.device.tau_device import TauDevice
 
-#: of the central differences of gravity [rad]; their error is about 1e-9 relative
+#: step of the central differences of gravity [rad]; their error is about 1e-9 relative
 STEP = 1e-5
 
 

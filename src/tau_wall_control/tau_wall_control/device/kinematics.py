@@ -15,9 +15,9 @@ from numba import njit
 from tau_wall_control.device.arrays import FK_DIVERGED, OK, SINGULAR, UNREACHABLE
 from tau_wall_control.device.linear_algebra import gauss_solve
 
-#: a chain is singular where r [m] or |sin q3| is below
+#: a chain is singular if r [m] or |sin q3| is below
 SMALLEST_REACH = 1e-6
-#: of forward kinematics, on each joint angle [rad]
+#: tolerance of forward kinematics on each joint angle [rad]
 FK_TOLERANCE = 1e-12
 FK_ITERATIONS = 20
 

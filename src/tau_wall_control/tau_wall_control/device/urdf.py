@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import TauError
 
-#: of the carriage, whose centre of mass never moves: any positive number will do [kg]
+#: mass of the carriage [kg]; its centre of mass never moves, so any positive number gives the same motion
 CARRIAGE_MASS = 0.01
 PLATFORM_JOINTS = (
     ("x", "prismatic", "1 0 0"),

@@ -22,7 +22,7 @@ from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import TauError
 from tau_wall_control.simulation.push import stiffest_push
 
-#: how far a joint may go from the operating point for the linear model to hold [rad]
+#: largest deviation of a joint from the operating point in the linear model [rad]
 FARTHEST = 0.2
 
 

@@ -203,7 +203,7 @@ class PushSimulation:
         )
 
 
-#: how long a ramp rises, and how long a tap lasts [s]
+#: rise time of a ramp, and duration of a tap [s]
 RAMP, TAP = 0.2, 0.01
 
 

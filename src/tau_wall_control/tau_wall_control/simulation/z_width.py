@@ -23,7 +23,7 @@ from tau_wall_control.control.options import DesignOptions
 from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.simulation.push import PushResult
 
-#: spectral radius from which a loop counts as unstable; the integrators of free directions lie at 1
+#: spectral radius above which a loop is unstable; the integrators of free directions lie at 1
 STABLE = 1.0 - 1e-9
 
 

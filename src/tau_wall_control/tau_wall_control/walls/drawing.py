@@ -23,7 +23,7 @@ TOUCHED: Color = (0.95, 0.6, 0.1, 0.5)
 FORCE: Color = (0.85, 0.2, 0.1, 1.0)
 HIDDEN: Color = (0.0, 0.0, 0.0, 0.0)
 
-#: drawn length of one newton [m/N]; edge and thickness of a wall, and edge of a tangent plane [m]
+#: drawn length of one newton [m/N]; edge and thickness of a wall, edge of a tangent plane [m]
 _PER_NEWTON, _EDGE, _THICKNESS, _TANGENT_EDGE = 2e-3, 0.08, 5e-4, 0.01
 
 
