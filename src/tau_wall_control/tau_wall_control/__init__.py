@@ -1,10 +1,9 @@
 """Stiff walls by position control on a 6-DOF TAU-type parallel haptic device (Wang, Feng, Andersson).
 
-`TauDevice` is the mechanism (`kernels` its compiled equations, `parameters` its YAML file, a stand-in), `linearisation`
-and `design` make a `WallController` (`options` has the schemes, `laws` the compiled law). `simulate_push` is the
-paper's test, `monte_carlo` its study; `WallRenderer` are walls that let the tool slide and leave, `HoldingWall` is the
-paper's. `limits` says what no controller can do, `z_width` what a delay does, `workspace` where the device can be used.
-`urdf` and `pinocchio_model` (which needs Pinocchio) are the same mechanism for other tools.
+`TauDevice` is the mechanism (package `device`). `design_wall_controller` makes a `WallController` of a scheme (package
+`control`). `WallRenderer` computes what the wall node answers in a tick; `HoldingWall` is the wall of the paper
+(package `walls`). `simulate_push` is the paper's test (package `simulation`), `study` has the paper's figures. The
+README of the package gives the order to read in.
 """
 
 from tau_wall_control import _moved

@@ -1,4 +1,4 @@
-"""Checks of what a caller passes in."""
+"""Checks of arguments."""
 
 from __future__ import annotations
 

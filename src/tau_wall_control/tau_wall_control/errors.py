@@ -1,4 +1,4 @@
-"""What this package raises beside ValueError."""
+"""Errors of the package; all are a ValueError."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class UnreachableError(TauError):
 
 
 class SingularError(TauError):
-    """A pose where the chains or the platform lose control of a direction."""
+    """A pose in which the chains or the platform cannot control a direction."""
 
 
 class ForwardKinematicsError(TauError):
-    """Joint angles to which Newton's method finds no pose from its guess."""
+    """Joint angles for which Newton's method finds no pose from its guess."""
 
 
 class PlanesError(TauError):

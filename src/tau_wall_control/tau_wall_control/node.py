@@ -27,13 +27,13 @@ from tau_wall_control.walls.renderer import WallRenderer
 
 
 class WallNode(RenderingNode):
-    """Answers with the efforts that hold the tool at the walls, and its own weight everywhere.
+    """Answers with the efforts of a `WallRenderer`: walls, and the device's own weight everywhere.
 
     After a safe stop it answers NONE until `~/reset`. Walls are parameters; the service `~/set_walls` sets both lists
-    at once, between ticks, whole or not at all, and is recorded as the change of parameters that it is.
+    at once, between ticks, whole or not at all, and is recorded as a change of these parameters.
 
-    With an input of the kind planes the walls are these surfaces, and those of the parameters are not there. The plane
-    of the tool's point lies its signed distance from it, so what the tool's sphere is like is the other node's alone.
+    With an input of the kind planes, these surfaces replace the walls of the parameters. Each plane lies the signed
+    distance of the tool's surface from the tool's point: the shape of the tool is known to the other node only.
     """
 
     parameter_file = Path(__file__).with_name("wall_node.yaml")
@@ -55,7 +55,7 @@ class WallNode(RenderingNode):
     def deactivate(self) -> None:
         if self.step_time.count:
             p50, p99 = (1e6 * seconds for seconds in self.step_time.percentiles(50, 99))
-            cpu = 1e6 * self.processor_time.percentiles(99)[0]  # without what other programs have taken
+            cpu = 1e6 * self.processor_time.percentiles(99)[0]  # without the time of other programs
             times = {"control_step_p50": p50, "control_step_p99": p99, "processor_time_p99": cpu, "unit": "us"}
             self.publish_event("timing", times)
         super().deactivate()
@@ -82,7 +82,7 @@ class WallNode(RenderingNode):
         self._command = allocate(self.command, "joint_effort", 6)
 
     def _make_room(self, walls: int) -> None:
-        """Gives the state's rows one entry a wall."""
+        """Gives the arrays of the state message one entry for each wall."""
         self._point, self._normal, self._velocity = (
             allocate(self.state, name, 3 * walls) for name in ("point", "normal", "velocity")
         )
@@ -115,7 +115,7 @@ class WallNode(RenderingNode):
         self.processor_time.add(time.thread_time_ns() - processor)
 
     def _planes(self, device: DeviceState) -> MovingPlanes:
-        """The planes of the tick, which the state tells, too."""
+        """Returns the planes of the tick, and copies them to the state message."""
         ((name, message),) = of_kind(self.inputs, "planes")
         w = len(message.key)
         for field in ("point", "normal", "velocity"):
@@ -156,7 +156,7 @@ class WallNode(RenderingNode):
         assert walls.state is not None
         old = []
         walls_drawn, self._drawn = self._drawn, len(self._push)
-        if self._canvas is None or self._drawn < walls_drawn:  # there may be markers of walls that are no more
+        if self._canvas is None or self._drawn < walls_drawn:  # markers of walls that no longer exist
             self._canvas = MarkerCanvas(self.command.header.frame_id, self.get_name())
             old = [Marker(action=Marker.DELETEALL)]
         planes = walls.planes

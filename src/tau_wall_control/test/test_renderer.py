@@ -48,6 +48,18 @@ def test_walls_that_are_set_keep_the_contact_of_those_that_stay(inside: np.ndarr
     assert changed.controller is twin.controller
 
 
+def test_a_change_of_parameters_does_not_restart_a_pose_that_is_held(device: TauDevice) -> None:
+    """The home pose is behind the wall: steps there would begin a contact of their own."""
+    theta = device.inverse_kinematics((0.005, 0.005, 9e-4))
+    held = values(contact="holding", wall_points=[0.0, 0.0, 1e-3])
+    one, other = (WallRenderer.from_parameters(held) for _ in range(2))
+    for renderer in (one, other):
+        for _ in range(20):
+            renderer.step(theta, STILL)
+    changed = one.with_parameters({**held, "release_gap": 2e-4})
+    assert_array_equal(changed.step(theta, STILL).torque, other.step(theta, STILL).torque)
+
+
 def test_the_report_has_what_the_node_publishes(device: TauDevice, inside: np.ndarray) -> None:
     renderer = WallRenderer.from_parameters(values())
     before = renderer.report()

@@ -25,13 +25,13 @@ from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import ControllerFileError, SingularError
 
 FORMAT = 1
-#: weights of torque sharing: force across the normal, and everything else
+#: weights of torque sharing: of force across the normal, and of all other components
 SHARING_ACROSS, SHARING_ALONG = 1.0, 100.0
 
 
 @njit(cache=True, error_model="numpy")
 def nearest(edges: np.ndarray, x: float) -> int:
-    """Index of the subspace of one axis; a coordinate on an edge belongs to the one nearer to the middle."""
+    """Returns the index of the subspace of one axis; on an edge, of the one nearer to the middle."""
     i = 0
     for e in edges:
         if x > e or (x == e and x < 0.0):
@@ -43,7 +43,7 @@ def nearest(edges: np.ndarray, x: float) -> int:
 def select(
     table: np.ndarray, points: np.ndarray, edges: np.ndarray, interpolated: bool, p: np.ndarray, row: np.ndarray
 ) -> int:
-    """Writes the gains at a position, as many as row has; returns the index of the subspace's operating point."""
+    """Writes the gains at a position that the row has room for; returns the index of the subspace."""
     n, m = points.shape[0], row.shape[0]
     index = (nearest(edges, p[0]) * n + nearest(edges, p[1])) * n + nearest(edges, p[2])
     if not interpolated or n == 1:
@@ -72,18 +72,18 @@ class WallController:
     """Holds a contact pose against a push.
 
     Args:
-        device: for which it was designed.
-        options: with which it was designed; `points` are the grid's.
-        scheme: its name.
-        table: (points^3, numbers of `laws.row_length`), z fastest.
-        design_time: what the design took [s].
+        device: device of the design.
+        options: options of the design; `points` are the grid's.
+        scheme: name of the scheme.
+        table: gains of the operating points (points^3, `laws.row_length`), z fastest.
+        design_time: time of the design [s].
 
     Attributes:
         mode: flags of `laws`.
         period: Ts [s].
         operating_point: index of the subspace in use.
         saturated: whether torque limits acted in the last step.
-        saturated_steps: for how many steps in a row they have.
+        saturated_steps: steps in a row in which they have acted.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class WallController:
 
     @property
     def memory_bytes(self) -> int:
-        """What the gains take [bytes]."""
+        """Memory of the gains [bytes]."""
         return self.table.nbytes
 
     @property
@@ -121,7 +121,7 @@ class WallController:
         return bool(self._memory[laws.SATURATED])
 
     def gains(self, position: ArrayLike) -> tuple[np.ndarray, int]:
-        """Row of gains at a position, and the index of its subspace's operating point."""
+        """Returns the row of gains at a position, and the index of its subspace's operating point."""
         row = np.empty(self.table.shape[1])
         p = vector("position", position, (3,))
         return row, select(self.table, self.points, self.edges, self.options.interpolated, p, row)
@@ -129,7 +129,7 @@ class WallController:
     def prepare(
         self, position: ArrayLike, rotation: ArrayLike | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Row of gains, weight of torque sharing (6, 6) and reference r (6,) for holding a contact pose.
+        """Returns gains, weight of torque sharing (6, 6) and reference r (6,) for holding a contact pose.
 
         Raises:
             UnreachableError, SingularError: the pose cannot be held.
@@ -146,7 +146,7 @@ class WallController:
         return row, G @ W @ G.T, self.device.inverse_kinematics(position, rotation)
 
     def start(self, position: ArrayLike, rotation: ArrayLike | None = None) -> None:
-        """Takes a pose as the reference, with no past: integral and estimates are zero."""
+        """Takes a pose as the reference and starts with integral and estimates at zero."""
         self._row, self._weight, self._reference = self.prepare(position, rotation)
         self._memory[:], self._reference_rate[:] = 0.0, 0.0
         self.saturated_steps = 0
@@ -159,14 +159,14 @@ class WallController:
         twist: ArrayLike | None = None,
         acceleration: ArrayLike | None = None,
     ) -> None:
-        """Moves the reference to where the contact pose is in this sample; integral and estimates stay.
+        """Moves the reference to the contact pose of this sample; integral and estimates stay.
 
         With the option `feedforward`, tau0 becomes the inverse dynamics of the reference's motion and x the deviation
-        from it. Without, the motion is a disturbance that the controller has to find out about.
+        from it. Without it, the motion is a disturbance for the controller.
 
         Args:
             position, rotation: the contact pose.
-            twist, acceleration: (6,) of the contact pose [m/s, rad/s], [m/s^2, rad/s^2]; zero if not given.
+            twist, acceleration: of the contact pose (6,) [m/s, rad/s], [m/s^2, rad/s^2]; zero if not given.
 
         Raises:
             UnreachableError, SingularError: the pose cannot be held.
@@ -178,7 +178,7 @@ class WallController:
             self._reference_rate = self.device.dynamics(position, rotation).actuated_map @ motion
 
     def step(self, theta: ArrayLike, rate: ArrayLike) -> np.ndarray:
-        """Joint torques (6,) [N m], within the limits, for joint angles [rad] and rates [rad/s] of this sample."""
+        """Returns joint torques (6,) within the limits [N m] for angles [rad] and rates [rad/s] of this sample."""
         laws.control(
             self.mode,
             self.delay,
@@ -256,7 +256,7 @@ def joint_state(
     theta: np.ndarray,
     rate: np.ndarray,
 ) -> int:
-    """theta and thetadot (6,) of a state (13,); leaves R, q, H."""
+    """Writes theta and thetadot (6,) of a state (13,), and R, q, H; returns a code of `kernels`."""
     kernels.rotation_of(state[3:7], R)
     code = kernels.chain_angles(chains, base, state[:3], R, q)
     if code != kernels.OK:

@@ -21,7 +21,7 @@ from tau_wall_control.errors import TauError
 
 
 def grid_points(device: TauDevice, per_axis: int) -> tuple[float, ...]:
-    """Operating points along each axis for a grid of per_axis^3 (1, 8, 27, 64, 125, ...) over the workspace [m]."""
+    """Returns operating points along each axis for a grid of per_axis^3 points over the workspace [m]."""
     if per_axis < 1:
         raise TauError(f"per_axis: expected 1 or more, got {per_axis}")
     half = device.parameters.workspace.cube_edge / 2.0
@@ -29,7 +29,7 @@ def grid_points(device: TauDevice, per_axis: int) -> tuple[float, ...]:
 
 
 def task_weight(device: TauDevice, normal: ArrayLike, along: float) -> np.ndarray:
-    """W (6, 6) = diag(1, 1, w, Lc^2, Lc^2, Lc^2) with its third axis turned to a normal."""
+    """Returns W (6, 6) = diag(1, 1, w, Lc^2, Lc^2, Lc^2) with its third axis turned to a normal."""
     n = np.asarray(normal, dtype=float) / np.linalg.norm(normal)
     W = np.zeros((6, 6))
     W[:3, :3] = np.eye(3) + (along - 1.0) * np.outer(n, n)
@@ -38,7 +38,7 @@ def task_weight(device: TauDevice, normal: ArrayLike, along: float) -> np.ndarra
 
 
 def angle_weight(model: LinearModel, W: np.ndarray | None) -> np.ndarray:
-    """Weight of the joint angles before scaling (6, 6): identity, or J^T W J 6/tr(J^T W J) + 0.01 I."""
+    """Returns the weight of the joint angles before scaling (6, 6): identity, or J^T W J 6/tr(J^T W J) + 0.01 I."""
     if W is None:
         return np.eye(6)
     JWJ = model.jacobian.T @ W @ model.jacobian
@@ -46,7 +46,7 @@ def angle_weight(model: LinearModel, W: np.ndarray | None) -> np.ndarray:
 
 
 def lqr(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Discrete LQR: gain K of u = -K x, and the solution of the Riccati equation."""
+    """Returns the gain K of the discrete LQR u = -K x, and the solution of the Riccati equation."""
     import control  # takes a second, which those who only use a design need not wait for
 
     K, P, _ = control.dlqr(A, B, Q, R, method="scipy")
@@ -54,7 +54,7 @@ def lqr(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> tuple[np.
 
 
 def kalman(A: np.ndarray, C: np.ndarray, noise: np.ndarray, measurement: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Stationary Kalman filter: gain L of x^ = x^- + L (y - C x^-), and the covariance of x^-."""
+    """Returns the gain L of the stationary Kalman filter x^ = x^- + L (y - C x^-), and the covariance of x^-."""
     import control
 
     unit = np.trace(measurement) / len(measurement)  # of all covariances: the solver fails on numbers as small as 1e-12
@@ -64,7 +64,7 @@ def kalman(A: np.ndarray, C: np.ndarray, noise: np.ndarray, measurement: np.ndar
 
 
 def _filter(row: np.ndarray, A_d: np.ndarray, B_d: np.ndarray, options: DesignOptions, Ts: float, sd: float) -> None:
-    """The filter for [x; d] with d a random walk, and the gains that follow a jump of d at the start of a period."""
+    """Writes the filter for [x; d], d a random walk, and the gains after a jump of d at the start of a period."""
     F, C, noise = np.eye(18), np.eye(6, 18), np.zeros((18, 18))
     F[:12, :12], F[:12, 12:] = A_d, B_d
     noise[12:, 12:] = options.disturbance_rate**2 * Ts * np.eye(6)
@@ -87,7 +87,7 @@ def _filter(row: np.ndarray, A_d: np.ndarray, B_d: np.ndarray, options: DesignOp
 
 
 def design_row(device: TauDevice, model: LinearModel, options: DesignOptions) -> np.ndarray:
-    """What `laws.control` needs at one operating point."""
+    """Returns the row of `laws.control` for one operating point."""
     c = device.parameters.control
     row = np.zeros(laws.row_length(options.mode))
     W = None if options.normal_weight is None else task_weight(device, options.normal, options.normal_weight)
@@ -116,10 +116,10 @@ def design_row(device: TauDevice, model: LinearModel, options: DesignOptions) ->
 def design_options(
     device: TauDevice, scheme: str = "scheduled", *, per_axis: int | None = None, **options: Any
 ) -> DesignOptions:
-    """A scheme's options with others in place of its own, and with the operating points filled in.
+    """Returns the options of a scheme with replacements and with its operating points.
 
     Args:
-        device: which.
+        device: the device.
         scheme: "sopc", "mopc", "scheduled", "observer", "stiff" or "predictive", see `options`.
         per_axis: operating points along each axis instead of the device file's (1, 2, 3, 4, 5, ...).
         options: fields of `DesignOptions` that replace the scheme's own.
@@ -141,7 +141,7 @@ def design_options(
 
 
 def operating_points(options: DesignOptions) -> list[tuple[float, float, float]]:
-    """The grid's positions in the order of a controller's table, z fastest [m]."""
+    """Returns the grid's positions in the order of a controller's table, z fastest [m]."""
     points = options.points
     return [(x, y, z) for x in points for y in points for z in points]
 
@@ -157,8 +157,8 @@ def design_wall_controller(
     """Designs a controller for a device.
 
     Args:
-        device, scheme, per_axis, options: as of `design_options`.
-        progress: called after each operating point with how many are done, and of how many.
+        device, scheme, per_axis, options: see `design_options`.
+        progress: called after each operating point with the number of finished points and of all points.
 
     Raises:
         TauError: unknown scheme or option, options that do not go together, or an operating point that the device

@@ -21,13 +21,13 @@ from tau_wall_control.device.kernels import cholesky_solve
 INTEGRAL = 1
 #: stationary Kalman filter for x and an input torque d, which is subtracted
 OBSERVER = 2
-#: when a joint saturates, the others keep what matters of the wrench
+#: torque sharing: when a joint saturates, the others keep the weighted wrench
 SHARING = 4
 #: feedback of the filter's x instead of the measured one
 ESTIMATED = 8
 #: torque limits as constraints over a horizon (`horizon`)
 CONSTRAINED = 16
-#: after an improbable innovation, the gains of a filter that knows that d has just jumped
+#: after an improbable innovation, the gains of a filter whose covariance contains a jump of d
 JUMPS = 32
 
 # a row: gains of the linear law and its model, then those of jumps, then those of the horizon
@@ -35,7 +35,7 @@ TORQUE, K_THETA, K_RATE, K_INTEGRAL = slice(0, 6), slice(6, 42), slice(42, 78), 
 #: numbers of the linear law
 LINEAR = K_INTEGRAL.stop
 A_D, B_D, FILTER = slice(114, 258), slice(258, 330), slice(330, 438)
-#: samples that the gains after a jump last, and until the next jump is looked for
+#: samples in which the gains after a jump are used, and until the next jump may be detected
 JUMP_GAINS, JUMP_REST = 12, 20
 SURPRISE, THRESHOLD, JUMP_FILTER = slice(438, 474), 474, slice(475, 475 + 108 * JUMP_GAINS)
 _END = JUMP_FILTER.stop
@@ -45,7 +45,7 @@ PLAN = slice(SLOPE.stop, SLOPE.stop + 12 * SIZE)
 
 
 def row_length(mode: int) -> int:
-    """Numbers in a row of a law with these flags."""
+    """Returns the length of a row of a law with these flags."""
     if mode & CONSTRAINED:
         return PLAN.stop
     return JUMP_FILTER.stop if mode & JUMPS else FILTER.stop
@@ -75,7 +75,7 @@ def linear_gains(row: np.ndarray) -> LinearGains:
     )
 
 
-#: samples of known delay that a memory has room for
+#: longest known delay [samples]
 LONGEST_DELAY = 8
 # a memory
 XI, ESTIMATE, PAST = slice(0, 6), slice(6, 24), slice(24, 24 + 6 * LONGEST_DELAY)
@@ -86,7 +86,7 @@ MEMORY = 80 + SIZE
 
 @njit(cache=True, error_model="numpy")
 def share(weight: np.ndarray, wanted: np.ndarray, peak: float, u: np.ndarray) -> None:
-    """Minimises (u - wanted)^T weight (u - wanted) over |u| <= peak, nearly.
+    """Minimises (u - wanted)^T weight (u - wanted) over |u| <= peak, approximately.
 
     The worst violator goes to its limit and the rest is solved again, at most six times.
     """
@@ -120,7 +120,7 @@ def share(weight: np.ndarray, wanted: np.ndarray, peak: float, u: np.ndarray) ->
 
 @njit(cache=True, error_model="numpy")
 def predict(row: np.ndarray, s: np.ndarray, torque: np.ndarray, d: np.ndarray, result: np.ndarray) -> None:
-    """result (12,) = A_d s + B_d (torque + d)."""
+    """Writes A_d s + B_d (torque + d) to the result (12,)."""
     A, B = row[A_D], row[B_D]
     for i in range(12):
         total = 0.0
@@ -135,8 +135,8 @@ def predict(row: np.ndarray, s: np.ndarray, torque: np.ndarray, d: np.ndarray, r
 def correct(mode: int, row: np.ndarray, memory: np.ndarray, s: np.ndarray) -> None:
     """Corrects the filter's [x; d] by the measured theta - r, s[:6].
 
-    With JUMPS: an innovation nu with nu^T S^-1 nu above the threshold says that d jumped when the last period began.
-    The gains that follow are those of the filter whose covariance has this jump in it.
+    With JUMPS: an innovation nu with nu^T S^-1 nu above the threshold indicates a jump of d at the start of the period.
+    The gains of the next samples are those of a filter whose covariance contains this jump.
     """
     estimate, L = memory[ESTIMATE], row[FILTER]
     innovation = np.empty(6)
@@ -174,7 +174,7 @@ def feedback(
     error: np.ndarray,
     torque: np.ndarray,
 ) -> None:
-    """The linear law with saturation; carries the integral on, but not into the limit of a joint that is there."""
+    """Computes the linear law with saturation; a joint at its limit does not integrate further into it."""
     gains, xi, wanted = linear_gains(row), memory[XI], np.empty(6)
     memory[SATURATED] = 0.0
     for i in range(6):
@@ -197,7 +197,7 @@ def feedback(
 
 @njit(cache=True, error_model="numpy")
 def plan(row: np.ndarray, memory: np.ndarray, s: np.ndarray, d: np.ndarray, peak: float, torque: np.ndarray) -> None:
-    """The law with the torque limits over the horizon; starts from the solution of the sample before."""
+    """Computes the law with torque limits over the horizon, from the solution of the last sample."""
     v, lower, upper, g = memory[SOLUTION], np.empty(SIZE), np.empty(SIZE), np.empty(SIZE)
     best, slope = row[PLAN], row[SLOPE]
     inside = True
@@ -238,7 +238,7 @@ def control(
     rate: np.ndarray,
     torque: np.ndarray,
 ) -> None:
-    """Writes the joint torques (6,) of one sample and carries the memory on.
+    """Computes the joint torques (6,) of one sample and updates the memory.
 
     Args:
         mode: flags.
@@ -246,10 +246,10 @@ def control(
         period: Ts [s].
         peak: torque limit of each joint [N m].
         row: gains, `row_length(mode)` numbers.
-        weight: (6, 6) of torque sharing, G Wt G^T.
-        memory: (MEMORY,); zeros to start with.
-        reference, theta, rate: (6,) [rad], [rad/s].
-        torque: (6,) result [N m].
+        weight: weight of torque sharing (6, 6), G Wt G^T.
+        memory: memory of the law (MEMORY,); zeros at the start.
+        reference, theta, rate: r, theta, thetadot (6,) [rad], [rad/s].
+        torque: result (6,) [N m].
     """
     estimate, past = memory[ESTIMATE], memory[PAST]
     s, ahead, d, error = np.empty(12), np.empty(12), np.zeros(6), np.empty(6)

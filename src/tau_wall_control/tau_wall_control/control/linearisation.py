@@ -1,7 +1,7 @@
 """The device linearised at rest at an operating point, and its zero-order-hold models (docs/tau.md, "Linearisation").
 
-x = [theta - theta_ref; thetadot], u = tau - tau0, xdot = [0, I; A21, A22] x + [0; B2] u. Viscous friction is in it;
-the smoothed Coulomb friction is not (its slope at rest is an artefact of the smoothing).
+x = [theta - theta_ref; thetadot], u = tau - tau0, xdot = [0, I; A21, A22] x + [0; B2] u. It contains
+viscous friction, but not the smoothed Coulomb friction (its slope at rest is an artefact of the smoothing).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from tau_wall_control.device.rotations import rotation_from_vector
 from tau_wall_control.device.tau_device import TauDevice
 
-#: of the central differences of gravity [rad]; their error is about 1e-9 relative
+#: step of the central differences of gravity [rad]; their error is about 1e-9 relative
 STEP = 1e-5
 
 
@@ -52,20 +52,20 @@ class LinearModel:
         return np.vstack([np.zeros((6, 6)), self.B2])
 
     def augmented(self) -> tuple[np.ndarray, np.ndarray]:
-        """A_a (18, 18) and B_a (18, 6) with the integral xi of r - theta."""
+        """Returns A_a (18, 18) and B_a (18, 6) with the integral xi of r - theta."""
         A, B = np.zeros((18, 18)), np.zeros((18, 6))
         A[:12, :12], B[:12] = self.A, self.B
         A[12:, :6] = -np.eye(6)
         return A, B
 
     def push_response(self, direction: ArrayLike) -> np.ndarray:
-        """State rate (12,) per newton of a force at the TCP along a direction in world axes."""
+        """Returns the state rate (12,) per newton of a force at the TCP along a direction in world axes."""
         force = np.concatenate([np.asarray(direction, dtype=float), np.zeros(3)])
         return self.B @ (self.jacobian.T @ force)
 
 
 def linearise(device: TauDevice, position: ArrayLike, rotation: ArrayLike | None = None) -> LinearModel:
-    """The linear model at a pose.
+    """Returns the linear model at a pose.
 
     Raises:
         UnreachableError, SingularError: there is none.
@@ -98,7 +98,7 @@ def linearise(device: TauDevice, position: ArrayLike, rotation: ArrayLike | None
 
 
 def zero_order_hold(A: np.ndarray, B: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
-    """A and B of the sampled system whose input is held over a period [s]."""
+    """Returns A and B of the sampled system whose input is held over a period [s]."""
     import control  # takes a second, see `design`
 
     system = control.ss(A, B, np.eye(len(A)), np.zeros(B.shape)).sample(period, method="zoh")
@@ -106,7 +106,7 @@ def zero_order_hold(A: np.ndarray, B: np.ndarray, period: float) -> tuple[np.nda
 
 
 def delayed(A: np.ndarray, B: np.ndarray, samples: int) -> tuple[np.ndarray, np.ndarray]:
-    """The sampled system whose input acts a number of samples late: its states are [x; u_k-1; ...; u_k-samples]."""
+    """Returns the sampled system with an input delayed by some samples; its states are [x; u_k-1; ...; u_k-samples]."""
     n, m = B.shape
     size = n + m * samples
     A_d, B_d = np.zeros((size, size)), np.zeros((size, m))

@@ -1,11 +1,11 @@
-"""Schemes of wall control and what makes them.
+"""Schemes of wall control and their options.
 
 sopc        LQI of the paper at one operating point, the centre
 mopc        the same at 27 points; the gains of the subspace that the contact is in
 scheduled   the same gains interpolated trilinearly, exact gravity: no jump while sliding
 observer    LQR with a disturbance observer, weights along the wall's normal, torque sharing at saturation,
             interpolated
-stiff       observer whose model knows one sample of delay and whose filter takes up jumps of the push
+stiff       observer whose model knows one sample of delay and whose filter adapts to jumps of the push
 predictive  the same with the torque limits as constraints over a horizon instead of torque sharing
 """
 
@@ -22,7 +22,7 @@ from tau_wall_control.errors import TauError
 
 @dataclass(frozen=True)
 class DesignOptions:
-    """What makes a scheme.
+    """Options of a scheme.
 
     Attributes:
         interpolated: gains interpolated between operating points; otherwise those of the contact's subspace.
@@ -33,12 +33,12 @@ class DesignOptions:
         sharing: torque sharing when a joint saturates.
         estimated: feedback of the filter's state instead of the measured one.
         constrained: torque limits as constraints over a horizon; needs observer and estimated.
-        jump_threshold: innovation nu^T S^-1 nu, 6 on average, from which a jump of the push is taken up; 0 for never.
+        jump_threshold: innovation nu^T S^-1 nu, 6 on average, that indicates a jump of the push; 0 for never.
         jump: standard deviation of such a jump in each joint [N m].
-        disturbance_rate: how the input torque wanders between samples, variance rate^2 Ts [N m/sqrt(s)].
+        disturbance_rate: random walk of the input torque, variance rate^2 Ts per sample [N m/sqrt(s)].
         weight_angle, weight_rate, weight_torque: Q = 1/weight^2 [rad], [rad/s] and R [N m]; None for the device file's.
         delay: samples that a command is known to be late.
-        feedforward: a reference that moves (`WallController.follow`) brings the torques of its own inverse dynamics.
+        feedforward: a reference that moves (`WallController.follow`) contributes the torques of its inverse dynamics.
         points: operating points along each axis [m]; the device file's if empty.
     """
 

@@ -271,7 +271,7 @@ def task_acceleration(
     bias: np.ndarray,
     Vdot: np.ndarray,
 ) -> int:
-    """Vdot (6,) under joint torques and an external wrench; overwrites M with its factor."""
+    """Writes Vdot (6,) under joint torques and an external wrench; overwrites M with its factor. Returns a code."""
     code = assemble(chains, base, platform, p, R, V, q, H, M, n, g, bias)
     if code != OK:
         return code
@@ -295,9 +295,9 @@ def integrate(
     period: float,
     work: np.ndarray,
 ) -> int:
-    """One RK4 step of the state [p (3), unit quaternion x, y, z, w (4), V (6)] with torque and wrench held.
+    """Makes one RK4 step of the state [p (3), unit quaternion x, y, z, w (4), V (6)], torque and wrench held.
 
-    `work` is (20, 6, 6). On failure the state stays.
+    Returns a code; the state changes only if it is OK. `work` is (20, 6, 6).
     """
     q, H, M, bias = work[0, :3, :3], work[1:4, :3, :], work[4], work[5, :3, :3]
     n, g, Vdot, R = work[6, 0], work[6, 1], work[6, 2], work[7, :3, :3]

@@ -15,9 +15,9 @@ from numba import njit
 from tau_wall_control.device.arrays import FK_DIVERGED, OK, SINGULAR, UNREACHABLE
 from tau_wall_control.device.linear_algebra import gauss_solve
 
-#: a chain is singular where r [m] or |sin q3| is below
+#: a chain is singular if r [m] or |sin q3| is below
 SMALLEST_REACH = 1e-6
-#: of forward kinematics, on each joint angle [rad]
+#: tolerance of forward kinematics on each joint angle [rad]
 FK_TOLERANCE = 1e-12
 FK_ITERATIONS = 20
 
@@ -44,7 +44,7 @@ def in_chain_axes(base: np.ndarray, d0: float, d1: float, d2: float) -> tuple[fl
 
 @njit(cache=True, error_model="numpy")
 def rotation_of(quaternion: np.ndarray, R: np.ndarray) -> None:
-    """R (3, 3) of a unit quaternion x, y, z, w."""
+    """Writes R (3, 3) of a unit quaternion x, y, z, w."""
     x, y, z, w = quaternion[0], quaternion[1], quaternion[2], quaternion[3]
     R[0, 0], R[0, 1], R[0, 2] = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)
     R[1, 0], R[1, 1], R[1, 2] = 2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)
@@ -53,7 +53,7 @@ def rotation_of(quaternion: np.ndarray, R: np.ndarray) -> None:
 
 @njit(cache=True, error_model="numpy")
 def chain_angles(chains: np.ndarray, base: np.ndarray, p: np.ndarray, R: np.ndarray, q: np.ndarray) -> int:
-    """Inverse kinematics of all chains, closed form: q (3, 3)."""
+    """Writes q (3, 3) of a pose by inverse kinematics in closed form; returns a code."""
     for i in range(3):
         chain = chains[i]
         origin, point = chain.base_origin, chain.platform_point
@@ -77,7 +77,7 @@ def chain_angles(chains: np.ndarray, base: np.ndarray, p: np.ndarray, R: np.ndar
 
 @njit(cache=True, error_model="numpy")
 def chain_maps(chains: np.ndarray, base: np.ndarray, R: np.ndarray, q: np.ndarray, H: np.ndarray) -> int:
-    """H (3, 3, 6): qdot_i = H_i V. The rows are n and rho x n with the rows n of Jc_i^-1 in world axes."""
+    """Writes H (3, 3, 6), qdot_i = H_i V; returns a code. The rows are [n, rho x n], n the rows of Jc_i^-1."""
     for i in range(3):
         c1, s1 = math.cos(q[i, 0]), math.sin(q[i, 0])
         c2, s2 = math.cos(q[i, 1]), math.sin(q[i, 1])
@@ -104,14 +104,14 @@ def chain_maps(chains: np.ndarray, base: np.ndarray, R: np.ndarray, q: np.ndarra
 
 @njit(cache=True, error_model="numpy")
 def actuated(q: np.ndarray, theta: np.ndarray) -> None:
-    """theta (6,) from chain angles q (3, 3)."""
+    """Writes theta (6,) of chain angles q (3, 3)."""
     for i in range(3):
         theta[2 * i], theta[2 * i + 1] = q[i, 0], q[i, 1]
 
 
 @njit(cache=True, error_model="numpy")
 def actuated_map(H: np.ndarray, G: np.ndarray) -> None:
-    """G (6, 6), thetadot = G V, from H (3, 3, 6)."""
+    """Writes G (6, 6), thetadot = G V, from H (3, 3, 6)."""
     for i in range(3):
         for k in range(6):
             G[2 * i, k], G[2 * i + 1, k] = H[i, 0, k], H[i, 1, k]
@@ -119,7 +119,7 @@ def actuated_map(H: np.ndarray, G: np.ndarray) -> None:
 
 @njit(cache=True, error_model="numpy")
 def rotate(R: np.ndarray, w0: float, w1: float, w2: float) -> None:
-    """R <- exp([w]x) R (Rodrigues)."""
+    """Rotates R by a rotation vector: R <- exp([w]x) R (Rodrigues)."""
     angle2 = w0 * w0 + w1 * w1 + w2 * w2
     angle = math.sqrt(angle2)
     if angle < 1e-4:
@@ -138,9 +138,10 @@ def rotate(R: np.ndarray, w0: float, w1: float, w2: float) -> None:
 def forward_kinematics(
     chains: np.ndarray, base: np.ndarray, theta: np.ndarray, p: np.ndarray, R: np.ndarray, tolerance: float
 ) -> tuple[int, int]:
-    """Newton from the pose (p, R), which it replaces: p += d_v, R <- exp([d_w]x) R, d = G^-1 (theta - IK(p, R)).
+    """Finds the pose of joint angles by Newton's method, from the pose (p, R), which it replaces.
 
-    Returns a code, and the number of corrections.
+    Each correction is p += d_v, R <- exp([d_w]x) R with d = G^-1 (theta - IK(p, R)). Returns a code, and the number of
+    corrections.
     """
     q, H, G, e = np.empty((3, 3)), np.empty((3, 3, 6)), np.empty((6, 6)), np.empty((6, 1))
     for corrections in range(FK_ITERATIONS + 1):

@@ -44,7 +44,7 @@ class Frame(Section):
 
 
 class Workspace(Section):
-    """Where the device is to be used."""
+    """Workspace of the analyses and of the operating points."""
 
     cube_edge: float = Field(gt=0.0, le=2.0, description="edge of the cube around the origin [m]")
     orientation_range: float = Field(ge=0.0, le=1.5, description="about each axis at the centre [rad]")
@@ -101,7 +101,7 @@ class BaseAxes(Section):
 
 
 class Chains(Section):
-    """The three chains, which need not be alike."""
+    """The three chains; they may differ."""
 
     base_axes: BaseAxes
     chain_1: ChainParameters
@@ -139,7 +139,7 @@ class Actuators(Section):
 
 
 class Encoders(Section):
-    """On the motors."""
+    """Encoders on the motors."""
 
     counts_per_motor_revolution: int = Field(ge=4, le=2**30, description="[-]")
     joint_resolution: float = Field(gt=0.0, le=0.1, description="one count at the joint [rad]")
@@ -212,7 +212,7 @@ def load_parameters(path: Path | str | None = None, overrides: Sequence[str] = (
 
     Args:
         path: the file; the package's stand-in if none is given.
-        overrides: entries "section.name=value" that replace what the file says, the value in YAML.
+        overrides: entries "section.name=value" that replace values of the file, the value in YAML.
 
     Raises:
         TauError: the file is missing, is not YAML, or a value is refused; one line that names the field.

@@ -20,10 +20,10 @@ _ALIGNED = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
 
 
 class PinocchioModel:
-    """The device as Pinocchio sees it.
+    """The device as a Pinocchio model.
 
     Args:
-        device: which.
+        device: the device.
 
     Attributes:
         model, data: Pinocchio's, of the tree without closures; armature and gravity are set.
@@ -57,7 +57,7 @@ class PinocchioModel:
         self.data = self.model.createData()
 
     def configuration(self, position: ArrayLike, rotation: np.ndarray | None = None) -> np.ndarray:
-        """q (nq,) of a pose."""
+        """Returns q (nq,) of a pose."""
         R = np.eye(3) if rotation is None else np.asarray(rotation, dtype=float)
         q = pin.neutral(self.model)
         q[self._places] = self.device.chain_angles(position, R)
@@ -65,7 +65,7 @@ class PinocchioModel:
         return q
 
     def velocity(self, position: ArrayLike, rotation: np.ndarray | None, twist: ArrayLike) -> np.ndarray:
-        """v (15,) of a pose and a twist in world axes; solves the closure's rate, not `kernels`."""
+        """Returns v (15,) of a pose and a twist in world axes; solves the closure's rate, not `kernels`."""
         R = np.eye(3) if rotation is None else np.asarray(rotation, dtype=float)
         V = np.asarray(twist, dtype=float)
         v = np.zeros(self.model.nv)
@@ -76,7 +76,7 @@ class PinocchioModel:
         return v
 
     def closure_jacobian(self, q: np.ndarray) -> np.ndarray:
-        """K (9, 15): velocity of each wrist less that of its platform point, world axes."""
+        """Returns K (9, 15): velocity of each wrist less that of its platform point, world axes."""
         pin.computeJointJacobians(self.model, self.data, q)
         pin.updateFramePlacements(self.model, self.data)
         rows = [
@@ -87,7 +87,7 @@ class PinocchioModel:
         return np.vstack(rows)
 
     def closure_error(self, position: ArrayLike, rotation: np.ndarray | None = None) -> float:
-        """Largest distance of a wrist from its platform point [m]."""
+        """Returns the largest distance of a wrist from its platform point [m]."""
         pin.framesForwardKinematics(self.model, self.data, self.configuration(position, rotation))
         gaps = [
             np.linalg.norm(self.data.oMf[a].translation - self.data.oMf[b].translation)
@@ -103,7 +103,7 @@ class PinocchioModel:
         torque: ArrayLike,
         wrench: ArrayLike,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Vdot (6,) and thetaddot (6,), as `TauDevice.acceleration`, from the KKT system."""
+        """Returns Vdot (6,) and thetaddot (6,), as `TauDevice.acceleration`, from the KKT system."""
         model, data = self.model, self.data
         q, v = self.configuration(position, rotation), self.velocity(position, rotation, twist)
         K = self.closure_jacobian(q)

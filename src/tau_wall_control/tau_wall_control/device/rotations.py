@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 
 def rotation_from_angles(angles: ArrayLike) -> np.ndarray:
-    """R = Rz(c) Ry(b) Rx(a), shape (3, 3), of angles a, b, c [rad]."""
+    """Returns R = Rz(c) Ry(b) Rx(a), shape (3, 3), of angles a, b, c [rad]."""
     a, b, c = (float(x) for x in np.asarray(angles, dtype=float))
     (sa, ca), (sb, cb), (sc, cc) = ((math.sin(x), math.cos(x)) for x in (a, b, c))
     return np.array(
@@ -22,7 +22,7 @@ def rotation_from_angles(angles: ArrayLike) -> np.ndarray:
 
 
 def quaternion_from_rotation(R: np.ndarray) -> np.ndarray:
-    """Unit quaternion x, y, z, w of a rotation matrix, w not negative."""
+    """Returns the unit quaternion x, y, z, w of a rotation matrix, w not negative."""
     squares = np.array(
         [
             1.0 + R[0, 0] - R[1, 1] - R[2, 2],
@@ -45,7 +45,7 @@ def quaternion_from_rotation(R: np.ndarray) -> np.ndarray:
 
 
 def rotation_from_quaternion(quaternion: ArrayLike) -> np.ndarray:
-    """R (3, 3) of a unit quaternion x, y, z, w."""
+    """Returns R (3, 3) of a unit quaternion x, y, z, w."""
     x, y, z, w = np.asarray(quaternion, dtype=float)
     return np.array(
         [
@@ -57,7 +57,7 @@ def rotation_from_quaternion(quaternion: ArrayLike) -> np.ndarray:
 
 
 def rotation_from_vector(vector: ArrayLike) -> np.ndarray:
-    """exp([v]x), shape (3, 3), of a rotation vector [rad]."""
+    """Returns exp([v]x), shape (3, 3), of a rotation vector [rad]."""
     x, y, z = np.asarray(vector, dtype=float)
     angle = math.sqrt(x * x + y * y + z * z)
     if angle < 1e-4:

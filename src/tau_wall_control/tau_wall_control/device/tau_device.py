@@ -32,12 +32,12 @@ _IDENTITY = np.eye(3)
 
 @dataclass(frozen=True)
 class TaskDynamics:
-    """M_x Vdot + n_x + g_x = G^T tau + W at one state.
+    """Terms of the equation of motion M_x Vdot + n_x + g_x = G^T tau + W at one state.
 
     Attributes:
         mass_matrix: M_x (6, 6).
-        velocity_force: n_x (6,), centrifugal, Coriolis and friction.
-        gravity_force: g_x (6,).
+        velocity_force: n_x (6,), centrifugal, Coriolis and friction forces [N, N m].
+        gravity_force: g_x (6,) [N, N m].
         actuated_map: G (6, 6), thetadot = G V.
         actuated_bias: thetaddot - G Vdot (6,) [rad/s^2].
         chain_maps: H (3, 3, 6), qdot_i = H_i V.
@@ -55,7 +55,7 @@ class TauDevice:
     """A TAU-type parallel device.
 
     Args:
-        parameters: everything of its YAML file.
+        parameters: contents of its YAML file.
 
     Attributes:
         peak_torque: limit of each joint torque [N m].
@@ -72,12 +72,12 @@ class TauDevice:
 
     @classmethod
     def default(cls) -> TauDevice:
-        """The project's stand-in (not the paper's device, whose parameters are lost)."""
+        """Returns the project's stand-in (not the paper's device, whose parameters are lost)."""
         return cls(load_parameters())
 
     @classmethod
     def from_file(cls, path: Path | str, overrides: Sequence[str] = ()) -> TauDevice:
-        """The device of a YAML file; overrides are entries "section.name=value".
+        """Returns the device of a YAML file; overrides are entries "section.name=value".
 
         Raises:
             TauError: the file or a value is refused; names the field.
@@ -85,7 +85,7 @@ class TauDevice:
         return cls(load_parameters(path, overrides))
 
     def with_parameters(self, *overrides: str) -> TauDevice:
-        """This device with entries "section.name=value" replaced; for studies of model errors."""
+        """Returns this device with entries "section.name=value" replaced; for studies of model errors."""
         document: dict[str, Any] = self.parameters.model_dump(mode="json")
         for entry in overrides:
             name, _, text = entry.partition("=")
@@ -116,7 +116,7 @@ class TauDevice:
     # --- kinematics -----------------------------------------------------------------------------------------
 
     def raise_for(self, code: int, p: np.ndarray, R: np.ndarray) -> None:
-        """Raises what a code of `kernels` at a pose stands for; nothing for 0."""
+        """Raises the error of a code of `kernels` at a pose; nothing for OK."""
         if code == kernels.OK:
             return
         where = f"position {np.round(p, 6).tolist()} m"
@@ -137,7 +137,7 @@ class TauDevice:
         raise ForwardKinematicsError(f"no pose found in {kernels.FK_ITERATIONS} steps, the last at {where}")
 
     def chain_angles(self, position: ArrayLike, rotation: ArrayLike | None = None) -> np.ndarray:
-        """All chain angles (3, 3) [rad], rows yaw, pitch, elbow of chains 1 to 3, in the branch r > 0, elbow_sign.
+        """Returns all chain angles (3, 3) [rad], rows yaw, pitch, elbow of chains 1 to 3; branch r > 0, elbow_sign.
 
         Raises:
             UnreachableError: names the chain.
@@ -148,7 +148,7 @@ class TauDevice:
         return q
 
     def inverse_kinematics(self, position: ArrayLike, rotation: ArrayLike | None = None) -> np.ndarray:
-        """theta (6,) [rad] of a pose.
+        """Returns theta (6,) [rad] of a pose.
 
         Args:
             position: p (3,) [m].
@@ -162,7 +162,7 @@ class TauDevice:
     def forward_kinematics(
         self, theta: ArrayLike, guess: tuple[ArrayLike, ArrayLike] | None = None, *, tolerance: float = 1e-12
     ) -> Pose:
-        """Position (3,) and rotation (3, 3) of joint angles, by Newton's method.
+        """Returns position (3,) and rotation (3, 3) of joint angles, by Newton's method.
 
         Args:
             theta: (6,) [rad].
@@ -187,7 +187,7 @@ class TauDevice:
         return p, R
 
     def pose(self, position: ArrayLike, rotation: ArrayLike | None) -> Pose:
-        """Position (3,) and rotation (3, 3) as checked copies; identity if no rotation is given."""
+        """Returns position (3,) and rotation (3, 3) as checked copies; identity if no rotation is given."""
         p = vector("position", position, (3,))
         if rotation is None:
             return p, np.eye(3)
@@ -199,7 +199,7 @@ class TauDevice:
     def dynamics(
         self, position: ArrayLike, rotation: ArrayLike | None = None, twist: ArrayLike | None = None
     ) -> TaskDynamics:
-        """The terms of the equation of motion in task space at a pose and twist (zero if not given)."""
+        """Returns the terms of the equation of motion in task space at a pose and twist (zero if not given)."""
         p, R = self.pose(position, rotation)
         V = np.zeros(6) if twist is None else vector("twist", twist, (6,))
         q, H, bias, M = np.empty((3, 3)), np.empty((3, 3, 6)), np.empty((3, 3)), np.empty((6, 6))
@@ -216,7 +216,7 @@ class TauDevice:
             raise SingularError("the platform is singular: the Jacobian does not exist") from None
 
     def jacobian(self, theta: ArrayLike, guess: Pose | None = None) -> np.ndarray:
-        """J (6, 6), V = J thetadot.
+        """Returns J (6, 6), V = J thetadot.
 
         Raises:
             ForwardKinematicsError, SingularError: there is none.
@@ -224,7 +224,7 @@ class TauDevice:
         return self._theta_dynamics(theta, guess)[1]
 
     def jacobian_at(self, position: ArrayLike, rotation: ArrayLike | None = None) -> np.ndarray:
-        """J (6, 6) at a pose."""
+        """Returns J (6, 6) at a pose."""
         try:
             return np.linalg.inv(self.dynamics(position, rotation).actuated_map)
         except np.linalg.LinAlgError:
@@ -233,17 +233,17 @@ class TauDevice:
     # --- dynamics -------------------------------------------------------------------------------------------
 
     def mass_matrix(self, theta: ArrayLike, guess: Pose | None = None) -> np.ndarray:
-        """M_theta (6, 6) [kg m^2] in joint space."""
+        """Returns M_theta (6, 6) [kg m^2] in joint space."""
         d, J = self._theta_dynamics(theta, guess)
         return J.T @ d.mass_matrix @ J
 
     def gravity_torque(self, theta: ArrayLike, guess: Pose | None = None) -> np.ndarray:
-        """tau_g (6,) [N m]: joint torques that hold the device at rest."""
+        """Returns tau_g (6,) [N m]: joint torques that hold the device at rest."""
         d, J = self._theta_dynamics(theta, guess)
         return J.T @ d.gravity_force
 
     def gravity_torque_at(self, position: ArrayLike, rotation: ArrayLike | None = None) -> np.ndarray:
-        """tau_g (6,) [N m] at a pose."""
+        """Returns tau_g (6,) [N m] at a pose."""
         d = self.dynamics(position, rotation)
         return np.linalg.solve(d.actuated_map.T, d.gravity_force)
 
@@ -255,7 +255,7 @@ class TauDevice:
         torque: ArrayLike | None = None,
         wrench: ArrayLike | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Vdot (6,) and thetaddot (6,) under joint torques (6,) and a wrench on the platform (6,)."""
+        """Returns Vdot (6,) and thetaddot (6,) under joint torques (6,) and a wrench on the platform (6,)."""
         d = self.dynamics(position, rotation, twist)
         force = -d.velocity_force - d.gravity_force
         if torque is not None:
@@ -272,7 +272,7 @@ class TauDevice:
         twist: ArrayLike | None = None,
         acceleration: ArrayLike | None = None,
     ) -> np.ndarray:
-        """Joint torques (6,) [N m] under which the free device has a task acceleration Vdot (6,), friction included.
+        """Returns joint torques (6,) [N m] that give the free device a task acceleration Vdot (6,), with friction.
 
         Raises:
             UnreachableError, SingularError: there are none.
@@ -287,7 +287,7 @@ class TauDevice:
             raise SingularError(f"the platform is singular at position {position!r}") from None
 
     def energy(self, position: ArrayLike, rotation: ArrayLike | None, twist: ArrayLike) -> tuple[float, float]:
-        """Kinetic and potential energy [J]; the latter is zero where all centres of mass are at the world's origin."""
+        """Returns kinetic and potential energy [J]; the latter is zero with all centres of mass at the origin."""
         p, R = self.pose(position, rotation)
         V = vector("twist", twist, (6,))
         kinetic = 0.5 * V @ self.dynamics(p, R).mass_matrix @ V
@@ -298,7 +298,7 @@ class TauDevice:
         return float(kinetic), float(potential)
 
     def centres_of_mass(self, position: ArrayLike, rotation: ArrayLike | None = None) -> list[tuple[str, float, Any]]:
-        """Name, mass [kg] and centre of mass (3,) [m] of every body that has weight, world axes."""
+        """Returns name, mass [kg] and centre of mass (3,) [m], world axes, of every body with mass."""
         p, R = self.pose(position, rotation)
         bodies = []
         for i, (points, c) in enumerate(zip(self.points(p, R), self.parameters.chains.all, strict=True)):
@@ -310,7 +310,7 @@ class TauDevice:
         return [*bodies, ("platform", platform.mass, p + R @ np.array(platform.com))]
 
     def points(self, position: ArrayLike, rotation: ArrayLike | None = None) -> np.ndarray:
-        """Shoulder, elbow and platform point of each chain, shape (3, 3, 3): chain, point, world axes [m]."""
+        """Returns shoulder, elbow and platform point of each chain, shape (3, 3, 3): chain, point, world axes [m]."""
         p, R = self.pose(position, rotation)
         q = self.chain_angles(p, R)
         R_B = self.arrays[1]
@@ -325,11 +325,11 @@ class TauDevice:
     # --- motion ---------------------------------------------------------------------------------------------
 
     def state(self, position: ArrayLike, rotation: ArrayLike | None = None, twist: ArrayLike | None = None) -> TauState:
-        """A state to simulate from."""
+        """Returns a state to simulate from."""
         return TauState(self, position, rotation, twist)
 
     def saturated(self, torque: ArrayLike) -> np.ndarray:
-        """Joint torques (6,) clipped to the motors' peak."""
+        """Returns joint torques (6,) clipped to the motors' peak."""
         return np.clip(vector("torque", torque, (6,)), -self.peak_torque, self.peak_torque)
 
 
@@ -337,8 +337,8 @@ class TauState:
     """A moving device: pose and twist, advanced by RK4 with the full nonlinear model.
 
     Args:
-        device: which device.
-        position, rotation, twist: where it starts; identity and rest if not given.
+        device: the device.
+        position, rotation, twist: start; identity and rest if not given.
 
     Attributes:
         values: (13,) position, unit quaternion x, y, z, w, twist.
@@ -375,7 +375,7 @@ class TauState:
         return self.values[7:]
 
     def joints(self) -> tuple[np.ndarray, np.ndarray]:
-        """theta (6,) [rad] and thetadot (6,) [rad/s]."""
+        """Returns theta (6,) [rad] and thetadot (6,) [rad/s]."""
         chains, base, _ = self.device.arrays
         q, H, R = np.empty((3, 3)), np.empty((3, 3, 6)), self.rotation
         kernels.chain_angles(chains, base, self.values[:3], R, q)
@@ -383,7 +383,7 @@ class TauState:
         return q[:, :2].reshape(6).copy(), np.einsum("ijk,k->ij", H[:, :2], self.values[7:]).reshape(6)
 
     def step(self, torque: ArrayLike, wrench: ArrayLike, period: float, substeps: int = 1) -> None:
-        """Lets a period [s] pass with torques (6,), clipped to the peak, and a wrench (6,) held.
+        """Advances by a period [s] with torques (6,), clipped to the peak, and a wrench (6,) held.
 
         Raises:
             UnreachableError, SingularError: the motion leaves the workspace; the state stays where it was.

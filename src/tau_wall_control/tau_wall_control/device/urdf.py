@@ -1,8 +1,8 @@
 """The mechanism as URDF, generated from the same parameters: for RViz, ros2_control and `pinocchio_model`.
 
-URDF knows trees only: three chains that end at their spherical joints, and the platform, which floats (or hangs on
-six virtual joints, so that a JointState can place it). What closes the loops is not in the file. Rotor inertia
-belongs to the joints and is not in the file either.
+URDF describes trees only: three chains that end at their spherical joints, and the platform, which floats (or hangs on
+six virtual joints, so that a JointState can set its pose). The file contains neither the closures of the loops nor the
+rotor inertia, which belongs to the joints.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import TauError
 
-#: of the carriage, whose centre of mass never moves: any positive number will do [kg]
+#: mass of the carriage [kg]; its centre of mass never moves, so any positive number gives the same motion
 CARRIAGE_MASS = 0.01
 PLATFORM_JOINTS = (
     ("x", "prismatic", "1 0 0"),
@@ -34,7 +34,7 @@ def _numbers(*values: float) -> str:
 
 
 def _angles(R: np.ndarray) -> tuple[float, float, float]:
-    """Roll, pitch, yaw of R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    """Returns roll, pitch, yaw of R = Rz(yaw) Ry(pitch) Rx(roll)."""
     pitch = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
     if abs(abs(pitch) - math.pi / 2) > 1e-9:
         return math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])
@@ -86,7 +86,7 @@ class _Robot:
 
 
 def _rod(link: ElementTree.Element, start: ArrayLike, end: ArrayLike, radius: float, colour: str) -> None:
-    """A cylinder from one point of the link's frame to another."""
+    """Adds a cylinder from one point of the link's frame to another."""
     start, way = np.asarray(start, dtype=float), np.subtract(end, start)
     x, y, z = way
     visual = ElementTree.SubElement(link, "visual")
@@ -99,13 +99,13 @@ def _rod(link: ElementTree.Element, start: ArrayLike, end: ArrayLike, radius: fl
 
 
 def urdf(device: TauDevice, platform: str = "floating", *, base: str = "base") -> str:
-    """The device as URDF.
+    """Returns the device as URDF.
 
     Links: the base, then carriage_i, link_1_i, link_2_i, wrist_i of each chain, platform, and attachment_i where
     chain i's spherical joint is. Joints yaw_i, pitch_i, elbow_i have the signs of theta.
 
     Args:
-        device: which.
+        device: the device.
         platform: "floating", or "joints" for six virtual joints platform_x, y, z, c, b, a.
         base: name of the base's link.
     """

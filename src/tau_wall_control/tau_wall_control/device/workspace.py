@@ -23,11 +23,11 @@ CHAIN_COLOURS = ("#1f77b4", "#d62728", "#2ca02c")
 def singular_values(
     device: TauDevice, position: ArrayLike, rotation: ArrayLike | None = None, length: float | None = None
 ) -> np.ndarray:
-    """Singular values (6,) of J with its angular rows times a length [m/rad], falling.
+    """Returns the singular values (6,) of J with its angular rows times a length [m/rad], falling.
 
     Args:
-        device: which.
-        position, rotation: pose.
+        device: the device.
+        position, rotation: the pose.
         length: the device file's characteristic length if not given [m].
 
     Raises:
@@ -39,21 +39,21 @@ def singular_values(
 
 
 def serial_margins(device: TauDevice, position: ArrayLike, rotation: ArrayLike | None = None) -> np.ndarray:
-    """(3, 2): distance of each wrist from its yaw axis [m], and |sin q3| of its elbow. 0 is a serial singularity."""
+    """Returns (3, 2): distance of each wrist from its yaw axis [m], |sin q3|; 0 in a serial singularity."""
     points, q = device.points(position, rotation), device.chain_angles(position, rotation)
     local = (points[:, 2] - points[:, 0]) @ device.arrays[1]
     return np.column_stack([np.hypot(local[:, 0], local[:, 1]), np.abs(np.sin(q[:, 2]))])
 
 
 def link_clearance(device: TauDevice, position: ArrayLike, rotation: ArrayLike | None = None) -> float:
-    """Smallest distance between centre lines of links of different chains [m]."""
+    """Returns the smallest distance between centre lines of links of different chains [m]."""
     points = device.points(position, rotation)
     links = [(i, points[i, k], points[i, k + 1]) for i in range(3) for k in range(2)]
     return min(_segment_distance(a, b, c, d) for (i, a, b), (j, c, d) in product(links, links) if i < j)
 
 
 def _segment_distance(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) -> float:
-    """Distance of the segments a-b and c-d."""
+    """Returns the distance of the segments a-b and c-d."""
     u, v, w = b - a, d - c, a - c
     uu, uv, vv, uw, vw = u @ u, u @ v, v @ v, u @ w, v @ w
     denominator = uu * vv - uv * uv
@@ -93,21 +93,21 @@ class WorkspaceReport:
 
 
 def cube_poses(device: TauDevice, per_axis: int = 9) -> np.ndarray:
-    """(per_axis^3, 6): the cube's grid at zero orientation."""
+    """Returns poses (per_axis^3, 6): the cube's grid at zero orientation."""
     half = device.parameters.workspace.cube_edge / 2.0
     axis = np.linspace(-half, half, per_axis)
     return np.array([(x, y, z, 0.0, 0.0, 0.0) for x, y, z in product(axis, axis, axis)])
 
 
 def turned_poses(device: TauDevice, per_axis: int = 9, position: ArrayLike = (0.0, 0.0, 0.0)) -> np.ndarray:
-    """(per_axis^3, 6): all orientations of the required range at a position."""
+    """Returns poses (per_axis^3, 6): all orientations of the required range at a position."""
     reach = device.parameters.workspace.orientation_range
     axis = np.linspace(-reach, reach, per_axis)
     return np.array([(*np.asarray(position, dtype=float), *angles) for angles in product(axis, axis, axis)])
 
 
 def analyse(device: TauDevice, poses: Iterable[ArrayLike], *, clearance: bool = False) -> WorkspaceReport:
-    """Conditioning over poses [x, y, z, a, b, c]; clearance is looked for only if asked."""
+    """Returns the conditioning over poses [x, y, z, a, b, c], and the clearance on request."""
     rows = np.array([np.asarray(pose, dtype=float) for pose in poses])
     values = np.full((len(rows), 6), np.nan)
     smallest = np.inf if clearance else np.nan
@@ -124,7 +124,7 @@ def analyse(device: TauDevice, poses: Iterable[ArrayLike], *, clearance: bool = 
 
 
 def bounding_box(device: TauDevice, poses: Iterable[ArrayLike]) -> np.ndarray:
-    """Edges (3,) of the box around shoulders, elbows and platform points over poses [m]."""
+    """Returns the edges (3,) of the box around shoulders, elbows and platform points over poses [m]."""
     points = np.concatenate(
         [device.points(p[:3], rotation_from_angles(p[3:])).reshape(9, 3) for p in map(np.asarray, poses)]
     )
@@ -132,7 +132,7 @@ def bounding_box(device: TauDevice, poses: Iterable[ArrayLike]) -> np.ndarray:
 
 
 def static_load(device: TauDevice, point: ArrayLike, force: float, normal: ArrayLike = (0.0, 0.0, 1.0)) -> float:
-    """Torque of the worst joint over the limit that holds a push into a wall and the device's weight."""
+    """Returns the torque of the worst joint over its limit that holds a push into a wall and the device's weight."""
     n = np.concatenate([np.asarray(normal, dtype=float) / np.linalg.norm(normal), np.zeros(3)])
     d = device.dynamics(point)
     torque = np.linalg.solve(d.actuated_map.T, d.gravity_force + force * n)
@@ -140,13 +140,13 @@ def static_load(device: TauDevice, point: ArrayLike, force: float, normal: Array
 
 
 def apparent_masses(device: TauDevice, position: ArrayLike, rotation: ArrayLike | None = None) -> np.ndarray:
-    """(4,) [kg]: eigenvalues of the translational apparent mass at the TCP, rising, and the one along z."""
+    """Returns (4,) [kg]: eigenvalues of the translational apparent mass at the TCP, rising, and the one along z."""
     compliance = np.linalg.inv(device.dynamics(position, rotation).mass_matrix)[:3, :3]
     return np.array([*np.linalg.eigvalsh(np.linalg.inv(compliance)), 1.0 / compliance[2, 2]])
 
 
 def plot_workspace(device: TauDevice, per_axis: int = 15, z: float = 0.0, extent: float | None = None) -> Figure:
-    """Conditioning and smallest singular value over a section of constant z, with the cube's outline."""
+    """Plots conditioning and smallest singular value over a section of constant z, with the cube's outline."""
     from matplotlib.figure import Figure
 
     half = device.parameters.workspace.cube_edge / 2.0
@@ -171,7 +171,7 @@ def plot_workspace(device: TauDevice, per_axis: int = 15, z: float = 0.0, extent
 def plot_mechanism(
     device: TauDevice, position: ArrayLike = (0.0, 0.0, 0.0), rotation: ArrayLike | None = None
 ) -> Figure:
-    """The links at a pose in three views."""
+    """Plots the links at a pose in three views."""
     from matplotlib.figure import Figure
 
     points = device.points(position, rotation)

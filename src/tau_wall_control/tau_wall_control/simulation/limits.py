@@ -1,8 +1,8 @@
-"""Where the limit of stiffness lies: the least penetration that any controller can reach (docs/tau.md, "The limit").
+"""Limits of stiffness: the least penetration that any controller can reach (docs/tau.md, "The limit").
 
-A push of unknown time and height starts with a sample. The first torque that can know of it acts 1 + delay periods
-later; from then on the best is asked for: torques that know everything, chosen for this push alone, limited only by
-the motors, free to let all other directions go. On the linear model this is a linear program,
+A push of unknown time and height starts with a sample. The first torque that can depend on it acts 1 + delay periods
+later. From then on the bound assumes the best torques for this push: they are limited by the motors only and need not
+hold the other directions. On the linear model this is a linear program,
 
     minimise p,   -n^T x_k <= p for all k,   x_k+1 = A_d x_k + B_d (u_k + J^T F),   u_k = 0 for k <= delay,
     |tau0 + u_k| <= peak,   at rest at the end,
@@ -22,7 +22,7 @@ from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import TauError
 from tau_wall_control.simulation.push import stiffest_push
 
-#: how far a joint may go from the operating point for the linear model to hold [rad]
+#: largest deviation of a joint from the operating point in the linear model [rad]
 FARTHEST = 0.2
 
 
@@ -36,12 +36,12 @@ def penetration_bound(
     steps: int = 60,
     friction_helps: bool = True,
 ) -> float:
-    """Lower bound of the penetration for a step of force [m]; infinite where the motors cannot hold it.
+    """Returns the lower bound of the penetration for a step of force [m]; infinite where the motors cannot hold it.
 
     Args:
-        device: which.
+        device: the device.
         point: contact point (3,) [m].
-        force: [N], against the normal.
+        force: height of the step [N], against the normal.
         delay: samples that torques act late.
         normal: of the wall.
         steps: length of the program in samples; a longer one only lowers the bound of pushes that take longer to stop.
@@ -82,9 +82,9 @@ def penetration_bound(
 
 
 def ballistic_bound(device: TauDevice, point: ArrayLike, *, force: float = 13.0, delay: int = 0) -> float:
-    """The same in one line, for a wall along z [m]: free flight for t = (1 + delay) Ts, then the strongest braking.
+    """Returns an estimate of it for a wall along z [m]: free flight for t = (1 + delay) Ts, then the strongest braking.
 
-    p = a t^2/2 + (a t)^2/(2 b), a = F/m, b = (F_max - F)/m, with F_max the push of torques that only care for z.
+    p = a t^2/2 + (a t)^2/(2 b), a = F/m, b = (F_max - F)/m, with F_max the push of torques that act along z only.
     Between samples and with gravity's slope left out; close to `penetration_bound`.
     """
     m = linearise(device, point)
@@ -98,7 +98,7 @@ def ballistic_bound(device: TauDevice, point: ArrayLike, *, force: float = 13.0,
 
 
 def tap_bound(device: TauDevice, point: ArrayLike, speed: float, *, normal: ArrayLike = (0.0, 0.0, 1.0)) -> float:
-    """How deep a free tool that hits the wall at a speed [m/s] must go: m v^2/(2 F_max) [m].
+    """Returns the least depth of a free tool that hits the wall at a speed [m/s]: m v^2/(2 F_max) [m].
 
     F_max is the largest push along the normal that leaves the other directions alone, m the apparent mass.
     """

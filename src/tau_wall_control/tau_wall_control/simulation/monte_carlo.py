@@ -1,7 +1,7 @@
 """Pushes by the hundred: tasks of the study, Welch's t-test, characteristics of a wall (Figs. 4, 5, Table 2).
 
 A `Pushes` is self-contained and small (controllers are designed where it runs), so any map over processes or machines
-will do. Seeds are (seed, row, column, run, controller): results do not depend on how the work is cut.
+can run them. Seeds are (seed, row, column, run, controller): results do not depend on how the work is divided.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ FIGURES = ("stiffness", "max_penetration", "rmse", "initial_deviation", "lateral
 
 @dataclass(frozen=True)
 class Design:
-    """How a controller is designed, in a few words.
+    """Description of a controller's design.
 
     Attributes:
-        scheme, per_axis: as of `design_wall_controller`.
+        scheme, per_axis: see `design_wall_controller`.
         options: names and values of the others.
     """
 
@@ -38,7 +38,7 @@ class Design:
     options: tuple[tuple[str, Any], ...] = ()
 
     def controller(self, parameters: TauParameters) -> WallController:
-        """The controller; one that was designed in this process before is taken again."""
+        """Returns the controller; each is designed once in a process."""
         return _designed(parameters, self)
 
 
@@ -55,13 +55,13 @@ class Pushes:
 
     Attributes:
         parameters: of the device.
-        controller: how it is designed, or the controller itself.
+        controller: its design, or the controller itself.
         points: contact points [m].
         force, shape, noise, duration: of the push [N], `push_signal`'s, [N], [s].
         runs: at each point.
         seed, number: a run's noise has the seed (*seed, index of the point, run, number).
         quantized, delay, velocity_pole: of the loop.
-        trace: whether the deviation is wanted, of the first run.
+        trace: whether the result contains the deviation of the first run.
     """
 
     parameters: TauParameters
@@ -80,7 +80,7 @@ class Pushes:
     trace: bool = False
 
     def run(self) -> dict[str, np.ndarray]:
-        """`figures` (points, runs, FIGURES) in the order of FIGURES, and `deviation` (points, n) [m] where asked for.
+        """Returns `figures` (points, runs, FIGURES), and `deviation` (points, n) [m] if `trace` is set.
 
         Raises:
             TauError: a point cannot be held, or an option is refused.
@@ -117,7 +117,7 @@ class Pushes:
 
 
 def query_points(device: TauDevice, rows: int, columns: int) -> np.ndarray:
-    """(rows, columns, 3) [m]: rows from the lowest y, columns from the lowest x, on the wall of the device's file."""
+    """Returns points (rows, columns, 3) [m] on the wall of the device's file, from the lowest y and the lowest x."""
     half, z = device.parameters.workspace.cube_edge / 2.0, device.parameters.wall.plane_z
     ys = np.linspace(-half, half, rows) if rows > 1 else np.zeros(1)
     xs = np.linspace(-half, half, columns) if columns > 1 else np.zeros(1)
@@ -125,7 +125,7 @@ def query_points(device: TauDevice, rows: int, columns: int) -> np.ndarray:
 
 
 def places(points: np.ndarray | Sequence[Sequence[float]]) -> tuple[tuple[float, float, float], ...]:
-    """Rows of an array (..., 3) as `Pushes.points`."""
+    """Returns the rows of an array (..., 3) as `Pushes.points`."""
     return tuple((float(x), float(y), float(z)) for x, y, z in np.asarray(points).reshape(-1, 3))
 
 
@@ -152,7 +152,7 @@ class Comparison:
 
 
 def compare(first: np.ndarray, second: np.ndarray, significance: float = 0.05) -> Comparison:
-    """Welch's t-test on the stiffness at every point, (..., runs, FIGURES) both.
+    """Makes Welch's t-test on the stiffness at every point, (..., runs, FIGURES) both.
 
     Points where runs do not differ at all (no noise) have the p-value 1 if the two are equal, and 0 otherwise.
     """
@@ -169,7 +169,7 @@ def compare(first: np.ndarray, second: np.ndarray, significance: float = 0.05) -
 
 
 def characteristics(result: np.ndarray) -> dict[str, float]:
-    """Table 2's kind: smallest, largest, mean and standard deviation of the mean stiffness surface [N/m], and more."""
+    """Returns numbers as in Table 2: minimum, maximum, mean, deviation of the mean stiffness surface [N/m]."""
     surface = result[..., FIGURES.index("stiffness")].mean(axis=-1)
     row_means = surface.mean(axis=1)
     return {

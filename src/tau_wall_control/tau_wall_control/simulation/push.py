@@ -42,7 +42,7 @@ def run_push(
     positions: np.ndarray,
     torques: np.ndarray,
 ) -> int:
-    """One run: writes positions (n, 3) and acting torques (n, 6); returns a code of `kernels`."""
+    """Simulates one run: writes positions (n, 3) and acting torques (n, 6); returns a code of `kernels`."""
     work, memory = np.zeros((20, 6, 6)), np.zeros(laws.MEMORY)
     q, H, R = np.empty((3, 3)), np.empty((3, 3, 6)), np.empty((3, 3))
     theta, rate, seen, wrench = np.empty(6), np.empty(6), np.empty(6), np.zeros(6)
@@ -78,21 +78,21 @@ def run_push(
 
 @dataclass(frozen=True)
 class PushResult:
-    """What a push did. `code` is not 0 where the tool left the workspace; what comes after is NaN.
+    """Result of a push. `code` is not 0 if the tool left the workspace; later samples are NaN.
 
     Attributes:
-        time: (n,) of the samples [s].
-        position: (n, 3) of the TCP at the samples [m].
-        torque: (n, 6) that acts from each sample on [N m].
-        force: (n,) of the push [N].
-        deviation: (n,) from the wall along its normal, negative inside [m].
+        time: of the samples (n,) [s].
+        position: of the TCP at the samples (n, 3) [m].
+        torque: that acts from each sample on (n, 6) [N m].
+        force: of the push (n,) [N].
+        deviation: from the wall along its normal (n,) [m], negative inside.
         max_penetration: largest -deviation from the step on, not below 0; infinite if the tool left [m].
         stiffness: force/max_penetration; 0 if the tool left [N/m].
         rmse: of the deviation over the whole run [m].
         initial_deviation: largest |deviation| before the step [m].
         lateral: largest deviation along the wall [m].
         peak_torque: largest |torque| over the limit [-].
-        code: 0, or why the run ended early (`kernels`).
+        code: 0, or the reason of an early end (`kernels`).
     """
 
     time: np.ndarray
@@ -110,17 +110,17 @@ class PushResult:
 
 
 class PushSimulation:
-    """Runs pushes at one point; what does not change between runs is prepared once.
+    """Runs pushes at one point; constants of all runs are prepared once.
 
     Args:
-        device: what the controller was designed for.
-        controller: which.
+        device: device of the controller's design.
+        controller: the controller.
         point: contact point (3,) [m], at zero orientation.
         direction: of the push; into the wall along the controller's normal if not given.
         quantized: joint angles in counts of the encoders, rates by their differences through a filter.
         delay: samples that the torques act late.
         velocity_pole: of the filter of those differences [rad/s].
-        plant: the device that is simulated, if not the one that the controller knows.
+        plant: simulated device; that of the design if not given.
     """
 
     def __init__(
@@ -154,9 +154,9 @@ class PushSimulation:
         """Simulates a force (n,) [N] along the direction, one value per period, from rest at the point.
 
         Args:
-            force: what the hand does.
-            step_time: from when on penetration counts [s].
-            nominal: force that the stiffness is of [N].
+            force: of the hand (n,) [N].
+            step_time: start of the time in which penetration counts [s].
+            nominal: force of the stiffness [N].
         """
         push = np.ascontiguousarray(force, dtype=float)
         n, Ts = len(push), self.controller.period
@@ -203,7 +203,7 @@ class PushSimulation:
         )
 
 
-#: how long a ramp rises, and how long a tap lasts [s]
+#: rise time of a ramp, and duration of a tap [s]
 RAMP, TAP = 0.2, 0.01
 
 
@@ -216,7 +216,7 @@ def push_signal(
     noise: float = 0.0,
     seed: int | tuple[int, ...] = 0,
 ) -> np.ndarray:
-    """The test signal (n,) [N]: 0, then force plus noise that changes with every sample, from the step time on.
+    """Returns the test signal (n,) [N]: 0, from the step time on force plus noise that changes with every sample.
 
     Shapes: "step"; "ramp" rises in 0.2 s; "tap" is half a sine of 10 ms, without noise after it.
     """
@@ -252,21 +252,21 @@ def simulate_push(
     direction: ArrayLike | None = None,
     signal: ArrayLike | None = None,
 ) -> PushResult:
-    """A push against the wall through a point: full nonlinear model, RK4 at the control period.
+    """Simulates a push against the wall through a point: full nonlinear model, RK4 at the control period.
 
     Args:
-        device: what the controller was designed for.
-        controller: which.
-        point: where the tool rests in contact (3,) [m].
+        device: device of the controller's design.
+        controller: the controller.
+        point: contact point at which the tool rests (3,) [m].
         force: height of the step [N], into the wall.
-        duration: [s].
+        duration: of the run [s].
         noise: standard deviation of the force's noise [N].
         quantized: encoder counts instead of true angles.
         delay: samples that the torques act late.
         seed: of the noise.
-        plant: the device that is simulated, if not the one that the controller knows.
+        plant: simulated device; that of the design if not given.
         direction: of the force, unit vector; against the controller's normal if not given.
-        signal: force (n,) [N] instead of step and noise; force is then only what the stiffness is of.
+        signal: force (n,) [N] instead of step and noise; `force` is then the force of the stiffness only.
 
     Raises:
         TauError: the point is out of reach or singular, or a number is out of range.
@@ -279,7 +279,7 @@ def simulate_push(
 
 
 def stiffest_push(device: TauDevice, point: ArrayLike, normal: ArrayLike = (0.0, 0.0, 1.0)) -> float:
-    """Largest force into a wall that the motors can hold at a pose at rest, gravity included [N]."""
+    """Returns the largest force into a wall that the motors can hold at a pose at rest, gravity included [N]."""
     n = np.asarray(normal, dtype=float) / np.linalg.norm(normal)
     G = device.dynamics(point).actuated_map
     per_newton = np.linalg.solve(G.T, np.concatenate([n, np.zeros(3)]))

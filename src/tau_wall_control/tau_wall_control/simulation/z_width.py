@@ -1,8 +1,8 @@
 """Largest stable stiffness per delay, linear loop: the wall controllers beside the classical spring-damper wall.
 
 The loop is the sampled linear model at a point: plant with held torques, `delay` samples late, and the linear part of
-the controller (no limits, no jumps). A controller's stiffness is scaled by one factor on all its gains, the classical
-wall's is its K along the normal with the damping that is best for it; both are judged by the spectral radius.
+the controller (no limits, no jumps). A controller's stiffness is scaled by one factor on all its gains; the classical
+wall has its K along the normal and the best damping for it. The criterion of both is the spectral radius.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from tau_wall_control.control.options import DesignOptions
 from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.simulation.push import PushResult
 
-#: spectral radius from which a loop counts as unstable; the integrators of free directions lie at 1
+#: spectral radius above which a loop is unstable; the integrators of free directions lie at 1
 STABLE = 1.0 - 1e-9
 
 
 def spectral_radius(A: np.ndarray) -> float:
-    """Largest |eigenvalue|."""
+    """Returns the largest |eigenvalue|."""
     return float(np.abs(np.linalg.eigvals(A)).max())
 
 
@@ -40,11 +40,11 @@ def closed_loop(
     gain: float = 1.0,
     model: LinearModel | None = None,
 ) -> np.ndarray:
-    """State matrix of plant, delay line and linear controller at an operating point.
+    """Returns the state matrix of plant, delay line and linear controller at an operating point.
 
     Args:
-        controller: which; its limits, torque sharing and jumps are left out.
-        position: where.
+        controller: the controller, without its limits, torque sharing and jumps.
+        position: of the tool (3,) [m].
         delay: samples that the torques act late, whatever the controller knows.
         gain: factor on the feedback and integral gains.
         model: the plant's linear model, if not that of the controller's device.
@@ -79,9 +79,9 @@ def closed_loop(
 
 
 def rendered_stiffness(controller: WallController, position: ArrayLike, gain: float = 1.0) -> float:
-    """Stiffness of the proportional part along the controller's normal [N/m]: 1 / n^T (G^T K_theta G)^-1 n.
+    """Returns the stiffness of the proportional part along the controller's normal [N/m]: 1 / n^T (G^T K_theta G)^-1 n.
 
-    Integral and observer make the static stiffness infinite; this is what answers at once.
+    Integral and observer make the static stiffness infinite; this is the stiffness at once.
     """
     row, _ = controller.gains(position)
     G = controller.device.dynamics(position).actuated_map
@@ -105,7 +105,7 @@ def _largest(stable: Callable[[float], bool], low: float, high: float, steps: in
 
 
 def largest_gain(controller: WallController, position: ArrayLike, *, delay: int = 0) -> float:
-    """Largest factor on all gains, up to 100, for which the linear loop is stable; 0 if none from 1e-3 is.
+    """Returns the largest factor on all gains, up to 100, for which the linear loop is stable; 0 if none from 1e-3 is.
 
     Raising gains alone need not be monotonic; what is found is one edge of stability.
     """
@@ -125,7 +125,7 @@ def largest_gain(controller: WallController, position: ArrayLike, *, delay: int 
 class SpringDamperLoop:
     """The sampled loop of a wall f = -K x - B v along a normal that leaves the other directions alone.
 
-    The mass is the apparent one, the viscous friction that of the joints; nobody holds the tool.
+    The mass is the apparent one, the viscous friction that of the joints; the tool is released.
 
     Args:
         model: of the device at the point.
@@ -161,7 +161,7 @@ class SpringDamperLoop:
         self._drive = np.concatenate([B[:, 0], np.zeros(2)])[:, None]
 
     def matrix(self, stiffness: float, damping: float) -> np.ndarray:
-        """State matrix for K [N/m] and B [N s/m]."""
+        """Returns the state matrix for K [N/m] and B [N s/m]."""
         return self._free - self._drive * (stiffness * self._position + damping * self._rate)
 
 
@@ -181,10 +181,10 @@ def spring_damper_limit(
     delay: int = 0,
     velocity_pole: float | None = None,
 ) -> SpringDamperLimit:
-    """Largest stable stiffness of the spring-damper wall over all dampings; nobody holds the tool.
+    """Returns the largest stable stiffness of the spring-damper wall over all dampings; the tool is released.
 
     Args:
-        device, position, normal: where.
+        device, position, normal: device, contact point (3,) [m] and normal of the wall.
         delay: samples that the force acts late.
         velocity_pole: of the velocity filter; true velocity if not given [rad/s].
     """
@@ -207,10 +207,10 @@ def spring_damper_limit(
 def spring_damper_controller(
     device: TauDevice, *, stiffness: float, damping: float, normal: ArrayLike = (0.0, 0.0, 1.0)
 ) -> WallController:
-    """The classical wall as a controller, for `simulate_push`: the same spring-damper in all directions.
+    """Returns the classical wall as a controller for `simulate_push`: the same spring-damper in all directions.
 
-    Of rotations it is Lc^2 times as stiff.
-    Gains are designed at the operating points of the device's file and interpolated, gravity is exact.
+    In rotation the stiffness is Lc^2 times as large. Gains are designed at the operating points of the device's file
+    and interpolated, gravity is exact.
     """
     direction = tuple(float(x) for x in np.asarray(normal, dtype=float))
     points = device.parameters.control.operating_points_per_axis
@@ -228,7 +228,7 @@ def spring_damper_controller(
 
 
 def torque_activity(result: PushResult, seconds: float = 0.5) -> float:
-    """Standard deviation of the worst joint's torque over the end of a push [N m]; infinite if the tool left."""
+    """Returns the standard deviation of the worst torque at the end of a push [N m]; infinite if the tool left."""
     if result.code:
         return float("inf")
     return float(result.torque[result.time >= result.time[-1] - seconds].std(axis=0).max())

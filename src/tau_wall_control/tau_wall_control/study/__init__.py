@@ -1,7 +1,7 @@
-"""The study of the paper's comparison and of the questions it leaves, part by part (docs/tau.md, "Study").
+"""The study of the paper's comparison and of further questions, part by part (docs/tau.md, "Study").
 
-`tasks` cuts the chosen parts into pieces of work that do not depend on each other; `answers` makes metrics, verdicts,
-tables and figures of their results. What runs them is not here: any map over processes or machines will do.
+`tasks` divides the chosen parts into independent tasks; `answers` makes metrics, findings, tables and figures of their
+results. Any map over processes or machines can run the tasks.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ QUESTIONS: dict[Part, Question] = {
 
 
 def tasks(settings: StudySettings) -> dict[str, Task]:
-    """The work of the chosen parts by name, "part.name".
+    """Returns the tasks of the chosen parts by name, "part.name".
 
     Raises:
         TauError: the device's or a controller's file is refused.
@@ -41,7 +41,7 @@ def tasks(settings: StudySettings) -> dict[str, Task]:
 
 
 def answers(settings: StudySettings, results: Results) -> dict[Part, Answer]:
-    """What the parts answer, from the results of all tasks."""
+    """Returns the answers of the parts from the results of all tasks."""
     own = {
         part: {name.partition(".")[2]: r for name, r in results.items() if name.startswith(f"{part}.")}
         for part in settings.parts

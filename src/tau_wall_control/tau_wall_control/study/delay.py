@@ -25,23 +25,23 @@ from tau_wall_control.study.settings import Answer, Finding, Grid, Results, Stud
 DELAYS = (0, 1, 2, 3, 4)
 #: of the classical wall's velocity filter [rad/s]; 0 for the true velocity
 POLES = (0.0, 500.0, 2000.0, 8000.0)
-#: what of its stable stiffness the classical wall is set to when it is pushed
+#: stiffness of the classical wall in a push over its largest stable stiffness
 SHARE = 0.5
-#: torque noise with counts from which on a loop counts as not settled: twice the largest of stable ones [N m]
+#: torque noise with counts above which a loop is not settled: twice the largest of stable ones [N m]
 COUNTS_SETTLED = 0.1
 
 
 @dataclass(frozen=True)
 class SpringDamper:
-    """The classical wall at a point: its largest stable stiffness over all dampings, and what it does when pushed.
+    """The classical wall at a point: its largest stable stiffness over all dampings, and its answer to a push.
 
     Attributes:
         parameters: of the device.
         point: [m].
         delay: samples.
         pole: of the velocity filter [rad/s]; 0 for the true velocity.
-        force: of a step at half of that stiffness and damping [N].
-        duration: of it [s].
+        force: height of a step at half of that stiffness and damping [N].
+        duration: of the step [s].
     """
 
     parameters: TauParameters
@@ -75,7 +75,7 @@ class SpringDamper:
 
 @dataclass(frozen=True)
 class GainEdge:
-    """How far a controller's gains can be raised at a point.
+    """The largest stable factor on a controller's gains at a point.
 
     Attributes:
         parameters: of the device.
@@ -112,7 +112,7 @@ def _key(name: str) -> str:
 
 
 def tasks(settings: StudySettings) -> dict[str, Task]:
-    """Edges of stability at the centre, and steps at the nine points."""
+    """Returns the edges of stability at the centre, and steps at the nine points."""
     p = settings.tau.parameters
     centre = (0.0, 0.0, p.wall.plane_z)
     nine = nine_points(settings.tau)
@@ -138,10 +138,10 @@ class _Curves:
     Attributes:
         delays: [samples].
         spring, damping: of the classical wall on its edge of stability in the centre, [N/m], [N s/m].
-        pushed: that a step meets at the classical wall at half of that edge.
+        pushed: rendered by the classical wall at half of that edge in a step.
         edge, gain: of the controllers with all gains raised to the edge of stability, and the factor on the gains.
-        push, counts: lowest that a step meets at the nine points, with true state and with encoder counts.
-        centre: that a step meets in the centre.
+        push, counts: lowest in a step at the nine points, with true state and with encoder counts.
+        centre: in a step in the centre.
         bound: of any controller, at the worst point.
     """
 
@@ -184,7 +184,7 @@ def _curves(settings: StudySettings, results: Results) -> _Curves:
 
 
 def answer(settings: StudySettings, results: Results) -> Answer:
-    """The Z-width plot and what a push meets."""
+    """Makes the Z-width plot and the tables of stiffness over delay."""
     c = _curves(settings, results)
     metrics: dict[str, Any] = {
         "delays": list(c.delays),
@@ -271,7 +271,7 @@ def _findings(settings: StudySettings, c: _Curves) -> list[Finding]:
 
 
 def _settled(figures: np.ndarray, noise: float = SETTLED) -> float:
-    """Lowest stiffness of some points [N/m]; 0 where torques do not come to rest."""
+    """Returns the lowest stiffness of some points [N/m]; 0 if torques do not come to rest."""
     if figures[:, FIGURES.index("activity")].max() >= noise:
         return 0.0
     return float(figures[:, FIGURES.index("stiffness")].min())

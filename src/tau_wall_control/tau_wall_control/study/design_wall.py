@@ -1,4 +1,4 @@
-"""Designs a controller and writes its file, with memory, design time, and what it does at the nine points."""
+"""Designs a controller and writes its file, with memory, design time, and its stiffness at the nine points."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from tau_wall_control.study.schemes import SETTLED
 from tau_wall_control.study.settings import Answer, Finding, Grid, Results, Task, nine_points
 
 FILE = "controller.npz"
-#: of the largest push that the weakest of the nine points holds, where the device file's push is more than that
+#: fraction of the largest push that the weakest of the nine points holds, if the device file's push is larger
 SHARE = 0.7
 
 
 class DesignSettings(BaseModel):
-    """The study's arguments; what is not given is the scheme's own."""
+    """Arguments of the study; the scheme gives the default of each option."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -92,13 +92,13 @@ class Rows:
 
 @lru_cache(maxsize=1)
 def _warm_up(parameters: TauParameters, options: DesignOptions) -> None:
-    """One design that is not timed: a process's first one compiles and imports."""
+    """Makes one design without timing: the first one of a process compiles and imports."""
     device = TauDevice(parameters)
     design_row(device, linearise(device, (options.points[0],) * 3), options)
 
 
 def tasks(settings: DesignSettings) -> dict[str, Task]:
-    """One task for each line of operating points.
+    """Returns one task for each line of operating points.
 
     Raises:
         TauError: the device's file, the scheme or an option is refused, or the output cannot be written.
@@ -113,7 +113,7 @@ def tasks(settings: DesignSettings) -> dict[str, Task]:
 
 
 def answer(settings: DesignSettings, results: Results, directory: Path) -> Answer:
-    """Writes the file, reads it again, and judges the controller."""
+    """Writes the file, reads it again, and tests the controller."""
     device, seconds = settings.tau, _design_time(results)
     controller, path = _saved(settings, results, directory)
     points = operating_points(settings.options)

@@ -12,9 +12,9 @@ from tau_wall_control.study.settings import Answer, Finding, Results, StudySetti
 
 FORCES = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 9.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0)
 DELAYS = (0, 1)
-#: a tool that is deeper has gone through the wall [m]
+#: depth at which a tool is through the wall [m]
 LOST = 5e-3
-#: share of the largest push that is expected to be held; the rest is what stopping the tool takes
+#: fraction of the largest push that should be held; the rest stops the tool
 HELD = 0.9
 
 
@@ -24,7 +24,7 @@ def _points(settings: StudySettings) -> np.ndarray:
 
 
 def tasks(settings: StudySettings) -> dict[str, Task]:
-    """Steps of every height at three points, with and without a sample of delay."""
+    """Returns steps of every height at three points, with and without a sample of delay."""
     work: dict[str, Task] = {}
     for force in settings.thin(FORCES):
         for delay in DELAYS:
@@ -38,7 +38,7 @@ def tasks(settings: StudySettings) -> dict[str, Task]:
 
 
 def answer(settings: StudySettings, results: Results) -> Answer:
-    """Curves."""
+    """Makes curves of the stiffness over the push."""
     forces, names = settings.thin(FORCES), list(settings.designs)
     stiffness = {
         n: {d: np.array([results[f"{n}-{d}-{F:g}N"]["figures"][:, 0, 0] for F in forces]) for d in DELAYS}

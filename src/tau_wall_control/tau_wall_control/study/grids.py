@@ -17,9 +17,9 @@ from tau_wall_control.walls import Plane, WallRenderer
 PER_AXIS = (1, 2, 3, 4, 5)
 #: name and scheme; all of them over the same grids
 KINDS = {"switched": "mopc", "interpolated": "scheduled", "stiff": "stiff"}
-#: of the slide: speed along each axis [m/s], push [N], how long it rests before [s]
+#: slide: speed along each axis [m/s], push [N], time at rest before [s]
 SPEED, PRESSING, REST = 0.04, 5.0, 0.25
-#: the hand that slides: stiffness [N/m], damping [N s/m], and of its wrist [N m/rad], [N m s/rad]
+#: sliding hand: stiffness [N/m], damping [N s/m], and of its wrist [N m/rad], [N m s/rad]
 HAND, WRIST = (800.0, 10.0), (1.0, 0.02)
 
 
@@ -41,7 +41,7 @@ class Slide:
 
     def run(self) -> dict[str, np.ndarray]:
         """`torque` (n, 6) [N m], `position` (n, 3) [m] per period, `switches` (n,) the operating point in use; and
-        what the controller costs: `memory` [bytes], `design_time` [s].
+        the cost of the controller: `memory` [bytes], `design_time` [s].
         """
         device = TauDevice(self.parameters)
         controller = self.design.controller(self.parameters)
@@ -72,7 +72,7 @@ class Slide:
 
 
 def tasks(settings: StudySettings) -> dict[str, Task]:
-    """A constant push at query points between the operating points, and slides."""
+    """Returns constant pushes at query points between the operating points, and slides."""
     rows, columns = settings.grid[:2]
     points = query_points(settings.tau, rows, columns)
     work: dict[str, Task] = {}
@@ -85,13 +85,13 @@ def tasks(settings: StudySettings) -> dict[str, Task]:
 
 
 def _jump(slide: dict[str, np.ndarray], period: float) -> float:
-    """Largest change of a torque from one sample to the next, while it slides [N m]."""
+    """Returns the largest change of a torque from sample to sample during the slide [N m]."""
     moving = slide["torque"][round(REST / period) :]
     return float(np.abs(np.diff(moving, axis=0)).max())
 
 
 def answer(settings: StudySettings, results: Results) -> Answer:
-    """Table and curves over the number of points."""
+    """Makes table and curves over the number of points."""
     numbers, timings = _numbers(settings, results)
     metrics: dict[str, Any] = {k: {str(n**3): row for n, row in by.items()} for k, by in numbers.items()}
     result = Answer(metrics, timings=timings)

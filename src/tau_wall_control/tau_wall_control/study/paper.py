@@ -11,9 +11,9 @@ from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.simulation.monte_carlo import FIGURES, Comparison, characteristics, compare, query_points
 from tau_wall_control.study.settings import Answer, Finding, Grid, Results, StudySettings, Task, nine_points
 
-#: of the baseline
+#: relative tolerance of the baseline
 TOLERANCE = 0.02
-#: from which on a tool counts as moving before the push [m]: 0.000 mm when rounded
+#: displacement above which a tool moves before the push [m]: 0.000 mm when rounded
 STILL = 0.5e-6
 
 #: the stand-in's baseline: constant 13 N at the nine points (rows from the highest y) [mm]
@@ -28,7 +28,7 @@ NOISY = {"sopc": (16.7, 9.6, 9.04, 2.15), "mopc": (16.9, 10.0, 9.38, 2.11)}
 
 
 def tasks(settings: StudySettings) -> dict[str, Task]:
-    """Rows of query points of each controller, and the nine points without noise."""
+    """Returns rows of query points of each controller, and the nine points without noise."""
     rows, columns, runs = settings.grid
     points = query_points(settings.tau, rows, columns)
     work: dict[str, Task] = {}
@@ -43,7 +43,7 @@ def tasks(settings: StudySettings) -> dict[str, Task]:
 
 
 def answer(settings: StudySettings, results: Results) -> Answer:
-    """Maps, tables, verdicts."""
+    """Makes maps, tables and findings."""
     rows, _, _ = settings.grid
     names = list(settings.designs)
     noisy = {n: np.array([results[f"row{r:03d}-{n}"]["figures"] for r in range(rows)]) for n in names}
@@ -117,7 +117,7 @@ def _pattern(
     noisy: dict[str, np.ndarray],
     lost: bool,
 ) -> list[Finding]:
-    """The paper's findings, and what its words are taken to mean."""
+    """Returns the paper's findings beside the measured ones."""
     both = "the tool never left" if not lost else "it left"
     return [
         Finding("both controllers hold the wall everywhere", both, not lost),
@@ -129,7 +129,7 @@ def _pattern(
 def _pattern_over_the_wall(
     numbers: dict[str, dict[str, float]], pair: Comparison, noisy: dict[str, np.ndarray]
 ) -> list[Finding]:
-    """The findings of the runs with noise over the whole wall."""
+    """Returns the findings of the runs with noise over the whole wall."""
     s, m = numbers["sopc"], numbers["mopc"]
     rows = {n: noisy[n][..., 0].mean(axis=(1, 2)) for n in ("sopc", "mopc")}
     falls = all((np.diff(r) > 0.0).all() for r in rows.values())
@@ -168,7 +168,7 @@ def _pattern_over_the_wall(
 
 
 def _pattern_at_nine_points(nine: dict[str, np.ndarray], traces: dict[str, np.ndarray]) -> list[Finding]:
-    """The findings of the runs without noise at the nine operating points of the wall."""
+    """Returns the findings of the runs without noise at the nine operating points of the wall."""
     depth = {n: 1e3 * _column(nine[n], "max_penetration") for n in ("sopc", "mopc")}
     edges = np.delete(np.arange(9), 4)
     worse = (depth["mopc"] / depth["sopc"] - 1.0)[edges].max()
@@ -202,7 +202,7 @@ def _pattern_at_nine_points(nine: dict[str, np.ndarray], traces: dict[str, np.nd
 def _baseline(
     settings: StudySettings, result: Answer, numbers: dict[str, dict[str, float]], nine: dict[str, np.ndarray]
 ) -> None:
-    """Every number of the baseline beside the measured one, if this is the run that it belongs to."""
+    """Adds the baseline beside the measured numbers, if this run has the baseline's settings."""
     rows: list[tuple[str, float, float]] = []
     for name, mm in NINE.items():
         depth = 1e3 * _column(nine[name], "max_penetration").reshape(3, 3)

@@ -16,20 +16,20 @@ from tau_wall_control.simulation.monte_carlo import FIGURES, Design, places
 from tau_wall_control.study.settings import Answer, Finding, Grid, Results, StudySettings, Task, nine_points
 
 DELAYS = (0, 1)
-#: torque noise [N m] at constant push from which on a loop counts as not settled: 1 % of what chattering ones have
+#: torque noise at constant push above which a loop is not settled [N m]: 1 % of that of chattering loops
 SETTLED = 1e-2
-#: how long a tap is watched [s]
+#: simulated time after a tap [s]
 AFTER_TAP = 0.3
-#: what section 9 of the stand-in's definition asks of `stiff`: mean penetration [mm], lowest stiffness [kN/m], RMSE
-#: [mm], and lowest mean stiffness with counts and noise [kN/m]
+#: targets of `stiff` on the stand-in: mean penetration [mm], lowest stiffness [kN/m], RMSE [mm], and lowest mean
+#: stiffness with counts and noise [kN/m]
 WANTED = (0.372, 25.9, 0.024, 20.3)
-#: nobody's [kN/m]
+#: target of the best mean stiffness, without a source [kN/m]
 TARGET = 40.0
 
 
 @dataclass(frozen=True)
 class Bound:
-    """The least penetration of any controller at some points.
+    """The least penetration that any controller reaches at some points.
 
     Attributes:
         parameters: of the device.
@@ -57,7 +57,7 @@ class Bound:
 
 
 def designs() -> dict[str, Design]:
-    """Every scheme, and `stiff` without its delay."""
+    """Returns every scheme, and `stiff` without its delay."""
     made = {scheme: Design(scheme) for scheme in SCHEMES}
     return {**made, "stiff, delay=0": Design("stiff", options=(("delay", 0),))}
 
@@ -67,7 +67,7 @@ def _key(name: str) -> str:
 
 
 def tasks(settings: StudySettings) -> dict[str, Task]:
-    """Pushes at the nine points, and the bounds."""
+    """Returns the pushes at the nine points, and the bounds."""
     nine = nine_points(settings.tau)
     push = settings.tau.parameters.disturbance
     kinds: dict[str, dict[str, Any]] = {
@@ -93,7 +93,7 @@ def tasks(settings: StudySettings) -> dict[str, Task]:
 
 
 def answer(settings: StudySettings, results: Results) -> Answer:
-    """The table of schemes, and where the limit lies."""
+    """Makes the table of schemes and the limit of any controller."""
     bounds = {d: settings.push / results[f"bound-{d}"]["penetration"] for d in (*DELAYS, 2)}
     numbers = {name: {d: _numbers(results, _key(name), d) for d in DELAYS} for name in designs()}
     metrics: dict[str, Any] = {
@@ -128,7 +128,7 @@ def _column(figures: np.ndarray, name: str) -> np.ndarray:
 
 
 def _numbers(results: Results, key: str, delay: int) -> dict[str, Any]:
-    """One row of the table; SI units."""
+    """Returns one row of the table in SI units."""
     by = {k: results[f"{key}-{delay}-{k}"]["figures"] for k in ("step", "5N", "9N", "ramp", "tap", "counts", "noise")}
     step = by["step"]
     return {

@@ -12,9 +12,9 @@ from tau_wall_control.simulation.push import VELOCITY_POLE
 from tau_wall_control.study.settings import Answer, Finding, Results, StudySettings, Task
 
 SCHEMES = ("mopc", "stiff")
-#: counts' size over that of the device's encoders; controllers are designed for it
+#: size of a count over that of the device's encoders; controllers are designed for it
 COARSER = (0.25, 1.0, 4.0, 16.0, 64.0)
-#: of the velocity filter [rad/s]
+#: poles of the velocity filter [rad/s]
 POLES = (250.0, 500.0, 1000.0, 2000.0, 4000.0)
 
 
@@ -24,7 +24,7 @@ def _points(settings: StudySettings) -> np.ndarray:
 
 
 def _values(settings: StudySettings) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Sizes of counts and poles; those of the device are among them."""
+    """Returns sizes of counts and poles, with those of the device."""
     return (COARSER[1::2], POLES[1::2]) if settings.quick else (COARSER, POLES)
 
 

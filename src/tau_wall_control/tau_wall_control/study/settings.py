@@ -1,4 +1,4 @@
-"""What a user can choose of the study, and what a question answers."""
+"""Arguments of the study, and the form of its questions and answers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class StudySettings(BaseModel):
 
     @property
     def quick(self) -> bool:
-        """Whether few values are taken."""
+        """Whether the study takes few values."""
         return self.size == "quick"
 
     @property
@@ -100,25 +100,25 @@ class StudySettings(BaseModel):
         return made
 
     def pushes(self, controller: Design | WallController, points: Any, **changes: Any) -> Pushes:
-        """Pushes of the study's height and duration at points (..., 3) [m]."""
+        """Returns pushes of the study's height and duration at points (..., 3) [m]."""
         p = self.tau.parameters
         numbers: dict[str, Any] = {"parameters": p, "force": self.push, "duration": p.disturbance.duration}
         return Pushes(controller=controller, points=places(points), **{**numbers, **changes})
 
     def thin(self, values: Any) -> list[Any]:
-        """All values, or the first, middle and last of them."""
+        """Returns all values, or the first, middle and last of them."""
         values = list(values)
         return values if not self.quick or len(values) < 4 else [values[0], values[len(values) // 2], values[-1]]
 
 
 def nine_points(device: TauDevice) -> np.ndarray:
-    """(3, 3, 3) [m]: rows from the highest y, as in Fig. 6, columns from the lowest x."""
+    """Returns points (3, 3, 3) [m]: rows from the highest y, as in Fig. 6, columns from the lowest x."""
     h, z = device.parameters.workspace.cube_edge / 2.0, device.parameters.wall.plane_z
     return np.array([[(x, y, z) for x in (-h, 0.0, h)] for y in (h, 0.0, -h)])
 
 
 class Task(Protocol):
-    """A piece of work: its repr says all that its result depends on, and it can be sent to other processes."""
+    """A task: its repr contains everything that its result depends on, and it can be sent to other processes."""
 
     def run(self) -> dict[str, np.ndarray]:
         """The result, as arrays."""
@@ -146,14 +146,14 @@ class Grid(NamedTuple):
 
 @dataclass
 class Answer:
-    """What a question answers.
+    """Answer to a question.
 
     Attributes:
         metrics: for JSON.
         findings: claims and verdicts.
         figures: by file name, with their captions.
         tables: for the report.
-        timings: what depends on the machine [s].
+        timings: times on this machine [s].
     """
 
     metrics: dict[str, Any]
@@ -167,9 +167,9 @@ class Question(Protocol):
     """A part of the study."""
 
     def tasks(self, settings: StudySettings) -> dict[str, Task]:
-        """The work by name."""
+        """Returns the tasks by name."""
         ...
 
     def answer(self, settings: StudySettings, results: Results) -> Answer:
-        """From the results of all tasks."""
+        """Returns the answer from the results of all tasks."""
         ...

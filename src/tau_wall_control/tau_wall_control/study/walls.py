@@ -1,4 +1,4 @@
-"""The paper's future work: walls at other places and angles."""
+"""The paper's future work: walls at other positions and angles."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ AXES = ("x", "y")
 
 
 def normal_of(axis: str, degrees: float) -> tuple[float, float, float]:
-    """Normal of a wall that stood across z and was turned about x (positive: it faces down) or y (to the right)."""
+    """Returns the normal of a wall across z that is rotated about x (positive: it faces down) or y (to the right)."""
     angle = math.radians(degrees)
     return (0.0, -math.sin(angle), math.cos(angle)) if axis == "x" else (math.sin(angle), 0.0, math.cos(angle))
 
 
 def _places(settings: StudySettings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Depths z, heights y, and x [m]."""
+    """Returns depths z, heights y, and x [m]."""
     h = settings.half
     count = 3 if settings.quick else 7
     return np.linspace(-h, h, count), np.linspace(-h, h, count), np.array([-h, 0.0, h])
 
 
 def _heights(settings: StudySettings) -> np.ndarray:
-    """Points (3, 3) of the tilted walls [m]."""
+    """Returns points (3, 3) of the tilted walls [m]."""
     return np.array(
         [(0.0, y, settings.tau.parameters.wall.plane_z) for y in (0.8 * settings.half, 0.0, -0.8 * settings.half)]
     )
 
 
 def tasks(settings: StudySettings) -> dict[str, Task]:
-    """Walls across z at several depths; walls through three points at several angles."""
+    """Returns pushes at walls across z at several depths, and at walls through three points at several angles."""
     zs, ys, xs = _places(settings)
     work: dict[str, Task] = {}
     for scheme in SCHEMES:
@@ -66,7 +66,7 @@ def tasks(settings: StudySettings) -> dict[str, Task]:
 
 
 def answer(settings: StudySettings, results: Results) -> Answer:
-    """Maps over place, curves over angle."""
+    """Makes maps over the position and curves over the angle."""
     zs, ys, xs = _places(settings)
     angles = settings.thin(ANGLES)
     place = {

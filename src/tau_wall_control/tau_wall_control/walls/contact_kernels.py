@@ -12,10 +12,10 @@ from tau_wall_control.control import laws
 from tau_wall_control.walls.records import MOST_CONTACTS
 from tau_wall_control.walls.wall_filter import INVERSE_VARIANCE, THRESHOLD
 
-#: time in which `driven` follows: slower than the loop, or a light body that others hold makes it unstable [s]
+#: time constant of `driven` [s]: slower than the loop, or a light body that other contacts hold makes it unstable
 DRIVEN_TIME = 0.1
 
-#: what `recall` may find wrong with a plane
+#: reasons of `recall` to refuse a plane
 FINE, NOT_FINITE, NOT_A_UNIT_VECTOR, NEGATIVE_MASS, KEY_AGAIN = 0, 1, 2, 3, 4
 
 

@@ -1,4 +1,4 @@
-"""What the device and its walls look like: simple shapes in its base frame, for whoever can draw them."""
+"""Drawing of the device and its walls: simple shapes in its base frame on a canvas of the caller."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ TOUCHED: Color = (0.95, 0.6, 0.1, 0.5)
 FORCE: Color = (0.85, 0.2, 0.1, 1.0)
 HIDDEN: Color = (0.0, 0.0, 0.0, 0.0)
 
-#: drawn length of one newton [m/N]; edge and thickness of a wall, and edge of a tangent plane [m]
+#: drawn length of one newton [m/N]; edge and thickness of a wall, edge of a tangent plane [m]
 _PER_NEWTON, _EDGE, _THICKNESS, _TANGENT_EDGE = 2e-3, 0.08, 5e-4, 0.01
 
 
 class Canvas(Protocol):
-    """Takes shapes by name; a shape of a name that was drawn before replaces it. Lengths in metres."""
+    """Surface that takes shapes by name; a new shape replaces the old one of its name. Lengths in metres."""
 
     def box(
         self, name: str, position: np.ndarray, orientation: np.ndarray, size: Sequence[float], color: Color
@@ -48,13 +48,13 @@ class Canvas(Protocol):
 def draw(
     canvas: Canvas, device: TauDevice, planes: Sequence[Plane], state: WallState, *, tangent: bool = False
 ) -> None:
-    """Column, chains, platform and walls, and at each wall the point of contact with the force on the tool.
+    """Draws column, chains, platform and walls, and at each wall the contact point and the force on the tool.
 
     Args:
-        canvas: on which.
-        device: which.
-        planes, state: the walls and what they do.
-        tangent: the planes touch their surfaces at their points: they are drawn small, with the contact there.
+        canvas: the canvas.
+        device: the device.
+        planes, state: the walls and their rendered state.
+        tangent: the planes touch surfaces at their points: they are drawn small, with the contact there.
     """
     points = device.points(state.position, state.rotation)
     for i, chain in enumerate(points, 1):
@@ -75,7 +75,7 @@ def draw(
 
 
 def _draw_wall(canvas: Canvas, name: str, plane: Plane, state: WallState, i: int, tangent: bool) -> None:
-    """A plate behind the plane about the place nearest to the plane's point."""
+    """Draws a plate behind the plane, centred at the plane's point."""
     normal, touched = np.array(plane.normal), bool(state.in_contact[i])
     centre = np.array(plane.point) - 0.5 * _THICKNESS * normal
     turn = quaternion_from_rotation(_frame(normal))
@@ -88,7 +88,7 @@ def _draw_wall(canvas: Canvas, name: str, plane: Plane, state: WallState, i: int
 
 
 def _frame(normal: np.ndarray) -> np.ndarray:
-    """A rotation whose third axis is a unit vector; the other two along the walls' usual axes where they can be."""
+    """Returns a rotation whose third axis is a unit vector; the other axes are near the world's axes."""
     axis = np.eye(3)[int(np.argmin(np.abs(normal)))]
     first = axis - (axis @ normal) * normal
     first /= np.linalg.norm(first)

@@ -13,19 +13,19 @@ from tau_wall_control.walls.wall_state import WallState
 
 
 class HoldingWall:
-    """One plane against which the tool's pose is held, all six directions of it.
+    """One plane; in contact the tool's whole pose is held.
 
     The reference is the pose at contact, moved onto the plane along its normal. The part of the torque that would pull
-    the tool to the wall is taken out; contact ends outside, where nothing is left to push. The controllers do not know
-    of that part, so what they estimate while the hand pulls is wrong; it starts anew at the next contact.
+    the tool to the wall is removed; contact ends outside, where no normal force is left. The controllers do not know
+    the removed part, so their estimates are wrong while the hand pulls; they restart at the next contact.
 
     Args:
         controller: any scheme.
         plane: the wall.
-        release_gap: contact also ends this far outside [m].
+        release_gap: distance outside the wall at which contact ends at the latest [m].
 
     Attributes:
-        saturated_steps: for how many steps in a row torque limits have acted.
+        saturated_steps: steps in a row in which torque limits have acted.
     """
 
     def __init__(self, controller: WallController, plane: Plane, *, release_gap: float = 1e-4) -> None:
@@ -37,7 +37,7 @@ class HoldingWall:
 
     @property
     def device(self) -> TauDevice:
-        """For which the controller was designed."""
+        """Device of the controller's design."""
         return self.controller.device
 
     @property
@@ -46,7 +46,7 @@ class HoldingWall:
         return self._pose
 
     def take_over(self, old: HoldingWall) -> None:
-        """Goes on from where another wall with the same controller stands; another plane begins without contact."""
+        """Takes the state of another wall with the same controller; a different plane begins without contact."""
         self._pose, self.saturated_steps = old._pose, old.saturated_steps
         self._contact = old._contact and old.plane == self.plane
 
@@ -57,7 +57,7 @@ class HoldingWall:
         self.saturated_steps = 0
 
     def step(self, theta: ArrayLike, rate: ArrayLike) -> WallState:
-        """One sample, as `WallRenderer.step`."""
+        """Renders one sample, see `SlidingWalls.step`."""
         angles, rates = vector("theta", theta, (6,)), vector("rate", rate, (6,))
         self._pose = p, R = self.device.forward_kinematics(angles, self._pose, tolerance=1e-11)
         d = self.device.dynamics(p, R)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tau_wall_control.control.laws import LONGEST_DELAY
 
-#: planes at once, and planes in contact at once
+#: largest number of planes, and of planes in contact, in one sample
 MOST_PLANES, MOST_CONTACTS = 32, 6
 
 #: a plane of one sample
@@ -22,7 +22,7 @@ PLANE = np.dtype(
     ]
 )
 
-#: what is remembered of a plane from sample to sample
+#: memory of a plane from sample to sample
 PLANE_MEMORY = np.dtype(
     [
         ("distance", np.float64),  # measured in the last sample, negative inside [m]
@@ -62,7 +62,7 @@ SETTINGS = np.dtype(
     align=True,
 )
 
-#: what a step writes
+#: result of a step
 SAMPLE = np.dtype(
     [
         ("torque", np.float64, 6),  # to command [N m]
@@ -77,7 +77,7 @@ SAMPLE = np.dtype(
 
 
 class WallLaw(NamedTuple):
-    """What does not change from step to step.
+    """Settings and gains of the step; they are constant.
 
     Attributes:
         settings: a record of the type SETTINGS, (1,).

@@ -119,13 +119,13 @@ class WallRenderer:
         """
         if moving is None:
             moving = takes_planes(values)
+        used = controller is not None
         if controller is None:
             controller = make_controller(values, make_device(values))
-        renderer = cls.around(
-            _walls_of(values, controller, moving),
-            longest_saturation=round(values["longest_saturation"] / values["period"]),
-        )
-        renderer._compile()
+        walls = _walls_of(values, controller, moving)
+        renderer = cls.around(walls, longest_saturation=round(values["longest_saturation"] / values["period"]))
+        if not (used and isinstance(walls, HoldingWall)):  # whose steps would restart a controller that is in use
+            renderer._compile()
         return renderer
 
     def _begin(self, walls: SlidingWalls | HoldingWall, longest_saturation: int | None) -> None:

@@ -30,13 +30,13 @@ class SlidingWalls:
     Args:
         controller: its gains; any scheme. `predictive` is rendered like `stiff`.
         planes: the walls; None: they come with each step, as `MovingPlanes`.
-        friction: law along the planes whose force is that per newton of push: CoulombLaw(0.3) is a coefficient of
-            0.3. Free if not given.
+        friction: law along the planes for a normal force of 1 N: CoulombLaw(0.3) is a coefficient of 0.3. None: no
+            friction.
         friction_stiffness, friction_damping: of the friction's compliance [N/m], [N s/m].
-        release_gap: contact also ends this far outside [m].
+        release_gap: distance outside a wall at which its contact ends at the latest [m].
 
     Attributes:
-        saturated_steps: for how many steps in a row torque limits have acted.
+        saturated_steps: steps in a row in which torque limits have acted.
 
     Raises:
         TauError: no plane or more than 32, or a number out of range.
@@ -129,7 +129,7 @@ class SlidingWalls:
         self._pose = self.device.forward_kinematics(theta, guess)
         for i in range(len(self.planes)):
             self._start(i)
-        self._count = 0  # of planes that move, all are new
+        self._count = 0  # all moving planes are new
         self._elastic[:] = 0.0
         self.saturated_steps = 0
 
@@ -205,7 +205,7 @@ class SlidingWalls:
 def _law_of(
     controller: WallController, friction: FrictionLaw | None, stiffness: float, damping: float, release_gap: float
 ) -> WallLaw:
-    """Returns what does not change from step to step."""
+    """Returns settings and gains of the compiled step."""
     code, coefficients = -1, np.zeros((1, 2))
     if friction is not None:
         friction.check_dimension(3)
@@ -229,7 +229,7 @@ def _law_of(
 
 
 def _refusal(wrong: int, row: np.void, key: int) -> str:
-    """Returns what `contact_kernels.recall` found wrong with a plane, in words."""
+    """Returns the text of what `contact_kernels.recall` refused."""
     numbers = [*row["point"].tolist(), *row["normal"].tolist(), *row["velocity"].tolist()]
     return {
         contact_kernels.NOT_FINITE: f"planes: expected finite numbers, got "

@@ -38,7 +38,7 @@ from tau_wall_control.walls.contact_kernels import end_contact, find_contacts, p
 from tau_wall_control.walls.force_kernels import friction_of_planes, limit_torques, normal_forces, plane_mobility
 from tau_wall_control.walls.records import MOST_CONTACTS, WallLaw
 
-#: of the measured pose, on each joint angle [rad]
+#: tolerance of the measured pose on each joint angle [rad]
 POSE_TOLERANCE = 1e-11
 
 

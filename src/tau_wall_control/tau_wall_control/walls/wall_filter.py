@@ -14,10 +14,10 @@ GAINS, INVERSE_VARIANCE, THRESHOLD = 5, 3, 4
 
 
 def wall_filter(controller: WallController) -> np.ndarray:
-    """Gains (1 + JUMP_GAINS, 5): the stationary filter's, then those after a jump (see `laws.correct`).
+    """Returns gains (1 + JUMP_GAINS, GAINS): of the stationary filter, then those after a jump (see `laws.correct`).
 
-    The controller's noise figures are those of joint torques and counts; here they are taken along the normal at the
-    centre of the workspace: accelerations by 1/m J, distances by J.
+    The controller's noise is that of joint torques and encoder counts. The filter uses its component along the normal
+    at the centre of the workspace: accelerations by 1/m J, distances by J.
     """
     o, T, device = controller.options, controller.period, controller.device
     d = device.dynamics((0.0, 0.0, 0.0))

@@ -1,4 +1,4 @@
-"""What a step of the walls rendered."""
+"""Result of a step of the walls."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 
 class WallState(NamedTuple):
-    """What a step of the walls rendered.
+    """Result of a step of the walls.
 
     Attributes:
         torque: joint torques to command (6,) [N m].
-        position, rotation: the tool's pose.
-        twist: the tool's (6,) [m/s, rad/s].
-        in_contact: (w,) per plane.
-        penetration: (w,) depth inside each plane, negative outside [m].
-        push: (w,) of each plane along its normal, as wanted [N].
+        position, rotation: pose of the tool (3,) [m], (3, 3).
+        twist: of the tool (6,) [m/s, rad/s].
+        in_contact: contact of each plane (w,).
+        penetration: depth inside each plane (w,) [m], negative outside.
+        push: normal force of each plane (w,) [N], before the torque limits.
         friction: force along the planes (3,) [N].
         operating_point: index of the subspace in use.
         saturated: whether torque limits acted.
@@ -35,7 +35,7 @@ class WallState(NamedTuple):
 
     @property
     def stiffness(self) -> np.ndarray:
-        """(w,) push over depth [N/m]; 0 without contact, infinite where the plane is held without depth."""
+        """Normal force over depth of each plane (w,) [N/m]; 0 without contact, infinite without depth."""
         depth = np.maximum(self.penetration, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.in_contact & (self.push > 0.0), self.push / depth, 0.0)
