@@ -33,7 +33,7 @@ from numba import njit
 from numpy.typing import ArrayLike
 
 from haptic_friction.laws import FrictionLaw
-from haptic_friction.projection import project
+from haptic_friction.laws.projection import project
 from tau_wall_control import kernels, laws
 from tau_wall_control.checks import vector
 from tau_wall_control.controller import SHARING_ACROSS, SHARING_ALONG, WallController, select
