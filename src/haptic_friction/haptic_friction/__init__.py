@@ -1,14 +1,13 @@
 """Friction rendering by implicit Euler integration (Kikuuwe, Takesue, Sano, Mochiyama, Fujimoto)."""
 
-from haptic_friction.batch import Batch, ParallelElements
-from haptic_friction.classical_bristles import (
+from haptic_friction.classical.bristles import (
     DahlModel,
     ElastoplasticModel,
     HaywardArmstrongModel,
     LuGreModel,
     ResetIntegratorModel,
 )
-from haptic_friction.classical_thresholds import (
+from haptic_friction.classical.thresholds import (
     ExplicitCoulombModel,
     KarnoppModel,
     QuinnModel,
@@ -25,12 +24,16 @@ from haptic_friction.laws import (
     TableLaw,
     ViscousCoulombLaw,
 )
-from haptic_friction.model import AdmittanceModel, FrictionModel, ImpedanceModel, WithCompliance, WithMass
-from haptic_friction.model_a import ModelA
-from haptic_friction.model_b import ModelB
-from haptic_friction.model_c import ModelC
-from haptic_friction.model_d import ModelD
+from haptic_friction.models.batch import Batch, ParallelElements
+from haptic_friction.models.model import AdmittanceModel, FrictionModel, ImpedanceModel, WithCompliance, WithMass
+from haptic_friction.models.model_a import ModelA
+from haptic_friction.models.model_b import ModelB
+from haptic_friction.models.model_c import ModelC
+from haptic_friction.models.model_d import ModelD
+from haptic_friction.moved import install as _keep_old_paths
 from haptic_friction.network import BASE, Body, Contact, ContactNetwork, ImplicitNetwork, NetworkRun
+
+_keep_old_paths()
 
 __all__ = [
     "BASE",

@@ -1,4 +1,4 @@
-"""What the comparison node computes in a tick, without ROS: several models side by side on one input."""
+"""The computation of the comparison node, without ROS: several models side by side on one input."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from haptic_friction.factory import make_model, parameters_of
-from haptic_friction.model import AdmittanceModel
+from haptic_friction.models.model import AdmittanceModel
 from haptic_friction.renderer import FrictionOutput, Model
 
 
@@ -37,7 +37,7 @@ class ComparisonRenderer:
     @classmethod
     def from_parameters(cls, values: Mapping[str, Any]) -> ComparisonRenderer:
         """Makes the renderer that the parameters of the comparison node describe; ValueError names a bad one."""
-        models = [make_model(parameters_of(values, place), dimension=1) for place in range(len(values["models"]))]
+        models = [make_model(parameters_of(values, index), dimension=1) for index in range(len(values["models"]))]
         return cls(
             models,
             axis="xyz".index(values["axis"]),

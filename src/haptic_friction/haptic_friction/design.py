@@ -19,10 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from haptic_friction.batch import ParallelElements
 from haptic_friction.laws import checked
-from haptic_friction.model import FrictionModel, WithMass
-from haptic_friction.model_c import ModelC
+from haptic_friction.models.batch import ParallelElements
+from haptic_friction.models.model import FrictionModel, WithMass
+from haptic_friction.models.model_c import ModelC
 
 #: T^2 K/M up to which a critically damped element converges without oscillation
 CONVERGENCE_LIMIT = 0.25
@@ -124,7 +124,7 @@ class ModelCDesign:
 
     @property
     def warning(self) -> str:
-        """What is wrong with the choice, in one line with numbers; empty if nothing is."""
+        """The rule that the choice violates, in one line with numbers; empty if none."""
         if self.is_monotone:
             return ""
         effect = "oscillates before it rests" if self.is_stable else "is unstable"
@@ -138,7 +138,7 @@ class ModelCDesign:
 
 
 def evaluate_model_c(*, mass: float, stiffness: float, damping: float, period: float, delay: int = 0) -> ModelCDesign:
-    """How a given model C behaves with a mass, see `ModelCDesign`; raises ValueError naming a bad number."""
+    """Evaluates a given model C with a mass, see `ModelCDesign`; raises ValueError that names a bad number."""
     M, T = checked("mass", mass, "kg", positive=True), checked("period", period, "s", positive=True)
     K, B = checked("stiffness", stiffness, "N/m", positive=True), checked("damping", damping, "N s/m")
     if not 0 <= delay < math.inf or delay != int(delay):
@@ -158,7 +158,7 @@ def design_model_c(*, mass: float, period: float, stiffness: float | None = None
         margin: factor on the limit, 1 or more.
 
     Returns:
-        The design with B = 2 sqrt(K M); its `warning` says whether a given stiffness is too high.
+        The design with B = 2 sqrt(K M); its `warning` is not empty if a given stiffness is too high.
 
     Raises:
         ValueError: a number is out of its range.
@@ -171,12 +171,12 @@ def design_model_c(*, mass: float, period: float, stiffness: float | None = None
     return evaluate_model_c(mass=M, stiffness=K, damping=2.0 * math.sqrt(K * M), period=T)
 
 
-#: Z max|g'| up to which an approximated Phi_Z passes without a warning: its error is about that share (47)
+#: Z max|g'| up to which an approximated Phi_Z passes without a warning: its error is about that fraction (47)
 _ACCURATE = 0.1
 
 
 def model_warning(model: FrictionModel | ParallelElements, *, load_mass: float = 0.0) -> str:
-    """What the conditions of the paper say against a model, in one line; empty if nothing.
+    """The condition of the paper that a model violates, in one line; empty if none.
 
     An approximated law is held against (48), (58); model C behind a mass, and with `load_mass` model C at a
     device, for 0 and 1 further periods of delay, against (63).
@@ -185,7 +185,7 @@ def model_warning(model: FrictionModel | ParallelElements, *, load_mass: float =
         model: as it is used.
         load_mass: smallest mass [kg] that a model C holds at a device; 0: unknown.
     """
-    inner = getattr(model, "model", model)  # what `WithMass`, `WithCompliance` carry
+    inner = getattr(model, "model", model)  # of `WithMass`, `WithCompliance`
     accuracy = model.law.accuracy(getattr(inner, "Z", 0.0)) if model.law.is_approximated else 0.0
     if math.isinf(accuracy):
         return (

@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 
 from haptic_files import FileError, kind_of, read_text
-from haptic_friction.batch import ParallelElements
-from haptic_friction.classical_bristles import (
+from haptic_friction.classical.bristles import (
     DahlModel,
     ElastoplasticModel,
     HaywardArmstrongModel,
     LuGreModel,
     ResetIntegratorModel,
 )
-from haptic_friction.classical_thresholds import (
+from haptic_friction.classical.thresholds import (
     ExplicitCoulombModel,
     KarnoppModel,
     QuinnModel,
@@ -34,11 +33,12 @@ from haptic_friction.laws import (
     TableLaw,
     ViscousCoulombLaw,
 )
-from haptic_friction.model import AdmittanceModel, FrictionModel, ImpedanceModel, WithCompliance, WithMass
-from haptic_friction.model_a import ModelA
-from haptic_friction.model_b import ModelB
-from haptic_friction.model_c import ModelC
-from haptic_friction.model_d import ModelD
+from haptic_friction.models.batch import ParallelElements
+from haptic_friction.models.model import AdmittanceModel, FrictionModel, ImpedanceModel, WithCompliance, WithMass
+from haptic_friction.models.model_a import ModelA
+from haptic_friction.models.model_b import ModelB
+from haptic_friction.models.model_c import ModelC
+from haptic_friction.models.model_d import ModelD
 from haptic_friction.network import Body, Contact, ContactNetwork
 
 Parameters = Mapping[str, Any]
@@ -88,10 +88,10 @@ def read_table(path: str) -> TableLaw:
 
 
 def load_function(name: str) -> FrictionLaw:
-    """The law that a function makes which an installed package registers as an entry point of group `haptic_laws`.
+    """Calls the function that an installed package registers as an entry point of group `haptic_laws`; returns its law.
 
     Args:
-        name: of the entry point, or what it stands for, `module:function`.
+        name: of the entry point, or its value, `module:function`.
 
     Raises:
         ValueError: there is no such entry point, it raises an error, or it does not return a `FrictionLaw`.
@@ -115,7 +115,7 @@ def load_function(name: str) -> FrictionLaw:
 
 @contextmanager
 def _renamed(**names: str) -> Iterator[None]:
-    """A refusal inside names the parameters instead of the arguments of the library that got their values."""
+    """Names the parameters in a refusal, instead of the arguments of the library that got their values."""
     try:
         yield
     except ValueError as error:
@@ -239,19 +239,19 @@ def make_model(p: Parameters, *, dimension: int) -> FrictionModel | ParallelElem
 PER_MODEL = ("mass", "stiffness", "damping", "velocity_threshold")
 
 
-def parameters_of(parameters: Parameters, place: int) -> dict[str, Any]:
-    """What `make_model` needs for one of several models side by side, at a place in the list `models`.
+def parameters_of(parameters: Parameters, index: int) -> dict[str, Any]:
+    """Parameters for `make_model` of one of several models side by side, at an index of the list `models`.
 
     Raises:
         ValueError: a list has neither one entry nor as many as there are models.
     """
     count = len(parameters["models"])
-    own = {"model": parameters["models"][place]}
+    own = {"model": parameters["models"][index]}
     for name in PER_MODEL:
         values = parameters[name]
         if len(values) not in (1, count):
             raise ValueError(f"parameter {name}: expected 1 or {count} entries, as models has, got {len(values)}")
-        own[name] = values[place if len(values) > 1 else 0]
+        own[name] = values[index if len(values) > 1 else 0]
     return {**parameters, **own}
 
 

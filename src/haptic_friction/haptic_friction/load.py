@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from haptic_friction.model import FrictionModel
+from haptic_friction.models.model import FrictionModel
+from haptic_friction.moved import renamed
 
 #: forces of contacts [N] from here on are refused
 LARGEST_FORCE = 1e20
@@ -124,3 +125,14 @@ def constraint_normal_force(multipliers: Any, number: int) -> float:
     if not math.isfinite(force):
         raise FrictionInputError("not finite", f"multiplier {number}: expected a finite number, got {force}")
     return force
+
+
+__getattr__ = renamed(
+    __name__,
+    {
+        "press": "total_normal_force",
+        "carried": "mean_surface_velocity",
+        "contacts_of": "contacts_of_body",
+        "surface_force": "constraint_normal_force",
+    },
+)

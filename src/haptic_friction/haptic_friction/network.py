@@ -20,12 +20,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from haptic_friction.batch import Batch
 from haptic_friction.laws import checked
-from haptic_friction.model import ImpedanceModel
-from haptic_friction.model_c import ModelC
-from haptic_friction.projection import project
-from haptic_friction.vectors import Vector, axpy, dot, load, scaled, store
+from haptic_friction.laws.projection import project
+from haptic_friction.models.batch import Batch
+from haptic_friction.models.model import ImpedanceModel
+from haptic_friction.models.model_c import ModelC
+from haptic_friction.vectors import Vector, axpy, borrowed, dot, load, scaled, store
 
 #: partner of a contact that moves with the given velocity
 BASE = -1
@@ -49,7 +49,7 @@ class Contact:
 
 
 class NetworkRun(NamedTuple):
-    """What a network did over n periods.
+    """Motion and forces of a network over n periods.
 
     Attributes:
         position, velocity: of the bodies (n, bodies, dimension) [m], [m/s].
@@ -108,7 +108,7 @@ class _Network:
         self.reset()
 
     def reset(self) -> None:
-        """All at rest and relaxed."""
+        """Sets all bodies at rest and all contacts relaxed."""
         n = len(self._mass)
         self.position, self.velocity = np.zeros((n, self.dimension)), np.zeros((n, self.dimension))
         self.force = np.zeros((len(self.elements), self.dimension))
@@ -159,7 +159,7 @@ class ContactNetwork(_Network):
         super().__init__(bodies, contacts)
 
     def reset(self) -> None:
-        """All at rest and relaxed."""
+        """Sets all bodies at rest and all contacts relaxed."""
         super().reset()
         self._late = [np.zeros_like(self.force)] * self._delay
         mass = self._mass + self.period**2 * self._stiffness if self._implicit else self._mass
@@ -284,71 +284,113 @@ class ImplicitNetwork(_Network):
 _MOST_SWEEPS, _CONVERGED = 2000, 1e-15
 
 
+@njit(inline="always", error_model="numpy")
+def _predict(
+    T: float, incidence: np.ndarray, mass: np.ndarray, stiffness: np.ndarray, inverse: np.ndarray, base: np.ndarray,
+    k: int, position: np.ndarray, velocity: np.ndarray, free: np.ndarray,
+) -> None:  # fmt: skip
+    """Makes the velocities of the bodies a, without contact forces, and writes those of the contacts to `free`."""
+    bodies = mass.shape[0]
+    for i in range(bodies):
+        for r in range(base.shape[1]):
+            velocity[i, r] = inverse[i] * (mass[i] * velocity[i, r] - T * stiffness[i] * position[i, r])
+    for j in range(free.shape[0]):
+        for r in range(base.shape[1]):
+            total = incidence[j, bodies] * base[k, r]
+            for i in range(bodies):
+                total += incidence[j, i] * velocity[i, r]
+            free[j, 0, r] = total
+
+
+@njit(inline="always", error_model="numpy")
+def _solve_forces(
+    code: int | None, coefficients: np.ndarray, constants: np.ndarray, mobility: np.ndarray, states: np.ndarray,
+    sticking: np.ndarray, free: np.ndarray, force: np.ndarray, zero: Vector,
+) -> bool:  # fmt: skip
+    """Sweeps over the contacts until their forces do not change; returns whether that was reached."""
+    contacts = states.shape[0]
+    change, largest = 0.0, 0.0
+    for _ in range(_MOST_SWEEPS):
+        change, largest = 0.0, 0.0
+        for j in range(contacts):
+            Z, pull = constants[j, 4], constants[j, 5]
+            q = axpy(pull, load(states, j, 2, zero), load(free, j, 0, zero))
+            for other in range(contacts):
+                if other != j:
+                    q = axpy(-mobility[j, other], load(force, other, 0, zero), q)
+            f, sticking[j] = project(code, coefficients, j, q, Z + mobility[j, j])
+            for r in range(len(zero)):
+                change = max(change, abs(f[r] - force[j, 0, r]))
+                largest = max(largest, abs(f[r]))
+            store(force, j, 0, f)
+        if change <= _CONVERGED * largest:
+            return True
+    return change <= 1e3 * _CONVERGED * largest  # what rounding keeps apart is as good
+
+
+@njit(inline="always", error_model="numpy")
+def _update_contacts(
+    constants: np.ndarray, mobility: np.ndarray, states: np.ndarray, sticking: np.ndarray, energies: np.ndarray,
+    free: np.ndarray, force: np.ndarray, zero: Vector,
+) -> None:  # fmt: skip
+    """Writes the states of the contacts at the end of the step, and adds what they dissipate."""
+    T = constants[0, 0]
+    for j in range(states.shape[0]):
+        B, Z, pull = constants[j, 3], constants[j, 4], constants[j, 5]
+        f, e, w = load(force, j, 0, zero), load(states, j, 2, zero), load(free, j, 0, zero)
+        for other in range(states.shape[0]):
+            w = axpy(-mobility[j, other], load(force, other, 0, zero), w)
+        v = zero
+        if sticking[j]:
+            new = axpy(T, w, e)
+        else:
+            new = scaled(Z, axpy(B, e, scaled(T, f)))
+            v = axpy(-Z, f, axpy(pull, e, w))
+            energies[j] += T * dot(f, v)
+        for row, value in enumerate((w, f, new, v)):
+            store(states, j, row, value)
+
+
+@njit(inline="always", error_model="numpy")
+def _move_bodies(
+    T: float, incidence: np.ndarray, inverse: np.ndarray, force: np.ndarray, position: np.ndarray, velocity: np.ndarray
+) -> None:
+    """Adds what the contact forces change in the velocities, and moves the bodies."""
+    for i in range(inverse.shape[0]):
+        for r in range(position.shape[1]):
+            total = 0.0
+            for j in range(force.shape[0]):
+                total += incidence[j, i] * force[j, 0, r]
+            velocity[i, r] -= T * inverse[i] * total
+            position[i, r] += T * velocity[i, r]
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def run_implicit_network(
-    code: int, coefficients: np.ndarray, constants: np.ndarray, incidence: np.ndarray, mobility: np.ndarray,
+    code: int | None, coefficients: np.ndarray, constants: np.ndarray, incidence: np.ndarray, mobility: np.ndarray,
     mass: np.ndarray, stiffness: np.ndarray, inverse: np.ndarray, base: np.ndarray, position: np.ndarray,
     velocity: np.ndarray, states: np.ndarray, sticking: np.ndarray, energies: np.ndarray, positions: np.ndarray,
     velocities: np.ndarray, forces: np.ndarray, displacements: np.ndarray, stuck: np.ndarray, zero: Vector,
 ) -> int:  # fmt: skip
     """Steps of `ImplicitNetwork`; constants as those of `run_model_c`. Returns the step that failed, -1: none."""
-    contacts, bodies, dimension = states.shape[0], mass.shape[0], len(zero)
-    T = constants[0, 0]
-    free, force = np.zeros((contacts, 1, dimension)), np.zeros((contacts, 1, dimension))
+    contacts, T = states.shape[0], constants[0, 0]
+    free, force = np.zeros((contacts, 1, len(zero))), np.zeros((contacts, 1, len(zero)))
+    laws, numbers, coupling, state, stick = (
+        borrowed(coefficients), borrowed(constants), borrowed(mobility), borrowed(states), borrowed(sticking)
+    )  # fmt: skip
     for j in range(contacts):
         store(force, j, 0, load(states, j, 1, zero))
     for k in range(base.shape[0]):
-        for i in range(bodies):  # a
-            for r in range(dimension):
-                velocity[i, r] = inverse[i] * (mass[i] * velocity[i, r] - T * stiffness[i] * position[i, r])
-        for j in range(contacts):
-            for r in range(dimension):
-                total = incidence[j, bodies] * base[k, r]
-                for i in range(bodies):
-                    total += incidence[j, i] * velocity[i, r]
-                free[j, 0, r] = total
-        converged = False
-        for _ in range(_MOST_SWEEPS):
-            change, largest = 0.0, 0.0
-            for j in range(contacts):
-                Z, pull = constants[j, 4], constants[j, 5]
-                q = axpy(pull, load(states, j, 2, zero), load(free, j, 0, zero))
-                for other in range(contacts):
-                    if other != j:
-                        q = axpy(-mobility[j, other], load(force, other, 0, zero), q)
-                f, sticking[j] = project(code, coefficients, j, q, Z + mobility[j, j])
-                for r in range(dimension):
-                    change = max(change, abs(f[r] - force[j, 0, r]))
-                    largest = max(largest, abs(f[r]))
-                store(force, j, 0, f)
-            if change <= _CONVERGED * largest:
-                converged = True
-                break
-        if not converged and change > 1e3 * _CONVERGED * largest:  # what rounding keeps apart is as good
+        _predict(T, incidence, mass, stiffness, inverse, base, k, position, velocity, free)
+        if not _solve_forces(code, laws, numbers, coupling, state, stick, free, force, zero):
             return k
-        for j in range(contacts):
-            B, Z, pull = constants[j, 3], constants[j, 4], constants[j, 5]
-            f, e, w = load(force, j, 0, zero), load(states, j, 2, zero), load(free, j, 0, zero)
-            for other in range(contacts):
-                w = axpy(-mobility[j, other], load(force, other, 0, zero), w)
-            v = zero
-            if sticking[j]:
-                new = axpy(T, w, e)
-            else:
-                new = scaled(Z, axpy(B, e, scaled(T, f)))
-                v = axpy(-Z, f, axpy(pull, e, w))
-                energies[j] += T * dot(f, v)
-            for row, value in enumerate((w, f, new, v)):
-                store(states, j, row, value)
-            store(forces, k, j, f)
-            store(displacements, k, j, new)
-            stuck[k, j] = sticking[j]
-        for i in range(bodies):
-            for r in range(dimension):
-                total = 0.0
-                for j in range(contacts):
-                    total += incidence[j, i] * force[j, 0, r]
-                velocity[i, r] -= T * inverse[i] * total
-                position[i, r] += T * velocity[i, r]
+        _update_contacts(numbers, coupling, state, stick, energies, free, force, zero)
+        _move_bodies(T, incidence, inverse, force, position, velocity)
+        for i in range(position.shape[0]):
+            for r in range(position.shape[1]):
                 positions[k, i, r], velocities[k, i, r] = position[i, r], velocity[i, r]
+        for j in range(contacts):
+            store(forces, k, j, load(states, j, 1, zero))
+            store(displacements, k, j, load(states, j, 2, zero))
+            stuck[k, j] = sticking[j]
     return -1

@@ -1,4 +1,4 @@
-"""What the network node computes in a tick, without ROS: bodies and contacts on a base that the tool moves."""
+"""The computation of the network node, without ROS: bodies and contacts on a base that the tool moves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class NetworkRenderer:
 
     Args:
         network: of dimension 1.
-        on_base: of each contact's force f this acts on the base: -1, 0 or 1, shape (contacts,).
+        on_base: factor of each contact's force f that acts on the base: -1, 0 or 1, shape (contacts,).
         axis: number of the axis.
     """
 
@@ -33,7 +33,7 @@ class NetworkRenderer:
         return cls(make_network(values), on_base=on_base, axis="xyz".index(values["axis"]))
 
     def reset(self) -> None:
-        """All at rest and relaxed."""
+        """Sets all bodies at rest and all contacts relaxed."""
         self.network.reset()
 
     def step(self, *, velocity: Sequence[float] | np.ndarray) -> np.ndarray:

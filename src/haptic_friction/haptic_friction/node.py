@@ -9,7 +9,7 @@ from haptic_core import process
 from haptic_core.errors import InputError, ParameterError
 from haptic_core.messages import allocate, set_vector, vector, view
 from haptic_core.rendering_node import RenderingNode
-from haptic_core.tick_inputs import Input, of_kind
+from haptic_core.tick_inputs import Input, node_and_kind
 from haptic_friction.load import FrictionInputError
 from haptic_friction.renderer import (
     Answer,
@@ -35,7 +35,7 @@ __all__ = ["FrictionNode", "Model", "axes_of", "main", "take_over"]
 
 
 class FrictionNode(RenderingNode):
-    """Translates messages for a `FrictionRenderer`, which says what the inputs mean.
+    """Translates messages for a `FrictionRenderer`, whose docstring explains the inputs.
 
     Friction on a constrained reference, and between two bodies, does not act on the tool: the device gets NONE.
     """
@@ -85,7 +85,7 @@ class FrictionNode(RenderingNode):
             self.get_logger().warning(warning)
 
     def warning(self) -> str:
-        """What the design rules say against the present parameters; empty if nothing."""
+        """The design rule that the present parameters violate; empty if none."""
         return "" if self.renderer is None else self.renderer.warning
 
     def reset(self) -> None:
@@ -100,7 +100,7 @@ class FrictionNode(RenderingNode):
                 force=vector(device.tool_wrench.force),
                 position=vector(device.tool_pose.position),
                 ready=device.status == DeviceState.STATUS_OK,
-                **self._given(),
+                **(self._given() if self.inputs else {}),
             )
         except FrictionInputError as error:
             raise InputError(error.kind, str(error)) from None
@@ -111,21 +111,21 @@ class FrictionNode(RenderingNode):
 
     def _given(self) -> dict[str, Any]:
         """The messages of the inputs, as `FrictionRenderer.step` takes them."""
-        if not self.inputs:
-            return {}
-
-        def messages(kind: str) -> list[Any]:
-            return [message for _, message in of_kind(self.inputs, kind) if message is not None]
-
-        return {
-            "surfaces": [
-                Surfaces(view(m.normal).reshape(-1, 3), view(m.push), view(m.velocity).reshape(-1, 3))
-                for m in messages("wall")
-            ],
-            "contacts": messages("contacts"),
-            "references": [ReferenceMotion(vector(m.twist.linear), m.multipliers) for m in messages("constraints")],
-            "bodies": next((view(m.velocity).reshape(-1, 3) for m in messages("bodies")[:1]), None),
-        }
+        given: dict[str, Any] = {"surfaces": [], "contacts": [], "references": []}
+        for entry, m in self.inputs.items():
+            kind = node_and_kind(entry)[1]
+            if kind == "bodies" and "bodies" not in given:
+                given["bodies"] = None if m is None else view(m.velocity).reshape(-1, 3)
+            elif m is None:
+                continue
+            elif kind == "wall":
+                normals, velocities = view(m.normal).reshape(-1, 3), view(m.velocity).reshape(-1, 3)
+                given["surfaces"].append(Surfaces(normals, view(m.push), velocities))
+            elif kind == "contacts":
+                given["contacts"].append(m)
+            elif kind == "constraints":
+                given["references"].append(ReferenceMotion(vector(m.twist.linear), m.multipliers))
+        return given
 
     def _command_motion(self, device: DeviceState, answer: Answer) -> None:
         """Fills the command; the orientation is that of the tool where the motion starts."""

@@ -1,4 +1,4 @@
-"""Friction between two of a network's nodes: which velocities an element takes, whom its force acts on. No ROS."""
+"""Friction between two partners, bodies or the tool: relative velocity, and the force on the tool. No ROS."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ def relative_velocity(first: int, second: int, tool: np.ndarray, bodies: np.ndar
 
 
 def share_of_tool(partners: Sequence[int]) -> float:
-    """Of an element's force f this acts on the tool: -1 if it is the first partner, 1 if the second, else 0."""
+    """Factor of an element's force f that acts on the tool: -1 for the first partner, 1 for the second, else 0."""
     first, second = partners
     return float(second == TOOL) - float(first == TOOL)

@@ -1,7 +1,7 @@
-"""What the friction node computes in a tick, without ROS.
+"""The computation of the friction node, without ROS.
 
 The renderer is made from the parameters of the node (`from_parameters`). Its `step` takes what the node takes in a
-tick and returns what the node answers; `state` is what the node publishes. Vectors are along x, y, z of the device's
+tick and returns the answer; `state` is what the node publishes. Vectors are along x, y, z of the device's
 base frame. Forces of a state point in the direction of sliding; the tool feels the opposite.
 """
 
@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from haptic_friction.batch import ParallelElements
 from haptic_friction.design import model_warning
 from haptic_friction.factory import make_model
 from haptic_friction.load import (
@@ -26,7 +25,8 @@ from haptic_friction.load import (
     scale_law_by_normal_force,
     total_normal_force,
 )
-from haptic_friction.model import AdmittanceModel, FrictionModel
+from haptic_friction.models.batch import ParallelElements
+from haptic_friction.models.model import AdmittanceModel, FrictionModel
 from haptic_friction.partners import relative_velocity, share_of_tool
 
 Parameters = Mapping[str, Any]
@@ -81,7 +81,7 @@ class ReferenceMotion(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a friction renderer answers in a step.
+    """Answer of a friction renderer to a step.
 
     Attributes:
         force: on the tool [N], shape (3,); zero for an admittance.
@@ -97,7 +97,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class FrictionSettings:
-    """How a `FrictionRenderer` uses its model.
+    """Use of the model in a `FrictionRenderer`.
 
     Attributes:
         axes: numbers of the axes along which friction acts, one per component of the model.
@@ -149,7 +149,7 @@ def friction_axes(values: Parameters) -> list[str]:
 
 
 def command_mode(values: Parameters) -> str:
-    """What the friction node commands: "WRENCH", "MOTION", or "NONE" where its force does not act on the tool."""
+    """Mode of the friction node's commands: "WRENCH", "MOTION", or "NONE" where its force does not act on the tool."""
     kinds = input_kinds(values)
     if "constraints" in kinds or ("bodies" in kinds and not share_of_tool((values["first"], values["second"]))):
         return "NONE"
@@ -183,7 +183,7 @@ class FrictionRenderer:
 
     Args:
         model: with one component per axis.
-        settings: how the model is used.
+        settings: use of the model.
 
     Attributes:
         model: as it is used.
@@ -216,7 +216,7 @@ class FrictionRenderer:
         self._value = np.zeros(model.dimension)
         self._scaled = bool(settings.kinds & NORMAL_FORCE_INPUTS)
         # the states of other inputs are along x, y, z, and so is this one's
-        self._rows, self._width = (self._axes, 3) if settings.kinds else (list(range(model.dimension)), model.dimension)
+        self._embedded = bool(settings.kinds) and self._axes != [0, 1, 2]
 
     def change_parameters(self, values: Parameters) -> None:
         """Takes new parameters between two steps, whole or not at all; the state stays, see `take_over`.
@@ -243,7 +243,7 @@ class FrictionRenderer:
 
     @property
     def warning(self) -> str:
-        """What the design rules of the paper say against model and settings; empty if nothing."""
+        """The design rule of the paper that model and settings violate; empty if none."""
         return model_warning(self.model, load_mass=self.settings.load_mass)
 
     def step(
@@ -278,20 +278,21 @@ class FrictionRenderer:
         given = velocity if impedance else force
         if given is None:
             raise ValueError(f"{model.input_name}: expected three numbers, got None")
-        share = -1.0
+        factor = -1.0
         if self.settings.kinds:
             given = np.array(given, dtype=float)
             if "bodies" in self.settings.kinds:
-                given, share = self._relative_velocity(given, bodies), share_of_tool(self.settings.partners)
+                given, factor = self._relative_velocity(given, bodies), share_of_tool(self.settings.partners)
             if self._scaled:
                 given = self._scale_law(given, surfaces, contacts, references)
         for i, axis in enumerate(self._axes):
             self._value[i] = given[axis]
-        answer = np.zeros(3)
-        answer[self._axes] = model.step(self._value)
+        answer = [0.0, 0.0, 0.0]
+        for axis, component in zip(self._axes, model.step(self._value).tolist(), strict=True):
+            answer[axis] = component
         if impedance:
-            return Answer(share * answer)
-        return self._move(np.array(position, dtype=float), answer, ready)
+            return Answer(factor * np.array(answer))
+        return self._move(np.array(position, dtype=float), np.array(answer), ready)
 
     def _relative_velocity(self, tool: np.ndarray, bodies: np.ndarray | None) -> np.ndarray:
         """Velocity of the first partner less that of the second (3,) [m/s]."""
@@ -370,14 +371,15 @@ class FrictionRenderer:
     def state(self) -> FrictionOutput:
         """The state after the last step; vectors along x, y, z with inputs, along the model's axes without."""
         model = self.model
-        velocity, force = np.zeros(self._width), np.zeros(self._width)
-        velocity[self._rows] = model.velocity
-        force[self._rows] = model.force if model.kind == "impedance" else model.friction_force
+        velocity, force = model.velocity, model.force if model.kind == "impedance" else model.friction_force
+        if self._embedded:
+            parts, (velocity, force) = (velocity, force), np.zeros((2, 3))
+            velocity[self._axes], force[self._axes] = parts
         return FrictionOutput(velocity, force, model.displacement, [model.sticking], model.dissipated_energy)
 
 
 def _check_partners(values: Parameters, model: Model) -> None:
-    """Refuses what cannot act between two partners."""
+    """Refuses a model that cannot act between two partners."""
     if values["first"] == values["second"]:
         raise ValueError(f"parameters first, second: expected two, got {values['first']} twice")
     if model.kind != "impedance":
@@ -385,7 +387,7 @@ def _check_partners(values: Parameters, model: Model) -> None:
 
 
 def _check_scalable(values: Parameters, model: Model) -> None:
-    """Refuses what cannot be scaled by a normal force."""
+    """Refuses a model that a normal force cannot scale."""
     inputs = [name for name in values["inputs"] if name]
     if not isinstance(model, FrictionModel):
         raise ValueError(f"parameter model: expected a single element with inputs {inputs}, got 'parallel'")

@@ -2,7 +2,7 @@
 
 Numba turns a tuple of known length into scalars, so a loop written with these functions runs as fast as
 one written out by hand for its dimension, and compiles once per dimension. `zero` is the tuple
-(0.0, ..., 0.0) that tells a kernel its dimension.
+(0.0, ..., 0.0) that gives a kernel its dimension.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ _SMALLEST_SQUARE = 1e-290
 
 @intrinsic
 def borrowed(context, array):  # type: ignore[no-untyped-def]
-    """The same array without a count of its references, which would cost more than the step of a model."""
+    """The same array without a count of its references, which would cost more than the step of a model.
+
+    Only for an argument of a kernel: Python holds the reference while the kernel runs.
+    """
 
     def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         view = context.make_array(signature.return_type)(context, builder, arguments[0])
@@ -141,7 +144,7 @@ def transformed(matrix: np.ndarray, element: int, start: int, x: Vector, transpo
     for i in range(n):
         total = 0.0
         for j in range(n):
-            place = start + (j * n + i if transpose else i * n + j)
-            total += matrix[element, place] * x[j]
+            index = start + (j * n + i if transpose else i * n + j)
+            total += matrix[element, index] * x[j]
         y = tuple_setitem(y, i, total)
     return y

@@ -26,7 +26,7 @@ from haptic_friction import (
     WithCompliance,
     WithMass,
 )
-from haptic_friction.classical_thresholds import RegularizedCoulombModel
+from haptic_friction.classical.thresholds import RegularizedCoulombModel
 
 T = 1e-3
 Make = Callable[[float, int], FrictionModel]

@@ -12,23 +12,23 @@ import numpy as np
 import pytest
 
 from haptic_friction import AnisotropicLaw, CoulombLaw, StribeckLaw, ViscousCoulombLaw
-from haptic_friction.classical_bristles import (
+from haptic_friction.classical.bristles import (
     DahlModel,
     ElastoplasticModel,
     HaywardArmstrongModel,
     LuGreModel,
     ResetIntegratorModel,
 )
-from haptic_friction.classical_thresholds import (
+from haptic_friction.classical.thresholds import (
     ExplicitCoulombModel,
     KarnoppModel,
     QuinnModel,
     RegularizedCoulombModel,
 )
-from haptic_friction.model import FrictionModel, ImpedanceModel, WithCompliance, WithMass
-from haptic_friction.model_a import ModelA
-from haptic_friction.model_c import ModelC
-from haptic_friction.model_d import ModelD
+from haptic_friction.models.model import FrictionModel, ImpedanceModel, WithCompliance, WithMass
+from haptic_friction.models.model_a import ModelA
+from haptic_friction.models.model_c import ModelC
+from haptic_friction.models.model_d import ModelD
 
 Motion = Callable[..., np.ndarray]
 Trajectory = tuple[np.ndarray, np.ndarray, np.ndarray]

@@ -15,7 +15,7 @@ from haptic_core.parameters import ParameterSpec, check_all, load_parameter_spec
 from haptic_friction import CoulombLaw, ModelA, ModelB, ModelC, ModelD, WithCompliance, WithMass
 from haptic_friction.comparison_node import ComparisonNode
 from haptic_friction.factory import MODELS, make_model, parameters_of
-from haptic_friction.model import FrictionModel
+from haptic_friction.models.model import FrictionModel
 from haptic_msgs.msg import DeviceState, FrictionState
 
 OWN = load_parameter_specs(ComparisonNode.parameter_file)

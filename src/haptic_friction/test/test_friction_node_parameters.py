@@ -19,7 +19,7 @@ from haptic_core.errors import ParameterError
 from haptic_core.parameters import ParameterSpec, check_all, load_parameter_specs
 from haptic_friction import FrictionLaw
 from haptic_friction.factory import LAWS, MODELS, make_law, make_model
-from haptic_friction.model import FrictionModel
+from haptic_friction.models.model import FrictionModel
 from haptic_friction.node import FrictionNode
 from haptic_friction.renderer import FrictionRenderer
 from haptic_msgs.msg import (

@@ -13,8 +13,8 @@ from scipy.spatial.transform import Rotation
 from scipy.stats import binom
 
 from haptic_friction import CoulombLaw, FrictionLaw, ModelC, StribeckLaw, ViscousCoulombLaw
-from haptic_friction.fitting import correlation_time
 from haptic_friction.identification import Estimate, Identification, identify_law, identify_model_c
+from haptic_friction.identification.fitting import correlation_time
 
 #: period (s), stiffness (N/m), damping (N s/m)
 T, K, B = 1e-3, 6000.0, 10.0

@@ -25,8 +25,8 @@ from haptic_friction import (
     StribeckLaw,
     TableLaw,
     ViscousCoulombLaw,
-    projection,
 )
+from haptic_friction.laws import projection
 
 EPS = np.finfo(float).eps
 

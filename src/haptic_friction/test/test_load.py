@@ -17,7 +17,7 @@ from haptic_friction.load import (
     mean_surface_velocity,
     total_normal_force,
 )
-from haptic_friction.model import FrictionModel
+from haptic_friction.models.model import FrictionModel
 
 T = 1e-3
 SPEEDS, FORCES = [0.0, 0.05, 0.2], [3.0, 1.5, 2.0]

@@ -10,7 +10,7 @@ feels -f). Implicit Euler with period T gives, with Z = 1/(B + T K),
 
 where e is the elastic displacement. The contact sticks while v*/Z lies in the static set; then e <- e + T u
 exactly, and a force below g(0) moves nothing for good: the model does not drift.
-What it is not: rigid. At rest it yields by f/K, and with a real device the product of K, B and the
+It is not rigid: at rest it yields by f/K, and with a real device the product of K, B and the
 loop's delay bounds the mass that it can hold without vibrating (`haptic_friction.design`).
 """
 
@@ -21,10 +21,10 @@ from typing import NamedTuple
 from numba import njit
 from numpy.typing import ArrayLike
 
-from haptic_friction.kernel import run, take_velocity
 from haptic_friction.laws import FrictionLaw, checked
-from haptic_friction.model import ImpedanceModel
-from haptic_friction.projection import project
+from haptic_friction.laws.projection import project
+from haptic_friction.models.kernel import run, take_velocity
+from haptic_friction.models.model import ImpedanceModel
 from haptic_friction.vectors import Vector, axpy, dot, scaled, zeros
 
 
@@ -59,7 +59,7 @@ def step_model_c(code, coefficients, element, constants, row, state, u):  # type
 def run_model_c(  # type: ignore[no-untyped-def]
     code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
 ):
-    """Kernel of model C, see `haptic_friction.kernel`."""
+    """Kernel of model C, see `haptic_friction.models.kernel`."""
     run(
         step_model_c, take_velocity, True, State(zero, zero, zero, zero),
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,

@@ -17,9 +17,9 @@ import scipy
 CONFIDENCE = 0.95
 #: blocks of the jackknife: at least, usually, and how many correlation times each is long
 _FEWEST_BLOCKS, _BLOCKS, _BLOCK_LENGTH = 8, 30, 10
-#: fewer blocks than these that tell of a parameter are made shorter; below two there is no interval
+#: with fewer informative blocks than these the blocks are made shorter; with fewer than two there is no interval
 _ENOUGH_BLOCKS = 6.0
-#: a parameter is not known better than by the change that this share of the target makes: the solver's resolution
+#: a parameter is not known better than by the change that this fraction of the target makes: the solver's resolution
 _RESOLUTION = 1e-6
 #: relative step of the difference quotients; their rounding is then 1e-9
 _STEP = 1e-7
@@ -94,7 +94,7 @@ def solve(
 
 
 def intervals(solution: Solution, nuisances: int = 0) -> list[tuple[float, float] | None]:
-    """95 % intervals of all parameters but the last `nuisances`; None where too little of the record tells of one.
+    """95 % intervals of all parameters but the last `nuisances`; None where too little of the record depends on one.
 
     Delete-one-block jackknife of the linearised fit (the sandwich covariance with block sums and the correction for
     leverage). The blocks are contiguous and as long as _BLOCK_LENGTH correlation times of what the samples
@@ -105,12 +105,12 @@ def intervals(solution: Solution, nuisances: int = 0) -> list[tuple[float, float
     n, d, _ = jacobian.shape
     count = len(solution.theta) - nuisances
     theta, J = solution.theta[:count], jacobian[:, :, :count].reshape(n * d, count)
-    if nuisances:  # Frisch and Waugh: what the nuisances explain tells nothing
+    if nuisances:  # Frisch and Waugh: what the nuisances explain carries no information
         other = jacobian[:, :, count:].reshape(n * d, nuisances)
         J = J - other @ np.linalg.lstsq(other, J, rcond=None)[0]
     size = np.linalg.norm(J, axis=0)
-    told = size > 0.0
-    size = np.where(told, size, 1.0)
+    informed = size > 0.0
+    size = np.where(informed, size, 1.0)
     J = J / size
     information = J.T @ J
     inverse = np.linalg.pinv(information, rcond=1e-12, hermitian=True)
@@ -127,7 +127,7 @@ def intervals(solution: Solution, nuisances: int = 0) -> list[tuple[float, float
         while effective < _ENOUGH_BLOCKS and 2 * blocks <= longest:
             blocks *= 2
             variance, effective = _jackknife(i, blocks, products, scores, inverse)
-        if not told[i] or effective < 2.0:
+        if not informed[i] or effective < 2.0:
             result.append(None)
             continue
         half = scipy.special.stdtrit(effective - 1.0, 0.5 + 0.5 * CONFIDENCE) * math.sqrt(variance) / size[i]
@@ -139,7 +139,7 @@ def intervals(solution: Solution, nuisances: int = 0) -> list[tuple[float, float
 def _jackknife(
     i: int, blocks: int, products: np.ndarray, scores: np.ndarray, inverse: np.ndarray
 ) -> tuple[float, float]:
-    """Variance of parameter i, and the effective number of blocks that tell of it."""
+    """Variance of parameter i, and the effective number of blocks with information on it."""
     first = np.linspace(0, len(products), blocks, endpoint=False).astype(int)
     A, g = np.add.reduceat(products, first), np.add.reduceat(scores, first)
     weights = np.einsum("i,bij,j->b", inverse[i], A, inverse[i])

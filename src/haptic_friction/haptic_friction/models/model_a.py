@@ -7,8 +7,8 @@ velocity v. Implicit Euler of (10), (11) with period T gives, with Z = T/M,
     f  = Phi_Z(v*)         (26b)
     v <- v* - T f / M      (26c), exactly zero in the static branch
 
-What it does: it stops without chatter, holds against any force below g(0) without drift, and never adds
-energy, whatever T is. What it does not: it has no presliding displacement, and one contact per mass.
+It stops without chatter, holds against any force below g(0) without drift, and never adds energy, whatever T
+is. It has no presliding displacement, and one contact per mass.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import NamedTuple
 from numba import njit
 from numpy.typing import ArrayLike
 
-from haptic_friction.kernel import run, take_force
 from haptic_friction.laws import FrictionLaw, checked
-from haptic_friction.model import AdmittanceModel
-from haptic_friction.projection import project
+from haptic_friction.laws.projection import project
+from haptic_friction.models.kernel import run, take_force
+from haptic_friction.models.model import AdmittanceModel
 from haptic_friction.vectors import Vector, axpy, dot, zeros
 
 
@@ -48,7 +48,7 @@ def step_model_a(code, coefficients, element, constants, row, state, h):  # type
 def run_model_a(  # type: ignore[no-untyped-def]
     code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
 ):
-    """Kernel of model A, see `haptic_friction.kernel`."""
+    """Kernel of model A, see `haptic_friction.models.kernel`."""
     run(
         step_model_a, take_force, False, State(zero, zero, zero, zero),
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,

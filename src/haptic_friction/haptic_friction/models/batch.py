@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from haptic_friction.laws import LARGEST, CoulombLaw, checked
-from haptic_friction.model import FrictionModel, ImpedanceModel
-from haptic_friction.model_c import ModelC
+from haptic_friction.models.model import FrictionModel, ImpedanceModel
+from haptic_friction.models.model_c import ModelC
 
 
 class Batch:
@@ -21,7 +21,7 @@ class Batch:
 
     Args:
         models: the elements; their parameters are taken over, and their present state.
-        count: with a single model: so many copies of it, which share one row of parameters.
+        count: number of copies of a single model, which have one row of parameters in common.
 
     Attributes:
         states: (m, rows, dimension), the rows named by `rows`.

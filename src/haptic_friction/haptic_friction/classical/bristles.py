@@ -1,7 +1,7 @@
 """Classical friction with presliding displacement: Dahl, LuGre, elastoplastic, reset integrator, Hayward-Armstrong.
 
-All take a velocity u and answer with a force f, from a contact whose bristle is bent by z: u = z' + w'
-with the sliding velocity w'. They are here to be compared with models A to D, whose interface they have.
+All take a velocity u and answer with a force f, from a contact whose bristle is deflected by z: u = z' + w'
+with the sliding velocity w'. They serve for comparison with models A to D, whose interface they have.
 Each is given in n dimensions with vectors for u, z, w, f and lengths for absolute values, which is the
 common form along a line and does not depend on the axes (for LuGre that of Velenis, Tsiotras and Canudas
 de Wit 2002 with isotropic constants).
@@ -20,11 +20,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from haptic_friction.classical_thresholds import check_constant, check_isotropic
-from haptic_friction.kernel import run, take_velocity
+from haptic_friction.classical.thresholds import check_constant, check_isotropic
 from haptic_friction.laws import INSPECTED_SPEEDS, FrictionLaw, checked
-from haptic_friction.model import ImpedanceModel
-from haptic_friction.projection import magnitude
+from haptic_friction.laws.projection import magnitude
+from haptic_friction.models.kernel import run, take_velocity
+from haptic_friction.models.model import ImpedanceModel
 from haptic_friction.vectors import Vector, along, axpy, difference, divided, dot, is_zero, length, scaled, zeros
 
 #: relative; a vector that was shortened to a length has it but for less than this, in a few dimensions
@@ -33,15 +33,15 @@ _ROUNDING = 1e-14
 
 @njit(cache=True, error_model="numpy")
 def _plastic_share(z: Vector, u: Vector, largest: float, elastic_fraction: float) -> float:
-    """alpha of the elastoplastic model, the share of the motion that slides in the end; 1 for a negative fraction."""
+    """alpha of the elastoplastic model, fraction of the motion that slides in the end; 1 for elastic_fraction < 0."""
     if elastic_fraction < 0.0:
         return 1.0
-    bend, elastic = length(z), elastic_fraction * largest
-    if bend <= elastic or dot(z, u) <= 0.0:
+    deflection, elastic = length(z), elastic_fraction * largest
+    if deflection <= elastic or dot(z, u) <= 0.0:
         return 0.0
-    if bend >= largest:
+    if deflection >= largest:
         return 1.0
-    return 0.5 * math.sin(math.pi * (bend - (largest + elastic) / 2.0) / (largest - elastic)) + 0.5
+    return 0.5 * math.sin(math.pi * (deflection - (largest + elastic) / 2.0) / (largest - elastic)) + 0.5
 
 
 class State(NamedTuple):
@@ -79,7 +79,7 @@ def step_bristle(code, coefficients, element, constants, row, state, u):  # type
 def run_bristle(  # type: ignore[no-untyped-def]
     code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
 ):
-    """Kernel of Dahl's model, LuGre and the elastoplastic model, see `haptic_friction.kernel`."""
+    """Kernel of Dahl's model, LuGre and the elastoplastic model, see `haptic_friction.models.kernel`."""
     run(
         step_bristle, take_velocity, True, State(zero, zero, zero, zero),
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
@@ -87,7 +87,7 @@ def run_bristle(  # type: ignore[no-untyped-def]
 
 
 class _Bristle(ImpedanceModel):
-    """What the models of one bristle share."""
+    """The base of the models of one bristle."""
 
     rows = State._fields
 
@@ -104,7 +104,7 @@ class DahlModel(_Bristle):
     Implicit Euler z_k = (z_(k-1) + T u_k)/(1 + T s0 |u_k|/F), or explicit Euler
     z_k = z_(k-1) + T (u_k - s0 |u_k| z_(k-1)/F). Steady sliding gives f = F u/|u|.
 
-    What goes wrong: z relaxes in every motion however small, so a force that oscillates below F makes a
+    Weakness: z relaxes in every motion however small, so a force that oscillates below F makes a
     mass drift without bound; nothing damps the mass on the bristle. Explicit Euler overshoots above
     T s0 |u|/F = 1 and diverges above 2.
 
@@ -144,7 +144,7 @@ class LuGreModel(_Bristle):
     Implicit Euler z_k = (z_(k-1) + T u_k)/(1 + T s0 |u_k|/g), z' = (z_k - z_(k-1))/T, or explicit Euler
     z' = u_k - s0 |u_k| z_(k-1)/g, z_k = z_(k-1) + T z'.
 
-    What goes wrong: the drift of Dahl's model stays. Explicit Euler diverges above T s0 |u|/g = 2. A large
+    Weakness: the drift of Dahl's model stays. Explicit Euler diverges above T s0 |u|/g = 2. A large
     s1 with a falling g makes the element active, see `passivity_margin`.
 
     Args:
@@ -213,7 +213,7 @@ class LuGreModel(_Bristle):
                 largest = math.inf
             speeds, g = np.append(speeds, math.inf), np.append(g, g[-1])
         if math.isinf(largest):
-            # g = g(s) + D s far out: |u|/g tends to 1/D
+            # g = g(s) + D s at high speed: |u|/g tends to 1/D
             slowness = np.append(speeds[:-1] / g[:-1], 1.0 / self.law.slope(float(speeds[-2])))
             return float((s1 + s2 - s1 * s1 * slowness / 4.0).min())
         load_ratio = np.minimum(s1 * speeds / (2.0 * g), largest / g)
@@ -234,7 +234,7 @@ class ElastoplasticModel(_Bristle):
     at z_(k-1); implicit Euler z_k = (z_(k-1) + T u_k)/(1 + T alpha s0 |u_k|/g), z' = (z_k - z_(k-1))/T. The
     original has one zba for all speeds, which is the same for a constant g.
 
-    What goes wrong: above c g(0) the drift of LuGre is back. Since alpha takes z of the step before, a step
+    Weakness: above c g(0) the drift of LuGre is back. Since alpha takes z of the step before, a step
     T |u| above zmax from the elastic range overshoots zmax, with a force far above g for one step.
 
     Args:
@@ -281,15 +281,15 @@ def step_limited_spring(code, coefficients, element, constants, row, state, u): 
     limit = coefficients[element, 0] / s0
     z_1, w = state.displacement, zeros(u)
     z = axpy(T, u, z_1)
-    bend = length(z)
-    if bend >= limit * (1.0 - _ROUNDING):
-        z = along(limit, z, bend)
-        if bend > limit * (1.0 + _ROUNDING):
+    deflection = length(z)
+    if deflection >= limit * (1.0 - _ROUNDING):
+        z = along(limit, z, deflection)
+        if deflection > limit * (1.0 + _ROUNDING):
             w = axpy(-1.0 / T, difference(z, z_1), u)
         f = scaled(s0, z)
     else:
         if exponent > 0.0:
-            w = scaled(length(u) * (bend / limit) ** exponent / limit, z)
+            w = scaled(length(u) * (deflection / limit) ** exponent / limit, z)
             z = axpy(-T, w, z)
         f = axpy(constants[row, 5], u, scaled(constants[row, 4], z))
     return State(u, f, z, w), is_zero(w), dot(f, w)
@@ -299,7 +299,7 @@ def step_limited_spring(code, coefficients, element, constants, row, state, u): 
 def run_limited_spring(  # type: ignore[no-untyped-def]
     code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
 ):
-    """Kernel of the reset integrator, and of Hayward and Armstrong's model, see `haptic_friction.kernel`."""
+    """Kernel of the reset integrator, and of Hayward and Armstrong's model, see `haptic_friction.models.kernel`."""
     run(
         step_limited_spring, take_velocity, True, State(zero, zero, zero, zero),
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
@@ -315,7 +315,7 @@ class ResetIntegratorModel(_Bristle):
 
     with z_k = z_(k-1) + T u_k.
 
-    What goes wrong: the force jumps at |z| = z0, where damping and the gain a end, so it exceeds F by
+    Weakness: the force jumps at |z| = z0, where damping and the gain a end, so it exceeds F by
     a F + s1 |u| just before it slides. It does not drift.
 
     Args:
@@ -356,7 +356,7 @@ class HaywardArmstrongModel(_Bristle):
     the anchor follows inside the limit too: w grows by |T u_k| (|z|/zmax)^p z/zmax, a stand-in for the
     creep of the original. Without creep it is model C with B = 0 and Coulomb friction.
 
-    What goes wrong: nothing damps a mass on the spring, so it rings and, driven near the resonance of mass
+    Weakness: nothing damps a mass on the spring, so it rings and, driven near the resonance of mass
     and spring, slips.
 
     Args:

@@ -20,10 +20,10 @@ from typing import NamedTuple
 from numba import njit
 from numpy.typing import ArrayLike
 
-from haptic_friction.kernel import run, take_force
 from haptic_friction.laws import FrictionLaw, checked
-from haptic_friction.model import AdmittanceModel
-from haptic_friction.projection import project
+from haptic_friction.laws.projection import project
+from haptic_friction.models.kernel import run, take_force
+from haptic_friction.models.model import AdmittanceModel
 from haptic_friction.vectors import Vector, axpy, difference, dot, scaled, zeros
 
 
@@ -57,7 +57,7 @@ def step_model_d(code, coefficients, element, constants, row, state, h):  # type
 def run_model_d(  # type: ignore[no-untyped-def]
     code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
 ):
-    """Kernel of model D, see `haptic_friction.kernel`."""
+    """Kernel of model D, see `haptic_friction.models.kernel`."""
     run(
         step_model_d, take_force, False, State(zero, zero, zero, zero, zero, zero),
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,

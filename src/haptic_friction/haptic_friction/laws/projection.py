@@ -218,7 +218,7 @@ def _project_generally(code: int, coefficients: np.ndarray, element: int, x: Vec
 
 @njit(forceinline=True, error_model="numpy")
 def project(code: int | None, coefficients: np.ndarray, element: int, x: Vector, Z: float) -> tuple[Vector, bool]:
-    """Phi_Z(x), eq. (52), and whether it lies in the static branch."""
+    """Phi_Z(x), eq. (52), and a flag for the static branch."""
     if code is not None and code != COULOMB_VISCOUS:
         return _project_generally(code, coefficients, element, x, Z)
     speed = length(x)

@@ -20,10 +20,10 @@ from typing import NamedTuple
 from numba import njit
 from numpy.typing import ArrayLike
 
-from haptic_friction.kernel import run, take_velocity
 from haptic_friction.laws import FrictionLaw, checked
-from haptic_friction.model import ImpedanceModel
-from haptic_friction.projection import project
+from haptic_friction.laws.projection import project
+from haptic_friction.models.kernel import run, take_velocity
+from haptic_friction.models.model import ImpedanceModel
 from haptic_friction.vectors import Vector, axpy, difference, dot, scaled, zeros
 
 
@@ -58,7 +58,7 @@ def step_model_b(code, coefficients, element, constants, row, state, u):  # type
 def run_model_b(  # type: ignore[no-untyped-def]
     code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
 ):
-    """Kernel of model B, see `haptic_friction.kernel`."""
+    """Kernel of model B, see `haptic_friction.models.kernel`."""
     run(
         step_model_b, take_velocity, True, State(zero, zero, zero, zero, zero, zero),
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,

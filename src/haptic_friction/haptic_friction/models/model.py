@@ -1,9 +1,9 @@
-"""What all friction models share: input checks, stepping, compiled simulation, batches, coupling.
+"""The base of the friction models: input checks, stepping, compiled simulation, coupling.
 
-A model is a law, a row of constants and a compiled loop (its `kernel`, see `haptic_friction.kernel`) over a state of
-named rows. An *impedance* takes the velocity u of its free end and answers with a force; an *admittance* takes a force
-h and answers with a velocity. `WithMass` and `WithCompliance` turn the one into the other the way of Fig. 12 (Kikuuwe
-et al.): with the other element's output of the step before.
+A model is a law, a row of constants and a compiled loop over a state of named rows (its `kernel`, see
+`haptic_friction.models.kernel`). An *impedance* takes the velocity u of its free end and answers with a force; an
+*admittance* takes a force h and answers with a velocity. `WithMass` and `WithCompliance` turn the one into the other
+the way of Fig. 12 (Kikuuwe et al.): with the other element's output of the step before.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class FrictionModel(ABC):
 
     @property
     def input_name(self) -> str:
-        """What `step` takes: "velocity" [m/s] or "force" [N]."""
+        """The input of `step`: "velocity" [m/s] or "force" [N]."""
         return "velocity" if self.kind == "impedance" else "force"
 
     def step(self, value: ArrayLike) -> np.ndarray:
@@ -128,7 +128,7 @@ class FrictionModel(ABC):
 
     @property
     def state(self) -> dict[str, np.ndarray]:
-        """All that the next step depends on, by name, shape (dimension,) each, copies."""
+        """Rows of the state by name, on which the next step depends, shape (dimension,) each, copies."""
         return {name: self._state[0, row].copy() for row, name in enumerate(self.rows)}
 
     def restore(self, state: Mapping[str, ArrayLike]) -> None:
@@ -149,7 +149,7 @@ class FrictionModel(ABC):
         """Starts again; a model's own `reset` takes what it can start from."""
 
     def _restart(self, **state: ArrayLike | None) -> None:
-        """Zero but for what is given; the flags and the energy start anew."""
+        """Sets all rows to zero except the given ones; the flags and the energy start anew."""
         before = self._state.copy()
         self._state[:] = 0.0
         try:

@@ -2,14 +2,13 @@
 
 A model of this package is a *step* and a *kernel* that puts it into the loop of this module. The step is a function
 
-    step(code, law_row, element, own_row, row, state, x) -> state, sticks, power
+    step(code, coefficients, element, constants, row, state, x) -> state, sticks, power
 
-of the law (`haptic_friction.laws.projection`), the model's constants (`constants[row]`), the state before and the
-input x of one sample: the velocity of an impedance [m/s], the force on an admittance [N]. It returns the state after,
-whether the contact sticks, and the power that friction takes [W]. A state is a NamedTuple of vectors (see
-`haptic_friction.vectors`), whose first two are velocity and force of the port; that of an admittance ends with the
-stretch of its compliance. The first three constants are the period T and the coupling, see `take_velocity` and
-`take_force`.
+of the law (`coefficients[element]`, see `haptic_friction.laws.projection`), the model's constants (`constants[row]`),
+the state before and the input x of one sample: the velocity of an impedance [m/s], the force on an admittance [N]. It
+returns the state after, whether the contact sticks, and the power that friction takes [W]. A state is a NamedTuple of
+vectors (see `haptic_friction.vectors`): first velocity and force of the port, and for an admittance last the stretch of
+its compliance. The first three constants are the period T and the coupling, see `take_velocity` and `take_force`.
 
 Every kernel has the same arguments, for m independent elements, each over n samples:
 
@@ -64,7 +63,7 @@ def run(
         state: any state of the model; only its type counts.
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero: of the kernel.
     """
-    law_row, own_row = borrowed(coefficients), borrowed(constants)
+    coefficient_rows, constant_rows = borrowed(coefficients), borrowed(constants)
     for m in range(inputs.shape[0]):
         element, row = min(m, coefficients.shape[0] - 1), min(m, constants.shape[0] - 1)
         T, first, second = constants[row, 0], constants[row, 1], constants[row, 2]
@@ -74,7 +73,7 @@ def run(
         static, energy = sticking[m], 0.0
         for k in range(inputs.shape[1]):
             x, state = take(load(inputs, m, k, zero), T, first, second, state)
-            state, static, power = step(code, law_row, element, own_row, row, state, x)
+            state, static, power = step(code, coefficient_rows, element, constant_rows, row, state, x)
             energy += T * power
             store(outputs, m, k, state.force if force_out else state.velocity)
         for i in range(len(state)):

@@ -1,7 +1,7 @@
 """Classical friction without presliding displacement: Karnopp, Quinn, regularised and explicit Coulomb friction.
 
 Section II-A of Kikuuwe et al.; index k is the step, h the force on the mass, f the friction force. All
-are explicit: f comes from the velocity of the step before. They are here to be compared with models A to
+are explicit: f comes from the velocity of the step before. They serve for comparison with models A to
 D, whose interface they have. Each is given in n dimensions with vectors for v, h, f, q and lengths for
 absolute values, which is the printed form along a line and does not depend on the axes.
 """
@@ -14,10 +14,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from haptic_friction.kernel import run, take_force, take_velocity
 from haptic_friction.laws import FrictionLaw, checked
-from haptic_friction.model import AdmittanceModel, ImpedanceModel
-from haptic_friction.projection import ANISOTROPIC, APPROXIMATE, evaluate, is_anisotropic, magnitude
+from haptic_friction.laws.projection import ANISOTROPIC, APPROXIMATE, evaluate, is_anisotropic, magnitude
+from haptic_friction.models.kernel import run, take_force, take_velocity
+from haptic_friction.models.model import AdmittanceModel, ImpedanceModel
 from haptic_friction.vectors import (
     Vector,
     along,
@@ -89,7 +89,7 @@ def step_karnopp(code, coefficients, element, constants, row, state, h):  # type
 def run_karnopp(  # type: ignore[no-untyped-def]
     code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
 ):
-    """Kernel of Karnopp's model, see `haptic_friction.kernel`."""
+    """Kernel of Karnopp's model, see `haptic_friction.models.kernel`."""
     run(
         step_karnopp, take_force, False, MassState(zero, zero, zero, zero),
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
@@ -106,7 +106,7 @@ class KarnoppModel(AdmittanceModel):
 
     F is |f| <= g(0), the end g(0) h/|h|; of an anisotropic law F is the ellipsoid of S, the end h/|S^-1 h|.
 
-    What goes wrong: as printed, a stuck mass keeps what velocity it has, up to eps, for ever; eps has no
+    Weakness: as printed, a stuck mass keeps what velocity it has, up to eps, for ever; eps has no
     physical meaning, and where T g(0)/M is above 2 eps, v may jump over the band at every reversal. With
     `zero_velocity` it stops, by losing the momentum M eps at once.
 
@@ -167,7 +167,7 @@ def step_quinn(code, coefficients, element, constants, row, state, h):  # type: 
 def run_quinn(  # type: ignore[no-untyped-def]
     code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
 ):
-    """Kernel of Quinn's model, see `haptic_friction.kernel`."""
+    """Kernel of Quinn's model, see `haptic_friction.models.kernel`."""
     run(
         step_quinn, take_force, False, MassState(zero, zero, zero, zero),
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
@@ -181,7 +181,7 @@ class QuinnModel(AdmittanceModel):
         f_k = F q/eps                  |q| <= eps,      F q/|q|                   above   (4a)
         v_k = v_(k-1) + T/M (h_k - f_k)
 
-    What goes wrong: near rest v_k = (1 - T F/(M eps)) v_(k-1), which decays without ringing up to
+    Weakness: near rest v_k = (1 - T F/(M eps)) v_(k-1), which decays without ringing up to
     T F/(M eps) = 1 and grows above 2: then the mass chatters, and drifts because it does.
 
     `sticking` is |q| <= eps; `dissipated_energy` is the work T f_k . v_k of the friction force on the mass.
@@ -228,7 +228,7 @@ def step_regularized(code, coefficients, element, constants, row, state, u):  # 
 def run_regularized(  # type: ignore[no-untyped-def]
     code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
 ):
-    """Kernel of regularised and explicit Coulomb friction, see `haptic_friction.kernel`."""
+    """Kernel of regularised and explicit Coulomb friction, see `haptic_friction.models.kernel`."""
     run(
         step_regularized, take_velocity, True, FlowState(zero, zero),
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
@@ -243,7 +243,7 @@ class RegularizedCoulombModel(ImpedanceModel):
 
     which is F u_k/eps for Coulomb friction, and continuous for every law.
 
-    What goes wrong: it never sticks. A mass under a force h creeps at eps h/F; behind a mass it rings
+    Weakness: it never sticks. A mass under a force h creeps at eps h/F; behind a mass it rings
     above T F/(M eps) = 1 and chatters above 2, so that a small creep asks for a short period.
 
     `sticking` is |u| <= eps, although the contact moves; `dissipated_energy` is the work T f_k . u_k.
@@ -270,7 +270,7 @@ class RegularizedCoulombModel(ImpedanceModel):
 class ExplicitCoulombModel(ImpedanceModel):
     """f_k = Phi(u_k), eq. (6), with zero at u = 0 exactly: velocity in, force out.
 
-    What goes wrong: it has no static friction. Behind a mass the force switches between Phi(+0) and
+    Weakness: it has no static friction. Behind a mass the force switches between Phi(+0) and
     Phi(-0) at most steps, v chatters by T g(0)/M, and the mass drifts although the force is below g(0).
 
     `sticking` is u = 0; `dissipated_energy` is the work T f_k . u_k.

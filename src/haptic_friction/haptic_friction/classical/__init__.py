@@ -1,0 +1,1 @@
+"""Classical friction models, to be compared with models A to D, whose interface they have."""

@@ -1,0 +1,116 @@
+"""Results of an identification: parameters with intervals, and the law and model made of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from haptic_friction import laws
+from haptic_friction.laws import FrictionLaw
+from haptic_friction.models.model_c import ModelC
+
+#: parameters of each law: names of the constructor's arguments, in its order, with their units
+LAWS: dict[str, dict[str, str]] = {
+    "coulomb": {"force": "N"},
+    "viscous_coulomb": {"force": "N", "viscosity": "N s/m"},
+    "stribeck": {"kinetic_force": "N", "static_force": "N", "stribeck_velocity": "m/s", "viscosity": "N s/m"},
+}
+_CLASSES = {"coulomb": "CoulombLaw", "viscous_coulomb": "ViscousCoulombLaw", "stribeck": "StribeckLaw"}
+CONTACT = {"stiffness": "N/m", "damping": "N s/m"}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One parameter with its 95 % confidence interval.
+
+    Attributes:
+        value: least-squares estimate.
+        low: lower end of the interval; 0 where a parameter cannot be negative.
+        high: upper end.
+        unit: of all three.
+    """
+
+    value: float
+    low: float
+    high: float
+    unit: str
+
+    def contains(self, value: float) -> bool:
+        """True if the interval contains a value."""
+        return self.low <= value <= self.high
+
+    def digits(self) -> tuple[str, str, str]:
+        """Value, low and high with two digits of the interval's half width."""
+        half = 0.5 * (self.high - self.low)
+        digits = min(9, max(0, 1 - math.floor(math.log10(half)))) if half > 0.0 else 9
+        value, low, high = (f"{number:.{digits}f}" for number in (self.value, self.low, self.high))
+        return value, low, high
+
+    def __str__(self) -> str:
+        value, low, high = self.digits()
+        return f"{value} [{low}, {high}] {self.unit}"
+
+
+@dataclass(frozen=True)
+class Identification:
+    """Friction parameters that were identified from a record.
+
+    Attributes:
+        law: "coulomb", "viscous_coulomb" or "stribeck": the law that was asked for.
+        estimates: parameters that the record determines, by the names of the arguments of the law and of `ModelC`.
+        residual_rms: RMS of the force that is left [N], over samples and components.
+        samples: number of samples that were fitted.
+        not_identified: the other parameters, each with the reason.
+        period: T of the record [s]; None for a law.
+        dimension: number of components of the signals.
+    """
+
+    law: str
+    estimates: Mapping[str, Estimate]
+    residual_rms: float
+    samples: int
+    not_identified: Mapping[str, str] = field(default_factory=dict)
+    period: float | None = None
+    dimension: int = 1
+
+    def friction_law(self) -> FrictionLaw:
+        """The identified law Phi.
+
+        Raises:
+            ValueError: a parameter of the law was not identified.
+        """
+        return law_of(self.law, self._values(LAWS[self.law]))
+
+    def model_c(self) -> ModelC:
+        """The identified model C, at the period of the record.
+
+        Raises:
+            ValueError: a parameter was not identified, or only a law was.
+        """
+        if self.period is None:
+            raise ValueError("period: only a law was identified; model C comes from identify_model_c")
+        contact = dict(zip(CONTACT, self._values(CONTACT), strict=True))
+        return ModelC(self.friction_law(), period=self.period, dimension=self.dimension, **contact)
+
+    def _values(self, names: Mapping[str, str]) -> list[float]:
+        for name in names:
+            if name not in self.estimates:
+                raise ValueError(f"{name}: not identified ({self.not_identified.get(name, 'no such parameter')})")
+        return [self.estimates[name].value for name in names]
+
+
+def check_law(law: str) -> None:
+    """Raises ValueError for a law that is not of `LAWS`."""
+    if law not in LAWS:
+        raise ValueError(f"law: expected one of {', '.join(LAWS)}, got {law!r}")
+
+
+def law_of(law: str, values: ArrayLike) -> FrictionLaw:
+    """The law of a name of `LAWS`, with the values of its parameters in their order."""
+    first, *others = (float(value) for value in np.asarray(values))
+    made: FrictionLaw = getattr(laws, _CLASSES[law])(first, **dict(zip(list(LAWS[law])[1:], others, strict=True)))
+    return made

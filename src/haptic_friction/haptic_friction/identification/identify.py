@@ -1,0 +1,244 @@
+"""The two identifications: of a law from sliding samples, of model C from a whole record."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from haptic_friction.identification.estimates import CONTACT, LAWS, Estimate, Identification, check_law, law_of
+from haptic_friction.identification.fitting import intervals, solve
+from haptic_friction.identification.law_fit import LawFit, fit_law, reported, stribeck_unseen
+from haptic_friction.identification.records import FEWEST, FEWEST_STATIC, moving_samples, ranges, signals, split_samples
+from haptic_friction.laws import checked
+from haptic_friction.models.model_c import ModelC
+
+#: if as much quantisation again changes a parameter by more than this fraction it is lost in it; number of trials
+_CHANGE_BY_QUANTISATION, _REPETITIONS = 0.25, 4
+
+
+def identify_law(
+    velocity: ArrayLike,
+    force: ArrayLike,
+    *,
+    law: str = "viscous_coulomb",
+    sliding: ArrayLike | None = None,
+    minimum_speed: float = 0.01,
+    velocity_resolution: float = 0.0,
+) -> Identification:
+    """Fits f = g(|v|) v/|v| to the samples that slide; eqs. (23), (24), and Stribeck's g.
+
+    Only the component of the force along the velocity counts, so noise across it makes no bias.
+
+    Args:
+        velocity: sliding velocity v [m/s], shape (n_samples, dimension).
+        force: friction force f [N] in the direction of sliding, the same shape.
+        law: "coulomb", g = F; "viscous_coulomb", g = F + D s; "stribeck",
+            g = Fc + (Fs - Fc) exp(-(s/vs)^2) + D s.
+        sliding: which samples slide, boolean (n_samples,); all if not given. A contact with compliance (model C) needs
+            it: after a stop the spring stretches by F/K before anything slides.
+        minimum_speed: samples slower than this [m/s] do not count as sliding.
+        velocity_resolution: what one count of a position encoder makes in the velocity [m/s], count over period. Where
+            given, the intervals also contain the bias of that quantisation, found by repeating the fit with more of it.
+
+    Returns:
+        Estimates under the names of the law's arguments.
+
+    Raises:
+        ValueError: unknown law, wrong shapes, numbers that are not finite, too few samples, nothing slides, or a
+            force against the velocity; the message names the argument.
+    """
+    check_law(law)
+    u, f = signals(velocity, force)
+    slides = moving_samples(u, minimum_speed)
+    if sliding is not None:
+        mask = np.asarray(sliding)
+        if mask.shape != (len(u),) or mask.dtype != bool:
+            raise ValueError(f"sliding: expected booleans of shape ({len(u)},), got {mask.dtype} {mask.shape}")
+        slides &= mask
+    if slides.sum() < FEWEST:
+        raise ValueError(
+            f"velocity: nothing slides, {slides.sum()} samples above minimum_speed = {minimum_speed:g} m/s "
+            f"(expected {FEWEST} or more)"
+        )
+    force_there = f[slides]
+
+    def fit(v: np.ndarray) -> Identification:
+        speed = np.linalg.norm(v[slides], axis=1)
+        along = np.sum(force_there * v[slides], axis=1) / speed
+        found, missing = fit_law(law, speed, along)
+        return _identification(law, found, missing, np.percentile(speed, (2, 98)), dimension=u.shape[1])
+
+    return _widened(fit, u, velocity_resolution)
+
+
+def identify_model_c(
+    velocity: ArrayLike,
+    force: ArrayLike,
+    *,
+    period: float,
+    law: str = "coulomb",
+    minimum_speed: float = 0.01,
+    velocity_resolution: float = 0.0,
+) -> Identification:
+    """Fits law, stiffness K and damping B of model C, eq. (38), to a contiguous record.
+
+    Args:
+        velocity: velocity u of the free end [m/s], shape (n_samples, dimension), one row a period. For a model that
+            rendered the force it is the model's input, the measured velocity; the true one gives B less K times the
+            delay of the measurement.
+        force: friction force f [N], the same shape, in the direction of sliding: the body feels -f.
+        period: sampling period T [s], above 0.
+        law: as in `identify_law`.
+        minimum_speed: speed above which the contact may slide [m/s]; only for the starting values, and for the
+            speeds by which a parameter of the law counts as identifiable.
+        velocity_resolution: what one count of a position encoder makes in the velocity [m/s], count over period. Where
+            given, the intervals also contain the bias of that quantisation, found by repeating the fit with more of it.
+
+    Returns:
+        Estimates under the names of the arguments of the law and of `ModelC`. Without samples that stick, K and B are
+        not identified and the law is that of |f| = g(|u|).
+
+    Raises:
+        ValueError: as in `identify_law`, or a period that is not above 0.
+    """
+    check_law(law)
+    T = checked("period", period, "s", positive=True)
+    u, f = signals(velocity, force)
+    return _widened(lambda v: _fit_model_c(v, f, T, law, minimum_speed), u, velocity_resolution)
+
+
+def _fit_model_c(u: np.ndarray, f: np.ndarray, T: float, law: str, minimum_speed: float) -> Identification:
+    slides, static = split_samples(u, f, minimum_speed)
+    speed, magnitude = np.linalg.norm(u[slides], axis=1), np.linalg.norm(f[slides], axis=1)
+    start, missing = fit_law(law, speed, magnitude)
+    speeds = np.percentile(speed, (2, 98))
+    dimension, count = u.shape[1], len(start.names)
+    contact = _presliding(u, f, T, static)
+    if isinstance(contact, str):
+        missing |= dict.fromkeys(CONTACT, contact)
+        return _identification(law, start, missing, speeds, T, dimension)
+
+    K, B = contact
+    largest = np.abs(f).max()
+    theta = start.solution.theta.copy()
+    if start.law == "stribeck":  # no steeper than where Phi_Z exists, eq. (15)
+        theta[1] = min(theta[1], 0.9 * (B + T * K + theta[3]) * theta[2] / math.sqrt(2.0 / math.e))
+    # displacement before the first sample, by the static branch of (38) or in steady sliding
+    before = (f[0] - B * u[0]) / K - T * u[0] if static[1] else f[0] / K
+    free = np.full(dimension, np.inf)
+
+    def response(values: np.ndarray) -> np.ndarray:
+        contact_law = law_of(start.law, reported(start.law, values[:count]))
+        options = {"stiffness": values[count], "damping": values[count + 1]}
+        try:
+            model = ModelC(contact_law, period=T, dimension=dimension, **options)
+        except ValueError:  # Phi_Z does not exist for so steep a law: no prediction
+            return np.zeros_like(f)
+        model.reset(displacement=values[count + 2 :])
+        return model.simulate(u)
+
+    solution = solve(
+        response,
+        f,
+        np.concatenate((theta, contact, before)),
+        scale=np.concatenate((np.maximum(theta, 1e-3 * largest), (K, max(B, K * T)), np.full(dimension, largest / K))),
+        lower=np.concatenate((start.solution.lower, (1e-3 * K, 0.0), -free)),
+        upper=np.concatenate((start.upper, (np.inf, np.inf), free)),
+    )
+    found = LawFit(start.law, [*start.names, *CONTACT], solution, start.upper)
+    return _identification(law, found, missing, np.array([0.0, speeds[1]]), T, dimension)
+
+
+def _identification(
+    law: str,
+    found: LawFit,
+    missing: dict[str, str],
+    speeds: np.ndarray,
+    period: float | None = None,
+    dimension: int = 1,
+) -> Identification:
+    """The result, in the parameters of the constructors; `speeds` are the slowest and the fastest of sliding."""
+    solution, reasons, estimates = found.solution, dict(missing), {}
+    nuisances = len(solution.theta) - len(found.names)
+    if found.law == "stribeck":
+        reasons |= stribeck_unseen(solution, intervals(solution, nuisances), speeds)
+        jacobian = solution.jacobian.copy()
+        jacobian[:, :, 0] -= jacobian[:, :, 1]  # of Fc at constant Fs
+        solution = replace(solution, theta=reported(found.law, solution.theta), jacobian=jacobian)
+    units = {**LAWS[law], **CONTACT}
+    for name, value, interval, lower in zip(
+        found.names, solution.theta, intervals(solution, nuisances), solution.lower, strict=False
+    ):
+        if name in reasons:
+            continue
+        if interval is None:
+            reasons[name] = "too short a part of the record tells of it"
+        elif name == "stiffness" and interval[0] <= lower:
+            reasons[name] = f"the interval around {value:.3g} N/m reaches 0"
+        else:
+            estimates[name] = Estimate(float(value), float(interval[0]), float(interval[1]), units[name])
+    rms = float(np.sqrt(np.mean(solution.residuals**2)))
+    return Identification(law, estimates, rms, len(solution.residuals), reasons, period, dimension)
+
+
+def _widened(fit: Callable[[np.ndarray], Identification], u: np.ndarray, resolution: float) -> Identification:
+    """The identification, with the bias that the quantised velocity makes inside the intervals.
+
+    The fit is repeated with as much quantisation again (Cook and Stefanski's simulation and extrapolation): what that
+    does, the quantisation in the record did before: a bias of 1/(1 + x), x the noise's fraction, was 1 + 2 x times as
+    large. Up to x = 1/2 the intervals are extended by twice the change; beyond, a parameter is lost. The values stay
+    those of least squares.
+    """
+    found = fit(u)
+    if checked("velocity_resolution", resolution, "m/s") == 0.0:
+        return found
+    random = np.random.default_rng(0)
+    again: list[Mapping[str, Estimate]] = []
+    for _ in range(_REPETITIONS):
+        error = random.uniform(-0.5, 0.5, (len(u) + 1, u.shape[1]))
+        with contextlib.suppress(ValueError):  # too little is left to identify from
+            again.append(fit(u + resolution * np.diff(error, axis=0)).estimates)
+    estimates, reasons = {}, dict(found.not_identified)
+    for name, estimate in found.estimates.items():
+        values = [other[name].value for other in again if name in other]
+        change = float(np.mean(values)) - estimate.value if values else -np.inf
+        significant = abs(change) > 0.5 * (estimate.high - estimate.low)
+        if len(values) < _REPETITIONS or (significant and abs(change) > _CHANGE_BY_QUANTISATION * estimate.value):
+            reasons[name] = f"lost in the quantisation of the velocity ({resolution:.3g} m/s)"
+            continue
+        correction = -(2.0 if significant else 1.0) * change
+        low, high = max(0.0, estimate.low + min(correction, 0.0)), estimate.high + max(correction, 0.0)
+        estimates[name] = replace(estimate, low=min(low, estimate.value), high=high)
+    return replace(found, estimates=estimates, not_identified=reasons)
+
+
+def _presliding(u: np.ndarray, f: np.ndarray, T: float, static: np.ndarray) -> tuple[float, float] | str:
+    """K and B by regression of f on e and u within each rest, or why there are none.
+
+    e = T u + T u + ... up to a constant of the rest; the static branch of (38) is f = K e + B u exactly.
+    """
+    if static.sum() < FEWEST_STATIC:
+        return f"{static.sum()} samples stick (expected {FEWEST_STATIC} or more)"
+    stretch, rate, displacement = [], [], []
+    for first, end in ranges(static):
+        e = T * np.cumsum(u[first:end], axis=0)
+        displacement.append(e - e.mean(axis=0))
+        rate.append(u[first:end] - u[first:end].mean(axis=0))
+        stretch.append(f[first:end] - f[first:end].mean(axis=0))
+    columns = np.column_stack([np.concatenate(parts).ravel() for parts in (displacement, rate)])
+    force = np.concatenate(stretch).ravel()
+    size = columns.std(axis=0)
+    size[size < 1e-9 * np.abs(u).max() * np.array([T, 1.0])] = np.inf  # a steady velocity carries no information on B
+    K, B = np.linalg.lstsq(columns / size, force, rcond=None)[0] / size
+    if math.isinf(size[0]):
+        return "nothing moves while it sticks"
+    if B < 0.0:
+        K, B = float(columns[:, 0] @ force / (columns[:, 0] @ columns[:, 0])), 0.0
+    if K <= 0.0:
+        return "the force does not grow with the displacement while it sticks"
+    return float(K), float(B)

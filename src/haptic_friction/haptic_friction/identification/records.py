@@ -1,0 +1,83 @@
+"""Recorded signals: their check, and which samples slide or stick."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from haptic_friction.laws import checked
+
+#: fewest samples of a record and of sliding, and of sticking, that anything is concluded from
+FEWEST, FEWEST_STATIC = 50, 20
+#: a force below this fraction of the kinetic one is static: the force of a sliding contact is never below g's minimum
+_STATIC_SHARE = 0.8
+#: shortest run of samples below it that is a rest and not noise [samples]
+_SHORTEST_STICK = 5
+
+
+def signals(velocity: ArrayLike, force: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Both signals as checked arrays of one shape (n, dimension)."""
+    result = []
+    for name, signal, unit in (("velocity", velocity, "m/s"), ("force", force, "N")):
+        array = np.ascontiguousarray(signal, dtype=float)
+        if array.ndim != 2 or array.shape[1] < 1:
+            raise ValueError(f"{name}: expected shape (n_samples, dimension), got {array.shape}")
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name}: expected finite numbers [{unit}]")
+        result.append(array)
+    u, f = result
+    if u.shape != f.shape:
+        raise ValueError(f"force: expected the shape of velocity {u.shape}, got {f.shape}")
+    if len(u) < FEWEST:
+        raise ValueError(f"velocity: expected {FEWEST} samples or more, got {len(u)}")
+    return u, f
+
+
+def moving_samples(u: np.ndarray, minimum_speed: float) -> np.ndarray:
+    """Mask (n,) of the samples of a velocity (n, dimension) that are faster than a speed [m/s]."""
+    speed: np.ndarray = np.linalg.norm(u, axis=1)
+    return speed > checked("minimum_speed", minimum_speed, "m/s")
+
+
+def split_samples(u: np.ndarray, f: np.ndarray, minimum_speed: float) -> tuple[np.ndarray, np.ndarray]:
+    """Samples of model C that certainly slide, and those that certainly stick.
+
+    A sliding contact has |f| = g(|v|), no less than the least of g; a force well below that is static. The least of
+    g comes from a straight line through |f| over the speed, again without what turned out static.
+    """
+    moving, speed, magnitude = moving_samples(u, minimum_speed), np.linalg.norm(u, axis=1), np.linalg.norm(f, axis=1)
+    slides, static = moving, np.zeros(len(u), dtype=bool)
+    for _ in range(3):
+        if slides.sum() < FEWEST:
+            raise ValueError(
+                f"velocity: nothing slides, {slides.sum()} samples above minimum_speed = {minimum_speed:g} m/s that "
+                f"bear a kinetic force (expected {FEWEST} or more)"
+            )
+        line = np.column_stack((np.ones(slides.sum()), speed[slides]))
+        intercept, slope = np.linalg.lstsq(line, magnitude[slides], rcond=None)[0]
+        least = _STATIC_SHARE * min(intercept, intercept + slope * speed.max())
+        static = _stretches(magnitude < least)
+        slides = moving & ~static
+    along = float(np.sum(f[slides] * u[slides]) / speed[slides].sum())
+    if along <= 0.0:
+        raise ValueError(wrong_direction(along))
+    return slides, static
+
+
+def wrong_direction(along: float) -> str:
+    """The refusal of a force that is against the velocity on average [N]."""
+    return f"force: expected in the direction of sliding, got {along:.3g} N along it on average (is it -f?)"
+
+
+def _stretches(mask: np.ndarray) -> np.ndarray:
+    """The mask without stretches shorter than a rest, and without the first sample of each."""
+    result = np.zeros_like(mask)
+    for first, end in ranges(mask):
+        result[first + 1 : end] = end - first >= _SHORTEST_STICK
+    return result
+
+
+def ranges(mask: np.ndarray) -> np.ndarray:
+    """First sample and end of each stretch of a mask, (n, 2)."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], mask, [False])).astype(np.int8)))
+    return edges.reshape(-1, 2)

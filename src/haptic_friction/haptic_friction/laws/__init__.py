@@ -1,0 +1,29 @@
+"""Friction laws Phi and their implicit counterparts Phi_Z (Kikuuwe et al., sections II, III-E and III-F).
+
+A law gives the steady friction force of a sliding contact; at rest the force is any of a set. Isotropic
+laws are Phi(v) = g(|v|) v/|v| in any dimension, with any vector of length g(0) or less at rest. The force
+on the *other* side, which opposes the motion of the sliding body, is -Phi(v). The models need Phi_Z,
+eq. (52), the solution y of y = Phi(x - Z y), with Z > 0 in m/(N s).
+
+A law of one's own is a class that names a closed form and its coefficients, a `FunctionLaw` of g and g',
+or a `TableLaw` of measured points. What no law here has: memory, dwell-time dependence, presliding
+displacement (models B, C and D add the latter).
+"""
+
+from haptic_friction.laws.anisotropic import AnisotropicLaw
+from haptic_friction.laws.function import INSPECTED_SPEEDS, FunctionLaw
+from haptic_friction.laws.isotropic import CoulombLaw, StribeckLaw, TableLaw, ViscousCoulombLaw
+from haptic_friction.laws.law import LARGEST, FrictionLaw, checked
+
+__all__ = [
+    "INSPECTED_SPEEDS",
+    "LARGEST",
+    "AnisotropicLaw",
+    "CoulombLaw",
+    "FrictionLaw",
+    "FunctionLaw",
+    "StribeckLaw",
+    "TableLaw",
+    "ViscousCoulombLaw",
+    "checked",
+]

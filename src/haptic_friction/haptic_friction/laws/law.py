@@ -1,0 +1,142 @@
+"""The base of the friction laws: coefficients, Phi, Phi_Z and the condition for its existence."""
+
+from __future__ import annotations
+
+import copy
+import math
+from abc import ABC
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from haptic_friction.laws import projection
+
+Law = TypeVar("Law", bound="FrictionLaw")
+
+#: inputs [m/s], [N] from here on are refused: their square could overflow
+LARGEST = 1e100
+
+
+def checked(name: str, value: float, unit: str, *, positive: bool = False) -> float:
+    """A finite number, positive or not negative, or a ValueError that names it."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number) or number < 0.0 or (positive and number == 0.0):
+        expected = "a finite number above 0" if positive else "a finite number, not negative"
+        raise ValueError(f"{name}: expected {expected} [{unit}], got {value!r}")
+    return number
+
+
+class FrictionLaw(ABC):
+    """A friction law Phi.
+
+    Attributes:
+        code: which closed form `haptic_friction.laws.projection` evaluates.
+        coefficients: its coefficients; the first is g(0), the breakaway force [N].
+        slope_range: smallest and largest g' [N s/m] over all speeds above 0.
+        forces: which coefficients are proportional to Phi; None where Phi cannot be scaled.
+    """
+
+    code: int
+    coefficients: np.ndarray
+    slope_range: tuple[float, float]
+    forces: np.ndarray | None = None
+
+    @property
+    def breakaway_force(self) -> float:
+        """g(0) [N]: the largest static friction force (in the strongest direction)."""
+        return float(self.coefficients[0])
+
+    @property
+    def kernel_code(self) -> int | None:
+        """The code as kernels take it: None for the closed form (53), (55), so that nothing else is compiled for it."""
+        return None if self.code == projection.COULOMB_VISCOUS else self.code
+
+    @property
+    def is_approximated(self) -> bool:
+        """Phi_Z is the closed-form approximation instead of the exact solution."""
+        return bool(self.code & projection.APPROXIMATE)
+
+    def approximated(self: Law) -> Law:
+        """The same law with Phi_Z by the closed-form approximation (46), (57) or, if anisotropic, (59).
+
+        It needs no iteration and exists for every Z; `accuracy` is a measure of its error. Its
+        largest static force is g where g(s) = s/Z, instead of g(0).
+        """
+        law = copy.copy(self)
+        law.code = self.code | projection.APPROXIMATE
+        return law
+
+    def magnitude(self, speed: float) -> float:
+        """g(s) [N] at a speed s > 0 [m/s], of an isotropic law."""
+        return float(projection.magnitude(self.kernel_code, self.coefficients[None], 0, float(speed)))
+
+    def slope(self, speed: float) -> float:
+        """g'(s) [N s/m] at a speed s > 0 [m/s], of an isotropic law."""
+        return float(projection.slope(self.kernel_code, self.coefficients[None], 0, float(speed)))
+
+    def force(self, velocity: ArrayLike) -> np.ndarray:
+        """Phi(v) [N] for v [m/s], shape (dimension,) or (n, dimension); zero at rest, where Phi is a set (51)."""
+        v = self._vectors("velocity", velocity)
+        result = np.empty_like(v)
+        projection.evaluate_all(self.kernel_code, self.coefficients[None], v[None], result[None], (0.0,) * v.shape[1])
+        return result[0] if np.ndim(velocity) < 2 else result
+
+    def projected(self, x: ArrayLike, Z: float) -> np.ndarray:
+        """Phi_Z(x) [N], eq. (52), shape (dimension,) or (n, dimension).
+
+        Args:
+            x: velocity-like argument [m/s], shape (dimension,) or (n, dimension).
+            Z: inverse impedance of the model in use [m/(N s)], above 0: T/M for model A, T/(M + T B + T^2 K)
+                for B, 1/(B + T K) for C, T/M + 1/(B + T K) for D.
+
+        Raises:
+            ValueError: Z is not a finite number above 0, or Phi_Z does not exist for it, see `check_existence`.
+        """
+        self.check_existence(checked("Z", Z, "m/(N s)", positive=True))
+        argument = self._vectors("x", x)
+        result, static = np.empty_like(argument), np.empty(len(argument), dtype=bool)
+        zero = (0.0,) * argument.shape[1]
+        projection.project_all(
+            self.kernel_code, self.coefficients[None], argument[None], float(Z), result[None], static, zero
+        )
+        return result[0] if np.ndim(x) < 2 else result
+
+    def check_existence(self, Z: float) -> None:
+        """Refuses a Z for which Phi_Z is not unique: (15), (56) demand g'(s) > -1/Z at all speeds.
+
+        An approximated law exists for every Z.
+
+        Raises:
+            ValueError: the condition is violated, then the message gives both numbers; or Z is 0, infinite or NaN.
+        """
+        if not 0.0 < Z < math.inf:
+            raise ValueError(
+                f"Z: expected a finite number above 0 [m/(N s)] from mass, stiffness, damping, period, got {Z}"
+            )
+        if not self.is_approximated and self.slope_range[0] * Z <= -1.0:
+            raise ValueError(
+                f"law: its steepest fall g' = {self.slope_range[0]:.6g} N s/m is not above -1/Z = {-1.0 / Z:.6g} "
+                "N s/m, so Phi_Z does not exist (eq. (15)); expected a shorter period, a larger mass, or more "
+                "stiffness or damping"
+            )
+
+    def accuracy(self, Z: float) -> float:
+        """Z max|g'|: (48), (58) ask it to be far below 1 for the approximation to be valid."""
+        return Z * max(abs(bound) for bound in self.slope_range)
+
+    def check_dimension(self, dimension: int) -> None:  # noqa: B027 -- an isotropic law acts in any
+        """Raises ValueError unless the law can act in that many dimensions; an isotropic one always can."""
+
+    def _vectors(self, name: str, value: ArrayLike) -> np.ndarray:
+        vectors = np.atleast_2d(np.require(value, dtype=float, requirements=["C", "W"]))
+        if vectors.ndim != 2 or vectors.shape[1] < 1 or not (np.abs(vectors) < LARGEST).all():
+            raise ValueError(
+                f"{name}: expected finite numbers below {LARGEST:g} [m/s], shape (dimension,) or (n, dimension), "
+                f"got {value!r}"
+            )
+        self.check_dimension(vectors.shape[1])
+        return vectors
