@@ -138,7 +138,7 @@ def test_troubleshooting_names_the_limits_that_setup_checks() -> None:
 
 
 def test_troubleshooting_quotes_messages_that_the_nodes_write() -> None:
-    source = "".join(path.read_text() for path in (ROOT / "src").glob("haptic_*/haptic_*/*.py"))
+    source = "".join(path.read_text() for path in (ROOT / "src").glob("haptic_*/haptic_*/**/*.py"))
     section = PAGES["troubleshooting.md"].partition("## Messages of a run")[2]
     quoted = re.findall(r"\*\*(.*?)\*\*", section)
     assert len(quoted) == 14  # none was missed by the pattern
