@@ -34,6 +34,7 @@ from haptic_core.errors import ParameterError
 from haptic_core.messages import set_pose, set_twist, view, wrench_array
 from haptic_core.parameters import ParameterSpec, check_all, load_parameter_specs
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
+from haptic_core.transport.interface import RosTopics
 from haptic_msgs.msg import (
     BodyStates,
     ConstrainedReference,
@@ -158,7 +159,7 @@ def bare(parameters: dict[str, Any]) -> Any:
     )
     node.get_logger = lambda: SimpleNamespace(warning=node.warnings.append, info=lambda text: None)
     node._contacts = node._statistics = node._markers = silent
-    node._display_ticks, node.inputs = 1, {}
+    node._display_ticks, node.inputs, node.transport = 1, {}, RosTopics()
     node.step_time = SimpleNamespace(add=lambda duration: None)
     ContactNode.install(node, ContactNode.build(node, parameters))
     return node

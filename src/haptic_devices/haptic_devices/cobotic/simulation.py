@@ -93,6 +93,16 @@ def to_tool(matrix: np.ndarray, wrench: np.ndarray, result: np.ndarray) -> None:
 
 
 @njit(cache=True)
+def joint_loads(q: np.ndarray, wrench: np.ndarray, load: np.ndarray) -> None:
+    """Writes the joint efforts J^T w (6,) of a wrench (6,) at the tool point, base frame."""
+    cy, sy, ct, st = np.cos(q[3]), np.sin(q[3]), np.cos(q[4]), np.sin(q[4])
+    load[0:3] = wrench[0:3]
+    load[3] = wrench[5]
+    load[4] = cy * wrench[3] + sy * wrench[4]
+    load[5] = ct * (-sy * wrench[3] + cy * wrench[4]) + st * wrench[5]
+
+
+@njit(cache=True)
 def drive_joints(
     truth: np.ndarray,
     command: np.ndarray,
@@ -201,11 +211,7 @@ def integrate(
             user[i] += hand[i] / SUBSTEPS
             own[i] += hand[i]
         to_tool(matrix, own, read)
-        cy, sy, ct, st = np.cos(q[3]), np.sin(q[3]), np.cos(q[4]), np.sin(q[4])
-        load[0:3] = own[0:3]
-        load[3] = own[5]
-        load[4] = cy * own[3] + sy * own[4]
-        load[5] = ct * (-sy * own[3] + cy * own[4]) + st * own[5]
+        joint_loads(q, own, load)
         for i in range(6):
             force_sensor.low_pass(sensor_filter, read[i], cell[i])
         drive_joints(truth, command, load, drive, bandwidth, powered, dt, integral, followed)
