@@ -236,13 +236,7 @@ def check_all(specs: Mapping[str, ParameterSpec], values: Mapping[str, Value]) -
 
 
 def parse_entries(entries: Sequence[str]) -> dict[str, tuple[Value, str]]:
-<<<<<<< ours
     """Value and whole entry by name of entries "name=value", the value in YAML; empty entries are ignored.
-||||||| base
-    """Calls `haptic_files.parse_entries`; its refusal is an EntryError of the suite's own errors.
-=======
-    """Value and whole entry by name of entries "name=value", the value in YAML; an empty entry says nothing.
->>>>>>> theirs
 
     Raises:
         EntryError: an entry has another form, or a name is given twice; the message has the entry.

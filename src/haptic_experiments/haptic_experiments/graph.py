@@ -194,7 +194,7 @@ class ConstraintStep(Step):
 class _Force:
     """A friction force as `ConstraintRenderer.step` takes it."""
 
-    force: np.ndarray
+    force: Any
 
 
 class ContactStep(Step):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from haptic_friction.projection import project
+from haptic_friction.laws.projection import project
 from tau_wall_control.control import laws
 from tau_wall_control.control.controller import SHARING_ACROSS, SHARING_ALONG
 from tau_wall_control.device.linear_algebra import cholesky_solve
