@@ -31,31 +31,19 @@ from collections.abc import Sequence
 import numpy as np
 from numba import njit
 
+from convex_contact.collision.polygons import clip_polygon, largest_extent, slice_tetrahedron
 from convex_contact.model.arrays import ContactRecord, WorldRecord
 from convex_contact.model.pressure_fields import Mesh, PressureField, RigidSurface
 from convex_contact.model.shapes import HALF_SPACE
 
 FLATTEST = 1e-3
+
+
 _NONE = 1e-12  # of a tetrahedron's size: a smaller distance is none
 
 
-# --- meshes as arrays ----------------------------------------------------------------------------------------
-
-
 def mesh_arrays(meshes: Sequence[Mesh]) -> dict[str, np.ndarray]:
-    """The arrays of a world's meshes (nm meshes with ne elements, tetrahedra or triangles, in nn boxes of their trees).
-
-    ===============  =============  ==========================================================================
-    mesh_root        (nm,)          the box that holds a mesh
-    mesh_element     (nm,)          its first element
-    mesh_flattest    (nm,)          the smallest pressure gradient, Pa/m; 0: rigid
-    box_bounds       (nn, 6)        middle and half sides, m, in the shape's frame
-    box_child        (nn, 2)        the two boxes in it; -1 and an element
-    element_vertex   (ne, 4, 3)     m, in the shape's frame; of a triangle the fourth is unused
-    element_plane    (ne, 4, 4)     unit normal outwards and offset of the faces; of a triangle the first is its own
-    element_field    (ne, 4)        grad p (Pa/m) and p at the shape's origin (Pa)
-    ===============  =============  ==========================================================================
-    """
+    """Returns the arrays of a world's meshes and of the boxes that hold their elements (`arrays.WORLD_TABLE`)."""
     roots, firsts, flattest, bounds, children = [], [], [], [], []
     vertices, planes, fields = [np.zeros((0, 4, 3))], [np.zeros((0, 4, 4))], [np.zeros((0, 4))]
     boxes = elements = 0
@@ -135,101 +123,6 @@ def _tree(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return bounds, children
 
 
-# --- polygons ------------------------------------------------------------------------------------------------
-
-
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def slice_tetrahedron(
-    vertex: np.ndarray, nx: float, ny: float, nz: float, offset: float, tiny: float, out: np.ndarray
-) -> int:
-    """Writes the polygon in which the plane n . x = offset cuts a tetrahedron (4, 3); returns its number of corners.
-
-    A corner in the plane (to `tiny`) counts as below it, so that a face in the plane belongs to one of its two cells.
-    """
-    s0 = nx * vertex[0, 0] + ny * vertex[0, 1] + nz * vertex[0, 2] - offset
-    s1 = nx * vertex[1, 0] + ny * vertex[1, 1] + nz * vertex[1, 2] - offset
-    s2 = nx * vertex[2, 0] + ny * vertex[2, 1] + nz * vertex[2, 2] - offset
-    s3 = nx * vertex[3, 0] + ny * vertex[3, 1] + nz * vertex[3, 2] - offset
-    a0, a1, a2, a3 = s0 > tiny, s1 > tiny, s2 > tiny, s3 > tiny
-    above = int(a0) + int(a1) + int(a2) + int(a3)
-    if above == 0 or above == 4:
-        return 0
-    s = (s0, s1, s2, s3)
-    if above == 2:
-        i = 0
-        j = 1 if a1 == a0 else (2 if a2 == a0 else 3)
-        k = 1 if j != 1 else 2
-        m = 6 - j - k
-        edges = ((i, k), (i, m), (j, m), (j, k))
-        count = 4
-    else:
-        lone = above == 1
-        i = 0 if a0 == lone else (1 if a1 == lone else (2 if a2 == lone else 3))
-        edges = ((i, (i + 1) % 4), (i, (i + 2) % 4), (i, (i + 3) % 4), (i, i))
-        count = 3
-    for e in range(count):
-        p, q = edges[e]
-        # in a fixed order, so that cells that share an edge find the same point
-        if vertex[p, 0] > vertex[q, 0] or (vertex[p, 0] == vertex[q, 0] and vertex[p, 1] > vertex[q, 1]):
-            p, q = q, p
-        sp = s[p] if abs(s[p]) > tiny else 0.0
-        sq = s[q] if abs(s[q]) > tiny else 0.0
-        share = sp / (sp - sq)
-        for r in range(3):
-            out[e, r] = vertex[p, r] + share * (vertex[q, r] - vertex[p, r])
-    return count
-
-
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def clip_polygon(
-    polygon: np.ndarray, count: int, plane: np.ndarray, nx: float, ny: float, nz: float, tiny: float, out: np.ndarray
-) -> int:
-    """Writes what of a convex polygon with normal n lies behind a plane (4,); returns its number of corners.
-
-    A polygon in the plane (to `tiny`) is kept if the two normals agree: it belongs to one of the cells that meet there.
-    """
-    highest, lowest = -np.inf, np.inf
-    for i in range(count):
-        s = plane[0] * polygon[i, 0] + plane[1] * polygon[i, 1] + plane[2] * polygon[i, 2] - plane[3]
-        highest, lowest = max(highest, s), min(lowest, s)
-    if highest <= tiny and lowest >= -tiny and plane[0] * nx + plane[1] * ny + plane[2] * nz < 0:
-        return 0
-    if highest <= tiny:
-        for i in range(count):
-            for r in range(3):
-                out[i, r] = polygon[i, r]
-        return count
-    if lowest >= -tiny:
-        return 0
-    made, j = 0, count - 1
-    before = plane[0] * polygon[j, 0] + plane[1] * polygon[j, 1] + plane[2] * polygon[j, 2] - plane[3]
-    for i in range(count):
-        s = plane[0] * polygon[i, 0] + plane[1] * polygon[i, 1] + plane[2] * polygon[i, 2] - plane[3]
-        if (s > 0) != (before > 0):
-            share = before / (before - s)
-            for r in range(3):
-                out[made, r] = polygon[j, r] + share * (polygon[i, r] - polygon[j, r])
-            made += 1
-        if s <= 0:
-            for r in range(3):
-                out[made, r] = polygon[i, r]
-            made += 1
-        before, j = s, i
-    return made
-
-
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def _size(vertex: np.ndarray, count: int) -> float:
-    """The largest extent of some corners along an axis."""
-    size = 0.0
-    for r in range(3):
-        low = high = vertex[0, r]
-        for i in range(1, count):
-            low, high = min(low, vertex[i, r]), max(high, vertex[i, r])
-        size = max(size, high - low)
-    return size
-
-
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _emit_face(
     w: WorldRecord,
@@ -275,9 +168,6 @@ def _emit_face(
         c.phi0[n] = -force / (area * gradient)
         c.area[n], c.stiffness[n] = area, area * gradient
     return n + 1
-
-
-# --- pairs ---------------------------------------------------------------------------------------------------
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
@@ -329,7 +219,7 @@ def _with_plane(w: WorldRecord, c: ContactRecord, n: int, a: int, plane: int) ->
             waiting += 2
             continue
         e = child[box, 1]
-        count = slice_tetrahedron(vertex[e], ux, uy, uz, offset, _NONE * _size(vertex[e], 4), polygon)
+        count = slice_tetrahedron(vertex[e], ux, uy, uz, offset, _NONE * largest_extent(vertex[e], 4), polygon)
         if count:
             f = field[e]
             gradient = max(f[0] * ux + f[1] * uy + f[2] * uz, flattest)
@@ -403,7 +293,7 @@ def _with_element(
     other, faces, theirs = w.element_vertex[h], w.element_plane[h], w.element_field[h]
     first, second, clips = w.polygon[0], w.polygon[1], w.moved_plane
     soft = w.mesh_flattest[two] > 0
-    tiny = _NONE * max(_size(vertex, 4), _size(other, 4 if soft else 3))
+    tiny = _NONE * max(largest_extent(vertex, 4), largest_extent(other, 4 if soft else 3))
     if soft:
         # b's field in a's frame, and the plane where both are equal
         fx = r[0] * theirs[0] + r[1] * theirs[1] + r[2] * theirs[2]

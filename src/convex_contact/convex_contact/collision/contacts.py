@@ -1,25 +1,6 @@
 """The list of contact candidates of a step, as flat arrays.
 
-Arrays of :class:`~convex_contact.model.arrays.ContactArrays`, of which the first ``count[0]`` entries are contacts:
-
-==================  ==============  ============================================================================
-count               (1,)            number of contacts
-geometry            (n, 2)          numbers of the two geometries A < B
-feature             (n,)            tells the points of a pair apart; -1 if unknown
-body                (n, 2)          numbers of the bodies of A and B
-tree                (n, 2)          the moving trees; the first is always one, the second -1 if there is none
-point               (n, 3)          world, midway between the surfaces, m
-frame               (n, 3, 3)       rows t1, t2, n (world, right-handed); n points from A into B
-phi0                (n,)            gap along n, m; negative overlaps
-J                   (n, 2, 3, d)    rows t1, t2, n; columns are the velocities of tree[:, 0] and tree[:, 1]
-bias                (n, 3)          part of the contact velocity that prescribed bodies cause, m/s
-v_n0                (n,)            normal velocity at the start of the step (prescribed bodies: in it), m/s
-stiffness, ...      (n,)            combined values of the two materials; of a face its own stiffness
-area                (n,)            of a face of a hydroelastic contact surface, m^2; 0: a point
-anchor              (n, 2, 3)       the point in the frames of the two bodies, m
-previous            (n,)            number of the same contact in the list of the step before; -1 if it is new
-taken               (n,)            while lists are matched: has found its contact in the next list
-==================  ==============  ============================================================================
+The arrays are those of `arrays.CONTACT_TABLE`.
 
 The contact velocity v_c = J v + bias is the velocity of B's point less that of A's, in the frame: v_n > 0 separates,
 and the impulse gamma acts on B, -gamma on A. A self-collision has both parts in the first block. d is the largest

@@ -20,167 +20,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from convex_contact.control.costs import Cost, System
+from convex_contact.control.costs import Manifold as Manifold
+from convex_contact.control.costs import QuadraticCost as QuadraticCost
+from convex_contact.control.costs import weights as weights
 from convex_contact.problem import checks
 from convex_contact.problem.errors import ConvergenceError
 
 #: least share of the promised decrease that a step must bring
 SUFFICIENT = 1e-4
+
+
 #: the line search tries 1, 1/2 ... 2^-(HALVINGS - 1)
 HALVINGS = 12
+
+
 #: iterations over which a fall of the cost is judged
 PATIENCE = 3
+
+
 #: mu over the mean weight of an input: the first after none, the least but zero, the largest; how much it changes
 FIRST_MU, LEAST_MU, LARGEST_MU, MU_FACTOR = 1.0, 1e-6, 1e10, 5.0
 
 
-class System(Protocol):
-    """A discrete system. x are states (m,), numbers of any meaning; dx changes of them (n,) in the tangent space."""
-
-    @property
-    def tangent(self) -> int:
-        """n."""
-        ...
-
-    @property
-    def inputs(self) -> int:
-        """Number of inputs."""
-        ...
-
-    def step(self, k: int, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """x_(k+1) = f_k(x, u). May raise ConvergenceError: the inputs are then not taken."""
-        ...
-
-    def linearize(self, states: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A (N, n, n) and B (N, n, inputs) along a motion of N + 1 states."""
-        ...
-
-    def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The change (n,) that leads from x to y."""
-        ...
-
-
-class Cost(Protocol):
-    """A cost. Hessians must be positive semidefinite, that of u positive definite."""
-
-    def running(self, k: int, x: np.ndarray, u: np.ndarray) -> float:
-        """l_k."""
-        ...
-
-    def final(self, x: np.ndarray) -> float:
-        """l_N."""
-        ...
-
-    def running_expansion(self, k: int, x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
-        """l_x (n,), l_u, l_xx, l_ux (inputs, n), l_uu."""
-        ...
-
-    def final_expansion(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """l_x (n,), l_xx (n, n)."""
-        ...
-
-
-class Manifold(Protocol):
-    """What :class:`QuadraticCost` needs of a system."""
-
-    @property
-    def tangent(self) -> int: ...
-
-    @property
-    def inputs(self) -> int: ...
-
-    def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray: ...
-
-    def difference_jacobian(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Derivative (n, n) of `difference` by a change of y."""
-        ...
-
-
-class QuadraticCost:
-    """l = 1/2 e^T Q e + 1/2 (u - u_r)^T R (u - u_r) and l_N = 1/2 e^T Q_N e, e the change that leads from x_r to x.
-
-    Not multiplied by the period.
-
-    Args:
-        system: Gives n, the number of inputs, and differences of states.
-        reference: x_r.
-        state: Q, symmetric (n, n) or its diagonal (n,), not negative.
-        input: R, symmetric (inputs, inputs) or its diagonal, positive.
-        final: Q_N, like Q.
-        input_reference: u_r (inputs,), or one for each step (N, inputs); default: zeros.
-
-    Raises:
-        ValueError: A wrong shape, or a weight of the wrong sign.
-    """
-
-    def __init__(
-        self,
-        system: Manifold,
-        reference: ArrayLike,
-        *,
-        state: ArrayLike,
-        input: ArrayLike,
-        final: ArrayLike,
-        input_reference: ArrayLike | None = None,
-    ) -> None:
-        n, m = system.tangent, system.inputs
-        self.system = system
-        self.reference = np.array(reference, dtype=float)
-        if self.reference.ndim != 1 or not np.isfinite(self.reference).all():
-            raise ValueError(f"reference: expected a state of finite numbers, got {reference!r}")
-        self.Q, self.Q_final = weights("state", state, n), weights("final", final, n)
-        self.R = weights("input", input, m)
-        if not np.linalg.eigvalsh(self.R)[0] > 0.0:
-            raise ValueError("input: expected positive weights: each input must cost something")
-        given = np.zeros(m) if input_reference is None else np.asarray(input_reference, dtype=float)
-        if given.ndim == 2:
-            self.input_reference = checks.array("input_reference", given, (len(given), m))
-        else:
-            self.input_reference = checks.array("input_reference", given, (m,))
-
-    def _input_error(self, k: int, u: np.ndarray) -> np.ndarray:
-        return u - (self.input_reference if self.input_reference.ndim == 1 else self.input_reference[k])
-
-    def running(self, k: int, x: np.ndarray, u: np.ndarray) -> float:
-        """l_k."""
-        e, r = self.system.difference(self.reference, x), self._input_error(k, u)
-        return 0.5 * float(e @ self.Q @ e + r @ self.R @ r)
-
-    def final(self, x: np.ndarray) -> float:
-        """l_N."""
-        e = self.system.difference(self.reference, x)
-        return 0.5 * float(e @ self.Q_final @ e)
-
-    def running_expansion(self, k: int, x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
-        """l_x, l_u, l_xx without the curvature of the manifold, l_ux = 0, l_uu."""
-        l_x, l_xx = self._expansion(x, self.Q)
-        return l_x, self.R @ self._input_error(k, u), l_xx, np.zeros((len(self.R), len(self.Q))), self.R
-
-    def final_expansion(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """l_x, l_xx likewise."""
-        return self._expansion(x, self.Q_final)
-
-    def _expansion(self, x: np.ndarray, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        e, D = self.system.difference(self.reference, x), self.system.difference_jacobian(self.reference, x)
-        return D.T @ (Q @ e), D.T @ Q @ D
-
-
-def weights(name: str, value: ArrayLike, n: int) -> np.ndarray:
-    """A positive semidefinite matrix (n, n) from itself or its diagonal, or a ValueError that names it."""
-    if np.ndim(value) == 1:
-        value = np.diag(checks.array(name, value, (n,)))
-    matrix = checks.array(name, value, (n, n))
-    if not np.allclose(matrix, matrix.T, rtol=1e-12, atol=0.0):
-        raise ValueError(f"{name}: expected a symmetric matrix")
-    least = float(np.linalg.eigvalsh(matrix)[0])
-    if least < -1e-12 * np.abs(matrix).max():
-        raise ValueError(f"{name}: expected no negative weights, got {least:g}")
-    return matrix
+#: d (N, inputs), K (N, inputs, n), slope and curve of `_backward`
+_Plan = tuple[np.ndarray, np.ndarray, float, float]
 
 
 @dataclass(frozen=True)
@@ -250,6 +120,7 @@ def cost_gradient(system: System, cost: Cost, states: np.ndarray, inputs: np.nda
     return _gradient(A, B, *_expansions(cost, states, inputs))
 
 
+# Longer than others by its arguments and their documentation.
 def optimize(
     system: System,
     cost: Cost,
@@ -283,51 +154,35 @@ def optimize(
         ValueError: A wrong shape, limits that exclude each other, or a bound that is violated.
         ConvergenceError: A step of the first guess has no solution.
     """
-    m = system.inputs
-    if np.ndim(inputs) != 2 or not len(np.asarray(inputs)):
-        raise ValueError(f"inputs: expected shape (steps, {m}), got {np.shape(inputs)}")
-    u = checks.array("inputs", inputs, (len(np.asarray(inputs)), m))
-    low, high = _limit("lower", lower, m, -np.inf), _limit("upper", upper, m, np.inf)
-    if (low > high).any():
-        raise ValueError(f"lower: expected no more than upper, {high}, got {low}")
+    first, u, low, high = _checked(system, start, inputs, lower, upper)
     if not isinstance(max_iterations, int) or max_iterations < 1:
         raise ValueError(f"max_iterations: expected a whole number from 1 on, got {max_iterations!r}")
     tolerance = checks.number("tolerance", tolerance, minimum=0.0)
     gradient_tolerance = checks.number("gradient_tolerance", gradient_tolerance, minimum=0.0)
     mu = checks.number("regularization", regularization, minimum=0.0)
-    first = np.array(start, dtype=float)
-    if first.ndim != 1 or not np.isfinite(first).all():
-        raise ValueError(f"start: expected a state of finite numbers, got {start!r}")
-    u = np.clip(u, low, high)
     x, total = simulate(system, cost, first, u)
-    done = Trajectory(x, u, np.zeros((len(u), m, system.tangent)), total, np.inf, False, "max_iterations", total)
+    gains = np.zeros((len(u), system.inputs, system.tangent))
+    done = Trajectory(x, u, gains, total, np.inf, False, "max_iterations", total)
     for number in range(max_iterations):
         A, B = system.linearize(x, u)
-        l_x, l_u, l_xx, l_ux, l_uu = _expansions(cost, x, u)
-        done.gradient = _projected(_gradient(A, B, l_x, l_u, l_xx, l_ux, l_uu), u, low, high)
-        step, expected = 0.0, 0.0
-        at_optimum = done.gradient <= gradient_tolerance
-        while True:
-            plan = _backward(A, B, (l_x, l_u, l_xx, l_ux, l_uu), u, low, high, mu)
+        expansions = _expansions(cost, x, u)
+        done.gradient = _projected(_gradient(A, B, *expansions), u, low, high)
+        scale = _scale(expansions[4])
+        found = None
+        while found is None:
+            plan = _backward(A, B, expansions, u, low, high, mu)
             if plan is not None:
-                d, done.gains, slope, curve = plan
-                if at_optimum:
+                done.gains = plan[1]
+                if done.gradient <= gradient_tolerance:
                     done.converged, done.reason = True, "gradient"
                     return done
-                for halving in range(HALVINGS):
-                    a = 0.5**halving
-                    expected = -(a * slope + 0.5 * a * a * curve)
-                    found = _forward(system, cost, x, u, a * d, done.gains, low, high)
-                    if found is not None and total - found[2] >= SUFFICIENT * expected > 0.0:
-                        step = a
-                        break
-                if step:
-                    break
-            mu = max(FIRST_MU * _scale(l_uu), mu * MU_FACTOR)
-            if mu > LARGEST_MU * _scale(l_uu):
-                done.reason = "no input near the present ones has a lower cost"
-                return done
-        x, u, total = found  # type: ignore[misc]
+                found = _improved(system, cost, x, u, plan, low, high, total)
+            if found is None:
+                mu = max(FIRST_MU * scale, mu * MU_FACTOR)
+                if mu > LARGEST_MU * scale:
+                    done.reason = "no input near the present ones has a lower cost"
+                    return done
+        (x, u, total), step, expected = found
         done.states, done.inputs, done.cost = x, u, total
         done.iterations.append(Iteration(total, expected, step, mu, done.gradient))
         if report is not None:
@@ -336,12 +191,52 @@ def optimize(
         if len(earlier) and earlier[-1] - total <= tolerance * abs(total):
             done.converged, done.reason = True, "cost"
             break
-        if step >= 0.5:
-            mu = mu / MU_FACTOR if mu > LEAST_MU * _scale(l_uu) else 0.0
-        elif step < 0.25:
-            mu = max(FIRST_MU * _scale(l_uu), mu * MU_FACTOR)
+        mu = _next_mu(mu, step, scale)
     done.gradient = _projected(cost_gradient(system, cost, x, u), u, low, high)
     return done
+
+
+def _checked(
+    system: System, start: ArrayLike, inputs: ArrayLike, lower: ArrayLike | None, upper: ArrayLike | None
+) -> tuple[np.ndarray, ...]:
+    """Returns start, inputs within their limits, and the limits, for :func:`optimize`; raises its ValueErrors."""
+    m = system.inputs
+    if np.ndim(inputs) != 2 or not len(np.asarray(inputs)):
+        raise ValueError(f"inputs: expected shape (steps, {m}), got {np.shape(inputs)}")
+    u = checks.array("inputs", inputs, (len(np.asarray(inputs)), m))
+    low, high = _limit("lower", lower, m, -np.inf), _limit("upper", upper, m, np.inf)
+    if (low > high).any():
+        raise ValueError(f"lower: expected no more than upper, {high}, got {low}")
+    first = np.array(start, dtype=float)
+    if first.ndim != 1 or not np.isfinite(first).all():
+        raise ValueError(f"start: expected a state of finite numbers, got {start!r}")
+    return first, np.clip(u, low, high), low, high
+
+
+def _next_mu(mu: float, step: float, scale: float) -> float:
+    """Returns the regularization after an iteration: less after a long step, more after a short one."""
+    if step >= 0.5:
+        return mu / MU_FACTOR if mu > LEAST_MU * scale else 0.0
+    return max(FIRST_MU * scale, mu * MU_FACTOR) if step < 0.25 else mu
+
+
+def _improved(
+    system: System, cost: Cost, x: np.ndarray, u: np.ndarray, plan: _Plan, low: np.ndarray, high: np.ndarray,
+    total: float,
+) -> tuple[tuple[np.ndarray, np.ndarray, float], float, float] | None:  # fmt: skip
+    """Follows a plan with the largest step that lowers the cost enough.
+
+    Returns:
+        The motion, the step, and the decrease that the plan promised for it; None: no step is good enough.
+    """
+    d, gains, slope, curve = plan
+    for halving in range(HALVINGS):
+        a = 0.5**halving
+        expected = -(a * slope + 0.5 * a * a * curve)
+        found = _forward(system, cost, x, u, a * d, gains, low, high)
+        if found is not None and total - found[2] >= SUFFICIENT * expected > 0.0:
+            return found, a, expected
+    return None
 
 
 def _limit(name: str, value: ArrayLike | None, m: int, default: float) -> np.ndarray:
@@ -381,9 +276,6 @@ def _gradient(A: np.ndarray, B: np.ndarray, l_x: np.ndarray, l_u: np.ndarray, *_
         out[k] = l_u[k] + B[k].T @ costate
         costate = l_x[k] + A[k].T @ costate
     return out
-
-
-_Plan = tuple[np.ndarray, np.ndarray, float, float]
 
 
 def _backward(

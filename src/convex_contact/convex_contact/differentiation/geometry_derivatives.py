@@ -220,6 +220,7 @@ def _from_relative(
                     out[4 + i, column] += dn[i]
 
 
+# Longer than others: one finite difference from moved pose to matched points; its parts share all its arrays.
 @njit(cache=True, nogil=True, error_model="numpy")
 def _native(w: _Shapes, poses: np.ndarray, c: _Points, start: int, end: int, out: np.ndarray) -> None:
     """Those (n, 7, 12) of the contacts start .. end - 1, one pair that Coal makes, by central differences."""

@@ -31,7 +31,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +38,9 @@ import numpy as np
 import pinocchio as pin
 from numba import njit
 
+from convex_contact.haptics.settings import CouplingNumbers, ToolPlace
 from convex_contact.haptics.tool_planes import Planes, ToolPlanes
-from convex_contact.model.world import Placement, World, WorldError
+from convex_contact.model.world import World, WorldError
 from convex_contact.model.world_source import open_world
 from convex_contact.problem import checks
 from convex_contact.problem.normal_laws import HertzLaw
@@ -53,64 +53,6 @@ _SIMULATOR = (
     *("approximation", "stiction_tolerance", "sigma", "near_rigid", "tangential_damping", "relative_tolerance"),
     *("max_iterations", "threshold", "speculative", "linear_rotation"),
 )
-
-
-@dataclass(frozen=True)
-class ToolPlace:
-    """How the device's space lies in the world's.
-
-    Attributes:
-        frame: Pose of the world's frame in the device's base, m.
-        scale: s, metres of the world per metre of the device.
-        axes: Which axes x, y, z of the world the tool drives (3,).
-        turns: The proxy turns with the tool, else it keeps its orientation.
-    """
-
-    frame: Placement
-    scale: float
-    axes: np.ndarray
-    turns: bool
-
-    @staticmethod
-    def of(p: Mapping[str, Any]) -> ToolPlace:
-        """From the parameters frame_position, frame_orientation, scale, held_axes and coupled_rotation.
-
-        Raises:
-            ValueError: One is wrong.
-        """
-        orientation = checks.array("frame_orientation", p["frame_orientation"], (4,))
-        if not abs(np.linalg.norm(orientation) - 1.0) < 0.01:
-            raise ValueError(f"frame_orientation: expected a quaternion of length 1, got {p['frame_orientation']!r}")
-        frame = Placement.of(checks.array("frame_position", p["frame_position"], (3,)), orientation, "frame")
-        axes = np.array([axis not in p["held_axes"] for axis in "xyz"])
-        return ToolPlace(frame, checks.number("scale", p["scale"], above=0.0), axes, bool(p["coupled_rotation"]))
-
-
-@dataclass(frozen=True)
-class CouplingNumbers:
-    """What the user feels.
-
-    Attributes:
-        stiffness: k of the coupling, N/m in the world; rotational_stiffness, N m/rad.
-        damping: b, N s/m in the world; rotational_damping, N m s/rad.
-        max_force: The force on the tool is shortened to it, N; max_torque likewise, N m.
-        device_damping: Of the device and whoever holds it, at the tool, N s/m; 0: unknown.
-    """
-
-    stiffness: float
-    damping: float
-    rotational_stiffness: float
-    rotational_damping: float
-    max_force: float
-    max_torque: float
-    device_damping: float
-
-    @staticmethod
-    def of(p: Mapping[str, Any]) -> CouplingNumbers:
-        """From the parameters of these names, those of the coupling with `coupling_` in front."""
-        coupling = ("stiffness", "damping", "rotational_stiffness", "rotational_damping")
-        rest = ("max_force", "max_torque", "device_damping")
-        return CouplingNumbers(*(p[f"coupling_{name}"] for name in coupling), *(p[name] for name in rest))
 
 
 class ContactRendering:

@@ -12,30 +12,117 @@ import numpy as np
 from numba import njit, types
 from numba.experimental import structref
 
-from convex_contact.solver.borrowed import Borrowed, Record
+from convex_contact.solver.borrowed import Borrowed, Field, Record
 
-#: The arrays of :class:`WorldArrays`, see :mod:`convex_contact.simulation.dynamics`.
-WORLD_FIELDS = (
-    "settings", "counters",
-    "q", "v", "v_star", "effort", "gravity",
-    "tree_kind", "tree_q", "tree_v", "tree_body", "mass", "inertia", "inertia_inverse", "A",
-    "body_tree", "body_pose", "body_twist", "body_wrench", "body_radius", "body_margin", "body_speed", "body_link",
-    "link_jacobian",
-    "geometry_kind", "geometry_body", "geometry_class", "geometry_local", "geometry_pose", "geometry_size",
-    "geometry_center", "geometry_extent", "geometry_radius", "geometry_bounds", "geometry_shape", "hull_range",
-    "hull_vertices", "finite", "large", "planes", "disabled_start", "disabled_other", "law", "context",
-    "sweep", "pair", "pair_reach", "pair_fill", "pair_start", "pair_second", "pair_sorted", "native_pair",
-    "native_reach", "native_start",
-    "native_normal", "native_point", "native_gap",
-    "geometry_mesh", "mesh_root", "mesh_element", "mesh_flattest", "box_bounds", "box_child", "element_vertex",
-    "element_plane", "element_field", "box_stack", "polygon", "moved_plane",
-)  # fmt: skip
+#: arrays of a world and its state: nt trees, nb bodies, nl links, ng geometries, nc classes of them, np pairs at most,
+#: nm meshes with ne elements in nn boxes; d is the largest number of velocities of a tree
+WORLD_TABLE = (
+    Field("settings", "(1,)", "m", "`broad_phase.THRESHOLD`: pairs with a smaller gap are in the problem"),
+    Field("counters", "(8,)", "-", "what a query found and needed; columns of `broad_phase`"),
+    Field(
+        "q",
+        "(nq,)",
+        "m, rad, -",
+        "of trees, then of free bodies, each [centre of mass; quaternion x, y, z, w]",
+    ),
+    Field("v", "(nv,)", "m/s, rad/s", "velocities; of free bodies [linear; angular], world"),
+    Field("v_star", "(nv,)", "m/s, rad/s", "velocities at the end of the step without contact"),
+    Field("effort", "(nv,)", "N, N m", "applied forces of articulated trees"),
+    Field("gravity", "(3,)", "m/s^2", ""),
+    Field("tree_kind", "(nt,)", "-", "`bodies.FREE` or `ARTICULATED`"),
+    Field("tree_q", "(nt + 1,)", "-", "where a tree's coordinates begin"),
+    Field("tree_v", "(nt + 1,)", "-", "where a tree's velocities begin"),
+    Field("tree_body", "(nt,)", "-", "body of a free tree, -1 of others"),
+    Field("mass", "(nt,)", "kg", "of free bodies"),
+    Field("inertia", "(nt, 9)", "kg m^2", "of free bodies about the centre of mass, along the body's axes, row by row"),
+    Field("inertia_inverse", "(nt, 9)", "1/(kg m^2)", "its inverse"),
+    Field("A", "(nt, d, d)", "kg, kg m^2", "blocks of A, of which the first rows and columns are used"),
+    Field("body_tree", "(nb,)", "-", "tree that moves a body, -1: none"),
+    Field("body_pose", "(nb, 12)", "-, m", "rotation row by row, position; of free bodies at the centre of mass"),
+    Field("body_twist", "(nb, 6)", "m/s, rad/s", "[v; omega] at the start of the step, at the pose's origin"),
+    Field("body_wrench", "(nb, 6)", "N, N m", "[f; m] applied to free bodies, at the centre of mass"),
+    Field("body_radius", "(nb,)", "m", "of a sphere about the pose's origin that holds all shapes"),
+    Field("body_margin", "(nb,)", "m", "distance within which a body's contacts are looked for"),
+    Field("body_speed", "(2, nb)", "m/s", "bounds of the speed of its points, while margins are made"),
+    Field("body_link", "(nb,)", "-", "row of link_jacobian; -1: a free body, whose Jacobian is the identity"),
+    Field("link_jacobian", "(nl, 6, d)", "-, m", "of links, [v; omega] at the pose's origin by the tree's velocities"),
+    Field("geometry_kind", "(ng,)", "-", "kind of shape, of `shapes`"),
+    Field("geometry_body", "(ng,)", "-", "body of a geometry"),
+    Field("geometry_class", "(ng,)", "-", "row and column of `law`"),
+    Field("geometry_local", "(ng, 12)", "-, m", "pose of the shape in the body's pose, like body_pose"),
+    Field("geometry_pose", "(ng, 12)", "-, m", "pose of the shape in the world"),
+    Field("geometry_size", "(ng, 3)", "m", "parameters of the shape"),
+    Field("geometry_center", "(ng, 3)", "m", "centre of the shape's bounding box, in its frame"),
+    Field("geometry_extent", "(ng, 3)", "m", "half sides of that box"),
+    Field("geometry_radius", "(ng,)", "m", "of the sphere about the shape's origin that holds it"),
+    Field("geometry_bounds", "(ng, 6)", "m", "bounding box in the world, least and greatest coordinates"),
+    Field("geometry_shape", "(ng,)", "-", "number in the compiled library, -1: none"),
+    Field("hull_range", "(ng, 2)", "-", "first row and end of a hull's vertices"),
+    Field("hull_vertices", "(n, 3)", "m", "vertices of all hulls, in their frames"),
+    Field("finite", "(n,)", "-", "geometries of usual size, for sweep and prune"),
+    Field("large", "(n,)", "-", "geometries that are tried against all others"),
+    Field("planes", "(n,)", "-", "half spaces"),
+    Field("disabled_start", "(ng + 1,)", "-", "where a geometry's rows of disabled_other begin"),
+    Field("disabled_other", "(n,)", "-", "geometries of larger number that it passes through"),
+    Field("law", "(nc, nc, 4)", "N/m, s/m, s, -", "combined k, d, tau_d, mu by class of geometry"),
+    Field("context", "(1,)", "-", "address of the compiled library's shapes"),
+    Field("sweep", "(n, 6)", "m", "bounds of the finite geometries with margins, the sweep's axis first; in its order"),
+    Field("pair", "(np, 2)", "-", "geometries that may touch, the smaller number first"),
+    Field("pair_reach", "(np,)", "m", "contacts of the pair count below this gap"),
+    Field("pair_fill", "(ng,)", "-", "places filled, while pairs are sorted"),
+    Field("pair_start", "(ng + 1,)", "-", "first place of a geometry's pairs, while they are sorted"),
+    Field("pair_second", "(np,)", "-", "pairs in the order of the second geometry"),
+    Field("pair_sorted", "(np,)", "-", "pairs in the order of first and second geometry"),
+    Field("native_pair", "(np, 2)", "-", "geometries whose contacts the compiled library makes"),
+    Field("native_reach", "(np,)", "m", "likewise of pair_reach"),
+    Field("native_start", "(np + 1,)", "-", "where the points of such a pair begin"),
+    Field("native_normal", "(np, 3)", "-", "normal of such a pair, from the first into the second"),
+    Field("native_point", "(n, 3)", "m", "points of such pairs, world"),
+    Field("native_gap", "(n,)", "m", "their gaps"),
+    Field("geometry_mesh", "(ng,)", "-", "number of the mesh for hydroelastic contact, -1: none"),
+    Field("mesh_root", "(nm,)", "-", "box that holds a mesh"),
+    Field("mesh_element", "(nm,)", "-", "its first element"),
+    Field("mesh_flattest", "(nm,)", "Pa/m", "least pressure gradient; 0: rigid"),
+    Field("box_bounds", "(nn, 6)", "m", "middle and half sides of a box, in the shape's frame"),
+    Field("box_child", "(nn, 2)", "-", "the two boxes in it; or -1 and an element"),
+    Field("element_vertex", "(ne, 4, 3)", "m", "corners in the shape's frame; of a triangle the fourth is unused"),
+    Field(
+        "element_plane",
+        "(ne, 4, 4)",
+        "-, m",
+        "outward unit normal, offset of the faces; a triangle has the first",
+    ),
+    Field("element_field", "(ne, 4)", "Pa/m, Pa", "grad p, and p at the shape's origin"),
+    Field("box_stack", "(256, 2)", "-", "pairs of boxes that a query has still to look at"),
+    Field("polygon", "(2, 12, 3)", "m", "two polygons, while a face is cut"),
+    Field("moved_plane", "(4, 4)", "-, m", "faces of an element in the other body's frame"),
+)
 
-#: The arrays of :class:`ContactArrays`, see :mod:`convex_contact.collision.contacts`.
-CONTACT_FIELDS = (
-    "count", "geometry", "feature", "body", "tree", "point", "frame", "phi0", "J", "bias", "v_n0", "stiffness",
-    "dissipation", "relaxation_time", "friction", "area", "anchor", "previous", "taken",
-)  # fmt: skip
+#: arrays of a list of contacts, of which the first `count[0]` rows are used
+CONTACT_TABLE = (
+    Field("count", "(1,)", "-", "number of contacts n; further rows are unused"),
+    Field("geometry", "(n, 2)", "-", "geometries A < B"),
+    Field("feature", "(n,)", "-", "tells the points of a pair apart; -1: unknown"),
+    Field("body", "(n, 2)", "-", "bodies of A and B"),
+    Field("tree", "(n, 2)", "-", "moving trees; the first is always one, the second -1: none"),
+    Field("point", "(n, 3)", "m", "midway between the surfaces, world"),
+    Field("frame", "(n, 3, 3)", "-", "rows t1, t2, n (world, right-handed); n points from A into B"),
+    Field("phi0", "(n,)", "m", "gap along n; negative: overlap"),
+    Field("J", "(n, 2, 3, d)", "-, m", "rows t1, t2, n by the velocities of the two trees"),
+    Field("bias", "(n, 3)", "m/s", "part of the contact velocity that prescribed bodies cause"),
+    Field("v_n0", "(n,)", "m/s", "normal velocity at the start of the step; of prescribed bodies in it"),
+    Field("stiffness", "(n,)", "N/m", "combined k; of a face its own"),
+    Field("dissipation", "(n,)", "s/m", "combined d"),
+    Field("relaxation_time", "(n,)", "s", "combined tau_d"),
+    Field("friction", "(n,)", "-", "combined mu"),
+    Field("area", "(n,)", "m^2", "of a face of a hydroelastic contact surface; 0: a point"),
+    Field("anchor", "(n, 2, 3)", "m", "the point in the poses of the two bodies"),
+    Field("previous", "(n,)", "-", "the same contact in the list of the step before; -1: new"),
+    Field("taken", "(n,)", "-", "has found its contact in the next list, while lists are matched"),
+)
+
+WORLD_FIELDS = tuple(field.name for field in WORLD_TABLE)
+CONTACT_FIELDS = tuple(field.name for field in CONTACT_TABLE)
 
 
 @structref.register
@@ -100,7 +187,7 @@ class _Arrays:
 
 
 class WorldArrays(_Arrays):
-    """The arrays of a world and its state; their meaning stands in :mod:`convex_contact.simulation.dynamics`."""
+    """The arrays of a world and its state; see `WORLD_TABLE`."""
 
     _fields = WORLD_FIELDS
 
@@ -113,7 +200,7 @@ class WorldArrays(_Arrays):
 
 
 class ContactArrays(_Arrays):
-    """The arrays of a list of contacts; their meaning stands in :mod:`convex_contact.collision.contacts`."""
+    """The arrays of a list of contacts; see `CONTACT_TABLE`."""
 
     _fields = CONTACT_FIELDS
 

@@ -229,8 +229,8 @@ JointLaw = JointMotion | JointActuator | JointCoupler
 
 
 def _rigid(period: float, value: float, bias: float = 0.0, lower: float = -math.inf) -> Numbers:
-    R, wait = compliance(period, NEAR_RIGID_STIFFNESS, None)
-    return bias, -value / wait, R, NEAR_RIGID, lower, math.inf
+    R, dt_plus_tau = compliance(period, NEAR_RIGID_STIFFNESS, None)
+    return bias, -value / dt_plus_tau, R, NEAR_RIGID, lower, math.inf
 
 
 class Controller(Protocol):
@@ -275,17 +275,17 @@ class Weld:
             R, p, J = _frame(d, self.a)
             Q, q, K = _frame(d, self.b)
             there = R @ place
-            wait = d.period + self.relaxation_time
+            dt_plus_tau = d.period + self.relaxation_time
             error = np.concatenate([q - p - there, pin.log3(Q @ (R @ turn).T)])
             lever = np.array([[0.0, -there[2], there[1]], [there[2], 0.0, -there[0]], [-there[1], there[0], 0.0]])
             J[:3] -= lever @ J[3:]  # of the point of a that b's origin is to be at
             difference = (K - J)[:rows]
             gain = np.repeat([self.stiffness, self.rotational_stiffness], 3)[:rows]
-            target = -error[:rows] / wait - difference[:, -1]
+            target = -error[:rows] / dt_plus_tau - difference[:, -1]
             infinite = np.full(rows, math.inf)
             return GivenRows(
                 Rows(
-                    difference[:, :-1], np.zeros(rows), target, 1.0 / (d.period * wait * gain), np.zeros(rows),
+                    difference[:, :-1], np.zeros(rows), target, 1.0 / (d.period * dt_plus_tau * gain), np.zeros(rows),
                     -infinite, infinite,
                 )
             )  # fmt: skip

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from convex_contact.model.world import World
 
 
+# Longer than others by its arguments and their documentation.
 def add_urdf(
     world: World,
     name: str,
@@ -75,6 +76,51 @@ def add_urdf(
     file = Path(path)
     if not name or any(other.name == name for other in world.trees):
         raise WorldError(f"name: {name!r} is empty or taken")
+    description, directories = _description(file, name, package_dirs)
+    root = Placement.of(position, orientation, name)
+    model, shapes = _read(file, name, floating, description, directories)
+    model.gravity.linear = world.gravity
+    welded = pin.SE3.Identity() if floating else root.se3
+    for joint in range(1, model.njoints):
+        if model.parents[joint] == 0:
+            model.jointPlacements[joint] = welded * model.jointPlacements[joint]
+    free = 6 if floating else 0
+    start = _start(model, floating, root) if q is None else vector(q, model.nq, f"{name}: q")
+    tree = ArticulatedTree(
+        model=model,
+        link_joints=list(range(1, model.njoints)),
+        damping=np.array(model.damping) if damping is None else _per_joint(model, free, damping, f"{name}: damping"),
+        stiffness=_per_joint(model, free, stiffness, f"{name}: stiffness"),
+        rest=pin.normalize(model, start),
+        armature=np.array(model.armature) + _per_joint(model, free, armature, f"{name}: armature"),
+    )
+    speed = np.zeros(model.nv) if v is None else vector(v, model.nv, f"{name}: v")
+    inertia = np.linalg.eigvalsh(tree.mass_matrix(tree.rest))
+    if not inertia[0] > 1e-12 * inertia[-1]:
+        raise WorldError(
+            f"{name}: {file.name}: a joint moves no mass; its link needs an <inertial>, or give an armature"
+        )
+    surface = material or Material()
+    bodies = _add_links(world, name, file, tree, shapes, surface, root, self_collision)
+    given = {"armature": armature, "stiffness": stiffness, "damping": damping, "self_collision": self_collision}
+    source = {
+        "urdf": str(file.resolve()),
+        "material": surface,
+        "position": root.position,
+        "orientation": root.orientation,
+        "floating": floating,
+        "package_dirs": [str(Path(directory).resolve()) for directory in package_dirs],
+    }
+    world.trees.append(Tree(name, tree, tree.rest.copy(), speed, bodies, source | given))
+    return len(world.trees) - 1
+
+
+def _description(file: Path, name: str, package_dirs: Sequence[str | Path]) -> tuple[bytes, list[str]]:
+    """Reads a URDF file, and checks the meshes that it names; returns it, and the folders of its packages.
+
+    Raises:
+        WorldError: The file or a mesh cannot be read.
+    """
     directories = [str(directory) for directory in (*package_dirs, file.parent)]
     try:
         description = read_bytes(file)
@@ -82,7 +128,17 @@ def add_urdf(
             check_file(mesh)
     except FileError as error:
         raise WorldError(f"{name}: {error}") from None
-    root = Placement.of(position, orientation, name)
+    return description, directories
+
+
+def _read(
+    file: Path, name: str, floating: bool, description: bytes, directories: list[str]
+) -> tuple[pin.Model, pin.GeometryModel]:
+    """Returns Pinocchio's model and collision geometry of a URDF file.
+
+    Raises:
+        WorldError: It describes no model.
+    """
     try:
         model = (
             pin.buildModelFromUrdf(str(file), pin.JointModelFreeFlyer())
@@ -92,42 +148,25 @@ def add_urdf(
         shapes = pin.buildGeomFromUrdf(model, str(file), pin.GeometryType.COLLISION, package_dirs=directories)
     except (ValueError, RuntimeError):  # their texts may quote the file
         raise WorldError(f"{name}: {file.name}: {_fault(description)}") from None
-    model.gravity.linear = world.gravity
-    welded = pin.SE3.Identity() if floating else root.se3
-    for joint in range(1, model.njoints):
-        if model.parents[joint] == 0:
-            model.jointPlacements[joint] = welded * model.jointPlacements[joint]
+    return model, shapes
 
-    joint_velocities = model.nv - (6 if floating else 0)
 
-    def per_joint(values: Any, field: str) -> np.ndarray:
-        spread = (
-            np.broadcast_to(np.asarray(values, dtype=np.float64), (joint_velocities,))
-            if np.ndim(values) == 0
-            else values
-        )
-        array = vector(spread, joint_velocities, f"{name}: {field}")
-        if (array < 0).any():
-            raise WorldError(f"{name}: {field}: expected no negative numbers, got {array}")
-        return np.concatenate([np.zeros(model.nv - joint_velocities), array])
+def _per_joint(model: pin.Model, free: int, values: Any, where: str) -> np.ndarray:
+    """Spreads a number, or one for each joint velocity after the free root's, over all velocities (nv,)."""
+    count = model.nv - free
+    spread = np.broadcast_to(np.asarray(values, dtype=np.float64), (count,)) if np.ndim(values) == 0 else values
+    array = vector(spread, count, where)
+    if (array < 0).any():
+        raise WorldError(f"{where}: expected no negative numbers, got {array}")
+    return np.concatenate([np.zeros(model.nv - count), array])
 
-    start = _start(model, floating, root) if q is None else vector(q, model.nq, f"{name}: q")
-    tree = ArticulatedTree(
-        model=model,
-        link_joints=list(range(1, model.njoints)),
-        damping=np.array(model.damping) if damping is None else per_joint(damping, "damping"),
-        stiffness=per_joint(stiffness, "stiffness"),
-        rest=pin.normalize(model, start),
-        armature=np.array(model.armature) + per_joint(armature, "armature"),
-    )
-    speed = np.zeros(model.nv) if v is None else vector(v, model.nv, f"{name}: v")
-    inertia = np.linalg.eigvalsh(tree.mass_matrix(tree.rest))
-    if not inertia[0] > 1e-12 * inertia[-1]:
-        raise WorldError(
-            f"{name}: {file.name}: a joint moves no mass; its link needs an <inertial>, or give an armature"
-        )
-    number = len(world.trees)
-    surface = material or Material()
+
+def _add_links(
+    world: World, name: str, file: Path, tree: ArticulatedTree, shapes: pin.GeometryModel, surface: Material,
+    root: Placement, self_collision: bool,
+) -> list[int]:  # fmt: skip
+    """Adds the bodies of a tree's links, and which of them pass through each other; returns their numbers."""
+    model, number = tree.model, len(world.trees)
     by_joint: dict[int, list[Geometry]] = {joint: [] for joint in range(model.njoints)}
     for i, shape in enumerate(shapes.geometryObjects):
         placement = Placement.from_se3(shape.placement)
@@ -152,20 +191,7 @@ def add_urdf(
         for i, a in enumerate(inner):
             for b in inner[i + 1 :]:
                 world.disable_pair(a, b)
-    source = {
-        "urdf": str(file.resolve()),
-        "material": surface,
-        "position": root.position,
-        "orientation": root.orientation,
-        "floating": floating,
-        "package_dirs": [str(Path(directory).resolve()) for directory in package_dirs],
-        "armature": armature,
-        "stiffness": stiffness,
-        "damping": damping,
-        "self_collision": self_collision,
-    }
-    world.trees.append(Tree(name, tree, tree.rest.copy(), speed, bodies, source))
-    return number
+    return bodies
 
 
 def _mesh_files(description: bytes, directories: Sequence[str]) -> Iterator[Path]:

@@ -37,249 +37,25 @@ methods. Paths are relative to the file.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-import coal
 import numpy as np
-import pinocchio as pin
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ValidationError
 
 from convex_contact.model.joints import JointCoupler, JointLaw, JointMotion, Sinusoid
 from convex_contact.model.materials import Material
-from convex_contact.model.pressure_fields import Hydroelastic, Mesh, PressureField, RigidSurface
-from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Sphere
+from convex_contact.model.shapes import Box, Capsule, Cylinder, Hull, Shape, Sphere
 from convex_contact.model.world import Geometry, Placement, World, WorldError
-from haptic_files import FileError, YamlDocument, check_file, kind_of, parse_yaml, read_yaml
+from convex_contact.model.world_schema import HYDROELASTIC_FIELDS, BodyEntry, MaterialEntry, TreeEntry, WorldEntry
+from convex_contact.model.world_schema import PerJoint as PerJoint
+from convex_contact.model.world_schema import Quadruple as Quadruple
+from convex_contact.model.world_schema import Triple as Triple
+from haptic_files import FileError, YamlDocument, kind_of, parse_yaml, read_yaml
 from haptic_files.schema import describe_refusal, texts_of, withhold
-
-Triple = tuple[float, float, float]
-Quadruple = tuple[float, float, float, float]
-PerJoint = float | list[float]
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=True)
-
-
-class _Material(_Strict):
-    stiffness: float = Material.stiffness
-    dissipation: float = Material.dissipation
-    relaxation_time: float = Material.relaxation_time
-    friction: float = Material.friction
-
-
-class _Hydroelastic(_Strict):
-    modulus: float | None = None
-    resolution: float | None = None
-    vertices: list[Triple] | None = None
-    tetrahedra: list[tuple[int, int, int, int]] | None = None
-    pressure: list[float] | None = None
-    triangles: list[tuple[int, int, int]] | None = None
-
-    def made(self) -> Hydroelastic | Mesh:
-        given = self.model_dump(exclude_none=True)
-        for kind, names in _KINDS.items():
-            if set(given) == set(names):
-                made: Hydroelastic | Mesh = kind(**given)
-                return made
-        expected = "; or ".join(", ".join(names) for names in _KINDS.values())
-        raise ValueError(f"expected {expected}; got {', '.join(given) or 'nothing'}")
-
-
-_KINDS: dict[Any, tuple[str, ...]] = {
-    Hydroelastic: ("modulus", "resolution"),
-    PressureField: ("vertices", "tetrahedra", "pressure"),
-    RigidSurface: ("vertices", "triangles"),
-}
-
-
-class _Shape(_Strict):
-    material: str | _Material | None = None
-    hydroelastic: _Hydroelastic | None = None
-    position: Triple = (0, 0, 0)
-    orientation: Quadruple = (0, 0, 0, 1)
-
-    def meets(self, folder: Path) -> Hydroelastic | Mesh | None:
-        return None if self.hydroelastic is None else self.hydroelastic.made()
-
-
-class _Sphere(_Shape):
-    type: Literal["sphere"]
-    radius: float
-
-    def made(self, folder: Path) -> Shape:
-        return Sphere(self.radius)
-
-
-class _Box(_Shape):
-    type: Literal["box"]
-    size: Triple
-
-    def made(self, folder: Path) -> Shape:
-        return Box(self.size)
-
-
-class _Cylinder(_Shape):
-    type: Literal["cylinder"]
-    radius: float
-    length: float
-
-    def made(self, folder: Path) -> Shape:
-        return Cylinder(self.radius, self.length)
-
-
-class _Capsule(_Shape):
-    type: Literal["capsule"]
-    radius: float
-    length: float
-
-    def made(self, folder: Path) -> Shape:
-        return Capsule(self.radius, self.length)
-
-
-class _HalfSpace(_Shape):
-    type: Literal["half_space"]
-    normal: Triple | None = None
-
-    @model_validator(mode="after")
-    def _turned(self) -> _HalfSpace:
-        if self.normal is not None:
-            if "orientation" in self.model_fields_set or not any(self.normal):
-                raise ValueError("normal: expected a vector that is not zero, and no orientation beside it")
-            n = np.array(self.normal) / np.linalg.norm(self.normal)
-            turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), n).coeffs()
-            self.orientation = tuple(float(x) for x in turn)  # type: ignore[assignment]
-        return self
-
-    def made(self, folder: Path) -> Shape:
-        return HalfSpace()
-
-
-class _Hull(_Shape):
-    type: Literal["hull"]
-    points: list[Triple]
-
-    def made(self, folder: Path) -> Shape:
-        return Hull(np.array(self.points))
-
-
-class _Mesh(_Shape):
-    type: Literal["mesh"]
-    file: Path
-    scale: Triple = (1, 1, 1)
-
-    def _loaded(self, folder: Path) -> Any:
-        path = folder / self.file
-        try:
-            check_file(path)
-        except FileError as error:
-            raise ValueError(f"file: {error}") from None
-        try:
-            return coal.MeshLoader().load(str(path), np.array(self.scale, dtype=np.float64))
-        except (ValueError, RuntimeError):  # their texts may quote the file
-            raise ValueError(f"file: {path}: expected a mesh such as STL, OBJ or DAE") from None
-
-    def made(self, folder: Path) -> Shape:
-        return Hull(np.unique(self._loaded(folder).vertices(), axis=0))
-
-    def meets(self, folder: Path) -> Hydroelastic | Mesh | None:
-        given = self.hydroelastic
-        if given is None or given.model_dump(exclude_none=True) != {"modulus": math.inf}:
-            return super().meets(folder)
-        mesh = self._loaded(folder)
-        triangles = [[mesh.tri_indices(i)[k] for k in range(3)] for i in range(mesh.num_tris)]
-        vertices, number = np.unique(mesh.vertices(), axis=0, return_inverse=True)
-        return RigidSurface(vertices, number.reshape(-1)[np.array(triangles)])
-
-
-_AnyShape = Annotated[
-    _Sphere | _Box | _Cylinder | _Capsule | _HalfSpace | _Hull | _Mesh, Field(discriminator="type")
-]  # fmt: skip
-
-
-class _Body(_Strict):
-    name: str
-    shape: _AnyShape | None = None
-    shapes: list[_AnyShape] = []
-    material: str | _Material | None = None
-    mass: float | None = None
-    inertia: float | Triple | tuple[Triple, Triple, Triple] | None = None
-    center: Triple | None = None
-    position: Triple = (0, 0, 0)
-    orientation: Quadruple = (0, 0, 0, 1)
-    velocity: Triple = (0, 0, 0)
-    angular_velocity: Triple = (0, 0, 0)
-    fixed: bool = False
-    prescribed: bool = False
-    spring_stiffness: float = 0.0
-    spring_damping: float = 0.0
-
-
-class _JointMotion(_Strict):
-    joint: str
-    amplitude: float
-    frequency: float
-    phase: float = 0.0
-    offset: float = 0.0
-
-
-class _JointActuator(_Strict):
-    joint: str
-    proportional_gain: float
-    derivative_gain: float = 0.0
-    target_position: float = 0.0
-    target_velocity: float = 0.0
-    feedforward: float = 0.0
-    effort_limit: float = math.inf
-
-
-class _JointCoupler(_Strict):
-    joint: str
-    other: str
-    ratio: float = 1.0
-    offset: float = 0.0
-
-
-class _Tree(_Strict):
-    name: str
-    urdf: Path
-    material: str | _Material | None = None
-    position: Triple = (0, 0, 0)
-    orientation: Quadruple = (0, 0, 0, 1)
-    floating: bool = False
-    package_dirs: list[Path] = []
-    q: list[float] | None = None
-    v: list[float] | None = None
-    armature: PerJoint = 0.0
-    stiffness: PerJoint = 0.0
-    damping: PerJoint | None = None
-    self_collision: bool = True
-    motions: list[_JointMotion] = []
-    actuators: list[_JointActuator] = []
-    couplers: list[_JointCoupler] = []
-
-
-class _Pair(_Strict):
-    a: str
-    b: str
-    stiffness: float | None = None
-    dissipation: float | None = None
-    relaxation_time: float | None = None
-    friction: float | None = None
-
-
-class _World(_Strict):
-    gravity: Triple = (0, 0, -9.81)
-    materials: dict[str, _Material] = {}
-    bodies: list[_Body] = []
-    trees: list[_Tree] = []
-    pairs: list[_Pair] = []
-    disabled: list[tuple[str, str]] = []
 
 
 def load_world(path: str | Path) -> World:
@@ -327,10 +103,10 @@ def world_of(document: YamlDocument, folder: Path) -> World:
     if not isinstance(document.value, dict):
         raise WorldError(f"{document.name}: expected a mapping with bodies, got {kind_of(document.value)}")
     try:
-        description = _World.model_validate(document.value)
+        description = WorldEntry.model_validate(document.value)
     except ValidationError as error:
-        raise WorldError(describe_refusal(error, _World, document)) from None
-    return _Builder(description, folder, document.name, texts_of(document.value, _World)).world
+        raise WorldError(describe_refusal(error, WorldEntry, document)) from None
+    return _Builder(description, folder, document.name, texts_of(document.value, WorldEntry)).world
 
 
 class _LocatedError(WorldError):
@@ -347,7 +123,7 @@ class _Builder:
         texts: Texts of the document, which messages must not quote.
     """
 
-    def __init__(self, given: _World, folder: Path, name: str, texts: set[str]) -> None:
+    def __init__(self, given: WorldEntry, folder: Path, name: str, texts: set[str]) -> None:
         self.folder, self.name, self.texts = folder, name, texts
         self.materials = {key: self._checked(f"materials.{key}", value) for key, value in given.materials.items()}
         self.world = World(given.gravity)
@@ -368,12 +144,12 @@ class _Builder:
                 raise
             raise _LocatedError(f"{self.name}: {field}: {withhold(str(error), self.texts)}") from None
 
-    def _checked(self, field: str, given: _Material) -> Material:
+    def _checked(self, field: str, given: MaterialEntry) -> Material:
         made: Material = self._named(field, Material, **given.model_dump())
         return made
 
-    def _material(self, field: str, given: str | _Material | None, default: Material) -> Material:
-        if isinstance(given, _Material):
+    def _material(self, field: str, given: str | MaterialEntry | None, default: Material) -> Material:
+        if isinstance(given, MaterialEntry):
             return self._checked(field, given)
         if given is None:
             return default
@@ -381,7 +157,7 @@ class _Builder:
             raise _LocatedError(f"{self.name}: {field}: expected a name in materials, got {kind_of(given)}")
         return self.materials[given]
 
-    def _add_body(self, field: str, body: _Body) -> None:
+    def _add_body(self, field: str, body: BodyEntry) -> None:
         if body.shape is not None and body.shapes:
             raise WorldError("expected shape or shapes, got both")
         default = self._material(f"{field}.material", body.material, Material())
@@ -397,7 +173,7 @@ class _Builder:
         options = body.model_dump(exclude={"name", "shape", "shapes", "material"})
         self.world.add_body(body.name, geometries=geometries, **options)
 
-    def _add_tree(self, field: str, tree: _Tree) -> None:
+    def _add_tree(self, field: str, tree: TreeEntry) -> None:
         laws = {"motions", "actuators", "couplers"}
         options = tree.model_dump(exclude={"name", "urdf", "material", "package_dirs"} | laws)
         self.world.add_urdf(
@@ -415,9 +191,6 @@ class _Builder:
             self.world.actuate_joint(tree.name, **actuator.model_dump())
         for coupler in tree.couplers:
             self.world.couple_joints(tree.name, **coupler.model_dump())
-
-
-# --- writing -------------------------------------------------------------------------------------------------
 
 
 def dump_world(world: World) -> str:
@@ -506,6 +279,6 @@ def _shape_entry(geometry: Geometry, surface: Any) -> dict[str, Any]:
     entry |= {"position": _plain(place.position), "orientation": _plain(place.orientation)}
     entry["material"] = surface(geometry.material)
     if geometry.hydroelastic is not None:
-        names = next(names for kind, names in _KINDS.items() if isinstance(geometry.hydroelastic, kind))
+        names = next(names for kind, names in HYDROELASTIC_FIELDS.items() if isinstance(geometry.hydroelastic, kind))
         entry["hydroelastic"] = {name: _plain(getattr(geometry.hydroelastic, name)) for name in names}
     return entry

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from convex_contact.problem.near_rigid import near_rigid_compliance
 from convex_contact.problem.normal_laws import NormalLaw
 
 
@@ -135,7 +136,7 @@ class Sap(Approximation):
     name, code = "sap", 0
 
     def _unprojected(self, p: ContactParameters, v: np.ndarray) -> tuple[np.ndarray, ...]:
-        rigid = p.near_rigid**2 * p.delassus / (4.0 * np.pi**2)
+        rigid = near_rigid_compliance(p.near_rigid, p.delassus)
         soft = 1.0 / (p.period * p.stiffness * (p.period + p.relaxation_time))
         Rn = np.where(np.real(rigid) > np.real(soft), rigid, soft)
         Rt = p.sigma * p.delassus * p.mean_square
@@ -207,8 +208,8 @@ class Lagged(Approximation):
         return np.concatenate([tangent, _normal_impulse(p, v[:, 2])[:, None]], axis=1)
 
     def hessian(self, p: ContactParameters, v: np.ndarray) -> np.ndarray:
-        _, _, bend = soft_norm(p.stretched(v[:, :2]), tolerance(p, self.regularized))
-        tangent = (p.coefficient * p.lagged_impulse)[:, None, None] * bend
+        _, _, curvature = soft_norm(p.stretched(v[:, :2]), tolerance(p, self.regularized))
+        tangent = (p.coefficient * p.lagged_impulse)[:, None, None] * curvature
         return _assembled(p, tangent, np.zeros_like(v[:, :2]), _normal_slope(p, v[:, 2]))
 
     def sticking(self, p: ContactParameters, v: np.ndarray) -> np.ndarray:
@@ -233,8 +234,8 @@ class Similar(Approximation):
         self.name, self.code = ("similar_regularized", 4) if regularized else ("similar", 3)
 
     def _similar(self, p: ContactParameters, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        norm, t, bend = soft_norm(p.stretched(v[:, :2]), tolerance(p, self.regularized))
-        return v[:, 2] - p.coefficient * norm, t, bend
+        norm, t, curvature = soft_norm(p.stretched(v[:, :2]), tolerance(p, self.regularized))
+        return v[:, 2] - p.coefficient * norm, t, curvature
 
     def potential(self, p: ContactParameters, v: np.ndarray) -> np.ndarray:
         return _normal_potential(p, self._similar(p, v)[0])
@@ -245,9 +246,9 @@ class Similar(Approximation):
         return np.concatenate([p.stretched(-(p.coefficient * normal)[:, None] * t), normal[:, None]], axis=1)
 
     def hessian(self, p: ContactParameters, v: np.ndarray) -> np.ndarray:
-        z, t, bend = self._similar(p, v)
+        z, t, curvature = self._similar(p, v)
         s, slope = p.coefficient, _normal_slope(p, z)
-        tangent = (s * _normal_impulse(p, z))[:, None, None] * bend
+        tangent = (s * _normal_impulse(p, z))[:, None, None] * curvature
         tangent = tangent + (s * s * slope)[:, None, None] * t[:, :, None] * t[:, None, :]
         return _assembled(p, tangent, -(s * slope)[:, None] * t, slope)
 

@@ -62,8 +62,8 @@ class Rows:
 
 def compliance(period: float, stiffness: float, relaxation_time: float | None) -> tuple[float, float]:
     """R before the near-rigid limit, and dt + tau with v^ = -g0/(dt + tau), (b); tau = None stands for dt."""
-    wait = period + (period if relaxation_time is None else relaxation_time)
-    return 1.0 / (period * stiffness * wait), wait
+    dt_plus_tau = period + (period if relaxation_time is None else relaxation_time)
+    return 1.0 / (period * stiffness * dt_plus_tau), dt_plus_tau
 
 
 class Constraint(ABC):
@@ -116,11 +116,11 @@ class Compliant(Constraint):
     def rows(self, velocities: int, period: float) -> Rows:
         _check_columns(self, self.jacobian, velocities)
         m = len(self.jacobian)
-        R, wait = compliance(period, self.stiffness, self.relaxation_time)
+        R, dt_plus_tau = compliance(period, self.stiffness, self.relaxation_time)
         return Rows(
             self.jacobian,
             self.bias,
-            -self.value / wait,
+            -self.value / dt_plus_tau,
             np.full(m, R),
             np.full(m, self.near_rigid),
             np.full(m, 0.0 if self.unilateral else -math.inf),

@@ -14,6 +14,8 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
+from convex_contact.problem.near_rigid import compiled_near_rigid_compliance as near_rigid_compliance
+
 SAP, LAGGED, LAGGED_REGULARIZED, SIMILAR, SIMILAR_REGULARIZED, LAGGED_ELASTOPLASTIC = range(6)
 LINEAR, HERTZ, FUNCTION = range(3)
 
@@ -113,11 +115,11 @@ def prepare(
     derived[i, M11], derived[i, M12], derived[i, M22] = a, b, c
     derived[i, D_ISOTROPIC] = 1.0 if a == 1.0 and b == 0.0 and c == 1.0 else 0.0
     if approximation == SAP:
-        wait = dt + p[i, RELAXATION_TIME]
-        Rn = max(near_rigid * near_rigid * w / (4.0 * math.pi * math.pi), 1.0 / (dt * k * wait))
+        dt_plus_tau = dt + p[i, RELAXATION_TIME]
+        Rn = max(near_rigid_compliance(near_rigid, w), 1.0 / (dt * k * dt_plus_tau))
         Rt = sigma * w * m2
         derived[i, D_EPS], derived[i, D_BOUND] = Rt, Rn
-        derived[i, D_FIRST], derived[i, D_SECOND] = -p[i, PHI0] / wait, s * s * Rt / Rn
+        derived[i, D_FIRST], derived[i, D_SECOND] = -p[i, PHI0] / dt_plus_tau, s * s * Rt / Rn
         return
     lagged = s * dt * normal_force(law, addresses, p[i, PHI0], p[i, V_N0], k, p[i, DISSIPATION])
     if approximation == LAGGED_ELASTOPLASTIC:
@@ -188,6 +190,91 @@ def impulse(
 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
+def _sap(q: np.ndarray, i: int, x1: float, x2: float, vn: float) -> _Nine:
+    """SAP: gamma and G of contact i in the stretched velocity x."""
+    s, Rt, Rn, ratio = q[i, COEFFICIENT], q[i, D_EPS], q[i, D_BOUND], q[i, D_SECOND]
+    h1 = h2 = 0.0
+    y1, y2, yn = -x1 / Rt, -x2 / Rt, (q[i, D_FIRST] - vn) / Rn
+    yr = math.sqrt(y1 * y1 + y2 * y2)
+    if yr < s * yn:
+        h11, h12, h22, hn = 1.0 / Rt, 0.0, 1.0 / Rt, 1.0 / Rn
+    else:
+        yn += s * Rt / Rn * yr
+        if yn <= 0.0:
+            return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        yn /= 1.0 + ratio
+        hn = 1.0 / (Rn * (1.0 + ratio))
+        if yr > 0.0:
+            t1, t2 = y1 / yr, y2 / yr
+            across, along = s * yn / (Rt * yr), s * s * hn
+            h11 = across * t2 * t2 + along * t1 * t1
+            h22 = across * t1 * t1 + along * t2 * t2
+            h12 = (along - across) * t1 * t2
+            h1, h2 = s * hn * t1, s * hn * t2
+            y1, y2 = s * yn * t1, s * yn * t2
+        else:
+            h11 = h12 = h22 = 0.0
+            y1 = y2 = 0.0
+    return y1, y2, yn, h11, h12, h22, h1, h2, hn
+
+
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
+def _elastoplastic(
+    law: int, addresses: np.ndarray, dt: float, q: np.ndarray, i: int, x1: float, x2: float, vn: float
+) -> _Nine:
+    """The elastoplastic approximation, likewise."""
+    k, d, kappa, bound = q[i, STIFFNESS], q[i, DISSIPATION], q[i, D_EPS], q[i, D_BOUND]
+    phi = q[i, PHI0] + dt * vn
+    gn = dt * normal_force(law, addresses, phi, vn, k, d)
+    hn = normal_slope(law, addresses, dt, phi, vn, k, d)
+    x1, x2 = q[i, D_FIRST] + kappa * x1, q[i, D_SECOND] + kappa * x2
+    size = math.sqrt(x1 * x1 + x2 * x2)
+    if bound <= 0.0:
+        h11 = h12 = h22 = g1 = g2 = 0.0
+    elif size <= bound:
+        h11 = h22 = dt * kappa
+        h12 = 0.0
+        g1, g2 = -dt * x1, -dt * x2
+    else:
+        t1, t2 = x1 / size, x2 / size
+        g1, g2 = -dt * bound * t1, -dt * bound * t2
+        across = dt * kappa * bound / size
+        h11, h12, h22 = across * t2 * t2, -across * t1 * t2, across * t1 * t1
+    return g1, g2, gn, h11, h12, h22, 0.0, 0.0, hn
+
+
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
+def _soft(
+    law: int, addresses: np.ndarray, dt: float, lagged: bool, q: np.ndarray, i: int, x1: float, x2: float, vn: float
+) -> _Nine:
+    """Lagged and Similar with the soft norm, likewise."""
+    k, d, s, eps, bound = q[i, STIFFNESS], q[i, DISSIPATION], q[i, COEFFICIENT], q[i, D_EPS], q[i, D_BOUND]
+    size = x1 * x1 + x2 * x2
+    root = math.sqrt(size + eps * eps)
+    t1, t2 = x1 / root, x2 / root
+    # I - t t^T, without cancellation: (eps^2 I + x x^T turned by a right angle)/root^2
+    e2 = (eps / root) * (eps / root)
+    p11, p12, p22 = e2 + t2 * t2, -t1 * t2, e2 + t1 * t1
+    if lagged:
+        phi = q[i, PHI0] + dt * vn
+        gn = dt * normal_force(law, addresses, phi, vn, k, d)
+        hn = normal_slope(law, addresses, dt, phi, vn, k, d)
+        curvature = bound / root
+        return (
+            -bound * t1, -bound * t2, gn, curvature * p11, curvature * p12, curvature * p22, 0.0, 0.0, hn
+        )  # fmt: skip
+    z = vn - s * size / (root + eps)
+    phi = q[i, PHI0] + dt * z
+    gn = dt * normal_force(law, addresses, phi, z, k, d)
+    hn = normal_slope(law, addresses, dt, phi, z, k, d)
+    curvature, along = s * gn / root, s * s * hn
+    h11 = curvature * p11 + along * t1 * t1
+    h12 = curvature * p12 + along * t1 * t2
+    h22 = curvature * p22 + along * t2 * t2
+    return -s * gn * t1, -s * gn * t2, gn, h11, h12, h22, -s * hn * t1, -s * hn * t2, hn
+
+
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def impulse_and_hessian(
     approximation: int,
     law: int,
@@ -201,78 +288,14 @@ def impulse_and_hessian(
 ) -> _Nine:
     """gamma_1, gamma_2, gamma_n, G_11, G_12, G_22, G_1n, G_2n, G_nn of contact i."""
     a, b, c = q[i, M11], q[i, M12], q[i, M22]
-    s = q[i, COEFFICIENT]
     x1, x2 = a * v1 + b * v2, b * v1 + c * v2
-    h1 = h2 = 0.0  # G_xn
     if approximation == SAP:
-        Rt, Rn, ratio = q[i, D_EPS], q[i, D_BOUND], q[i, D_SECOND]
-        y1, y2, yn = -x1 / Rt, -x2 / Rt, (q[i, D_FIRST] - vn) / Rn
-        yr = math.sqrt(y1 * y1 + y2 * y2)
-        if yr < s * yn:
-            h11, h12, h22, hn = 1.0 / Rt, 0.0, 1.0 / Rt, 1.0 / Rn
-        else:
-            yn += s * Rt / Rn * yr
-            if yn <= 0.0:
-                return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-            yn /= 1.0 + ratio
-            hn = 1.0 / (Rn * (1.0 + ratio))
-            if yr > 0.0:
-                t1, t2 = y1 / yr, y2 / yr
-                across, along = s * yn / (Rt * yr), s * s * hn
-                h11 = across * t2 * t2 + along * t1 * t1
-                h22 = across * t1 * t1 + along * t2 * t2
-                h12 = (along - across) * t1 * t2
-                h1, h2 = s * hn * t1, s * hn * t2
-                y1, y2 = s * yn * t1, s * yn * t2
-            else:
-                h11 = h12 = h22 = 0.0
-                y1 = y2 = 0.0
-        g1, g2, gn = y1, y2, yn
+        g1, g2, gn, h11, h12, h22, h1, h2, hn = _sap(q, i, x1, x2, vn)
+    elif approximation == LAGGED_ELASTOPLASTIC:
+        g1, g2, gn, h11, h12, h22, h1, h2, hn = _elastoplastic(law, addresses, dt, q, i, x1, x2, vn)
     else:
-        k, d = q[i, STIFFNESS], q[i, DISSIPATION]
-        eps, bound = q[i, D_EPS], q[i, D_BOUND]
-        if approximation == LAGGED_ELASTOPLASTIC:
-            phi = q[i, PHI0] + dt * vn
-            gn = dt * normal_force(law, addresses, phi, vn, k, d)
-            hn = normal_slope(law, addresses, dt, phi, vn, k, d)
-            x1, x2 = q[i, D_FIRST] + eps * x1, q[i, D_SECOND] + eps * x2
-            size = math.sqrt(x1 * x1 + x2 * x2)
-            if bound <= 0.0:
-                h11 = h12 = h22 = g1 = g2 = 0.0
-            elif size <= bound:
-                h11 = h22 = dt * eps
-                h12 = 0.0
-                g1, g2 = -dt * x1, -dt * x2
-            else:
-                t1, t2 = x1 / size, x2 / size
-                g1, g2 = -dt * bound * t1, -dt * bound * t2
-                across = dt * eps * bound / size
-                h11, h12, h22 = across * t2 * t2, -across * t1 * t2, across * t1 * t1
-        else:
-            size = x1 * x1 + x2 * x2
-            root = math.sqrt(size + eps * eps)
-            t1, t2 = x1 / root, x2 / root
-            # I - t t^T, without cancellation: (eps^2 I + x x^T turned by a right angle)/root^2
-            e2 = (eps / root) * (eps / root)
-            p11, p12, p22 = e2 + t2 * t2, -t1 * t2, e2 + t1 * t1
-            if approximation in (LAGGED, LAGGED_REGULARIZED):
-                phi = q[i, PHI0] + dt * vn
-                gn = dt * normal_force(law, addresses, phi, vn, k, d)
-                hn = normal_slope(law, addresses, dt, phi, vn, k, d)
-                bend = bound / root
-                h11, h12, h22 = bend * p11, bend * p12, bend * p22
-                g1, g2 = -bound * t1, -bound * t2
-            else:
-                z = vn - s * size / (root + eps)
-                phi = q[i, PHI0] + dt * z
-                gn = dt * normal_force(law, addresses, phi, z, k, d)
-                hn = normal_slope(law, addresses, dt, phi, z, k, d)
-                bend, along = s * gn / root, s * s * hn
-                h11 = bend * p11 + along * t1 * t1
-                h12 = bend * p12 + along * t1 * t2
-                h22 = bend * p22 + along * t2 * t2
-                h1, h2 = -s * hn * t1, -s * hn * t2
-                g1, g2 = -s * gn * t1, -s * gn * t2
+        lagged = approximation in (LAGGED, LAGGED_REGULARIZED)
+        g1, g2, gn, h11, h12, h22, h1, h2, hn = _soft(law, addresses, dt, lagged, q, i, x1, x2, vn)
     if q[i, D_ISOTROPIC] == 1.0:
         return g1, g2, gn, h11, h12, h22, h1, h2, hn
     u11, u12, u21, u22 = h11 * a + h12 * b, h11 * b + h12 * c, h12 * a + h22 * b, h12 * b + h22 * c
@@ -304,8 +327,8 @@ def idle_by_velocity(
             return False
         a, b, c = p[i, M11], p[i, M12], p[i, M22]
         x1, x2 = a * v1 + b * v2, b * v1 + c * v2
-        wait = dt + p[i, RELAXATION_TIME] if approximation == SAP else dt
-        return phi0 + wait * (vn - p[i, COEFFICIENT] * math.sqrt(x1 * x1 + x2 * x2)) >= 0.0
+        horizon = dt + p[i, RELAXATION_TIME] if approximation == SAP else dt
+        return phi0 + horizon * (vn - p[i, COEFFICIENT] * math.sqrt(x1 * x1 + x2 * x2)) >= 0.0
     return phi0 >= 0.0 and phi0 + dt * vn >= 0.0 and law != FUNCTION
 
 

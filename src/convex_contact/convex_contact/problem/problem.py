@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from convex_contact.problem import checks
 from convex_contact.problem.approximations import ContactParameters
 from convex_contact.problem.constraints import Constraint, Rows
+from convex_contact.problem.near_rigid import near_rigid_compliance
 from convex_contact.problem.normal_laws import LinearLaw, NormalLaw
 
 
@@ -203,8 +204,3 @@ class ContactProblem:
     def contact_velocity(self, v: np.ndarray) -> np.ndarray:
         """v_c = J v + b, shape (nc, 3)."""
         return (self.J @ v).reshape(-1, 3) + np.asarray(self.bias)
-
-
-def near_rigid_compliance(beta: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """beta^2 w/(4 pi^2), the compliance below which a spring cannot be told from a rigid one at this period."""
-    return beta * beta * w / (4.0 * np.pi**2)

@@ -246,10 +246,12 @@ class _Follower:
         numbers.append(controller_row(dt, q[7], GRIPPER_GAIN, GRIPPER_DAMPING, opening, 0.0, 0.0, s.effort_limit))
         if s.tether:
             self._jacobian[8:, self._first_v : self._first_v + 9] = -J[:3]
-            wait = dt + 0.05  # damped: relaxation of 50 ms
+            dt_plus_tau = dt + 0.05  # damped: relaxation of 50 ms
             for k in range(3):
                 error = target.translation[k] - frame.translation[k]
-                numbers.append((0.0, -error / wait, 1.0 / (dt * s.tether * wait), 0.0, -math.inf, math.inf))
+                numbers.append(
+                    (0.0, -error / dt_plus_tau, 1.0 / (dt * s.tether * dt_plus_tau), 0.0, -math.inf, math.inf)
+                )
         return GivenRows(Rows(self._jacobian, *np.array(numbers).T))
 
     def _grip(self, d: WorldDynamics, hand: pin.SE3, speed: float) -> None:

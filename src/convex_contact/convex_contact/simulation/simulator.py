@@ -13,22 +13,19 @@ the problem that :func:`~convex_contact.solve` solves: :attr:`Simulator.solution
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
 import scipy
-from numba import njit
 from numpy.typing import ArrayLike
 
-from convex_contact.model.arrays import ContactRecord
 from convex_contact.model.bodies import write_pose
 from convex_contact.model.joints import JointRows
 from convex_contact.model.world import World, WorldError, vector
-from convex_contact.problem import checks, contact_kernels
+from convex_contact.problem import checks
 from convex_contact.problem.approximations import approximation_named
 from convex_contact.problem.constraints import Constraint
 from convex_contact.problem.errors import ConvergenceError
@@ -37,9 +34,12 @@ from convex_contact.problem.problem import ContactProblem
 from convex_contact.problem.reference import DenseProblem
 from convex_contact.simulation.body_table import BodyTable
 from convex_contact.simulation.compiled_step import NO_ROOM, load_rows, make_step, yielded
+from convex_contact.simulation.constraint_rows import NO_ROWS, flat_rows, joined_rows
 from convex_contact.simulation.coupling import Coupling
 from convex_contact.simulation.dynamics import BodyState, WorldDynamics
+from convex_contact.simulation.reports import ContactReport, StepStatistics, contact_report_arrays
 from convex_contact.solver import newton
+from convex_contact.solver.options import SolverOptions
 from convex_contact.solver.solution import Solution
 from convex_contact.solver.solver import REASONS
 from convex_contact.solver.workspace import (
@@ -51,80 +51,6 @@ from convex_contact.solver.workspace import (
     outputs,
     statistics,
 )
-
-_P = contact_kernels
-
-
-@dataclass(frozen=True)
-class StepStatistics:
-    """How a step was solved.
-
-    Attributes:
-        iterations: Newton steps.
-        factorizations: Of the Hessian or parts of it.
-        contacts: In the list.
-        active_contacts: That took part; the others are flat at the solution.
-        residual: Relative momentum residual, scaled by diag(A)^(-1/2).
-    """
-
-    iterations: int
-    factorizations: int
-    contacts: int
-    active_contacts: int
-    residual: float
-
-
-@dataclass(frozen=True)
-class ContactReport:
-    """The contacts of a step, n of them; velocities and impulses are those of B against A, or on B.
-
-    Attributes:
-        body: Numbers of the bodies A and B, shape (n, 2).
-        position: Of the points, world (n, 3), m.
-        frame: Rows t1, t2, n, world (n, 3, 3); n points from A into B.
-        signed_distance: At the start of the step (n,), m.
-        impulse: Along t1, t2, n (n, 3), N s.
-        slip_velocity: World (n, 3), m/s.
-        normal_velocity: (n,), m/s; positive separates.
-        sticking: Bears a force below its transition speed (Table I) or its yield force (n,).
-        area: Of a face of a hydroelastic contact surface, m^2; 0: a point (n,).
-    """
-
-    body: np.ndarray
-    position: np.ndarray
-    frame: np.ndarray
-    signed_distance: np.ndarray
-    impulse: np.ndarray
-    slip_velocity: np.ndarray
-    normal_velocity: np.ndarray
-    sticking: np.ndarray
-    area: np.ndarray
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _report(c: ContactRecord, s: Any, approximation: int, period: float) -> Any:
-    """The arrays of a :class:`ContactReport`."""
-    gamma, vc, derived, took_part, _ = outputs(s)
-    n = c.count[0]
-    slip, sticking = np.zeros((n, 3)), np.zeros(n, dtype=np.bool_)
-    for k in range(n):
-        for i in range(3):
-            slip[k, i] = vc[k, 0] * c.frame[k, 0, i] + vc[k, 1] * c.frame[k, 1, i]
-        size = math.hypot(gamma[k, 0], gamma[k, 1])
-        if approximation == _P.LAGGED_ELASTOPLASTIC:  # below the yield force
-            bound = period * derived[k, _P.D_BOUND]
-        elif approximation == _P.SAP:  # inside the cone
-            bound = c.friction[k] * gamma[k, 2]
-        else:  # below the soft norm's width
-            lagged = approximation == _P.LAGGED or approximation == _P.LAGGED_REGULARIZED
-            load = derived[k, _P.D_BOUND] if lagged else c.friction[k] * gamma[k, 2]
-            slow = math.hypot(vc[k, 0], vc[k, 1]) <= derived[k, _P.D_EPS]
-            bound = math.inf if slow and load > 0.0 else 0.0
-        sticking[k] = took_part[k] != 0 and size < bound * (1 - 1e-12)
-    return (
-        c.body[:n].copy(), c.point[:n].copy(), c.frame[:n].copy(), c.phi0[:n].copy(), gamma[:n].copy(), slip,
-        vc[:n, 2].copy(), sticking, c.area[:n].copy(),
-    )  # fmt: skip
 
 
 class Simulator:
@@ -140,10 +66,8 @@ class Simulator:
         normal_law: Of all contacts; None: linear with Hunt and Crossley dissipation. SAP has its own.
         tangential_stiffness: k_t of lagged_elastoplastic, N/m; None: each contact's normal stiffness.
         tangential_damping: b_t of lagged_elastoplastic, N s/m.
-        relative_tolerance: Of the convergence test, section X.
-        absolute_tolerance: sqrt(J).
-        max_iterations: Of Newton's method.
-        polish: Iterate on to rounding.
+        relative_tolerance, absolute_tolerance, max_iterations, polish: Of the solver, see
+            :class:`~convex_contact.solver.options.SolverOptions`.
         threshold: Pairs with a gap below it are in the problem, m.
         speculative: Leave out contacts that provably do nothing (`dynamics`).
         linear_rotation: Integrate quaternions as the paper writes it, else exactly.
@@ -203,7 +127,8 @@ class Simulator:
             else checks.number("tangential_stiffness", tangential_stiffness, above=0.0),
             checks.number("tangential_damping", tangential_damping, minimum=0.0),
         )
-        self._relative_tolerance = checks.number("relative_tolerance", relative_tolerance, above=0.0)
+        checks.number("max_iterations", max_iterations, minimum=1.0)
+        self._solver_options = SolverOptions(relative_tolerance, absolute_tolerance, max_iterations, polish)
         self.world = world
         self.dynamics = WorldDynamics(
             world, period=period, threshold=threshold, speculative=speculative, linear_rotation=linear_rotation
@@ -215,17 +140,8 @@ class Simulator:
             raise WorldError("world: expected a free body or an articulated tree, got none: nothing can move")
         self.period = self.dynamics.period
         self._workspace = new_workspace()
-        configure(
-            self._workspace,
-            self._chosen.code,
-            self._law.code,
-            self.period,
-            *self._options.values(),
-            self._relative_tolerance,
-            checks.number("absolute_tolerance", absolute_tolerance, minimum=0.0),
-            int(checks.number("max_iterations", max_iterations, minimum=1.0)),
-            bool(polish),
-        )
+        numbers = (self.period, *self._options.values())
+        configure(self._workspace, self._chosen.code, self._law.code, *numbers, *astuple(self._solver_options))
         inputs(self._workspace)[3][:] = self._law.addresses
         limits = self.dynamics.joint_limits() if joint_limits else None
         self._joint_limits = limits if limits is not None and len(limits.velocity) else None
@@ -372,7 +288,7 @@ class Simulator:
                 velocity=inputs(self._workspace)[0][4][: d.nv].copy(),
                 iterations=iterations,
                 residual=residual,
-                tolerance=self._relative_tolerance,
+                tolerance=self._solver_options.relative_tolerance,
             )
         d.move_others()
         if self._elastoplastic:
@@ -402,31 +318,12 @@ class Simulator:
             ValueError: A row couples more than two trees.
         """
         d = self.dynamics
-        joints = self._joint_rows.flat(d) if len(self._joint_rows) else _NO_ROWS
+        joints = self._joint_rows.flat(d) if len(self._joint_rows) else NO_ROWS
         self._own = [make(d) for make in (*self._controllers, *self.constraints)]
         if not self._own:
             return joints
-        tree_v = d.arrays.tree_v
-        owner = np.repeat(np.arange(len(tree_v) - 1), np.diff(tree_v))
-        a, b, ends, entries, parameters = [], [], [0], [], []
-        for constraint in self._own:
-            rows = constraint.rows(d.nv, self.period)
-            for i, row in enumerate(rows.jacobian):
-                trees = np.unique(owner[row != 0.0])
-                if not 1 <= len(trees) <= 2:
-                    raise ValueError(
-                        f"{type(constraint).__name__}: expected rows that couple one tree or two, got {len(trees)}"
-                    )
-                a.append(trees[0])
-                b.append(trees[1] if len(trees) > 1 else -1)
-                entries += [row[tree_v[t] : tree_v[t + 1]] for t in trees]
-                ends.append(sum(len(e) for e in entries))
-                parameters.append([getattr(rows, name)[i] for name in _ROW_FIELDS])
-        if not a:
-            return joints
-        own = (np.array(a), np.array(b), np.array(ends), np.concatenate(entries), np.array(parameters))
-        end = own[2][-1] + joints[2][1:]  # entries of the joints' rows come after
-        return tuple(np.concatenate(pair) for pair in zip(own, (*joints[:2], end, *joints[3:]), strict=True))
+        own = flat_rows(d, self._own)
+        return joints if own is None else joined_rows(own, joints)
 
     # --- what a step did -------------------------------------------------------------------------------------
 
@@ -446,7 +343,7 @@ class Simulator:
             flat, flags = np.zeros(0), np.zeros(0, dtype=bool)
             whole, frames = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 3, 3))
             return ContactReport(whole, none, frames, flat, none, none, flat, flags, flat)
-        return ContactReport(*_report(c.record, self._workspace, self._chosen.code, self.period))
+        return ContactReport(*contact_report_arrays(c.record, self._workspace, self._chosen.code, self.period))
 
     @property
     def pressing(self) -> tuple[Any, np.ndarray]:
@@ -494,7 +391,3 @@ class Simulator:
             residual=done.residual,
             solve_hessian=solve_hessian,
         )
-
-
-_NO_ROWS = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0), np.zeros((0, 6)))
-_ROW_FIELDS = ("bias", "target", "compliance", "near_rigid", "lower", "upper")

@@ -8,7 +8,7 @@ array. Who borrows keeps the structref alive.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from numba import njit
 from numba.core import cgutils, errors, imputils, types
@@ -25,6 +25,21 @@ from numba.extending import (
     register_model,
     unbox,
 )
+
+
+class Field(NamedTuple):
+    """One array, or number, of a record.
+
+    Attributes:
+        name, shape: with the letters below.
+        unit: of its numbers; "-": none, several where columns differ.
+        meaning: of a row.
+    """
+
+    name: str
+    shape: str
+    unit: str
+    meaning: str
 
 
 class Record(structref.StructRefProxy):

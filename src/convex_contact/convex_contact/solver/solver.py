@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from convex_contact.problem.approximations import approximation_named
 from convex_contact.problem.errors import ConvergenceError
 from convex_contact.problem.problem import ContactProblem
 from convex_contact.solver import newton
+from convex_contact.solver.options import SolverOptions
 from convex_contact.solver.solution import Solution
 from convex_contact.solver.workspace import configure, inputs, new_workspace, reserve, statistics
 
@@ -44,11 +46,7 @@ def solve(
         approximation: "sap", "lagged", "lagged_regularized", "similar", "similar_regularized" or
             "lagged_elastoplastic".
         initial: first iterate, shape (nv,); None for v*. The solution does not depend on it.
-        relative_tolerance: the iteration has converged when the residual, scaled by diag(A)^(-1/2), is below
-            absolute_tolerance + relative_tolerance max(||A v||, ||J^T gamma||), likewise scaled (section X).
-        absolute_tolerance: [sqrt(J)].
-        max_iterations: of Newton's method.
-        polish: go on from there while steps still quarter the residual, to rounding; one or two steps more.
+        relative_tolerance, absolute_tolerance, max_iterations, polish: see `options.SolverOptions`.
 
     Raises:
         ValueError: an unknown approximation, or one that does not fit the problem.
@@ -59,24 +57,12 @@ def solve(
         raise ValueError(
             f"normal_law: expected None with sap, which has its own linear law, got {type(problem.law).__name__}"
         )
-    relative_tolerance = checks.number("relative_tolerance", relative_tolerance, above=0.0)
-    absolute_tolerance = checks.number("absolute_tolerance", absolute_tolerance, minimum=0.0)
+    options = SolverOptions(relative_tolerance, absolute_tolerance, max_iterations, polish)
     start = problem.v_star if initial is None else checks.array("initial", initial, (problem.velocities,))
     w = new_workspace()
     permutation = load(w, problem)
-    configure(
-        w,
-        chosen.code,
-        problem.law.code,
-        problem.period,
-        problem.stiction_tolerance,
-        problem.sigma,
-        problem.near_rigid,
-        relative_tolerance,
-        absolute_tolerance,
-        int(max_iterations),
-        bool(polish),
-    )
+    numbers = (problem.period, problem.stiction_tolerance, problem.sigma, problem.near_rigid)
+    configure(w, chosen.code, problem.law.code, *numbers, *astuple(options))
     v = inputs(w)[0][4]
     v[: len(start)] = start[permutation]
     status = newton.solve_step(w)
@@ -89,7 +75,7 @@ def solve(
             velocity=velocity,
             iterations=iterations,
             residual=residual,
-            tolerance=relative_tolerance,
+            tolerance=options.relative_tolerance,
         )
 
     def solve_hessian(B: np.ndarray) -> np.ndarray:

@@ -12,70 +12,26 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from convex_contact.solver.blocks import (
-    inverse_factor,
-    lower_times,
-    lower_times_vector,
-    subtract_product,
-    subtract_times,
-    subtract_transposed,
-    transposed_lower_times_vector,
-)
+from convex_contact.solver.block_cholesky import BlockPattern, eliminate, solve_backward, solve_forward
 from convex_contact.solver.structure import minimum_degree
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def _factorise(
-    H: np.ndarray, L: np.ndarray, start: np.ndarray, entry_start: np.ndarray, entry_column: np.ndarray,
-    entry_block: np.ndarray, diagonal_block: np.ndarray, update_start: np.ndarray, update_block: np.ndarray,
-    factor_block: np.ndarray, floor: np.ndarray,
-) -> None:  # fmt: skip
-    """Eliminates the inner groups in place; positions number the groups in the order of elimination."""
-    for p in range(len(entry_start) - 1):
-        m = start[p + 1] - start[p]
-        inverse_factor(H, diagonal_block[p], L, factor_block[p], m, floor, 0)
-        for e in range(entry_start[p], entry_start[p + 1]):
-            u = entry_column[e]
-            lower_times(H, entry_block[e], L, factor_block[p], m, start[u + 1] - start[u])
-        update = update_start[p]
-        for e in range(entry_start[p], entry_start[p + 1]):
-            u = entry_column[e]
-            for f in range(e, entry_start[p + 1]):
-                z = entry_column[f]
-                subtract_product(
-                    H, update_block[update], entry_block[e], entry_block[f], m, start[u + 1] - start[u],
-                    start[z + 1] - start[z],
-                )  # fmt: skip
-                update += 1
+def _factorise(pattern: BlockPattern, groups: int, H: np.ndarray, L: np.ndarray, floor: np.ndarray) -> None:
+    """Eliminates the first groups in place."""
+    eliminate(pattern, 0, groups, H, L, floor)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def _forward(
-    H: np.ndarray, L: np.ndarray, start: np.ndarray, entry_start: np.ndarray, entry_column: np.ndarray,
-    entry_block: np.ndarray, factor_block: np.ndarray, x: np.ndarray,
-) -> None:  # fmt: skip
+def _forward(pattern: BlockPattern, groups: int, H: np.ndarray, L: np.ndarray, x: np.ndarray) -> None:
     """x_i <- U^-T x_i, x_k <- x_k - H_ki H_ii^-1 x_i."""
-    for p in range(len(entry_start) - 1):
-        m = start[p + 1] - start[p]
-        lower_times_vector(L, factor_block[p], x, start[p], m)
-        for e in range(entry_start[p], entry_start[p + 1]):
-            u = entry_column[e]
-            subtract_transposed(H, entry_block[e], x, start[p], x, start[u], m, start[u + 1] - start[u])
+    solve_forward(pattern, 0, groups, H, L, x)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def _backward(
-    H: np.ndarray, L: np.ndarray, start: np.ndarray, entry_start: np.ndarray, entry_column: np.ndarray,
-    entry_block: np.ndarray, factor_block: np.ndarray, x: np.ndarray,
-) -> None:  # fmt: skip
+def _backward(pattern: BlockPattern, groups: int, H: np.ndarray, L: np.ndarray, x: np.ndarray) -> None:
     """x_i of the solution from x_i of `_forward` and x_k of the solution."""
-    for back in range(len(entry_start) - 1):
-        p = len(entry_start) - 2 - back
-        m = start[p + 1] - start[p]
-        for e in range(entry_start[p], entry_start[p + 1]):
-            u = entry_column[e]
-            subtract_times(H, entry_block[e], x, start[u], x, start[p], m, start[u + 1] - start[u])
-        transposed_lower_times_vector(L, factor_block[p], x, start[p], m)
+    solve_backward(pattern, 0, groups, H, L, x)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
@@ -156,19 +112,18 @@ class BlockCholesky:
             columns.append(np.sort(place[np.flatnonzero(bits)]))
         columns += [np.arange(p + 1, n) for p in range(n - k, n)]  # S is dense
         ends = np.cumsum([0, *(len(c) for c in columns)])
-        self._entry_column = np.concatenate([*columns, np.zeros(0)]).astype(np.int64)
-        blocks, self._diagonal = np.zeros(len(self._entry_column), dtype=np.int64), np.zeros(n, dtype=np.int64)
+        entry_column = np.concatenate([*columns, np.zeros(0)]).astype(np.int64)
+        blocks, diagonal = np.zeros(len(entry_column), dtype=np.int64), np.zeros(n, dtype=np.int64)
         at = 0
         self._where: dict[tuple[int, int], int] = {}
         for p in range(n):
-            self._diagonal[p], self._where[p, p] = at, at
+            diagonal[p], self._where[p, p] = at, at
             at += size[p] ** 2
             for e in range(ends[p], ends[p + 1]):
-                q = int(self._entry_column[e])
+                q = int(entry_column[e])
                 blocks[e], self._where[p, q] = at, at
                 at += size[p] * size[q]
         self.values = np.zeros(at)
-        self._entry_block = blocks
         kept_places = range(n - k, n)
         self._kept_block = np.array(
             [[self._where.get((p, q), -1) for q in kept_places] for p in kept_places], dtype=np.int64
@@ -179,11 +134,20 @@ class BlockCholesky:
             c = columns[p].tolist()
             updates += [self._where[q, r] for i, q in enumerate(c) for r in c[i:]]
             update_start.append(len(updates))
-        self._updates = np.array(updates, dtype=np.int64), np.array(update_start, dtype=np.int64)
-        self._entry_start = ends[: n - k + 1].astype(np.int64)
-        self._factor_block = np.concatenate([[0], np.cumsum(size**2)]).astype(np.int64)
-        self._L = np.zeros(int(self._factor_block[n - k]))
-        self._floor = np.full(int(size.max(initial=1)), 1e-300)
+        factor_start = np.concatenate([[0], np.cumsum(size**2)]).astype(np.int64)
+        self._pattern = BlockPattern(
+            order=np.arange(n),
+            start=self.start,
+            factor_start=factor_start,
+            entry_start=ends[: n - k + 1].astype(np.int64),
+            entry_column=entry_column,
+            entry_block=blocks,
+            diagonal_block=diagonal,
+            update_start=np.array(update_start, dtype=np.int64),
+            update_block=np.array(updates, dtype=np.int64),
+        )
+        self._L = np.zeros(int(factor_start[n - k]))
+        self._floor = np.full(self.inner, 1e-300)
 
     def place(self, a: int, b: int) -> tuple[int, int] | None:
         """Offset and row length in `values` of the block of groups a and b; None: that of b and a is kept instead."""
@@ -199,10 +163,7 @@ class BlockCholesky:
 
     def factorise(self) -> None:
         """Eliminates the inner groups; `values` is lost."""
-        _factorise(
-            self.values, self._L, self.start, self._entry_start, self._entry_column, self._entry_block,
-            self._diagonal, self._updates[1], self._updates[0], self._factor_block, self._floor,
-        )  # fmt: skip
+        _factorise(self._pattern, self._inner_groups, self.values, self._L, self._floor)
 
     def schur_complement(self) -> np.ndarray:
         """S (k, k), after :meth:`factorise`."""
@@ -212,14 +173,8 @@ class BlockCholesky:
 
     def forward(self, x: np.ndarray) -> None:
         """Eliminates in a right-hand side, in place: what is left in its kept part belongs to S."""
-        _forward(
-            self.values, self._L, self.start, self._entry_start, self._entry_column, self._entry_block,
-            self._factor_block, x,
-        )  # fmt: skip
+        _forward(self._pattern, self._inner_groups, self.values, self._L, x)
 
     def backward(self, x: np.ndarray) -> None:
         """The inner variables from those of :meth:`forward` and the solution's kept ones, in place."""
-        _backward(
-            self.values, self._L, self.start, self._entry_start, self._entry_column, self._entry_block,
-            self._factor_block, x,
-        )  # fmt: skip
+        _backward(self._pattern, self._inner_groups, self.values, self._L, x)

@@ -47,6 +47,7 @@ def find(parent: np.ndarray, i: int) -> int:
     return i
 
 
+# Longer than others: the lists by degree are kept up in every loop, and passing them on costs more lines than it saves.
 @njit(error_model="numpy", _nrt=False, cache=True)
 def minimum_degree(
     n: int,

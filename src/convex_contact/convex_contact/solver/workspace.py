@@ -7,20 +7,7 @@ replaces its arrays. Its life in a simulator's compiled loop:
 2. the loop writes the problem into the input arrays below, in place;
 3. `newton.solve_step(w)` solves; v, gamma and the statistics are in the output arrays.
 
-Inputs (capacities may exceed the counts):
-
-==================== ==================== ======================================================================
-n, dofs, nc, nr      integers             counts of cliques, velocities, contacts, constraint rows
-dof_start            (n + 1,)             first velocity of each clique
-A_start, A           (n + 1,), flat       block of A of each clique, row by row
-v_star, v            (dofs,)              free-motion velocity; the guess, on return the solution
-contact_a, contact_b (nc,)                two different cliques; contact_b = -1 where there is only one
-J_start, J           (nc + 1,), flat      3 x n_a block, then 3 x n_b block, rows t1, t2, n
-contact_parameters   (nc, 16)             columns of `contact_kernels` (PHI0, V_N0, ...)
-row_a, row_b, ...    likewise             scalar rows of the constraints, `row_parameters` (nr, 6)
-period, ...          numbers              stiction_tolerance, sigma, near_rigid, approximation, law, tolerances
-addresses            (4,)                 of a user's normal law
-==================== ==================== ======================================================================
+Its fields are listed below; capacities may exceed the counts. Those without a mark are inside the solver.
 
 The elimination order, the symbolic factorisation and the last numeric factors stay from step to step; they are made
 anew only when a contact couples two cliques that the pattern does not (`newton`).
@@ -35,123 +22,125 @@ from numba import njit, types
 from numba.experimental import structref
 
 from convex_contact.problem.contact_kernels import DERIVED, PARAMETERS, ROW_PARAMETERS
-from convex_contact.solver.borrowed import Record
+from convex_contact.solver.borrowed import Field, Record
 
-_INTEGERS = (
-    # inputs
-    "n",
-    "dofs",
-    "nc",
-    "nr",
-    "approximation",
-    "law",
-    "max_iterations",
-    "polish",
-    # outputs
-    "iterations",
-    "factorizations",
-    "orderings",
-    "status",
-    "failed_island",
-    # inside
-    "pattern",
-    "pattern_edges",
-    "islands",
-    "candidates",
-    "active",
+#: numbers have no shape
+INTEGERS = (
+    Field("n", "", "-", "cliques: groups of velocities that A couples"),
+    Field("dofs", "", "-", "velocities"),
+    Field("nc", "", "-", "contacts"),
+    Field("nr", "", "-", "rows of constraints"),
+    Field("approximation", "", "-", "code of `contact_kernels`"),
+    Field("law", "", "-", "code of the normal law"),
+    Field("max_iterations", "", "-", "of Newton's method"),
+    Field("polish", "", "-", "1: go on to rounding"),
+    Field("iterations", "", "-", "output: Newton steps"),
+    Field("factorizations", "", "-", "output: of islands"),
+    Field("orderings", "", "-", "output: elimination orders made since the start"),
+    Field("status", "", "-", "output: CONVERGED, ITERATION_LIMIT or NOT_FINITE"),
+    Field("failed_island", "", "-", "output: island with a number that is not finite"),
+    Field("pattern", "", "-", "1: order and symbolic factorisation are there"),
+    Field("pattern_edges", "", "-", "couplings for which they were made"),
+    Field("islands", "", "-", "number of islands"),
+    Field("candidates", "", "-", "contacts that are not idle"),
+    Field("active", "", "-", "islands that have not converged"),
 )
-_NUMBERS = (
-    "period",
-    "stiction_tolerance",
-    "sigma",
-    "near_rigid",
-    "relative_tolerance",
-    "absolute_tolerance",
-    "keep",
-    "slope",
-    # outputs
-    "residual",
+NUMBERS = (
+    Field("period", "", "s", "dt"),
+    Field("stiction_tolerance", "", "m/s", "v_s"),
+    Field("sigma", "", "-", "regularisation of friction"),
+    Field("near_rigid", "", "-", "beta of SAP"),
+    Field("relative_tolerance", "", "-", "of the convergence test"),
+    Field("absolute_tolerance", "", "sqrt(J)", "likewise"),
+    Field("keep", "", "-", "a factor is kept while a step lowers the residual to this fraction"),
+    Field("slope", "", "-", "the line search ends where l' is below this fraction of l'(0)"),
+    Field("residual", "", "-", "output: scaled as in the convergence test"),
 )
-_FLOAT_VECTORS = (
-    "A",
-    "v_star",
-    "v",
-    "J",
-    "row_J",
-    "row_gamma",
-    # inside
-    "A_factor",
-    "scratch",
-    "A_v_star",
-    "scale",
-    "r",
-    "r_momentum",
-    "j",
-    "dv",
-    "A_dv",
-    "v_old",
-    "H",
-    "L",
-    "floor",
-    "row_compliance",
-    "row_s",
-    "row_ds",
-    "island_residual",
-    "island_size",
-    "island_last",
+FLOAT_VECTORS = (
+    Field("A", "flat", "kg, kg m^2", "input: block of A of each clique, row by row"),
+    Field("v_star", "(dofs,)", "m/s, rad/s", "input: free-motion velocity"),
+    Field("v", "(dofs,)", "m/s, rad/s", "guess and solution"),
+    Field("J", "flat", "-, m", "input: of each contact the 3 x n_a block, then the 3 x n_b block, rows t1, t2, n"),
+    Field("row_J", "flat", "-, m", "input: of each row its entries in a, then in b"),
+    Field("row_gamma", "(nr,)", "N s", "output: impulses of the rows"),
+    Field("A_factor", "like A", "", "L of A^-1 = L^T L of each clique"),
+    Field("scratch", "like A", "", "copy of a block, while it is factorised"),
+    Field("A_v_star", "(dofs,)", "N s", "A v*"),
+    Field("scale", "(dofs,)", "1/sqrt(kg)", "diag(A)^(-1/2)"),
+    Field("r", "(dofs,)", "N s", "residual A (v - v*) - J^T gamma"),
+    Field("r_momentum", "(dofs,)", "N s", "A (v - v*)"),
+    Field("j", "(dofs,)", "N s", "J^T gamma"),
+    Field("dv", "(dofs,)", "m/s, rad/s", "Newton direction; bound of the rounding of r in `_rounding`"),
+    Field("A_dv", "(dofs,)", "N s", "-A dv"),
+    Field("v_old", "(dofs,)", "m/s, rad/s", "v before the last step"),
+    Field("H", "flat", "kg", "blocks of H and of its factor U"),
+    Field("L", "flat", "", "inverse factors of the diagonal blocks"),
+    Field("floor", "(dofs,)", "kg", "least pivots"),
+    Field("row_compliance", "(nr,)", "1/kg", "R with the near-rigid limit"),
+    Field("row_s", "(nr,)", "m/s", "J v + b of the rows"),
+    Field("row_ds", "(nr,)", "m/s", "J dv of the rows"),
+    Field("island_residual", "(islands,)", "sqrt(J)", "scaled norm of r"),
+    Field("island_size", "(islands,)", "sqrt(J)", "scaled norm of the larger of A v and J^T gamma"),
+    Field("island_last", "(islands,)", "sqrt(J)", "residual before the last step"),
 )
-_FLOAT_TABLES = ("contact_parameters", "derived", "gamma", "vc", "dvc", "row_parameters")
-_INTEGER_VECTORS = (
-    "dof_start",
-    "A_start",
-    "contact_a",
-    "contact_b",
-    "J_start",
-    "row_a",
-    "row_b",
-    "row_J_start",
-    "addresses",
-    # inside
-    "candidate",
-    "contact_slot",
-    "contact_order",
-    "row_slot",
-    "row_order",
-    "order",
-    "position",
-    "entry_start",
-    "entry_column",
-    "entry_block",
-    "diagonal_block",
-    "factor_block",
-    "update_start",
-    "update_block",
-    "clique_island",
-    "island_start",
-    "island_contacts",
-    "island_rows",
-    "island_state",
-    "island_factor",
-    "island_stalls",
-    "island_polishing",
-    "island_carried",
-    "edge_a",
-    "edge_b",
-    "parent",
-    "degree",
-    "touched",
+FLOAT_TABLES = (
+    Field("contact_parameters", "(nc, 16)", "", "input: columns of `contact_kernels` (PHI0, ...)"),
+    Field("derived", "(nc, 14)", "", "output: derived numbers, columns D_EPS, ..."),
+    Field("gamma", "(nc, 3)", "N s", "output: impulses t1, t2, n"),
+    Field("vc", "(nc, 3)", "m/s", "output: J v + b"),
+    Field("dvc", "(nc, 3)", "m/s", "J dv"),
+    Field("row_parameters", "(nr, 6)", "", "input: columns ROW_BIAS, ... of `contact_kernels`"),
 )
-_INTEGER_TABLES = ("lists",)
-_BIT_TABLES = ("adjacency",)
+INTEGER_VECTORS = (
+    Field("dof_start", "(n + 1,)", "-", "input: first velocity of each clique"),
+    Field("A_start", "(n + 1,)", "-", "input: where the clique's block of A begins"),
+    Field("contact_a", "(nc,)", "-", "input: clique"),
+    Field("contact_b", "(nc,)", "-", "input: another clique, -1: none"),
+    Field("J_start", "(nc + 1,)", "-", "input: where the contact's entries of J begin"),
+    Field("row_a", "(nr,)", "-", "input: clique"),
+    Field("row_b", "(nr,)", "-", "input: another clique, -1: none"),
+    Field("row_J_start", "(nr + 1,)", "-", "input: where the row's entries of row_J begin"),
+    Field("addresses", "(4,)", "-", "input: of a user's normal law"),
+    Field("candidate", "(nc,)", "-", "output: 1: takes part; 0: idle"),
+    Field("contact_slot", "(nc,)", "-", "entry of the coupling, twice, plus 1 if a comes after b in the order"),
+    Field("contact_order", "(nc,)", "-", "candidates island by island"),
+    Field("row_slot", "(nr,)", "-", "like contact_slot"),
+    Field("row_order", "(nr,)", "-", "rows island by island"),
+    Field("order", "(n,)", "-", "clique at each position of the elimination"),
+    Field("position", "(n,)", "-", "position of each clique"),
+    Field("entry_start", "(n + 1,)", "-", "like `block_cholesky.BlockPattern`, as are the next seven but factor_block"),
+    Field("entry_column", "flat", "-", ""),
+    Field("entry_block", "flat", "-", ""),
+    Field("diagonal_block", "(n + 1,)", "-", ""),
+    Field("factor_block", "(n + 1,)", "-", "not used"),
+    Field("update_start", "(n + 1,)", "-", ""),
+    Field("update_block", "flat", "-", ""),
+    Field("clique_island", "(n,)", "-", "island of each clique"),
+    Field("island_start", "(islands + 1,)", "-", "first position of each island"),
+    Field("island_contacts", "(islands + 1,)", "-", "where the island's part of contact_order begins"),
+    Field("island_rows", "(islands + 1,)", "-", "where the island's part of row_order begins"),
+    Field("island_state", "(islands,)", "-", "DONE, ACTIVE or FAILED"),
+    Field("island_factor", "(islands,)", "-", "1: the factor is there"),
+    Field("island_stalls", "(islands,)", "-", "steps in a row that hardly lowered the residual"),
+    Field("island_polishing", "(islands,)", "-", "1: has converged before"),
+    Field("island_carried", "(islands,)", "-", "1: velocities and impulses are those of the line search"),
+    Field("edge_a", "(edges,)", "-", "cliques that candidates and rows couple"),
+    Field("edge_b", "(edges,)", "-", "likewise"),
+    Field("parent", "(n,)", "-", "union-find forest of the islands"),
+    Field("degree", "(n,)", "-", "of `structure.minimum_degree`"),
+    Field("touched", "(n,)", "-", "1: some term is on the clique; 1: an island to be softened"),
+)
+INTEGER_TABLES = (Field("lists", "(5, n)", "-", "of `structure.minimum_degree`"),)
+BIT_TABLES = (Field("adjacency", "(n, n / 64)", "-", "bit sets of `structure.minimum_degree`"),)
 
 _FIELDS: tuple[tuple[str, Any], ...] = (
-    *((name, types.int64) for name in _INTEGERS),
-    *((name, types.float64) for name in _NUMBERS),
-    *((name, types.float64[::1]) for name in _FLOAT_VECTORS),
-    *((name, types.float64[:, ::1]) for name in _FLOAT_TABLES),
-    *((name, types.int64[::1]) for name in _INTEGER_VECTORS),
-    *((name, types.int64[:, ::1]) for name in _INTEGER_TABLES),
-    *((name, types.uint64[:, ::1]) for name in _BIT_TABLES),
+    *((name, types.int64) for name, *_ in INTEGERS),
+    *((name, types.float64) for name, *_ in NUMBERS),
+    *((name, types.float64[::1]) for name, *_ in FLOAT_VECTORS),
+    *((name, types.float64[:, ::1]) for name, *_ in FLOAT_TABLES),
+    *((name, types.int64[::1]) for name, *_ in INTEGER_VECTORS),
+    *((name, types.int64[:, ::1]) for name, *_ in INTEGER_TABLES),
+    *((name, types.uint64[:, ::1]) for name, *_ in BIT_TABLES),
 )
 
 

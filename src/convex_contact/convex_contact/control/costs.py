@@ -1,0 +1,154 @@
+"""Discrete systems on manifolds and costs of their motions, for `ilqr`."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from convex_contact.problem import checks
+
+
+class System(Protocol):
+    """A discrete system. x are states (m,), numbers of any meaning; dx changes of them (n,) in the tangent space."""
+
+    @property
+    def tangent(self) -> int:
+        """n."""
+        ...
+
+    @property
+    def inputs(self) -> int:
+        """Number of inputs."""
+        ...
+
+    def step(self, k: int, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """x_(k+1) = f_k(x, u). May raise ConvergenceError: the inputs are then not taken."""
+        ...
+
+    def linearize(self, states: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A (N, n, n) and B (N, n, inputs) along a motion of N + 1 states."""
+        ...
+
+    def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The change (n,) that leads from x to y."""
+        ...
+
+
+class Cost(Protocol):
+    """A cost. Hessians must be positive semidefinite, that of u positive definite."""
+
+    def running(self, k: int, x: np.ndarray, u: np.ndarray) -> float:
+        """l_k."""
+        ...
+
+    def final(self, x: np.ndarray) -> float:
+        """l_N."""
+        ...
+
+    def running_expansion(self, k: int, x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
+        """l_x (n,), l_u, l_xx, l_ux (inputs, n), l_uu."""
+        ...
+
+    def final_expansion(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """l_x (n,), l_xx (n, n)."""
+        ...
+
+
+class Manifold(Protocol):
+    """What :class:`QuadraticCost` needs of a system."""
+
+    @property
+    def tangent(self) -> int: ...
+
+    @property
+    def inputs(self) -> int: ...
+
+    def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray: ...
+
+    def difference_jacobian(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Derivative (n, n) of `difference` by a change of y."""
+        ...
+
+
+class QuadraticCost:
+    """l = 1/2 e^T Q e + 1/2 (u - u_r)^T R (u - u_r) and l_N = 1/2 e^T Q_N e, e the change that leads from x_r to x.
+
+    Not multiplied by the period.
+
+    Args:
+        system: Gives n, the number of inputs, and differences of states.
+        reference: x_r.
+        state: Q, symmetric (n, n) or its diagonal (n,), not negative.
+        input: R, symmetric (inputs, inputs) or its diagonal, positive.
+        final: Q_N, like Q.
+        input_reference: u_r (inputs,), or one for each step (N, inputs); default: zeros.
+
+    Raises:
+        ValueError: A wrong shape, or a weight of the wrong sign.
+    """
+
+    def __init__(
+        self,
+        system: Manifold,
+        reference: ArrayLike,
+        *,
+        state: ArrayLike,
+        input: ArrayLike,
+        final: ArrayLike,
+        input_reference: ArrayLike | None = None,
+    ) -> None:
+        n, m = system.tangent, system.inputs
+        self.system = system
+        self.reference = np.array(reference, dtype=float)
+        if self.reference.ndim != 1 or not np.isfinite(self.reference).all():
+            raise ValueError(f"reference: expected a state of finite numbers, got {reference!r}")
+        self.Q, self.Q_final = weights("state", state, n), weights("final", final, n)
+        self.R = weights("input", input, m)
+        if not np.linalg.eigvalsh(self.R)[0] > 0.0:
+            raise ValueError("input: expected positive weights: each input must cost something")
+        given = np.zeros(m) if input_reference is None else np.asarray(input_reference, dtype=float)
+        if given.ndim == 2:
+            self.input_reference = checks.array("input_reference", given, (len(given), m))
+        else:
+            self.input_reference = checks.array("input_reference", given, (m,))
+
+    def _input_error(self, k: int, u: np.ndarray) -> np.ndarray:
+        return u - (self.input_reference if self.input_reference.ndim == 1 else self.input_reference[k])
+
+    def running(self, k: int, x: np.ndarray, u: np.ndarray) -> float:
+        """l_k."""
+        e, r = self.system.difference(self.reference, x), self._input_error(k, u)
+        return 0.5 * float(e @ self.Q @ e + r @ self.R @ r)
+
+    def final(self, x: np.ndarray) -> float:
+        """l_N."""
+        e = self.system.difference(self.reference, x)
+        return 0.5 * float(e @ self.Q_final @ e)
+
+    def running_expansion(self, k: int, x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
+        """l_x, l_u, l_xx without the curvature of the manifold, l_ux = 0, l_uu."""
+        l_x, l_xx = self._expansion(x, self.Q)
+        return l_x, self.R @ self._input_error(k, u), l_xx, np.zeros((len(self.R), len(self.Q))), self.R
+
+    def final_expansion(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """l_x, l_xx likewise."""
+        return self._expansion(x, self.Q_final)
+
+    def _expansion(self, x: np.ndarray, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        e, D = self.system.difference(self.reference, x), self.system.difference_jacobian(self.reference, x)
+        return D.T @ (Q @ e), D.T @ Q @ D
+
+
+def weights(name: str, value: ArrayLike, n: int) -> np.ndarray:
+    """A positive semidefinite matrix (n, n) from itself or its diagonal, or a ValueError that names it."""
+    if np.ndim(value) == 1:
+        value = np.diag(checks.array(name, value, (n,)))
+    matrix = checks.array(name, value, (n, n))
+    if not np.allclose(matrix, matrix.T, rtol=1e-12, atol=0.0):
+        raise ValueError(f"{name}: expected a symmetric matrix")
+    least = float(np.linalg.eigvalsh(matrix)[0])
+    if least < -1e-12 * np.abs(matrix).max():
+        raise ValueError(f"{name}: expected no negative weights, got {least:g}")
+    return matrix

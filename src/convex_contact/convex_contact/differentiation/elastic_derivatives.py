@@ -1,0 +1,153 @@
+"""Derivatives of the elastic displacement of `lagged_elastoplastic` from step to step."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from convex_contact.differentiation.records import Points, Trees
+from convex_contact.differentiation.small_vectors import add_cross, add_scaled, dot
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def differentiate_transport(
+    dt: float,
+    memory: np.ndarray,
+    F: np.ndarray,
+    twist0: np.ndarray,
+    D: np.ndarray,
+    E_x: np.ndarray,
+    E_0: np.ndarray,
+    E_m: np.ndarray,
+) -> None:
+    """Derivatives of e at the start of the step by the tangents, the twists before it (2, 12), and the memory (2, 6).
+
+    x' = x - s (n0 + n), s = n.x/(1 + n.n0), and e = F (cos(a) x' + sin(a) n x x'), a = dt/2 n.(omega_A + omega_B).
+    """
+    n, x, n0 = F[2], memory[:3], memory[3:]
+    omega, flat, quarter, carried = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3)
+    add_scaled(1.0, twist0[0, 3:], omega)
+    add_scaled(1.0, twist0[1, 3:], omega)
+    cosine = dot(n, n0)
+    whole, angle = 1.0 + cosine, 0.5 * dt * dot(n, omega)
+    share = dot(n, x) / whole if cosine > -1.0 + 1e-12 else 0.0
+    add_scaled(1.0, x, flat)
+    add_scaled(-share, n0, flat)
+    add_scaled(-share, n, flat)
+    cos, sin = math.cos(angle), math.sin(angle)
+    add_cross(1.0, n, flat, quarter)
+    add_scaled(cos, flat, carried)
+    add_scaled(sin, quarter, carried)
+    dn, dx, dn0, domega = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3)
+    dflat, change, spin = np.zeros(3), np.zeros(3), np.zeros(3)
+    for j in range(30):
+        dn[:], dx[:], dn0[:], domega[:], dflat[:], change[:], spin[:] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        if j < 12:
+            add_scaled(1.0, D[4:, j], dn)
+        elif j < 24:
+            if (j - 12) % 6 < 3:
+                continue
+            domega[(j - 12) % 6 - 3] = 1.0
+        elif j < 27:
+            dx[j - 24] = 1.0
+        else:
+            dn0[j - 27] = 1.0
+        dshare = (dot(dn, x) + dot(n, dx) - share * (dot(dn, n0) + dot(n, dn0))) / whole
+        add_scaled(1.0, dx, dflat)
+        add_scaled(-dshare, n0, dflat)
+        add_scaled(-dshare, n, dflat)
+        add_scaled(-share, dn0, dflat)
+        add_scaled(-share, dn, dflat)
+        dangle = 0.5 * dt * (dot(dn, omega) + dot(n, domega))
+        add_scaled(cos, dflat, change)
+        add_scaled(cos * dangle, quarter, change)
+        add_scaled(-sin * dangle, flat, change)
+        add_cross(sin, dn, flat, change)
+        add_cross(sin, n, dflat, change)
+        add_cross(1.0, n, dn, spin)  # of the frame
+        add_cross(-1.0, spin, carried, change)
+        for i in range(2):
+            value = dot(F[i], change)
+            if j < 12:
+                E_x[i, j] = value
+            elif j < 24:
+                E_0[i, j - 12] = value
+            else:
+                E_m[i, j - 24] = value
+
+
+# Longer than others by its arguments.
+@njit(cache=True, nogil=True, error_model="numpy")
+def differentiate_memory(
+    w: Trees,
+    c: Points,
+    k: int,
+    slots: np.ndarray,
+    maps: tuple[np.ndarray, ...],
+    dt: float,
+    parameters: np.ndarray,
+    own_stiffness: bool,
+    gamma: np.ndarray,
+    G: np.ndarray,
+    G_x: np.ndarray,
+    elastic_by: tuple[np.ndarray, ...],
+    D: np.ndarray,
+    past: np.ndarray,
+    theta: np.ndarray,
+    kept: tuple[np.ndarray, ...],
+) -> None:
+    """The memory that a contact leaves, x = F^T e_new with e_new = (b_t e - gamma_t)/(b_t + dt k_t), and n."""
+    T, _, _, V0_q, _ = maps
+    E_x, E_0, E_m = elastic_by
+    memory, M_q, M_v, M_end, M_past, M_theta, M_fixed = kept
+    d = M_q.shape[1] // 2
+    F, n = c.frame[k], c.frame[k, 2]
+    X_x, turn = np.zeros((6, 12)), np.zeros(3)  # by the tangents
+    for i in range(3):
+        memory[3 + i] = n[i]
+        for j in range(12):
+            X_x[3 + i, j] = D[4 + i, j]
+    kt, bt = parameters[8], parameters[9]
+    kappa = bt + dt * kt
+    if c.phi0[k] < 0.0:
+        for a in range(2):
+            left = (bt * parameters[6 + a] - gamma[a]) / kappa
+            add_scaled(left, F[a], memory)
+            for i in range(3):
+                f = F[a, i] / kappa
+                for j in range(12):
+                    X_x[i, j] += f * (bt * E_x[a, j] - G_x[a, j])
+                for j in range(2 * d):
+                    M_q[i, j] -= f * G[0, a, j]
+                    M_v[i, j] -= f * G[1, a, j]
+                    M_end[i, j] -= f * G[2, a, j]
+                for j in range(6):
+                    M_past[i, j] += f * (bt * E_m[a, j] - past[a, j])
+                    M_theta[i, j] -= f * theta[a, j]
+                M_theta[i, 4 if own_stiffness else 0] -= f * dt * left
+                M_theta[i, 5] += f * (parameters[6 + a] - left)
+                for side in range(2):
+                    slot = slots[side]
+                    if slot < 0:
+                        continue
+                    for row in range(3, 6):
+                        x = f * bt * E_0[a, 6 * side + row]
+                        for j in range(d):
+                            M_v[i, slot * d + j] += x * T[side, row, j]
+                            if w.body_link[c.body[k, side]] >= 0:
+                                M_q[i, slot * d + j] += x * V0_q[side, row, j]
+        for j in range(12):
+            turn[:] = 0.0
+            add_cross(1.0, n, D[4:, j], turn)
+            add_cross(1.0, turn, memory, X_x[:, j])
+    for side in range(2):
+        for i in range(6):
+            for row in range(6):
+                x = X_x[i, 6 * side + row]
+                if slots[side] < 0:
+                    M_fixed[i, row] = x
+                    continue
+                for j in range(d):
+                    M_q[i, slots[side] * d + j] += x * T[side, row, j]

@@ -1,0 +1,318 @@
+"""Steps a simulator and differentiates each step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pinocchio as pin
+
+from convex_contact.differentiation import step_derivatives
+from convex_contact.differentiation.geometry_derivatives import differentiate
+from convex_contact.differentiation.records import new_derivatives
+from convex_contact.differentiation.tape import ContactTape, StepTape, TreeTape, assemble, solver_of
+from convex_contact.model.bodies import ARTICULATED
+from convex_contact.problem import contact_kernels
+from convex_contact.problem.near_rigid import near_rigid_compliance
+from convex_contact.simulation.coupling import Coupling
+from convex_contact.simulation.simulator import Simulator
+from convex_contact.solver.workspace import outputs
+
+if TYPE_CHECKING:
+    from convex_contact.differentiation.rollouts import Rollout
+
+
+class Recorder:
+    """Steps a simulator and differentiates each step."""
+
+    def __init__(self, r: Rollout, simulator: Simulator) -> None:
+        self.r, self.simulator = r, simulator
+        a = simulator.dynamics.arrays
+        self._trees = [t for t, kind in enumerate(a.tree_kind) if kind == ARTICULATED]
+        self._prescribed = [i for i, body in enumerate(r.world.bodies) if body.kind == "prescribed"]
+        self._first = {body: a.body_pose[body, :9].reshape(3, 3).copy() for body in self._prescribed}
+        chosen = simulator._chosen.code
+        options = simulator._options
+        self._setting = (
+            chosen,
+            simulator._law.code,
+            np.ascontiguousarray(simulator._law.addresses),
+            (simulator.period, options["stiction_tolerance"], options["sigma"], options["near_rigid"]),
+            (float(simulator._tangential[0]), float(simulator._tangential[1])),
+        )
+        self._with_w = bool(contact_kernels.needs_mobility(chosen))
+        self._place = np.zeros(0, dtype=np.int64)  # of the last step's contacts in its tape
+        self._ancestry = [_ancestry(r.world.trees[t].model.model) for t in self._trees]
+
+    def step(self) -> None:
+        """One step, appended to the tape."""
+        r, simulator = self.r, self.simulator
+        d = simulator.dynamics
+        a = d.arrays
+        start_q, start = a.q.copy(), a.v.copy()
+        fixed_poses = a.body_pose[self._prescribed]
+        elastic_before = simulator._elastic
+        simulator.step()
+        poses = a.body_pose.copy()
+        poses[self._prescribed] = fixed_poses
+        velocity = a.v
+        nt, width, nv = r._nt, r._width, r.nv
+        R_q, R_v, E, K = np.zeros((4, nt, width, width))
+        step_derivatives.differentiate_free_bodies(
+            a.record, poses, start, velocity, r.period, d.linear_rotation, R_q, R_v, E, K
+        )
+        link_hessian = np.zeros((len(a.link_jacobian), 6, width, width))
+        mass_hessian = np.zeros((nt, width, width, width) if self._with_w else (0, width, width, width))
+        limits = simulator._joint_limits
+        limited = limits is not None and len(limits.velocity) > 0
+        trees = {}
+        mass_by_q: dict[int, np.ndarray] = {}
+        for t, ancestry in zip(self._trees, self._ancestry, strict=True):
+            trees[t] = self._tree(t, start_q, start, velocity, R_q, R_v, E, K, self._with_w or limited, mass_by_q)
+            links = np.array([a.body_link[b] for b in r.world.trees[t].bodies])
+            n = len(trees[t].gravity)
+            link_hessian[links, :, :n, :n] = _link_hessian(a.link_jacobian[links, :, :n], ancestry)
+        for coupling in (*simulator.springs, *simulator.couplings):
+            self._coupling(coupling, poses, velocity, link_hessian, R_q, mass_by_q)
+        for t, by_q in mass_by_q.items():
+            if self._with_w:
+                mass_hessian[t, : len(by_q), : len(by_q), : len(by_q)] = by_q
+        H = a.A.copy()
+        rows = self._limits(velocity, H, R_q, mass_by_q) if limited else []
+        contacts, blocks = self._contacts(poses, start, velocity, elastic_before, link_hessian, mass_hessian)
+        matrices: list[Any] = []
+        tree_of = contacts.tree
+        for own, contact in ((R_q, blocks[0]), (R_v, blocks[1]), (H, blocks[2]), (E, None), (K, None)):
+            matrices.append(assemble(a.tree_v, own, tree_of, contact, nv))
+        r._tape.append(
+            StepTape(
+                R_q=matrices[0],
+                R_v=matrices[1],
+                E=matrices[3],
+                K=matrices[4],
+                solve=solver_of(matrices[2]),
+                contacts=contacts,
+                change=velocity - start,
+                spin=start,
+                rotation=poses[a.tree_body[r._free], :9].reshape(-1, 3, 3),
+                trees=trees,
+                turned={
+                    body: poses[body, :9].reshape(3, 3) @ first.T
+                    for body, first in self._first.items()
+                    if not np.array_equal(poses[body, :9], first.ravel())
+                },
+                limits=rows,
+            )
+        )
+
+    def _contacts(
+        self,
+        poses: np.ndarray,
+        start: np.ndarray,
+        velocity: np.ndarray,
+        elastic_before: np.ndarray,
+        link_hessian: np.ndarray,
+        mass_hessian: np.ndarray,
+    ) -> tuple[ContactTape, tuple[np.ndarray, ...]]:
+        r, simulator = self.r, self.simulator
+        dynamics = simulator.dynamics
+        a, c, old = dynamics.arrays, dynamics.contacts, dynamics.previous
+        n, width = int(c.count[0]), r._width
+        vc = outputs(simulator._workspace)[1][:n]
+        wanted = np.zeros(n, dtype=np.bool_)
+        step_derivatives.bearing(self._setting[0], self._setting[1], r.period, c.record, vc, wanted)
+        chosen = np.flatnonzero(wanted)
+        m = len(chosen)
+        geometry = np.zeros((n, 7, 12))
+        elastic, memory = np.zeros((n, 2)), np.zeros((n, 6))
+        if m:
+            differentiate(a.record, poses, c.record, wanted, geometry)
+        if r._elastoplastic:
+            elastic = simulator._elastic_start
+            known = np.flatnonzero((c.previous[:n] >= 0) & (len(elastic_before) > 0))
+            k = c.previous[known]
+            memory[known, :3] = np.einsum("ni,nij->nj", elastic_before[k], old.frame[k, :2])
+            memory[known, 3:] = old.frame[k, 2]
+        out = new_derivatives(m, width, with_mobility=self._with_w, with_memory=r._elastoplastic)
+        if m:
+            step_derivatives.differentiate_contacts(
+                a.record, c.record, self._setting, poses, start, velocity, vc, elastic, memory, geometry, chosen,
+                link_hessian, mass_hessian, out,
+            )  # fmt: skip
+        tree, body = c.tree[chosen], c.body[chosen]
+        pairs = r._pairs
+        pair = np.array([pairs.setdefault((x, y), len(pairs)) for x, y in c.geometry[chosen].tolist()], dtype=np.int64)
+        unmoved = a.body_tree[body] < 0
+        fixed = np.where(unmoved[:, 0], body[:, 0], np.where(unmoved[:, 1], body[:, 1], 0))
+        size = np.diff(a.tree_v)[tree]
+        columns = a.tree_v[tree][:, :, None] + np.arange(width)
+        columns[(tree < 0)[:, :, None] | (np.arange(width) >= size[:, :, None])] = 0
+        previous = np.full(m, -1, dtype=np.int64)
+        if r._elastoplastic and r._tape:
+            k = c.previous[chosen]
+            previous[k >= 0] = self._place[k[k >= 0]]
+        self._place = np.full(n, -1, dtype=np.int64)
+        self._place[chosen] = np.arange(m)
+        kept = ContactTape(
+            tree, pair, fixed, columns.reshape(m, 2 * width), out.J, out.R_fixed, out.theta, out.mobility, out.by_mass,
+            out.past, previous, out.memory_q, out.memory_v, out.memory_end, out.memory_past, out.memory_theta,
+            out.memory_fixed,
+        )  # fmt: skip
+        return kept, (-out.R_q, -out.R_v, -out.R_end)
+
+    def _tree(
+        self,
+        t: int,
+        start_q: np.ndarray,
+        start: np.ndarray,
+        velocity: np.ndarray,
+        R_q: np.ndarray,
+        R_v: np.ndarray,
+        E: np.ndarray,
+        K: np.ndarray,
+        with_mass: bool,
+        mass_by_q: dict[int, np.ndarray],
+    ) -> TreeTape:
+        """Derivatives of an articulated tree's residual, dt ID(q, v0, (v - v0)/dt) and linear terms."""
+        r, dt = self.r, self.r.period
+        tree = r.world.trees[t].model
+        model, data = tree.model, tree.data
+        rows = slice(*r._tree_v[t : t + 2])
+        q, v0, v = start_q[slice(*r._tree_q[t : t + 2])], start[rows], velocity[rows]
+        n = len(v)
+        acceleration = (v - v0) / dt
+        pin.computeRNEADerivatives(model, data, q, v0, acceleration)
+        stretch = pin.dDifference(model, tree.rest, q)[1] if tree.stiffness.any() else np.zeros((n, n))
+        R_q[t, :n, :n] = dt * data.dtau_dq + dt * tree.stiffness[:, None] * stretch
+        R_v[t, :n, :n] = dt * data.dtau_dv - tree.mass_matrix(q)
+        by_q, by_v = pin.dIntegrate(model, q, dt * v)
+        E[t, :n, :n], K[t, :n, :n] = by_q, dt * by_v
+        links = dt * pin.computeJointTorqueRegressor(model, data, q, v0, acceleration)
+        total = pin.computeTotalMass(model, data)
+        gravity = -dt * total * pin.jacobianCenterOfMass(model, data, q).T
+        mass = None
+        if with_mass:
+            still = np.zeros(n)
+            pin.computeRNEADerivatives(model, data, q, still, still)
+            rest, rest_links = data.dtau_dq.copy(), pin.computeJointTorqueRegressor(model, data, q, still, still).copy()
+            by = np.empty((n, n, n))
+            mass = np.empty((n, n, links.shape[1]))
+            for i in range(n):
+                unit = np.eye(n)[i]
+                pin.computeRNEADerivatives(model, data, q, still, unit)
+                by[:, i] = data.dtau_dq - rest
+                mass[:, i] = pin.computeJointTorqueRegressor(model, data, q, still, unit) - rest_links
+            mass_by_q[t] = by
+        return TreeTape(np.asarray(gravity), np.asarray(links), mass)
+
+    def _coupling(
+        self,
+        coupling: Coupling,
+        poses: np.ndarray,
+        velocity: np.ndarray,
+        link_hessian: np.ndarray,
+        R_q: np.ndarray,
+        mass_by_q: dict[int, np.ndarray],
+    ) -> None:
+        """Adds the derivatives of a coupling's part of the residual, T^T ((dt b + dt^2 k) T v - dt (k e + b v_d))."""
+        r, dt = self.r, self.r.period
+        a = self.simulator.dynamics.arrays
+        body = coupling.body
+        t, link = int(a.body_tree[body]), int(a.body_link[body])
+        rows = slice(*r._tree_v[t : t + 2])
+        T, k, b, stretch, twist = coupling.terms
+        n = T.shape[1]
+        if link >= 0:
+            by_q = link_hessian[link, :, :n, :n]
+        else:  # the frame's origin turns about the centre of mass
+            lever = -poses[body, :9].reshape(3, 3) @ r.world.bodies[body].center
+            by_q = np.zeros((6, 6, 6))
+            unit = np.eye(3)
+            for i in range(3):
+                for j in range(3):
+                    by_q[:3, 3 + i, 3 + j] = np.cross(unit[i], np.cross(unit[j], lever))
+        gain = dt * b + dt * dt * k
+        wrench = gain * (T @ velocity[rows]) - dt * (k * stretch + b * twist)
+        error = np.zeros((6, n))
+        error[:3] = -T[:3]
+        error[3:] = -pin.Jlog3(pin.exp3(stretch[3:])) @ T[3:]
+        by = gain[:, None] * np.einsum("aij,i->aj", by_q, velocity[rows]) - dt * k[:, None] * error
+        R_q[t, :n, :n] += T.T @ by + np.einsum("aij,a->ij", by_q, wrench)
+        if t in mass_by_q:
+            half = np.einsum("ai,a,ajk->ijk", T, gain, by_q)
+            mass_by_q[t] = mass_by_q[t] + half + half.transpose(1, 0, 2)
+
+    def _limits(
+        self,
+        velocity: np.ndarray,
+        H: np.ndarray,
+        R_q: np.ndarray,
+        mass_by_q: dict[int, np.ndarray],
+    ) -> list[tuple[int, int, float, np.ndarray]]:
+        """Adds the joint limits to H and R_q; returns what depends on the mass matrix."""
+        simulator, r = self.simulator, self.r
+        limits, a = simulator._joint_limits, simulator.dynamics.arrays
+        assert limits is not None
+        owner = np.repeat(np.arange(r._nt), np.diff(r._tree_v))
+        kept: list[tuple[int, int, float, np.ndarray]] = []
+        inverses: dict[int, np.ndarray] = {}
+        for index, constraint in zip(limits.velocity, simulator._constraints, strict=True):
+            velocity_index = int(index)
+            rows = constraint.rows(r.nv, r.period)
+            t = int(owner[velocity_index])
+            i, n = velocity_index - int(r._tree_v[t]), int(np.diff(r._tree_v)[t])
+            if t not in inverses:
+                inverses[t] = np.linalg.inv(a.A[t, :n, :n])
+            w = float(inverses[t][i, i])
+            for row in range(len(rows.target)):
+                sign = float(rows.jacobian[row, velocity_index])
+                rigid = near_rigid_compliance(rows.near_rigid[row], w)
+                R = max(float(rows.compliance[row]), rigid)
+                impulse = (rows.target[row] - sign * velocity[velocity_index]) / R
+                if not impulse > 0.0:
+                    continue
+                H_before = H[t, i, i]
+                H[t, i, i] = H_before + 1.0 / R
+                dt_plus_tau = 2.0 * r.period
+                R_q[t, i, i] += 1.0 / (dt_plus_tau * R)
+                if rigid >= rows.compliance[row]:
+                    # gamma ~ 1/w: dgamma = -gamma dw/w, and -dw/dA = column column^T
+                    column = inverses[t][:, i]
+                    U = np.outer(column, column)
+                    slope = sign * impulse / w
+                    R_q[t, i, :n] -= slope * np.einsum("ab,abk->k", U, mass_by_q[t])
+                    kept.append((t, velocity_index, -slope, U))
+        return kept
+
+
+def _ancestry(model: pin.Model) -> tuple[np.ndarray, np.ndarray]:
+    """For each pair of velocities (i, k) of a tree: k moves the axis of i; and i comes before k, and moves it."""
+    joint = np.empty(model.nv, dtype=np.int64)
+    for number, j in enumerate(model.joints):
+        if j.nv > 0 and number:
+            joint[j.idx_v : j.idx_v + j.nv] = number
+    supports = [set(support) for support in model.supports]
+    inner = np.array([[joint[k] in supports[joint[i]] for k in range(model.nv)] for i in range(model.nv)])
+    outer = np.array(
+        [[joint[i] in supports[joint[k]] and joint[i] != joint[k] for k in range(model.nv)] for i in range(model.nv)]
+    )
+    return inner.reshape(model.nv, model.nv), outer.reshape(model.nv, model.nv)
+
+
+def _link_hessian(T: np.ndarray, ancestry: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Derivatives (links, 6, n, n) of link Jacobians (links, 6, n): entry, column i, tangent k.
+
+    A joint k before or at i turns the whole screw of i about its own axis; a joint k after i moves only the origin.
+    """
+    inner, outer = ancestry
+    on = (T != 0.0).any(axis=1)  # velocities that move the link
+    both = on[:, :, None] & on[:, None, :]
+    linear, angular = T[:, :3].transpose(0, 2, 1), T[:, 3:].transpose(0, 2, 1)
+    out = np.zeros((*T.shape, T.shape[2]))
+    turns = (both & inner)[..., None]
+    moves = (both & outer)[..., None]
+    spun = np.cross(angular[:, None, :, :], angular[:, :, None, :]) * turns
+    swung = np.cross(angular[:, None, :, :], linear[:, :, None, :]) * turns
+    shifted = np.cross(angular[:, :, None, :], linear[:, None, :, :]) * moves
+    out[:, :3], out[:, 3:] = np.moveaxis(swung + shifted, 3, 1), np.moveaxis(spun, 3, 1)
+    return out

@@ -1,0 +1,225 @@
+"""Parts of a world: poses, shapes with surfaces, bodies and trees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pinocchio as pin
+
+from convex_contact.model.materials import Material
+from convex_contact.model.pressure_fields import Hydroelastic, Mesh, PressureField, mesh_of
+from convex_contact.model.shapes import HalfSpace, Shape
+
+if TYPE_CHECKING:
+    pass
+
+
+#: Twist [linear; angular] (6,) of a prescribed body in the world at a time (s).
+Motion = Callable[[float], Sequence[float]]
+
+
+#: Joint forces (nv,) of a tree in the step that starts at a time (s).
+Drive = Callable[[float], Sequence[float]]
+
+
+Vector = Sequence[float] | np.ndarray
+
+
+class WorldError(ValueError):
+    """A world contradicts itself or lacks something; the message names the body and the field."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A pose: position (3,), m, and quaternion (x, y, z, w), normalised."""
+
+    position: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    orientation: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, 0.0, 1.0]))
+
+    @staticmethod
+    def of(position: Vector, orientation: Vector, where: str) -> Placement:
+        """A placement from what a user gave.
+
+        Raises:
+            WorldError: A length or a number is wrong; the message starts with ``where``.
+        """
+        p = vector(position, 3, f"{where}: position")
+        q = vector(orientation, 4, f"{where}: orientation")
+        norm = np.linalg.norm(q)
+        if not norm > 1e-9:
+            raise WorldError(f"{where}: orientation: expected a quaternion (x, y, z, w) that is not zero, got {q}")
+        return Placement(p, q if abs(norm - 1) < 1e-15 else q / norm)  # reading what was written changes nothing
+
+    @property
+    def rotation(self) -> np.ndarray:
+        """Rotation matrix (3, 3)."""
+        x, y, z, w = self.orientation
+        return np.asarray(pin.Quaternion(w, x, y, z).matrix())
+
+    @property
+    def se3(self) -> pin.SE3:
+        """The same for Pinocchio."""
+        return pin.SE3(self.rotation, self.position)
+
+    @staticmethod
+    def from_se3(pose: pin.SE3) -> Placement:
+        """The same from Pinocchio."""
+        return Placement(np.array(pose.translation), np.array(pin.Quaternion(pose.rotation).coeffs()))
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """A shape on a body.
+
+    Attributes:
+        shape: The shape.
+        placement: Of the shape's frame in the body's.
+        material: Its surface.
+        hydroelastic: Makes it meet others that have one, and half spaces, in a contact surface instead of points, if it
+            or the other is compliant: how a mesh is made from the shape; or a mesh of your own that lies in the shape,
+            in the shape's frame. Half spaces are rigid to compliant bodies, and have none.
+        mesh: The mesh (made).
+
+    Raises:
+        ValueError: The mesh cannot be made, or reaches out of the shape's bounding box or sphere.
+    """
+
+    shape: Shape
+    placement: Placement
+    material: Material
+    hydroelastic: Hydroelastic | Mesh | None = None
+    mesh: Mesh | None = field(init=False, default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        given, shape = self.hydroelastic, self.shape
+        mesh = mesh_of(shape, given) if isinstance(given, Hydroelastic) else given
+        object.__setattr__(self, "mesh", mesh)
+        if mesh is None or mesh is not given:
+            return
+        if isinstance(shape, HalfSpace):
+            raise ValueError("hydroelastic: a half space is rigid to compliant bodies and has no mesh")
+        beyond = (np.abs(mesh.vertices - shape.center) - shape.extent).max()
+        beyond = max(beyond, np.linalg.norm(mesh.vertices, axis=1).max() - shape.radius)
+        if beyond > 1e-6 * shape.radius:
+            raise ValueError(f"hydroelastic: expected a mesh inside the shape's bounds, got {beyond:.3g} m beyond")
+
+    @property
+    def modulus(self) -> float | None:
+        """Largest pressure inside, Pa; infinite: rigid to compliant bodies; None: meets all in points."""
+        if self.mesh is None:
+            return math.inf if isinstance(self.shape, HalfSpace) else None
+        return float(self.mesh.pressure.max()) if isinstance(self.mesh, PressureField) else math.inf
+
+
+@dataclass
+class Body:
+    """A rigid body.
+
+    Attributes:
+        name: Unique in its world.
+        kind: "free"; "fixed"; "prescribed" (moves as it is told); "link" (of an articulated tree).
+        geometries: What can touch.
+        placement: At the start, of the body's frame in the world (links: ignored).
+        mass: kg (free bodies).
+        center: Centre of mass (3,) in the body's frame, m.
+        inertia: (3, 3), about the centre of mass, along the body's axes, kg m^2.
+        velocity: Of the frame's origin at the start (3,), m/s.
+        angular_velocity: At the start (3,), rad/s, world.
+        motion: Twist of a prescribed body as a function of time; None: set by the user before each step.
+        tree: Number of the articulated tree in :attr:`World.trees`, and
+        link: of the link in it (links).
+        spring_stiffness: Of a spring from the frame's origin to where that is placed, N/m (free bodies).
+        spring_damping: Of a damper beside it, N s/m.
+    """
+
+    name: str
+    kind: str
+    geometries: list[Geometry] = field(default_factory=list)
+    placement: Placement = field(default_factory=Placement)
+    mass: float = 0.0
+    center: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+    velocity: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    angular_velocity: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    motion: Motion | None = None
+    tree: int = -1
+    link: int = -1
+    spring_stiffness: float = 0.0
+    spring_damping: float = 0.0
+
+
+@dataclass
+class Tree:
+    """An articulated tree, or a deformable body, with its state at the start.
+
+    Attributes:
+        name: Unique in its world.
+        model: Kinematics and dynamics: an `ArticulatedTree`, or a `deformable.DeformableTree` of the same methods.
+        q: (nq,).
+        v: (nv,).
+        bodies: Numbers of its links' bodies.
+        source: The URDF file, and how it was read.
+        drive: Joint forces (nv,) as a function of the time at which a step starts, N or N m, beside those that are set;
+            None: none.
+    """
+
+    name: str
+    model: Any
+    q: np.ndarray
+    v: np.ndarray
+    bodies: list[int]
+    source: dict[str, Any]
+    drive: Drive | None = None
+
+
+def vector(values: Any, length: int, where: str) -> np.ndarray:
+    """An array of finite numbers of a given length.
+
+    Raises:
+        WorldError: It is none; the message starts with ``where``.
+    """
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise WorldError(f"{where}: expected {length} numbers, got {values!r}") from None
+    if array.shape != (length,) or not np.isfinite(array).all():
+        raise WorldError(f"{where}: expected {length} finite numbers, got {values!r}")
+    return array
+
+
+def checked_inertia(inertia: Any, where: str) -> np.ndarray:
+    """Returns an inertia (3, 3) from a number, principal moments (3,) or a matrix.
+
+    Raises:
+        WorldError: No body has it; the message starts with ``where``.
+    """
+    array = np.array(inertia, dtype=np.float64)
+    if array.shape == ():
+        array = array * np.eye(3)
+    elif array.shape == (3,):
+        array = np.diag(array)
+    if array.shape != (3, 3) or not np.allclose(array, array.T):
+        raise WorldError(f"{where}: inertia: expected a number, (3,) or a symmetric (3, 3), got shape {array.shape}")
+    moments = np.linalg.eigvalsh(array)
+    if not moments[0] > 0:
+        raise WorldError(f"{where}: inertia: expected positive principal moments, got {moments}")
+    if moments[2] > (moments[0] + moments[1]) * (1 + 1e-9):
+        raise WorldError(f"{where}: inertia: no body has the principal moments {moments} (one exceeds the others' sum)")
+    return 0.5 * (array + array.T)
+
+
+def uniform_solid(geometries: Sequence[Geometry], mass: float) -> tuple[np.ndarray, np.ndarray]:
+    """Centre (3,) and inertia (3, 3) of shapes as one solid of uniform density, in the body's frame."""
+    volume = sum(g.shape.volume() for g in geometries)
+    parts = [(g.shape.solid(mass * g.shape.volume() / volume), g.placement) for g in geometries]
+    places = [p.position + p.rotation @ s.center for s, p in parts]
+    center = sum((s.mass / mass * c for (s, _), c in zip(parts, places, strict=True)), np.zeros(3))
+    inertia = np.zeros((3, 3))
+    for (s, p), c in zip(parts, places, strict=True):
+        d = c - center
+        inertia += p.rotation @ s.inertia @ p.rotation.T + s.mass * (d @ d * np.eye(3) - np.outer(d, d))
+    return center, inertia

@@ -1,0 +1,90 @@
+"""What a step did: statistics of the solver, and the contacts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from convex_contact.model.arrays import ContactRecord
+from convex_contact.problem import contact_kernels
+from convex_contact.solver.workspace import (
+    outputs,
+)
+
+_P = contact_kernels
+
+
+@dataclass(frozen=True)
+class StepStatistics:
+    """How a step was solved.
+
+    Attributes:
+        iterations: Newton steps.
+        factorizations: Of the Hessian or parts of it.
+        contacts: In the list.
+        active_contacts: That took part; the others are flat at the solution.
+        residual: Relative momentum residual, scaled by diag(A)^(-1/2).
+    """
+
+    iterations: int
+    factorizations: int
+    contacts: int
+    active_contacts: int
+    residual: float
+
+
+@dataclass(frozen=True)
+class ContactReport:
+    """The contacts of a step, n of them; velocities and impulses are those of B against A, or on B.
+
+    Attributes:
+        body: Numbers of the bodies A and B, shape (n, 2).
+        position: Of the points, world (n, 3), m.
+        frame: Rows t1, t2, n, world (n, 3, 3); n points from A into B.
+        signed_distance: At the start of the step (n,), m.
+        impulse: Along t1, t2, n (n, 3), N s.
+        slip_velocity: World (n, 3), m/s.
+        normal_velocity: (n,), m/s; positive separates.
+        sticking: Bears a force below its transition speed (Table I) or its yield force (n,).
+        area: Of a face of a hydroelastic contact surface, m^2; 0: a point (n,).
+    """
+
+    body: np.ndarray
+    position: np.ndarray
+    frame: np.ndarray
+    signed_distance: np.ndarray
+    impulse: np.ndarray
+    slip_velocity: np.ndarray
+    normal_velocity: np.ndarray
+    sticking: np.ndarray
+    area: np.ndarray
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def contact_report_arrays(c: ContactRecord, s: Any, approximation: int, period: float) -> Any:
+    """The arrays of a :class:`ContactReport`."""
+    gamma, vc, derived, took_part, _ = outputs(s)
+    n = c.count[0]
+    slip, sticking = np.zeros((n, 3)), np.zeros(n, dtype=np.bool_)
+    for k in range(n):
+        for i in range(3):
+            slip[k, i] = vc[k, 0] * c.frame[k, 0, i] + vc[k, 1] * c.frame[k, 1, i]
+        size = math.hypot(gamma[k, 0], gamma[k, 1])
+        if approximation == _P.LAGGED_ELASTOPLASTIC:  # below the yield force
+            bound = period * derived[k, _P.D_BOUND]
+        elif approximation == _P.SAP:  # inside the cone
+            bound = c.friction[k] * gamma[k, 2]
+        else:  # below the soft norm's width
+            lagged = approximation == _P.LAGGED or approximation == _P.LAGGED_REGULARIZED
+            load = derived[k, _P.D_BOUND] if lagged else c.friction[k] * gamma[k, 2]
+            slow = math.hypot(vc[k, 0], vc[k, 1]) <= derived[k, _P.D_EPS]
+            bound = math.inf if slow and load > 0.0 else 0.0
+        sticking[k] = took_part[k] != 0 and size < bound * (1 - 1e-12)
+    return (
+        c.body[:n].copy(), c.point[:n].copy(), c.frame[:n].copy(), c.phi0[:n].copy(), gamma[:n].copy(), slip,
+        vc[:n, 2].copy(), sticking, c.area[:n].copy(),
+    )  # fmt: skip

@@ -1,0 +1,112 @@
+"""Block Cholesky factorisation with a known pattern: the one elimination of the package, compiled.
+
+A symmetric positive definite H consists of blocks between groups of variables. Groups are eliminated in the order of
+their positions p: H = U^T U, where row p of the pattern lists the later positions that p couples to, fill included.
+Blocks of H lie row by row in one flat array and are overwritten by those of U; L holds the inverse factors of the
+diagonal blocks.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from convex_contact.solver.blocks import (
+    inverse_factor,
+    lower_times,
+    lower_times_vector,
+    subtract_product,
+    subtract_times,
+    subtract_transposed,
+    transposed_lower_times_vector,
+)
+
+
+class BlockPattern(NamedTuple):
+    """Pattern of the blocks of n groups.
+
+    Attributes:
+        order: group at each position (n,).
+        start: where the variables of each group begin in a vector (n + 1,).
+        factor_start: where the factor of each group's diagonal block begins in L (n,).
+        entry_start: where the entries of each position begin (n + 1,).
+        entry_column: later position of each entry, ascending within a row.
+        entry_block: where the block of each entry begins in H.
+        diagonal_block: where the diagonal block of each position begins in H (n,).
+        update_start: where the updates of each position begin (n,).
+        update_block: where the blocks begin that the elimination of a position updates, pair by pair of its entries.
+    """
+
+    order: np.ndarray
+    start: np.ndarray
+    factor_start: np.ndarray
+    entry_start: np.ndarray
+    entry_column: np.ndarray
+    entry_block: np.ndarray
+    diagonal_block: np.ndarray
+    update_start: np.ndarray
+    update_block: np.ndarray
+
+
+@njit(error_model="numpy", _nrt=False, forceinline=True, cache=True)
+def eliminate(pattern: BlockPattern, first: int, end: int, H: np.ndarray, L: np.ndarray, floor: np.ndarray) -> None:
+    """Eliminates the positions first .. end - 1.
+
+    Args:
+        pattern: of H.
+        first, end: positions.
+        H: overwritten.
+        L: where the factors of the diagonal blocks go.
+        floor: least pivot of each variable; smaller ones are replaced by it.
+    """
+    order, start, factor_start = pattern.order, pattern.start, pattern.factor_start
+    entry_start, entry_column, entry_block = pattern.entry_start, pattern.entry_column, pattern.entry_block
+    update_block = pattern.update_block
+    for p in range(first, end):
+        c = order[p]
+        s, m, h, o = start[c], start[c + 1] - start[c], pattern.diagonal_block[p], factor_start[c]
+        inverse_factor(H, h, L, o, m, floor, s)
+        for e in range(entry_start[p], entry_start[p + 1]):
+            u = order[entry_column[e]]
+            lower_times(H, entry_block[e], L, o, m, start[u + 1] - start[u])
+        update = pattern.update_start[p]
+        for e in range(entry_start[p], entry_start[p + 1]):
+            u = order[entry_column[e]]
+            mr = start[u + 1] - start[u]
+            for f in range(e, entry_start[p + 1]):
+                z = order[entry_column[f]]
+                subtract_product(
+                    H, update_block[update], entry_block[e], entry_block[f], m, mr, start[z + 1] - start[z]
+                )
+                update += 1
+
+
+@njit(error_model="numpy", _nrt=False, forceinline=True, cache=True)
+def solve_forward(pattern: BlockPattern, first: int, end: int, H: np.ndarray, L: np.ndarray, x: np.ndarray) -> None:
+    """x <- U^-T x for the positions first .. end - 1; what later positions couple to is subtracted from these."""
+    order, start, factor_start = pattern.order, pattern.start, pattern.factor_start
+    entry_start, entry_column, entry_block = pattern.entry_start, pattern.entry_column, pattern.entry_block
+    for p in range(first, end):
+        c = order[p]
+        s, m = start[c], start[c + 1] - start[c]
+        lower_times_vector(L, factor_start[c], x, s, m)
+        for e in range(entry_start[p], entry_start[p + 1]):
+            u = order[entry_column[e]]
+            subtract_transposed(H, entry_block[e], x, s, x, start[u], m, start[u + 1] - start[u])
+
+
+@njit(error_model="numpy", _nrt=False, forceinline=True, cache=True)
+def solve_backward(pattern: BlockPattern, first: int, end: int, H: np.ndarray, L: np.ndarray, x: np.ndarray) -> None:
+    """x <- U^-1 x for the positions first .. end - 1, from the solution at later positions."""
+    order, start, factor_start = pattern.order, pattern.start, pattern.factor_start
+    entry_start, entry_column, entry_block = pattern.entry_start, pattern.entry_column, pattern.entry_block
+    for back in range(end - first):
+        p = end - 1 - back
+        c = order[p]
+        s, m = start[c], start[c + 1] - start[c]
+        for e in range(entry_start[p], entry_start[p + 1]):
+            u = order[entry_column[e]]
+            subtract_times(H, entry_block[e], x, start[u], x, s, m, start[u + 1] - start[u])
+        transposed_lower_times_vector(L, factor_start[c], x, s, m)

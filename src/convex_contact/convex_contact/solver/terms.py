@@ -1,0 +1,104 @@
+"""Terms of the cost beside the momentum: potentials of velocities J v + b, by families.
+
+A family is a module with the functions below for its own entries of the workspace, each for one island where it takes
+one. `contact_terms` and `row_terms` are the families; a new one is a new module, and a line in each function here.
+
+==================  ==================================================================================================
+prepare_terms       derived numbers at the guess; marks the cliques that it touches
+match_entries       finds the block of H of each coupling of two cliques
+list_edges          appends the couplings of two cliques to the list of edges
+sort_by_island      lists its entries island by island
+update              velocities and impulses from v
+add_momentum        j += J^T gamma
+add_rounding        bound += what rounding of v does to J^T gamma
+add_hessian         H += J^T G J
+project             J dv
+subtract_slope      impulses at v + alpha dv; slope and curvature of the cost along dv
+advance             velocities += alpha J dv
+==================  ==================================================================================================
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+
+from convex_contact.solver import contact_terms, row_terms
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def prepare_terms(w: Any) -> None:
+    """Prepares all families; see the module."""
+    contact_terms.prepare_terms(w)
+    row_terms.prepare_terms(w)
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def match_entries(w: Any) -> int:
+    """Returns the number of couplings of two cliques, -1 if H has no block for one of them."""
+    pairs = contact_terms.match_entries(w)
+    more = row_terms.match_entries(w) if pairs >= 0 else -1
+    return pairs + more if more >= 0 else -1
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def list_edges(w: Any) -> int:
+    """Lists the couplings of two cliques; returns how many there are."""
+    return row_terms.list_edges(w, contact_terms.list_edges(w, 0))
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def sort_by_island(w: Any) -> None:
+    """Lists the entries of all families island by island."""
+    contact_terms.sort_by_island(w)
+    row_terms.sort_by_island(w)
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def update(w: Any, island: int) -> None:
+    """Computes velocities and impulses of an island from v."""
+    contact_terms.update(w, island)
+    row_terms.update(w, island)
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def add_momentum(w: Any, island: int) -> None:
+    """Adds J^T gamma of an island to j."""
+    contact_terms.add_momentum(w, island)
+    row_terms.add_momentum(w, island)
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def add_rounding(w: Any, island: int) -> None:
+    """Adds to `dv` what rounding of v does to J^T gamma of an island."""
+    contact_terms.add_rounding(w, island)
+    row_terms.add_rounding(w, island)
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def add_hessian(w: Any, island: int) -> None:
+    """Adds J^T G J of an island to H."""
+    contact_terms.add_hessian(w, island)
+    row_terms.add_hessian(w, island)
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def project(w: Any, island: int) -> None:
+    """Computes J dv of an island."""
+    contact_terms.project(w, island)
+    row_terms.project(w, island)
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def advance(w: Any, island: int, alpha: float) -> None:
+    """Moves the velocities of an island by alpha J dv."""
+    contact_terms.advance(w, island, alpha)
+    row_terms.advance(w, island, alpha)
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def subtract_slope(w: Any, island: int, alpha: float, curved: bool, f: float, h: float) -> tuple[float, float]:
+    """Subtracts the impulses' part from the slope f at v + alpha dv and adds that to the curvature h."""
+    f, h = contact_terms.subtract_slope(w, island, alpha, curved, f, h)
+    return row_terms.subtract_slope(w, island, alpha, curved, f, h)  # type: ignore[no-any-return]
