@@ -39,6 +39,15 @@ def pages() -> dict[str, str]:
     return found
 
 
+def on_config(config: Any) -> Any:
+    """Adds the experiments' own pages to the navigation, with their headings as titles."""
+    (experiments,) = (entry["Experiments"] for entry in config.nav if "Experiments" in entry)
+    for name, text in sorted(pages().items()):
+        if name.startswith("scene_"):
+            experiments.append({text.partition("\n")[0].removeprefix("# "): name})
+    return config
+
+
 def on_files(files: Files, *, config: Any) -> Files:
     """Adds the pages."""
     for name, text in pages().items():

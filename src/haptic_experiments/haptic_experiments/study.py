@@ -12,9 +12,7 @@ import contextlib
 import fcntl
 import hashlib
 import importlib.util
-import json
 import logging
-import math
 import os
 import pkgutil
 import re
@@ -24,7 +22,7 @@ import threading
 import time
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -32,24 +30,22 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 import yaml
-from matplotlib.figure import Figure
 from pydantic import BaseModel, ValidationError
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
 
 from haptic_core.errors import HapticError
-from haptic_experiments.report import Claim, ResultTable, render_page
+from haptic_experiments.kit.results import ResultTable
+from haptic_experiments.study_report import StudyReport, show, write
 from haptic_launch.runner import INTERRUPTED, UsageError, new_run_directory, parse_arguments, run_facts
 
 #: entry points that are packages of studies
 ENTRY_POINTS = "haptic_studies"
 
+__all__ = ["ResultTable", "Results", "Study", "StudyReport", "Task", "load_study", "run_study", "study_names"]
+
 Results = dict[str, dict[str, np.ndarray]]
 
-#: columns and rows of tables that are also printed
-WIDEST, LONGEST = 7, 15
 #: how long a scheduler may take to answer [s]
 PATIENCE = 10.0
 
@@ -63,25 +59,6 @@ class Task(Protocol):
     def run(self) -> dict[str, np.ndarray]:
         """The result, as arrays."""
         ...
-
-
-@dataclass
-class StudyReport:
-    """What a study makes of its results.
-
-    Attributes:
-        metrics: for metrics.json; the same for any number of workers.
-        claims: with verdicts.
-        figures: by file name without suffix, with captions.
-        tables: for the report and the terminal.
-        timings: what depends on the machine, for run.yaml [s].
-    """
-
-    metrics: dict[str, Any]
-    claims: list[Claim] = field(default_factory=list)
-    figures: dict[str, tuple[Figure, str]] = field(default_factory=dict)
-    tables: list[ResultTable] = field(default_factory=list)
-    timings: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -353,9 +330,9 @@ def run_study(
                 raise HapticError(str(error)) from error
             raise
         facts["timings"] = made.timings
-        _write(study, settings, made, directory, facts)
+        write(made, study, settings, facts["study"], directory)
         note("finished")
-        _print(made, directory, console)
+        show(made, directory, console)
         console.print(f"{facts['seconds']:.0f} s on {facts['workers']} workers", highlight=False)
     return 0
 
@@ -425,48 +402,3 @@ def _lock(directory: Path) -> IO[str] | None:
         file.close()
         return None
     return file
-
-
-def _write(study: Study, settings: BaseModel, made: StudyReport, directory: Path, facts: dict[str, Any]) -> None:
-    claims = [{"claim": c.text, "measured": c.measured, "shown": c.shown} for c in made.claims]
-    document = _plain({"study": facts["study"], "claims": claims, **made.metrics})
-    (directory / "metrics.json").write_text(json.dumps(document, indent=2, allow_nan=False) + "\n")
-    images = []
-    for name, (figure, caption) in made.figures.items():
-        path = directory / f"{name}.png"
-        figure.savefig(path, dpi=150)
-        images.append((path, caption))
-    parameters = {"study": settings.model_dump(mode="json")}
-    if made.timings:
-        parameters["timings [s]"] = made.timings
-    page = render_page(study, made.claims, images, parameters, document, made.tables)
-    (directory / "report.html").write_text(page)
-
-
-def _plain(value: Any) -> Any:
-    """JSON knows no infinite numbers: they become None; those of NumPy become Python's."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, Mapping):
-        return {key: _plain(x) for key, x in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(x) for x in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _print(made: StudyReport, directory: Path, console: Console) -> None:
-    for t in made.tables:
-        if len(t.header) > WIDEST or len(t.rows) > LONGEST:
-            console.print(f"{t.title}: in the report", highlight=False, markup=False)
-            continue
-        table = Table(*map(escape, t.header), title=escape(t.title), show_header=any(t.header))
-        for row in t.rows:
-            table.add_row(*map(escape, row))
-        console.print(table)
-    if made.claims:
-        table = Table("claim", "measured", "verdict")
-        for claim in made.claims:
-            style = {True: "green", False: "red", None: "yellow"}[claim.shown]
-            table.add_row(escape(claim.text), escape(claim.measured), f"[{style}]{claim.verdict}[/{style}]")
-        console.print(table)
-    console.print(f"report: {directory / 'report.html'}", highlight=False, soft_wrap=True)

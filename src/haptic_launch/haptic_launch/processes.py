@@ -18,17 +18,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TextIO
 
 from haptic_core.dds import dds_environment
 
 from . import process_guard
+from .interrupt_filter import InterruptFilter
+from .process_spec import VIEWERS, ProcessSpec
 
 __all__ = ["VIEWERS", "ProcessSpec", "run_processes"]
-
-#: programs that only show what goes on; no run depends on them
-VIEWERS = ("rviz2", "state_publisher", "viewer")
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _ESCALATION = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
@@ -37,34 +35,6 @@ _LONGEST_LINE = 1 << 20
 _LEFTOVER_GRACE = 1.0  # for what a process leaves behind and holds its output open
 _SILENT_GRACE = 0.1  # for what does not, or is about to end
 _COLOURS = (36, 32, 33, 35, 34, 96, 92, 93, 95, 94)
-
-
-@dataclass(frozen=True)
-class ProcessSpec:
-    """One process to run.
-
-    Attributes:
-        name: short and unique; stands before each line of output.
-        command: program and arguments.
-        environment: all of its environment.
-        on_exit_shutdown: whether its end ends the run.
-        source: where it was asked for, e.g. file, line and element.
-        fully_qualified_name: the ROS node's name with its namespace, if it is one and the name is known.
-        respawn_delay: seconds from its failure until it is started again; None: its failure ends the run.
-    """
-
-    name: str
-    command: list[str]
-    environment: dict[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
-    on_exit_shutdown: bool = False
-    source: str = ""
-    fully_qualified_name: str | None = None
-    respawn_delay: float | None = None
-
-    @property
-    def only_shows(self) -> bool:
-        """Nothing depends on it: its failure is told, but neither ends nor fails the run."""
-        return Path(self.command[0]).name in VIEWERS
 
 
 def run_processes(
@@ -151,36 +121,6 @@ def _wake_up_on_signals(run: _Run) -> Iterator[None]:
             signal.set_wakeup_fd(previous)
             for number, handler in handlers.items():
                 signal.signal(number, handler)
-
-
-class InterruptFilter:
-    """Drops what Python says when SIGINT comes before the program is ready for it.
-
-    That is a traceback with a KeyboardInterrupt in it (imports wrap it in errors of their own), or below one that came
-    without (from an extension module), or a fatal error of the interpreter's own start.
-
-    Attributes:
-        start_interrupted: the interpreter's start was interrupted; its exit code then is 1.
-    """
-
-    def __init__(self) -> None:
-        self.start_interrupted = False
-        self._held: list[str] = []
-
-    def keep(self, lines: Sequence[str], *, last: bool = False) -> list[str]:
-        """The lines to show; from a traceback on they are held until the `last` call, which decides."""
-        shown: list[str] = []
-        for line in lines:
-            self.start_interrupted |= line.startswith("Fatal Python error: init_")
-            if self._held or line.startswith(("Traceback (most recent call last)", "KeyboardInterrupt")):
-                self._held.append(line)
-            elif not self.start_interrupted:
-                shown.append(line)
-        if last:
-            if not self.start_interrupted and not any("KeyboardInterrupt" in line for line in self._held):
-                shown += self._held
-            self._held = []
-        return shown
 
 
 @dataclass

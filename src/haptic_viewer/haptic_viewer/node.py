@@ -18,11 +18,9 @@ from typing import Any
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
-from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParametersAtomically
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.executors import Executor
 from rclpy.node import Node
-from rclpy.parameter import Parameter, parameter_value_to_python
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
@@ -41,6 +39,7 @@ from haptic_viewer.page import address, open_page
 from haptic_viewer.parameters import ParameterPanel
 from haptic_viewer.plots import SIGNALS, Plot
 from haptic_viewer.scene import HAND, RENDERED, Arrow, Markers, Robot, look_at
+from haptic_viewer.services import Services, WantedValues
 from haptic_viewer.taps import Taps
 from haptic_viewer.text import Strong, plain
 
@@ -50,8 +49,6 @@ _LEVELS = ("", "warning", "error", "stale")
 _STATUS = ("", "safe stop", "fault")
 #: times between two looks at the graph, two drawings of the plots, two lines of the clock [s]
 _LOOK, _PLOT, _TELL = 1.0, 0.1, 0.25
-#: how long who serves something may be unknown [s]
-_PATIENCE = 5.0
 #: length of a force of 1 N [m]
 _FORCE_LENGTH = 0.01
 #: the page has at most this share of the time of its process
@@ -73,8 +70,7 @@ class Viewer(Node):
         self.finished, self.exit_code = False, 0
         self.rejections = Rejections()
         self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self._clients_of: dict[str, Any] = {}
-        self._calls: list[tuple[float, Any, Any, Callable[[Any], None]]] = []
+        self._service_calls = Services(self, lambda line: self._clock_panel.say(line))
         self._active: set[str] = set()
         self._device: dict[str, Any] = {}
         self._device_name, self._sources = "", list[str]()
@@ -85,8 +81,7 @@ class Viewer(Node):
         self._markers: dict[str, Markers] = {}
         self._plots: dict[str, list[Plot]] = {}
         self._panels: dict[str, ParameterPanel] = {}
-        self._wanted: dict[tuple[str, str], Any] = {}
-        self._asked: set[tuple[str, str]] = set()
+        self._wanted = WantedValues(self._service_calls, self._panels, lambda line: self._clock_panel.say(line))
         self._handle_panel: HandlePanel | None = None
         self._handle_pose: np.ndarray | None = None
         self._looked = False
@@ -151,8 +146,8 @@ class Viewer(Node):
         """One picture: what users did, then what has changed."""
         while not self._tasks.empty():
             self._tasks.get()()
-        self._send_wanted()
-        self._send_calls()
+        self._wanted.send()
+        self._service_calls.send()
         if self._handle_pose is not None:
             self._publish_handle(self._handle_pose)
             self._handle_pose = None
@@ -264,7 +259,7 @@ class Viewer(Node):
                     source,
                     partial(self._do_want, source),
                 )
-                self._ask_parameters(source)
+                self._service_calls.ask_parameters(source, self._panels[source].show)
 
     def _floor(self, axis: str) -> tuple[float, float, float]:
         """A place of the grid below what there is to see."""
@@ -272,116 +267,21 @@ class Viewer(Node):
         place["xyz".index(axis)] = -0.06 if self._device.get("handle_axes") else -0.001
         return tuple(place)  # type: ignore[return-value]
 
-    # ---- services ---------------------------------------------------------------------------------
-
-    def _call(self, kind: Any, name: str, request: Any, done: Callable[[Any], None]) -> None:
-        """Calls a service, relative to the namespace; `done` gets the answer, or None where nobody is there."""
-        client = self._clients_of.get(name)
-        if client is None:
-            client = self._clients_of[name] = self.create_client(kind, name)
-        self._calls.append((time.monotonic() + _PATIENCE, client, request, done))
-        self._send_calls()
-
-    def _send_calls(self) -> None:
-        """Sends what was to be called, once who serves it is known."""
-        waiting, self._calls = self._calls, []
-        for end, client, request, done in waiting:
-            if client.service_is_ready():
-                client.call_async(request).add_done_callback(lambda future, done=done: done(future.result()))
-            elif time.monotonic() < end:
-                self._calls.append((end, client, request, done))
-            else:
-                self._clock_panel.say(f"{client.srv_name} is not there")
-                done(None)
-
-    def _call_in_turn(self, calls: Sequence[tuple[Any, str, Any]]) -> None:
-        """Calls services one after the other; a refusal is shown."""
-        if not calls:
-            return
-        (kind, name, request), *rest = calls
-
-        def done(answer: Any) -> None:
-            if answer is not None:
-                self._clock_panel.say("" if answer.success else answer.message)
-            self._call_in_turn(rest)
-
-        self._call(kind, name, request, done)
-
-    def _ask_parameters(self, source: str) -> None:
-        names: list[str] = []
-
-        def listed(answer: Any) -> None:
-            if answer is None:
-                return
-            names.extend(name for name in answer.result.names if not name.startswith(("qos_", "use_sim", "start_type")))
-            request = DescribeParameters.Request(names=names)
-            self._call(DescribeParameters, f"{source}/describe_parameters", request, described)
-
-        def described(answer: Any) -> None:
-            if answer is not None:
-                request = GetParameters.Request(names=names)
-                self._call(GetParameters, f"{source}/get_parameters", request, partial(got, answer.descriptors))
-
-        def got(descriptors: Sequence[Any], answer: Any) -> None:
-            if answer is not None:
-                given = [parameter_value_to_python(value) for value in answer.values]
-                values = [list(v) if hasattr(v, "tolist") else v for v in given]
-                self._panels[source].show(descriptors, dict(zip(names, values, strict=True)))
-
-        self._call(ListParameters, f"{source}/list_parameters", ListParameters.Request(), listed)
-
     # ---- what the users do ------------------------------------------------------------------------
 
-    def _want(self, source: str, name: str, value: Any) -> None:
-        """A user wants this value; of several that come before the node has answered the last one counts."""
-        self._wanted[source, name] = value
-
     def _do_want(self, source: str, name: str, value: Any) -> None:
-        self._do(partial(self._want, source, name, value))
-
-    def _send_wanted(self) -> None:
-        for key in [key for key in self._wanted if key not in self._asked]:
-            (source, name), given = key, self._wanted.pop(key)
-            panel = self._panels.get(source)
-            try:
-                value = panel.value_of(name, given) if panel else given
-                request = SetParametersAtomically.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
-            except (ValueError, TypeError) as error:
-                if panel:
-                    panel.refuse(name, str(error))
-                continue
-            self._asked.add(key)
-            self._call(
-                SetParametersAtomically,
-                f"{source}/set_parameters_atomically",
-                request,
-                partial(self._answered, key, value),
-            )
-
-    def _answered(self, key: tuple[str, str], value: Any, answer: Any) -> None:
-        self._asked.discard(key)
-        source, name = key
-        panel = self._panels.get(source)
-        reason = "no answer" if answer is None else "" if answer.result.successful else answer.result.reason
-        if panel is None:
-            self._clock_panel.say(reason)
-        elif key in self._wanted:
-            return  # the user has gone on
-        elif reason:
-            panel.refuse(name, reason)
-        else:
-            panel.take(name, value)
+        self._do(partial(self._wanted.want, source, name, value))
 
     def _act(self, word: str, number: float) -> None:
         device = self._device_name
         if not device:
             self._clock_panel.say("there is no device yet")
         elif word in ("start", "pause"):
-            self._call_in_turn([(SetBool, f"{device}/pause", SetBool.Request(data=word == "pause"))])
+            self._service_calls.call_in_turn([(SetBool, f"{device}/pause", SetBool.Request(data=word == "pause"))])
         elif word == "step":
-            self._call_in_turn([(Step, f"{device}/step", Step.Request(ticks=int(number)))])
+            self._service_calls.call_in_turn([(Step, f"{device}/step", Step.Request(ticks=int(number)))])
         elif word == "pace":
-            self._want(device, "pace", number)
+            self._wanted.want(device, "pace", number)
         else:
             self._reset()
 
@@ -392,14 +292,14 @@ class Viewer(Node):
         if self._mode == "lockstep" and not self._paused:
             stop, go = ((SetBool, f"{self._device_name}/pause", SetBool.Request(data=data)) for data in (True, False))
             calls = [stop, *calls, go]
-        self._call_in_turn(calls)
+        self._service_calls.call_in_turn(calls)
 
     def _hold(self, held: bool) -> None:
         def done(answer: Any) -> None:
             if self._handle_panel is not None and (answer is None or not answer.success):
                 self._handle_panel.say("no answer" if answer is None else answer.message)
 
-        self._call(SetBool, f"{self._device_name}/hold", SetBool.Request(data=held), done)
+        self._service_calls.call(SetBool, f"{self._device_name}/hold", SetBool.Request(data=held), done)
 
     def _move(self, pose: np.ndarray) -> None:
         self._handle_pose = pose

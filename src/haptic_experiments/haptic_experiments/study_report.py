@@ -1,0 +1,97 @@
+"""What a study makes of its results: numbers, claims, figures and tables, as files and in the terminal."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from pydantic import BaseModel
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from haptic_experiments.kit.results import Claim, ResultTable
+from haptic_experiments.report import render_page
+
+#: columns and rows of tables that are also printed
+WIDEST, LONGEST = 7, 15
+
+
+@dataclass
+class StudyReport:
+    """What a study makes of its results.
+
+    Attributes:
+        metrics: for metrics.json; the same for any number of workers.
+        claims: with verdicts.
+        figures: by file name without suffix, with captions.
+        tables: for the report and the terminal.
+        timings: what depends on the machine, for run.yaml [s].
+    """
+
+    metrics: dict[str, Any]
+    claims: list[Claim] = field(default_factory=list)
+    figures: dict[str, tuple[Figure, str]] = field(default_factory=dict)
+    tables: list[ResultTable] = field(default_factory=list)
+    timings: dict[str, float] = field(default_factory=dict)
+
+
+def write(made: StudyReport, about: Any, settings: BaseModel, name: str, directory: Path) -> None:
+    """Writes metrics.json, the figures and report.html.
+
+    Args:
+        made: what the study makes of its results.
+        about: the study, with a title, a paper and a summary.
+        settings: its arguments.
+        name: its name.
+        directory: of the run.
+    """
+    claims = [{"claim": c.text, "measured": c.measured, "shown": c.shown} for c in made.claims]
+    document = _plain({"study": name, "claims": claims, **made.metrics})
+    (directory / "metrics.json").write_text(json.dumps(document, indent=2, allow_nan=False) + "\n")
+    images = []
+    for name, (figure, caption) in made.figures.items():
+        path = directory / f"{name}.png"
+        figure.savefig(path, dpi=150)
+        images.append((path, caption))
+    parameters = {"study": settings.model_dump(mode="json")}
+    if made.timings:
+        parameters["timings [s]"] = made.timings
+    page = render_page(about, made.claims, images, parameters, document, made.tables)
+    (directory / "report.html").write_text(page)
+
+
+def _plain(value: Any) -> Any:
+    """JSON knows no infinite numbers: they become None; those of NumPy become Python's."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Mapping):
+        return {key: _plain(x) for key, x in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(x) for x in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def show(made: StudyReport, directory: Path, console: Console) -> None:
+    """Prints the tables that are not too large, and the claims."""
+    for t in made.tables:
+        if len(t.header) > WIDEST or len(t.rows) > LONGEST:
+            console.print(f"{t.title}: in the report", highlight=False, markup=False)
+            continue
+        table = Table(*map(escape, t.header), title=escape(t.title), show_header=any(t.header))
+        for row in t.rows:
+            table.add_row(*map(escape, row))
+        console.print(table)
+    if made.claims:
+        table = Table("claim", "measured", "verdict")
+        for claim in made.claims:
+            style = {True: "green", False: "red", None: "yellow"}[claim.shown]
+            table.add_row(escape(claim.text), escape(claim.measured), f"[{style}]{claim.verdict}[/{style}]")
+        console.print(table)
+    console.print(f"report: {directory / 'report.html'}", highlight=False, soft_wrap=True)
