@@ -6,7 +6,7 @@ The suite renders a `Mechanism` (`model`; ready ones in `mechanisms`, a user's o
 node `constraint_node`. The README of the package has the order to read in.
 """
 
-from admittance_constraints import _moved
+from admittance_constraints._moved import MOVED
 from admittance_constraints.display.approach import ToolMotion
 from admittance_constraints.display.controller import AdmittanceController
 from admittance_constraints.display.end_effector import EndEffector
@@ -38,6 +38,7 @@ from admittance_constraints.model.linkage import Link, add_serial_linkage
 from admittance_constraints.model.loading import load_mechanism
 from admittance_constraints.model.mechanism import Mechanism
 from admittance_constraints.renderer import ConstraintRenderer, ConstraintState
+from haptic_files.moved_modules import forward_moved_modules
 
 __all__ = [
     "SPLIT_LIMIT",
@@ -78,5 +79,4 @@ __all__ = [
     "task_error",
 ]
 
-_moved.install()
-__getattr__ = _moved.module_by_attribute
+__getattr__ = forward_moved_modules(__name__, MOVED)

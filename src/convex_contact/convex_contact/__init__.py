@@ -1,6 +1,6 @@
 """Convex approximations of compliant contact between rigid and articulated bodies (Castro, Han, Masterjohn)."""
 
-from convex_contact import _moved
+from convex_contact._moved import MOVED
 from convex_contact.differentiation.rollouts import Gradients, Rollout, rollout
 from convex_contact.haptics.contact_renderer import ContactRenderer
 from convex_contact.model.joints import JointActuator, JointCoupler, JointLaw, JointMotion, Sinusoid, Steps
@@ -31,6 +31,7 @@ from convex_contact.simulation.dynamics import BodyState, JointLimits, WorldDyna
 from convex_contact.simulation.simulator import ContactReport, Simulator, StepStatistics
 from convex_contact.solver.solution import Solution
 from convex_contact.solver.solver import solve
+from haptic_files.moved_modules import forward_moved_modules
 
 __all__ = [
     "APPROXIMATIONS",
@@ -92,5 +93,4 @@ __all__ = [
     "transported",
 ]
 
-_moved.install()
-__getattr__ = _moved.module_by_attribute
+__getattr__ = forward_moved_modules(__name__, MOVED)

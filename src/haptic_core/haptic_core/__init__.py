@@ -3,6 +3,6 @@
 README.md of the package names each module and those that need no ROS.
 """
 
-from haptic_core.moved_modules import forward_moved_modules
+from haptic_files.moved_modules import forward_moved_modules
 
-forward_moved_modules(__name__, {"local_topics": "transport.local_topics", "matching": "start.matching"})
+__getattr__ = forward_moved_modules(__name__, {"local_topics": "transport.local_topics", "matching": "start.matching"})

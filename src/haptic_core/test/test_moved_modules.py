@@ -14,7 +14,7 @@ import pytest
 )
 def test_an_old_path_is_the_module_at_the_new_one(old: str, new: str, name: str) -> None:
     sys.modules.pop(f"haptic_core.{old}", None)
-    with pytest.warns(DeprecationWarning, match=rf"haptic_core\.{old} is now haptic_core\.{new}"):
+    with pytest.warns(DeprecationWarning, match=rf"haptic_core\.{old} has moved; use haptic_core\.{new}"):
         module = import_module(f"haptic_core.{old}")
     assert module is import_module(f"haptic_core.{new}") and hasattr(module, name)
 

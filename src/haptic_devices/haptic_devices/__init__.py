@@ -6,7 +6,7 @@ The names of this package are imported when they are first used: a process with 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from haptic_core.moved_modules import forward_moved_modules
+from haptic_files.moved_modules import forward_moved_modules
 
 if TYPE_CHECKING:
     from haptic_devices.device import Device, DeviceError, Joint, Reading, Truth
@@ -24,7 +24,7 @@ _MODULES = {
     **dict.fromkeys(("Script", "ScriptedDevice"), "scripted"),
 }
 
-forward_moved_modules(
+_moved_module = forward_moved_modules(
     __name__,
     {
         "cobotic_hand_controller": "cobotic",
@@ -51,4 +51,4 @@ forward_moved_modules(
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _moved_module(name)

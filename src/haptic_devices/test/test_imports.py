@@ -33,7 +33,7 @@ MOVED = {
 def test_an_old_path_is_the_module_at_the_new_one(old: str) -> None:
     new, name = MOVED[old]
     sys.modules.pop(f"haptic_devices.{old}", None)
-    with pytest.warns(DeprecationWarning, match=rf"haptic_devices\.{old} is now haptic_devices\.{new}"):
+    with pytest.warns(DeprecationWarning, match=rf"haptic_devices\.{old} has moved; use haptic_devices\.{new}"):
         module = import_module(f"haptic_devices.{old}")
     assert module is import_module(f"haptic_devices.{new}") and hasattr(module, name)
 

@@ -1,5 +1,7 @@
 """Friction rendering by implicit Euler integration (Kikuuwe, Takesue, Sano, Mochiyama, Fujimoto)."""
 
+from haptic_files.moved_modules import forward_moved_modules
+from haptic_friction._moved import MOVED
 from haptic_friction.classical.bristles import (
     DahlModel,
     ElastoplasticModel,
@@ -30,10 +32,7 @@ from haptic_friction.models.model_a import ModelA
 from haptic_friction.models.model_b import ModelB
 from haptic_friction.models.model_c import ModelC
 from haptic_friction.models.model_d import ModelD
-from haptic_friction.moved import install as _keep_old_paths
 from haptic_friction.network import BASE, Body, Contact, ContactNetwork, ImplicitNetwork, NetworkRun
-
-_keep_old_paths()
 
 __all__ = [
     "BASE",
@@ -78,3 +77,5 @@ __all__ = [
     "identify_model_c",
     "mobility_limit",
 ]
+
+__getattr__ = forward_moved_modules(__name__, MOVED)

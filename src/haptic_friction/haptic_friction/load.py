@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from haptic_files.moved_modules import renamed
 from haptic_friction.models.model import FrictionModel
-from haptic_friction.moved import renamed
 
 #: forces of contacts [N] from here on are refused
 LARGEST_FORCE = 1e20

@@ -7,19 +7,24 @@ import sys
 
 import pytest
 
-from haptic_friction import load, moved
+from haptic_friction import load
+from haptic_friction._moved import MOVED
 
 
-@pytest.mark.parametrize("old", moved.MODULES)
-def test_old_path_of_a_module_gives_the_new_one(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", MOVED)
+def test_old_path_of_a_module_gives_the_new_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new = f"haptic_friction.{name}", f"haptic_friction.{MOVED[name]}"
     monkeypatch.delitem(sys.modules, old, raising=False)
-    with pytest.warns(DeprecationWarning, match=f"^{old} has moved to {moved.MODULES[old]}$"):
+    with pytest.warns(DeprecationWarning, match=f"^{old} has moved; use {new}$"):
         module = importlib.import_module(old)
-    assert module is importlib.import_module(moved.MODULES[old])
+    assert module is importlib.import_module(new)
 
 
 def test_old_name_gives_the_new_one() -> None:
-    with pytest.warns(DeprecationWarning, match=r"^haptic_friction\.load\.press is now total_normal_force$"):
+    with pytest.warns(
+        DeprecationWarning,
+        match=r"press has moved; use haptic_friction\.load\.total_normal_force$",
+    ):
         assert load.press is load.total_normal_force
     with pytest.raises(AttributeError, match=r"module 'haptic_friction\.load' has no attribute 'nothing'"):
         load.nothing  # noqa: B018

@@ -6,7 +6,8 @@
 README of the package gives the order to read in.
 """
 
-from tau_wall_control import _moved
+from haptic_files.moved_modules import forward_moved_modules
+from tau_wall_control._moved import MOVED
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.control.design import design_wall_controller
 from tau_wall_control.control.options import SCHEMES, DesignOptions
@@ -53,5 +54,4 @@ __all__ = [
     "simulate_push",
 ]
 
-_moved.install()
-__getattr__ = _moved.module_by_attribute
+__getattr__ = forward_moved_modules(__name__, MOVED)

@@ -1,5 +1,5 @@
 """The convex problem of one step: laws of contact and rows of constraints, as formulas."""
 
-from convex_contact._moved import names_of_module
+from haptic_files.moved_modules import names_of_moved_module
 
-__getattr__ = names_of_module(__name__)
+__getattr__ = names_of_moved_module(__name__, "convex_contact.problem.problem")

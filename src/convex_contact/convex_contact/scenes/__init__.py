@@ -1,5 +1,5 @@
 """Worlds of the papers and of the experiments."""
 
-from convex_contact._moved import names_of_module
+from haptic_files.moved_modules import names_of_moved_module
 
-__getattr__ = names_of_module(__name__)
+__getattr__ = names_of_moved_module(__name__, "convex_contact.scenes.one_body")

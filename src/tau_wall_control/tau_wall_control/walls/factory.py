@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tau_wall_control._moved import renamed
+from haptic_files.moved_modules import renamed
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.control.design import design_wall_controller
 from tau_wall_control.control.options import SCHEMES
@@ -49,5 +49,9 @@ def make_controller(p: Mapping[str, Any], device: TauDevice) -> WallController:
 
 #: names that have moved
 __getattr__ = renamed(
-    __name__, {"make_planes": "walls.planes:planes_from_lists", "make_walls": "walls.guard:make_walls"}
+    __name__,
+    {
+        "make_planes": "tau_wall_control.walls.planes:planes_from_lists",
+        "make_walls": "tau_wall_control.walls.guard:make_walls",
+    },
 )

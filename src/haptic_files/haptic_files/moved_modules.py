@@ -1,0 +1,118 @@
+"""Old import paths: a module that has moved is imported at its new path, with a DeprecationWarning."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from importlib.abc import InspectLoader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import CodeType, ModuleType
+from typing import Any
+
+Getter = Callable[[str], Any]
+
+
+def _warn(old: str, new: str) -> None:
+    warnings.warn(f"{old} has moved; use {new}", DeprecationWarning, stacklevel=3)
+
+
+class _Forward(MetaPathFinder, InspectLoader):
+    """Finds modules by their old paths and gives those at the new paths.
+
+    Args:
+        moved: new path by old path.
+    """
+
+    def __init__(self, moved: Mapping[str, str]) -> None:
+        self._moved = dict(moved)
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name not in self._moved:
+            return None
+        found = find_spec(self._moved[name])
+        return ModuleSpec(name, self, origin=found.origin if found else None)
+
+    def exec_module(self, module: ModuleType) -> None:
+        old = module.__name__
+        _warn(old, self._moved[old])
+        sys.modules[old] = import_module(self._moved[old])
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """For `python -m` with an old path."""
+        loader: Any = getattr(find_spec(self._moved[fullname]), "loader", None)
+        code: CodeType | None = loader.get_code(self._moved[fullname])
+        return code
+
+    def get_source(self, fullname: str) -> str | None:
+        return None
+
+
+def forward_moved_modules(package: str, moved: Mapping[str, str]) -> Getter:
+    """Makes the modules of a package importable by their old paths, too.
+
+    A moved module with the name of a public function of the package is put in its old place at once, since its import
+    would replace the function.
+
+    Args:
+        package: its name.
+        moved: new path by old path, both below the package.
+
+    Returns:
+        A `__getattr__` for the package, which gives the moved modules as attributes.
+    """
+    sys.meta_path.append(_Forward({f"{package}.{old}": f"{package}.{new}" for old, new in moved.items()}))
+    names = vars(sys.modules[package])
+    for name in moved.keys() & names.keys():
+        if not isinstance(names[name], ModuleType):
+            sys.modules[f"{package}.{name}"] = import_module(f"{package}.{moved[name]}")
+
+    def get(name: str) -> Any:
+        if name not in moved:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        new = f"{package}.{moved[name]}"
+        _warn(f"{package}.{name}", new)
+        names[name] = import_module(new)
+        return names[name]
+
+    return get
+
+
+def names_of_moved_module(folder: str, new: str) -> Getter:
+    """Makes a `__getattr__` for a folder that has the name of a moved module; it gives the names of the module.
+
+    Args:
+        folder: full path of the folder.
+        new: full path of the module.
+    """
+
+    def get(name: str) -> Any:
+        if not name.startswith("__") and find_spec(f"{folder}.{name}") is None:
+            module = import_module(new)
+            if hasattr(module, name):
+                _warn(f"{folder}.{name}", f"{new}.{name}")
+                return getattr(module, name)
+        raise AttributeError(f"module {folder!r} has no attribute {name!r}")
+
+    return get
+
+
+def renamed(module: str, names: Mapping[str, str]) -> Getter:
+    """Makes a `__getattr__` for a module of which names have changed.
+
+    Args:
+        module: its full path.
+        names: new name by old name; the new one is "name" in the module itself, or "module:name".
+    """
+
+    def get(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        path, _, attribute = names[name].rpartition(":")
+        path = path or module
+        _warn(f"{module}.{name}", f"{path}.{attribute}")
+        return getattr(import_module(path), attribute)
+
+    return get
