@@ -25,8 +25,6 @@ LEVELS = (
 )
 LEVEL = {package: level for level, packages in enumerate(LEVELS) for package in packages}
 LIBRARIES = {*LEVELS[2], *LEVELS[3]}
-#: modules beside the nodes of a library that know of haptic_core: to be moved
-EXCEPTIONS = {"haptic_friction.load"}
 PACKAGES = sorted(path.parent.name for path in SOURCES.glob("*/setup.py"))
 
 
@@ -111,4 +109,4 @@ def test_libraries_know_neither_ros_nor_the_packages_above_them() -> None:
                 names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
                 if above & {name.partition(".")[0] for name in names}:
                     found.add(module)
-    assert found <= EXCEPTIONS
+    assert found == set()
