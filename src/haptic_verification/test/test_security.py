@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import convex_contact
-from convex_contact.model.world_source import ENTRY_POINTS
+from convex_contact.model.world_source import ENTRY_POINTS, entry_point_value
 from haptic_files import load_yaml
 from haptic_launch.experiments import share
 from haptic_launch.launch_elements import _ExactLoader, _FastLoader
@@ -70,4 +70,6 @@ def test_the_worlds_of_the_launch_files_are_installed_entry_points() -> None:
         for argument in load_launch_file(path).arguments
         if argument.name == "world" and ":" in (argument.default or "")
     }
-    assert len(found) == 9 and found <= {point.value for point in entry_points(group=ENTRY_POINTS)}
+    assert len(found) == 9 and {entry_point_value(source) for source in found} <= {
+        point.value for point in entry_points(group=ENTRY_POINTS)
+    }

@@ -50,6 +50,15 @@ def open_world(source: str, values: Mapping[str, Any] | None = None, folder: Pat
     return world_of(document, file.parent)
 
 
+def entry_point_value(source: str) -> str:
+    """Returns the value of the entry point that a source module:function names.
+
+    Launch files and bags name the worlds of this package by the paths that its modules had.
+    """
+    module, _, name = source.partition(":")
+    return f"{current_path(module)}:{name}"
+
+
 def scene_world(scene: Any, called: str, numbers: Mapping[str, Any]) -> World:
     """The world of a scene with other numbers than its defaults, for the function that an entry point names.
 
@@ -115,8 +124,7 @@ def _place(at: Any, key: str, path: str, walked: str) -> Any:
 
 def _called(source: str, arguments: dict[str, Any]) -> World:
     points = entry_points(group=ENTRY_POINTS)
-    module, _, name = source.partition(":")
-    value = f"{current_path(module)}:{name}"  # launch files and bags have the old path of a module
+    value = entry_point_value(source)
     found = next((point for point in points if point.value == value), None)
     if found is None:
         known = ", ".join(sorted({point.value for point in points})) or "none is installed"
