@@ -162,7 +162,7 @@ class RolloutParameters:
                     out[row, i] = 0.0
         return out
 
-    def directions(self, directions: Sequence[Direction]) -> Changes:
+    def _directions(self, directions: Sequence[Direction]) -> Changes:
         """The parameters' primitives along directions, one column each."""
         n = len(directions)
         d = Changes.zeros(self, n)
@@ -198,7 +198,7 @@ class RolloutParameters:
                     d.surface[:, :, column] += float(array) * chains[kind, bodies]
         return d
 
-    def named(self, g: Changes) -> Gradients:
+    def _named(self, g: Changes) -> Gradients:
         """Returns the gradients by the parameters from those by what they change."""
         out = Gradients()
         for name in self.names:

@@ -122,7 +122,7 @@ class Rollout(RolloutParameters):
         Raises:
             ValueError: An unknown name, or a wrong shape.
         """
-        return self._forward(self.directions([direction]))[:, :, 0]
+        return self._forward(self._directions([direction]))[:, :, 0]
 
     def jacobian(self, parameters: Sequence[str | Direction]) -> np.ndarray:
         """Derivatives of all states by some parameters.
@@ -144,7 +144,7 @@ class Rollout(RolloutParameters):
             shape = self.shape(item)
             size = int(np.prod(shape))
             directions += [{item: np.eye(size)[i].reshape(shape)} for i in range(size)]
-        return self._forward(self.directions(directions))
+        return self._forward(self._directions(directions))
 
     def _forward(self, d: Changes) -> np.ndarray:
         nv, n = self.nv, d.q.shape[1]
@@ -312,7 +312,7 @@ class Rollout(RolloutParameters):
             q += states[i, :nv]
             v += states[i, nv:]
         g.q, g.v = q, v
-        return self.named(g)
+        return self._named(g)
 
     def _add_body_gradients(self, step: StepTape, adjoint: np.ndarray, mass: np.ndarray, g: Changes) -> None:
         dt = self.period

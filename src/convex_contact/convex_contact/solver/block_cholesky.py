@@ -50,7 +50,7 @@ class BlockPattern(NamedTuple):
     update_block: np.ndarray
 
 
-@njit(error_model="numpy", _nrt=False, forceinline=True, cache=True)
+@njit(inline="always")
 def eliminate(pattern: BlockPattern, first: int, end: int, H: np.ndarray, L: np.ndarray, floor: np.ndarray) -> None:
     """Eliminates the positions first .. end - 1.
 
@@ -83,7 +83,7 @@ def eliminate(pattern: BlockPattern, first: int, end: int, H: np.ndarray, L: np.
                 update += 1
 
 
-@njit(error_model="numpy", _nrt=False, forceinline=True, cache=True)
+@njit(inline="always")
 def solve_forward(pattern: BlockPattern, first: int, end: int, H: np.ndarray, L: np.ndarray, x: np.ndarray) -> None:
     """x <- U^-T x for the positions first .. end - 1; what later positions couple to is subtracted from these."""
     order, start, factor_start = pattern.order, pattern.start, pattern.factor_start
@@ -97,7 +97,7 @@ def solve_forward(pattern: BlockPattern, first: int, end: int, H: np.ndarray, L:
             subtract_transposed(H, entry_block[e], x, s, x, start[u], m, start[u + 1] - start[u])
 
 
-@njit(error_model="numpy", _nrt=False, forceinline=True, cache=True)
+@njit(inline="always")
 def solve_backward(pattern: BlockPattern, first: int, end: int, H: np.ndarray, L: np.ndarray, x: np.ndarray) -> None:
     """x <- U^-1 x for the positions first .. end - 1, from the solution at later positions."""
     order, start, factor_start = pattern.order, pattern.start, pattern.factor_start

@@ -12,7 +12,7 @@ from convex_contact.solver.block_cholesky import BlockPattern, eliminate, solve_
 from convex_contact.solver.island_states import ACTIVE, EPS
 
 
-@njit(error_model="numpy", _nrt=False, forceinline=True, cache=True)
+@njit(inline="always")
 def _pattern(w: Any) -> BlockPattern:
     """The cliques' blocks of H."""
     return BlockPattern(

@@ -27,14 +27,14 @@ from numba import njit
 from convex_contact.solver import contact_terms, row_terms
 
 
-@njit(error_model="numpy", _nrt=False, cache=True)
+@njit(inline="always")  # no compilation and linking of its own
 def prepare_terms(w: Any) -> None:
     """Prepares all families; see the module."""
     contact_terms.prepare_terms(w)
     row_terms.prepare_terms(w)
 
 
-@njit(error_model="numpy", _nrt=False, cache=True)
+@njit(inline="always")  # no compilation and linking of its own
 def match_entries(w: Any) -> int:
     """Returns the number of couplings of two cliques, -1 if H has no block for one of them."""
     pairs = contact_terms.match_entries(w)
@@ -42,62 +42,62 @@ def match_entries(w: Any) -> int:
     return pairs + more if more >= 0 else -1
 
 
-@njit(error_model="numpy", _nrt=False, cache=True)
+@njit(inline="always")  # no compilation and linking of its own
 def list_edges(w: Any) -> int:
     """Lists the couplings of two cliques; returns how many there are."""
     return row_terms.list_edges(w, contact_terms.list_edges(w, 0))
 
 
-@njit(error_model="numpy", _nrt=False, cache=True)
+@njit(inline="always")  # no compilation and linking of its own
 def sort_by_island(w: Any) -> None:
     """Lists the entries of all families island by island."""
     contact_terms.sort_by_island(w)
     row_terms.sort_by_island(w)
 
 
-@njit(error_model="numpy", _nrt=False, cache=True)
+@njit(inline="always")  # no compilation and linking of its own
 def update(w: Any, island: int) -> None:
     """Computes velocities and impulses of an island from v."""
     contact_terms.update(w, island)
     row_terms.update(w, island)
 
 
-@njit(error_model="numpy", _nrt=False, cache=True)
+@njit(inline="always")  # no compilation and linking of its own
 def add_momentum(w: Any, island: int) -> None:
     """Adds J^T gamma of an island to j."""
     contact_terms.add_momentum(w, island)
     row_terms.add_momentum(w, island)
 
 
-@njit(error_model="numpy", _nrt=False, cache=True)
+@njit(inline="always")  # no compilation and linking of its own
 def add_rounding(w: Any, island: int) -> None:
     """Adds to `dv` what rounding of v does to J^T gamma of an island."""
     contact_terms.add_rounding(w, island)
     row_terms.add_rounding(w, island)
 
 
-@njit(error_model="numpy", _nrt=False, cache=True)
+@njit(inline="always")  # no compilation and linking of its own
 def add_hessian(w: Any, island: int) -> None:
     """Adds J^T G J of an island to H."""
     contact_terms.add_hessian(w, island)
     row_terms.add_hessian(w, island)
 
 
-@njit(error_model="numpy", _nrt=False, cache=True)
+@njit(inline="always")  # no compilation and linking of its own
 def project(w: Any, island: int) -> None:
     """Computes J dv of an island."""
     contact_terms.project(w, island)
     row_terms.project(w, island)
 
 
-@njit(error_model="numpy", _nrt=False, cache=True)
+@njit(inline="always")  # no compilation and linking of its own
 def advance(w: Any, island: int, alpha: float) -> None:
     """Moves the velocities of an island by alpha J dv."""
     contact_terms.advance(w, island, alpha)
     row_terms.advance(w, island, alpha)
 
 
-@njit(error_model="numpy", _nrt=False, cache=True)
+@njit(inline="always")  # no compilation and linking of its own
 def subtract_slope(w: Any, island: int, alpha: float, curved: bool, f: float, h: float) -> tuple[float, float]:
     """Subtracts the impulses' part from the slope f at v + alpha dv and adds that to the curvature h."""
     f, h = contact_terms.subtract_slope(w, island, alpha, curved, f, h)
