@@ -30,6 +30,7 @@ DEVICE = {
         pytest.param("friction_admittance", "0.5", marks=pytest.mark.experiment),
         pytest.param("rolling_disk", "0.5", marks=pytest.mark.experiment),
         pytest.param("tau_wall", "0.5", marks=pytest.mark.experiment),
+        pytest.param("joystick_stick_slip", "1.0", marks=pytest.mark.experiment),
         pytest.param("touch_clutter", "0.5", marks=pytest.mark.experiment),
         pytest.param("tau_rough_wall", "1.0", marks=pytest.mark.experiment),
         pytest.param("tau_touch_world", "1.0", marks=pytest.mark.experiment),

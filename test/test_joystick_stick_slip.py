@@ -8,89 +8,49 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from started_runs import assert_same_bits, finished_run, metrics_of, recorded_run
 
 from convex_contact.haptics import rendering
-from convex_contact.node import ContactNode, worlds_folder
+from convex_contact.node import worlds_folder
 from haptic_bags.bags import Bag
-from haptic_core import rendering_node
 from haptic_core.commands import NONE, WRENCH
-from haptic_core.parameters import check_all, load_parameter_specs
+from haptic_devices.device import Reading
+from haptic_experiments import graph
 from haptic_experiments.experiments import joystick_stick_slip as report
 from haptic_experiments.kit.node_graph import latencies
 from haptic_friction import ContactNetwork, ImplicitNetwork
-from haptic_friction.node import FrictionNode
 from haptic_launch.experiments import load_experiment
-from haptic_msgs.msg import BodyStates, DeviceCommand, DeviceState, FrictionState
 
 T = 1e-3
-BASE = load_parameter_specs(rendering_node._BASE_FILE)
-#: parameters of the nodes, as the launch file gives them
-CONTACT = {
-    "world": "stick_slip",
-    "inputs": ["lower:friction", "upper:friction"],
-    "friction_bodies": ["lower.second=slab_1", "upper.first=slab_1", "upper.second=slab_2"],
-}
-FRICTION = {"inputs": ["contact:bodies"], "axes": ["x"], "model": "C"}
-LOWER = {**FRICTION, "first": -1, "second": 0, "friction_force": 5.0, "stiffness": 6000.0, "damping": 10.0}
-UPPER = {**FRICTION, "first": 0, "second": 1, "friction_force": 2.5, "stiffness": 3e4, "damping": 300.0}
 #: the tool's way along x: strokes that make both contacts stick and slide
 STROKES = 0.3 * np.sin(6.0 * T * np.arange(1500))
 
 
-# the nodes' own methods on plain objects in their place, one after the other
-
-
-def contact_node(**change: Any) -> Any:
-    parameters = check_all({**load_parameter_specs(ContactNode.parameter_file), **BASE}, {**CONTACT, **change})
-    silent = SimpleNamespace(get_subscription_count=lambda: 0, topic_name="silent")
-    node: Any = SimpleNamespace(
-        renderer=None, parameters=parameters, command=DeviceCommand(), state=BodyStates(), tick=0, inputs={}
-    )
-    node.get_logger = lambda: SimpleNamespace(warning=lambda text: None)
-    node._contacts = node._statistics = node._markers = silent
-    node._display_ticks = 1
-    node.step_time = SimpleNamespace(add=lambda duration: None)
-    ContactNode.install(node, ContactNode.build(node, parameters))
-    ContactNode.reset(node)
-    return node
-
-
-def friction_node(values: dict[str, Any]) -> Any:
-    parameters = check_all({**load_parameter_specs(FrictionNode.parameter_file), **BASE}, values)
-    node: Any = SimpleNamespace(
-        renderer=None, parameters=parameters, command=DeviceCommand(), state=FrictionState(), warning=lambda: ""
-    )
-    node._given = lambda: FrictionNode._given(node)
-    FrictionNode.install(node, FrictionNode.build(node, parameters))
-    return node
+# renderers of the launch file, tick by tick
 
 
 def played(base: np.ndarray, **change: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Places of the slabs (n, 2), forces (n, 2), wrench on the tool (n,) of the three nodes, tick by tick."""
-    contact, lower, upper = contact_node(**change), friction_node(LOWER), friction_node(UPPER)
-    device = DeviceState(period=T)
-    home = np.array([0.168, 0.182])
+    """Positions of the slabs (n, 2), forces (n, 2), wrench on the tool (n,) at a velocity of the tool.
+
+    Args:
+        base: velocity of the tool along x [m/s], shape (n,).
+        change: parameters of the contact node that differ from the launch file's.
+    """
+    nodes = graph.build("joystick_stick_slip")
+    nodes.steps["contact"] = graph.ContactStep({**nodes.steps["contact"].values, **change})
+    contact, lower, upper = (nodes.steps[name] for name in ("contact", "lower", "upper"))
+    nodes.loop.device.activate()
+    nodes.loop.restart(0)
+    reading, home = Reading(2), np.array([0.168, 0.182])
     rows: list[tuple[np.ndarray, np.ndarray, float]] = []
-    before: dict[str, Any] = {"lower:friction": None, "upper:friction": None}
-    for k, u in enumerate(base):
-        device.tick, device.tool_twist.linear.x = k, float(u)
-        contact.tick, contact.inputs = k, before
-        ContactNode.render(contact, device)
-        ContactNode.fill_state(contact)
-        for node in (lower, upper):
-            node.inputs = {"contact:bodies": contact.state}
-            FrictionNode.render(node, device)
-            FrictionNode.fill_state(node)
-        before = {
-            f"{name}:friction": FrictionState(tick=k, force=list(node.state.force))
-            for name, node in (("lower", lower), ("upper", upper))
-        }
-        place = np.array(contact.state.position).reshape(2, 3)
+    for u in base:
+        reading.tool_twist[0] = u
+        nodes.advance(reading)
+        place = contact.row()["position"].reshape(2, 3)
         np.testing.assert_array_equal(place[:, 1:], np.column_stack([np.zeros(2), home]))  # along x alone
-        force = np.array([lower.state.force[0], upper.state.force[0]])
-        rows.append((place[:, 0], force, lower.command.tool_wrench.force.x))
+        force = np.array([step.row()["force"][0] for step in (lower, upper)])
+        rows.append((place[:, 0].copy(), force, lower.command.tool_wrench.force.x))
+        nodes.loop.advance()
     x, f, w = (np.array(column) for column in zip(*rows, strict=True))
     return x, f, w
 
@@ -136,14 +96,11 @@ def test_another_world_is_another_motion(change: dict[str, Any]) -> None:
 
 
 def test_a_device_that_is_stopped_leaves_the_slabs_to_their_springs() -> None:
-    contact = contact_node()
-    device = DeviceState(period=T, status=DeviceState.STATUS_SAFE_STOP)
-    contact.inputs = {"lower:friction": FrictionState(force=[5.0, 0.0, 0.0]), "upper:friction": None}
+    contact = graph.build("joystick_stick_slip").steps["contact"]
+    inputs = {"friction": {"lower": np.array([5.0, 0.0, 0.0]), "upper": None}}
     for k in range(20):
-        device.tick = k
-        ContactNode.render(contact, device)
-    ContactNode.fill_state(contact)
-    assert not np.array(contact.state.velocity).any()
+        contact.answer(k, Reading(2), False, inputs)
+    assert not contact.row()["velocity"].any()
 
 
 # the report's numbers
@@ -194,15 +151,11 @@ def test_the_implicit_network_is_quiet_where_the_split_one_is_not() -> None:
     assert report.restless(forces, limits) > 5 * report.QUIET and report.restless(quiet, limits) < report.QUIET
 
 
-def test_the_launch_file_and_these_tests_have_the_same_numbers() -> None:
-    launch = yaml.safe_load(load_experiment("joystick_stick_slip").launch_file.read_text())["launch"]
-    given = {entry["arg"]["name"]: entry["arg"].get("default") for entry in launch if "arg" in entry}
-    for name, values in (("lower", LOWER), ("upper", UPPER)):
-        for argument, parameter in (("force", "friction_force"), ("stiffness", "stiffness"), ("damping", "damping")):
-            assert float(given[f"{name}_{argument}"]) == values[parameter]
-    nodes = {entry["node"]["name"]: entry["node"] for entry in launch if entry.get("node", {}).get("name")}
-    contact = {p["name"]: p["value"] for p in nodes["contact"]["param"]}
-    assert {name: contact[name] for name in CONTACT} == CONTACT
+def test_the_library_s_network_has_the_numbers_of_the_launch_file() -> None:
+    steps = graph.build("joystick_stick_slip").steps
+    names = ("friction_force", "stiffness", "damping")
+    assert [steps["lower"].values[name] for name in names] == [5.0, 6000.0, 10.0]
+    assert [steps["upper"].values[name] for name in names] == [2.5, 3e4, 300.0]
     folder = worlds_folder()
     assert folder is not None and rendering.open_world("stick_slip", {}, folder).bodies[1].spring_stiffness == 200.0
 

@@ -8,29 +8,28 @@ from typing import Any
 
 import doctor
 import pytest
-import yaml
 
 from haptic_bringup import cli
 from haptic_launch import runner
 from haptic_launch.experiments import experiment_names, load_experiment
-from haptic_launch.launch_file import load_launch_file
+from haptic_launch.launch_file import LaunchDescription, load_launch_file
+from haptic_launch.launch_nodes import launched_nodes
 from haptic_launch.launch_substitutions import LaunchFileError
 
 LAUNCH = Path(__file__).parents[3] / "launch"
 REALTIME = {"mode": "realtime", "record": "true"}
 
 
-def device_of(path: Path) -> str:
-    nodes = [element["node"] for element in yaml.safe_load(path.read_text())["launch"] if "node" in element]
-    (device,) = (n for n in nodes if n.get("on_exit") == "shutdown" and n["exec"] != "composed_nodes")
-    return next(entry["value"] for entry in device["param"] if entry["name"] == "device")
+def device_of(description: LaunchDescription) -> str:
+    (device,) = (node for node in launched_nodes(description) if node.parameters.get("sources"))
+    return str(device.parameters["device"])
 
 
 @pytest.mark.parametrize("name", experiment_names())
 def test_every_experiment_with_a_device_has_the_choice_and_no_other(name: str) -> None:
     description = load_launch_file(load_experiment(name).launch_file)
     argument = next((entry for entry in description.arguments if entry.name == "hardware"), None)
-    if device_of(description.path) == "scripted":
+    if device_of(description) == "scripted":
         assert argument is None
         return
     assert argument is not None and argument.default == "simulated"
@@ -40,7 +39,6 @@ def test_every_experiment_with_a_device_has_the_choice_and_no_other(name: str) -
         specs = description.evaluate(
             {"hardware": hardware, **alone},
             find_executable=lambda package, executable: f"/{package}/{executable}",
-            find_package_share=lambda package: "/share",
         )
         (device,) = (spec for spec in specs if spec.on_exit_shutdown)
         started[hardware] = device.command
