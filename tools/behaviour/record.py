@@ -3,6 +3,8 @@
     ./haptics exec python tools/behaviour/record.py take OUTPUT [EXPERIMENT ...]
     ./haptics exec python tools/behaviour/record.py compare BEFORE AFTER
 
+`before.tar.xz` is the record of before the redesign; both files go when it ends. Launch families and package names of
+executables have changed on purpose since then, and metrics of time (latency, step time) differ in every run.
 OUTPUT is a folder with one JSON file per part:
 
 ==============  =================================================================================================
@@ -97,7 +99,7 @@ def run(name: str, folder: Path) -> dict[str, Any]:
 
 def processes(name: str) -> tuple[list[Any], list[Any]]:
     """The arguments of a launch file and the processes that it starts."""
-    launch_file = importlib.import_module(os.environ.get("LAUNCH_FILE_MODULE", "haptic_bringup.launch_file"))
+    launch_file = importlib.import_module(os.environ.get("LAUNCH_FILE_MODULE", "haptic_launch.launch_file"))
     loaded = launch_file.load_launch_file(launch_path(name))
     parameters = Path(tempfile.mkdtemp())
     arguments = [
@@ -124,7 +126,8 @@ def plain(value: Any) -> Any:
     """A value as JSON can hold it."""
     if isinstance(value, (list, tuple, array.array)):
         return [plain(entry) for entry in value]
-    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+    text = str(value).replace(str(ROOT), "ROOT")
+    return text if isinstance(value, str) else value if isinstance(value, (int, float, bool, type(None))) else text
 
 
 def described(spec: Any) -> dict[str, Any]:

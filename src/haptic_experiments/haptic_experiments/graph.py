@@ -343,7 +343,7 @@ class GraphRun:
     """What a run has left.
 
     Attributes:
-        columns: of the device and of each step, one row a tick.
+        columns: of the device and of each step, one row a tick; rows of objects where their length varies.
         graph: at its end.
     """
 
@@ -412,7 +412,7 @@ def run(experiment: str | Path, arguments: Mapping[str, str] | None = None, *, t
             _keep(rows, name, step.row())
         if tick + 1 < length:
             reading = loop.advance()
-    columns = {name: {key: np.array(values) for key, values in kept.items()} for name, kept in rows.items()}
+    columns = {name: {key: _column(values) for key, values in kept.items()} for name, kept in rows.items()}
     return GraphRun(columns, graph)
 
 
@@ -420,6 +420,15 @@ def _keep(rows: dict[str, dict[str, list[Any]]], name: str, row: Mapping[str, An
     kept = rows.setdefault(name, {})
     for key, value in row.items():
         kept.setdefault(key, []).append(np.array(value))
+
+
+def _column(values: list[np.ndarray]) -> np.ndarray:
+    """One row a tick; an array of objects where the number of walls or contacts varies."""
+    if len({value.shape for value in values}) == 1:
+        return np.array(values)
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
 
 
 def _inputs(values: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
