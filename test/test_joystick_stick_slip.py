@@ -17,6 +17,7 @@ from haptic_core.commands import NONE, WRENCH
 from haptic_devices.device import Reading
 from haptic_experiments import graph
 from haptic_experiments.experiments import joystick_stick_slip as report
+from haptic_experiments.graph_steps import ContactStep
 from haptic_experiments.kit.node_graph import latencies
 from haptic_friction import ContactNetwork, ImplicitNetwork
 from haptic_launch.experiments import load_experiment
@@ -37,7 +38,7 @@ def played(base: np.ndarray, **change: Any) -> tuple[np.ndarray, np.ndarray, np.
         change: parameters of the contact node that differ from the launch file's.
     """
     nodes = graph.build("joystick_stick_slip")
-    nodes.steps["contact"] = graph.ContactStep({**nodes.steps["contact"].values, **change})
+    nodes.steps["contact"] = ContactStep({**nodes.steps["contact"].values, **change})
     contact, lower, upper = (nodes.steps[name] for name in ("contact", "lower", "upper"))
     nodes.loop.device.activate()
     nodes.loop.restart(0)

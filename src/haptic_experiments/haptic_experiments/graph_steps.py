@@ -1,0 +1,282 @@
+"""The rendering nodes of an experiment as steps of a graph: what a node does with messages, without ROS."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from haptic_core import commands
+from haptic_core.errors import HapticError
+from haptic_core.messages import set_pose, set_twist, set_vector, set_wrench
+from haptic_msgs.msg import DeviceCommand
+
+Inputs = Mapping[str, Mapping[str, Any]]
+
+
+class Step(ABC):
+    """One rendering node of the graph: its renderer, and what the node does with messages.
+
+    Args:
+        values: all parameters of the node, and `period` [s].
+
+    Attributes:
+        command: the answer to the last tick.
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.command = DeviceCommand()
+        self.values = values
+
+    @abstractmethod
+    def answer(self, tick: int, reading: Any, ready: bool, inputs: Inputs) -> int:
+        """Makes one tick and fills `command`.
+
+        Args:
+            tick: number.
+            reading: of the device.
+            ready: the device follows commands.
+            inputs: by kind, then by name of the other node, what its `output` was; None before its first tick.
+
+        Returns:
+            Mode of the command.
+        """
+
+    def output(self, kind: str) -> Any:
+        """What another node takes as an input of this kind."""
+        raise HapticError(f"{type(self).__name__}: no output of kind {kind!r}")
+
+    @abstractmethod
+    def row(self) -> dict[str, Any]:
+        """Numbers of the last tick, by name."""
+
+
+class FrictionStep(Step):
+    """`friction_node`."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        from haptic_friction.renderer import FrictionRenderer, command_mode
+
+        super().__init__(values)
+        self.renderer = FrictionRenderer.from_parameters(values)
+        self._mode = commands.MODE_NAMES.index(command_mode(values))
+
+    def answer(self, tick: int, reading: Any, ready: bool, inputs: Inputs) -> int:
+        from haptic_friction.renderer import ReferenceMotion, Surfaces
+
+        walls, references = (
+            [value for value in inputs.get(kind, {}).values() if value is not None] for kind in ("wall", "constraints")
+        )
+        answer = self.renderer.step(
+            velocity=reading.tool_twist[:3],
+            force=reading.tool_wrench[:3],
+            position=reading.tool_pose[:3],
+            ready=ready,
+            surfaces=[Surfaces(wall.normal, wall.push, wall.velocity) for wall in walls],
+            contacts=[value for value in inputs.get("contacts", {}).values() if value is not None],
+            references=[ReferenceMotion(state.motion.twist[:3], state.multipliers) for state in references],
+            bodies=next((value for value in inputs.get("bodies", {}).values() if value is not None), None),
+        )
+        if answer.position is None or answer.velocity is None:
+            set_vector(self.command.tool_wrench.force, answer.force.tolist())
+        else:
+            if answer.starts:
+                set_pose(self.command.tool_pose, reading.tool_pose)
+                self.command.motion_fields = DeviceCommand.POSITION | DeviceCommand.VELOCITY
+            set_vector(self.command.tool_pose.position, answer.position.tolist())
+            set_vector(self.command.tool_twist.linear, answer.velocity.tolist())
+        return self._mode
+
+    def output(self, kind: str) -> Any:
+        return self.renderer.state.force.copy() if kind == "friction" else super().output(kind)
+
+    def row(self) -> dict[str, Any]:
+        return self.renderer.state._asdict()
+
+
+class ComparisonStep(Step):
+    """`comparison_node`."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        from haptic_friction.comparison_renderer import ComparisonRenderer
+
+        super().__init__(values)
+        self.renderer = ComparisonRenderer.from_parameters(values)
+
+    def answer(self, tick: int, reading: Any, ready: bool, inputs: Inputs) -> int:
+        self.renderer.step(velocity=reading.tool_twist[:3].tolist(), force=reading.tool_wrench[:3].tolist())
+        return commands.NONE
+
+    def row(self) -> dict[str, Any]:
+        return self.renderer.state._asdict()
+
+
+class NetworkStep(Step):
+    """`network_node`."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        from haptic_friction.network_renderer import NetworkRenderer
+
+        super().__init__(values)
+        self.renderer = NetworkRenderer.from_parameters(values)
+
+    def answer(self, tick: int, reading: Any, ready: bool, inputs: Inputs) -> int:
+        force = self.renderer.step(velocity=reading.tool_twist[:3].tolist())
+        set_vector(self.command.tool_wrench.force, force.tolist())
+        return commands.WRENCH
+
+    def row(self) -> dict[str, Any]:
+        return self.renderer.state._asdict()
+
+
+class ConstraintStep(Step):
+    """`constraint_node`."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        from admittance_constraints import ConstraintRenderer
+
+        super().__init__(values)
+        self.renderer = ConstraintRenderer.from_parameters(values)
+        self.command.motion_fields = DeviceCommand.VELOCITY | DeviceCommand.ACCELERATION
+        if self.renderer.commands_pose:
+            self.command.motion_fields |= DeviceCommand.POSITION
+
+    def answer(self, tick: int, reading: Any, ready: bool, inputs: Inputs) -> int:
+        contacts, frictions = (
+            [value for value in inputs.get(kind, {}).values() if value is not None] if inputs else None
+            for kind in ("contacts", "friction")
+        )
+        motion = self.renderer.step(
+            reading.tool_pose.copy(),
+            reading.tool_wrench.copy(),
+            contacts=contacts,
+            frictions=None if frictions is None else [_Force(force) for force in frictions],
+            follows=ready,
+        )
+        set_pose(self.command.tool_pose, motion.pose)
+        set_twist(self.command.tool_twist, motion.twist)
+        set_twist(self.command.tool_acceleration, motion.acceleration)
+        return commands.MOTION
+
+    def output(self, kind: str) -> Any:
+        return self.renderer.state if kind == "constraints" else super().output(kind)
+
+    def row(self) -> dict[str, Any]:
+        state = self.renderer.state
+        names = ("z", "z_velocity", "q", "q_velocity", "q_acceleration", "multipliers", "kinetic_energy")
+        return {name: getattr(state, name) for name in (*names, "constraint_residual")}
+
+
+@dataclass
+class _Force:
+    """A friction force as `ConstraintRenderer.step` takes it."""
+
+    force: Any
+
+
+class ContactStep(Step):
+    """`contact_node`."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        from convex_contact.haptics.contact_renderer import ContactRenderer
+        from convex_contact.node import worlds_folder
+
+        super().__init__(values)
+        self.renderer = ContactRenderer.from_parameters(values, worlds_folder())
+        self._mode = commands.WRENCH if self.renderer.is_coupled else commands.NONE
+        self._tick = 0
+        self._planes: Any = None
+
+    def answer(self, tick: int, reading: Any, ready: bool, inputs: Inputs) -> int:
+        from convex_contact.haptics.contact_renderer import WallPush
+
+        references = [value for value in inputs.get("constraints", {}).values() if value is not None]
+        walls = {name: wall for name, wall in inputs.get("wall", {}).items() if wall is not None}
+        answer = self.renderer.step(
+            reading.tool_pose.copy(),
+            reading.tool_twist.copy(),
+            tick=tick,
+            follows=ready,
+            reference=(references[-1].motion.pose, references[-1].motion.twist) if references else None,
+            friction={name: force for name, force in inputs.get("friction", {}).items() if force is not None},
+            walls=[WallPush(name, wall.tick, wall.push) for name, wall in walls.items()],
+        )
+        set_wrench(self.command.tool_wrench, answer.wrench)
+        self._tick = tick
+        self._planes = answer.planes if self.values["touch_radius"] else None
+        return self._mode
+
+    def output(self, kind: str) -> Any:
+        world = self.renderer.observe(self._tick)
+        if kind == "bodies":
+            return world.bodies.velocity.copy()
+        return {"contacts": world.contacts, "planes": self._planes}[kind]
+
+    def row(self) -> dict[str, Any]:
+        bodies = self.renderer.observe(self._tick).bodies
+        names = ("position", "orientation", "velocity", "angular_velocity")
+        return {name: getattr(bodies, name).ravel() for name in names}
+
+
+@dataclass(frozen=True)
+class _Wall:
+    """Walls of a tick for friction and contact."""
+
+    tick: int
+    normal: np.ndarray
+    push: np.ndarray
+    velocity: np.ndarray
+
+
+class WallStep(Step):
+    """`wall_node`."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        from tau_wall_control.walls.renderer import WallRenderer
+
+        super().__init__(values)
+        self.renderer = WallRenderer.from_parameters(values)
+        self._tick = 0
+
+    def answer(self, tick: int, reading: Any, ready: bool, inputs: Inputs) -> int:
+        from tau_wall_control.walls.planes import MovingPlanes
+
+        planes = None
+        if self.renderer.moving:
+            (near,) = inputs["planes"].values()
+            planes = MovingPlanes.at_distances(
+                reading.tool_pose[:3].copy(),
+                key=near.key.astype(np.int64),
+                surface_point=near.point,
+                signed_distance=near.signed_distance,
+                normal=near.normal,
+                velocity=near.velocity,
+                inverse_mass=near.inverse_mass,
+                body=near.body,
+            )
+        rendered = self.renderer.step(reading.position, reading.velocity, planes, obeys=ready)
+        self.command.joint_effort = rendered.torque.tolist()
+        self._tick = tick
+        return commands.EFFORT
+
+    def output(self, kind: str) -> Any:
+        report = self.renderer.report(self.command.joint_effort)
+        return _Wall(self._tick, report.normal, report.push.copy(), report.velocity)
+
+    def row(self) -> dict[str, Any]:
+        report = self.renderer.report(self.command.joint_effort)
+        return {name: getattr(report, name) for name in ("penetration", "push", "effort", "saturation")}
+
+
+#: step of a rendering node by executable
+STEPS: dict[str, type[Step]] = {
+    "admittance_constraints/constraint_node": ConstraintStep,
+    "convex_contact/contact_node": ContactStep,
+    "haptic_friction/comparison_node": ComparisonStep,
+    "haptic_friction/friction_node": FrictionStep,
+    "haptic_friction/network_node": NetworkStep,
+    "tau_wall_control/wall_node": WallStep,
+}
