@@ -19,8 +19,8 @@ INNER = [
 ]
 
 
-#: all of them; ros_launch can only be imported where ROS 2's launch is installed
-OLD = [name for name in [*MOVED, *INNER] if name != "ros_launch" or find_spec("launch")]
+#: all of them; ros_launch can only be imported where launch_ros is installed
+OLD = [name for name in [*MOVED, *INNER] if name != "ros_launch" or find_spec("launch_ros")]
 
 
 @pytest.mark.parametrize("old", OLD)
