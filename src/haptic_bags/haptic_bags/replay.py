@@ -26,6 +26,7 @@ from haptic_launch.launch_elements import (
     NodeElement,
 )
 from haptic_launch.launch_file import LaunchDescription, LaunchFileError, find_executable, load_launch_file
+from haptic_launch.launch_nodes import parameters_of
 from haptic_launch.launch_parameters import dump_parameters
 from haptic_launch.launch_substitutions import Call, parse_template
 from haptic_launch.processes import ProcessSpec, run_processes
@@ -164,16 +165,6 @@ def recorded_arguments(bag: Path) -> dict[str, str] | None:
 # ---- processes ------------------------------------------------------------------------------------
 
 
-def _parameters_of(spec: ProcessSpec) -> dict[str, Any]:
-    """The parameters that a process gets from its launch file."""
-    values: dict[str, Any] = {}
-    for option, path in zip(spec.command, spec.command[1:], strict=False):
-        if option == "--params-file":
-            for section in yaml.safe_load(Path(path).read_text()).values():
-                values |= section["ros__parameters"]
-    return values
-
-
 def _executed(specs: Sequence[ProcessSpec], executable: str, experiment: Experiment) -> ProcessSpec:
     found = [spec for spec in specs if Path(spec.command[0]).name == executable]
     if len(found) != 1:
@@ -229,7 +220,7 @@ def replay_processes(
         ReplayError: the file has no device or recorder, or several.
     """
     device, recorder = (_executed(specs, name, experiment) for name in (DEVICE, RECORDER))
-    parameters = _parameters_of(device)
+    parameters = parameters_of(device)
     played = {
         "bag": str(recording.path.absolute()),
         "period": recording.first_state().period,
@@ -269,7 +260,7 @@ def with_recorded_parameters(
     for spec, plain in zip(specs, default, strict=True):
         renders = Path(spec.command[0]).name not in (DEVICE, RECORDER)
         recorded = recording.parameters(spec.name) if renders else {}
-        given, without = _parameters_of(spec), _parameters_of(plain)
+        given, without = parameters_of(spec), parameters_of(plain)
         users = {name for name in given.keys() | without.keys() if given.get(name) != without.get(name)}
         kept = {name: value for name, value in recorded.items() if name not in users | {"mode", "recorded"}}
         if kept:
@@ -324,7 +315,7 @@ def play(path: Path, into: str | None, words: Sequence[str], console: Console) -
     except LaunchFileError as error:
         raise HapticError(str(error)) from None
     arguments |= given
-    device = _parameters_of(_executed(specs, DEVICE, experiment))
+    device = parameters_of(_executed(specs, DEVICE, experiment))
     _check_device(recording, experiment, device)
     changes = recording.changes(recording.sources)  # refused before anything starts
     with tempfile.TemporaryDirectory(prefix="haptic_replay_") as folder:

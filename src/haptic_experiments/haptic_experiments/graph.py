@@ -22,6 +22,7 @@ import numpy as np
 
 from haptic_core.errors import HapticError
 from haptic_core.parameters import check_all, load_parameter_specs
+from haptic_core.tick_inputs import node_and_kind
 from haptic_devices.factories import find_device
 from haptic_devices.loop import OK, TickLoop
 from haptic_experiments.graph_steps import STEPS, Step
@@ -165,12 +166,7 @@ def _column(values: list[np.ndarray]) -> np.ndarray:
 def _inputs(values: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
     """Source, kind and delay of the inputs that a node's parameters name."""
     delayed = set(values.get("delayed_inputs", ()))
-    found = []
-    for entry in values.get("inputs", ()):
-        if entry:
-            node, _, kind = entry.partition(":")
-            found.append((node, kind or node, entry in delayed))
-    return found
+    return [(*node_and_kind(entry), entry in delayed) for entry in values.get("inputs", ()) if entry]
 
 
 def _checked(node: LaunchedNode) -> dict[str, Any]:

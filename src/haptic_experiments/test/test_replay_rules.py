@@ -35,6 +35,7 @@ from haptic_bags.recording import (
 from haptic_experiments.replay_report import IDENTITY, changed_parameters, is_replay, plot, write_replay_report
 from haptic_launch.experiments import experiment_names, load_experiment
 from haptic_launch.launch_file import load_launch_file
+from haptic_launch.launch_nodes import parameters_of
 from haptic_launch.runner import UsageError
 
 FRICTION_STATE = "haptic_msgs/msg/FrictionState"
@@ -347,7 +348,7 @@ def test_a_bag_alone_is_replayed_with_the_recorded_parameters_but_for_the_user_s
     recording = Recording.read(write_bag(tmp_path / "bag", run, experiment="x"))
     specs = replay.with_recorded_parameters(recording, given, default, tmp_path)
     assert specs[1:] == given[1:]
-    again = replay._parameters_of(specs[0])
+    again = parameters_of(specs[0])
     expected = values | {"t": "mine", "b": "a", "c.d": 1.0, "extra": 1.5}
     assert again == expected
     assert {name: type(again[name]) for name in values} == {name: type(value) for name, value in values.items()}
@@ -370,7 +371,7 @@ def test_only_the_device_is_replaced(tmp_path: Path, recording: Recording, monke
     assert own == specs[0]
     assert player.command[0] == "/haptic_bags/player" and player.on_exit_shutdown
     assert "__ns:=/n" in player.command and "__node:=device" not in player.command
-    assert replay._parameters_of(player) == {
+    assert parameters_of(player) == {
         "bag": str(recording.path),
         "period": 0.001,
         "recorded": True,
@@ -378,7 +379,7 @@ def test_only_the_device_is_replaced(tmp_path: Path, recording: Recording, monke
         "answer_timeout": 3.0,
     }
     assert recorder.command[: len(specs[2].command)] == specs[2].command
-    assert replay._parameters_of(recorder) == {
+    assert parameters_of(recorder) == {
         "experiment": "friction_impedance",
         "output": str(tmp_path / "new"),
         "mode": "lockstep",

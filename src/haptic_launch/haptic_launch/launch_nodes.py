@@ -48,14 +48,21 @@ def launched_nodes(description: LaunchDescription, arguments: Mapping[str, str] 
         return [node for spec in specs if "--ros-args" in spec.command for node in _nodes(spec)]
 
 
-def _nodes(spec: ProcessSpec) -> list[LaunchedNode]:
+def parameters_of(spec: ProcessSpec) -> dict[str, Any]:
+    """The parameters that a process gets from its parameter files; a later file replaces those of the ones before."""
     parameters: dict[str, Any] = {}
+    for option, path in zip(spec.command, spec.command[1:], strict=False):
+        if option == "--params-file":
+            for section in read_yaml(Path(path)).value.values():
+                parameters |= section["ros__parameters"]
+    return parameters
+
+
+def _nodes(spec: ProcessSpec) -> list[LaunchedNode]:
+    parameters = parameters_of(spec)
     namespace = ""
     for option, word in zip(spec.command, spec.command[1:], strict=False):
-        if option == "--params-file":
-            for section in read_yaml(Path(word)).value.values():
-                parameters |= section["ros__parameters"]
-        elif option == "-r" and word.startswith("__ns:="):
+        if option == "-r" and word.startswith("__ns:="):
             namespace = word.removeprefix("__ns:=").rstrip("/")
     executable = spec.command[0]
     if not executable.endswith(f"/{_COMPOSED}"):
