@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 from rosbags.highlevel import AnyReader, AnyReaderError
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
 from haptic_bags.bag_columns import columns
+from haptic_bags.ticks import Ticks
 from haptic_core.errors import HapticError
 from haptic_core.messages import detail_of
 from haptic_files import FileError, check_file, kind_of, read_yaml
@@ -93,6 +96,32 @@ class Bag:
     def parameters(self, source: str) -> dict[str, Any]:
         """Parameters with which a node became active; empty if it never did."""
         return dict(self.started(source).get("parameters", {}))
+
+    def ticks(
+        self,
+        namespace: str,
+        *topics: str,
+        least: int = 2,
+        shift: Mapping[str, int] | None = None,
+        keep: Mapping[str, np.ndarray] | None = None,
+    ) -> Ticks:
+        """Topics of a device at the ticks that all of them have.
+
+        Args:
+            namespace: Of the device, for example ``/joystick``.
+            *topics: Names below it, for example ``device_state`` and ``friction/state``.
+            least: Fewest common ticks.
+            shift: By topic, what is added to its ticks, for an answer that acts later.
+            keep: By topic, which of its messages count (bool).
+
+        Raises:
+            HapticError: A topic was not recorded, or there are too few common ticks.
+        """
+        absent = [f"{namespace}/{name}" for name in topics if f"{namespace}/{name}" not in self.topics]
+        if absent:
+            raise HapticError(f"{self.path}: nothing recorded on {', '.join(absent)}")
+        tables = {name: self.topics[f"{namespace}/{name}"] for name in topics}
+        return Ticks.align(self.path, tables, least=least, shift=shift, keep=keep)
 
     def started(self, source: str) -> dict[str, Any]:
         """All that a node said when it became active; empty if it never did."""

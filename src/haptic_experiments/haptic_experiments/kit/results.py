@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,8 +15,8 @@ class Claim:
     """Something that the paper says, and what this run measured.
 
     Attributes:
-        text: the paper's claim.
-        measured: the measured numbers in words.
+        text: The paper's claim.
+        measured: The measured numbers in words, with the limit that they are judged by.
         shown: True or False; None where the run does not reach it.
     """
 
@@ -30,16 +30,85 @@ class Claim:
         return {True: "shown", False: "NOT shown", None: "not reached in this run"}[self.shown]
 
 
+class Claims(list[Claim]):
+    """The claims of a report, in their order.
+
+    Each method adds one claim. `unless` is the reason why the run cannot judge it, empty if it can; a number that is
+    None is such a reason by itself. `about` says what the number is, where the claim's text does not. What is not a
+    number (NaN) shows nothing.
+    """
+
+    def say(self, text: str, measured: str = "", shown: bool | None = None, *, unless: str = "") -> None:
+        """Adds a claim that a condition of its own judges."""
+        self.append(Claim(text, unless or measured, None if unless or shown is None else bool(shown)))
+
+    def below(
+        self, text: str, value: float | None, limit: float, unit: str = "", *, about: str = "", unless: str = ""
+    ) -> None:
+        """Adds the claim that a number is below a limit."""
+        self._number(text, value, f"below {limit:g} {unit}", unit, about, unless, lambda x: x < limit)
+
+    def at_least(
+        self, text: str, value: float | None, limit: float, unit: str = "", *, about: str = "", unless: str = ""
+    ) -> None:
+        """Adds the claim that a number is a limit or more."""
+        self._number(text, value, f"at least {limit:g} {unit}", unit, about, unless, lambda x: x >= limit)
+
+    def near(
+        self,
+        text: str,
+        value: float | None,
+        expected: float,
+        unit: str = "",
+        *,
+        absolute: float = 0.0,
+        relative: float = 0.0,
+        about: str = "",
+        unless: str = "",
+    ) -> None:
+        """Adds the claim that a number is another one but for a difference."""
+        off = absolute + relative * abs(expected)
+        rule = f"expected {expected:.4g} {unit}".rstrip() + f", within {off:.2g} {unit}"
+        self._number(text, value, rule, unit, about, unless, lambda x: abs(x - expected) <= off)
+
+    def identical(self, text: str, differences: Mapping[str, float], *, unless: str = "") -> None:
+        """Adds the claim that two results are the same to the last bit.
+
+        Args:
+            text: The claim.
+            differences: Largest difference by the name of the quantity, with its unit.
+            unless: Why the run cannot judge it.
+        """
+        measured = "largest differences: " + ", ".join(f"{name} {value:.3g}" for name, value in differences.items())
+        self.say(text, measured, all(value == 0.0 for value in differences.values()), unless=unless)
+
+    def _number(
+        self,
+        text: str,
+        value: float | None,
+        rule: str,
+        unit: str,
+        about: str,
+        unless: str,
+        holds: Callable[[float], bool],
+    ) -> None:
+        if value is None:
+            self.say(text, unless=unless or "not in this run")
+            return
+        lead = f"{about} " if about else ""
+        self.say(text, f"{lead}{value:.4g} {unit}".rstrip() + f" ({rule.rstrip()})", holds(value), unless=unless)
+
+
 @dataclass
 class Report:
     """What an experiment's report module returns.
 
     Attributes:
-        metrics: numbers of the runs, for metrics.json.
-        claims: with verdicts.
-        draw: draws the figure; only called when the figure is needed, since that takes longer than the numbers.
-        caption: of the figure.
-        parameters: by node, for the page.
+        metrics: Numbers of the runs, for metrics.json.
+        claims: Each with its verdict.
+        draw: Draws the figure; only called when the figure is needed, since that takes longer than the numbers.
+        caption: Text below the figure.
+        parameters: Parameters of the nodes by name, for the page.
     """
 
     metrics: dict[str, Any]

@@ -1,0 +1,89 @@
+"""Topics of a bag on common ticks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from haptic_core.errors import HapticError
+
+
+class Rows(Mapping[str, Any]):
+    """The columns of one topic at chosen ticks: arrays (n, ...), or lists of n where the length varies."""
+
+    def __init__(self, columns: Mapping[str, Any], rows: np.ndarray) -> None:
+        self._columns, self._rows = columns, rows
+
+    def __getitem__(self, name: str) -> Any:
+        values = self._columns[name]
+        return values[self._rows] if isinstance(values, np.ndarray) else [values[i] for i in self._rows]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+
+class Ticks(Mapping[str, Rows]):
+    """Topics at the ticks that all of them have, n of them: ``ticks["device_state"]["tool_pose"]`` is (n, 7).
+
+    In realtime a node may miss a tick, so the ticks need not be contiguous.
+
+    Attributes:
+        tick: Numbers of the ticks, ascending (n,).
+    """
+
+    def __init__(self, tick: np.ndarray, topics: Mapping[str, Rows]) -> None:
+        self.tick, self._topics = tick, topics
+
+    @classmethod
+    def align(
+        cls,
+        path: Path,
+        topics: Mapping[str, Mapping[str, Any]],
+        *,
+        least: int = 2,
+        shift: Mapping[str, int] | None = None,
+        keep: Mapping[str, np.ndarray] | None = None,
+    ) -> Ticks:
+        """Finds the common ticks; the arguments are those of `haptic_bags.bags.Bag.ticks`.
+
+        Args:
+            path: Of the bag, for errors.
+            topics: Columns by the name of the topic.
+            least: Fewest common ticks.
+            shift: By topic, what is added to its ticks.
+            keep: By topic, which of its messages count (bool).
+
+        Raises:
+            HapticError: There are too few common ticks.
+        """
+        own = {name: np.asarray(t["tick"]).astype(np.int64) + (shift or {}).get(name, 0) for name, t in topics.items()}
+        tick = reduce(np.intersect1d, [own[name][(keep or {}).get(name, slice(None))] for name in own])
+        if len(tick) < least:
+            raise HapticError(f"{path}: too short for a report ({len(tick)} ticks that all topics have)")
+        return cls(tick, {name: Rows(topics[name], np.searchsorted(own[name], tick)) for name in topics})
+
+    @property
+    def period(self) -> float:
+        """T [s], as the device's state says it."""
+        return float(self["device_state"]["period"][0])
+
+    @property
+    def time(self) -> np.ndarray:
+        """Tick times k T [s], (n,)."""
+        return np.asarray(self.tick * self.period)
+
+    def __getitem__(self, name: str) -> Rows:
+        return self._topics[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._topics)
+
+    def __len__(self) -> int:
+        return len(self._topics)

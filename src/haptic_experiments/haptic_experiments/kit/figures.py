@@ -1,0 +1,92 @@
+"""Panels of a report's figure: curves with labels and units, phases of the hand shaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from haptic_experiments.kit.phases import PhasedRun
+
+#: colour of each kind of phase
+PHASE_COLOURS = {"push": "tab:red", "slide": "tab:blue", "release": "tab:green", "tap": "tab:orange"}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a panel.
+
+    Attributes:
+        x, y: Values (n,), in the units of the axes' labels.
+        label: Entry of the legend; none if empty.
+        style: Arguments of matplotlib's ``plot``.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    label: str = ""
+    style: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes.
+
+    Attributes:
+        ylabel: Quantity and unit.
+        curves: What is drawn.
+        xlabel: Quantity and unit.
+        settings: Arguments of matplotlib's ``Axes.set``, for example title and limits.
+        shaded: The run whose phases are shaded.
+        legend: Arguments of matplotlib's ``legend``, which is drawn if a curve has a label.
+    """
+
+    ylabel: str
+    curves: Sequence[Curve]
+    xlabel: str = "time (s)"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    shaded: PhasedRun | None = None
+    legend: Mapping[str, Any] = field(default_factory=dict)
+
+    def draw(self, axes: Axes) -> None:
+        """Draws the panel."""
+        for curve in self.curves:
+            axes.plot(curve.x, curve.y, **{"linewidth": 0.8, **curve.style}, label=curve.label or None)
+        axes.set(**{"xlabel": self.xlabel, "ylabel": self.ylabel, **self.settings})
+        if self.shaded is not None:
+            shade(axes, self.shaded)
+        if any(curve.label for curve in self.curves):
+            axes.legend(**{"fontsize": "small", **self.legend})
+
+
+def panels(*rows: Panel | Sequence[Panel], size: tuple[float, float], **layout: Any) -> Figure:
+    """A figure of panels, row by row.
+
+    Args:
+        *rows: A panel over the whole width, or the panels of a row, which divide it evenly.
+        size: Width and height [inch].
+        **layout: Arguments of matplotlib's ``subplot_mosaic``, for example ``height_ratios``.
+    """
+    table = [[row] if isinstance(row, Panel) else list(row) for row in rows]
+    width = int(np.lcm.reduce([len(row) for row in table]))
+    names: list[Any] = [
+        [f"{i}.{j}" for j in range(len(row)) for _ in range(width // len(row))] for i, row in enumerate(table)
+    ]
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplot_mosaic(names, **layout)
+    for i, row in enumerate(table):
+        for j, panel in enumerate(row):
+            panel.draw(axes[f"{i}.{j}"])
+    return figure
+
+
+def shade(axes: Axes, run: PhasedRun, kinds: Sequence[str] = tuple(PHASE_COLOURS)) -> None:
+    """Marks the phases of some kinds of a run, each kind in its colour."""
+    for phase in run.phases:
+        if phase["kind"] in kinds and phase["start"] < run.time[-1]:
+            end = min(phase["end"], run.time[-1])
+            axes.axvspan(phase["start"], end, color=PHASE_COLOURS[phase["kind"]], alpha=0.10, linewidth=0)
