@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -187,6 +188,18 @@ def test_first_start_sets_up_and_the_second_does_not(checkout: Checkout) -> None
     second = checkout("report", "x")
     assert (second.returncode, second.stdout, second.stderr) == (7, first.stdout, "")
     assert checkout.made() == []
+
+
+def test_a_terminal_shows_time_expected_time_and_the_last_line_of_the_output(checkout: Checkout) -> None:
+    (checkout.programs / "uv").write_text(UV.replace("touch", "echo installs; sleep 1; touch", 2))
+    ours, theirs = pty.openpty()
+    os.set_blocking(ours, False)
+    command = [str(checkout.root / "haptics"), "report"]
+    done = subprocess.run(command, env=checkout.variables(), stderr=theirs, check=False)
+    shown = os.read(ours, 100_000).decode()
+    assert (done.returncode, checkout.made()) == (7, ALL)
+    assert re.search(r"\r\x1b\[K  packages  [01] of about \d+ s  installs", shown)
+    assert "\r\x1b[K  packages  1 s" in shown
 
 
 def test_script_builds_what_changed(checkout: Checkout) -> None:

@@ -20,13 +20,13 @@ hint() {  # prints what to do about what the failed command wrote
 }
 
 run() {  # TITLE SECONDS COMMAND ...: its output in a log, one line with the time; SECONDS on the machine of README.md
-  local start=$SECONDS columns outcome=""
+  local start=$SECONDS size="" outcome=""
   log=$home/log/${1// /_}.log
   printf '  %s ' "$1" >&2
   (cd "$home/log" && exec setsid env "${settings[@]}" "${@:3}") >"$log" 2>&1 </dev/null &
-  [[ ! -t 2 ]] || read -r _ columns < <(stty size <&2)
+  [[ ! -t 2 ]] || size=$(stty size <&2)  # rows and columns
   while [[ -t 2 ]] && kill -0 "$!" 2>/dev/null; do
-    printf '\r\e[K%.*s' "$((columns - 1))" \
+    printf '\r\e[K%.*s' "$((${size#* } - 1))" \
       "  $1  $((SECONDS - start)) of about $(($2 * slowness / 100 + 1)) s  $(tail -n 1 "$log")" >&2
     sleep 0.2
   done
