@@ -38,6 +38,7 @@ MODULES = {
     "mpl_toolkits": Source("python3-matplotlib", "matplotlib"),
     "numba": Source("python3-numba", "numba"),
     "numpy": Source("python3-numpy", "numpy"),
+    "packaging": Source("python3-packaging", "packaging"),
     "pinocchio": Source("pinocchio", "pin"),
     "pydantic": Source("python3-pydantic", "pydantic"),
     "pydantic_core": Source("python3-pydantic", "pydantic"),

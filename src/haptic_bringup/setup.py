@@ -34,7 +34,7 @@ setup(
         *by_kind(),
     ],
     zip_safe=True,
-    install_requires=["rich", "typer"],
+    install_requires=["packaging", "rich", "typer"],
     maintainer="Haptic suite maintainers",
     maintainer_email="haptic-suite@example.org",
     description="The command line, with the launch files and the configuration of the experiments.",

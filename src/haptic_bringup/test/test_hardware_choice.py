@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
-import doctor
 import pytest
 
-from haptic_bringup import cli
+from haptic_bringup import cli, doctor
 from haptic_launch import runner
 from haptic_launch.experiments import experiment_names, load_experiment
 from haptic_launch.launch_file import LaunchDescription, load_launch_file
@@ -127,12 +124,12 @@ def test_a_user_reads_one_line_and_a_hint(
 def test_doctor_says_whether_the_plugins_are_there(
     present: bool, compiled: bool, state: str, detail: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def check(workspace: Any, check: str, *arguments: str) -> doctor.Row:
-        return doctor.Row(check, "ok" if present else "broken", "")
-
-    monkeypatch.setattr(doctor, "check_inside", check)
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
+    monkeypatch.setenv("HAPTICS_ACTIVE", str(tmp_path))
+    if present:
+        (tmp_path / "share" / "controller_manager").mkdir(parents=True)
     if compiled:
-        (tmp_path / "lib").mkdir()
-        (tmp_path / "lib" / "libhaptic_hardware.so").touch()
-    row = doctor.check_optional(SimpleNamespace(install=tmp_path))[-1]  # type: ignore[arg-type]
-    assert row.check == "ros2_control" and row.state == state and row.detail.startswith(detail)
+        (tmp_path / "install" / "lib").mkdir(parents=True)
+        (tmp_path / "install" / "lib" / "libhaptic_hardware.so").touch()
+    name, found, text, _ = doctor.optional_rows()[-1]
+    assert (name, found) == ("ros2_control", state) and text.startswith(detail)

@@ -175,6 +175,7 @@ def test_a_node_that_simulates_contact_completes_the_setup(
     monkeypatch.setenv("HAPTICS_ROS", "wheels")
     monkeypatch.setenv("HAPTICS_ACTIVE", str(tmp_path))
     monkeypatch.setenv("HAPTICS_ROOT", str(tmp_path))
+    (tmp_path / "stamp").write_text("packages 00\nmessages 00\n")
     script = tmp_path / "haptics"
     script.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\nexit {code}\n')
     script.chmod(0o755)
@@ -183,8 +184,7 @@ def test_a_node_that_simulates_contact_completes_the_setup(
         launch_runner.build_contact_geometry(specs)
     calls = tmp_path / "calls"
     assert (calls.read_text() if calls.exists() else "") == ("" if code is None else "setup\n")
-    (tmp_path / "stages").mkdir()
-    (tmp_path / "stages" / "contact").touch()
+    (tmp_path / "stamp").write_text("packages 00\nmessages 00\ncontact 00\n")
     calls.unlink(missing_ok=True)
     launch_runner.build_contact_geometry(specs)
     assert not calls.exists()

@@ -6,6 +6,7 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -212,7 +213,7 @@ def build_contact_geometry(specs: Sequence[ProcessSpec]) -> None:
     simulated = any(Path(spec.command[0]).parent.name == "convex_contact" for spec in specs)
     if not simulated or os.environ.get("HAPTICS_ROS") != "wheels":  # colcon builds all of it over an installation
         return
-    if Path(os.environ["HAPTICS_ACTIVE"], "stages", "contact").exists():
+    if re.search("^contact ", Path(os.environ["HAPTICS_ACTIVE"], "stamp").read_text(), re.MULTILINE):
         return
     if subprocess.run([Path(os.environ["HAPTICS_ROOT"], "haptics"), "setup"], check=False).returncode:
         raise HapticError("the contact geometry could not be built")
