@@ -33,14 +33,11 @@ from typing import Any, NoReturn
 
 sys.path.append(str(Path(__file__).resolve().parent))  # `python -I` leaves it out
 from commands import INTERRUPTS, Interrupted, Show, progress, run, say, slowness
-from machine import DOWNLOAD, ENVIRONMENT, SetupError, check_machine, dotted, python_problem
+from machine import DOWNLOAD, ENVIRONMENT, SetupError, check_machine, python_problem
+from variables import build_variables, pip_variables, uv_variables, variables
+from workspace import Workspace, read, remove, write
 
 _HERE = Path(__file__).resolve().parent
-
-# The contact geometry in C++, a fifth of the build. Most experiments need none.
-_CONTACT = "convex_contact_native"
-# Plugins for ros2_control, which has no wheels.
-_HARDWARE = "haptic_hardware"
 
 # Files whose contents the build reads. The others in a package count by name only: they are linked.
 _BUILT = re.compile(r"package\.xml|setup\.(py|cfg)|CMakeLists\.txt|.*\.(cmake|msg|srv|action|c|h|cpp|hpp)$")
@@ -49,92 +46,6 @@ _SKIPPED = re.compile(r"\..*|.*~|__pycache__|.*\.egg-info|test$")
 # Paths of the machine that built the wheels, as the wheels' CMake files have them.
 _WHEEL_NUMPY_INCLUDE = re.compile(r"/opt/python/cp[0-9a-z-]+/lib/python3\.\d+t?/site-packages/numpy/_?core/include")
 _WHEEL_PYTHON_INCLUDE = re.compile(r"/opt/python/cp[0-9a-z-]+/include/python3\.\d+t?")
-
-
-@dataclass(frozen=True)
-class Workspace:
-    """Where everything lies.
-
-    Attributes:
-        root: The checkout.
-        home: The folder of all that setup makes (``.haptics``).
-        ros: "wheels", or "system" for a sourced ROS 2 Jazzy installation.
-        underlay: AMENT_PREFIX_PATH of that installation.
-        geometry: Whether the contact geometry is made, too.
-    """
-
-    root: Path
-    home: Path
-    ros: str = "wheels"
-    underlay: str = ""
-    geometry: bool = True
-
-    @property
-    def env(self) -> Path:
-        """The virtual environment."""
-        return self.home / "env"
-
-    @property
-    def python(self) -> Path:
-        """The interpreter of the virtual environment."""
-        return self.env / "bin" / "python"
-
-    @property
-    def build(self) -> Path:
-        """Colcon's build folder."""
-        return self.home / "build"
-
-    @property
-    def install(self) -> Path:
-        """The prefix of the built and linked packages."""
-        return self.home / "install"
-
-    @property
-    def log(self) -> Path:
-        """The logs of all stages."""
-        return self.home / "log"
-
-    @property
-    def locks(self) -> list[Path]:
-        """The lock files to install."""
-        names = ["suite.lock", "ros.lock"] if self.ros == "wheels" else ["suite.lock"]
-        return [self.root / "requirements" / name for name in names]
-
-    @property
-    def packages(self) -> list[Path]:
-        """The folder of every ROS package below ``src``."""
-        return sorted(manifest.parent for manifest in (self.root / "src").glob("*/package.xml"))
-
-    @property
-    def compiled(self) -> list[Path]:
-        """The packages for colcon: all of them over a ROS 2 installation."""
-        if self.ros == "system":
-            return self.packages
-        return [path for path in self.packages if _has_recipe(path) and path.name not in (_CONTACT, _HARDWARE)]
-
-    @property
-    def linked(self) -> list[Path]:
-        """The packages that are linked instead of built."""
-        return [] if self.ros == "system" else [path for path in self.packages if not _has_recipe(path)]
-
-    @property
-    def contact(self) -> list[Path]:
-        """The package that is built only when it is needed."""
-        wanted = self.geometry and self.ros == "wheels"
-        return [path for path in self.packages if wanted and path.name == _CONTACT]
-
-    def site_packages(self, prefix: Path) -> Path:
-        """The folder of Python modules below a prefix."""
-        return prefix / "lib" / f"python{dotted(sys.version_info)}" / "site-packages"
-
-    @property
-    def wheel_libraries(self) -> list[Path]:
-        """The folders of the wheels' shared libraries."""
-        return [self.env / "lib", *sorted(self.site_packages(self.env).glob("ros_*.libs"))]
-
-
-def _has_recipe(package: Path) -> bool:
-    return (package / "CMakeLists.txt").exists()
 
 
 # --- fingerprints ------------------------------------------------------------------------------------------
@@ -418,74 +329,9 @@ def pinned(locks: Iterable[Path]) -> list[str]:
     return sorted({line for line in lines if re.match(r"[A-Za-z0-9]", line)})
 
 
-def variables() -> dict[str, str]:
-    """The variables of this process, without those that would mislead another Python."""
-    misleading = ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__")
-    kept = {name: value for name, value in os.environ.items() if name not in misleading}
-    return kept | {"_ROS_WHEELS_BOOTSTRAP_COMPLETE": "1"}
-
-
-def pip_variables() -> dict[str, str]:
-    """The variables for pip: its own settings, without those that would install elsewhere."""
-    kept = variables() | {"PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0"}
-    return {name: value for name, value in kept.items() if name not in ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT")}
-
-
-def uv_variables(workspace: Workspace) -> dict[str, str]:
-    """The variables for uv: pip's registry and certificates, a cache of its own where the user's cannot be written."""
-    given = variables()
-    for ours, pips in (("UV_DEFAULT_INDEX", "PIP_INDEX_URL"), ("SSL_CERT_FILE", "PIP_CERT")):
-        if pips in given:
-            given.setdefault(ours, given[pips])
-    if not os.access(given.get("HOME") or "/nonexistent", os.W_OK):
-        given.setdefault("UV_CACHE_DIR", str(workspace.home / "uv_cache"))
-    return {"UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1"} | given | {"UV_NO_PROGRESS": "1"}  # certificates as pip
-
-
-def build_variables(workspace: Workspace) -> dict[str, str]:
-    """The variables for colcon: those of the wheels alone, or those of the sourced ROS installation."""
-    given = variables() | {"COLCON_HOME": str(workspace.home / "colcon")}
-    programs = str(workspace.env / "bin")
-    if workspace.ros == "system":
-        given.pop("_ROS_WHEELS_BOOTSTRAP_COMPLETE")
-        given["PYTHONPATH"] = os.environ.get("PYTHONPATH", "")
-        cmake = shutil.which("cmake")
-        if cmake:  # the one that the installation was made for
-            given["CMAKE_COMMAND"] = cmake
-    else:
-        given.pop("COLCON_PREFIX_PATH", None)
-        given["AMENT_PREFIX_PATH"] = given["CMAKE_PREFIX_PATH"] = str(workspace.env)
-        given["LD_LIBRARY_PATH"] = os.pathsep.join(map(str, workspace.wheel_libraries))
-    given["PATH"] = os.pathsep.join([programs, os.environ.get("PATH", os.defpath)])
-    return given
-
-
 def quoted(*paths: Path) -> str:
     """Paths joined by colons, as one word of bash."""
     return shlex.quote(os.pathsep.join(map(str, paths)))
-
-
-def read(path: Path) -> str | None:
-    """The text of a file, None if there is none."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return None
-
-
-def write(path: Path, text: str) -> None:
-    """Writes a file whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    if path.exists():
-        shutil.copymode(path, part)
-    part.replace(path)
-
-
-def remove(folder: Path) -> None:
-    """Removes a folder with all in it, if there is one."""
-    if folder.exists():
-        shutil.rmtree(folder)
 
 
 @contextlib.contextmanager
