@@ -28,6 +28,46 @@ INERTIA = 0.4 * MASS * RADIUS**2
 
 
 @njit(cache=True)
+def gap_to_wall(position: np.ndarray, half: np.ndarray, wall: int) -> tuple[float, float, float, float]:
+    """Gap of a sphere to a wall of the box, or the floor, and the wall's normal."""
+    axis, sign = ((0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0), (2, 1.0))[wall]
+    phi = sign * position[axis] + (half[axis] if axis < 2 else 0.0) - RADIUS
+    return phi, sign if axis == 0 else 0.0, sign if axis == 1 else 0.0, sign if axis == 2 else 0.0
+
+
+@njit(cache=True)
+def gap_of_spheres(a: np.ndarray, b: np.ndarray, threshold: float) -> tuple[float, float, float, float]:
+    """Gap of two spheres, and the normal from b to a; infinite above the threshold."""
+    nx, ny, nz = a[0] - b[0], a[1] - b[1], a[2] - b[2]
+    square = nx * nx + ny * ny + nz * nz
+    if square > (2.0 * RADIUS + threshold) ** 2:
+        return math.inf, 0.0, 0.0, 0.0
+    distance = math.sqrt(square)
+    return distance - 2.0 * RADIUS, nx / distance, ny / distance, nz / distance
+
+
+@njit(cache=True)
+def write_jacobian(J: np.ndarray, o: int, sign: float, nx: float, ny: float, nz: float) -> None:
+    """Rows t1, t2, n of one sphere: v + omega x r at r = -sign R n, and t . (omega x r) = omega . (r x t)."""
+    # branchless orthonormal basis (Duff et al. 2017)
+    s = 1.0 if nz >= 0.0 else -1.0
+    q = -1.0 / (s + nz)
+    xy = nx * ny * q
+    axes = ((1.0 + s * nx * nx * q, s * xy, -s * nx), (xy, s + ny * ny * q, -ny), (nx, ny, nz))
+    for row in range(3):
+        tx, ty, tz = axes[row]
+        J[o + 6 * row + 0] = sign * tx
+        J[o + 6 * row + 1] = sign * ty
+        J[o + 6 * row + 2] = sign * tz
+        if row < 2:
+            J[o + 6 * row + 3] = -RADIUS * (ny * tz - nz * ty)
+            J[o + 6 * row + 4] = -RADIUS * (nz * tx - nx * tz)
+            J[o + 6 * row + 5] = -RADIUS * (nx * ty - ny * tx)
+        else:
+            J[o + 15] = J[o + 16] = J[o + 17] = 0.0
+
+
+@njit(cache=True)
 def write_contacts(
     w: Any,
     position: np.ndarray,
@@ -40,75 +80,29 @@ def write_contacts(
     friction: float,
 ) -> int:
     """Pairs of spheres and walls within the threshold, all of them: n^2 distances."""
-    n = len(position)
-    count = 0
+    n, count = len(position), 0
     for i in range(n):
         for k in range(-5, n - i - 1):
-            b = -1
+            b = i + 1 + k if k >= 0 else -1
             if k < 0:
-                axis, sign = ((0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0), (2, 1.0))[k + 5]
-                nx = ny = nz = 0.0
-                if axis == 0:
-                    nx = sign
-                elif axis == 1:
-                    ny = sign
-                else:
-                    nz = sign
-                phi = sign * position[i, axis] + (half[axis] if axis < 2 else 0.0) - RADIUS
-                if phi > threshold:
-                    continue
+                phi, nx, ny, nz = gap_to_wall(position[i], half, k + 5)
             else:
-                b = i + 1 + k
-                nx, ny, nz = (
-                    position[i, 0] - position[b, 0],
-                    position[i, 1] - position[b, 1],
-                    position[i, 2] - position[b, 2],
-                )
-                square = nx * nx + ny * ny + nz * nz
-                if square > (2.0 * RADIUS + threshold) ** 2:
-                    continue
-                distance = math.sqrt(square)
-                phi = distance - 2.0 * RADIUS
-                nx, ny, nz = nx / distance, ny / distance, nz / distance
-            # branchless orthonormal basis (Duff et al. 2017)
-            s = 1.0 if nz >= 0.0 else -1.0
-            q = -1.0 / (s + nz)
-            xy = nx * ny * q
-            ax, ay, az = 1.0 + s * nx * nx * q, s * xy, -s * nx
-            bx, by, bz = xy, s + ny * ny * q, -ny
+                phi, nx, ny, nz = gap_of_spheres(position[i], position[b], threshold)
+            if phi > threshold:
+                continue
             w.contact_a[count], w.contact_b[count] = i, b
-            j = 36 * count
-            w.J_start[count] = j
+            w.J_start[count] = 36 * count
             vn = 0.0
             for side in range(2 if b >= 0 else 1):
                 sign = 1.0 if side == 0 else -1.0
-                o = j + 18 * side
                 body = i if side == 0 else b
-                # v + omega x r at r = -sign R n, and t . (omega x r) = omega . (r x t)
-                for row in range(3):
-                    if row == 0:
-                        tx, ty, tz = ax, ay, az
-                    elif row == 1:
-                        tx, ty, tz = bx, by, bz
-                    else:
-                        tx, ty, tz = nx, ny, nz
-                    J = w.J
-                    J[o + 6 * row + 0] = sign * tx
-                    J[o + 6 * row + 1] = sign * ty
-                    J[o + 6 * row + 2] = sign * tz
-                    if row < 2:
-                        J[o + 6 * row + 3] = -RADIUS * (ny * tz - nz * ty)
-                        J[o + 6 * row + 4] = -RADIUS * (nz * tx - nx * tz)
-                        J[o + 6 * row + 5] = -RADIUS * (nx * ty - ny * tx)
-                    else:
-                        J[o + 15] = J[o + 16] = J[o + 17] = 0.0
+                write_jacobian(w.J, 36 * count + 18 * side, sign, nx, ny, nz)
                 vn += sign * (v[6 * body] * nx + v[6 * body + 1] * ny + v[6 * body + 2] * nz)
-            p = w.contact_parameters
-            p[count, 0], p[count, 1], p[count, 2], p[count, 3] = phi, vn, stiffness, dissipation
-            p[count, 4], p[count, 5], p[count, 6], p[count, 7], p[count, 8] = relaxation_time, friction, 1.0, 0.0, 1.0
-            for x in range(9, 16):
-                p[count, x] = 0.0
-            p[count, 12] = stiffness
+            p = w.contact_parameters[count]
+            p[:] = 0.0
+            p[ck.PHI0], p[ck.V_N0], p[ck.STIFFNESS], p[ck.DISSIPATION] = phi, vn, stiffness, dissipation
+            p[ck.RELAXATION_TIME], p[ck.COEFFICIENT], p[ck.M11], p[ck.M22] = relaxation_time, friction, 1.0, 1.0
+            p[ck.TANGENTIAL_STIFFNESS] = stiffness
             count += 1
     return count
 
@@ -173,7 +167,7 @@ def measure(
     dt = 2e-3
     room = 5 * n + n * min(n, 80)
     workspace.reserve(w, n, 6 * n, 36 * n, room, 36 * room, 0, 0)
-    v = workspace.inputs(w)[0][4]
+    v = workspace.inputs(w).structure.v
     a = APPROXIMATIONS[approximation]
     workspace.configure(w, a.code, ck.LINEAR, dt, 1e-4, 1e-3, 0.0, 1e-5, 1e-14, 200, False)
     steps = round(duration / dt)
@@ -188,7 +182,8 @@ def measure(
         times[k] = time.thread_time() - start
         if status != newton.CONVERGED:
             raise SystemExit(f"{kind} {n}: step {k} did not converge: {workspace.statistics(w)}")
-        _, iterations[k], factors[k], _, _, _ = workspace.statistics(w)
+        found = workspace.statistics(w)
+        iterations[k], factors[k] = found.iterations, found.factorizations
         candidates[k] = workspace.load_of(w)
         end(w, position)
     third = steps // 3

@@ -26,7 +26,7 @@ def launched(
         return f"{len(files) - 1}.yaml"
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(launch_file, "_write_parameters", keep)
+        patch.setattr(launch_file, "write_parameters", keep)
         specs = description.evaluate(
             arguments,
             find_executable=lambda package, executable: f"/{package}/{executable}",

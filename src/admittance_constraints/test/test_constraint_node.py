@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
-import os
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 from constraint_inputs import BASE, LIFTED, MECHANISM, OTHER, OWN, SHORT, START, UPRIGHT, hand, twist_array
-from machine_speed import limit
-from rcl_interfaces.msg import SetParametersResult
-from rcl_interfaces.srv import SetParametersAtomically
+from node_bench import FAILURE, SUCCESS, NodeBench, made_benches
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.lifecycle import TransitionCallbackReturn
-from rclpy.node import Node
-from rclpy.parameter import Parameter
 from scipy.spatial.transform import Rotation
 from std_srvs.srv import Trigger
-from visualization_msgs.msg import Marker, MarkerArray
+from visualization_msgs.msg import Marker
 
 from admittance_constraints.display import factory
 from admittance_constraints.display.approach import ToolMotion
@@ -32,62 +23,25 @@ from admittance_constraints.renderer import ConstraintRenderer
 from haptic_core.commands import MOTION, NONE
 from haptic_core.messages import pose_array, set_pose, set_wrench
 from haptic_core.parameters import check_all
-from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
 from haptic_msgs.msg import (
     ConstrainedReference,
     DeviceCommand,
     DeviceState,
-    TickEvent,
 )
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
 # --- on a live graph --------------------------------------------------------------------------------------------
 
-SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
-_namespaces = (f"/test_constraints_{os.getpid()}_{number}" for number in itertools.count())
 
-
-class Bench:
-    """The node and a display's side of its topics, served by one executor."""
+class Bench(NodeBench):
+    """The constraint node; `references` are its states so far."""
 
     def __init__(self, context: Context, **parameters: Any) -> None:
-        options = {"context": context, "namespace": next(_namespaces)}
         values = {**SHORT, **parameters}
-        overrides = [Parameter(name, value=value) for name, value in values.items()]
+        super().__init__(context, ConstraintNode, values)
         self.values = check_all({**OWN, **BASE}, values)
-        self.node = ConstraintNode(parameter_overrides=overrides, **options)
-        self.device = Node("device", **options)
-        self.states = self.device.create_publisher(DeviceState, "device_state", tick_qos("lockstep"))
-        self.commands: list[DeviceCommand] = []
-        self.references: list[ConstrainedReference] = []
-        self.events: list[TickEvent] = []
-        self.markers: list[MarkerArray] = []
-        subscribe = self.device.create_subscription
-        subscribe(DeviceCommand, "device_command", self.commands.append, tick_qos("lockstep"))
-        subscribe(ConstrainedReference, "constraints/state", self.references.append, tick_qos("lockstep"))
-        subscribe(TickEvent, "tick_event", self.events.append, latched_qos(EVENT_DEPTH))
-        self.executor = SingleThreadedExecutor(context=context)
-        for node in (self.node, self.device):
-            self.executor.add_node(node)
-        self.tick = -1
-
-    def until(self, condition: Callable[[], Any]) -> Any:
-        end = time.monotonic() + limit(120.0)
-        while not (result := condition()):
-            assert time.monotonic() < end, "the condition was not met in time"
-            self.executor.spin_once(timeout_sec=0.1)
-        return result
-
-    def start(self) -> Bench:
-        assert (self.node.trigger_configure(), self.node.trigger_activate()) == (SUCCESS, SUCCESS)
-        self.until(self.states.get_subscription_count)
-        return self
-
-    def watch(self) -> None:
-        """Subscribes to the markers."""
-        self.device.create_subscription(MarkerArray, "markers", self.markers.append, display_qos())
-        self.until(lambda: self.node._markers.get_subscription_count())
+        self.references: list[ConstrainedReference] = self.subscribe(ConstrainedReference, "constraints/state")
 
     def answer(
         self, tool: np.ndarray = START, wrench: np.ndarray | None = None, status: int = DeviceState.STATUS_OK
@@ -99,23 +53,7 @@ class Bench:
         set_pose(state.tool_pose, np.asarray(tool, dtype=float))
         set_wrench(state.tool_wrench, np.zeros(6) if wrench is None else wrench)
         self.states.publish(state)
-        found = []
-        for messages in (self.commands, self.references):
-            self.until(lambda messages=messages: messages and messages[-1].tick == self.tick)
-            found.append(messages[-1])
-        return found[0], found[1]
-
-    def call(self, kind: type, name: str, request: Any) -> Any:
-        client = self.device.create_client(kind, f"constraints/{name}")
-        self.until(client.service_is_ready)
-        future = client.call_async(request)
-        self.until(future.done)
-        return future.result()
-
-    def set(self, **values: Any) -> SetParametersResult:
-        parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
-        request = SetParametersAtomically.Request(parameters=parameters)
-        return self.call(SetParametersAtomically, "set_parameters_atomically", request).result
+        return self.last(self.commands), self.last(self.references)
 
     def twin(self, **change: Any) -> AdmittanceController:
         """Makes a controller beside the node from the same parameters."""
@@ -124,17 +62,7 @@ class Bench:
 
 @pytest.fixture
 def make(context: Context) -> Iterator[Callable[..., Bench]]:
-    benches: list[Bench] = []
-
-    def made(**parameters: Any) -> Bench:
-        benches.append(Bench(context, **parameters))
-        return benches[-1]
-
-    yield made
-    for bench in benches:
-        bench.executor.shutdown()
-        bench.node.destroy_node()
-        bench.device.destroy_node()
+    yield from made_benches(lambda **parameters: Bench(context, **parameters))
 
 
 def assert_commands(command: DeviceCommand, motion: ToolMotion) -> None:

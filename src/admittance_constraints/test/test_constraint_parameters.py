@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from constraint_inputs import LIFTED, MECHANISM, OTHER, OWN, SHORT, SPECS, START, hand, twist_array
+from node_parameters import other_values
 from scipy.spatial.transform import Rotation
 
 from admittance_constraints import ReferenceGenerator
@@ -19,7 +20,7 @@ from admittance_constraints.display.feedback import pose_difference
 from admittance_constraints.node import ConstraintNode
 from haptic_core.errors import InputError, ParameterError
 from haptic_core.messages import pose_array, set_pose, set_wrench
-from haptic_core.parameters import ParameterSpec, check_all
+from haptic_core.parameters import check_all
 from haptic_msgs.msg import (
     ConstrainedReference,
     ContactArray,
@@ -54,14 +55,6 @@ FRICTION = FrictionState(force=[0.1, -0.2, 0.0])
 def base_values(name: str = "", **change: Any) -> dict[str, Any]:
     """Gives the defaults, with the changes that a parameter needs to act."""
     return check_all(SPECS, {**SHORT, **CONTEXT.get(name, {}), **change})
-
-
-def other_values(spec: ParameterSpec, value: Any) -> list[Any]:
-    if spec.name in OTHER:
-        return OTHER[spec.name]
-    if "one_of<>" in spec.validation:
-        return [choice for choice in spec.validation["one_of<>"][0] if choice != value]
-    return [value * 2, value / 2]
 
 
 def bare(parameters: dict[str, Any]) -> Any:
@@ -107,7 +100,7 @@ def test_changing_the_parameter_changes_what_is_commanded(name: str) -> None:
     values = base_values(name)
     usual = rendered_with(*CONTEXT.get(name, {}).items())
     reaches_reference = not ("gain" in name or "correction" in name or name in ("derivative_cutoff", "feedback"))
-    for value in other_values(SPECS[name], values[name]):
+    for value in other_values(SPECS[name], values[name], OTHER):
         answer_differs = state_differs = False
         for (answer, state), (usual_answer, usual_state) in zip(
             rendered(check_all(SPECS, {**values, name: value})), usual, strict=False

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-import os
-import time
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from machine_speed import limit
-from rcl_interfaces.msg import SetParametersResult
-from rcl_interfaces.srv import SetParametersAtomically
+from node_bench import FAILURE, SUCCESS, NodeBench, made_benches
+from node_parameters import other_values
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.lifecycle import TransitionCallbackReturn
-from rclpy.node import Node
-from rclpy.parameter import Parameter
 from scipy.spatial.transform import Rotation
 from std_srvs.srv import Trigger
-from visualization_msgs.msg import Marker, MarkerArray
+from visualization_msgs.msg import Marker
 
 from convex_contact import ConvergenceError, World
 from convex_contact.haptics.rendering import ContactRendering, make_rendering
@@ -32,8 +24,8 @@ from haptic_core import rendering_node
 from haptic_core.commands import NONE, WRENCH
 from haptic_core.errors import ParameterError
 from haptic_core.messages import set_pose, set_twist, view, wrench_array
-from haptic_core.parameters import ParameterSpec, check_all, load_parameter_specs
-from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
+from haptic_core.parameters import check_all, load_parameter_specs
+from haptic_core.qos import latched_qos, tick_qos
 from haptic_core.transport.interface import RosTopics
 from haptic_msgs.msg import (
     BodyStates,
@@ -45,7 +37,6 @@ from haptic_msgs.msg import (
     FrictionState,
     Scene,
     SolverStatistics,
-    TickEvent,
     WallState,
 )
 
@@ -143,14 +134,6 @@ def base_values(world: str, name: str = "", **change: Any) -> dict[str, Any]:
     return check_all(SPECS, {"world": world, **SHORT, **CONTEXT.get(name, {}), **change})
 
 
-def other_values(spec: ParameterSpec, value: Any) -> list[Any]:
-    if spec.name in OTHER:
-        return OTHER[spec.name]
-    if "one_of<>" in spec.validation:
-        return [choice for choice in spec.validation["one_of<>"][0] if choice != value]
-    return [value * 2, value / 2]
-
-
 def bare(parameters: dict[str, Any]) -> Any:
     """A plain object in the node's place, on which the node's own methods run; ROS need not be started."""
     silent = SimpleNamespace(get_subscription_count=lambda: 0, topic_name="silent")
@@ -186,7 +169,7 @@ def rendered(parameters: dict[str, Any], ticks: int = 60) -> list[Any]:
 def test_changing_the_parameter_changes_what_is_told(name: str, world: str) -> None:
     values = base_values(world, name)
     before = rendered(values)
-    for value in other_values(SPECS[name], values[name]):
+    for value in other_values(SPECS[name], values[name], OTHER):
         assert rendered(check_all(SPECS, {**values, name: value})) != before, f"{name} = {value!r} has no effect"
 
 
@@ -323,49 +306,22 @@ def test_contacts_bear_the_weight_in_the_message(world: str) -> None:
 
 # --- on a live graph --------------------------------------------------------------------------------------------
 
-SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
-_namespaces = (f"/test_contact_{os.getpid()}_{number}" for number in itertools.count())
 
-
-class Bench:
-    """The node and a device's side of its topics, served by one executor."""
+class Bench(NodeBench):
+    """The contact node; `seen` are its messages so far by topic."""
 
     def __init__(self, context: Context, **parameters: Any) -> None:
-        options = {"context": context, "namespace": next(_namespaces)}
-        overrides = [Parameter(name, value=value) for name, value in parameters.items()]
+        super().__init__(context, ContactNode, parameters)
         self.values = check_all({**OWN, **BASE}, parameters)
-        self.node = ContactNode(parameter_overrides=overrides, **options)
-        self.device = Node("device", **options)
-        self.states = self.device.create_publisher(DeviceState, "device_state", tick_qos("lockstep"))
-        self.seen: dict[str, list[Any]] = {}
-        for name, kind, qos in (
-            ("device_command", DeviceCommand, tick_qos("lockstep")),
-            ("contact/state", BodyStates, tick_qos("lockstep")),
-            ("contact/contacts", ContactArray, tick_qos("lockstep")),
-            ("contact/statistics", SolverStatistics, tick_qos("lockstep")),
-            ("tick_event", TickEvent, latched_qos(EVENT_DEPTH)),
-            ("scene", Scene, latched_qos()),
-        ):
-            self.seen[name] = []
-            self.device.create_subscription(kind, name, self.seen[name].append, qos)
+        self.seen: dict[str, list[Any]] = {
+            "device_command": self.commands,
+            "contact/state": self.subscribe(BodyStates, "contact/state"),
+            "contact/contacts": self.subscribe(ContactArray, "contact/contacts"),
+            "contact/statistics": self.subscribe(SolverStatistics, "contact/statistics"),
+            "tick_event": self.events,
+            "scene": self.subscribe(Scene, "scene", latched_qos()),
+        }
         self.others: dict[str, Any] = {}
-        self.markers: list[MarkerArray] = []
-        self.executor = SingleThreadedExecutor(context=context)
-        self.executor.add_node(self.node)
-        self.executor.add_node(self.device)
-        self.tick = -1
-
-    def until(self, condition: Callable[[], Any]) -> Any:
-        end = time.monotonic() + limit(120.0)
-        while not (result := condition()):
-            assert time.monotonic() < end, "the awaited condition did not come"
-            self.executor.spin_once(timeout_sec=0.1)
-        return result
-
-    def start(self) -> Bench:
-        assert (self.node.trigger_configure(), self.node.trigger_activate()) == (SUCCESS, SUCCESS)
-        self.until(self.states.get_subscription_count)
-        return self
 
     def other(self, name: str, message: Any) -> None:
         """Another node's state of this tick."""
@@ -374,11 +330,6 @@ class Bench:
             self.until(self.others[name].get_subscription_count)
         message.tick = self.tick
         self.others[name].publish(message)
-
-    def watch(self) -> None:
-        """Looks at the markers from now on."""
-        self.device.create_subscription(MarkerArray, "markers", self.markers.append, display_qos())
-        self.until(lambda: self.node._markers.get_subscription_count())
 
     def answer(self, k: int, status: int = DeviceState.STATUS_OK) -> dict[str, Any]:
         """All that is told of the next tick, the tool being where it is at tick k."""
@@ -389,24 +340,8 @@ class Bench:
         set_pose(state.tool_pose, pose)
         set_twist(state.tool_twist, twist)
         self.states.publish(state)
-        found = {}
-        for name in ("device_command", "contact/state", "contact/contacts", "contact/statistics"):
-            messages = self.seen[name]
-            self.until(lambda messages=messages: messages and messages[-1].tick == self.tick)
-            found[name] = messages[-1]
-        return found
-
-    def call(self, kind: type, name: str, request: Any) -> Any:
-        client = self.device.create_client(kind, f"contact/{name}")
-        self.until(client.service_is_ready)
-        future = client.call_async(request)
-        self.until(future.done)
-        return future.result()
-
-    def set(self, **values: Any) -> SetParametersResult:
-        parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
-        request = SetParametersAtomically.Request(parameters=parameters)
-        return self.call(SetParametersAtomically, "set_parameters_atomically", request).result
+        topics = ("device_command", "contact/state", "contact/contacts", "contact/statistics")
+        return {name: self.last(self.seen[name]) for name in topics}
 
     def twin(self) -> ContactRendering:
         """A rendering made beside the node from the same parameters."""
@@ -415,17 +350,7 @@ class Bench:
 
 @pytest.fixture
 def make(context: Context, world: str) -> Iterator[Callable[..., Bench]]:
-    benches: list[Bench] = []
-
-    def made(**parameters: Any) -> Bench:
-        benches.append(Bench(context, **{"world": world, **SHORT, **parameters}))
-        return benches[-1]
-
-    yield made
-    for bench in benches:
-        bench.executor.shutdown()
-        bench.node.destroy_node()
-        bench.device.destroy_node()
+    yield from made_benches(lambda **parameters: Bench(context, **{"world": world, **SHORT, **parameters}))
 
 
 def test_the_node_says_what_the_library_says(make: Callable[..., Bench]) -> None:

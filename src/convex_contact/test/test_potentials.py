@@ -10,7 +10,8 @@ from scipy.integrate import quad
 
 from convex_contact import APPROXIMATIONS, FunctionLaw, HertzLaw, LinearLaw, NormalLaw
 from convex_contact.problem import contact_kernels as kernels
-from convex_contact.problem.approximations import ContactParameters, soft_norm
+from convex_contact.problem.approximations import ContactParameters
+from convex_contact.problem.contact_kernels import soft_root
 from convex_contact.problem.normal_laws import breaking_velocity
 
 
@@ -80,37 +81,20 @@ def test_compiled_form(approximation: str, law: str, tensor: bool) -> None:
     p = parameters(random, n, LAWS[law], tensor)
     v = random.normal(size=(n, 3)) * np.array([0.5, 0.5, 1.0])
     v[:20, :2] = 0.0
-    row, derived, addresses = np.zeros((n, kernels.PARAMETERS)), np.zeros((n, kernels.DERIVED)), np.zeros(4, np.int64)
-    M = p.friction if tensor else np.broadcast_to(np.eye(2), (n, 2, 2))
-    for column, value in (
-        (kernels.PHI0, p.phi0),
-        (kernels.V_N0, p.v_n0),
-        (kernels.STIFFNESS, p.stiffness),
-        (kernels.DISSIPATION, p.dissipation),
-        (kernels.RELAXATION_TIME, p.relaxation_time),
-        (kernels.COEFFICIENT, p.coefficient),
-        (kernels.M11, M[:, 0, 0]),
-        (kernels.M12, M[:, 0, 1]),
-        (kernels.M22, M[:, 1, 1]),
-        (kernels.TANGENTIAL_STIFFNESS, p.tangential_stiffness),
-        (kernels.TANGENTIAL_DAMPING, p.tangential_damping),
-        (kernels.ELASTIC_DISPLACEMENT, p.elastic_displacement[:, 0]),
-        (kernels.ELASTIC_DISPLACEMENT + 1, p.elastic_displacement[:, 1]),
-    ):
-        row[:, column] = value
+    row, derived = p.table, np.zeros((n, kernels.DERIVED))
     gamma, G = a.impulse(p, v), a.hessian(p, v)
-    settings, found = (a.code, p.law.code, addresses, p.period), 0
+    own, found = kernels.ContactLaw(a.code, p.law.code, p.law.addresses, p.period), 0
     for i in range(n):
-        kernels.prepare(*settings, 0.1, 1e-3, 0.5, p.delassus[i], row, derived, i)
-        both = kernels.impulse_and_hessian(*settings, derived, i, *v[i])
+        kernels.prepare(own, kernels.Regularisation(0.1, 1e-3, 0.5), p.delassus[i], row, derived, i)
+        both = kernels.impulse_and_hessian(own, derived, i, *v[i])
         size = 1e-300 + np.abs(gamma[i]).max()
         assert np.abs(np.array(both[:3]) - gamma[i]).max() <= 1e-12 * size
-        assert np.abs(np.array(kernels.impulse(*settings, derived, i, *v[i])) - gamma[i]).max() <= 1e-12 * size
+        assert np.abs(np.array(kernels.impulse(own, derived, i, *v[i])) - gamma[i]).max() <= 1e-12 * size
         flat = G[i][[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]
         assert np.abs(np.array(both[3:]) - flat).max() <= 1e-11 * (1e-300 + np.abs(G[i]).max())
         idle = not gamma[i].any() and not G[i].any()
-        assert kernels.is_idle(*settings, derived, i, *v[i]) == idle
-        certain = kernels.idle_by_velocity(a.code, p.law.code, p.period, row, i, *v[i])
+        assert kernels.is_idle(own, derived, i, *v[i]) == idle
+        certain = kernels.idle_by_velocity(own, row, i, *v[i])
         assert idle or not certain
         found += certain
     assert found > 20
@@ -147,12 +131,27 @@ def test_linear_antiderivative_is_the_printed_one() -> None:
 
 def test_soft_norm() -> None:
     """Appendix A, also at x = 0."""
-    x, eps = np.array([[0.0, 0.0], [3.0, 4.0], [1e-9, 0.0]]), np.full(3, 0.1)
-    norm, t, H = soft_norm(x, eps)
+    x, eps = np.array([[0.0, 0.0], [3.0, 4.0], [1e-9, 0.0]]), 0.1
+    size, root = soft_root(x[:, 0], x[:, 1], eps)
+    norm, t = size / (root + eps), x / root[:, None]
     assert norm == pytest.approx([0.0, math.sqrt(25.01) - 0.1, 0.5e-17], rel=1e-12)
     assert (np.linalg.norm(t, axis=1) < 1.0).all()
-    assert H[0] == pytest.approx(np.eye(2) / 0.1)
     assert t[1] == pytest.approx(x[1] / (norm[1] + 0.1))
+    # Lagged with mu gamma_n0 = 1 N s has the norm's gradient and Hessian
+    law = kernels.ContactLaw(kernels.LAGGED, kernels.LINEAR, np.zeros(4, np.int64), 1.0)
+    derived = np.zeros((1, kernels.DERIVED))
+    derived[0, [kernels.M11, kernels.M22, kernels.D_ISOTROPIC, kernels.D_EPS, kernels.D_BOUND]] = (
+        1.0,
+        1.0,
+        1.0,
+        eps,
+        1.0,
+    )
+    for y, slope in zip(x, t, strict=True):
+        found = kernels.impulse_and_hessian(law, derived, 0, *y, 0.0)
+        assert found[:2] == pytest.approx(-slope)
+    found = kernels.impulse_and_hessian(law, derived, 0, 0.0, 0.0, 0.0)
+    assert found[3:6] == pytest.approx((1.0 / eps, 0.0, 1.0 / eps))
 
 
 def quadratic(phi: float, v: float, k: float, d: float) -> float:

@@ -30,6 +30,7 @@ from convex_contact.differentiation.geometry_derivatives import contact_derivati
 from convex_contact.differentiation.rollouts import SURFACE, combination_derivative
 from convex_contact.model.bodies import FREE
 from convex_contact.problem.approximations import APPROXIMATIONS, ContactParameters
+from convex_contact.problem.contact_kernels import ContactLaw, Regularisation
 
 ARM = Path(__file__).parent / "data" / "arm.urdf"
 GRAVITY = np.array([0.0, 0.0, -9.81])
@@ -610,13 +611,15 @@ def test_partial_derivatives(approximation: str) -> None:
             period=numbers[0], law=law, stiction_tolerance=numbers[1], sigma=numbers[2], near_rigid=numbers[3],
             elastic_displacement=e[None], **{k: np.array([x]) for k, x in one.items()},
         )  # fmt: skip
-        parameters = np.array([
-            one["phi0"], one["v_n0"], one["stiffness"], one["dissipation"], one["relaxation_time"], one["friction"],
-            *e, one["tangential_stiffness"], one["tangential_damping"],
-        ])  # fmt: skip
         gamma, out = np.zeros(3), np.zeros((3, step_derivatives.PARTIALS))
         step_derivatives.partial_derivatives(
-            chosen.code, law.code, law.addresses, numbers, one["delassus"], parameters, v, gamma, out
+            ContactLaw(chosen.code, law.code, law.addresses, numbers[0]),
+            Regularisation(*numbers[1:]),
+            one["delassus"],
+            p.table[0],
+            v,
+            gamma,
+            out,
         )
         expected = chosen.impulse(p, v[None])[0]
         assert gamma == pytest.approx(expected, rel=1e-12, abs=1e-15)

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-import os
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from hypothesis import settings
-from machine_speed import limit
-from rcl_interfaces.msg import SetParametersResult
-from rcl_interfaces.srv import SetParametersAtomically
+from node_bench import NodeBench, made_benches
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.lifecycle import TransitionCallbackReturn
-from rclpy.node import Node
-from rclpy.parameter import Parameter
 
 from haptic_core.errors import HapticError
-from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
+from haptic_core.qos import display_qos
 from haptic_core.rendering_node import RenderingNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, FrictionState, TickEvent
 
@@ -30,14 +21,12 @@ from haptic_msgs.msg import DeviceCommand, DeviceState, FrictionState, TickEvent
 settings.register_profile("haptic_suite", derandomize=True, deadline=None, database=None)
 settings.load_profile("haptic_suite")
 
-SUCCESS = TransitionCallbackReturn.SUCCESS
 
 DAMPER = """
 damper:
   damping: {type: double, default_value: 2.0, validation: {"bounds<>": [0.0, 100.0]}, description: "Damping [N s/m]"}
   mass: {type: double, default_value: 1.0, validation: {"bounds<>": [0.1, 100.0]}, description: "Mass [kg]"}
 """
-_namespaces = (f"/test_{os.getpid()}_{number}" for number in itertools.count())
 
 
 class DamperNode(RenderingNode):
@@ -68,37 +57,15 @@ class DamperNode(RenderingNode):
         self.state.dissipated_energy += 1.0
 
 
-class Bench:
-    """A rendering node and a device's side of its topics, served by one executor."""
+class Bench(NodeBench):
+    """A rendering node; `diagnostics` are its messages so far."""
 
     def __init__(self, context: Context, node_type: type = DamperNode, **parameters: Any) -> None:
-        options = {"context": context, "namespace": next(_namespaces)}
-        overrides = [Parameter(name, value=value) for name, value in parameters.items()]
-        self.node = node_type(parameter_overrides=overrides, **options)
-        self.device = Node("device", **options)
-        self.states = self.device.create_publisher(DeviceState, "device_state", tick_qos("lockstep"))
-        self.commands: list[DeviceCommand] = []
-        self.events: list[TickEvent] = []
+        super().__init__(context, node_type, parameters)
         self.diagnostics: list[DiagnosticStatus] = []
-        subscribe = self.device.create_subscription
-        subscribe(DeviceCommand, "device_command", self.commands.append, tick_qos("lockstep"))
-        subscribe(TickEvent, "tick_event", self.events.append, latched_qos(EVENT_DEPTH))
-        subscribe(DiagnosticArray, "/diagnostics", lambda m: self.diagnostics.extend(m.status), display_qos())
-        self.executor = SingleThreadedExecutor(context=context)
-        for node in (self.node, self.device):
-            self.executor.add_node(node)
-
-    def until(self, condition: Callable[[], Any]) -> Any:
-        end = time.monotonic() + limit(120.0)
-        while not (result := condition()):
-            assert time.monotonic() < end, "the awaited condition did not come"
-            self.executor.spin_once(timeout_sec=0.1)
-        return result
-
-    def start(self) -> Bench:
-        assert (self.node.trigger_configure(), self.node.trigger_activate()) == (SUCCESS, SUCCESS)
-        self.until(self.states.get_subscription_count)
-        return self
+        self.device.create_subscription(
+            DiagnosticArray, "/diagnostics", lambda m: self.diagnostics.extend(m.status), display_qos()
+        )
 
     def publish(self, tick: int, *, velocity: float = 0.0, period: float = 1e-3) -> None:
         state = DeviceState(tick=tick, period=period)
@@ -111,18 +78,6 @@ class Bench:
 
     def event(self, kind: str) -> TickEvent:
         return self.until(lambda: [event for event in self.events if event.kind == kind])[-1]
-
-    def call(self, kind: type, name: str, request: Any) -> Any:
-        client = self.device.create_client(kind, f"{self.node.get_name()}/{name}")
-        self.until(client.service_is_ready)
-        future = client.call_async(request)
-        self.until(future.done)
-        return future.result()
-
-    def set(self, **values: Any) -> SetParametersResult:
-        parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
-        request = SetParametersAtomically.Request(parameters=parameters)
-        return self.call(SetParametersAtomically, "set_parameters_atomically", request).result
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -138,14 +93,4 @@ def damper_type() -> type[DamperNode]:
 
 @pytest.fixture
 def make(context: Context) -> Iterator[Callable[..., Bench]]:
-    benches: list[Bench] = []
-
-    def made(*arguments: Any, **parameters: Any) -> Bench:
-        benches.append(Bench(context, *arguments, **parameters))
-        return benches[-1]
-
-    yield made
-    for bench in benches:
-        bench.executor.shutdown()
-        bench.node.destroy_node()
-        bench.device.destroy_node()
+    yield from made_benches(lambda *arguments, **parameters: Bench(context, *arguments, **parameters))

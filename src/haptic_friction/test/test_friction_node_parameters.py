@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from node_parameters import install_user_laws, other_user_laws, other_values, user_laws
 
 import haptic_friction
 from haptic_core import rendering_node
 from haptic_core.errors import ParameterError
-from haptic_core.parameters import ParameterSpec, check_all, load_parameter_specs
+from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_friction import FrictionLaw
 from haptic_friction.factory import LAWS, MODELS, make_law, make_model
 from haptic_friction.models.model import FrictionModel
@@ -99,49 +100,23 @@ OTHER: dict[str, list[Any]] = {
 @pytest.fixture(autouse=True)
 def laws_can_be_imported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """`law_function` names an entry point; this file and what installs it stand for a user's."""
-    monkeypatch.syspath_prepend(str(tmp_path))
-    (tmp_path / "users_laws.py").write_text(
-        "from haptic_friction import FunctionLaw\n"
-        "def one(): return FunctionLaw(lambda s: 3.0 + s, lambda s: 1.0)\n"
-        "def other(): return FunctionLaw(lambda s: 4.0 + s, lambda s: 1.0)\n"
+    functions = (
         "def no_law(): return 'friction'\n"
         "def division(): return 1 / 0\n"
         "def unknown_name(): return FunctionLaw(lambda s: nowhere * s, lambda s: 1.0)\n"
         "def long(): raise RuntimeError('first line\\nsecond line')\n"
         "def silent(): raise RuntimeError\n"
     )
+    names = ("no_law", "division", "unknown_name", "long", "silent")
+    install_user_laws(monkeypatch, tmp_path, "users_laws", functions, names)
     (tmp_path / "broken_laws.py").write_text("def one(: pass\n")
-    info = tmp_path / "users_own-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: users-own\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(
-        "[haptic_laws]\nbroken = broken_laws:one\n"
-        + "".join(
-            f"{name} = users_laws:{name}\n"
-            for name in ("one", "other", "no_law", "division", "unknown_name", "long", "silent")
-        )
-    )
-    (tmp_path / "one.csv").write_text("speed,force\n0,4\n0.1,3\n")
-    (tmp_path / "other.csv").write_text("speed,force\n0,4\n0.05,3\n0.1,3.5\n")
+    with (tmp_path / "users_own-1.0.dist-info" / "entry_points.txt").open("a") as file:
+        file.write("broken = broken_laws:one\n")
 
 
 def base_values(tmp_path: Path, name: str = "") -> dict[str, Any]:
     """The defaults, in the context in which a parameter acts."""
-    files = {"law_file": str(tmp_path / "one.csv"), "law_function": "users_laws:one"}
-    return check_all(SPECS, {**files, **CONTEXT.get(name, {})})
-
-
-def other_values(spec: ParameterSpec, value: Any, tmp_path: Path) -> list[Any]:
-    """Values that differ from the given one and are allowed."""
-    if spec.name == "law_file":
-        return [str(tmp_path / "other.csv")]
-    if spec.name == "law_function":
-        return ["users_laws:other"]
-    if spec.name in OTHER:
-        return OTHER[spec.name]
-    if "one_of<>" in spec.validation:
-        return [choice for choice in spec.validation["one_of<>"][0] if choice != value]
-    return [value * 2, value / 2]
+    return check_all(SPECS, {**user_laws(tmp_path, "users_laws"), **CONTEXT.get(name, {})})
 
 
 def rendered(parameters: dict[str, Any]) -> tuple[list[list[float]], str]:
@@ -177,7 +152,8 @@ def rendered(parameters: dict[str, Any]) -> tuple[list[list[float]], str]:
 def test_changing_the_parameter_changes_what_is_rendered(name: str, tmp_path: Path) -> None:
     values = base_values(tmp_path, name)
     answers, states = rendered(values)
-    for value in other_values(SPECS[name], values[name], tmp_path):
+    others = OTHER | other_user_laws(tmp_path, "users_laws")
+    for value in other_values(SPECS[name], values[name], others):
         changed_answers, changed_states = rendered(check_all(SPECS, {**values, name: value}))
         assert changed_states != states, f"{name} = {value!r} has no effect"
         # reversing the axes only reorders the state: what the tool gets is the same, and must be

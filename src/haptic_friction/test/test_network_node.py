@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from node_parameters import install_user_laws, other_user_laws, other_values, user_laws
 
 from haptic_core import rendering_node
 from haptic_core.errors import ParameterError
-from haptic_core.parameters import ParameterSpec, check_all, load_parameter_specs
+from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_friction import BASE, Body, Contact, ContactNetwork, ModelC, StribeckLaw
 from haptic_friction.network_node import NetworkNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, FrictionState
@@ -49,37 +50,12 @@ OTHER: dict[str, list[Any]] = {
 @pytest.fixture(autouse=True)
 def laws_can_be_imported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """`law_function` names an entry point; this file and what installs it stand for a user's."""
-    monkeypatch.syspath_prepend(str(tmp_path))
-    (tmp_path / "network_laws.py").write_text(
-        "from haptic_friction import FunctionLaw\n"
-        "def one(): return FunctionLaw(lambda s: 3.0 + s, lambda s: 1.0)\n"
-        "def other(): return FunctionLaw(lambda s: 4.0 + s, lambda s: 1.0)\n"
-    )
-    info = tmp_path / "users_own-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: users-own\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[haptic_laws]\none = network_laws:one\nother = network_laws:other\n")
-    (tmp_path / "one.csv").write_text("speed,force\n0,4\n0.1,3\n")
-    (tmp_path / "other.csv").write_text("speed,force\n0,4\n0.05,3\n0.1,3.5\n")
+    install_user_laws(monkeypatch, tmp_path, "network_laws")
 
 
 def base_values(tmp_path: Path, **change: Any) -> dict[str, Any]:
     """The defaults with the user's laws at hand."""
-    files = {"law_file": str(tmp_path / "one.csv"), "law_function": "network_laws:one"}
-    return check_all(SPECS, {**files, **change})
-
-
-def other_values(spec: ParameterSpec, value: Any, tmp_path: Path) -> list[Any]:
-    """Values that differ from the given one and are allowed."""
-    if spec.name == "law_file":
-        return [str(tmp_path / "other.csv")]
-    if spec.name == "law_function":
-        return ["network_laws:other"]
-    if spec.name in OTHER:
-        return OTHER[spec.name]
-    if "one_of<>" in spec.validation:
-        return [choice for choice in spec.validation["one_of<>"][0] if choice != value]
-    return [value * 2, value / 2]
+    return check_all(SPECS, {**user_laws(tmp_path, "network_laws"), **change})
 
 
 def made(parameters: dict[str, Any]) -> Any:
@@ -121,7 +97,8 @@ def differences(*parameters: dict[str, Any]) -> set[str]:
 @pytest.mark.parametrize("name", SPECS)
 def test_changing_the_parameter_changes_state_and_wrench(name: str, tmp_path: Path) -> None:
     values = base_values(tmp_path, **CONTEXT.get(name, {}))
-    for value in other_values(SPECS[name], values[name], tmp_path):
+    others = OTHER | other_user_laws(tmp_path, "network_laws")
+    for value in other_values(SPECS[name], values[name], others):
         differing = differences(values, {**values, name: value})
         assert "force" in differing, f"{name} = {value!r} has no effect"
         assert "wrench" in differing, f"{name} = {value!r} has no effect on the tool"

@@ -37,7 +37,6 @@ import tempfile
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from .launch_elements import (
     Argument,
@@ -53,7 +52,8 @@ from .launch_elements import (
     ProcessAttributes,
     load_elements,
 )
-from .launch_parameters import ParameterValue, Scalar, dump_parameters
+from .launch_names import join_namespace, valid_name, valid_namespace
+from .launch_parameters import ParameterValue, Scalar, write_parameters
 from .launch_substitutions import (
     Context,
     LaunchFileError,
@@ -309,8 +309,8 @@ class _Evaluation:
             self._include(element)
         elif isinstance(element, NamespaceElement):
             base = self.context.configurations.get("ros_namespace")
-            namespace = _join_namespace(base, self._text(element.namespace)) or "/"
-            self.context.configurations["ros_namespace"] = _valid_namespace(namespace)
+            namespace = join_namespace(base, self._text(element.namespace)) or "/"
+            self.context.configurations["ros_namespace"] = valid_namespace(namespace)
         elif isinstance(element, NodeElement):
             self._node(element)
         elif isinstance(element, ExecutableElement):
@@ -368,14 +368,14 @@ class _Evaluation:
         executable = self._text(element.executable)
         if element.package is not None:
             executable = self.find_executable(self._text(element.package), executable)
-        name = None if element.process.name is None else _valid_name(self._text(element.process.name))
+        name = None if element.process.name is None else valid_name(self._text(element.process.name))
         own = None if element.namespace is None else self._text(element.namespace)
-        namespace = _join_namespace(self.context.configurations.get("ros_namespace"), own)
+        namespace = join_namespace(self.context.configurations.get("ros_namespace"), own)
         command = [executable, *(self._text(argument) for argument in element.arguments), "--ros-args"]
         if name is not None:
             command += ["-r", f"__node:={name}"]
         if namespace is not None:
-            command += ["-r", f"__ns:={_valid_namespace(namespace)}"]
+            command += ["-r", f"__ns:={valid_namespace(namespace)}"]
         full_name = None if name is None else (namespace or "").rstrip("/") + "/" + name
         for entry in element.parameters:
             with located(entry.where):
@@ -396,7 +396,7 @@ class _Evaluation:
         if self.parameter_directory is None:
             self.parameter_directory = Path(tempfile.mkdtemp(prefix="haptic_launch_"))
             atexit.register(shutil.rmtree, self.parameter_directory, ignore_errors=True)
-        return _write_parameters({key: parameters}, self.parameter_directory)
+        return write_parameters({key: parameters}, self.parameter_directory)
 
     def _flatten(self, entry: Parameters, prefix: str, result: _Evaluated) -> None:
         """Evaluates nested parameters to names with dots."""
@@ -423,14 +423,6 @@ class _Evaluation:
         )
 
 
-def _write_parameters(nodes: Mapping[str, Mapping[str, Any]], directory: Path) -> str:
-    """Writes a parameter file; returns its path."""
-    directory.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", prefix="parameters_", suffix=".yaml", dir=directory, delete=False) as file:
-        file.write(dump_parameters(nodes))
-    return file.name
-
-
 def _missing_argument(elements: Sequence[Element], given: Container[str]) -> Argument | None:
     """Returns the first required argument, declared unconditionally in this very file, that is not given."""
     for element in elements:
@@ -449,29 +441,3 @@ def _describe_missing(argument: Argument) -> str:
     about = f" ({argument.description})" if argument.description else ""
     choices = f", one of: {', '.join(argument.choices)}" if argument.choices is not None else ""
     return f"argument '{argument.name}'{about} is required: give {argument.name}:=VALUE{choices}"
-
-
-def _join_namespace(base: str | None, namespace: str | None) -> str | None:
-    """Puts a relative namespace below the group's, and makes it absolute; None when neither is given."""
-    joined = base if namespace is None else namespace
-    if joined is None:
-        return None
-    if base and namespace is not None and not namespace.startswith("/"):
-        joined = f"{base.rstrip('/')}/{namespace}"
-    joined = joined.rstrip("/")
-    return joined if joined.startswith("/") else f"/{joined}"
-
-
-def _valid_namespace(namespace: str) -> str:
-    for token in namespace.split("/")[1:] if namespace != "/" else []:
-        _valid_name(token, f"namespace '{namespace}'")
-    return namespace
-
-
-def _valid_name(name: str, what: str | None = None) -> str:
-    """Checks a name (or a part of a namespace) by the rules of ROS 2."""
-    if not name.isascii() or not name.isidentifier() or len(name) > 255:
-        raise LaunchFileError(
-            f"{what or f'node name {name!r}'} is not valid: letters, digits and _ only, no digit first"
-        )
-    return name

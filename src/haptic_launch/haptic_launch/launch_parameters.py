@@ -13,8 +13,10 @@ The rules are those of ROS 2's YAML launch front end (Jazzy):
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -23,7 +25,7 @@ from haptic_files import load_yaml
 
 from .launch_substitutions import Context, LaunchFileError, Template, evaluate, parse_template
 
-__all__ = ["ParameterType", "ParameterValue", "Scalar", "dump_parameters", "parse_parameter_value"]
+__all__ = ["ParameterType", "ParameterValue", "Scalar", "dump_parameters", "parse_parameter_value", "write_parameters"]
 
 Scalar = bool | int | float | str
 _SCALARS: dict[str, type] = {"str": str, "bool": bool, "float": float, "int": int}
@@ -165,3 +167,11 @@ def dump_parameters(nodes: Mapping[str, Mapping[str, Any]]) -> str:
     """
     document = {name: {"ros__parameters": dict(values)} for name, values in nodes.items()}
     return yaml.dump(document, Dumper=_QuotingDumper, default_flow_style=False, width=10**9, sort_keys=False)
+
+
+def write_parameters(nodes: Mapping[str, Mapping[str, Any]], directory: Path) -> str:
+    """Writes a parameter file; returns its path."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", prefix="parameters_", suffix=".yaml", dir=directory, delete=False) as file:
+        file.write(dump_parameters(nodes))
+    return file.name

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-import os
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from machine_speed import limit
+from node_bench import FAILURE, SUCCESS, NodeBench, made_benches
 from numpy.testing import assert_allclose, assert_array_equal
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.lifecycle import TransitionCallbackReturn
-from rclpy.node import Node
-from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 from wall_cases import guarded, way
 
 from haptic_core.commands import EFFORT, NONE
 from haptic_core.messages import allocate
-from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
+from haptic_core.qos import display_qos, tick_qos
 from haptic_msgs.msg import ContactPlanes, DeviceCommand, DeviceState, TickEvent
 from haptic_msgs.msg import WallState as WallMessage
 from haptic_msgs.srv import SetWalls
@@ -38,43 +31,14 @@ pytestmark = pytest.mark.usefixtures("designs")
 
 # ---- on a live graph --------------------------------------------------------------------------------
 
-SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
-_namespaces = (f"/test_wall_{os.getpid()}_{number}" for number in itertools.count())
 
-
-class Bench:
-    """The node and a device's side of its topics, served by one executor."""
+class Bench(NodeBench):
+    """The wall node; `walls` are its states so far."""
 
     def __init__(self, context: Context, **parameters: Any) -> None:
-        options = {"context": context, "namespace": next(_namespaces)}
-        self.node = WallNode(parameter_overrides=[Parameter(n, value=v) for n, v in parameters.items()], **options)
-        self.device = Node("device", **options)
-        self.states = self.device.create_publisher(DeviceState, "device_state", tick_qos("lockstep"))
+        super().__init__(context, WallNode, parameters)
         self.planes = self.device.create_publisher(ContactPlanes, "contact/planes", tick_qos("lockstep"))
-        self.commands: list[DeviceCommand] = []
-        self.walls: list[WallMessage] = []
-        self.events: list[TickEvent] = []
-        self.markers: list[MarkerArray] = []
-        subscribe = self.device.create_subscription
-        subscribe(DeviceCommand, "device_command", self.commands.append, tick_qos("lockstep"))
-        subscribe(WallMessage, "wall/state", self.walls.append, tick_qos("lockstep"))
-        subscribe(TickEvent, "tick_event", self.events.append, latched_qos(EVENT_DEPTH))
-        self.executor = SingleThreadedExecutor(context=context)
-        for node in (self.node, self.device):
-            self.executor.add_node(node)
-        self.tick = -1
-
-    def until(self, condition: Callable[[], Any]) -> Any:
-        end = time.monotonic() + limit(120.0)
-        while not (result := condition()):
-            assert time.monotonic() < end, "the awaited condition did not come"
-            self.executor.spin_once(timeout_sec=0.1)
-        return result
-
-    def start(self) -> Bench:
-        assert (self.node.trigger_configure(), self.node.trigger_activate()) == (SUCCESS, SUCCESS)
-        self.until(self.states.get_subscription_count)
-        return self
+        self.walls: list[WallMessage] = self.subscribe(WallMessage, "wall/state")
 
     def answer(
         self,
@@ -96,18 +60,7 @@ class Bench:
             planes.tick = self.tick
             self.planes.publish(planes)
         self.states.publish(state)
-        found: list[Any] = []
-        for messages in (self.commands, self.walls):
-            self.until(lambda messages=messages: messages and messages[-1].tick == self.tick)
-            found.append(messages[-1])
-        return found[0], found[1]
-
-    def call(self, kind: type, name: str, request: Any) -> Any:
-        client = self.device.create_client(kind, f"wall/{name}")
-        self.until(client.service_is_ready)
-        future = client.call_async(request)
-        self.until(future.done)
-        return future.result()
+        return self.last(self.commands), self.last(self.walls)
 
     def heard(self, kind: str) -> list[TickEvent]:
         return [event for event in self.events if event.kind == kind]
@@ -115,17 +68,7 @@ class Bench:
 
 @pytest.fixture
 def make(context: Context) -> Iterator[Callable[..., Bench]]:
-    benches: list[Bench] = []
-
-    def made(**parameters: Any) -> Bench:
-        benches.append(Bench(context, **parameters))
-        return benches[-1]
-
-    yield made
-    for bench in benches:
-        bench.executor.shutdown()
-        bench.node.destroy_node()
-        bench.device.destroy_node()
+    yield from made_benches(lambda **parameters: Bench(context, **parameters))
 
 
 def test_the_node_says_what_the_walls_say(make: Callable[..., Bench]) -> None:

@@ -18,6 +18,7 @@ from numba import njit
 
 from convex_contact.collision.broad_phase import REQUIRED_CONTACTS
 from convex_contact.model.arrays import ContactArrays, ContactRecord, WorldRecord
+from convex_contact.problem.elastoplastic import transport_elastic_displacement
 
 
 def empty_contacts(capacity: int, width: int) -> ContactArrays:
@@ -204,18 +205,7 @@ def carry_tangential(
         if k < 0 or (values[k, 0] == 0.0 and values[k, 1] == 0.0):
             continue
         one, two = new.body[i, 0], new.body[i, 1]
-        along, cosine, angle = 0.0, 0.0, 0.0
+        angle = 0.0
         for r in range(3):
-            m = frame[i, 2, r]
-            along += m * (frame_old[k, 0, r] * values[k, 0] + frame_old[k, 1, r] * values[k, 1])
-            cosine += m * frame_old[k, 2, r]
-            angle += 0.5 * period * m * (twists[one, 3 + r] + twists[two, 3 + r])
-        share = along / (1.0 + cosine) if cosine > -1.0 + 1e-12 else 0.0
-        p, q = 0.0, 0.0
-        for r in range(3):
-            x = frame_old[k, 0, r] * values[k, 0] + frame_old[k, 1, r] * values[k, 1]
-            x -= share * (frame_old[k, 2, r] + frame[i, 2, r])
-            p += frame[i, 0, r] * x
-            q += frame[i, 1, r] * x
-        c, s = np.cos(angle), np.sin(angle)
-        out[i, 0], out[i, 1] = c * p - s * q, s * p + c * q
+            angle += 0.5 * period * frame[i, 2, r] * (twists[one, 3 + r] + twists[two, 3 + r])
+        out[i, 0], out[i, 1] = transport_elastic_displacement(values, k, frame_old, frame, i, angle)

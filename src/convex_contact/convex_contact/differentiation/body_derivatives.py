@@ -46,7 +46,39 @@ def rotation_step(x: float, y: float, z: float, linear: bool, turn: np.ndarray, 
             jacobian[i, j] = scale * one + e * skew + f * twice
 
 
-# Longer than others by its formulas and arguments.
+@njit(cache=True, nogil=True, error_model="numpy")
+def _differentiate_rotation(
+    inertia: np.ndarray, spin: np.ndarray, change: np.ndarray, period: float, by_theta: np.ndarray, by_spin: np.ndarray
+) -> None:
+    """Writes the angular part of `differentiate_free_bodies` (3, 3), from I, omega0 and a."""
+    axis, x, y, momentum = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3)
+    for a in range(3):
+        momentum[a] = dot(inertia[a], spin)
+        y[a] = dot(inertia[a], change)
+    for j in range(3):
+        axis[:] = 0.0
+        axis[j] = 1.0
+        # by theta: axis x I u - I (axis x u) for u = a, and for u = omega0 under dt omega0 x
+        column = by_theta[:, j]
+        x[:] = 0.0
+        add_cross(1.0, change, axis, x)
+        for a in range(3):
+            column[a] = dot(inertia[a], x)
+        add_cross(1.0, axis, y, column)
+        x[:] = 0.0
+        add_cross(1.0, spin, axis, x)
+        turned = np.zeros(3)
+        for a in range(3):
+            turned[a] = dot(inertia[a], x)
+        add_cross(1.0, axis, momentum, turned)
+        add_cross(period, spin, turned, column)
+        column = by_spin[:, j]
+        for a in range(3):
+            column[a] = -inertia[a, j]
+        add_cross(period, spin, inertia[j], column)
+        add_cross(period, axis, momentum, column)
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def differentiate_free_bodies(
     world: WorldRecord,
@@ -76,8 +108,7 @@ def differentiate_free_bodies(
         R_q: Zeros, where the derivatives of the residual go; likewise the others.
     """
     w = trees_of(world)
-    inertia, axis, x, y = np.zeros((3, 3)), np.zeros(3), np.zeros(3), np.zeros(3)
-    change, spin, momentum = np.zeros(3), np.zeros(3), np.zeros(3)
+    inertia, change, spin = np.zeros((3, 3)), np.zeros(3), np.zeros(3)
     for tree in range(w.tree_kind.shape[0]):
         if w.tree_kind[tree] != FREE:
             continue
@@ -90,31 +121,8 @@ def differentiate_free_bodies(
                 for p in range(3):
                     for q in range(3):
                         inertia[a, b] += pose[3 * a + p] * w.inertia[tree, 3 * p + q] * pose[3 * b + q]
-        for a in range(3):
-            momentum[a] = dot(inertia[a], spin)
-            y[a] = dot(inertia[a], change)
+        _differentiate_rotation(inertia, spin, change, period, R_q[tree, 3:6, 3:6], R_v[tree, 3:6, 3:6])
         for j in range(3):
-            axis[:] = 0.0
-            axis[j] = 1.0
-            # by theta: axis x I u - I (axis x u) for u = a, and for u = omega0 under dt omega0 x
-            column = R_q[tree, 3:6, 3 + j]
-            x[:] = 0.0
-            add_cross(1.0, change, axis, x)
-            for a in range(3):
-                column[a] = dot(inertia[a], x)
-            add_cross(1.0, axis, y, column)
-            x[:] = 0.0
-            add_cross(1.0, spin, axis, x)
-            turned = np.zeros(3)
-            for a in range(3):
-                turned[a] = dot(inertia[a], x)
-            add_cross(1.0, axis, momentum, turned)
-            add_cross(period, spin, turned, column)
-            column = R_v[tree, 3:6, 3 + j]
-            for a in range(3):
-                column[a] = -inertia[a, j]
-            add_cross(period, spin, inertia[j], column)
-            add_cross(period, axis, momentum, column)
             R_v[tree, j, j] = -w.mass[tree]
             Q_q[tree, j, j], Q_v[tree, j, j] = 1.0, period
         rotation_step(

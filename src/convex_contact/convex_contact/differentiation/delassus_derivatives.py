@@ -7,29 +7,25 @@ import math
 import numpy as np
 from numba import njit
 
-from convex_contact.differentiation.records import Points, Trees
+from convex_contact.differentiation.records import ContactMotion, ContactPartials, Points, Trees
 from convex_contact.differentiation.small_vectors import add_cross, dot
 from convex_contact.model.bodies import FREE
 
 
-# Longer than others: one chain of products that share X, Y and D.
 @njit(cache=True, nogil=True, error_model="numpy")
 def differentiate_delassus_norm(
     w: Trees,
     c: Points,
     k: int,
-    slots: np.ndarray,
-    r: np.ndarray,
-    T: np.ndarray,
+    motion: ContactMotion,
     J: np.ndarray,
     inverse: np.ndarray,
     link_hessian: np.ndarray,
     mass_hessian: np.ndarray,
     w_A: np.ndarray,
-    by_r: np.ndarray,
-    w_q: np.ndarray,
+    out: ContactPartials,
 ) -> float:
-    """w = ||D||_F/3 of contact k; adds -dw/dA (2, d, d), dw/dr (2, 3) and dw/dq at fixed r (2 d,).
+    """w = ||D||_F/3 of contact k; adds -dw/dA (2, d, d), and writes dw/dr and dw/dq at fixed r.
 
     With Z = D/(3 ||D||_F), X = A^-1 Q^T and Y = X Z: dw = 2 <dQ^T, Y> - <Y X^T, dA>.
     """
@@ -58,6 +54,25 @@ def differentiate_delassus_norm(
     for i in range(2 * d):
         for a in range(3):
             Y[i, a] = dot(D[a], X[i]) / (3.0 * norm)
+    out.w_r[:], out.w_q[:] = 0.0, 0.0
+    _add_by_masses(w, c, k, X, Y, mass_hessian, w_A, out.w_q)
+    _add_by_levers(w, c, k, motion, Y, link_hessian, out)
+    return norm / 3.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add_by_masses(
+    w: Trees,
+    c: Points,
+    k: int,
+    X: np.ndarray,
+    Y: np.ndarray,
+    mass_hessian: np.ndarray,
+    w_A: np.ndarray,
+    w_q: np.ndarray,
+) -> None:
+    """Adds what the mass matrices do: -dw/dA, and dw/dq by their change."""
+    d = len(X) // 2
     for slot in range(2):
         tree = c.tree[k, slot]
         if tree < 0:
@@ -81,6 +96,14 @@ def differentiate_delassus_norm(
                 for j in range(d):
                     for a in range(d):
                         w_q[slot * d + a] -= U[i, j] * mass_hessian[tree, i, j, a]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add_by_levers(
+    w: Trees, c: Points, k: int, motion: ContactMotion, Y: np.ndarray, link_hessian: np.ndarray, out: ContactPartials
+) -> None:
+    """Adds what the Jacobian does: dw/dr, and dw/dq by the links' maps."""
+    d, slots, T, r, by_r, w_q = len(Y) // 2, motion.slots, motion.T, motion.r, out.w_r, out.w_q
     at = np.zeros(3)
     for side in range(2):
         slot, link = slots[side], w.body_link[c.body[k, side]]
@@ -96,4 +119,3 @@ def differentiate_delassus_norm(
                 at[0], at[1], at[2] = column[0], column[1], column[2]
                 add_cross(1.0, column[3:], r[side], at)
                 w_q[slot * d + j] += 2.0 * sign * dot(at, Y[slot * d + i])
-    return norm / 3.0

@@ -7,8 +7,18 @@ import math
 import numpy as np
 from numba import njit
 
-from convex_contact.differentiation.records import Points, Trees
+from convex_contact.differentiation.impulse_derivatives import ELASTIC
+from convex_contact.differentiation.records import (
+    ContactDerivatives,
+    ContactMotion,
+    ContactPartials,
+    Points,
+    StepSetting,
+    Trees,
+)
 from convex_contact.differentiation.small_vectors import add_cross, add_scaled, dot
+from convex_contact.problem.contact_kernels import ELASTIC_DISPLACEMENT, TANGENTIAL_DAMPING, TANGENTIAL_STIFFNESS
+from convex_contact.problem.elastoplastic import update_elastic_displacement
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -18,14 +28,14 @@ def differentiate_transport(
     F: np.ndarray,
     twist0: np.ndarray,
     D: np.ndarray,
-    E_x: np.ndarray,
-    E_0: np.ndarray,
-    E_m: np.ndarray,
+    out: ContactPartials,
 ) -> None:
-    """Derivatives of e at the start of the step by the tangents, the twists before it (2, 12), and the memory (2, 6).
+    """Writes the derivatives of e at the start of the step by the tangents, the twists before it, and the memory.
 
     x' = x - s (n0 + n), s = n.x/(1 + n.n0), and e = F (cos(a) x' + sin(a) n x x'), a = dt/2 n.(omega_A + omega_B).
     """
+    E_x, E_0, E_m = out.E_x, out.E_0, out.E_m
+    E_x[:], E_0[:], E_m[:] = 0.0, 0.0, 0.0
     n, x, n0 = F[2], memory[:3], memory[3:]
     omega, flat, quarter, carried = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3)
     add_scaled(1.0, twist0[0, 3:], omega)
@@ -78,30 +88,26 @@ def differentiate_transport(
                 E_m[i, j - 24] = value
 
 
-# Longer than others by its arguments.
 @njit(cache=True, nogil=True, error_model="numpy")
 def differentiate_memory(
     w: Trees,
     c: Points,
     k: int,
-    slots: np.ndarray,
-    maps: tuple[np.ndarray, ...],
-    dt: float,
-    parameters: np.ndarray,
-    own_stiffness: bool,
-    gamma: np.ndarray,
-    G: np.ndarray,
-    G_x: np.ndarray,
-    elastic_by: tuple[np.ndarray, ...],
+    motion: ContactMotion,
+    y: ContactPartials,
+    setting: StepSetting,
     D: np.ndarray,
-    past: np.ndarray,
-    theta: np.ndarray,
-    kept: tuple[np.ndarray, ...],
+    out: ContactDerivatives,
+    index: int,
 ) -> None:
     """The memory that a contact leaves, x = F^T e_new with e_new = (b_t e - gamma_t)/(b_t + dt k_t), and n."""
-    T, _, _, V0_q, _ = maps
-    E_x, E_0, E_m = elastic_by
-    memory, M_q, M_v, M_end, M_past, M_theta, M_fixed = kept
+    slots, T, V0_q, E_x, E_0, E_m, G, G_x = motion.slots, motion.T, motion.V0_q, y.E_x, y.E_0, y.E_m, y.G, y.G_x
+    gamma, past, theta, memory = out.gamma[index], out.past[index], out.theta[index], out.memory[index]
+    M_q, M_v, M_end = out.memory_q[index], out.memory_v[index], out.memory_end[index]
+    M_past, M_theta, M_fixed = out.memory_past[index], out.memory_theta[index], out.memory_fixed[index]
+    for i in range(3):
+        for j in range(6):
+            past[i, j] = y.partial[i, ELASTIC] * E_m[0, j] + y.partial[i, ELASTIC + 1] * E_m[1, j]
     d = M_q.shape[1] // 2
     F, n = c.frame[k], c.frame[k, 2]
     X_x, turn = np.zeros((6, 12)), np.zeros(3)  # by the tangents
@@ -109,11 +115,12 @@ def differentiate_memory(
         memory[3 + i] = n[i]
         for j in range(12):
             X_x[3 + i, j] = D[4 + i, j]
-    kt, bt = parameters[8], parameters[9]
+    dt, e = setting.law.period, y.parameters[ELASTIC_DISPLACEMENT:]
+    kt, bt = y.parameters[TANGENTIAL_STIFFNESS], y.parameters[TANGENTIAL_DAMPING]
     kappa = bt + dt * kt
     if c.phi0[k] < 0.0:
         for a in range(2):
-            left = (bt * parameters[6 + a] - gamma[a]) / kappa
+            left = update_elastic_displacement(kt, bt, dt, e[a], gamma[a])
             add_scaled(left, F[a], memory)
             for i in range(3):
                 f = F[a, i] / kappa
@@ -126,8 +133,8 @@ def differentiate_memory(
                 for j in range(6):
                     M_past[i, j] += f * (bt * E_m[a, j] - past[a, j])
                     M_theta[i, j] -= f * theta[a, j]
-                M_theta[i, 4 if own_stiffness else 0] -= f * dt * left
-                M_theta[i, 5] += f * (parameters[6 + a] - left)
+                M_theta[i, 4 if setting.tangential_stiffness > 0.0 else 0] -= f * dt * left
+                M_theta[i, 5] += f * (e[a] - left)
                 for side in range(2):
                     slot = slots[side]
                     if slot < 0:

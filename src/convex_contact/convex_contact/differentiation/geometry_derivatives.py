@@ -220,7 +220,21 @@ def _from_relative(
                     out[4 + i, column] += dn[i]
 
 
-# Longer than others: one finite difference from moved pose to matched points; its parts share all its arrays.
+@njit(cache=True, nogil=True, error_model="numpy")
+def _move(pose: np.ndarray, j: int, h: float, origin: np.ndarray) -> None:
+    """Moves a pose (12,) by h along an axis j < 3, or rotates it about the axis j - 3 through an origin."""
+    if j < 3:
+        pose[9 + j] += h
+        return
+    cosine, sine = np.cos(h), np.sin(h)
+    r, s = (j - 2) % 3, (j - 1) % 3  # the axes that j - 3 turns into each other
+    for column in range(3):
+        x, y = pose[3 * r + column], pose[3 * s + column]
+        pose[3 * r + column], pose[3 * s + column] = cosine * x - sine * y, sine * x + cosine * y
+    x, y = pose[9 + r] - origin[r], pose[9 + s] - origin[s]
+    pose[9 + r], pose[9 + s] = origin[r] + cosine * x - sine * y, origin[s] + sine * x + cosine * y
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def _native(w: _Shapes, poses: np.ndarray, c: _Points, start: int, end: int, out: np.ndarray) -> None:
     """Those (n, 7, 12) of the contacts start .. end - 1, one pair that Coal makes, by central differences."""
@@ -251,16 +265,7 @@ def _native(w: _Shapes, poses: np.ndarray, c: _Points, start: int, end: int, out
         for side in range(2):
             h = length if side else -length
             both[1] = w.geometry_pose[b]
-            if j < 3:
-                both[1, 9 + j] += h
-            else:
-                cosine, sine = np.cos(h), np.sin(h)
-                r, s = (j - 2) % 3, (j - 1) % 3  # the axes that j - 3 turns into each other
-                for column in range(3):
-                    x, y = both[1, 3 * r + column], both[1, 3 * s + column]
-                    both[1, 3 * r + column], both[1, 3 * s + column] = cosine * x - sine * y, sine * x + cosine * y
-                x, y = both[1, 9 + r] - origin[r], both[1, 9 + s] - origin[s]
-                both[1, 9 + r], both[1, 9 + s] = origin[r] + cosine * x - sine * y, origin[s] + sine * x + cosine * y
+            _move(both[1], j, h, origin)
             found = manifolds(
                 w.context[0], 1, pair.ctypes.data, shape.ctypes.data, both.ctypes.data, reach.ctypes.data, room,
                 first.ctypes.data, normal.ctypes.data, point.ctypes.data, gap.ctypes.data,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from convex_contact.model.arrays import ContactRecord
 from convex_contact.problem import contact_kernels as kernels
-from convex_contact.problem.near_rigid import compiled_near_rigid_compliance as near_rigid_compliance
+from convex_contact.problem.contact_kernels import ContactLaw, Regularisation
+from convex_contact.problem.near_rigid import near_rigid_compliance
+from convex_contact.problem.normal_law_kernels import normal_derivatives, normal_force
 
 #: columns of a contact's partial derivatives
 VELOCITY, PHI, V_N0, MOBILITY, STIFFNESS, DISSIPATION, RELAXATION_TIME, FRICTION, ELASTIC, K_T, B_T, PARTIALS = (
@@ -17,38 +19,28 @@ VELOCITY, PHI, V_N0, MOBILITY, STIFFNESS, DISSIPATION, RELAXATION_TIME, FRICTION
 )  # fmt: skip
 
 
-_Five = tuple[float, float, float, float, float]
+class _NormalForce(NamedTuple):
+    """f_n and its derivatives."""
+
+    force: float
+    by_phi: float
+    by_v: float
+    by_k: float
+    by_d: float
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _normal_law(law: int, addresses: np.ndarray, phi: float, v: float, k: float, d: float) -> _Five:
-    """f_n and its derivatives by phi, v, k, d."""
-    if law == kernels.FUNCTION:
-        hk, hd = 1e-5 * abs(k), 1e-5 * max(abs(d), 1e-3)
-        by_k = kernels._call4(addresses[0], phi, v, k + hk, d) - kernels._call4(addresses[0], phi, v, k - hk, d)
-        by_d = kernels._call4(addresses[0], phi, v, k, d + hd) - kernels._call4(addresses[0], phi, v, k, d - hd)
-        return (
-            kernels._call4(addresses[0], phi, v, k, d),
-            kernels._call4(addresses[1], phi, v, k, d),
-            kernels._call4(addresses[2], phi, v, k, d),
-            by_k / (2 * hk),
-            by_d / (2 * hd),
-        )
-    part, u = 1.0 - d * v, -phi
-    if u <= 0.0 or part <= 0.0:
-        return 0.0, 0.0, 0.0, 0.0, 0.0
-    if law == kernels.HERTZ:
-        root = math.sqrt(u)
-        return k * u * root * part, -1.5 * k * root * part, -k * u * root * d, u * root * part, -k * u * root * v
-    return k * u * part, -k * part, -k * u * d, u * part, -k * u * v
+def _normal_law(law: ContactLaw, p: np.ndarray, phi: float, v: float) -> _NormalForce:
+    """The normal law at a distance and a velocity."""
+    k, d = p[kernels.STIFFNESS], p[kernels.DISSIPATION]
+    by_phi, by_v, by_k, by_d = normal_derivatives(law.normal_law, law.addresses, phi, v, k, d)
+    return _NormalForce(normal_force(law.normal_law, law.addresses, phi, v, k, d), by_phi, by_v, by_k, by_d)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def partial_derivatives(
-    approximation: int,
-    law: int,
-    addresses: np.ndarray,
-    numbers: tuple[float, float, float, float],
+    law: ContactLaw,
+    numbers: Regularisation,
     w: float,
     parameters: np.ndarray,
     v: np.ndarray,
@@ -58,72 +50,60 @@ def partial_derivatives(
     """Impulse of a contact with isotropic friction, and its partial derivatives (3, 14).
 
     Args:
-        approximation: Its code.
-        law: Code of the normal law.
-        addresses: Of a user's law.
-        numbers: dt, v_s, sigma, beta.
+        law: What all contacts share.
+        numbers: v_s, sigma, beta.
         w: Delassus estimate, 1/kg.
-        parameters: phi0, v_n0, k, d, tau_d, mu, e1, e2, k_t, b_t.
+        parameters: Columns of `contact_kernels` (16,).
         v: v_c (3,).
         gamma: Where the impulse goes (3,).
         out: Where the derivatives go, columns as above.
     """
-    if approximation == kernels.SAP:
-        _sap(numbers, w, parameters, v, gamma, out)
-        return
-    dt, _, _, _ = numbers
-    phi, v_n0, k, d = parameters[0], parameters[1], parameters[2], parameters[3]
-    f0 = _normal_law(law, addresses, phi, v_n0, k, d)
-    if approximation == kernels.LAGGED_ELASTOPLASTIC:
-        f1 = _normal_law(law, addresses, phi + dt * v[2], v[2], k, d)
-        _elastoplastic(dt, f0, f1, parameters, v, gamma, out)
+    table, q = parameters.reshape((1, kernels.PARAMETERS)), np.zeros((1, kernels.DERIVED))
+    kernels.prepare(law, numbers, w, table, q, 0)
+    gamma[0], gamma[1], gamma[2] = kernels.impulse(law, q, 0, v[0], v[1], v[2])
+    if law.approximation == kernels.SAP:
+        _sap(law.period, numbers, w, parameters, q, v, out)
+    elif law.approximation == kernels.LAGGED_ELASTOPLASTIC:
+        _elastoplastic(law, parameters, q, v, out)
     else:
-        _soft(approximation, law, addresses, numbers, w, f0, parameters, v, gamma, out)
+        _soft(law, numbers, w, parameters, q, v, out)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _sap(
-    numbers: tuple[float, float, float, float],
+    dt: float,
+    numbers: Regularisation,
     w: float,
     parameters: np.ndarray,
+    q: np.ndarray,
     v: np.ndarray,
-    gamma: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """Derivatives of SAP's projection; arguments as of `partial_derivatives`."""
-    dt, _, sigma, beta = numbers
-    phi, _, k, _, tau, mu, _, _, _, _ = parameters
-    v1, v2, vn = v
-    dt_plus_tau = dt + tau
-    rigid, soft = near_rigid_compliance(beta, w), 1.0 / (dt * k * dt_plus_tau)
-    Rn, Rt = max(rigid, soft), sigma * w
-    y1, y2, yn = -v1 / Rt, -v2 / Rt, (-phi / dt_plus_tau - vn) / Rn
-    yr, ratio = math.sqrt(y1 * y1 + y2 * y2), Rt / Rn
+    """Derivatives of SAP's projection; q are the derived numbers, the others arguments of `partial_derivatives`."""
+    phi, k, mu = parameters[kernels.PHI0], parameters[kernels.STIFFNESS], parameters[kernels.COEFFICIENT]
+    dt_plus_tau = dt + parameters[kernels.RELAXATION_TIME]
+    Rt, Rn = q[0, kernels.D_EPS], q[0, kernels.D_BOUND]
+    rigid = near_rigid_compliance(numbers.near_rigid, w) >= Rn
+    y1, y2, N, yr, part = kernels.project_on_cone(q, 0, v[0], v[1], v[2])
+    yn, ratio = (q[0, kernels.D_FIRST] - v[2]) / Rn, Rt / Rn
     t1, t2 = (y1 / yr, y2 / yr) if yr > 0.0 else (0.0, 0.0)
     scale = 1.0 + mu * mu * ratio
-    N = (yn + mu * ratio * yr) / scale
-    if yr < mu * yn:
-        gamma[0], gamma[1], gamma[2] = y1, y2, yn
-    elif N > 0.0:
-        gamma[0], gamma[1], gamma[2] = mu * N * t1, mu * N * t2, N
-    else:
-        gamma[:] = 0.0
     seed = np.zeros(PARTIALS)
     for j in range(PARTIALS):
         # the derivative along one variable; the others stay
         seed[j] = 1.0
         d1, d2, dn, dphi, _, dw, dk, _, dtau, dmu, _, _, _, _ = seed
         seed[j] = 0.0
-        dRt = sigma * dw
-        dRn = rigid / w * dw if rigid > soft else -Rn * (dk / k + dtau / dt_plus_tau)
+        dRt = numbers.sigma * dw
+        dRn = Rn / w * dw if rigid else -Rn * (dk / k + dtau / dt_plus_tau)
         dy1, dy2 = -(d1 + y1 * dRt) / Rt, -(d2 + y2 * dRt) / Rt
         dyn = (-dphi / dt_plus_tau + phi / (dt_plus_tau * dt_plus_tau) * dtau - dn - yn * dRn) / Rn
-        if yr < mu * yn:
+        if part == kernels.STICK:
             out[0, j], out[1, j], out[2, j] = dy1, dy2, dyn
-        elif N > 0.0:
+        elif part == kernels.SLIDE:
             dyr = t1 * dy1 + t2 * dy2
             dratio = (dRt - ratio * dRn) / Rn
-            dN = (dyn + mu * ratio * dyr + ratio * yr * dmu + mu * yr * dratio) / scale
+            dN = (dyn + mu * Rt / Rn * dyr + ratio * yr * dmu + mu * yr * dratio) / scale
             dN -= N * (2.0 * mu * ratio * dmu + mu * mu * dratio) / scale
             turn1, turn2 = ((dy1 - t1 * dyr) / yr, (dy2 - t2 * dyr) / yr) if yr > 0.0 else (0.0, 0.0)
             out[0, j] = mu * t1 * dN + N * t1 * dmu + mu * N * turn1
@@ -134,41 +114,31 @@ def _sap(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _elastoplastic(
-    dt: float,
-    f0: _Five,
-    f1: _Five,
-    parameters: np.ndarray,
-    v: np.ndarray,
-    gamma: np.ndarray,
-    out: np.ndarray,
-) -> None:
-    """Derivatives of the elastoplastic law; f0 and f1 are the normal law at the lagged and at the new state."""
-    mu, e1, e2, kt, bt = parameters[5], parameters[6], parameters[7], parameters[8], parameters[9]
-    v1, v2 = v[0], v[1]
-    bound = mu * dt * f0[0]
-    kappa = bt + dt * kt
-    p1, p2 = kt * e1 + kappa * v1, kt * e2 + kappa * v2
-    size = math.sqrt(p1 * p1 + p2 * p2)
-    F = bound / dt
-    factor = 0.0 if F <= 0.0 else -dt if size <= F else -dt * F / size
-    gamma[0], gamma[1], gamma[2] = factor * p1, factor * p2, dt * f1[0]
+def _elastoplastic(law: ContactLaw, parameters: np.ndarray, q: np.ndarray, v: np.ndarray, out: np.ndarray) -> None:
+    """Derivatives of the elastoplastic law, likewise."""
+    dt, mu, kt = law.period, parameters[kernels.COEFFICIENT], parameters[kernels.TANGENTIAL_STIFFNESS]
+    phi, e = parameters[kernels.PHI0], parameters[kernels.ELASTIC_DISPLACEMENT :]
+    f0 = _normal_law(law, parameters, phi, parameters[kernels.V_N0])
+    f1 = _normal_law(law, parameters, phi + dt * v[2], v[2])
+    kappa, F = q[0, kernels.D_EPS], q[0, kernels.D_BOUND]
+    p1, p2, size = kernels.trial_force(q, 0, v[0], v[1])
     seed = np.zeros(PARTIALS)
     for j in range(PARTIALS):
         seed[j] = 1.0
         d1, d2, dn, dphi, dv0, _, dk, dd, _, dmu, de1, de2, dkt, dbt = seed
         seed[j] = 0.0
-        out[2, j] = dt * ((dt * f1[1] + f1[2]) * dn + f1[1] * dphi + f1[3] * dk + f1[4] * dd)
+        out[2, j] = dt * ((dt * f1.by_phi + f1.by_v) * dn + f1.by_phi * dphi + f1.by_k * dk + f1.by_d * dd)
         if F <= 0.0:
             out[0, j] = out[1, j] = 0.0
             continue
         dkappa = dbt + dt * dkt
-        dp1 = kt * de1 + e1 * dkt + kappa * d1 + v1 * dkappa
-        dp2 = kt * de2 + e2 * dkt + kappa * d2 + v2 * dkappa
+        dp1 = kt * de1 + e[0] * dkt + kappa * d1 + v[0] * dkappa
+        dp2 = kt * de2 + e[1] * dkt + kappa * d2 + v[1] * dkappa
         if size <= F:
             out[0, j], out[1, j] = -dt * dp1, -dt * dp2
         else:
-            dbound = mu * dt * (f0[1] * dphi + f0[2] * dv0 + f0[3] * dk + f0[4] * dd) + dt * f0[0] * dmu
+            df0 = f0.by_phi * dphi + f0.by_v * dv0 + f0.by_k * dk + f0.by_d * dd
+            dbound = mu * dt * df0 + dt * f0.force * dmu
             u1, u2 = p1 / size, p2 / size
             along = u1 * dp1 + u2 * dp2
             out[0, j] = -dbound * u1 - dt * F / size * (dp1 - along * u1)
@@ -177,41 +147,33 @@ def _elastoplastic(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _soft(
-    approximation: int,
-    law: int,
-    addresses: np.ndarray,
-    numbers: tuple[float, float, float, float],
+    law: ContactLaw,
+    numbers: Regularisation,
     w: float,
-    f0: _Five,
     parameters: np.ndarray,
+    q: np.ndarray,
     v: np.ndarray,
-    gamma: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """Derivatives of Lagged and Similar, with the soft norm; f0 is the normal law at the lagged state."""
-    dt, v_s, sigma, _ = numbers
-    phi, k, d, mu = parameters[0], parameters[2], parameters[3], parameters[5]
-    v1, v2, vn = v
-    similar = approximation in (kernels.SIMILAR, kernels.SIMILAR_REGULARIZED)
-    bound = mu * dt * f0[0]
-    eps = v_s
-    wide = (approximation in (kernels.LAGGED_REGULARIZED, kernels.SIMILAR_REGULARIZED)) and sigma * w * bound > v_s
-    if wide:
-        eps = sigma * w * bound
-    root = math.sqrt(v1 * v1 + v2 * v2 + eps * eps)
-    t1, t2 = v1 / root, v2 / root
-    soft_norm = (v1 * v1 + v2 * v2) / (root + eps)
-    z = vn - mu * soft_norm if similar else vn
-    f1 = _normal_law(law, addresses, phi + dt * z, z, k, d)
-    N = dt * f1[0]
+    """Derivatives of Lagged and Similar, with the soft norm, likewise."""
+    dt, sigma, phi, mu = law.period, numbers.sigma, parameters[kernels.PHI0], parameters[kernels.COEFFICIENT]
+    similar = law.approximation in (kernels.SIMILAR, kernels.SIMILAR_REGULARIZED)
+    eps, bound = q[0, kernels.D_EPS], q[0, kernels.D_BOUND]
+    wide = eps != numbers.stiction_tolerance
+    square, root = kernels.soft_root(v[0], v[1], eps)
+    t1, t2, soft_norm = v[0] / root, v[1] / root, square / (root + eps)
+    z = kernels.similar_velocity(q, 0, square, root, v[2]) if similar else v[2]
+    f0 = _normal_law(law, parameters, phi, parameters[kernels.V_N0])
+    f1 = _normal_law(law, parameters, phi + dt * z, z)
+    N = dt * f1.force
     friction = mu * N if similar else bound
-    gamma[0], gamma[1], gamma[2] = -friction * t1, -friction * t2, N
     seed = np.zeros(PARTIALS)
     for j in range(PARTIALS):
         seed[j] = 1.0
         d1, d2, dn, dphi, dv0, dw, dk, dd, _, dmu, _, _, _, _ = seed
         seed[j] = 0.0
-        dbound = mu * dt * (f0[1] * dphi + f0[2] * dv0 + f0[3] * dk + f0[4] * dd) + dt * f0[0] * dmu
+        df0 = f0.by_phi * dphi + f0.by_v * dv0 + f0.by_k * dk + f0.by_d * dd
+        dbound = mu * dt * df0 + dt * f0.force * dmu
         deps = sigma * (bound * dw + w * dbound) if wide else 0.0
         along = t1 * d1 + t2 * d2
         dt1 = (d1 - t1 * along) / root - t1 * eps / (root * root) * deps
@@ -219,7 +181,7 @@ def _soft(
         dz = dn
         if similar:
             dz -= mu * along + soft_norm * dmu + mu * (eps / root - 1.0) * deps
-        dN = dt * ((dt * f1[1] + f1[2]) * dz + f1[1] * dphi + f1[3] * dk + f1[4] * dd)
+        dN = dt * ((dt * f1.by_phi + f1.by_v) * dz + f1.by_phi * dphi + f1.by_k * dk + f1.by_d * dd)
         out[2, j] = dN
         if similar:
             dbound = dmu * N + mu * dN
@@ -227,14 +189,9 @@ def _soft(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def bearing(approximation: int, law: int, period: float, c: ContactRecord, vc: np.ndarray, out: np.ndarray) -> None:
+def bearing(law: ContactLaw, c: ContactRecord, vc: np.ndarray, out: np.ndarray) -> None:
     """Which contacts may have an impulse or a derivative of it that is not zero (n,)."""
     for k in range(c.count[0]):
-        gap = c.phi0[k]
-        speed = vc[k, 2]
-        if approximation in (kernels.SAP, kernels.SIMILAR, kernels.SIMILAR_REGULARIZED):
-            horizon = period + (c.relaxation_time[k] if approximation == kernels.SAP else 0.0)
-            slip = math.sqrt(vc[k, 0] ** 2 + vc[k, 1] ** 2)
-            out[k] = law == kernels.FUNCTION or gap + horizon * (speed - c.friction[k] * slip) < 0.0
-        else:
-            out[k] = law == kernels.FUNCTION or gap < 0.0 or gap + period * speed < 0.0
+        out[k] = not kernels.certainly_idle(
+            law, c.phi0[k], c.relaxation_time[k], c.friction[k], vc[k, 0], vc[k, 1], vc[k, 2]
+        )

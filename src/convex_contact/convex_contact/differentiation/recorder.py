@@ -9,10 +9,11 @@ import pinocchio as pin
 
 from convex_contact.differentiation import step_derivatives
 from convex_contact.differentiation.geometry_derivatives import differentiate
-from convex_contact.differentiation.records import new_derivatives
+from convex_contact.differentiation.records import StepMotion, StepSetting, new_derivatives
 from convex_contact.differentiation.tape import ContactTape, StepTape, TreeTape, assemble, solver_of
 from convex_contact.model.bodies import ARTICULATED
 from convex_contact.problem import contact_kernels
+from convex_contact.problem.contact_kernels import ContactLaw, Regularisation
 from convex_contact.problem.near_rigid import near_rigid_compliance
 from convex_contact.simulation.coupling import Coupling
 from convex_contact.simulation.simulator import Simulator
@@ -33,12 +34,12 @@ class Recorder:
         self._first = {body: a.body_pose[body, :9].reshape(3, 3).copy() for body in self._prescribed}
         chosen = simulator._chosen.code
         options = simulator._options
-        self._setting = (
-            chosen,
-            simulator._law.code,
-            np.ascontiguousarray(simulator._law.addresses),
-            (simulator.period, options["stiction_tolerance"], options["sigma"], options["near_rigid"]),
-            (float(simulator._tangential[0]), float(simulator._tangential[1])),
+        self._setting = StepSetting(
+            ContactLaw(
+                chosen, simulator._law.code, np.ascontiguousarray(simulator._law.addresses), float(simulator.period)
+            ),
+            Regularisation(*(float(options[name]) for name in Regularisation._fields)),
+            *map(float, simulator._tangential),
         )
         self._with_w = bool(contact_kernels.needs_mobility(chosen))
         self._place = np.zeros(0, dtype=np.int64)  # of the last step's contacts in its tape
@@ -118,9 +119,9 @@ class Recorder:
         dynamics = simulator.dynamics
         a, c, old = dynamics.arrays, dynamics.contacts, dynamics.previous
         n, width = int(c.count[0]), r._width
-        vc = outputs(simulator._workspace)[1][:n]
+        vc = outputs(simulator._workspace).vc[:n]
         wanted = np.zeros(n, dtype=np.bool_)
-        step_derivatives.bearing(self._setting[0], self._setting[1], r.period, c.record, vc, wanted)
+        step_derivatives.bearing(self._setting.law, c.record, vc, wanted)
         chosen = np.flatnonzero(wanted)
         m = len(chosen)
         geometry = np.zeros((n, 7, 12))
@@ -136,8 +137,8 @@ class Recorder:
         out = new_derivatives(m, width, with_mobility=self._with_w, with_memory=r._elastoplastic)
         if m:
             step_derivatives.differentiate_contacts(
-                a.record, c.record, self._setting, poses, start, velocity, vc, elastic, memory, geometry, chosen,
-                link_hessian, mass_hessian, out,
+                a.record, c.record, self._setting, StepMotion(poses, start, velocity, vc), elastic, memory, geometry,
+                chosen, link_hessian, mass_hessian, out,
             )  # fmt: skip
         tree, body = c.tree[chosen], c.body[chosen]
         pairs = r._pairs

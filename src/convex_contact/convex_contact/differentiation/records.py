@@ -7,7 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from convex_contact.differentiation.impulse_derivatives import PARTIALS
 from convex_contact.model.arrays import ContactRecord, WorldRecord
+from convex_contact.problem.contact_kernels import PARAMETERS, ContactLaw, Regularisation
 
 
 class Trees(NamedTuple):
@@ -63,6 +65,102 @@ def points_of(c: ContactRecord) -> Points:
     return Points(
         c.body, c.tree, c.point, c.frame, c.phi0, c.v_n0, c.stiffness, c.dissipation, c.relaxation_time, c.friction
     )
+
+
+class StepSetting(NamedTuple):
+    """What all contacts of all steps share.
+
+    Attributes:
+        law: approximation, normal law and period.
+        numbers: v_s, sigma, beta.
+        tangential_stiffness: k_t [N/m]; 0: that of the normal direction.
+        tangential_damping: b_t [N s/m].
+    """
+
+    law: ContactLaw
+    numbers: Regularisation
+    tangential_stiffness: float
+    tangential_damping: float
+
+
+class StepMotion(NamedTuple):
+    """A step's poses of the bodies at the query (nb, 12), velocities v0 and v (nv,), and contact velocities (n, 3)."""
+
+    poses: np.ndarray
+    start: np.ndarray
+    velocity: np.ndarray
+    vc: np.ndarray
+
+
+class ContactMotion(NamedTuple):
+    """A contact between its bodies A and B and their trees, of d velocities each; overwritten from contact to contact.
+
+    Attributes:
+        slots: which of the contact's trees moves each body, -1: none (2,).
+        T: maps of the trees' velocities to the twists at the bodies' origins (2, 6, d).
+        P: maps of these twists to the contact velocity (2, 3, 6).
+        V_q, V0_q: derivatives of a link's twist at the end and at the start by its tree's tangent (2, 6, d).
+        twist, twist0: twists at the end and at the start (2, 6).
+        r: levers from the origins to the point (2, 3).
+        Delta, Delta0: relative velocities in the world at the end and at the start (3,).
+        force: on B, world (3,).
+        wrench: of this force on both bodies (2, 6).
+    """
+
+    slots: np.ndarray
+    T: np.ndarray
+    P: np.ndarray
+    V_q: np.ndarray
+    V0_q: np.ndarray
+    twist: np.ndarray
+    twist0: np.ndarray
+    r: np.ndarray
+    Delta: np.ndarray
+    Delta0: np.ndarray
+    force: np.ndarray
+    wrench: np.ndarray
+
+
+class ContactPartials(NamedTuple):
+    """Derivatives of one contact on their way to its trees; overwritten from contact to contact.
+
+    Attributes:
+        partial: of gamma, columns of `impulse_derivatives` (3, 14).
+        parameters: columns of `contact_kernels` (16,).
+        w_r, w_q: of w by the levers (2, 3), and by q at fixed levers (2 d,).
+        E_x, E_0, E_m: of e at the start of the step by the tangents, the twists before it (2, 12), the memory (2, 6).
+        G_x, W_x: of gamma (3, 12) and of the wrenches (2, 6, 12) by the bodies' tangents at fixed twists.
+        G: of gamma by q at fixed poses, by v0, by v (3, 3, 2 d).
+    """
+
+    partial: np.ndarray
+    parameters: np.ndarray
+    w_r: np.ndarray
+    w_q: np.ndarray
+    E_x: np.ndarray
+    E_0: np.ndarray
+    E_m: np.ndarray
+    G_x: np.ndarray
+    W_x: np.ndarray
+    G: np.ndarray
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def new_motion(d: int) -> ContactMotion:
+    """Room for a contact between trees of at most d velocities."""
+    return ContactMotion(
+        np.zeros(2, dtype=np.int64), np.zeros((2, 6, d)), np.zeros((2, 3, 6)), np.zeros((2, 6, d)), np.zeros((2, 6, d)),
+        np.zeros((2, 6)), np.zeros((2, 6)), np.zeros((2, 3)), np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((2, 6)),
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def new_partials(d: int) -> ContactPartials:
+    """Likewise."""
+    return ContactPartials(
+        np.zeros((3, PARTIALS)), np.zeros(PARAMETERS), np.zeros((2, 3)), np.zeros(2 * d), np.zeros((2, 12)),
+        np.zeros((2, 12)), np.zeros((2, 6)), np.zeros((3, 12)), np.zeros((2, 6, 12)), np.zeros((3, 3, 2 * d)),
+    )  # fmt: skip
 
 
 class ContactDerivatives(NamedTuple):

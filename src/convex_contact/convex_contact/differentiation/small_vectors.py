@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numba import njit
+
+from convex_contact.model.small_matrices import factorise_leading, solve_factorised
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def invert_leading(A: np.ndarray, n: int, out: np.ndarray) -> None:
     """Inverse of the leading n x n block, symmetric positive definite, by Cholesky's method."""
-    L = np.zeros((n, n))
-    for i in range(n):
-        for j in range(i + 1):
-            s = A[i, j]
-            for k in range(j):
-                s -= L[i, k] * L[j, k]
-            L[i, j] = math.sqrt(s) if i == j else s / L[j, j]
-    x = np.zeros(n)
+    L, x = np.zeros((n, n)), np.zeros(n)
+    factorise_leading(A, n, L)
     for column in range(n):
+        x[:] = 0.0
+        x[column] = 1.0
+        solve_factorised(L, n, x)
         for i in range(n):
-            s = 1.0 if i == column else 0.0
-            for k in range(i):
-                s -= L[i, k] * x[k]
-            x[i] = s / L[i, i]
-        for i in range(n - 1, -1, -1):
-            s = x[i]
-            for k in range(i + 1, n):
-                s -= L[k, i] * x[k]
-            x[i] = s / L[i, i]
             out[i, column] = x[i]
 
 

@@ -40,7 +40,6 @@ from convex_contact.differentiation.impulse_derivatives import (
     ELASTIC,
     K_T,
     MOBILITY,
-    PARTIALS,
     PHI,
     STIFFNESS,
     V_N0,
@@ -48,10 +47,23 @@ from convex_contact.differentiation.impulse_derivatives import (
 )
 from convex_contact.differentiation.impulse_derivatives import DISSIPATION as DISSIPATION
 from convex_contact.differentiation.impulse_derivatives import FRICTION as FRICTION
+from convex_contact.differentiation.impulse_derivatives import PARTIALS as PARTIALS
 from convex_contact.differentiation.impulse_derivatives import RELAXATION_TIME as RELAXATION_TIME
 from convex_contact.differentiation.impulse_derivatives import VELOCITY as VELOCITY
 from convex_contact.differentiation.impulse_derivatives import bearing as bearing
-from convex_contact.differentiation.records import ContactDerivatives, Points, Trees, points_of, trees_of
+from convex_contact.differentiation.records import (
+    ContactDerivatives,
+    ContactMotion,
+    ContactPartials,
+    Points,
+    StepMotion,
+    StepSetting,
+    Trees,
+    new_motion,
+    new_partials,
+    points_of,
+    trees_of,
+)
 from convex_contact.differentiation.small_vectors import add_cross, add_scaled, dot, invert_leading
 from convex_contact.model.arrays import ContactRecord, WorldRecord
 from convex_contact.problem import contact_kernels as kernels
@@ -74,21 +86,16 @@ def _kinematics(
     w: Trees,
     c: Points,
     k: int,
-    poses: np.ndarray,
-    start: np.ndarray,
-    velocity: np.ndarray,
-    maps: tuple[np.ndarray, ...],
-    slots: np.ndarray,
-    twist: np.ndarray,
-    twist0: np.ndarray,
-    r: np.ndarray,
-    Delta: np.ndarray,
-    Delta0: np.ndarray,
+    motion: StepMotion,
+    link_hessian: np.ndarray,
+    x: ContactMotion,
     J: np.ndarray,
 ) -> None:
-    """Levers, twists at the end and the start, their maps from the trees' velocities, and the contact's Jacobian."""
-    T, P, V_q, V0_q, link_hessian = maps
+    """Fills `x`, but for the force, and the contact's Jacobian, which is zero before."""
+    poses, start, velocity = motion.poses, motion.start, motion.velocity
+    slots, T, P, V_q, V0_q, twist, twist0, r = x.slots, x.T, x.P, x.V_q, x.V0_q, x.twist, x.twist0, x.r
     F, d = c.frame[k], J.shape[1] // 2
+    x.Delta[:], x.Delta0[:] = 0.0, 0.0
     for side in range(2):
         b = c.body[k, side]
         sign = 2.0 * side - 1.0
@@ -102,10 +109,10 @@ def _kinematics(
         for i in range(6):
             twist0[side, i] = twist[side, i] = w.body_twist[b, i]
             if tree >= 0:
-                x = 0.0
+                total = 0.0
                 for j in range(w.tree_v[tree + 1] - w.tree_v[tree]):
-                    x += T[side, i, j] * velocity[w.tree_v[tree] + j]
-                twist[side, i] = x
+                    total += T[side, i, j] * velocity[w.tree_v[tree] + j]
+                twist[side, i] = total
         if link >= 0:
             V_q[side], V0_q[side] = 0.0, 0.0
             for i in range(w.tree_v[tree + 1] - w.tree_v[tree]):
@@ -122,30 +129,22 @@ def _kinematics(
             P[side, i, 5] = sign * (r[side, 0] * f[1] - r[side, 1] * f[0])
             if slots[side] >= 0:
                 for j in range(d):
-                    x = 0.0
+                    total = 0.0
                     for row in range(6):
-                        x += P[side, i, row] * T[side, row, j]
-                    J[i, slots[side] * d + j] += x
+                        total += P[side, i, row] * T[side, row, j]
+                    J[i, slots[side] * d + j] += total
         for i in range(3):
-            Delta[i] += sign * twist[side, i]
-            Delta0[i] += sign * twist0[side, i]
-        add_cross(sign, twist[side, 3:], r[side], Delta)
-        add_cross(sign, twist0[side, 3:], r[side], Delta0)
+            x.Delta[i] += sign * twist[side, i]
+            x.Delta0[i] += sign * twist0[side, i]
+        add_cross(sign, twist[side, 3:], r[side], x.Delta)
+        add_cross(sign, twist0[side, 3:], r[side], x.Delta0)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _by_tangents(
-    F: np.ndarray,
-    D: np.ndarray,
-    relative: tuple[np.ndarray, ...],
-    partial: np.ndarray,
-    E_x: np.ndarray,
-    force: np.ndarray,
-    G_x: np.ndarray,
-    W_x: np.ndarray,
-) -> None:
-    """Derivatives of a contact's impulse (3, 12) and wrenches (2, 6, 12) by its bodies' tangents, at fixed twists."""
-    twist, twist0, r, Delta, Delta0, by_r = relative
+def _by_tangents(F: np.ndarray, D: np.ndarray, motion: ContactMotion, y: ContactPartials) -> None:
+    """Fills G_x and W_x, from D = d(phi, p, n) by the bodies' tangents (7, 12)."""
+    twist, twist0, r, force = motion.twist, motion.twist0, motion.r, motion.force
+    partial, E_x, G_x, W_x = y.partial, y.E_x, y.G_x, y.W_x
     turn, dr, dDelta, dDelta0, df = np.zeros(3), np.zeros((2, 3)), np.zeros(3), np.zeros(3), np.zeros(3)
     n = F[2]
     for j in range(12):
@@ -156,11 +155,11 @@ def _by_tangents(
             sign = 2.0 * side - 1.0
             for i in range(3):
                 dr[side, i] = D[1 + i, j] - (1.0 if j == 6 * side + i else 0.0)
-                dw += by_r[side, i] * dr[side, i]
+                dw += y.w_r[side, i] * dr[side, i]
             add_cross(sign, twist[side, 3:], dr[side], dDelta)
             add_cross(sign, twist0[side, 3:], dr[side], dDelta0)
-        add_cross(-1.0, turn, Delta, dDelta)
-        add_cross(-1.0, turn, Delta0, dDelta0)
+        add_cross(-1.0, turn, motion.Delta, dDelta)
+        add_cross(-1.0, turn, motion.Delta0, dDelta0)
         dv_n0 = dot(n, dDelta0)
         for i in range(3):
             x = partial[i, PHI] * D[0, j] + partial[i, V_N0] * dv_n0 + partial[i, MOBILITY] * dw
@@ -184,27 +183,17 @@ def _in_trees(
     w: Trees,
     c: Points,
     k: int,
-    slots: np.ndarray,
-    maps: tuple[np.ndarray, ...],
-    wrench: np.ndarray,
-    partial: np.ndarray,
-    w_q: np.ndarray,
-    G_x: np.ndarray,
-    W_x: np.ndarray,
-    elastic_by: tuple[np.ndarray, ...],
-    G: np.ndarray,
+    link_hessian: np.ndarray,
+    motion: ContactMotion,
+    y: ContactPartials,
     J: np.ndarray,
     R_q: np.ndarray,
     R_fixed: np.ndarray,
 ) -> None:
-    """From bodies to trees.
-
-    Fills G (3, 3, 2 d): dgamma by q at fixed poses (twists and w change), by v0, by v. Adds to R_q and R_fixed what
-    the poses and the maps of the wrenches do.
-    """
-    T, _, _, _, link_hessian = maps
-    _, E_0, _ = elastic_by
+    """From bodies to trees: fills G, and adds to R_q and R_fixed what the poses and the maps of the wrenches do."""
+    slots, T, partial, E_0, W_x, G, w_q = motion.slots, motion.T, y.partial, y.E_0, y.W_x, y.G, y.w_q
     d = J.shape[1] // 2
+    G[:] = 0.0
     for i in range(3):
         for j in range(2 * d):
             G[0, i, j] = partial[i, MOBILITY] * w_q[j]
@@ -240,24 +229,16 @@ def _in_trees(
                 for j in range(d):
                     G[1, i, slot * d + j] += x * T[side, row, j]
         if link >= 0:
-            _add_link_part(link, slot, side, maps, wrench, partial, E_0, link_hessian, G, R_q)
+            _add_link_part(link, side, link_hessian, motion, y, R_q)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _add_link_part(
-    link: int,
-    slot: int,
-    side: int,
-    maps: tuple[np.ndarray, ...],
-    wrench: np.ndarray,
-    partial: np.ndarray,
-    E_0: np.ndarray,
-    link_hessian: np.ndarray,
-    G: np.ndarray,
-    R_q: np.ndarray,
+    link: int, side: int, link_hessian: np.ndarray, motion: ContactMotion, y: ContactPartials, R_q: np.ndarray
 ) -> None:
     """Adds what the twists of a link at fixed joint velocities do, and the map of its wrench."""
-    _, P, V_q, V0_q, _ = maps
+    slot, P, V_q, V0_q = motion.slots[side], motion.P, motion.V_q, motion.V0_q
+    partial, E_0, G = y.partial, y.E_0, y.G
     d = link_hessian.shape[2]
     for i in range(3):
         for row in range(6):
@@ -269,22 +250,22 @@ def _add_link_part(
             for j in range(d):
                 G[0, i, slot * d + j] += now * V_q[side, row, j] + before * V0_q[side, row, j]
     for row in range(6):
-        x = wrench[side, row]
+        x = motion.wrench[side, row]
         for i in range(d):
             for j in range(d):
                 R_q[slot * d + i, slot * d + j] += link_hessian[link, row, i, j] * x
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _load_parameters(
-    c: Points, k: int, elastic: np.ndarray, tangential: tuple[float, float], parameters: np.ndarray
-) -> None:
+def _load_parameters(c: Points, k: int, elastic: np.ndarray, setting: StepSetting, p: np.ndarray) -> None:
     """Writes what `partial_derivatives` takes of contact k."""
-    parameters[0], parameters[1], parameters[2] = c.phi0[k], c.v_n0[k], c.stiffness[k]
-    parameters[3], parameters[4], parameters[5] = c.dissipation[k], c.relaxation_time[k], c.friction[k]
-    parameters[6], parameters[7] = elastic[k, 0], elastic[k, 1]
-    parameters[8] = tangential[0] if tangential[0] > 0.0 else c.stiffness[k]
-    parameters[9] = tangential[1]
+    p[kernels.PHI0], p[kernels.V_N0], p[kernels.STIFFNESS] = c.phi0[k], c.v_n0[k], c.stiffness[k]
+    p[kernels.DISSIPATION], p[kernels.RELAXATION_TIME] = c.dissipation[k], c.relaxation_time[k]
+    p[kernels.COEFFICIENT], p[kernels.M11], p[kernels.M22] = c.friction[k], 1.0, 1.0
+    p[kernels.ELASTIC_DISPLACEMENT], p[kernels.ELASTIC_DISPLACEMENT + 1] = elastic[k, 0], elastic[k, 1]
+    own = setting.tangential_stiffness
+    p[kernels.TANGENTIAL_STIFFNESS] = own if own > 0.0 else c.stiffness[k]
+    p[kernels.TANGENTIAL_DAMPING] = setting.tangential_damping
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -301,8 +282,10 @@ def _keep_partials(partial: np.ndarray, own_stiffness: bool, theta: np.ndarray, 
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _find_wrenches(F: np.ndarray, gamma: np.ndarray, r: np.ndarray, force: np.ndarray, wrench: np.ndarray) -> None:
-    """Adds F^T gamma to the force (3,), and writes its wrenches on both bodies (2, 6)."""
+def _find_wrenches(F: np.ndarray, gamma: np.ndarray, motion: ContactMotion) -> None:
+    """Writes the force F^T gamma, and its wrenches on both bodies."""
+    force, r, wrench = motion.force, motion.r, motion.wrench
+    force[:] = 0.0
     for i in range(3):
         for a in range(3):
             force[i] += F[a, i] * gamma[a]
@@ -328,16 +311,12 @@ def _add_products(J: np.ndarray, G: np.ndarray, R_q: np.ndarray, R_v: np.ndarray
             R_end[i, j] = z
 
 
-# Longer than others: arguments, working arrays and one call after the other.
 @njit(cache=True, nogil=True, error_model="numpy")
 def differentiate_contacts(
     world: WorldRecord,
     contacts: ContactRecord,
-    setting: tuple[int, int, np.ndarray, tuple[float, float, float, float], tuple[float, float]],
-    poses: np.ndarray,
-    start: np.ndarray,
-    velocity: np.ndarray,
-    vc: np.ndarray,
+    setting: StepSetting,
+    motion: StepMotion,
     elastic: np.ndarray,
     memory: np.ndarray,
     geometry: np.ndarray,
@@ -353,11 +332,8 @@ def differentiate_contacts(
     Args:
         world: As `prepare` and the query left it.
         contacts: Of the query.
-        setting: Approximation, law, addresses, (dt, v_s, sigma, beta), (k_t or 0, b_t).
-        poses: Of the bodies at the query (nb, 12).
-        start: v0 (nv,).
-        velocity: The solution (nv,).
-        vc: Contact velocities at the solution (n, 3).
+        setting: What all contacts share.
+        motion: The step and its solution.
         elastic: Elastic displacements at the start of the step (n, 2), m.
         memory: Elastic displacement x and normal (6,) of each contact at the end of the step before (n, 6), world.
         geometry: d(phi, p, n) (n, 7, 12).
@@ -366,71 +342,31 @@ def differentiate_contacts(
         mass_hessian: Of A by it (trees, d, d, d), where w matters.
         out: Zeros (`new_derivatives`), where the derivatives go.
     """
-    approximation, law, addresses, numbers, tangential = setting
-    w, c, dt = trees_of(world), points_of(contacts), numbers[0]
+    w, c, law = trees_of(world), points_of(contacts), setting.law
     d = w.A.shape[1]
-    with_w = kernels.needs_mobility(approximation)
-    elastoplastic = approximation == kernels.LAGGED_ELASTOPLASTIC
+    with_w = kernels.needs_mobility(law.approximation)
     inverse = np.zeros((w.A.shape[0], d, d))
     if with_w:
         for t in range(w.A.shape[0]):
             invert_leading(w.A[t], w.tree_v[t + 1] - w.tree_v[t], inverse[t])
-    partial, parameters = np.zeros((3, PARTIALS)), np.zeros(10)
-    T, P = np.zeros((2, 6, d)), np.zeros((2, 3, 6))
-    twist0, twist = np.zeros((2, 6)), np.zeros((2, 6))
-    r, wrench = np.zeros((2, 3)), np.zeros((2, 6))
-    V_q, V0_q = np.zeros((2, 6, d)), np.zeros((2, 6, d))
-    maps = (T, P, V_q, V0_q, link_hessian)
-    by_r, w_q = np.zeros((2, 3)), np.zeros(2 * d)
-    slots = np.zeros(2, dtype=np.int64)
-    G_x, W_x = np.zeros((3, 12)), np.zeros((2, 6, 12))
-    E_x, E_0, E_m = np.zeros((2, 12)), np.zeros((2, 12)), np.zeros((2, 6))
-    G = np.zeros((3, 3, 2 * d))
+    x, y = new_motion(d), new_partials(d)
     for index in range(chosen.shape[0]):
         k = chosen[index]
-        F = c.frame[k]
-        D = geometry[k]
-        J = out.J[index]
-        Delta, Delta0 = np.zeros(3), np.zeros(3)
-        _kinematics(w, c, k, poses, start, velocity, maps, slots, twist, twist0, r, Delta, Delta0, J)
-
-        # w and its derivatives
-        size, by_r[:], w_q[:] = 1.0, 0.0, 0.0
+        J, gamma, theta = out.J[index], out.gamma[index], out.theta[index]
+        _kinematics(w, c, k, motion, link_hessian, x, J)
+        size = 1.0
         if with_w:
             size = differentiate_delassus_norm(
-                w, c, k, slots, r, T, J, inverse, link_hessian, mass_hessian, out.by_mass[index], by_r, w_q
+                w, c, k, x, J, inverse, link_hessian, mass_hessian, out.by_mass[index], y
             )
-
-        _load_parameters(c, k, elastic, tangential, parameters)
-        gamma = out.gamma[index]
-        partial_derivatives(approximation, law, addresses, numbers, size, parameters, vc[k], gamma, partial)
-        _keep_partials(partial, tangential[0] > 0.0, out.theta[index], out.mobility[index])
-        force = np.zeros(3)
-        _find_wrenches(F, gamma, r, force, wrench)
-
-        # the elastic displacement at the start, from the memory
-        E_x[:], E_0[:], E_m[:] = 0.0, 0.0, 0.0
-        if elastoplastic:
-            differentiate_transport(dt, memory[k], F, twist0, D, E_x, E_0, E_m)
-
-        relative = (twist, twist0, r, Delta, Delta0, by_r)
-        _by_tangents(F, D, relative, partial, E_x, force, G_x, W_x)
-        elastic_by = (E_x, E_0, E_m)
-        G[:] = 0.0
-        _in_trees(
-            w, c, k, slots, maps, wrench, partial, w_q, G_x, W_x, elastic_by, G, J, out.R_q[index], out.R_fixed[index]
-        )
-        _add_products(J, G, out.R_q[index], out.R_v[index], out.R_end[index])
-        if not elastoplastic:
-            continue
-        for i in range(3):
-            for j in range(6):
-                out.past[index, i, j] = partial[i, ELASTIC] * E_m[0, j] + partial[i, ELASTIC + 1] * E_m[1, j]
-        kept = (
-            out.memory[index], out.memory_q[index], out.memory_v[index], out.memory_end[index], out.memory_past[index],
-            out.memory_theta[index], out.memory_fixed[index],
-        )  # fmt: skip
-        differentiate_memory(
-            w, c, k, slots, maps, dt, parameters, tangential[0] > 0.0, gamma, G, G_x, elastic_by, D, out.past[index],
-            out.theta[index], kept,
-        )  # fmt: skip
+        _load_parameters(c, k, elastic, setting, y.parameters)
+        partial_derivatives(law, setting.numbers, size, y.parameters, motion.vc[k], gamma, y.partial)
+        _keep_partials(y.partial, setting.tangential_stiffness > 0.0, theta, out.mobility[index])
+        _find_wrenches(c.frame[k], gamma, x)
+        if law.approximation == kernels.LAGGED_ELASTOPLASTIC:
+            differentiate_transport(law.period, memory[k], c.frame[k], x.twist0, geometry[k], y)
+        _by_tangents(c.frame[k], geometry[k], x, y)
+        _in_trees(w, c, k, link_hessian, x, y, J, out.R_q[index], out.R_fixed[index])
+        _add_products(J, y.G, out.R_q[index], out.R_v[index], out.R_end[index])
+        if law.approximation == kernels.LAGGED_ELASTOPLASTIC:
+            differentiate_memory(w, c, k, x, y, setting, geometry[k], out, index)

@@ -125,20 +125,19 @@ WORLD_FIELDS = tuple(field.name for field in WORLD_TABLE)
 CONTACT_FIELDS = tuple(field.name for field in CONTACT_TABLE)
 
 
+class _ArraysType(types.StructRef):
+    def preprocess_fields(self, fields: Any) -> Any:
+        return tuple((name, types.unliteral(kind)) for name, kind in fields)
+
+
 @structref.register
-class WorldType(types.StructRef):
+class WorldType(_ArraysType):
     """Numba's type of :class:`WorldRecord`."""
 
-    def preprocess_fields(self, fields: Any) -> Any:
-        return tuple((name, types.unliteral(kind)) for name, kind in fields)
-
 
 @structref.register
-class ContactType(types.StructRef):
+class ContactType(_ArraysType):
     """Numba's type of :class:`ContactRecord`."""
-
-    def preprocess_fields(self, fields: Any) -> Any:
-        return tuple((name, types.unliteral(kind)) for name, kind in fields)
 
 
 class WorldRecord(Record):
@@ -167,6 +166,7 @@ class _Arrays:
     """Arrays by name, and the record of them for kernels, made anew after an array was replaced."""
 
     _fields: tuple[str, ...]
+    _new: Any
 
     def __init__(self, **arrays: np.ndarray) -> None:
         if set(arrays) != set(self._fields):
@@ -182,31 +182,21 @@ class _Arrays:
     def __getattr__(self, name: str) -> np.ndarray:  # for type checkers; arrays are found before
         raise AttributeError(name)
 
-    def _made(self) -> tuple[np.ndarray, ...]:
-        return tuple(self.__dict__[name] for name in self._fields)
+    @property
+    def record(self) -> Any:
+        """The argument for compiled kernels."""
+        if self._record is None:
+            self._record = Borrowed(self._new(tuple(self.__dict__[name] for name in self._fields)))
+        return self._record
 
 
 class WorldArrays(_Arrays):
     """The arrays of a world and its state; see `WORLD_TABLE`."""
 
-    _fields = WORLD_FIELDS
-
-    @property
-    def record(self) -> Any:
-        """The argument for compiled kernels."""
-        if self._record is None:
-            self._record = Borrowed(_world_record(self._made()))
-        return self._record
+    _fields, _new = WORLD_FIELDS, staticmethod(_world_record)
 
 
 class ContactArrays(_Arrays):
     """The arrays of a list of contacts; see `CONTACT_TABLE`."""
 
-    _fields = CONTACT_FIELDS
-
-    @property
-    def record(self) -> Any:
-        """The argument for compiled kernels."""
-        if self._record is None:
-            self._record = Borrowed(_contact_record(self._made()))
-        return self._record
+    _fields, _new = CONTACT_FIELDS, staticmethod(_contact_record)

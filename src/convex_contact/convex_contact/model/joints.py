@@ -32,6 +32,7 @@ from convex_contact.problem.constraints import (
     compliance,
     controller_row,
 )
+from convex_contact.solver.workspace import TermInputs
 
 if TYPE_CHECKING:
     from convex_contact.simulation.dynamics import JointLimits, WorldDynamics
@@ -362,13 +363,13 @@ class JointRows:
     def __len__(self) -> int:
         return len(self._tree)
 
-    def flat(self, d: WorldDynamics) -> tuple[np.ndarray, ...]:
+    def flat(self, d: WorldDynamics) -> TermInputs:
         """The rows of the coming step as `compiled_step.load_rows` takes them."""
         q, time, period = d.arrays.q.tolist(), d.time, d.period
         numbers = [law.numbers([q[i] for i in places], time, period) for law, places in self._laws]
         numbers += [_rigid(period, sign * (q[i] - bound), lower=0.0) for i, sign, bound in self._bounds]
         self._numbers = np.array(numbers)
-        return self._tree, self._second, self._ends, self._entries, self._numbers
+        return TermInputs(self._tree, self._second, self._ends, self._entries, self._numbers)
 
     def constraints(self) -> list[Constraint]:
         """The same rows, one constraint for each law and each limit."""

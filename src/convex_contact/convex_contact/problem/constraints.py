@@ -335,9 +335,7 @@ def controller_row(
 
 def row_impulse(s: np.ndarray, target: np.ndarray, R: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """gamma of rows, eq. (a)."""
-    y = (target - s) / R
-    low, high = np.real(y) < lower, np.real(y) > upper
-    return np.where(low, np.where(low, lower, 0.0), np.where(high, np.where(high, upper, 0.0), y))
+    return np.asarray(np.minimum(np.maximum((target - s) / R, lower), upper))
 
 
 def row_potential(s: np.ndarray, target: np.ndarray, R: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

@@ -1,23 +1,56 @@
-"""The potentials of `approximations` for one contact, compiled.
+"""The convex approximations of contact (section V): potential, impulse and Hessian of one contact.
 
-`prepare` turns the parameters of a contact into a row of derived numbers; `impulse` and `impulse_and_hessian`
-evaluate gamma and G from it. Velocities and impulses are scalars t1, t2, n, so that nothing is allocated.
+With the velocity v_c = (v_t, v_n) of a contact its impulse is gamma = -dl/dv_c and its part of the Newton matrix
+G = d^2 l/dv_c^2, which is positive semidefinite because l is convex. `prepare` turns the parameters of a contact into a
+row of derived numbers, from which the other functions evaluate. Velocities and impulses are scalars t1, t2, n, so that
+nothing is allocated. `approximations` maps these functions over arrays; `prepare` and `impulse` are `elementwise`.
+
+All approximations treat anisotropic friction by the change of variables of appendix B: with a friction tensor M
+the tangential velocity enters as x = M v_t and friction has the coefficient s = 1; isotropic friction is x = v_t
+with s = mu. A force M y then satisfies ||M^-1 (M y)|| <= gamma_n, the elliptic cone. m2 = ||M||_F^2/2 (1 for isotropic
+friction) carries the regularisation over, so that M = mu I has the tangential stiffness of the coefficient mu.
+
+**SAP** (section V-A; Castro, Permenter, Han 2022): linear spring and relaxation time, friction strongly coupled. With
+R_n = max(beta^2 w/(4 pi^2), 1/(dt k (dt + tau_d))), R_t = sigma w m2, v^_n = -phi0/(dt + tau_d) and
+y = -R^-1 (x, v_n - v^_n) the impulse is the projection of y on the friction cone in the norm of R, and
+l = gamma^T R gamma / 2.
+
+**Lagged** (section V-B): friction bounded by the normal impulse of the previous step, gamma_n0 = dt f_n(phi0, v_n0).
+l = s gamma_n0 ||x||_s - N(v_n), with the soft norm of appendix A of width eps = v_s, or, regularised,
+eps = max(v_s, sigma w s m2 gamma_n0), eq. (26).
+
+**Similar** (section V-C): normal force and friction as functions of z = v_n - s ||x||_s.
+l = -N(z); gamma_n = n(z), gamma_x = -s n(z) t_s. The bracket of the paper's Hessian lacks a mu; here
+
+    G_xx = s n(z) (I - t_s t_s^T)/(||x||_s + eps) - s^2 n'(z) t_s t_s^T,  G_xn = s n'(z) t_s,  G_nn = -n'(z).
+
+**Elastoplastic**, beyond the paper: Lagged with tangential springs that hold, the implicit model C of Kikuuwe et al.
+With the bound F = s gamma_n0/dt, kappa = b_t + dt k_t (over m2 for a tensor) and the trial force
+p(x) = k_t (e + dt x) + b_t x, also for x, the potential is Huber's function of an affine map,
+
+    l_t = dt/kappa h(p),   h(p) = ||p||^2/2 for ||p|| <= F,   F ||p|| - F^2/2 beyond,
+
+convex and once continuously differentiable: gamma_x = -dt f with f = min(1, F/||p||) p, and
+G_xx = dt kappa [I, or F/||p|| (I - p p^T/||p||^2)]. Then e_new = (b_t e + dt f)/kappa, as in their (38c)
+(`elastoplastic`). A contact that sticks comes to rest where k_t e carries the load: there is no creep.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 
-from convex_contact.problem.near_rigid import compiled_near_rigid_compliance as near_rigid_compliance
+from convex_contact.problem.elementwise import elementwise, larger
+from convex_contact.problem.near_rigid import near_rigid_compliance
+from convex_contact.problem.normal_law_kernels import FUNCTION as FUNCTION
+from convex_contact.problem.normal_law_kernels import HERTZ as HERTZ
+from convex_contact.problem.normal_law_kernels import LINEAR as LINEAR
+from convex_contact.problem.normal_law_kernels import normal_antiderivative, normal_force, normal_slope
 
 SAP, LAGGED, LAGGED_REGULARIZED, SIMILAR, SIMILAR_REGULARIZED, LAGGED_ELASTOPLASTIC = range(6)
-LINEAR, HERTZ, FUNCTION = range(3)
 
 #: columns of a contact's parameters; isotropic friction has the coefficient mu and the tensor I, a tensor M the
 #: coefficient 1
@@ -49,64 +82,53 @@ DERIVED = 14
 #: columns of a row's parameters (`constraints`)
 ROW_BIAS, ROW_TARGET, ROW_COMPLIANCE, ROW_NEAR_RIGID, ROW_LOWER, ROW_UPPER, ROW_PARAMETERS = range(7)
 
-_Three = tuple[float, float, float]
-_Nine = tuple[float, float, float, float, float, float, float, float, float]
+
+class ContactLaw(NamedTuple):
+    """What all contacts of a problem share.
+
+    Attributes:
+        approximation: its code.
+        normal_law: code of the normal law.
+        addresses: of a user's normal law, shape (4,).
+        period: dt [s].
+    """
+
+    approximation: int
+    normal_law: int
+    addresses: np.ndarray
+    period: Any
 
 
-@intrinsic
-def _call4(context, address, a, b, c, d):  # type: ignore[no-untyped-def]
-    """Calls the double(double, double, double, double) function at an address."""
+class Regularisation(NamedTuple):
+    """Numbers of a problem that enter the derived numbers of its contacts: v_s [m/s], sigma and beta of SAP."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        double = ir.DoubleType()
-        pointer = builder.inttoptr(arguments[0], ir.FunctionType(double, [double] * 4).as_pointer())
-        return builder.call(pointer, arguments[1:])
-
-    return types.float64(types.int64, *[types.float64] * 4), generate
+    stiction_tolerance: Any
+    sigma: Any
+    near_rigid: Any
 
 
-@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
-def normal_force(law: int, addresses: np.ndarray, phi: float, v: float, k: float, d: float) -> float:
-    """f_n(phi, v)."""
-    if law == FUNCTION:
-        return _call4(addresses[0], phi, v, k, d)
-    part = 1.0 - d * v
-    if phi >= 0.0 or part <= 0.0:
-        return 0.0
-    if law == HERTZ:
-        return k * -phi * math.sqrt(-phi) * part
-    return k * -phi * part
+class Response(NamedTuple):
+    """Impulse of a contact along t1, t2, n [N s] and the entries of its symmetric Hessian G [kg]."""
+
+    g1: float
+    g2: float
+    gn: float
+    h11: float
+    h12: float
+    h22: float
+    h1n: float
+    h2n: float
+    hnn: float
 
 
-@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
-def normal_slope(law: int, addresses: np.ndarray, dt: float, phi: float, v: float, k: float, d: float) -> float:
-    """-n'(v) = -dt (dt df/dphi + df/dv)."""
-    if law == FUNCTION:
-        return -dt * (dt * _call4(addresses[1], phi, v, k, d) + _call4(addresses[2], phi, v, k, d))
-    part = 1.0 - d * v
-    if phi >= 0.0 or part <= 0.0:
-        return 0.0
-    if law == HERTZ:
-        root = math.sqrt(-phi)
-        return dt * k * root * (1.5 * dt * part - d * phi)
-    return dt * k * (dt * part - d * phi)
+#: parts of SAP's cone in which a projection ends
+STICK, SLIDE, APART = range(3)
 
 
-@njit(error_model="numpy", _nrt=False, cache=True)
-def prepare(
-    approximation: int,
-    law: int,
-    addresses: np.ndarray,
-    dt: float,
-    stiction_tolerance: float,
-    sigma: float,
-    near_rigid: float,
-    w: float,
-    p: np.ndarray,
-    derived: np.ndarray,
-    i: int,
-) -> None:
+@elementwise
+def prepare(law: ContactLaw, numbers: Regularisation, w: Any, p: np.ndarray, derived: np.ndarray, i: int) -> None:
     """Derived numbers of contact i, from its row of `p` and w = ||J A^-1 J^T||_F / 3."""
+    dt, approximation = law.period, law.approximation
     k, s = p[i, STIFFNESS], p[i, COEFFICIENT]
     a, b, c = p[i, M11], p[i, M12], p[i, M22]
     m2 = 0.5 * (a * a + 2.0 * b * b + c * c)
@@ -116,12 +138,12 @@ def prepare(
     derived[i, D_ISOTROPIC] = 1.0 if a == 1.0 and b == 0.0 and c == 1.0 else 0.0
     if approximation == SAP:
         dt_plus_tau = dt + p[i, RELAXATION_TIME]
-        Rn = max(near_rigid_compliance(near_rigid, w), 1.0 / (dt * k * dt_plus_tau))
-        Rt = sigma * w * m2
+        Rn = larger(near_rigid_compliance(numbers.near_rigid, w), 1.0 / (dt * k * dt_plus_tau))
+        Rt = numbers.sigma * w * m2
         derived[i, D_EPS], derived[i, D_BOUND] = Rt, Rn
         derived[i, D_FIRST], derived[i, D_SECOND] = -p[i, PHI0] / dt_plus_tau, s * s * Rt / Rn
         return
-    lagged = s * dt * normal_force(law, addresses, p[i, PHI0], p[i, V_N0], k, p[i, DISSIPATION])
+    lagged = s * dt * normal_force(law.normal_law, law.addresses, p[i, PHI0], p[i, V_N0], k, p[i, DISSIPATION])
     if approximation == LAGGED_ELASTOPLASTIC:
         kt = p[i, TANGENTIAL_STIFFNESS] / m2
         e1, e2 = p[i, ELASTIC_DISPLACEMENT], p[i, ELASTIC_DISPLACEMENT + 1]
@@ -129,9 +151,9 @@ def prepare(
         derived[i, D_BOUND] = lagged / dt
         derived[i, D_FIRST], derived[i, D_SECOND] = kt * (a * e1 + b * e2), kt * (b * e1 + c * e2)
         return
-    eps = stiction_tolerance
+    eps = numbers.stiction_tolerance
     if approximation in (LAGGED_REGULARIZED, SIMILAR_REGULARIZED):
-        eps = max(eps, sigma * w * m2 * lagged)
+        eps = larger(eps, numbers.sigma * w * m2 * lagged)
     derived[i, D_EPS], derived[i, D_BOUND] = eps, lagged
 
 
@@ -141,209 +163,234 @@ def needs_mobility(approximation: int) -> bool:
     return approximation in (SAP, LAGGED_REGULARIZED, SIMILAR_REGULARIZED)
 
 
-@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
-def impulse(
-    approximation: int,
-    law: int,
-    addresses: np.ndarray,
-    dt: float,
-    q: np.ndarray,
-    i: int,
-    v1: float,
-    v2: float,
-    vn: float,
-) -> _Three:
+@elementwise
+def _stretched(q: np.ndarray, i: int, v1: Any, v2: Any) -> Any:
+    """M v."""
+    return q[i, M11] * v1 + q[i, M12] * v2, q[i, M12] * v1 + q[i, M22] * v2
+
+
+@elementwise
+def project_on_cone(q: np.ndarray, i: int, x1: Any, x2: Any, vn: Any) -> Any:
+    """SAP: y_1, y_2, the normal impulse, ||y_t|| and the part of the cone.
+
+    The tangential impulse is y_t where it sticks, s gamma_n y_t/||y_t|| where it slides, and 0 apart.
+    """
+    s, Rt, Rn = q[i, COEFFICIENT], q[i, D_EPS], q[i, D_BOUND]
+    y1, y2, yn = -x1 / Rt, -x2 / Rt, (q[i, D_FIRST] - vn) / Rn
+    yr = np.sqrt(y1 * y1 + y2 * y2)
+    if yr.real < (s * yn).real:
+        return y1, y2, yn, yr, STICK
+    yn = yn + s * Rt / Rn * yr
+    if yn.real <= 0.0:
+        return y1, y2, yn, yr, APART
+    return y1, y2, yn / (1.0 + q[i, D_SECOND]), yr, SLIDE
+
+
+@elementwise
+def trial_force(q: np.ndarray, i: int, x1: Any, x2: Any) -> Any:
+    """Elastoplastic: p and ||p||."""
+    p1, p2 = q[i, D_FIRST] + q[i, D_EPS] * x1, q[i, D_SECOND] + q[i, D_EPS] * x2
+    return p1, p2, np.sqrt(p1 * p1 + p2 * p2)
+
+
+@elementwise
+def soft_root(x1: Any, x2: Any, eps: Any) -> Any:
+    """Appendix A: ||x||^2 and sqrt(||x||^2 + eps^2), of which ||x||_s = ||x||^2/(root + eps) and t_s = x/root."""
+    size = x1 * x1 + x2 * x2
+    return size, np.sqrt(size + eps * eps)
+
+
+@elementwise
+def similar_velocity(q: np.ndarray, i: int, size: Any, root: Any, vn: Any) -> Any:
+    """Similar: z = v_n - s ||x||_s."""
+    return vn - q[i, COEFFICIENT] * size / (root + q[i, D_EPS])
+
+
+@elementwise
+def _normal_impulse(law: ContactLaw, q: np.ndarray, i: int, v: Any) -> Any:
+    """n(v) = dt f_n(phi0 + dt v, v)."""
+    dt = law.period
+    return dt * normal_force(law.normal_law, law.addresses, q[i, PHI0] + dt * v, v, q[i, STIFFNESS], q[i, DISSIPATION])
+
+
+@elementwise
+def _normal_slope(law: ContactLaw, q: np.ndarray, i: int, v: float) -> float:
+    """-n'(v)."""
+    dt = law.period
+    return normal_slope(law.normal_law, law.addresses, dt, q[i, PHI0] + dt * v, v, q[i, STIFFNESS], q[i, DISSIPATION])
+
+
+@elementwise
+def _normal_potential(law: ContactLaw, q: np.ndarray, i: int, v: float) -> float:
+    """-N(v)."""
+    k, d = q[i, STIFFNESS], q[i, DISSIPATION]
+    return -law.period * normal_antiderivative(law.normal_law, law.addresses, v, q[i, PHI0], law.period, k, d)
+
+
+@elementwise
+def impulse(law: ContactLaw, q: np.ndarray, i: int, v1: Any, v2: Any, vn: Any) -> Any:
     """gamma of contact i, whose derived numbers are q[i]."""
     a, b, c = q[i, M11], q[i, M12], q[i, M22]
-    s = q[i, COEFFICIENT]
-    x1, x2 = a * v1 + b * v2, b * v1 + c * v2
-    if approximation == SAP:
-        Rt, Rn, ratio = q[i, D_EPS], q[i, D_BOUND], q[i, D_SECOND]
-        y1, y2, yn = -x1 / Rt, -x2 / Rt, (q[i, D_FIRST] - vn) / Rn
-        yr = math.sqrt(y1 * y1 + y2 * y2)
-        if yr >= s * yn:
-            yn += s * Rt / Rn * yr
-            if yn <= 0.0:
-                return 0.0, 0.0, 0.0
-            yn /= 1.0 + ratio
-            factor = s * yn / yr if yr > 0.0 else 0.0
-            y1 *= factor
-            y2 *= factor
+    dt, s, bound = law.period, q[i, COEFFICIENT], q[i, D_BOUND]
+    x1, x2 = _stretched(q, i, v1, v2)
+    if law.approximation == SAP:
+        y1, y2, yn, yr, part = project_on_cone(q, i, x1, x2, vn)
+        if part == APART:
+            return 0.0, 0.0, 0.0
+        if part == SLIDE:
+            factor = s * yn / yr if yr.real > 0.0 else 0.0
+            y1, y2 = y1 * factor, y2 * factor
         return a * y1 + b * y2, b * y1 + c * y2, yn
-    k, d = q[i, STIFFNESS], q[i, DISSIPATION]
-    eps, bound = q[i, D_EPS], q[i, D_BOUND]
-    if approximation == LAGGED_ELASTOPLASTIC:
-        gn = dt * normal_force(law, addresses, q[i, PHI0] + dt * vn, vn, k, d)
-        x1, x2 = q[i, D_FIRST] + eps * x1, q[i, D_SECOND] + eps * x2
-        size = math.sqrt(x1 * x1 + x2 * x2)
-        factor = -dt if size <= bound else -dt * bound / size  # size > 0 where it exceeds the bound
-    elif approximation in (LAGGED, LAGGED_REGULARIZED):
-        gn = dt * normal_force(law, addresses, q[i, PHI0] + dt * vn, vn, k, d)
-        factor = -bound / math.sqrt(x1 * x1 + x2 * x2 + eps * eps)
+    if law.approximation == LAGGED_ELASTOPLASTIC:
+        gn = _normal_impulse(law, q, i, vn)
+        x1, x2, size = trial_force(q, i, x1, x2)
+        holds = size.real <= bound.real and (bound.real > 0.0 or size == 0.0)
+        factor = -dt if holds else -dt * bound / size  # size > 0 where it exceeds the bound
+    elif law.approximation in (LAGGED, LAGGED_REGULARIZED):
+        gn = _normal_impulse(law, q, i, vn)
+        factor = -bound / soft_root(x1, x2, q[i, D_EPS])[1]
     else:
-        size = x1 * x1 + x2 * x2
-        root = math.sqrt(size + eps * eps)
-        z = vn - s * size / (root + eps)
-        gn = dt * normal_force(law, addresses, q[i, PHI0] + dt * z, z, k, d)
+        size, root = soft_root(x1, x2, q[i, D_EPS])
+        gn = _normal_impulse(law, q, i, similar_velocity(q, i, size, root, vn))
         factor = -s * gn / root
     return factor * (a * x1 + b * x2), factor * (b * x1 + c * x2), gn
 
 
-@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
-def _sap(q: np.ndarray, i: int, x1: float, x2: float, vn: float) -> _Nine:
+@elementwise
+def _sap(q: np.ndarray, i: int, x1: float, x2: float, vn: float) -> Response:
     """SAP: gamma and G of contact i in the stretched velocity x."""
-    s, Rt, Rn, ratio = q[i, COEFFICIENT], q[i, D_EPS], q[i, D_BOUND], q[i, D_SECOND]
-    h1 = h2 = 0.0
-    y1, y2, yn = -x1 / Rt, -x2 / Rt, (q[i, D_FIRST] - vn) / Rn
-    yr = math.sqrt(y1 * y1 + y2 * y2)
-    if yr < s * yn:
-        h11, h12, h22, hn = 1.0 / Rt, 0.0, 1.0 / Rt, 1.0 / Rn
-    else:
-        yn += s * Rt / Rn * yr
-        if yn <= 0.0:
-            return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        yn /= 1.0 + ratio
-        hn = 1.0 / (Rn * (1.0 + ratio))
-        if yr > 0.0:
-            t1, t2 = y1 / yr, y2 / yr
-            across, along = s * yn / (Rt * yr), s * s * hn
-            h11 = across * t2 * t2 + along * t1 * t1
-            h22 = across * t1 * t1 + along * t2 * t2
-            h12 = (along - across) * t1 * t2
-            h1, h2 = s * hn * t1, s * hn * t2
-            y1, y2 = s * yn * t1, s * yn * t2
-        else:
-            h11 = h12 = h22 = 0.0
-            y1 = y2 = 0.0
-    return y1, y2, yn, h11, h12, h22, h1, h2, hn
+    s, Rt, Rn = q[i, COEFFICIENT], q[i, D_EPS], q[i, D_BOUND]
+    y1, y2, yn, yr, part = project_on_cone(q, i, x1, x2, vn)
+    if part == STICK:
+        return Response(y1, y2, yn, 1.0 / Rt, 0.0, 1.0 / Rt, 0.0, 0.0, 1.0 / Rn)
+    if part == APART:
+        return Response(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    hn = 1.0 / (Rn * (1.0 + q[i, D_SECOND]))
+    if yr == 0.0:
+        return Response(0.0, 0.0, yn, 0.0, 0.0, 0.0, 0.0, 0.0, hn)
+    t1, t2 = y1 / yr, y2 / yr
+    across, along = s * yn / (Rt * yr), s * s * hn
+    h11 = across * t2 * t2 + along * t1 * t1
+    h22 = across * t1 * t1 + along * t2 * t2
+    h12 = (along - across) * t1 * t2
+    return Response(s * yn * t1, s * yn * t2, yn, h11, h12, h22, s * hn * t1, s * hn * t2, hn)
 
 
-@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
-def _elastoplastic(
-    law: int, addresses: np.ndarray, dt: float, q: np.ndarray, i: int, x1: float, x2: float, vn: float
-) -> _Nine:
+@elementwise
+def _elastoplastic(law: ContactLaw, q: np.ndarray, i: int, x1: float, x2: float, vn: float) -> Response:
     """The elastoplastic approximation, likewise."""
-    k, d, kappa, bound = q[i, STIFFNESS], q[i, DISSIPATION], q[i, D_EPS], q[i, D_BOUND]
-    phi = q[i, PHI0] + dt * vn
-    gn = dt * normal_force(law, addresses, phi, vn, k, d)
-    hn = normal_slope(law, addresses, dt, phi, vn, k, d)
-    x1, x2 = q[i, D_FIRST] + kappa * x1, q[i, D_SECOND] + kappa * x2
-    size = math.sqrt(x1 * x1 + x2 * x2)
+    dt, kappa, bound = law.period, q[i, D_EPS], q[i, D_BOUND]
+    gn, hn = _normal_impulse(law, q, i, vn), _normal_slope(law, q, i, vn)
+    p1, p2, size = trial_force(q, i, x1, x2)
     if bound <= 0.0:
-        h11 = h12 = h22 = g1 = g2 = 0.0
-    elif size <= bound:
-        h11 = h22 = dt * kappa
-        h12 = 0.0
-        g1, g2 = -dt * x1, -dt * x2
-    else:
-        t1, t2 = x1 / size, x2 / size
-        g1, g2 = -dt * bound * t1, -dt * bound * t2
-        across = dt * kappa * bound / size
-        h11, h12, h22 = across * t2 * t2, -across * t1 * t2, across * t1 * t1
-    return g1, g2, gn, h11, h12, h22, 0.0, 0.0, hn
+        return Response(0.0, 0.0, gn, 0.0, 0.0, 0.0, 0.0, 0.0, hn)
+    if size <= bound:
+        return Response(-dt * p1, -dt * p2, gn, dt * kappa, 0.0, dt * kappa, 0.0, 0.0, hn)
+    t1, t2 = p1 / size, p2 / size
+    across = dt * kappa * bound / size
+    h11, h12, h22 = across * t2 * t2, -across * t1 * t2, across * t1 * t1
+    return Response(-dt * bound * t1, -dt * bound * t2, gn, h11, h12, h22, 0.0, 0.0, hn)
 
 
-@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
-def _soft(
-    law: int, addresses: np.ndarray, dt: float, lagged: bool, q: np.ndarray, i: int, x1: float, x2: float, vn: float
-) -> _Nine:
+@elementwise
+def _soft(law: ContactLaw, q: np.ndarray, i: int, x1: float, x2: float, vn: float) -> Response:
     """Lagged and Similar with the soft norm, likewise."""
-    k, d, s, eps, bound = q[i, STIFFNESS], q[i, DISSIPATION], q[i, COEFFICIENT], q[i, D_EPS], q[i, D_BOUND]
-    size = x1 * x1 + x2 * x2
-    root = math.sqrt(size + eps * eps)
+    s, eps, bound = q[i, COEFFICIENT], q[i, D_EPS], q[i, D_BOUND]
+    size, root = soft_root(x1, x2, q[i, D_EPS])
     t1, t2 = x1 / root, x2 / root
     # I - t t^T, without cancellation: (eps^2 I + x x^T turned by a right angle)/root^2
     e2 = (eps / root) * (eps / root)
     p11, p12, p22 = e2 + t2 * t2, -t1 * t2, e2 + t1 * t1
-    if lagged:
-        phi = q[i, PHI0] + dt * vn
-        gn = dt * normal_force(law, addresses, phi, vn, k, d)
-        hn = normal_slope(law, addresses, dt, phi, vn, k, d)
-        curvature = bound / root
-        return (
-            -bound * t1, -bound * t2, gn, curvature * p11, curvature * p12, curvature * p22, 0.0, 0.0, hn
-        )  # fmt: skip
-    z = vn - s * size / (root + eps)
-    phi = q[i, PHI0] + dt * z
-    gn = dt * normal_force(law, addresses, phi, z, k, d)
-    hn = normal_slope(law, addresses, dt, phi, z, k, d)
+    if law.approximation in (LAGGED, LAGGED_REGULARIZED):
+        gn, hn = _normal_impulse(law, q, i, vn), _normal_slope(law, q, i, vn)
+        h = bound / root
+        return Response(-bound * t1, -bound * t2, gn, h * p11, h * p12, h * p22, 0.0, 0.0, hn)
+    z = similar_velocity(q, i, size, root, vn)
+    gn, hn = _normal_impulse(law, q, i, z), _normal_slope(law, q, i, z)
     curvature, along = s * gn / root, s * s * hn
     h11 = curvature * p11 + along * t1 * t1
     h12 = curvature * p12 + along * t1 * t2
     h22 = curvature * p22 + along * t2 * t2
-    return -s * gn * t1, -s * gn * t2, gn, h11, h12, h22, -s * hn * t1, -s * hn * t2, hn
+    return Response(-s * gn * t1, -s * gn * t2, gn, h11, h12, h22, -s * hn * t1, -s * hn * t2, hn)
 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
-def impulse_and_hessian(
-    approximation: int,
-    law: int,
-    addresses: np.ndarray,
-    dt: float,
-    q: np.ndarray,
-    i: int,
-    v1: float,
-    v2: float,
-    vn: float,
-) -> _Nine:
-    """gamma_1, gamma_2, gamma_n, G_11, G_12, G_22, G_1n, G_2n, G_nn of contact i."""
+def impulse_and_hessian(law: ContactLaw, q: np.ndarray, i: int, v1: float, v2: float, vn: float) -> Response:
+    """gamma and G of contact i."""
     a, b, c = q[i, M11], q[i, M12], q[i, M22]
-    x1, x2 = a * v1 + b * v2, b * v1 + c * v2
-    if approximation == SAP:
-        g1, g2, gn, h11, h12, h22, h1, h2, hn = _sap(q, i, x1, x2, vn)
-    elif approximation == LAGGED_ELASTOPLASTIC:
-        g1, g2, gn, h11, h12, h22, h1, h2, hn = _elastoplastic(law, addresses, dt, q, i, x1, x2, vn)
+    x1, x2 = _stretched(q, i, v1, v2)
+    if law.approximation == SAP:
+        x = _sap(q, i, x1, x2, vn)
+    elif law.approximation == LAGGED_ELASTOPLASTIC:
+        x = _elastoplastic(law, q, i, x1, x2, vn)
     else:
-        lagged = approximation in (LAGGED, LAGGED_REGULARIZED)
-        g1, g2, gn, h11, h12, h22, h1, h2, hn = _soft(law, addresses, dt, lagged, q, i, x1, x2, vn)
+        x = _soft(law, q, i, x1, x2, vn)
     if q[i, D_ISOTROPIC] == 1.0:
-        return g1, g2, gn, h11, h12, h22, h1, h2, hn
-    u11, u12, u21, u22 = h11 * a + h12 * b, h11 * b + h12 * c, h12 * a + h22 * b, h12 * b + h22 * c
-    return (
-        a * g1 + b * g2,
-        b * g1 + c * g2,
-        gn,
-        a * u11 + b * u21,
-        a * u12 + b * u22,
-        b * u12 + c * u22,
-        a * h1 + b * h2,
-        b * h1 + c * h2,
-        hn,
-    )
+        return x
+    g1, g2 = _stretched(q, i, x.g1, x.g2)
+    h1n, h2n = _stretched(q, i, x.h1n, x.h2n)
+    u11, u12 = x.h11 * a + x.h12 * b, x.h11 * b + x.h12 * c
+    u21, u22 = x.h12 * a + x.h22 * b, x.h12 * b + x.h22 * c
+    h11, h12, h22 = a * u11 + b * u21, a * u12 + b * u22, b * u12 + c * u22
+    return Response(g1, g2, x.gn, h11, h12, h22, h1n, h2n, x.hnn)
 
 
-@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
-def idle_by_velocity(
-    approximation: int, law: int, dt: float, p: np.ndarray, i: int, v1: float, v2: float, vn: float
-) -> bool:
-    """Contact i has neither impulse nor Hessian, by its parameters alone, without w; False: not known.
+@njit(error_model="numpy", _nrt=False, cache=True)
+def potential(law: ContactLaw, q: np.ndarray, i: int, v1: float, v2: float, vn: float) -> float:
+    """l of contact i [J], up to a constant."""
+    x1, x2 = _stretched(q, i, v1, v2)
+    bound = q[i, D_BOUND]
+    if law.approximation == SAP:
+        x = _sap(q, i, x1, x2, vn)
+        return 0.5 * (q[i, D_EPS] * (x.g1 * x.g1 + x.g2 * x.g2) + q[i, D_BOUND] * x.gn * x.gn)
+    if law.approximation == LAGGED_ELASTOPLASTIC:
+        size = trial_force(q, i, x1, x2)[2]
+        huber = 0.5 * size * size if size <= bound else bound * size - 0.5 * bound * bound
+        return law.period / q[i, D_EPS] * huber + _normal_potential(law, q, i, vn)
+    size, root = soft_root(x1, x2, q[i, D_EPS])
+    if law.approximation in (LAGGED, LAGGED_REGULARIZED):
+        return bound * size / (root + q[i, D_EPS]) + _normal_potential(law, q, i, vn)
+    return _normal_potential(law, q, i, similar_velocity(q, i, size, root, vn))
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def sticks(law: ContactLaw, q: np.ndarray, i: int, v1: float, v2: float, vn: float) -> bool:
+    """Contact i bears a force and stays below its transition speed (Table I)."""
+    x1, x2 = _stretched(q, i, v1, v2)
+    bound = q[i, D_BOUND]
+    if law.approximation == SAP:
+        return project_on_cone(q, i, x1, x2, vn)[4] == STICK
+    if law.approximation == LAGGED_ELASTOPLASTIC:
+        return bound > 0.0 and trial_force(q, i, x1, x2)[2] <= bound
+    if law.approximation in (SIMILAR, SIMILAR_REGULARIZED):
+        bound = q[i, COEFFICIENT] * impulse(law, q, i, v1, v2, vn)[2]
+    return math.hypot(x1, x2) <= q[i, D_EPS] and bound > 0.0
+
+
+@elementwise
+def certainly_idle(law: ContactLaw, phi0: float, tau: float, s: float, x1: float, x2: float, vn: float) -> bool:
+    """A contact has neither impulse nor Hessian, by its parameters and x alone, without w; False: not known.
 
     The lagged approximations have no friction where phi0 >= 0. Similar's z is at least v_n - s ||x||, and SAP's cone
     is left where v_n - v^_n >= s ||x||, whatever R is.
     """
-    phi0 = p[i, PHI0]
-    if approximation in (SAP, SIMILAR, SIMILAR_REGULARIZED):
-        if law == FUNCTION:
-            return False
-        a, b, c = p[i, M11], p[i, M12], p[i, M22]
-        x1, x2 = a * v1 + b * v2, b * v1 + c * v2
-        horizon = dt + p[i, RELAXATION_TIME] if approximation == SAP else dt
-        return phi0 + horizon * (vn - p[i, COEFFICIENT] * math.sqrt(x1 * x1 + x2 * x2)) >= 0.0
-    return phi0 >= 0.0 and phi0 + dt * vn >= 0.0 and law != FUNCTION
+    if law.normal_law == FUNCTION:
+        return False
+    if law.approximation in (SAP, SIMILAR, SIMILAR_REGULARIZED):
+        horizon = law.period + tau if law.approximation == SAP else law.period
+        return phi0 + horizon * (vn - s * math.sqrt(x1 * x1 + x2 * x2)) >= 0.0
+    return phi0 >= 0.0 and phi0 + law.period * vn >= 0.0
+
+
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
+def idle_by_velocity(law: ContactLaw, p: np.ndarray, i: int, v1: float, v2: float, vn: float) -> bool:
+    """`certainly_idle` for contact i."""
+    x1, x2 = _stretched(p, i, v1, v2)
+    return certainly_idle(law, p[i, PHI0], p[i, RELAXATION_TIME], p[i, COEFFICIENT], x1, x2, vn)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def is_idle(
-    approximation: int,
-    law: int,
-    addresses: np.ndarray,
-    dt: float,
-    q: np.ndarray,
-    i: int,
-    v1: float,
-    v2: float,
-    vn: float,
-) -> bool:
+def is_idle(law: ContactLaw, q: np.ndarray, i: int, v1: float, v2: float, vn: float) -> bool:
     """Contact i has neither impulse nor Hessian at this velocity."""
-    g1, g2, gn, h11, _, h22, _, _, hn = impulse_and_hessian(approximation, law, addresses, dt, q, i, v1, v2, vn)
-    return gn == 0.0 and hn == 0.0 and g1 == 0.0 and g2 == 0.0 and h11 == 0.0 and h22 == 0.0
+    x = impulse_and_hessian(law, q, i, v1, v2, vn)
+    return x.gn == 0.0 and x.hnn == 0.0 and x.g1 == 0.0 and x.g2 == 0.0 and x.h11 == 0.0 and x.h22 == 0.0

@@ -23,10 +23,45 @@ first touch has gamma_n0 = 0, hence no friction in its first step, as in Lagged.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numba import njit
 from numpy.typing import ArrayLike
 
 from convex_contact.problem import checks
+from convex_contact.problem.elementwise import elementwise
+
+
+@elementwise
+def update_elastic_displacement(k: Any, b: Any, period: Any, e: Any, impulse: Any) -> Any:
+    """Returns e at the end of a step [m], (b_t e - gamma_t)/(b_t + dt k_t), from e at its start; also of arrays."""
+    return (b * e - impulse) / (b + period * k)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)
+def transport_elastic_displacement(
+    values: np.ndarray, k: int, old_frames: np.ndarray, new_frames: np.ndarray, i: int, angle: float
+) -> tuple[float, float]:
+    """Components along the new t1, t2 of the tangential vector k, whose contact is number i of the new frames.
+
+    The rotation n -> m of a vector x that is orthogonal to n is x - (m.x)/(1 + n.m) (n + m); where m = -n it is not
+    unique, and any tangent vector does as well. `angle` [rad] is the rotation about m, that of `transported`.
+    """
+    along, cosine = 0.0, 0.0
+    for r in range(3):
+        m = new_frames[i, 2, r]
+        along += m * (old_frames[k, 0, r] * values[k, 0] + old_frames[k, 1, r] * values[k, 1])
+        cosine += m * old_frames[k, 2, r]
+    share = along / (1.0 + cosine) if cosine > -1.0 + 1e-12 else 0.0
+    p, q = 0.0, 0.0
+    for r in range(3):
+        x = old_frames[k, 0, r] * values[k, 0] + old_frames[k, 1, r] * values[k, 1]
+        x -= share * (old_frames[k, 2, r] + new_frames[i, 2, r])
+        p += new_frames[i, 0, r] * x
+        q += new_frames[i, 1, r] * x
+    c, s = np.cos(angle), np.sin(angle)
+    return c * p - s * q, s * p + c * q
 
 
 def transported(
@@ -54,11 +89,4 @@ def transported(
         if nc and np.abs(np.einsum("nij,nkj->nik", frames, frames) - np.eye(3)).max() > 1e-6:
             raise ValueError(f"{name}: expected orthonormal rows t1, t2, n, got some that are not")
     angle = checks.per_contact("turn", 0.0 if turn is None else turn, nc)
-    x = np.einsum("ni,nij->nj", e, old[:, :2])
-    n, m = old[:, 2], new[:, 2]
-    # rotation n -> m applied to x, which is orthogonal to n: x - (m.x)/(1 + n.m) (n + m)
-    along, cosine = np.einsum("ni,ni->n", m, x), np.einsum("ni,ni->n", n, m)
-    opposite = cosine < -1.0 + 1e-12  # the rotation is not unique; any tangent vector does as well
-    x = x - np.where(opposite, 0.0, along / np.where(opposite, 1.0, 1.0 + cosine))[:, None] * (n + m)
-    x = np.cos(angle)[:, None] * x + np.sin(angle)[:, None] * np.cross(m, x)
-    return np.einsum("nij,nj->ni", new[:, :2], x)
+    return np.array([transport_elastic_displacement(e, i, old, new, i, angle[i]) for i in range(nc)]).reshape(nc, 2)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from numba import njit
+from convex_contact.problem.elementwise import elementwise
 
 
+@elementwise
 def near_rigid_compliance(beta: Any, w: Any) -> Any:
     """Returns R = beta^2 w/(4 pi^2) [1/kg]: that of the spring whose natural period on the mass 1/w is beta dt.
 
@@ -16,9 +17,3 @@ def near_rigid_compliance(beta: Any, w: Any) -> Any:
         w: diagonal estimate of the Delassus operator [1/kg].
     """
     return beta * beta * w / (4.0 * math.pi * math.pi)
-
-
-#: the same for compiled code
-compiled_near_rigid_compliance = njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)(
-    near_rigid_compliance
-)

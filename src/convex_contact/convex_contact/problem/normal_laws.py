@@ -19,26 +19,35 @@ refused where it violates (8). SAP (section V-A) has its linear law built in, wi
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy
 from numba import cfunc, njit
+from numpy.typing import ArrayLike
 
-#: codes of `contact_kernels`
-LINEAR, HERTZ, FUNCTION = 0, 1, 2
+from convex_contact.problem.elementwise import run
+from convex_contact.problem.normal_law_kernels import (
+    FUNCTION,
+    HERTZ,
+    LINEAR,
+    normal_antiderivative,
+    normal_derivatives,
+    normal_force,
+    normal_slope,
+)
+from convex_contact.problem.normal_law_kernels import breaking_velocity as breaking_velocity
 
 #: relative agreement asked of a user's derivatives with central differences, and of the antiderivative
 _TOLERANCE = 1e-5
 
 
-class NormalLaw(ABC):
+class NormalLaw:
     """A normal force law; all methods take and give arrays of one shape, element by element.
 
     Attributes:
-        code: which form the compiled kernels evaluate.
+        code: which form `normal_law_kernels` evaluates.
         addresses: of the compiled force, its two derivatives and antiderivative, zeros for a law that is built in,
             shape (4,).
     """
@@ -46,28 +55,66 @@ class NormalLaw(ABC):
     code: int
     addresses = np.zeros(4, dtype=np.int64)
 
-    @abstractmethod
-    def force(self, phi: np.ndarray, v: np.ndarray, stiffness: np.ndarray, dissipation: np.ndarray) -> np.ndarray:
+    def force(self, phi: ArrayLike, v: ArrayLike, stiffness: ArrayLike, dissipation: ArrayLike) -> np.ndarray:
         """f_n [N] at a signed distance phi [m] and a separation velocity v [m/s]."""
+        return self._mapped(_forces, phi, v, stiffness, dissipation)[0]
 
-    @abstractmethod
     def derivatives(
-        self, phi: np.ndarray, v: np.ndarray, stiffness: np.ndarray, dissipation: np.ndarray
+        self, phi: ArrayLike, v: ArrayLike, stiffness: ArrayLike, dissipation: ArrayLike
     ) -> tuple[np.ndarray, np.ndarray]:
         """df_n/dphi [N/m] and df_n/dv_n [N s/m]."""
+        by_phi, by_v, _, _ = self._mapped(_derivatives, phi, v, stiffness, dissipation, results=4)
+        return by_phi, by_v
 
-    @abstractmethod
+    def parameter_derivatives(
+        self, phi: ArrayLike, v: ArrayLike, stiffness: ArrayLike, dissipation: ArrayLike
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """df_n/dk and df_n/dd at fixed phi and v; of a `FunctionLaw` by central differences: about ten digits."""
+        _, _, by_k, by_d = self._mapped(_derivatives, phi, v, stiffness, dissipation, results=4)
+        return by_k, by_d
+
     def antiderivative(
-        self, v: np.ndarray, phi0: np.ndarray, period: float, stiffness: np.ndarray, dissipation: np.ndarray
+        self, v: ArrayLike, phi0: ArrayLike, period: float, stiffness: ArrayLike, dissipation: ArrayLike
     ) -> np.ndarray:
         """N/dt [N m/s]: the integral of f_n(phi0 + dt s, s) over s up to v."""
+        return self._mapped(_antiderivatives, v, phi0, stiffness, dissipation, period)[0]
 
     def slope(
-        self, v: np.ndarray, phi0: np.ndarray, period: float, stiffness: np.ndarray, dissipation: np.ndarray
+        self, v: ArrayLike, phi0: ArrayLike, period: float, stiffness: ArrayLike, dissipation: ArrayLike
     ) -> np.ndarray:
         """-n'(v) [kg], not negative: the law's share of the Hessian."""
-        by_phi, by_v = self.derivatives(phi0 + period * v, v, stiffness, dissipation)
-        return -period * (period * by_phi + by_v)
+        return self._mapped(_slopes, v, phi0, stiffness, dissipation, period)[0]
+
+    def _mapped(self, loop: Callable[..., None], *arguments: ArrayLike, results: int = 1) -> list[np.ndarray]:
+        """Results of a loop over numbers, as arrays of the shape of its arguments together."""
+        arrays = np.broadcast_arrays(*arguments)
+        dtype = np.result_type(float, *arrays)
+        flat = np.array([array.ravel() for array in arrays], dtype=dtype)
+        out = np.empty((results, flat.shape[1]), dtype=dtype)
+        run(loop, dtype, self.code, self.addresses, flat, out)
+        return [row.reshape(arrays[0].shape) for row in out]
+
+
+def _forces(law: int, addresses: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
+    for i in range(x.shape[1]):
+        out[0, i] = normal_force(law, addresses, x[0, i], x[1, i], x[2, i], x[3, i])
+
+
+def _derivatives(law: int, addresses: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
+    for i in range(x.shape[1]):
+        numbers = normal_derivatives(law, addresses, x[0, i], x[1, i], x[2, i], x[3, i])
+        out[0, i], out[1, i], out[2, i], out[3, i] = numbers
+
+
+def _antiderivatives(law: int, addresses: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
+    for i in range(x.shape[1]):
+        out[0, i] = normal_antiderivative(law, addresses, x[0, i], x[1, i], x[4, i], x[2, i], x[3, i])
+
+
+def _slopes(law: int, addresses: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
+    for i in range(x.shape[1]):
+        phi = x[1, i] + x[4, i] * x[0, i]
+        out[0, i] = normal_slope(law, addresses, x[4, i], phi, x[0, i], x[2, i], x[3, i])
 
 
 class LinearLaw(NormalLaw):
@@ -79,57 +126,14 @@ class LinearLaw(NormalLaw):
 
     code = LINEAR
 
-    def force(self, phi: np.ndarray, v: np.ndarray, stiffness: np.ndarray, dissipation: np.ndarray) -> np.ndarray:
-        return stiffness * _positive(-phi) * _positive(1.0 - dissipation * v)
-
-    def derivatives(
-        self, phi: np.ndarray, v: np.ndarray, stiffness: np.ndarray, dissipation: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        touching = (np.real(phi) < 0.0) & (np.real(1.0 - dissipation * v) > 0.0)
-        return (
-            np.where(touching, -stiffness * (1.0 - dissipation * v), 0.0),
-            np.where(touching, stiffness * phi * dissipation, 0.0),
-        )
-
-    def antiderivative(
-        self, v: np.ndarray, phi0: np.ndarray, period: float, stiffness: np.ndarray, dissipation: np.ndarray
-    ) -> np.ndarray:
-        x = np.minimum(v, breaking_velocity(phi0, period, dissipation))
-        return stiffness * (
-            -x * (phi0 + 0.5 * period * x) + 0.5 * dissipation * x * x * (phi0 + 2.0 / 3.0 * period * x)
-        )
-
 
 class HertzLaw(NormalLaw):
     """f_n = k (-phi)_+^(3/2) (1 - d v_n)_+: a sphere on an elastic half space, dissipation of Hunt & Crossley.
 
-    `stiffness` is Hertz' constant [N/m^(3/2)], (4/3) E* sqrt(R); `dissipation` d [s/m]. With the overlap
-    u = -(phi0 + dt v_n) and c = 1 + d phi0/dt is 1 - d v_n = c + d u/dt, so that
-    N/dt = -k/dt (2/5 c u^(5/2) + 2/7 (d/dt) u^(7/2)).
+    `stiffness` is Hertz' constant [N/m^(3/2)], (4/3) E* sqrt(R); `dissipation` d [s/m].
     """
 
     code = HERTZ
-
-    def force(self, phi: np.ndarray, v: np.ndarray, stiffness: np.ndarray, dissipation: np.ndarray) -> np.ndarray:
-        overlap = _positive(-phi)
-        return stiffness * overlap * np.sqrt(overlap) * _positive(1.0 - dissipation * v)
-
-    def derivatives(
-        self, phi: np.ndarray, v: np.ndarray, stiffness: np.ndarray, dissipation: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        root = np.sqrt(_positive(-phi))
-        part = _positive(1.0 - dissipation * v)
-        return -1.5 * stiffness * root * part, np.where(
-            np.real(part) > 0.0, -stiffness * root * root * root * dissipation, 0.0
-        )
-
-    def antiderivative(
-        self, v: np.ndarray, phi0: np.ndarray, period: float, stiffness: np.ndarray, dissipation: np.ndarray
-    ) -> np.ndarray:
-        x = np.minimum(v, breaking_velocity(phi0, period, dissipation))
-        u = _positive(-(phi0 + period * x))
-        c = 1.0 + dissipation * phi0 / period
-        return -stiffness / period * u * u * np.sqrt(u) * (0.4 * c + 2.0 / 7.0 * dissipation / period * u)
 
 
 class FunctionLaw(NormalLaw):
@@ -170,41 +174,7 @@ class FunctionLaw(NormalLaw):
         ]
         self._functions.append(cfunc("float64(float64, float64, float64, float64, float64)", **options)(antiderivative))
         self.addresses = np.array([function.address for function in self._functions], dtype=np.int64)
-        calls: list[Any] = [function.ctypes for function in self._functions]
-        self._force, self._by_phi, self._by_v, self._antiderivative = (
-            np.vectorize(call, otypes=[float]) for call in calls
-        )
         self._inspect(stiffness, dissipation, largest_overlap, largest_speed)
-
-    def force(self, phi: np.ndarray, v: np.ndarray, stiffness: np.ndarray, dissipation: np.ndarray) -> np.ndarray:
-        arguments = phi, v, stiffness, dissipation
-        if not any(np.iscomplexobj(x) for x in arguments):
-            return np.asarray(self._force(*arguments))
-        # the compiled function takes real numbers: its first-order continuation serves the complex step
-        real = [np.real(x) for x in arguments]
-        slopes = (*self.derivatives(*real), *self.parameter_derivatives(*real))
-        small = sum(slope * np.imag(x) for slope, x in zip(slopes, arguments, strict=True))
-        return np.asarray(self._force(*real) + 1j * small)
-
-    def derivatives(
-        self, phi: np.ndarray, v: np.ndarray, stiffness: np.ndarray, dissipation: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        arguments = phi, v, stiffness, dissipation
-        return np.asarray(self._by_phi(*arguments)), np.asarray(self._by_v(*arguments))
-
-    def antiderivative(
-        self, v: np.ndarray, phi0: np.ndarray, period: float, stiffness: np.ndarray, dissipation: np.ndarray
-    ) -> np.ndarray:
-        return np.asarray(self._antiderivative(v, phi0, period, stiffness, dissipation))
-
-    def parameter_derivatives(
-        self, phi: np.ndarray, v: np.ndarray, stiffness: np.ndarray, dissipation: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """df/dk and df/dd at fixed phi and v, by central differences: about ten digits."""
-        hk, hd = 1e-5 * np.abs(stiffness), 1e-5 * np.maximum(np.abs(dissipation), 1e-3)
-        by_k = self.force(phi, v, stiffness + hk, dissipation) - self.force(phi, v, stiffness - hk, dissipation)
-        by_d = self.force(phi, v, stiffness, dissipation + hd) - self.force(phi, v, stiffness, dissipation - hd)
-        return by_k / (2.0 * hk), by_d / (2.0 * hd)
 
     def _inspect(self, k: float, d: float, overlap: float, speed: float) -> None:
         # an odd number of points, shifted off zero: laws have their kinks there
@@ -238,7 +208,7 @@ class FunctionLaw(NormalLaw):
                 low, high = -speed, 0.7 * speed
                 kinks = [x for x in (-phi0 / period, 1.0 / d if d > 0.0 else math.inf) if low < x < high]
                 expected, _ = scipy.integrate.quad(
-                    lambda s: float(self._force(phi0 + period * s, s, k, d)),  # noqa: B023
+                    lambda s: float(self.force(phi0 + period * s, s, k, d)),  # noqa: B023
                     low,
                     high,
                     points=kinks or None,
@@ -246,21 +216,10 @@ class FunctionLaw(NormalLaw):
                     epsabs=0.0,
                     epsrel=1e-9,
                 )
-                start, end = (float(self._antiderivative(x, phi0, period, k, d)) for x in (low, high))
+                start, end = (float(self.antiderivative(x, phi0, period, k, d)) for x in (low, high))
                 came = end - start
                 if not abs(came - expected) <= _TOLERANCE * max(abs(expected), 1e-6 * abs(start)):
                     raise ValueError(
                         f"antiderivative: expected {expected:.9g} between v = {low:g} and {high:g} m/s with phi0 = "
                         f"{phi0:g} m and period = {period:g} s (by quadrature of the force), got {came:.9g}"
                     )
-
-
-def breaking_velocity(phi0: np.ndarray, period: float, dissipation: np.ndarray) -> np.ndarray:
-    """v^ = min(-phi0/dt, 1/d) [m/s], eq. (23): from there on the force is zero."""
-    with np.errstate(divide="ignore"):
-        return np.minimum(-phi0 / period, np.where(dissipation > 0.0, 1.0 / np.abs(dissipation), np.inf))
-
-
-def _positive(x: np.ndarray) -> np.ndarray:
-    """(x)_+, also of complex numbers, by the real part."""
-    return np.where(np.real(x) > 0.0, x, 0.0)

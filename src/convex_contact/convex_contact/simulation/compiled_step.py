@@ -14,10 +14,11 @@ from convex_contact.collision.contacts import carry_tangential
 from convex_contact.model.arrays import ContactRecord, WorldRecord
 from convex_contact.model.bodies import move_free_bodies, prepare_free_bodies
 from convex_contact.problem import contact_kernels
+from convex_contact.problem.elastoplastic import update_elastic_displacement
 from convex_contact.simulation.dynamics import ALL_PAIRS, KEPT, PREDICTED, collect_contacts, grow_margins
 from convex_contact.solver import newton
 from convex_contact.solver.borrowed import borrow
-from convex_contact.solver.workspace import inputs, outputs, reserve
+from convex_contact.solver.workspace import TermInputs, inputs, outputs, reserve
 
 _P = contact_kernels
 _U = np.uintp
@@ -171,22 +172,22 @@ def _write(w: WorldRecord, c: ContactRecord, s: Any, elastic: np.ndarray, stiffn
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def load_rows(s: Any, rows: Any) -> None:
+def load_rows(s: Any, rows: TermInputs) -> None:
     """Writes the constraints' rows of the next step into the workspace, before :func:`make_step`.
 
     Args:
         s: The workspace.
-        rows: Trees a, b (m,), ends of the entries (m + 1,), entries, parameters (m, 6).
+        rows: The rows, as long as they are.
     """
-    m = len(rows[0])
-    reserve(s, s.n, s.dofs, 0, 0, 0, m, len(rows[3]))
-    target = inputs(s)[2]
+    m = len(rows.a)
+    reserve(s, s.n, s.dofs, 0, 0, 0, m, len(rows.J))
+    target = inputs(s).rows
     for i in range(m):
-        target[0][i], target[1][i] = rows[0][i], rows[1][i]
-        target[4][i] = rows[4][i]
+        target.a[i], target.b[i] = rows.a[i], rows.b[i]
+        target.parameters[i] = rows.parameters[i]
     if m:
-        target[2][: m + 1] = rows[2]
-        target[3][: len(rows[3])] = rows[3]
+        target.start[: m + 1] = rows.start
+        target.J[: len(rows.J)] = rows.J
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -195,9 +196,9 @@ def yielded(c: ContactRecord, s: Any, period: float, start: np.ndarray, end: np.
 
     A contact that did not overlap at the start of the step has none: it bears no friction, and may leave the list.
     """
-    gamma, p = outputs(s)[0], inputs(s)[1][4]
+    gamma, p = outputs(s).gamma, inputs(s).contacts.parameters
     for k in range(c.count[0]):
         kt, bt = p[k, _P.TANGENTIAL_STIFFNESS], p[k, _P.TANGENTIAL_DAMPING]
         for i in range(2):
             e = start[k, i] = p[k, _P.ELASTIC_DISPLACEMENT + i]
-            end[k, i] = (bt * e - gamma[k, i]) / (bt + period * kt) if c.phi0[k] < 0.0 else 0.0
+            end[k, i] = update_elastic_displacement(kt, bt, period, e, gamma[k, i]) if c.phi0[k] < 0.0 else 0.0

@@ -1,7 +1,6 @@
-"""Rows of constraints that are given for one step, in the flat form of `compiled_step.load_rows`.
+"""Rows of constraints that are given for one step, as `compiled_step.load_rows` takes them.
 
-A flat list of m rows is a tuple of: first tree (m,) and second tree (m,), -1 for none, of each row; where the entries
-of each row end (m + 1,); the entries of the rows' Jacobians in these trees; and b, v^, R, beta, lower, upper (m, 6).
+The cliques of the solver are the world's trees; parameters are b, v^, R, beta, lower, upper.
 """
 
 from __future__ import annotations
@@ -12,16 +11,15 @@ import numpy as np
 
 from convex_contact.problem.constraints import Constraint
 from convex_contact.simulation.dynamics import WorldDynamics
+from convex_contact.solver.workspace import TermInputs
 
-FlatRows = tuple[np.ndarray, ...]
-
-NO_ROWS: FlatRows = (
+NO_ROWS = TermInputs(
     np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0), np.zeros((0, 6))
 )  # fmt: skip
 ROW_FIELDS = ("bias", "target", "compliance", "near_rigid", "lower", "upper")
 
 
-def flat_rows(d: WorldDynamics, constraints: Sequence[Constraint]) -> FlatRows | None:
+def flat_rows(d: WorldDynamics, constraints: Sequence[Constraint]) -> TermInputs | None:
     """Returns the rows of constraints; None if there are none.
 
     Raises:
@@ -45,10 +43,10 @@ def flat_rows(d: WorldDynamics, constraints: Sequence[Constraint]) -> FlatRows |
             parameters.append([getattr(rows, name)[i] for name in ROW_FIELDS])
     if not a:
         return None
-    return np.array(a), np.array(b), np.array(ends), np.concatenate(entries), np.array(parameters)
+    return TermInputs(np.array(a), np.array(b), np.array(ends), np.concatenate(entries), np.array(parameters))
 
 
-def joined_rows(first: FlatRows, second: FlatRows) -> FlatRows:
+def joined_rows(first: TermInputs, second: TermInputs) -> TermInputs:
     """Returns one list of both."""
-    end = first[2][-1] + second[2][1:]
-    return tuple(np.concatenate(pair) for pair in zip(first, (*second[:2], end, *second[3:]), strict=True))
+    shifted = second._replace(start=first.start[-1] + second.start[1:])
+    return TermInputs(*(np.concatenate(pair) for pair in zip(first, shifted, strict=True)))

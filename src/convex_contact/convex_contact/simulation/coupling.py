@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 
 from convex_contact.model.arrays import WorldRecord
 from convex_contact.model.bodies import rotation_entries
+from convex_contact.model.small_matrices import factorise_leading, solve_factorised
 from convex_contact.model.world import WorldError
 from convex_contact.problem import checks
 from convex_contact.simulation.dynamics import WorldDynamics
@@ -122,22 +123,10 @@ def _join(w: WorldRecord, body: int, memory: np.ndarray, jacobian: np.ndarray, p
                 A[i, j] += weight * jacobian[r, i] * jacobian[r, j]
     # A v* = impulse by Cholesky's factor
     L = np.empty((n, n))
+    factorise_leading(A, n, L)
     for i in range(n):
-        for j in range(i + 1):
-            x = A[i, j]
-            for k in range(j):
-                x -= L[i, k] * L[j, k]
-            L[i, j] = np.sqrt(x) if i == j else x / L[j, j]
-    for i in range(n):
-        x = impulse[i]
-        for k in range(i):
-            x -= L[i, k] * v_star[k]
-        v_star[i] = x / L[i, i]
-    for i in range(n - 1, -1, -1):
-        x = v_star[i]
-        for k in range(i + 1, n):
-            x -= L[k, i] * v_star[k]
-        v_star[i] = x / L[i, i]
+        v_star[i] = impulse[i]
+    solve_factorised(L, n, v_star)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

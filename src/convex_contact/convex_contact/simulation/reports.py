@@ -11,9 +11,7 @@ from numba import njit
 
 from convex_contact.model.arrays import ContactRecord
 from convex_contact.problem import contact_kernels
-from convex_contact.solver.workspace import (
-    outputs,
-)
+from convex_contact.solver.workspace import outputs
 
 _P = contact_kernels
 

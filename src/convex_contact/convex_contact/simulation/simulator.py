@@ -43,6 +43,7 @@ from convex_contact.solver.options import SolverOptions
 from convex_contact.solver.solution import Solution
 from convex_contact.solver.solver import REASONS
 from convex_contact.solver.workspace import (
+    TermInputs,
     configure,
     forget,
     inputs,
@@ -142,7 +143,7 @@ class Simulator:
         self._workspace = new_workspace()
         numbers = (self.period, *self._options.values())
         configure(self._workspace, self._chosen.code, self._law.code, *numbers, *astuple(self._solver_options))
-        inputs(self._workspace)[3][:] = self._law.addresses
+        inputs(self._workspace).addresses[:] = self._law.addresses
         limits = self.dynamics.joint_limits() if joint_limits else None
         self._joint_limits = limits if limits is not None and len(limits.velocity) else None
         self._own: list[Constraint] = []
@@ -282,12 +283,12 @@ class Simulator:
             d.enlarge()
         if status != newton.CONVERGED:
             d.swap()
-            _, iterations, _, _, residual, _ = statistics(self._workspace)
+            found = statistics(self._workspace)
             raise ConvergenceError(
                 f"{REASONS[status]} in the step from t = {self.time:.9g} s",
-                velocity=inputs(self._workspace)[0][4][: d.nv].copy(),
-                iterations=iterations,
-                residual=residual,
+                velocity=inputs(self._workspace).structure.v[: d.nv].copy(),
+                iterations=found.iterations,
+                residual=found.residual,
                 tolerance=self._solver_options.relative_tolerance,
             )
         d.move_others()
@@ -311,7 +312,7 @@ class Simulator:
         """Of the last step."""
         return self._own + self._joint_rows.constraints()
 
-    def _rows(self) -> tuple[np.ndarray, ...]:
+    def _rows(self) -> TermInputs:
         """The constraints' rows for :func:`load_rows`.
 
         Raises:
@@ -330,9 +331,8 @@ class Simulator:
     @property
     def statistics(self) -> StepStatistics:
         """Of the last step."""
-        _, iterations, factorizations, _, residual, _ = statistics(self._workspace)
-        contacts = int(self.dynamics.contacts.count[0])
-        return StepStatistics(iterations, factorizations, contacts, load_of(self._workspace), residual)
+        s, contacts = statistics(self._workspace), int(self.dynamics.contacts.count[0])
+        return StepStatistics(s.iterations, s.factorizations, contacts, load_of(self._workspace), s.residual)
 
     @property
     def contacts(self) -> ContactReport:
@@ -348,7 +348,7 @@ class Simulator:
     @property
     def pressing(self) -> tuple[Any, np.ndarray]:
         """For compiled code: the last step's contacts, and their impulses along t1, t2, n (at least n, 3), views."""
-        return self.dynamics.contacts.record, outputs(self._workspace)[0]
+        return self.dynamics.contacts.record, outputs(self._workspace).gamma
 
     @property
     def elastic_displacement(self) -> np.ndarray:

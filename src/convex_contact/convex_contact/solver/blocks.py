@@ -11,6 +11,7 @@ import math
 import numpy as np
 from numba import njit
 
+from convex_contact.problem.contact_kernels import Response
 from convex_contact.solver import vector_blocks
 
 _U = np.uintp
@@ -182,23 +183,20 @@ def add_congruence(
     na: int,
     b: int,
     nb: int,
-    g11: float,
-    g12: float,
-    g22: float,
-    g13: float,
-    g23: float,
-    g33: float,
+    G: Response,
 ) -> None:
     """H += Ja^T G Jb with Ja (3, na) at a, Jb (3, nb) at b of J, H (na, nb) at h of D."""
     uh, ua, ub, un, um = _U(h), _U(a), _U(b), _U(na), _U(nb)
     if na == 6 and nb == 6:
-        vector_blocks.add_congruence6(D, h, J, a, b, g11, g12, g22, g13, g23, g33)
+        vector_blocks.add_congruence6(D, h, J, a, b, G.h11, G.h12, G.h22, G.h1n, G.h2n, G.hnn)
         return
     for r in range(un):
         x, y, z = J[ua + r], J[ua + un + r], J[ua + _U(2) * un + r]
         if x == 0.0 and y == 0.0 and z == 0.0:  # most of a large clique's
             continue
-        u, v, w = g11 * x + g12 * y + g13 * z, g12 * x + g22 * y + g23 * z, g13 * x + g23 * y + g33 * z
+        u = G.h11 * x + G.h12 * y + G.h1n * z
+        v = G.h12 * x + G.h22 * y + G.h2n * z
+        w = G.h1n * x + G.h2n * y + G.hnn * z
         for j in range(um):
             D[uh + r * um + j] += u * J[ub + j] + v * J[ub + um + j] + w * J[ub + _U(2) * um + j]
 

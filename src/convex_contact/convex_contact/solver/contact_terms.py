@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -17,6 +17,8 @@ from convex_contact.problem.contact_kernels import (
     PHI0,
     SAP,
     STIFFNESS,
+    ContactLaw,
+    Regularisation,
     idle_by_velocity,
     impulse,
     impulse_and_hessian,
@@ -27,15 +29,36 @@ from convex_contact.problem.contact_kernels import (
 )
 from convex_contact.solver.blocks import add_congruence, add_three_rows, row_times
 from convex_contact.solver.delassus import delassus_norm, invert_masses
-from convex_contact.solver.pattern import find_entry
+from convex_contact.solver.pattern import Couplings
 from convex_contact.solver.vector_blocks import three_rows_times6, three_rows_times66
 
 
+class Jacobians(NamedTuple):
+    """Contact Jacobians of a workspace, with the cliques that they belong to; see `workspace`."""
+
+    dof_start: np.ndarray
+    a: np.ndarray
+    b: np.ndarray
+    start: np.ndarray
+    J: np.ndarray
+
+
+@njit(inline="always")  # no compilation and linking of its own
+def jacobians_of(w: Any) -> Jacobians:
+    """Returns the Jacobians of the contacts."""
+    return Jacobians(w.dof_start, w.contact_a, w.contact_b, w.J_start, w.J)
+
+
+@njit(inline="always")
+def law_of(w: Any) -> ContactLaw:
+    """Returns what all contacts share."""
+    return ContactLaw(w.approximation, w.law, w.addresses, w.period)
+
+
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
-def jacobian_times(
-    dof_start: np.ndarray, J: np.ndarray, j: int, a: int, b: int, v: np.ndarray
-) -> tuple[float, float, float]:
-    """J v of one contact."""
+def jacobian_times(x: Jacobians, i: int, v: np.ndarray) -> tuple[float, float, float]:
+    """J v of contact i."""
+    dof_start, J, j, a, b = x.dof_start, x.J, x.start[i], x.a[i], x.b[i]
     s = dof_start[a]
     if dof_start[a + 1] - s == 6:
         if b < 0:
@@ -62,60 +85,54 @@ def _general_jacobian_times(
     return v1, v2, vn
 
 
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
+def _find_velocity(
+    x: Jacobians, i: int, v: np.ndarray, parameters: np.ndarray, vc: np.ndarray
+) -> tuple[float, float, float]:
+    """Writes v_c = J v + b of contact i, and returns it."""
+    v1, v2, vn = jacobian_times(x, i, v)
+    v1 += parameters[i, BIAS]
+    v2 += parameters[i, BIAS + 1]
+    vn += parameters[i, BIAS + 2]
+    vc[i, 0], vc[i, 1], vc[i, 2] = v1, v2, vn
+    return v1, v2, vn
+
+
 @njit(error_model="numpy", _nrt=False, cache=True)
 def prepare_terms(w: Any) -> None:
     """Computes velocities and derived numbers, and finds which contacts may be left out; marks cliques in `touched`."""
-    dof_start, A_start, A_factor, v, touched = w.dof_start, w.A_start, w.A_factor, w.v, w.touched
-    approximation, law, addresses, dt = w.approximation, w.law, w.addresses, w.period
-    contact_a, contact_b, J_start, J = w.contact_a, w.contact_b, w.J_start, w.J
+    jacobians, law, v, touched = jacobians_of(w), law_of(w), w.v, w.touched
     parameters, derived, vc, candidate, gamma = w.contact_parameters, w.derived, w.vc, w.candidate, w.gamma
-    vs, sigma, beta = w.stiction_tolerance, w.sigma, w.near_rigid
-    needed = needs_mobility(approximation)
     total = 0
     for i in range(w.nc):
-        a, b, j = contact_a[i], contact_b[i], J_start[i]
-        v1, v2, vn = jacobian_times(dof_start, J, j, a, b, v)
-        v1 += parameters[i, BIAS]
-        v2 += parameters[i, BIAS + 1]
-        vn += parameters[i, BIAS + 2]
-        vc[i, 0], vc[i, 1], vc[i, 2] = v1, v2, vn
-        if idle_by_velocity(approximation, law, dt, parameters, i, v1, v2, vn):
-            candidate[i] = 0
+        v1, v2, vn = _find_velocity(jacobians, i, v, parameters, vc)
+        candidate[i] = 0
+        if not idle_by_velocity(law, parameters, i, v1, v2, vn):
+            _derive(w, i)
+            candidate[i] = 0 if is_idle(law, derived, i, v1, v2, vn) else 1
+        if candidate[i] == 0:
             gamma[i, 0] = gamma[i, 1] = gamma[i, 2] = 0.0
             continue
-        norm = delassus_norm(dof_start, A_start, A_factor, J, j, a, b) if needed else 0.0
-        prepare(approximation, law, addresses, dt, vs, sigma, beta, norm, parameters, derived, i)
-        if is_idle(approximation, law, addresses, dt, derived, i, v1, v2, vn):
-            candidate[i] = 0
-            gamma[i, 0] = gamma[i, 1] = gamma[i, 2] = 0.0
-        else:
-            candidate[i] = 1
-            total += 1
-            touched[a] = 1
-            if b >= 0:
-                touched[b] = 1
+        total += 1
+        touched[jacobians.a[i]] = 1
+        if jacobians.b[i] >= 0:
+            touched[jacobians.b[i]] = 1
     w.candidates = total
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def wake(w: Any) -> bool:
     """Takes in the idle contacts that are not idle at the present v; True where there are any."""
-    approximation, law, addresses, dt = w.approximation, w.law, w.addresses, w.period
-    contact_a, contact_b, J_start, J, dof_start = w.contact_a, w.contact_b, w.J_start, w.J, w.dof_start
-    parameters, derived, vc, candidate, v = w.contact_parameters, w.derived, w.vc, w.candidate, w.v
+    jacobians, law, v = jacobians_of(w), law_of(w), w.v
+    parameters, derived, vc, candidate = w.contact_parameters, w.derived, w.vc, w.candidate
     woken = 0
     for i in range(w.nc):
         if candidate[i] == 0:
-            a, b, j = contact_a[i], contact_b[i], J_start[i]
-            v1, v2, vn = jacobian_times(dof_start, J, j, a, b, v)
-            v1 += parameters[i, BIAS]
-            v2 += parameters[i, BIAS + 1]
-            vn += parameters[i, BIAS + 2]
-            vc[i, 0], vc[i, 1], vc[i, 2] = v1, v2, vn
-            if idle_by_velocity(approximation, law, dt, parameters, i, v1, v2, vn):
+            v1, v2, vn = _find_velocity(jacobians, i, v, parameters, vc)
+            if idle_by_velocity(law, parameters, i, v1, v2, vn):
                 continue
             _derive(w, i)
-            if not is_idle(approximation, law, addresses, dt, derived, i, v1, v2, vn):
+            if not is_idle(law, derived, i, v1, v2, vn):
                 candidate[i] = 1
                 woken += 1
     w.candidates += woken
@@ -123,24 +140,17 @@ def wake(w: Any) -> bool:
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
+def _delassus_norm(w: Any, i: int) -> float:
+    """w of contact i."""
+    return delassus_norm(w.dof_start, w.A_start, w.A_factor, w.J, w.J_start[i], w.contact_a[i], w.contact_b[i])
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
 def _derive(w: Any, i: int) -> None:
-    """Derived numbers of a contact that was left out."""
-    norm = 0.0
-    if needs_mobility(w.approximation):
-        norm = delassus_norm(w.dof_start, w.A_start, w.A_factor, w.J, w.J_start[i], w.contact_a[i], w.contact_b[i])
-    prepare(
-        w.approximation,
-        w.law,
-        w.addresses,
-        w.period,
-        w.stiction_tolerance,
-        w.sigma,
-        w.near_rigid,
-        norm,
-        w.contact_parameters,
-        w.derived,
-        i,
-    )
+    """Derived numbers of contact i."""
+    norm = _delassus_norm(w, i) if needs_mobility(w.approximation) else 0.0
+    numbers = Regularisation(w.stiction_tolerance, w.sigma, w.near_rigid)
+    prepare(law_of(w), numbers, norm, w.contact_parameters, w.derived, i)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
@@ -158,7 +168,7 @@ def _soften(w: Any, i: int, level: float) -> int:
     p, q, dt = w.contact_parameters, w.derived, w.period
     if not needs_mobility(w.approximation):
         invert_masses(w, True)
-    norm = delassus_norm(w.dof_start, w.A_start, w.A_factor, w.J, w.J_start[i], w.contact_a[i], w.contact_b[i])
+    norm = _delassus_norm(w, i)
     k, s = p[i, STIFFNESS], p[i, COEFFICIENT]
     if w.approximation == SAP:
         _derive(w, i)
@@ -176,71 +186,22 @@ def _soften(w: Any, i: int, level: float) -> int:
     return 1
 
 
-@njit(error_model="numpy", _nrt=False, cache=True)
-def match_entries(w: Any) -> int:
-    """Finds the block of each coupling of two cliques; returns how many there are, -1 if a block is missing."""
-    pairs = 0
-    position, entry_start, entry_column = w.position, w.entry_start, w.entry_column
-    candidate, contact_a, contact_b, contact_slot = w.candidate, w.contact_a, w.contact_b, w.contact_slot
-    for i in range(w.nc):
-        if candidate[i] != 0 and contact_b[i] >= 0:
-            contact_slot[i] = find_entry(position, entry_start, entry_column, contact_a[i], contact_b[i])
-            pairs += 1
-            if contact_slot[i] < 0:
-                return -1
-    return pairs
-
-
-@njit(error_model="numpy", _nrt=False, cache=True)
-def list_edges(w: Any, edges: int) -> int:
-    """Appends the pairs of cliques that candidates couple to the first edges; returns the new number of edges."""
-    edge_a, edge_b = w.edge_a, w.edge_b
-    candidate, contact_a, contact_b = w.candidate, w.contact_a, w.contact_b
-    for i in range(w.nc):
-        if candidate[i] != 0 and contact_b[i] >= 0:
-            edge_a[edges], edge_b[edges] = contact_a[i], contact_b[i]
-            edges += 1
-    return edges
-
-
-@njit(error_model="numpy", _nrt=False, cache=True)
-def sort_by_island(w: Any) -> None:
-    """Lists the candidates island by island."""
-    islands, clique_island = w.islands, w.clique_island
-    candidate, owner, order, start = w.candidate, w.contact_a, w.contact_order, w.island_contacts
-    for i in range(islands + 1):
-        start[i] = 0
-    for i in range(w.nc):
-        if candidate[i] != 0:
-            start[clique_island[owner[i]] + 1] += 1
-    for i in range(islands):
-        start[i + 1] += start[i]
-    for back in range(w.nc):
-        i = w.nc - 1 - back
-        if candidate[i] != 0:
-            island = clique_island[owner[i]] + 1
-            start[island] -= 1
-            order[start[island]] = i
-    for i in range(islands):
-        start[i] = start[i + 1]
-    start[islands] = w.candidates
+@njit(inline="always")
+def couplings_of(w: Any) -> Couplings:
+    """Returns the cliques that the candidates couple."""
+    a, b, order = w.contact_a, w.contact_b, w.contact_order
+    return Couplings(w.nc, a, b, w.candidate, False, w.contact_slot, order, w.island_contacts)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def update(w: Any, island: int) -> None:
     """Computes v_c and gamma of an island from v."""
-    approximation, law, addresses, dt = w.approximation, w.law, w.addresses, w.period
-    dof_start, v = w.dof_start, w.v
-    contact_a, contact_b, J_start, J, contact_order = w.contact_a, w.contact_b, w.J_start, w.J, w.contact_order
+    jacobians, law, v, contact_order = jacobians_of(w), law_of(w), w.v, w.contact_order
     parameters, derived, vc, gamma, island_contacts = w.contact_parameters, w.derived, w.vc, w.gamma, w.island_contacts
     for x in range(island_contacts[island], island_contacts[island + 1]):
         i = contact_order[x]
-        v1, v2, vn = jacobian_times(dof_start, J, J_start[i], contact_a[i], contact_b[i], v)
-        v1 += parameters[i, BIAS]
-        v2 += parameters[i, BIAS + 1]
-        vn += parameters[i, BIAS + 2]
-        vc[i, 0], vc[i, 1], vc[i, 2] = v1, v2, vn
-        gamma[i, 0], gamma[i, 1], gamma[i, 2] = impulse(approximation, law, addresses, dt, derived, i, v1, v2, vn)
+        v1, v2, vn = _find_velocity(jacobians, i, v, parameters, vc)
+        gamma[i, 0], gamma[i, 1], gamma[i, 2] = impulse(law, derived, i, v1, v2, vn)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
@@ -261,18 +222,16 @@ def add_momentum(w: Any, island: int) -> None:
 @njit(error_model="numpy", _nrt=False, cache=True)
 def add_rounding(w: Any, island: int) -> None:
     """Adds to `dv` what rounding of v does to J^T gamma: |J|^T (|gamma| + |G| (|J| |v| + |b| + |phi0|/dt))."""
-    approximation, law, addresses, dt = w.approximation, w.law, w.addresses, w.period
+    law = law_of(w)
     dof_start, derived, vc, v, bound, J, J_start = w.dof_start, w.derived, w.vc, w.v, w.dv, w.J, w.J_start
     contact_a, contact_b, contact_order, gamma = w.contact_a, w.contact_b, w.contact_order, w.gamma
     parameters = w.contact_parameters
     for x in range(w.island_contacts[island], w.island_contacts[island + 1]):
         i = contact_order[x]
         a, b = contact_a[i], contact_b[i]
-        _, _, _, h11, h12, h22, h13, h23, h33 = impulse_and_hessian(
-            approximation, law, addresses, dt, derived, i, vc[i, 0], vc[i, 1], vc[i, 2]
-        )
+        G = impulse_and_hessian(law, derived, i, vc[i, 0], vc[i, 1], vc[i, 2])
         u1, u2 = abs(parameters[i, BIAS]), abs(parameters[i, BIAS + 1])
-        u3 = abs(parameters[i, BIAS + 2]) + abs(parameters[i, PHI0]) / dt
+        u3 = abs(parameters[i, BIAS + 2]) + abs(parameters[i, PHI0]) / law.period
         for side in range(2):
             c = a if side == 0 else b
             o = J_start[i] if side == 0 else J_start[i] + 3 * (dof_start[a + 1] - dof_start[a])
@@ -282,9 +241,9 @@ def add_rounding(w: Any, island: int) -> None:
                     u1 += abs(J[o + k] * v[s + k])
                     u2 += abs(J[o + m + k] * v[s + k])
                     u3 += abs(J[o + 2 * m + k] * v[s + k])
-        g1 = abs(gamma[i, 0]) + abs(h11) * u1 + abs(h12) * u2 + abs(h13) * u3
-        g2 = abs(gamma[i, 1]) + abs(h12) * u1 + abs(h22) * u2 + abs(h23) * u3
-        g3 = abs(gamma[i, 2]) + abs(h13) * u1 + abs(h23) * u2 + abs(h33) * u3
+        g1 = abs(gamma[i, 0]) + abs(G.h11) * u1 + abs(G.h12) * u2 + abs(G.h1n) * u3
+        g2 = abs(gamma[i, 1]) + abs(G.h12) * u1 + abs(G.h22) * u2 + abs(G.h2n) * u3
+        g3 = abs(gamma[i, 2]) + abs(G.h1n) * u1 + abs(G.h2n) * u2 + abs(G.hnn) * u3
         for side in range(2):
             c = a if side == 0 else b
             o = J_start[i] if side == 0 else J_start[i] + 3 * (dof_start[a + 1] - dof_start[a])
@@ -297,59 +256,54 @@ def add_rounding(w: Any, island: int) -> None:
 @njit(error_model="numpy", _nrt=False, cache=True)
 def add_hessian(w: Any, island: int) -> None:
     """Adds J^T G J to the blocks of H."""
-    approximation, law, addresses, dt = w.approximation, w.law, w.addresses, w.period
+    law = law_of(w)
     dof_start, H, diagonal_block, entry_block, position = w.dof_start, w.H, w.diagonal_block, w.entry_block, w.position
     contact_a, contact_b, J_start, J, contact_order = w.contact_a, w.contact_b, w.J_start, w.J, w.contact_order
     derived, vc, island_contacts, contact_slot = w.derived, w.vc, w.island_contacts, w.contact_slot
     for x in range(island_contacts[island], island_contacts[island + 1]):
         i = contact_order[x]
-        _, _, _, h11, h12, h22, h13, h23, h33 = impulse_and_hessian(
-            approximation, law, addresses, dt, derived, i, vc[i, 0], vc[i, 1], vc[i, 2]
-        )
-        if h11 == 0.0 and h22 == 0.0 and h33 == 0.0:
+        G = impulse_and_hessian(law, derived, i, vc[i, 0], vc[i, 1], vc[i, 2])
+        if G.h11 == 0.0 and G.h22 == 0.0 and G.hnn == 0.0:
             continue
         a, b, o = contact_a[i], contact_b[i], J_start[i]
         m = dof_start[a + 1] - dof_start[a]
-        add_congruence(H, diagonal_block[position[a]], J, o, m, o, m, h11, h12, h22, h13, h23, h33)
+        add_congruence(H, diagonal_block[position[a]], J, o, m, o, m, G)
         if b >= 0:
             ob, mb = o + 3 * m, dof_start[b + 1] - dof_start[b]
-            add_congruence(H, diagonal_block[position[b]], J, ob, mb, ob, mb, h11, h12, h22, h13, h23, h33)
+            add_congruence(H, diagonal_block[position[b]], J, ob, mb, ob, mb, G)
             h = entry_block[contact_slot[i] >> 1]
             if contact_slot[i] & 1 == 0:
-                add_congruence(H, h, J, o, m, ob, mb, h11, h12, h22, h13, h23, h33)
+                add_congruence(H, h, J, o, m, ob, mb, G)
             else:
-                add_congruence(H, h, J, ob, mb, o, m, h11, h12, h22, h13, h23, h33)
+                add_congruence(H, h, J, ob, mb, o, m, G)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def project(w: Any, island: int) -> None:
     """Computes J dv."""
-    dof_start, dv, dvc, island_contacts = w.dof_start, w.dv, w.dvc, w.island_contacts
-    contact_a, contact_b, J_start, J, contact_order = w.contact_a, w.contact_b, w.J_start, w.J, w.contact_order
+    jacobians, dv, dvc = jacobians_of(w), w.dv, w.dvc
+    contact_order, island_contacts = w.contact_order, w.island_contacts
     for x in range(island_contacts[island], island_contacts[island + 1]):
         i = contact_order[x]
-        dvc[i, 0], dvc[i, 1], dvc[i, 2] = jacobian_times(dof_start, J, J_start[i], contact_a[i], contact_b[i], dv)
+        dvc[i, 0], dvc[i, 1], dvc[i, 2] = jacobian_times(jacobians, i, dv)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def subtract_slope(w: Any, island: int, alpha: float, curved: bool, f: float, h: float) -> tuple[float, float]:
     """Computes gamma at v + alpha dv; returns f less its part of l'(alpha), and if curved h plus that of l''(alpha)."""
-    approximation, law, addresses, dt = w.approximation, w.law, w.addresses, w.period
-    derived, vc, dvc, gamma, contact_order, island_contacts = (
-        w.derived, w.vc, w.dvc, w.gamma, w.contact_order, w.island_contacts
-    )  # fmt: skip
+    law, derived, vc, dvc, gamma = law_of(w), w.derived, w.vc, w.dvc, w.gamma
+    contact_order, island_contacts = w.contact_order, w.island_contacts
     for x in range(island_contacts[island], island_contacts[island + 1]):
         i = contact_order[x]
         d1, d2, d3 = dvc[i, 0], dvc[i, 1], dvc[i, 2]
         u1, u2, u3 = vc[i, 0] + alpha * d1, vc[i, 1] + alpha * d2, vc[i, 2] + alpha * d3
         if not curved:
-            g1, g2, g3 = impulse(approximation, law, addresses, dt, derived, i, u1, u2, u3)
+            g1, g2, g3 = impulse(law, derived, i, u1, u2, u3)
         else:
-            g1, g2, g3, h11, h12, h22, h13, h23, h33 = impulse_and_hessian(
-                approximation, law, addresses, dt, derived, i, u1, u2, u3
-            )
-            h += d1 * (h11 * d1 + 2.0 * (h12 * d2 + h13 * d3)) + d2 * (h22 * d2 + 2.0 * h23 * d3)
-            h += d3 * h33 * d3
+            G = impulse_and_hessian(law, derived, i, u1, u2, u3)
+            g1, g2, g3 = G.g1, G.g2, G.gn
+            h += d1 * (G.h11 * d1 + 2.0 * (G.h12 * d2 + G.h1n * d3)) + d2 * (G.h22 * d2 + 2.0 * G.h2n * d3)
+            h += d3 * G.hnn * d3
         gamma[i, 0], gamma[i, 1], gamma[i, 2] = g1, g2, g3
         f -= g1 * d1 + g2 * d2 + g3 * d3
     return f, h

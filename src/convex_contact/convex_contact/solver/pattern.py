@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -16,3 +18,74 @@ def find_entry(position: np.ndarray, entry_start: np.ndarray, entry_column: np.n
         if entry_column[e] == q:
             return 2 * e + swapped
     return -2
+
+
+class Couplings(NamedTuple):
+    """Entries of one family of terms, each between the cliques a and b (-1: none).
+
+    Attributes:
+        entries: number of entries.
+        a, b: cliques (entries,).
+        taken: 1: takes part, where not all do (entries,).
+        all_taken: all do.
+        slot: blocks of H, output of `match_couplings` (entries,).
+        order, island_start: entries island by island, and where an island's begin; output of `list_by_island`.
+    """
+
+    entries: int
+    a: np.ndarray
+    b: np.ndarray
+    taken: np.ndarray
+    all_taken: bool
+    slot: np.ndarray
+    order: np.ndarray
+    island_start: np.ndarray
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def match_couplings(w: Any, x: Couplings) -> int:
+    """Finds the block of each coupling of two cliques; returns how many there are, -1 if a block is missing."""
+    pairs = 0
+    position, entry_start, entry_column = w.position, w.entry_start, w.entry_column
+    for i in range(x.entries):
+        if (x.all_taken or x.taken[i] != 0) and x.b[i] >= 0:
+            x.slot[i] = find_entry(position, entry_start, entry_column, x.a[i], x.b[i])
+            pairs += 1
+            if x.slot[i] < 0:
+                return -1
+    return pairs
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def list_couplings(w: Any, x: Couplings, edges: int) -> int:
+    """Appends the couplings of two cliques to the first edges; returns the new number of edges."""
+    edge_a, edge_b = w.edge_a, w.edge_b
+    for i in range(x.entries):
+        if (x.all_taken or x.taken[i] != 0) and x.b[i] >= 0:
+            edge_a[edges], edge_b[edges] = x.a[i], x.b[i]
+            edges += 1
+    return edges
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def list_by_island(w: Any, x: Couplings) -> None:
+    """Lists the entries island by island."""
+    islands, clique_island, order, start = w.islands, w.clique_island, x.order, x.island_start
+    total = 0
+    for i in range(islands + 1):
+        start[i] = 0
+    for i in range(x.entries):
+        if x.all_taken or x.taken[i] != 0:
+            start[clique_island[x.a[i]] + 1] += 1
+            total += 1
+    for i in range(islands):
+        start[i + 1] += start[i]
+    for back in range(x.entries):
+        i = x.entries - 1 - back
+        if x.all_taken or x.taken[i] != 0:
+            island = clique_island[x.a[i]] + 1
+            start[island] -= 1
+            order[start[island]] = i
+    for i in range(islands):
+        start[i] = start[i + 1]
+    start[islands] = total

@@ -18,10 +18,10 @@ from convex_contact.problem.contact_kernels import (
     ROW_TARGET,
     ROW_UPPER,
 )
-from convex_contact.problem.near_rigid import compiled_near_rigid_compliance as near_rigid_compliance
+from convex_contact.problem.near_rigid import near_rigid_compliance
 from convex_contact.solver.blocks import add_outer, add_row, row_times
 from convex_contact.solver.delassus import row_delassus
-from convex_contact.solver.pattern import find_entry
+from convex_contact.solver.pattern import Couplings
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
@@ -64,51 +64,10 @@ def prepare_terms(w: Any) -> None:
         row_compliance[i] = R
 
 
-@njit(error_model="numpy", _nrt=False, cache=True)
-def match_entries(w: Any) -> int:
-    """Finds the block of each coupling of two cliques; returns how many there are, -1 if a block is missing."""
-    pairs = 0
-    position, entry_start, entry_column = w.position, w.entry_start, w.entry_column
-    row_a, row_b, row_slot = w.row_a, w.row_b, w.row_slot
-    for i in range(w.nr):
-        if row_b[i] >= 0:
-            row_slot[i] = find_entry(position, entry_start, entry_column, row_a[i], row_b[i])
-            pairs += 1
-            if row_slot[i] < 0:
-                return -1
-    return pairs
-
-
-@njit(error_model="numpy", _nrt=False, cache=True)
-def list_edges(w: Any, edges: int) -> int:
-    """Appends the pairs of cliques that rows couple to the first edges; returns the new number of edges."""
-    edge_a, edge_b, row_a, row_b = w.edge_a, w.edge_b, w.row_a, w.row_b
-    for i in range(w.nr):
-        if row_b[i] >= 0:
-            edge_a[edges], edge_b[edges] = row_a[i], row_b[i]
-            edges += 1
-    return edges
-
-
-@njit(error_model="numpy", _nrt=False, cache=True)
-def sort_by_island(w: Any) -> None:
-    """Lists the rows island by island."""
-    islands, clique_island = w.islands, w.clique_island
-    owner, order, start = w.row_a, w.row_order, w.island_rows
-    for i in range(islands + 1):
-        start[i] = 0
-    for i in range(w.nr):
-        start[clique_island[owner[i]] + 1] += 1
-    for i in range(islands):
-        start[i + 1] += start[i]
-    for back in range(w.nr):
-        i = w.nr - 1 - back
-        island = clique_island[owner[i]] + 1
-        start[island] -= 1
-        order[start[island]] = i
-    for i in range(islands):
-        start[i] = start[i + 1]
-    start[islands] = w.nr
+@njit(inline="always")  # no compilation and linking of its own
+def couplings_of(w: Any) -> Couplings:
+    """Returns the cliques that the rows couple."""
+    return Couplings(w.nr, w.row_a, w.row_b, w.row_order, True, w.row_slot, w.row_order, w.island_rows)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)

@@ -63,18 +63,18 @@ def solve(
     permutation = load(w, problem)
     numbers = (problem.period, problem.stiction_tolerance, problem.sigma, problem.near_rigid)
     configure(w, chosen.code, problem.law.code, *numbers, *astuple(options))
-    v = inputs(w)[0][4]
+    v = inputs(w).structure.v
     v[: len(start)] = start[permutation]
     status = newton.solve_step(w)
     velocity = np.empty_like(start)
     velocity[permutation] = v[: len(start)]
-    _, iterations, _, _, residual, _ = statistics(w)
+    found = statistics(w)
     if status != newton.CONVERGED:
         raise ConvergenceError(
             REASONS[status],
             velocity=velocity,
-            iterations=iterations,
-            residual=residual,
+            iterations=found.iterations,
+            residual=found.residual,
             tolerance=options.relative_tolerance,
         )
 
@@ -87,7 +87,14 @@ def solve(
         result[:, permutation] = rows
         return np.ascontiguousarray(result.T)
 
-    return Solution(problem, chosen, velocity, iterations=iterations, residual=residual, solve_hessian=solve_hessian)
+    return Solution(
+        problem,
+        chosen,
+        velocity,
+        iterations=found.iterations,
+        residual=found.residual,
+        solve_hessian=solve_hessian,
+    )
 
 
 def cliques(problem: ContactProblem) -> np.ndarray:
@@ -151,31 +158,20 @@ def load(w: Any, problem: ContactProblem) -> np.ndarray:
     contact = couplings(list(J))
     row = couplings([r[None] for r in R])
     reserve(w, n, nv, int(block_starts[-1]), nc, contact[3].size, len(R), row[3].size)
-    structure, contacts, constraint_rows, addresses = inputs(w)
-    structure[0][: n + 1], structure[1][: n + 1] = starts, block_starts
+    w_inputs = inputs(w)
+    structure, p, q = w_inputs.structure, w_inputs.contacts.parameters[:nc], w_inputs.rows.parameters[: len(R)]
+    structure.dof_start[: n + 1], structure.A_start[: n + 1] = starts, block_starts
     for c in range(n):
         s, e = starts[c], starts[c + 1]
-        structure[2][block_starts[c] : block_starts[c + 1]] = A[s:e, s:e].ravel()
-    structure[3][:nv] = problem.v_star[permutation]
-    for target, (a, b, offsets, entries), count in ((contacts, contact, nc), (constraint_rows, row, len(R))):
-        target[0][:count], target[1][:count], target[2][: count + 1] = a, b, offsets
-        target[3][: entries.size] = entries
-    p = contacts[4][:nc]
-    p[:, kernels.PHI0], p[:, kernels.V_N0] = problem.phi0, problem.v_n0
-    p[:, kernels.STIFFNESS], p[:, kernels.DISSIPATION] = problem.stiffness, problem.dissipation
-    p[:, kernels.RELAXATION_TIME] = problem.relaxation_time
-    p[:, kernels.M11], p[:, kernels.M12], p[:, kernels.M22] = 1.0, 0.0, 1.0
-    p[:, kernels.COEFFICIENT] = problem.parameters.coefficient
-    if problem.friction.ndim == 3:
-        M = problem.friction
-        p[:, kernels.M11], p[:, kernels.M12], p[:, kernels.M22] = M[:, 0, 0], M[:, 0, 1], M[:, 1, 1]
+        structure.A[block_starts[c] : block_starts[c + 1]] = A[s:e, s:e].ravel()
+    structure.v_star[:nv] = problem.v_star[permutation]
+    for target, (a, b, offsets, entries), count in ((w_inputs.contacts, contact, nc), (w_inputs.rows, row, len(R))):
+        target.a[:count], target.b[:count], target.start[: count + 1] = a, b, offsets
+        target.J[: entries.size] = entries
+    p[:] = problem.parameters.table
     p[:, kernels.BIAS : kernels.BIAS + 3] = problem.bias
-    p[:, kernels.TANGENTIAL_STIFFNESS] = problem.tangential_stiffness
-    p[:, kernels.TANGENTIAL_DAMPING] = problem.tangential_damping
-    p[:, kernels.ELASTIC_DISPLACEMENT : kernels.ELASTIC_DISPLACEMENT + 2] = problem.elastic_displacement
-    q = constraint_rows[4][: len(R)]
     q[:, kernels.ROW_BIAS], q[:, kernels.ROW_TARGET] = rows.bias, rows.target
     q[:, kernels.ROW_COMPLIANCE], q[:, kernels.ROW_NEAR_RIGID] = rows.compliance, 0.0  # the limit is in it
     q[:, kernels.ROW_LOWER], q[:, kernels.ROW_UPPER] = rows.lower, rows.upper
-    addresses[:] = problem.law.addresses
+    w_inputs.addresses[:] = problem.law.addresses
     return permutation

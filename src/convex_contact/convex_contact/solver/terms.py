@@ -5,9 +5,7 @@ one. `contact_terms` and `row_terms` are the families; a new one is a new module
 
 ==================  ==================================================================================================
 prepare_terms       derived numbers at the guess; marks the cliques that it touches
-match_entries       finds the block of H of each coupling of two cliques
-list_edges          appends the couplings of two cliques to the list of edges
-sort_by_island      lists its entries island by island
+couplings_of        its entries and the cliques that they couple, for `pattern`
 update              velocities and impulses from v
 add_momentum        j += J^T gamma
 add_rounding        bound += what rounding of v does to J^T gamma
@@ -25,6 +23,7 @@ from typing import Any
 from numba import njit
 
 from convex_contact.solver import contact_terms, row_terms
+from convex_contact.solver.pattern import list_by_island, list_couplings, match_couplings
 
 
 @njit(inline="always")  # no compilation and linking of its own
@@ -37,22 +36,22 @@ def prepare_terms(w: Any) -> None:
 @njit(inline="always")  # no compilation and linking of its own
 def match_entries(w: Any) -> int:
     """Returns the number of couplings of two cliques, -1 if H has no block for one of them."""
-    pairs = contact_terms.match_entries(w)
-    more = row_terms.match_entries(w) if pairs >= 0 else -1
+    pairs = match_couplings(w, contact_terms.couplings_of(w))
+    more = match_couplings(w, row_terms.couplings_of(w)) if pairs >= 0 else -1
     return pairs + more if more >= 0 else -1
 
 
 @njit(inline="always")  # no compilation and linking of its own
 def list_edges(w: Any) -> int:
     """Lists the couplings of two cliques; returns how many there are."""
-    return row_terms.list_edges(w, contact_terms.list_edges(w, 0))
+    return list_couplings(w, row_terms.couplings_of(w), list_couplings(w, contact_terms.couplings_of(w), 0))
 
 
 @njit(inline="always")  # no compilation and linking of its own
 def sort_by_island(w: Any) -> None:
     """Lists the entries of all families island by island."""
-    contact_terms.sort_by_island(w)
-    row_terms.sort_by_island(w)
+    list_by_island(w, contact_terms.couplings_of(w))
+    list_by_island(w, row_terms.couplings_of(w))
 
 
 @njit(inline="always")  # no compilation and linking of its own

@@ -15,7 +15,7 @@ anew only when a contact couples two cliques that the pattern does not (`newton`
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit, types
@@ -223,15 +223,10 @@ def reserve(
         w.adjacency = np.zeros((size, (size + 63) // 64), dtype=np.uint64)
         w.pattern = 0
     if len(w.v) < dofs:
-        w.v_star, w.v, w.scale, w.r = (
-            _floats(w.v_star, dofs),
-            _floats(w.v, dofs),
-            _floats(w.scale, dofs),
-            _floats(w.r, dofs),
-        )
-        w.r_momentum, w.j, w.dv = _floats(w.r_momentum, dofs), _floats(w.j, dofs), _floats(w.dv, dofs)
-        w.A_dv, w.v_old, w.floor = _floats(w.A_dv, dofs), _floats(w.v_old, dofs), _floats(w.floor, dofs)
-        w.A_v_star = _floats(w.A_v_star, dofs)
+        w.v_star, w.v, w.scale = _floats(w.v_star, dofs), _floats(w.v, dofs), _floats(w.scale, dofs)
+        w.r, w.r_momentum, w.j = _floats(w.r, dofs), _floats(w.r_momentum, dofs), _floats(w.j, dofs)
+        w.dv, w.A_dv, w.v_old = _floats(w.dv, dofs), _floats(w.A_dv, dofs), _floats(w.v_old, dofs)
+        w.floor, w.A_v_star = _floats(w.floor, dofs), _floats(w.A_v_star, dofs)
     w.A, w.A_factor, w.L = _floats(w.A, blocks), _floats(w.A_factor, blocks), _floats(w.L, blocks)
     w.scratch = _floats(w.scratch, blocks)
     if len(w.gamma) < contacts or len(w.J_start) < contacts + 1:
@@ -261,21 +256,71 @@ def forget(w: Any) -> None:
     w.pattern = 0
 
 
+class Structure(NamedTuple):
+    """Cliques, their masses and velocities."""
+
+    dof_start: np.ndarray
+    A_start: np.ndarray
+    A: np.ndarray
+    v_star: np.ndarray
+    v: np.ndarray
+
+
+class TermInputs(NamedTuple):
+    """What one family of terms is given: cliques a and b, and of each entry the start in J and the parameters."""
+
+    a: np.ndarray
+    b: np.ndarray
+    start: np.ndarray
+    J: np.ndarray
+    parameters: np.ndarray
+
+
+class Inputs(NamedTuple):
+    """Input arrays of a workspace."""
+
+    structure: Structure
+    contacts: TermInputs
+    rows: TermInputs
+    addresses: np.ndarray
+
+
+class Outputs(NamedTuple):
+    """Output arrays of a workspace; see `FLOAT_TABLES` and `INTEGER_VECTORS`."""
+
+    gamma: np.ndarray
+    vc: np.ndarray
+    derived: np.ndarray
+    candidate: np.ndarray
+    row_gamma: np.ndarray
+
+
+class Statistics(NamedTuple):
+    """How the last step was solved; `orderings` counts since the start."""
+
+    status: int
+    iterations: int
+    factorizations: int
+    orderings: int
+    residual: float
+    islands: int
+
+
 @njit(cache=True)
-def inputs(w: Any) -> Any:
-    """Views of the input arrays, after `reserve`: structure, matrices, contacts, rows."""
-    return (
-        (w.dof_start, w.A_start, w.A, w.v_star, w.v),
-        (w.contact_a, w.contact_b, w.J_start, w.J, w.contact_parameters),
-        (w.row_a, w.row_b, w.row_J_start, w.row_J, w.row_parameters),
+def inputs(w: Any) -> Inputs:
+    """Views of the input arrays, after `reserve`."""
+    return Inputs(
+        Structure(w.dof_start, w.A_start, w.A, w.v_star, w.v),
+        TermInputs(w.contact_a, w.contact_b, w.J_start, w.J, w.contact_parameters),
+        TermInputs(w.row_a, w.row_b, w.row_J_start, w.row_J, w.row_parameters),
         w.addresses,
     )
 
 
 @njit(cache=True)
-def outputs(w: Any) -> Any:
-    """Views after a solve: gamma and v_c (nc, 3), derived numbers, which contacts took part, rows' impulses."""
-    return w.gamma, w.vc, w.derived, w.candidate, w.row_gamma
+def outputs(w: Any) -> Outputs:
+    """Views of the output arrays, after a solve."""
+    return Outputs(w.gamma, w.vc, w.derived, w.candidate, w.row_gamma)
 
 
 @njit(cache=True)
@@ -294,19 +339,15 @@ def configure(
 ) -> None:
     """Sets the numbers of a problem."""
     w.approximation, w.law, w.period, w.stiction_tolerance = approximation, law, period, stiction_tolerance
-    w.sigma, w.near_rigid, w.relative_tolerance, w.absolute_tolerance = (
-        sigma,
-        near_rigid,
-        relative_tolerance,
-        absolute_tolerance,
-    )
+    w.sigma, w.near_rigid = sigma, near_rigid
+    w.relative_tolerance, w.absolute_tolerance = relative_tolerance, absolute_tolerance
     w.max_iterations, w.polish = max_iterations, 1 if polish else 0
 
 
 @njit(cache=True)
-def statistics(w: Any) -> tuple[int, int, int, int, float, int]:
-    """Status, iterations, factorisations of the last step; orderings so far; residual; islands."""
-    return w.status, w.iterations, w.factorizations, w.orderings, w.residual, w.islands
+def statistics(w: Any) -> Statistics:
+    """Statistics of the last step."""
+    return Statistics(w.status, w.iterations, w.factorizations, w.orderings, w.residual, w.islands)
 
 
 @njit(cache=True)

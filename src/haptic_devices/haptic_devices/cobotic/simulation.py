@@ -146,6 +146,7 @@ def drive_joints(
                 qd[i] = 0.0
 
 
+# Longer than others by its arguments and their documentation.
 @njit(cache=True)
 def integrate(
     truth: np.ndarray,
