@@ -11,18 +11,16 @@ import pytest
 from admittance_constraints import PointOnParaboloid, ReferenceGenerator, split_number
 from convex_contact import Material, Simulator, World
 from haptic_experiments.experiments.cobot_guided_tool import (
-    STIFFNESSES,
-    THING,
     GuidedRun,
     Pushing,
     chatter,
     coefficients,
     difference,
     energies,
-    pressed,
     rest,
 )
 from haptic_experiments.kit.guided_world import GuidedWorld, RunAwayError, SurfaceFriction
+from haptic_experiments.kit.split_limit import STIFFNESSES, THING, pressed
 from haptic_friction import CoulombLaw, ModelC
 
 T = 1e-3

@@ -13,16 +13,23 @@ direction of w are those of the step before, as N is in the world's lagged conta
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from admittance_constraints import PointOnParaboloid
 from admittance_constraints.checks import finite_vector
 from convex_contact import Simulator
+from convex_contact.haptics.rendering import make_rendering
+from convex_contact.node import worlds_folder
 from convex_contact.problem.constraints import Constraint, HolonomicConstraint, Rows
 from convex_contact.simulation.dynamics import WorldDynamics
 from haptic_core.errors import HapticError
+from haptic_core.parameters import parse_entries
+from haptic_experiments.graph_steps import ConstraintStep
+from haptic_experiments.kit.display import mechanism_of
 
 
 class RunAwayError(HapticError):
@@ -198,6 +205,43 @@ class GuidedWorld:
         sign = (report.body[:, 1] == self._body).astype(float) - (report.body[:, 0] == self._body)
         impulse = np.einsum("nk,nki->ni", report.impulse, report.frame)
         return np.asarray(sign @ impulse / self.period)
+
+
+class GuidedStep(ConstraintStep):
+    """`constraint_node` whose reference is the tool of a `GuidedWorld`; its state has contact, friction and bodies.
+
+    Args:
+        values: Parameters of the constraint node.
+        contact, friction: Parameters of both nodes.
+
+    Raises:
+        HapticError: The mechanism is no `PointOnParaboloid`.
+    """
+
+    def __init__(self, values: Mapping[str, Any], *, contact: Mapping[str, Any], friction: Mapping[str, Any]) -> None:
+        super().__init__(values)
+        mechanism = mechanism_of(dict(values))
+        if not isinstance(mechanism, PointOnParaboloid):
+            raise HapticError(f"no one process for the mechanism {values['mechanism']}, only for PointOnParaboloid")
+        tool = contact["proxy"]
+        entries = {name: value for name, (value, _) in parse_entries(contact["world_parameters"]).items()}
+        entries |= {f"bodies.{tool}.prescribed": False, f"bodies.{tool}.mass": mechanism.mass}
+        simulator = make_rendering({**contact, "proxy": ""}, entries, worlds_folder()).simulator
+        law = SurfaceFriction(friction["friction_coefficient"], friction["stiffness"], friction["damping"])
+        self.world = GuidedWorld(simulator, tool, mechanism, values["world_position"], law)
+        self.renderer.controller.generator = self.world
+
+    def row(self) -> dict[str, Any]:
+        now = self.world.now
+        return {
+            "position": now.x[:3],
+            "velocity": now.twist[:3],
+            "surface": now.multipliers[0],
+            "contact": now.contact,
+            "friction": now.friction,
+            "bodies": self.world.simulator.body_states()[0],
+            "slides": not now.sticks,
+        }
 
 
 class _Friction(Constraint):
