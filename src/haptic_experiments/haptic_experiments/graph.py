@@ -31,7 +31,7 @@ from haptic_devices.device import Device, DeviceError
 from haptic_devices.factories import find_device
 from haptic_devices.loop import OK, TickLoop
 from haptic_experiments.graph_steps import STEPS, Step
-from haptic_launch.experiment_graph import CLOCK, Edge, evaluation_order, graph_of
+from haptic_launch.experiment_graph import CLOCK, SCRIPTED, Edge, evaluation_order, graph_of
 from haptic_launch.experiments import load_experiment
 from haptic_launch.launch_file import load_launch_file
 from haptic_launch.launch_nodes import LaunchedNode, launched_nodes
@@ -234,9 +234,11 @@ def nodes_of(bag: Bag) -> list[LaunchedNode]:
     """The device and the rendering nodes of a recorded run, with the parameters that they had at its start.
 
     Raises:
-        HapticError: The bag has no start of one of them, or its experiment has no such node.
+        HapticError: The device was not simulated, the bag has no start of a node, or its experiment has no such node.
     """
     device = bag.parameters(CLOCK)
+    if device.get("device") != SCRIPTED and not any(topic.endswith("/simulation_state") for topic in bag.topics):
+        raise HapticError(f"{bag.path}: the device of the run was not simulated")
     launched = launched_nodes(load_launch_file(load_experiment(bag.custom["experiment"]).launch_file))
     executables = {node.name: node.executable for node in launched}
     found = [LaunchedNode(CLOCK, "", _DEVICE, device)]

@@ -98,5 +98,9 @@ def test_a_bag_that_does_not_have_a_node_is_refused() -> None:
     events = [Event(0, "device", "state", {"state": "active", "parameters": {"sources": ["other"]}})]
     bag: Any = SimpleNamespace(path=Path("bag"), custom={"experiment": "friction_impedance"})
     bag.parameters = lambda name: events[0].detail["parameters"] if name == "device" else {}
+    bag.topics = {"/joystick/simulation_state": {}}
     with pytest.raises(HapticError, match=r"^bag: nothing is known about the node other$"):
+        graph.nodes_of(bag)
+    bag.topics = {}
+    with pytest.raises(HapticError, match=r"^bag: the device of the run was not simulated$"):
         graph.nodes_of(bag)
