@@ -324,11 +324,11 @@ def coefficients(run: GuidedRun) -> dict[str, float]:
 
 
 def _claims(claims: Claims, name: str, run: GuidedRun, n: dict[str, Any], bag: Bag) -> None:
-    apart, one_step, energy = n["against_split"], n["against_implicit"], n["energy"]
+    split, one_step, energy = n["against_split"], n["against_implicit"], n["energy"]
     mu = bag.parameters("friction")["friction_coefficient"]
     if run.mode == "lockstep" and not bag.parameters("device")["command_delay_ticks"]:
-        same = {"reference [m]": apart["motion"], "contact [N]": apart["contact"], "friction [N]": apart["friction"]}
-        same["bodies [m]"] = max(apart["bodies"])
+        same = {"reference [m]": split["motion"], "contact [N]": split["contact"], "friction [N]": split["friction"]}
+        same["bodies [m]"] = max(split["bodies"])
         text = f"The nodes do what one process does that takes contact and friction of the tick before ({name})."
         claims.identical(text, same)
     claims.below(
@@ -339,13 +339,8 @@ def _claims(claims: Claims, name: str, run: GuidedRun, n: dict[str, Any], bag: B
         about=f"the guide bears {n['surface'][0]:.1f} to {n['surface'][1]:.1f} N, the bodies up to "
         f"{n['largest_contact']:.1f} N; residual at most",
     )
-    sliding = n["coefficient"]
-    claims.say(
-        f"Sliding friction is {mu:g} times the guide's force ({name}).",
-        ", ".join(f"{phase}: {ratio:.6f}" for phase, ratio in sliding.items()) + f" (limit {COEFFICIENT:g} of it)",
-        all(abs(ratio - mu) < COEFFICIENT * mu for ratio in sliding.values()),
-        unless="" if sliding else "no slide",
-    )
+    text = f"Sliding friction is {mu:g} times the guide's force ({name})."
+    claims.all_near(text, n["coefficient"], mu, relative=COEFFICIENT)
     claims.below(
         f"The tool that rests pressed does not chatter ({name}).",
         n["chatter"],
@@ -354,15 +349,13 @@ def _claims(claims: Claims, name: str, run: GuidedRun, n: dict[str, Any], bag: B
         about=f"they vary from tick to tick in one implicit step by {n['chatter_implicit']:.4f} N, here by",
         unless="" if rest(run).any() else "the tool did not rest",
     )
-    bodies = {body: (end, n["way"][body]) for body, end in zip(run.names, one_step["bodies_end"], strict=True)}
-    worst = max(bodies, key=lambda body: bodies[body][0])
-    claims.say(
+    apart = {"reference [µm]": (1e6 * one_step["motion"], 1e6 * APART)}
+    for body, end in zip(run.names, one_step["bodies_end"], strict=True):
+        apart[f"{body} in the end [mm]"] = (1e3 * end, 1e3 * max(BODY, BODY_SHARE * n["way"][body]))
+    claims.all_below(
         f"All in one implicit step moves tool and things the same way ({name}).",
-        f"the reference is {1e6 * one_step['motion']:.0f} µm apart at the most (limit {1e6 * APART:g} µm), contact "
-        f"{one_step['contact']:.2f} N (where it strikes), friction {one_step['friction']:.2f} N; in the end {worst} is "
-        f"{1e3 * bodies[worst][0]:.2f} mm apart after {bodies[worst][1]:.2f} m (limit {1e3 * BODY:g} mm, or "
-        f"{100 * BODY_SHARE:g} %)",
-        one_step["motion"] < APART and all(end < max(BODY, BODY_SHARE * path) for end, path in bodies.values()),
+        apart,
+        about=f"contact {one_step['contact']:.2f} N apart (where it strikes), friction {one_step['friction']:.2f} N;",
     )
     took = abs(energy["contact"]) + abs(energy["friction"])
     made = energy["contact_made"] + energy["friction_made"]
@@ -376,18 +369,13 @@ def _claims(claims: Claims, name: str, run: GuidedRun, n: dict[str, Any], bag: B
 
 
 def _study_claims(claims: Claims, study: list[dict[str, float]], tools: list[dict[str, float | None]]) -> None:
-    found = [
-        f"{row['stiffness']:.0e} N/m: {1e3 * row['split']:.1f} g ({1e3 * row['closed_form']:.1f} g)" for row in study
-    ]
-    claims.say(
-        f"The lightest tool that pushes a thing of {THING:g} kg is that of (k T² + 2 d T)(1/m - 1/M) = 4; in one "
-        "implicit step there is none.",
-        f"measured (closed form) {', '.join(found)} (limit {200 * NEAR:g} %); a hundredth of that in one step varies "
-        f"by {max(row['implicit_varies'] for row in study):.1e} (limit 1e-3)",
-        all(
-            abs(row["split"] / row["closed_form"] - 1.0) < 2.0 * NEAR and row["implicit_varies"] < 1e-3 for row in study
-        ),
-    )
+    lightest = {
+        f"{1e3 * row['closed_form']:.3g} g by the closed form": row["split"] / row["closed_form"] - 1.0 for row in study
+    }
+    numbers = {f"deviation from {words}": (abs(off), 2.0 * NEAR) for words, off in lightest.items()}
+    numbers["variation of a hundredth of that in one step"] = (max(row["implicit_varies"] for row in study), 1e-3)
+    text = f"The lightest tool that pushes a thing of {THING:g} kg is that of (k T² + 2 d T)(1/m - 1/M) = 4; in one "
+    claims.all_below(text + "implicit step there is none.", numbers)
 
     def words(value: float | None) -> str:
         return "lost" if value is None else f"{value:.2f}"

@@ -8,7 +8,7 @@ with the same hand on a flat wall that stands still: the effect of turning plane
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -40,7 +40,7 @@ SETTLED = 0.2
 SIDEWAYS, DEEP = 1.0e-4, 1.0e-4
 #: torques from tick to tick, and lines of the push at rest, may be so many times those of a flat wall
 JERK = 2.0
-#: share of the ticks in which both flanks are in contact while the tip rests in the groove
+#: fraction of the ticks in which both flanks are in contact while the tip rests in the groove
 BOTH = 0.95
 #: energy that may have been given to the tool at any time [J]: a thousandth of what the hand puts in
 GIVEN = 1e-5
@@ -64,10 +64,10 @@ class Probing(PhasedRun):
         push: Of each cusp (n, 4) [N].
         contact: Contact with each cusp (n, 4).
         friction: On the tool (n, 3) [N].
-        effort: Commanded in all (n, 6) [N m]; empty in a graph.
+        dissipated: By the friction in all [J].
+        effort: Commanded in all (n, 6) [N m].
         force: Of wall and friction on the tool, within the motors' limits (n, 3) [N]; empty in a graph.
         power: Of both on the tool (n,) [W]; empty in a graph.
-        dissipated: By the friction in all [J].
         step_time: Median time of a tick's planes, and of its rendering [s]; empty if not measured.
     """
 
@@ -79,11 +79,11 @@ class Probing(PhasedRun):
     push: np.ndarray
     contact: np.ndarray
     friction: np.ndarray
-    effort: np.ndarray
-    force: np.ndarray
-    power: np.ndarray
     dissipated: float
-    step_time: dict[str, float]
+    effort: np.ndarray = field(default_factory=lambda: np.zeros((0, 6)))
+    force: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+    power: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    step_time: dict[str, float] = field(default_factory=dict)
 
     def at(self, ticks: np.ndarray) -> Probing:
         """The same at some of its ticks."""
@@ -110,7 +110,6 @@ def _probing(ticks: Ticks, phases: list[dict[str, Any]], friction: str = "fricti
         if len(key) == len(pressing):
             key = np.asarray(key, dtype=int)
             push[row, key], contact[row, key] = pressing, touching
-    none = np.zeros((0, 6))
     if "dissipated_energy" in ticks[friction]:
         energy = float(ticks[friction]["dissipated_energy"][-1])
     else:
@@ -124,11 +123,7 @@ def _probing(ticks: Ticks, phases: list[dict[str, Any]], friction: str = "fricti
         push=push,
         contact=contact,
         friction=-np.asarray(ticks[friction]["force"]),
-        effort=none,
-        force=none,
-        power=none,
         dissipated=energy,
-        step_time={},
     )
 
 
@@ -191,9 +186,6 @@ class FlatWallStep(WallStep):
         return MovingPlanes([0], [GROOVE], [[0.0, 0.0, 1.0]], [[0.0, 0.0, 0.0]], [0.0], [0])
 
 
-# ---- numbers ------------------------------------------------------------------------------------------
-
-
 def difference(one: Probing, other: Probing) -> dict[str, float]:
     """Largest distance of the tools [m] and of the frictions and pushes [N], and what else they dissipated [J]."""
     rest = one.named("rest", "along", "back", "to the pit", "out of")
@@ -254,7 +246,7 @@ def groove(run: Probing, distance: np.ndarray, radius: float) -> dict[str, Any]:
 
 
 def _both(flags: np.ndarray) -> float:
-    """Share of rows in which a cusp of either side of the groove is among the flags (n, 4)."""
+    """Fraction of the rows in which a cusp of either side of the groove is among the flags (n, 4)."""
     return float((flags[:, LEFT].any(axis=1) & flags[:, ~LEFT].any(axis=1)).mean())
 
 
@@ -284,9 +276,6 @@ def _above(run: Probing, name: str) -> float:
     """Largest line of the push above the hand's tremor [N]."""
     frequency, amplitude = spectrum(run, name)
     return float(amplitude[frequency > TREMOR].max(initial=0.0))
-
-
-# ---- the report -----------------------------------------------------------------------------------------
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
@@ -359,24 +348,15 @@ def _claims(claims: Claims, name: str, n: dict[str, Any]) -> None:
         units = {"motion": "tool [m]", "push": "push [N]", "friction": "friction [N]"}
         same = {unit: split[key] for key, unit in units.items()}
         claims.identical(f"The nodes do what one process does, bit for bit ({name}).", same)
-    claims.say(
-        f"A tapped cusp stops the probe, which leaves slower than it came ({name}).",
-        "; ".join(
-            f"{tap['speed']:.2f} m/s: {1e3 * tap['penetration']:.2f} mm, {tap['peak_force']:.1f} N, back with "
-            f"{tap['rebound']:.3f} m/s"
-            for tap in n["taps"]
-        ),
-        all(tap["rebound"] < tap["speed"] for tap in n["taps"]) if n["taps"] else None,
-    )
-    none = "" if slides else "the tip was not in the groove"
-    sideways, depth = (max((found[key] for found in slides.values()), default=0.0) for key in ("sideways", "depth"))
-    claims.say(
-        f"The tip stays on the groove's line, at rest and sliding, through the pit and out of it ({name}).",
-        f"{1e6 * sideways:.0f} µm sideways (limit {1e6 * SIDEWAYS:g} µm), {1e6 * depth:.0f} µm deep at the most "
-        f"(limit {1e6 * DEEP:g} µm)",
-        sideways < SIDEWAYS and depth < DEEP,
-        unless=none,
-    )
+    rebounds = {f"rebound from {tap['speed']:.2f} m/s [m/s]": (tap["rebound"], tap["speed"]) for tap in n["taps"]}
+    claims.all_below(f"A tapped cusp stops the probe, which leaves slower than it came ({name}).", rebounds)
+    farthest = {
+        f"{words} [µm]": (1e6 * max(found[key] for found in slides.values()), 1e6 * limit)
+        for words, key, limit in (("sideways", "sideways", SIDEWAYS), ("deep", "depth", DEEP))
+        if slides
+    }
+    text = f"The tip stays on the groove's line, at rest and sliding, through the pit and out of it ({name})."
+    claims.all_below(text, farthest)
     flanks = {phase: found["both_flanks"] for phase, found in slides.items()}
     resting = min((part for phase, part in flanks.items() if phase.startswith("rest")), default=0.0)
     claims.say(
@@ -384,7 +364,7 @@ def _claims(claims: Claims, name: str, n: dict[str, Any]) -> None:
         f"both in contact in {100 * resting:.1f} % of the ticks (limit {100 * BOTH:g} %); sliding "
         f"{100 * min(flanks.values(), default=0.0):.1f} %",
         resting > BOTH,
-        unless=none,
+        unless="" if slides else "the tip was not in the groove",
     )
     claims.below(
         f"Planes that turn and change make no jerk ({name}).",
@@ -393,15 +373,8 @@ def _claims(claims: Claims, name: str, n: dict[str, Any]) -> None:
         "mN m",
         about=f"torques change from tick to tick on a flat wall by {1e3 * n['jerk']['flat_wall']:.0f} mN m, here by",
     )
-    claims.say(
-        f"At rest it is as quiet as on a flat wall ({name}).",
-        "; ".join(
-            f"{rest}: {1e3 * both['tooth']:.0f} mN above the tremor, flat {1e3 * both['flat_wall']:.0f} mN"
-            for rest, both in lines.items()
-        )
-        + f" (limit {JERK:g} times that)",
-        all(both["tooth"] < JERK * both["flat_wall"] for both in lines.values()),
-    )
+    noise = {f"{rest} [mN]": (1e3 * both["tooth"], JERK * 1e3 * both["flat_wall"]) for rest, both in lines.items()}
+    claims.all_below(f"At rest it is as quiet as on a flat wall ({name}).", noise, about="above the tremor, in the")
     energy, implicit, stable = n["energy"], n["against_implicit"], n["stable_stiffness"]
     claims.below(
         f"Wall and friction give the tool no energy ({name}).",

@@ -179,31 +179,27 @@ def _claims(claims: Claims, name: str, walls: WallRun, n: dict[str, Any], mu: fl
             {"tool [m]": split["motion"], "friction [N]": split["friction"]},
         )
     sliding, lean, chatter = n["coefficient"], n["lean"], n["chatter"]
-    claims.say(
-        f"Sliding friction is {mu:g} times the push{' but for the tick of delay' if late else ''} ({name}).",
-        ", ".join(f"{phase}: {ratio:.4f}" for phase, ratio in sliding.items()) + f" (limit {100 * allowed:g} %)",
-        all(abs(ratio - mu) < allowed * mu for ratio in sliding.values()),
-        unless="" if sliding else "no slide",
+    text = f"Sliding friction is {mu:g} times the push{' but for the tick of delay' if late else ''} ({name})."
+    claims.all_near(text, sliding, mu, relative=allowed)
+    yielding = (
+        {} if not lean else {"friction over push": (lean["share"], mu), "left [µm]": (1e6 * lean["left"], 1e6 * LEFT)}
     )
-    text = f"Within the friction cone the tool gives way elastically and comes back ({name})."
-    if lean:
-        claims.say(
-            text,
-            f"{lean['share']:.2f} of the cone: {1e3 * lean['given']:.2f} mm given, {1e6 * lean['left']:.0f} µm left "
-            f"(limit {1e6 * LEFT:g} µm)",
-            lean["share"] < mu and lean["left"] < LEFT,
-        )
-    else:
-        claims.say(text, "the hand did not lean")
+    claims.all_below(
+        f"Within the friction cone the tool gives way elastically and comes back ({name}).",
+        yielding,
+        about=f"{1e3 * lean['given']:.2f} mm given;" if lean else "the hand did not lean;",
+    )
     unrested = "" if chatter is not None else "the tool did not rest"
     about = "friction varies from tick to tick by"
     claims.below(f"The resting tool does not chatter ({name}).", chatter, CHATTER, "N", about=about, unless=unrested)
-    claims.say(
+    apart = {
+        "tool [mm]": (1e3 * implicit["motion"], 1e3 * APART),
+        "dissipation [mJ]": (1e3 * abs(implicit["dissipated"]), 1e3 * DISSIPATION * n["dissipated"]),
+    }
+    claims.all_below(
         f"Wall and friction in one implicit step move the tool the same way ({name}).",
-        f"{1e3 * implicit['motion']:.3f} mm apart at the most (limit {1e3 * APART:g} mm), friction "
-        f"{implicit['friction']:.2f} N (where it turns), {1e3 * implicit['dissipated']:+.2f} mJ of "
-        f"{1e3 * n['dissipated']:.1f} mJ (limit {100 * DISSIPATION:g} %)",
-        implicit["motion"] < APART and abs(implicit["dissipated"]) < DISSIPATION * n["dissipated"],
+        apart,
+        about=f"friction differs by {implicit['friction']:.2f} N (where it turns);",
         unless="" if sliding else "no slide",
     )
     text = f"Splitting costs no stability ({name})."

@@ -75,19 +75,15 @@ def wall_report(
 
 def rest_claim(claims: Claims, run: WallRun, n: dict[str, Any]) -> None:
     """Adds: no push makes the walls bounce, and none leaves a depth."""
-    text = f"The walls come to rest under every push, and hold it without depth in the end ({run.name})."
     steady = [push for push in n["pushes"] if push["restless"] is not None]
-    if not steady:
-        claims.say(text, "no push")
-        return
-    worst = max(steady, key=lambda push: push["restless"])
-    deepest = max(abs(push["static"]) for push in steady)
-    claims.say(
-        text,
-        f"{len(steady)} pushes; force varies by {worst['restless']:.2f} N at the most, at '{worst['name']}' (limit "
-        f"{RESTLESS:g} N); depth left {1e6 * deepest:.0f} µm at the most (limit {1e6 * STATIC:g} µm)",
-        worst["restless"] < RESTLESS and deepest < STATIC,
-    )
+    numbers = {}
+    if steady:
+        worst = max(steady, key=lambda push: push["restless"])
+        deepest = max(abs(push["static"]) for push in steady)
+        numbers = {f"variation of the force at '{worst['name']}' [N]": (worst["restless"], RESTLESS)}
+        numbers["depth left [µm]"] = (1e6 * deepest, 1e6 * STATIC)
+    text = f"The walls come to rest under every push, and hold it without depth in the end ({run.name})."
+    claims.all_below(text, numbers, about=f"{len(steady)} pushes;")
 
 
 def stiffness_claim(claims: Claims, run: WallRun, n: dict[str, Any], wanted: float) -> None:
@@ -122,33 +118,18 @@ def tap_claim(claims: Claims, run: WallRun, n: dict[str, Any]) -> None:
 
 def release_claim(claims: Claims, run: WallRun, n: dict[str, Any]) -> None:
     """Adds: a released tool leaves the walls."""
-    words = [
-        f"after {1e3 * r['contact_ends']:.0f} ms (limit {1e3 * LEAVING:g} ms), with {1e3 * r['speed']:.0f} mm/s; "
-        f"pull {r['pull']:.2g} N (limit {PULL:g} N)"
-        for r in n["releases"]
-    ]
-    claims.say(
-        f"A released tool does not stick: contact ends, and no wall pulls ({run.name}).",
-        "; ".join(words),
-        all(r["contact_ends"] < LEAVING and r["pull"] < PULL for r in n["releases"]),
-        unless="" if words else "the hand did not let go",
-    )
+    numbers = {}
+    for found in n["releases"]:
+        numbers[f"{found['name']}: contact ends after [ms]"] = (1e3 * found["contact_ends"], 1e3 * LEAVING)
+        numbers[f"{found['name']}: pull [N]"] = (found["pull"], PULL)
+    claims.all_below(f"A released tool does not stick: contact ends, and no wall pulls ({run.name}).", numbers)
 
 
 def time_claim(claims: Claims, runs: Mapping[str, WallRun]) -> None:
     """Adds: the control steps are short, as the node has published."""
-    known = {run.name: run.timing for run in runs.values() if run.timing}
-    words = "; ".join(
-        f"{name}: {1e6 * t['control_step_p99']:.0f} µs, 50 % {1e6 * t['control_step_p50']:.0f} µs, processor time 99 % "
-        f"{1e6 * t['processor_time_p99']:.0f} µs"
-        for name, t in known.items()
-    )
-    claims.say(
-        f"The node's control step takes less than {1e6 * STEP_LIMIT:g} µs in 99 % of the ticks.",
-        words,
-        all(t["control_step_p99"] < STEP_LIMIT for t in known.values()),
-        unless="" if known else "the node has published no times",
-    )
+    steps = {run.name: run.timing["control_step_p99"] for run in runs.values() if run.timing}
+    text = f"The node's control step takes less than {1e6 * STEP_LIMIT:g} µs in 99 % of the ticks."
+    claims.all_below(text, {f"{name} [µs]": (1e6 * step, 1e6 * STEP_LIMIT) for name, step in steps.items()})
 
 
 # ---- panels -----------------------------------------------------------------------------------------
