@@ -209,6 +209,6 @@ def test_a_body_that_is_taken_for_fixed_is_thrown() -> None:
     """30 g pushed by 0.4 kg: the loop's gain is 14 times the designed one."""
     scene = TouchScene(nodes(), first="push the box", last="push the box", entries={"bodies.box.mass": 0.03})
     late = slice(500, 1400)
-    known, unknown = (scene.split(told=told) for told in (True, False))
+    known, unknown = (scene.split(yielding=yielding) for yielding in (True, False))
     assert (known.load[late] > 0.0).mean() > 0.95 > 0.5 > (unknown.load[late] > 0.0).mean()
     assert unknown.normal_work[-1] > 10.0 * abs(known.normal_work[-1])

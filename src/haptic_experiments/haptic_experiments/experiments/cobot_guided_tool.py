@@ -1,8 +1,8 @@
 """Report of the guided tool: constraint, contact and friction node on an admittance display.
 
 Beside the run stands the same physics in one process: the same display and hand, the tool and the bodies that it pushes
-in one convex problem (`kit.guided_world`), nothing late. The in-process graph of the three nodes stands beside it, too,
-so that its difference from the run is the effect of the messages.
+in one convex problem (`kit.guided_world`), without delay. The in-process graph of the three nodes stands beside it,
+too, so that its difference from the run is the effect of the messages.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from haptic_experiments.kit.guided_world import GuidedStep, RunAwayError
 from haptic_experiments.kit.node_graph import draw, latencies
 from haptic_experiments.kit.phases import PhasedRun
 from haptic_experiments.kit.results import Claims, Report
-from haptic_experiments.kit.split_limit import NEAR, THING, limits
+from haptic_experiments.kit.split_limit import BODY_MASS, NEAR, limits
 from haptic_launch.experiments import load_experiment
 
 NAMESPACE = "/cobotic_hand_controller"
@@ -41,7 +41,7 @@ COEFFICIENT = 1e-9
 APART = 1.5e-4
 #: how far a body may be from that one's in the end: this fraction of its path, or this [m]
 BODY_SHARE, BODY = 0.02, 2e-4
-#: energy that the cut may make, as a fraction of what contacts and friction took
+#: energy that the delay may make, as a fraction of what contacts and friction took
 MADE = 0.02
 #: resting pressed, contact and friction may vary so from tick to tick: sensor noise of 0.02 N through the tool [N]
 CHATTER = 0.05
@@ -196,7 +196,7 @@ def _constraints(bag: Bag, mass: float | None) -> dict[str, Any]:
 
 
 def difference(one: Pushing, other: Pushing) -> dict[str, Any]:
-    """Largest distance of references [m], of contact and friction [N], and of things, at all and in the end [m]."""
+    """Largest distance of references [m], contact and friction [N], and of bodies, at any time and in the end [m]."""
     n = min(len(one.position), len(other.position))
     a, b = one.shortened(n), other.shortened(n)
     return {
@@ -209,10 +209,10 @@ def difference(one: Pushing, other: Pushing) -> dict[str, Any]:
 
 
 def energies(run: Pushing, *, late: int) -> dict[str, float]:
-    """Work of contacts and friction on the tool [J], and what the cut adds to it.
+    """Work of contacts and friction on the tool [J], and what the delayed edges add to it.
 
-    What acts on the tool over a step is found `late` steps before; the world and the friction themselves give it on the
-    way of the tool in the step in which it is found. The difference is made, or lost, where the graph is cut.
+    A force acts on the tool `late` steps after the step in which it is found. World and friction themselves do work
+    over the tool's displacement in the step in which it is found; the delay makes, or takes, the difference.
     """
     way = np.diff(run.position, axis=0)
     found: dict[str, float] = {}
@@ -374,7 +374,9 @@ def _study_claims(claims: Claims, study: list[dict[str, float]], tools: list[dic
     }
     numbers = {f"deviation from {words}": (abs(off), 2.0 * NEAR) for words, off in lightest.items()}
     numbers["variation of a hundredth of that in one step"] = (max(row["implicit_varies"] for row in study), 1e-3)
-    text = f"The lightest tool that pushes a thing of {THING:g} kg is that of (k T² + 2 d T)(1/m - 1/M) = 4; in one "
+    text = (
+        f"The lightest tool that pushes a thing of {BODY_MASS:g} kg is that of (k T² + 2 d T)(1/m - 1/M) = 4; in one "
+    )
     claims.all_below(text + "implicit step there is none.", numbers)
 
     def words(value: float | None) -> str:

@@ -1,7 +1,7 @@
 """Report of the rough wall on the TAU device: the wall node along the normal, the friction node along the wall.
 
 Beside the run stands the same physics in one process: the same device and hand, the wall and its friction in one
-compiled step (`kit.wall_friction`), nothing late. The in-process graph of the two nodes stands beside it, too, so that
+compiled step (`kit.wall_friction`), without delay. The in-process graph of the two nodes stands beside it, too, so that
 its difference from the run is the effect of the messages.
 """
 
@@ -155,7 +155,7 @@ def _coefficients(walls: WallRun, run: Rubbing) -> dict[str, float]:
 
 
 def _lean(walls: WallRun, run: Rubbing) -> dict[str, float] | None:
-    """How far the tool gives way to the hand that leans on it, and what comes back; None if the run ended before."""
+    """Displacement of the tool by the leaning hand, and what is left of it [m]; None if the run ended before."""
     leans = [part for phase, part in walls.parts("slide") if "lean" in phase["name"]]
     if len(leans) < 2:
         return None

@@ -72,9 +72,9 @@ def margins(nodes: list[LaunchedNode], controller: WallController | None) -> dic
         late = slice(round(0.3 * side.ticks), side.ticks)
         for found, scene, part in ((pushed, side, late), (pressed, top, slice(None))):
             split = partial(scene.split, raise_on_stop=True)
-            plays = {"nodes": split, "bodies taken for fixed": partial(split, told=False)}
+            plays = {"nodes": split, "bodies taken for fixed": partial(split, yielding=False)}
             if scene is side:
-                plays["and one tick later"] = partial(split, told=False, late=1)
+                plays["and one tick later"] = partial(split, yielding=False, late=1)
             for name, play in (plays | {"implicit": scene.implicit}).items():
                 found.setdefault(name, {})[f"{mass:g}"] = _played(play, part)
     return {"pushed": pushed, "pressed": pressed}

@@ -120,7 +120,7 @@ def border_claim(claims: Claims, run: WallRun, n: dict[str, Any]) -> None:
 
 
 _CAPTION = (
-    "Left: the way of the tool in contact, coloured by the operating point in use, and the subspaces' borders. Right: "
+    "Left: path of the tool in contact, coloured by the operating point in use, and the subspaces' borders. Right: "
     f"jumps of the efforts while the tool slides (means of {WINDOW} ticks after and before), circles where the "
     "operating point changes. Below: distance of the true tool from the wall (negative inside), taps. Shaded: slides "
     "(blue), the fingers open (green), the tool is sped up for a tap (orange)."

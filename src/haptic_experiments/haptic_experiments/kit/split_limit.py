@@ -10,11 +10,11 @@ from admittance_constraints import SPLIT_LIMIT, PointOnParaboloid, ReferenceGene
 from convex_contact import Material, Simulator, World
 
 #: body of the study [kg], contact stiffnesses [N/m], and relative width of the bisection's result
-THING, STIFFNESSES, NEAR = 0.15, (5e4, 1e6, 1e8), 0.03
+BODY_MASS, STIFFNESSES, NEAR = 0.15, (5e4, 1e6, 1e8), 0.03
 
 
 def pressed(mass: float, stiffness: float, *, implicit: bool, period: float) -> float:
-    """How far the contact force is off at the end of a push of a thing that is free to go, as a share of it.
+    """Relative error of the contact force at the end of a push of a free body.
 
     Args:
         mass: of the tool [kg].
@@ -24,10 +24,10 @@ def pressed(mass: float, stiffness: float, *, implicit: bool, period: float) -> 
     """
     force = 2.0
     surface = Material(stiffness=2.0 * stiffness, dissipation=0.0, relaxation_time=0.0, friction=0.0)
-    due = force * THING / (mass + THING)
+    due = force * BODY_MASS / (mass + BODY_MASS)
     world, body = World(gravity=(0.0, 0.0, 0.0)), {"radius": 0.01, "material": surface}
     world.add_sphere("tool", **body, **({"mass": mass} if implicit else {"prescribed": True}))  # type: ignore[arg-type]
-    world.add_sphere("thing", **body, mass=THING, position=(0.02 - due / stiffness, 0.0, 0.0))  # type: ignore[arg-type]
+    world.add_sphere("body", **body, mass=BODY_MASS, position=(0.02 - due / stiffness, 0.0, 0.0))  # type: ignore[arg-type]
     simulator = Simulator(world, period=period, relative_tolerance=1e-12)
     generator = ReferenceGenerator(PointOnParaboloid(mass=mass), period=period, integrator="symplectic_euler")
     felt, found = 1.000001 * due, []
@@ -44,7 +44,7 @@ def pressed(mass: float, stiffness: float, *, implicit: bool, period: float) -> 
 
 
 def lightest(stiffness: float, period: float, *, implicit: bool = False) -> float:
-    """The lightest tool [kg] with which pushing a thing stays quiet, within a few percent, by bisection of decades."""
+    """The lightest tool [kg] that pushes the body quietly, within a few percent, by bisection of decades."""
     low, high = -4.0, 0.0
     while high - low > math.log10(1.0 + NEAR) / 2.0:
         middle = 0.5 * (low + high)
@@ -58,7 +58,7 @@ def limits(period: float) -> list[dict[str, float]]:
     rows = []
     for k in STIFFNESSES:
         # (k T^2 + 2 d T)(1/m - 1/M) = 4 with d = 0
-        due = 1.0 / (SPLIT_LIMIT / split_number(1.0, k, 0.0, period) + 1.0 / THING)
+        due = 1.0 / (SPLIT_LIMIT / split_number(1.0, k, 0.0, period) + 1.0 / BODY_MASS)
         implicit = pressed(0.01 * due, k, implicit=True, period=period)
         rows.append({"stiffness": k, "closed_form": due, "split": lightest(k, period), "implicit_varies": implicit})
     return rows

@@ -227,16 +227,16 @@ class TouchScene:
         done = made.run(ticks, topics=("simulation_state",))
         return done.ticks("simulation_state")["simulation_state"]["tool_pose"][:, :3]
 
-    def split(self, ticks: int = 0, late: int = 0, told: bool = True, *, raise_on_stop: bool = False) -> Touch:
+    def split(self, ticks: int = 0, late: int = 0, yielding: bool = True, *, raise_on_stop: bool = False) -> Touch:
         """Runs as the nodes do.
 
         Args:
             ticks: Number of ticks; 0: those of the plan.
             late: Ticks by which the bodies feel the reactions later still.
-            told: The wall knows how the bodies yield; else it takes all for fixed.
+            yielding: The wall gets the inverse masses of the bodies; else it takes all bodies for fixed.
             raise_on_stop: See `Graph.run`.
         """
-        done = self._split(late, not told).run(ticks or self.ticks, topics=TOPICS, raise_on_stop=raise_on_stop)
+        done = self._split(late, not yielding).run(ticks or self.ticks, topics=TOPICS, raise_on_stop=raise_on_stop)
         rows = done.ticks(*TOPICS)
         distance = zip(rows["contact/planes"]["signed_distance"], rows["wall/state"]["push"], strict=True)
         work = dict(zip(("normal_work", "friction_work", "cut_work"), works(rows, self.place, late).T, strict=True))
@@ -282,7 +282,7 @@ class _GivenMotion:
         self._goal[:3], self._goal[3:] = self.velocity, 0.0
 
     def finish(self, period: float) -> None:
-        """Has nothing to note."""
+        """Does nothing."""
 
     def reset(self) -> None:
         """Has no state."""

@@ -122,7 +122,7 @@ def difference(one: Touch, other: Touch, part: np.ndarray | slice = slice(None))
 
 
 def transitions(sticking: np.ndarray, load: np.ndarray, lasting: int) -> int:
-    """How often a pressed contact changes between sticking and sliding, states shorter than some ticks left out."""
+    """Number of changes between sticking and sliding of a pressed contact; states below `lasting` ticks do not count."""
     states = sticking[load > 0.0].astype(int)
     if not len(states):
         return 0

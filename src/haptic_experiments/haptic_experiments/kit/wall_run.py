@@ -52,7 +52,7 @@ class WallRun(PhasedRun):
         stopped: ticks at which the device's status was not OK.
         refused: ticks that the node has answered without effort.
         changed: the walls were changed during the run; what came later is left out.
-        timing: 50 and 99 % of the node's control steps, and of their processor time [s]; empty if it has not told.
+        timing: 50 and 99 % of the node's control steps, and of their processor time [s]; empty if it has published none.
         mode: of the loop.
     """
 
@@ -151,7 +151,7 @@ class WallRun(PhasedRun):
 
     @property
     def name(self) -> str:
-        """What a legend calls the run."""
+        """Label of the run in legends."""
         scheme = "from a file" if self.parameters["controller_file"] else self.parameters["scheme"]
         if self.mode == "realtime":
             return f"{scheme}, realtime"
@@ -159,7 +159,7 @@ class WallRun(PhasedRun):
 
     @property
     def left_out(self) -> str:
-        """What the figure's caption has to say."""
+        """Sentence for the figure's caption; empty if all was used."""
         return " What came after the walls were changed is left out." if self.changed else ""
 
     def parts(self, kind: str) -> list[tuple[dict[str, Any], slice]]:
@@ -216,7 +216,7 @@ def pushes(run: WallRun) -> list[dict[str, Any]]:
 
 
 def _sideways(run: WallRun, part: slice) -> float:
-    """Largest way of the tool across all normals [m]."""
+    """Largest displacement of the tool across all normals [m]."""
     basis = np.linalg.svd(run.normals)[2][np.linalg.matrix_rank(run.normals) :]
     moved = (run.position[part] - run.position[part.start]) @ basis.T
     return float(np.linalg.norm(moved, axis=1).max()) if len(basis) else 0.0
@@ -227,7 +227,7 @@ def taps(run: WallRun) -> list[dict[str, Any]]:
 
     `energy_bound` is m v^2/(2 F_max) at the place and speed of the impact (`limits.tap_bound`), `static` the depth that
     the strongest push leaves, `allowed` 1.2 times the bound plus that [m]; `late` is what the tool goes on during the
-    ticks of delay, which the bound knows nothing of.
+    ticks of delay, which the bound does not contain.
     """
     static = max((push["static"] for push in pushes(run) if push["static"] is not None), default=0.0)
     ticks = run.delay + (1 if run.mode == "realtime" else 0)
@@ -279,7 +279,7 @@ def releases(run: WallRun) -> list[dict[str, Any]]:
 
 
 def common_metrics(run: WallRun) -> dict[str, Any]:
-    """What every report of walls tells."""
+    """Metrics of every report of walls."""
     touched = run.in_contact.any(axis=1)
     return {
         "scheme": run.parameters["scheme"],
