@@ -122,7 +122,7 @@ def difference(one: Touch, other: Touch, part: np.ndarray | slice = slice(None))
 
 
 def transitions(sticking: np.ndarray, load: np.ndarray, lasting: int) -> int:
-    """Number of changes between sticking and sliding of a pressed contact; states below `lasting` ticks do not count."""
+    """Changes between sticking and sliding of a pressed contact; shorter states than `lasting` ticks do not count."""
     states = sticking[load > 0.0].astype(int)
     if not len(states):
         return 0

@@ -52,7 +52,7 @@ class WallRun(PhasedRun):
         stopped: ticks at which the device's status was not OK.
         refused: ticks that the node has answered without effort.
         changed: the walls were changed during the run; what came later is left out.
-        timing: 50 and 99 % of the node's control steps, and of their processor time [s]; empty if it has published none.
+        timing: 50 and 99 % of the node's control steps, and of their processor time [s]; empty without.
         mode: of the loop.
     """
 
