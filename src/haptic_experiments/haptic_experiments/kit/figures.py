@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from haptic_experiments.kit.phases import PhasedRun
+from haptic_experiments.kit.signals import phases
 
 #: colour of each kind of phase
 PHASE_COLOURS = {"push": "tab:red", "slide": "tab:blue", "release": "tab:green", "tap": "tab:orange"}
@@ -102,3 +103,25 @@ def shade(axes: Axes, run: PhasedRun, kinds: Sequence[str] = tuple(PHASE_COLOURS
         if phase["kind"] in kinds and phase["start"] < run.time[-1]:
             end = min(phase["end"], run.time[-1])
             axes.axvspan(phase["start"], end, color=PHASE_COLOURS[phase["kind"]], alpha=0.10, linewidth=0)
+
+
+def shade_stretches(axes: Axes, time: np.ndarray, flags: np.ndarray, shortest: float, color: str) -> None:
+    """Marks the unbroken stretches of true flags.
+
+    Args:
+        axes: Axes over time.
+        time: Times [s], shape (n,), equally spaced.
+        flags: Flags, shape (n,).
+        shortest: Length of the shortest stretch that is marked [s].
+        color: Color of the stretches.
+    """
+    for start, end in phases(flags, max(1, round(shortest / float(time[1] - time[0])))):
+        axes.axvspan(time[start], time[end - 1], color=color, zorder=0)
+
+
+def legend_or_note(axes: Axes, note: str, **legend: Any) -> None:
+    """Draws the legend of the labelled lines, or a note in the middle of axes without any line."""
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(**legend)
+    elif not axes.has_data():
+        axes.text(0.5, 0.5, note, ha="center", va="center", transform=axes.transAxes)
