@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
 from haptic_experiments.kit import tau
+from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import Claims, Report
 from haptic_experiments.kit.tau import WallRun
 
@@ -85,21 +85,19 @@ _CAPTION = (
 
 
 def _figure(runs: dict[str, WallRun]) -> Figure:
-    figure = Figure(figsize=(14, 11), layout="constrained")
-    mosaic: list[Any] = [["way", "depth", "depth"], ["way", "force", "force"], ["way", "effort", "effort"]]
-    axes = figure.subplot_mosaic([*mosaic, ["none", "step", "tap"]], empty_sentinel="none", height_ratios=(3, 3, 2, 4))
-    _draw_way(axes["way"], next(iter(runs.values())))
-    tau.depth_panel(runs).draw(axes["depth"])
-    tau.force_panel(runs).draw(axes["force"])
-    tau.effort_panel(runs).draw(axes["effort"])
-    tau.zoom_panel(runs, "step 9 N", 0.005, 0.06).draw(axes["step"])
-    tau.zoom_panel(runs, "tap, let go", 0.005, 0.03).draw(axes["tap"])
-    return figure
-
-
-def _draw_way(axes: Axes, run: WallRun) -> None:
-    axes.plot(1e3 * run.position[:, 2], 1e3 * run.position[:, 1], color="tab:blue", linewidth=0.6)
+    rows = (tau.depth_panel(runs), tau.force_panel(runs), tau.effort_panel(runs))
+    zooms = [tau.zoom_panel(runs, "step 9 N", 0.005, 0.06), tau.zoom_panel(runs, "tap, let go", 0.005, 0.03)]
+    run = next(iter(runs.values()))
     point, normal = run.points[0], run.normals[0]
-    ends = point[[2, 1]] + np.outer([-0.025, 0.025], [normal[1], -normal[2]])  # z, y of the wall
-    axes.plot(*(1e3 * ends.T), color="black", linewidth=1.5)
-    axes.set(xlabel="z (mm), towards the user", ylabel="y (mm)", title="path of the tool", aspect="equal")
+    z, y = 1e3 * (point[[2, 1]] + np.outer([-0.025, 0.025], [normal[1], -normal[2]])).T
+    path = Panel(
+        "y (mm)",
+        [
+            Curve(1e3 * run.position[:, 2], 1e3 * run.position[:, 1]),
+            Curve(z, y, style={"color": "k", "linewidth": 1.5}),
+        ],
+        "z (mm), towards the user",
+        {"title": "path of the tool", "aspect": "equal"},
+    )
+    ratios = {"height_ratios": (3, 3, 2, 4), "width_ratios": (0.5, 0.5, 1.0, 1.0)}
+    return panels(*rows, zooms, left=path, size=(14, 11), **ratios)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from matplotlib.figure import Figure
 from haptic_bags.bags import Bag
 from haptic_experiments.experiments.tau_angled_wall import slide_claim, slides
 from haptic_experiments.kit import tau
-from haptic_experiments.kit.figures import shade
+from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import Claims, Report
 from haptic_experiments.kit.tau import WallRun
 
@@ -128,35 +129,31 @@ _CAPTION = (
 
 
 def _figure(runs: dict[str, WallRun]) -> Figure:
-    figure = Figure(figsize=(14, 11), layout="constrained")
-    mosaic: list[Any] = [["way", "jumps", "jumps"], ["depth"] * 3, ["tap 1", "tap 2", "tap 3"]]
-    axes = figure.subplot_mosaic(mosaic, height_ratios=(4, 3, 3))
-    _draw_way(axes["way"], next(iter(runs.values())))
-    _draw_jumps(axes["jumps"], runs)
-    tau.depth_panel(runs).draw(axes["depth"])
-    for k in (1, 2, 3):
-        tau.zoom_panel(runs, f"tap {k}, let go", 0.005, 0.03).draw(axes[f"tap {k}"])
-    return figure
+    run = next(iter(runs.values()))
+    limits = {"aspect": "equal", "xlim": (-26, 26), "ylim": (-26, 26), "title": "in contact"}
+    path = Panel("y (mm)", (), "x (mm)", limits, extra=partial(_draw_subspaces, run))
+    dots, legend = list[Curve](), {"loc": "upper right", "markerscale": 5}
+    for i, one in enumerate(runs.values()):
+        places, at, sizes = jumps(one)
+        time, size, style = one.time[places], 1e3 * sizes[:, 0], {"color": f"C{i}", "linestyle": ""}
+        if len(places):
+            dots.append(Curve(time, size, one.name, {**style, "marker": ".", "markersize": 1.5}))
+            dots.append(Curve(time[at], size[at], style={**style, "marker": "o", "fillstyle": "none"}))
+    title = {"title": "while sliding"}
+    return panels(
+        [path, Panel("jump of the efforts (mN m)", dots, settings=title, shaded=run, legend=legend)],
+        tau.depth_panel(runs),
+        [tau.zoom_panel(runs, f"tap {k}, let go", 0.005, 0.03) for k in (1, 2, 3)],
+        size=(14, 11),
+        height_ratios=(4, 3, 3),
+    )
 
 
-def _draw_way(axes: Axes, run: WallRun) -> None:
+def _draw_subspaces(run: WallRun, axes: Axes) -> None:
+    """Draws the path in contact, coloured by operating point, and the borders of the subspaces."""
     touched = run.in_contact.any(axis=1)
-    x, y = 1e3 * run.position[touched, 0], 1e3 * run.position[touched, 1]
+    x, y = 1e3 * run.position[touched, :2].T
     axes.scatter(x, y, c=run.operating_point[touched], cmap="tab20", s=3)
     for edge in (-12.5, 12.5):
         axes.axvline(edge, color="0.5", linewidth=0.8, linestyle="--")
         axes.axhline(edge, color="0.5", linewidth=0.8, linestyle="--")
-    axes.set(xlabel="x (mm)", ylabel="y (mm)", title="in contact", aspect="equal", xlim=(-26, 26), ylim=(-26, 26))
-
-
-def _draw_jumps(axes: Axes, runs: dict[str, WallRun]) -> None:
-    for run in runs.values():
-        places, at, sizes = jumps(run)
-        if not len(places):
-            continue
-        (line,) = axes.plot(run.time[places], 1e3 * sizes[:, 0], ".", markersize=1.5, label=run.name)
-        axes.plot(run.time[places[at]], 1e3 * sizes[at, 0], "o", color=line.get_color(), fillstyle="none")
-    axes.set(xlabel="time (s)", ylabel="jump of the efforts (mN m)", title="while sliding")
-    shade(axes, next(iter(runs.values())))
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(loc="upper right", fontsize="small", markerscale=5)
