@@ -80,6 +80,11 @@ class RenderingNode(SuiteNode):
     def fill_state(self) -> None:
         """Fills `self.state` (all but header and tick) after `render`."""
 
+    @property
+    def next_tick(self) -> int:
+        """Lowest tick of a device's state that the node accepts."""
+        return self._ticks.last + 1
+
     def configure(self) -> None:
         super().configure()
         self._mode = commands.MODE_NAMES.index(self.command_mode)

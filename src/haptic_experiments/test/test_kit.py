@@ -101,3 +101,18 @@ def test_panels_draw_every_curve_and_shade_the_phases_within_the_run() -> None:
     assert wide.get_ylabel() == "distance (mm)" and wide.get_xlabel() == "time (s)" and wide.get_ylim() == (0.0, 2.0)
     assert len(wide.patches) == 1 and wide.patches[0].get_extents().width > 0.0
     assert wide.get_legend() is not None and right.get_legend() is None
+
+
+def test_several_numbers_have_limits_of_their_own() -> None:
+    claims = Claims()
+    claims.all_below("Both are small.", {"depth [µm]": (29.0, 100.0), "force [N]": (0.5, 1.0)}, about="at rest:")
+    claims.all_below("Both are small.", {"depth [µm]": (29.0, 100.0), "force [N]": (1.0, 1.0)})
+    claims.all_below("Nothing is known.", {})
+    claims.all_below("Nothing can be known.", {"depth [µm]": (29.0, 100.0)}, unless="it did not rest")
+    claims.all_near("All are alike.", {"fast": 0.299, "slow": 0.301}, 0.3, relative=0.01)
+    claims.all_near("All are alike.", {"fast": 0.299, "slow": 0.31}, 0.3, absolute=0.01)
+    claims.all_near("All are alike.", {}, 0.3, absolute=0.01)
+    assert [claim.shown for claim in claims] == [True, False, None, None, True, False, None]
+    assert claims[0].measured == "at rest: depth [µm] 29 (below 100); force [N] 0.5 (below 1)"
+    assert claims[3].measured == "it did not rest"
+    assert claims[4].measured == "fast 0.299, slow 0.301 (expected 0.3, within 0.003)"

@@ -11,18 +11,16 @@ import pytest
 from admittance_constraints import PointOnParaboloid, ReferenceGenerator, split_number
 from convex_contact import Material, Simulator, World
 from haptic_experiments.experiments.cobot_guided_tool import (
-    STIFFNESSES,
-    THING,
     GuidedRun,
     Pushing,
     chatter,
     coefficients,
     difference,
     energies,
-    pressed,
     rest,
 )
 from haptic_experiments.kit.guided_world import GuidedWorld, RunAwayError, SurfaceFriction
+from haptic_experiments.kit.split_limit import BODY_MASS, STIFFNESSES, pressed
 from haptic_friction import CoulombLaw, ModelC
 
 T = 1e-3
@@ -151,7 +149,7 @@ def test_the_tool_does_not_turn_and_stops_when_told() -> None:
 @pytest.mark.parametrize("stiffness", STIFFNESSES[:2])
 def test_the_split_pushes_quietly_up_to_the_closed_form(stiffness: float) -> None:
     """On either side of (k T^2 + 2 d T)(1/m - 1/M) = 4; one implicit step pushes with a hundredth of that mass."""
-    limit = 1.0 / (4.0 / split_number(1.0, stiffness, 0.0, T) + 1.0 / THING)
+    limit = 1.0 / (4.0 / split_number(1.0, stiffness, 0.0, T) + 1.0 / BODY_MASS)
     assert pressed(1.05 * limit, stiffness, implicit=False, period=T) < 1e-4
     assert pressed(0.95 * limit, stiffness, implicit=False, period=T) > 0.1
     assert pressed(0.01 * limit, stiffness, implicit=True, period=T) < 1e-6

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,59 +10,35 @@ import pytest
 from convex_contact import Simulator
 from convex_contact.model.world_source import open_world
 from convex_contact.node import worlds_folder
-from haptic_core.parameters import load_parameter_specs
 from haptic_devices import factories
 from haptic_devices.motions.wall import make_wall_plan
 from haptic_devices.tau import Tau
-from haptic_experiments.experiments.tau_touch_world import (
-    chatter,
-    difference,
-    lightest,
-    spectrum,
-    transitions,
-    vibration,
-)
-from haptic_experiments.kit.touch_process import (
-    Touch,
-    TouchProcess,
-    apparent_inertia,
-    cropped,
-    free_bodies,
-    with_tool,
-)
+from haptic_experiments import graph
+from haptic_experiments.experiments.tau_touch_world import lightest
+from haptic_experiments.kit.touch_process import Touch, TouchScene, apparent_inertia, free_bodies, with_tool
+from haptic_experiments.kit.touch_run import chatter, difference, spectrum, transitions, vibration
+from haptic_launch.experiments import load_experiment
+from haptic_launch.launch_file import load_launch_file
+from haptic_launch.launch_nodes import LaunchedNode, launched_nodes
 
 T = 1e-3
-SOURCES = Path(__file__).parents[2]
-#: the hand without tremor
-QUIET = ["tremor_force=0.0", "tremor_torque=0.0"]
 
 
-def defaults(*files: str) -> dict[str, Any]:
-    return {name: spec.default for file in files for name, spec in load_parameter_specs(SOURCES / file).items()}
+def nodes() -> list[LaunchedNode]:
+    """The nodes of the experiment; the hand has no tremor."""
+    quiet = {"hand_parameters": "['tremor_force=0.0', 'tremor_torque=0.0']"}
+    return launched_nodes(load_launch_file(load_experiment("tau_touch_world").launch_file), quiet)
 
 
-def nodes(**friction: Any) -> dict[str, Any]:
-    base = "haptic_core/haptic_core/rendering_node.yaml"
-    half = 0.7071067811865476
-    return {
-        "device": defaults("haptic_devices/haptic_devices/device_node.yaml")
-        | {"device": "tau", "motion": "touch_world", "hand_parameters": QUIET},
-        "contact": defaults(base, "convex_contact/convex_contact/contact_node.yaml")
-        | {"world": "tau_touch_world", "touch_radius": 0.004, "frame_position": [0.0, -0.03, 0.0]}
-        | {"frame_orientation": [-half, 0.0, 0.0, half]},
-        "wall": defaults(base, "tau_wall_control/tau_wall_control/wall_node.yaml") | {"scheme": "predictive"},
-        "friction": defaults(base, "haptic_friction/haptic_friction/friction_node.yaml")
-        | {"model": "C", "law": "coulomb", "friction_coefficient": 0.3, "friction_force": 1.0}
-        | {"stiffness": 2000.0, "damping": 8.0, "inputs": ["wall"]}
-        | friction,
-    }
+def device_values() -> dict[str, Any]:
+    return graph.checked(next(node for node in nodes() if node.name == "device"))
 
 
 @pytest.fixture(scope="module")
 def pushed() -> tuple[Touch, Touch, Touch]:
     """The box is pushed: as the nodes do it, with reactions a tick later, and implicit."""
-    process = TouchProcess(nodes(), first="push the box", last="push the box")
-    return process.split(), process.split(late=1), process.implicit()
+    scene = TouchScene(nodes(), first="push the box", last="push the box")
+    return scene.split(), scene.split(late=1), scene.implicit()
 
 
 @pytest.mark.slow
@@ -108,7 +83,7 @@ def test_the_implicit_step_foresees_the_device(pushed: tuple[Touch, Touch, Touch
 
 def test_apparent_inertia_is_what_a_force_meets() -> None:
     """One of two devices has a force for one period more: their velocities differ by its impulse over that."""
-    parameters = nodes()["device"] | {"motion": "wall_push"}
+    parameters = device_values() | {"motion": "wall_push"}
     one, other = (factories.tau(parameters) for _ in range(2))
     for device in (one, other):
         device.configure(T)
@@ -125,7 +100,7 @@ def test_apparent_inertia_is_what_a_force_meets() -> None:
 
 
 def test_a_device_goes_on_from_where_another_stands() -> None:
-    parameters = nodes()["device"]
+    parameters = device_values()
     one, other = (factories.tau(parameters) for _ in range(2))
     for device in (one, other):
         device.configure(T)
@@ -144,12 +119,12 @@ def test_a_device_goes_on_from_where_another_stands() -> None:
 
 def test_part_of_a_plan_is_the_plan_s() -> None:
     plan = make_wall_plan("touch_world", T)
-    part = cropped(plan, "lean", "drag")
+    part = plan.part("lean", "drag")
     assert [phase.name for phase in part.phases] == ["lean", "lean back", "drag"]
     start = next(phase.start for phase in plan.phases if phase.name == "lean")
     assert part.phases[0].start == pytest.approx(0.0) and part.duration == pytest.approx(part.phases[-1].end)
     np.testing.assert_array_equal(part.table, plan.table[round(start / T) :][: len(part.table)])
-    whole = cropped(plan, "", "")
+    whole = plan.part()
     np.testing.assert_array_equal(whole.table, plan.table)
 
 
@@ -232,8 +207,8 @@ def test_lightest_stops_at_the_first_that_is_lost() -> None:
 @pytest.mark.slow
 def test_a_body_that_is_taken_for_fixed_is_thrown() -> None:
     """30 g pushed by 0.4 kg: the loop's gain is 14 times the designed one."""
-    process = TouchProcess(nodes(), first="push the box", last="push the box", entries={"bodies.box.mass": 0.03})
+    scene = TouchScene(nodes(), first="push the box", last="push the box", entries={"bodies.box.mass": 0.03})
     late = slice(500, 1400)
-    known, unknown = (process.split(told=told) for told in (True, False))
+    known, unknown = (scene.split(yielding=yielding) for yielding in (True, False))
     assert (known.load[late] > 0.0).mean() > 0.95 > 0.5 > (unknown.load[late] > 0.0).mean()
     assert unknown.normal_work[-1] > 10.0 * abs(known.normal_work[-1])

@@ -333,14 +333,31 @@ class Viewer(Node):
                     self._markers[name] = Markers(self.server.scene, "/markers" + name)
             elif kind in SIGNALS and self._ticking:
                 self._taps.open(name, kind)
-                if name not in self._plots:
-                    subject = name.removeprefix(prefix).rpartition("/")[0].partition("/")[0]
-                    gui, tab = self.server.gui, self._plot_tab
-                    self._plots[name] = [Plot(gui, tab, signal, subject) for signal in SIGNALS[kind]]
+                self._plots_of(name, kind)
         if self._ticking:
             for name in ("rendered_wrench", "measured_wrench"):
                 if self._topic(name) in graph:
                     self._taps.open(self._topic(name), "geometry_msgs/msg/WrenchStamped")
+
+    def _plots_of(self, topic: str, kind: str) -> list[Plot]:
+        """The plots of a topic, which are made for its first message."""
+        if topic not in self._plots:
+            subject = topic.removeprefix(self._topic("")).rpartition("/")[0].partition("/")[0]
+            gui, tab = self.server.gui, self._plot_tab
+            self._plots[topic] = [Plot(gui, tab, signal, subject) for signal in SIGNALS[kind]]
+        return self._plots[topic]
+
+    def show(self, topic: str, kind: str, message: Any) -> None:
+        """Shows a message as a picture does: its plots, the forces and the line of the clock.
+
+        Args:
+            topic: Absolute name.
+            kind: Type of the message, one of `plots.SIGNALS`.
+            message: Counted as a rejection, where it cannot be shown.
+        """
+        self._shown(topic, self._take, topic, message, self._plots_of(topic, kind))
+        self._shown("forces", self._draw_forces)
+        self._tell()
 
     @property
     def _ticking(self) -> bool:

@@ -1,18 +1,16 @@
 """Report of the guided tool: constraint, contact and friction node on an admittance display.
 
-Beside the run stands the same physics in one process: the same display and hand, the tool and the things that it pushes
-in one convex problem (`guided_world`), nothing late. A second one process does what the three nodes do, so that what is
-left between it and the run is the messages' doing.
+Beside the run stands the same physics in one process: the same display and hand, the tool and the bodies that it pushes
+in one convex problem (`kit.guided_world`), without delay. The in-process graph of the three nodes stands beside it,
+too, so that its difference from the run is the effect of the messages.
 """
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import reduce
-from types import SimpleNamespace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,38 +18,30 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from admittance_constraints import (
-    SPLIT_LIMIT,
-    ConstraintRenderer,
-    PointOnParaboloid,
-    ReferenceGenerator,
-    split_number,
-)
-from convex_contact import Material, Simulator, World
-from convex_contact.haptics.rendering import make_rendering
-from convex_contact.node import fill_contacts, worlds_folder
 from haptic_bags.bags import Bag
-from haptic_core.commands import ACCELERATION, POSITION, VELOCITY, Motion
-from haptic_core.errors import HapticError
-from haptic_core.parameters import parse_entries
-from haptic_devices import factories
+from haptic_bags.ticks import Ticks
 from haptic_devices.device import DeviceError
+from haptic_experiments import graph
+from haptic_experiments.kit.composed import latency_metrics, variation
 from haptic_experiments.kit.display import mechanism_of
-from haptic_experiments.kit.guided_world import GuidedWorld, RunAwayError, SurfaceFriction
+from haptic_experiments.kit.figures import Curve, Panel, shade
+from haptic_experiments.kit.guided_world import GuidedStep, RunAwayError
 from haptic_experiments.kit.node_graph import draw, latencies
 from haptic_experiments.kit.phases import PhasedRun
-from haptic_experiments.report import Claim, Report
-from haptic_friction.renderer import FrictionRenderer, ReferenceMotion
+from haptic_experiments.kit.results import Claims, Report
+from haptic_experiments.kit.split_limit import BODY_MASS, NEAR, limits
 from haptic_launch.experiments import load_experiment
 
 NAMESPACE = "/cobotic_hand_controller"
-#: share by which friction over the guide's force may differ from the coefficient where it slides: rounding
+#: topics that make a `Pushing`
+TOPICS = ("device_state", "constraints/state", "contact/state", "contact/contacts", "friction/state")
+#: fraction by which friction over the guide's force may differ from the coefficient where it slides: rounding
 COEFFICIENT = 1e-9
 #: how far the reference may be from that of one implicit step: a tick at the fastest push of 0.15 m/s [m]
 APART = 1.5e-4
-#: how far a thing may be from that one's in the end: this share of its way, or this [m]
+#: how far a body may be from that one's in the end: this fraction of its path, or this [m]
 BODY_SHARE, BODY = 0.02, 2e-4
-#: energy that the cut may make, as a share of what contacts and friction took
+#: energy that the delay may make, as a fraction of what contacts and friction took
 MADE = 0.02
 #: resting pressed, contact and friction may vary so from tick to tick: sensor noise of 0.02 N through the tool [N]
 CHATTER = 0.05
@@ -61,21 +51,21 @@ RESIDUAL = 1e-12
 SETTLED, RAMP = 0.6, 0.4
 #: lighter tools that are tried [kg], and for how long: the first push of the hand's plan [s]
 LIGHTER, FIRST_PUSH = (0.2, 0.1, 0.05), 2.7
-#: things of the study of the limit [kg], contact stiffnesses [N/m], and how near to the limit is looked [-]
-THING, STIFFNESSES, NEAR = 0.15, (5e4, 1e6, 1e8), 0.03
+#: contact may vary with a lighter tool by so many times what it does in one implicit step
+HAMMERS = 2.0
 
 
 @dataclass(frozen=True)
 class Pushing:
-    """What a run, or one process, did; rows are ticks, base frame.
+    """Motion and forces of a run; rows are ticks, base frame.
 
     Attributes:
-        position, velocity: of the reference (n, 3) [m], [m/s].
-        surface: force of the guide on the tool along its normal (n,) [N].
-        contact, friction: on the tool, found in that tick (n, 3) [N].
-        bodies: positions, world (n, b, 3) [m].
-        slides: the friction does not stick (n,).
-        step_time: time of a tick's rendering, median [s]; nan if not measured.
+        position, velocity: Of the reference (n, 3) [m], [m/s].
+        surface: Force of the guide on the tool along its normal (n,) [N].
+        contact, friction: On the tool, found in that tick (n, 3) [N].
+        bodies: Positions, world frame (n, b, 3) [m].
+        slides: The friction does not stick (n,).
+        step_time: Of a tick's rendering, median [s]; nan if not measured.
     """
 
     position: np.ndarray
@@ -89,23 +79,38 @@ class Pushing:
 
     def shortened(self, n: int) -> Pushing:
         """The first n ticks."""
-        return _pushing([getattr(self, name)[:n] for name in _ROWS], self.step_time)
+        names = ("position", "velocity", "surface", "contact", "friction", "bodies", "slides")
+        return replace(self, **{name: getattr(self, name)[:n] for name in names})
 
-
-_ROWS = ("position", "velocity", "surface", "contact", "friction", "bodies", "slides")
-
-
-def _pushing(columns: Iterable[np.ndarray], step_time: float) -> Pushing:
-    return Pushing(**dict(zip(_ROWS, columns, strict=True)), step_time=step_time)
-
-
-def _of_rows(rows: list[tuple[Any, ...]], times: list[float]) -> Pushing:
-    return _pushing(map(np.array, zip(*rows, strict=True)), float(np.median(times)))
+    @classmethod
+    def of_ticks(cls, ticks: Ticks, body: int) -> Pushing:
+        """Takes the rows of `TOPICS`, of a bag or of a graph; `body` is the number of the tool in the world."""
+        reference, contacts, friction = (ticks[name] for name in ("constraints/state", *TOPICS[3:]))
+        n = len(ticks.tick)
+        return cls(
+            position=reference["pose"][:, :3],
+            velocity=reference["twist"][:, :3],
+            surface=reference["multipliers"][:, 0],
+            contact=np.array([_force_on(contacts, k, body) for k in range(n)]),
+            friction=-np.asarray(friction["force"]),
+            bodies=np.asarray(ticks["contact/state"]["position"]).reshape(n, -1, 3),
+            slides=~np.asarray(friction["sticking"], dtype=bool)[:, 0],
+        )
 
 
 @dataclass(frozen=True)
 class GuidedRun(PhasedRun):
-    """One bag."""
+    """Signals of a bag.
+
+    Attributes:
+        period, time, phases: As in `PhasedRun`.
+        names: Of the bodies.
+        did: Motion and forces.
+        residual: Of the guide's constraint (n,) [m].
+        kinetic_energy: Of the tool (n,) [J].
+        missed: Number of ticks that some node did not answer.
+        mode: Of the loop.
+    """
 
     period: float
     time: np.ndarray
@@ -122,41 +127,24 @@ class GuidedRun(PhasedRun):
         """Takes the ticks that all topics have.
 
         Raises:
-            HapticError: fewer than two.
+            HapticError: There are fewer than two.
         """
-        names = ("device_state", "constraints/state", "contact/state", "contact/contacts", "friction/state")
-        tables = [bag.topics[f"{NAMESPACE}/{name}"] for name in names]
-        ticks = reduce(np.intersect1d, [table["tick"] for table in tables])
-        if len(ticks) < 2:
-            raise HapticError(f"{bag.path}: too short for a report ({len(ticks)} ticks that all topics have)")
-        rows = [np.searchsorted(table["tick"], ticks) for table in tables]
-        device, reference, world, contacts, friction = tables
-        body = bag.parameters("constraints")["contact_body"]
-        period = float(device["period"][0])
-        scene = bag.topics[f"{NAMESPACE}/scene"]
-        did = Pushing(
-            position=reference["pose"][rows[1], :3],
-            velocity=reference["twist"][rows[1], :3],
-            surface=reference["multipliers"][rows[1], 0],
-            contact=np.array([_force_on(contacts, k, body) for k in rows[3]]),
-            friction=-np.asarray(friction["force"])[rows[4]],
-            bodies=np.asarray(world["position"])[rows[2]].reshape(len(ticks), -1, 3),
-            slides=~np.asarray(friction["sticking"], dtype=bool)[rows[4], 0],
-        )
+        ticks = bag.ticks(NAMESPACE, *TOPICS)
+        reference = ticks["constraints/state"]
         return cls(
-            period=period,
-            time=ticks * period,
+            period=ticks.period,
+            time=ticks.time,
             phases=bag.started("device").get("phases", []),
-            names=[str(name) for name in scene["names"][0]],
-            did=did,
-            residual=reference["constraint_residual"][rows[1]],
-            kinetic_energy=reference["kinetic_energy"][rows[1]],
-            missed=len(device["tick"]) - len(ticks),
+            names=[str(name) for name in bag.topics[f"{NAMESPACE}/scene"]["names"][0]],
+            did=Pushing.of_ticks(ticks, bag.parameters("constraints")["contact_body"]),
+            residual=reference["constraint_residual"],
+            kinetic_energy=reference["kinetic_energy"],
+            missed=len(bag.topics[f"{NAMESPACE}/device_state"]["tick"]) - len(ticks.tick),
             mode=bag.custom["mode"],
         )
 
 
-def _force_on(contacts: dict[str, Any], k: int, body: int) -> np.ndarray:
+def _force_on(contacts: Mapping[str, Any], k: int, body: int) -> np.ndarray:
     """Force of all contacts of a row on a body (3,) [N]."""
     a, b = (np.asarray(contacts[name][k]) for name in ("body_a", "body_b"))
     sign = (b == body).astype(float) - (a == body)
@@ -167,97 +155,48 @@ def _force_on(contacts: dict[str, Any], k: int, body: int) -> np.ndarray:
     return np.asarray(sign @ impulse / contacts["period"][k])
 
 
-class OneProcess:
-    """Display, hand, guide, things and friction of a run without nodes.
+def split(bag: Bag, ticks: int, mass: float | None = None) -> Pushing:
+    """Runs the graph of the nodes.
 
     Args:
-        bag: whose parameters to take.
-        mass: of the tool [kg]; that of the run if not given.
+        bag: Of the run.
+        ticks: Number of ticks.
+        mass: Of the tool [kg]; None: that of the run.
+
+    Raises:
+        DeviceError: The display has stopped, with a mass of its own.
     """
+    made = graph.of_bag(bag, changes={"constraints": _constraints(bag, mass)})
+    done = made.run(ticks, topics=TOPICS, raise_on_stop=mass is not None)
+    did = Pushing.of_ticks(done.ticks(*TOPICS), bag.parameters("constraints")["contact_body"])
+    return replace(did, step_time=done.step_time())
 
-    def __init__(self, bag: Bag, mass: float | None = None) -> None:
-        names = ("device", "constraints", "contact", "friction")
-        self._parameters, self._p, self._contact, self._friction = (bag.parameters(name) for name in names)
-        if mass is not None:
-            entries = self._p["mechanism_parameters"]
-            self._p["mechanism_parameters"] = [
-                f"mass={mass}",
-                *(e for e in entries if not e.strip().startswith("mass")),
-            ]
-        self._device = factories.cobotic_hand_controller(self._parameters)
-        self._device.configure(self._parameters["period"])
-        entries = parse_entries(self._contact["world_parameters"])
-        self._world = {name: value for name, (value, _) in entries.items()}
 
-    def _wrenches(self, ticks: int, answer: Callable[[np.ndarray, np.ndarray], Any]) -> Iterator[float]:
-        """Lets the display follow what is answered to its readings; gives the time of each answer [s]."""
-        fields = VELOCITY | ACCELERATION | (POSITION if self._p["feedback"] == "device" else 0)
-        self._device.activate()
-        for _ in range(ticks):
-            reading = self._device.read()
-            pose, wrench = reading.tool_pose.copy(), reading.tool_wrench.copy()
-            start = time.perf_counter()
-            motion = answer(pose, wrench)
-            yield time.perf_counter() - start
-            self._device.follow(Motion(fields, motion.pose, motion.twist, motion.acceleration))
+def implicit(bag: Bag, ticks: int, mass: float | None = None) -> Pushing:
+    """Runs with the tool as a free body of the world, on its guide and with its friction, in one step.
 
-    def split(self, ticks: int) -> Pushing:
-        """The reference with the forces of the step before, then world and friction with it, as the nodes do."""
-        p = self._friction
-        renderer = ConstraintRenderer.from_parameters(self._p)
-        rendering = make_rendering(self._contact, self._world, worlds_folder())
-        friction = FrictionRenderer.from_parameters(p)
-        contacts: Any = SimpleNamespace()
-        rubbing: Any = SimpleNamespace(force=np.zeros(3))
-        rows: list[tuple[Any, ...]] = []
+    Args:
+        bag, ticks, mass: See `split`.
 
-        def answer(pose: np.ndarray, wrench: np.ndarray) -> Any:
-            motion = renderer.step(pose, wrench, contacts=[contacts], frictions=[rubbing])
-            now, reference = renderer.state.motion, renderer.reference
-            assert now is not None
-            rendering.step(now.pose, now.twist, arrives=True)
-            fill_contacts(contacts, rendering.simulator.contacts, rendering.simulator.period)
-            surface = 0.0 if reference is None else float(reference.multipliers[0])
-            moving = ReferenceMotion(now.twist[:3], [0.0] if reference is None else reference.multipliers)
-            friction.step(velocity=now.twist[:3], references=[moving])
-            rubbing.force = friction.state.force
-            force = _force_on({name: [value] for name, value in vars(contacts).items()}, 0, self._p["contact_body"])
-            bodies = rendering.bodies.read().position.copy()
-            rows.append(
-                (now.pose[:3], now.twist[:3], surface, force, -rubbing.force, bodies, not friction.model.sticking)
-            )
-            return motion
+    Raises:
+        RunAwayError: The display does not follow the reference.
+        DeviceError: The display has stopped, with a mass of its own.
+    """
+    step = partial(GuidedStep, contact=bag.parameters("contact"), friction=bag.parameters("friction"))
+    changes = {"constraints": _constraints(bag, mass), "device": {"command_delay_ticks": 0}}
+    made = graph.of_bag(bag, only=("constraints",), changes=changes, steps={"constraints": step})
+    done = made.run(ticks, topics=("constraints/state",), raise_on_stop=mass is not None)
+    return Pushing(**done.columns["constraints"], step_time=done.step_time())  # type: ignore[arg-type]
 
-        return _of_rows(rows, list(self._wrenches(ticks, answer)))
 
-    def implicit(self, ticks: int) -> Pushing:
-        """The tool as a free body of the world, on its guide and with its friction, in one step."""
-        mechanism = mechanism_of(self._p)
-        if not isinstance(mechanism, PointOnParaboloid):
-            raise HapticError(f"no one process for the mechanism {self._p['mechanism']}, only for PointOnParaboloid")
-        tool = self._contact["proxy"]
-        values = {f"bodies.{tool}.prescribed": False, f"bodies.{tool}.mass": mechanism.mass}
-        simulator = make_rendering({**self._contact, "proxy": ""}, self._world | values, worlds_folder()).simulator
-        p = self._friction
-        friction = SurfaceFriction(p["friction_coefficient"], p["stiffness"], p["damping"])
-        world = GuidedWorld(simulator, tool, mechanism, self._p["world_position"], friction)
-        controller = ConstraintRenderer.from_parameters(self._p).controller
-        controller.generator = world  # type: ignore[assignment]
-        rows: list[tuple[Any, ...]] = []
-
-        def answer(pose: np.ndarray, wrench: np.ndarray) -> Any:
-            motion, now = controller.step(pose, wrench), world.now
-            bodies = simulator.body_states()[0]
-            rows.append(
-                (now.x[:3], now.twist[:3], now.multipliers[0], now.contact, now.friction, bodies, not now.sticks)
-            )
-            return motion
-
-        return _of_rows(rows, list(self._wrenches(ticks, answer)))
+def _constraints(bag: Bag, mass: float | None) -> dict[str, Any]:
+    """Parameters of the constraint node that a mass of the tool changes."""
+    entries = bag.parameters("constraints")["mechanism_parameters"]
+    return {} if mass is None else {"mechanism_parameters": graph.with_entries(entries, {"mass": mass})}
 
 
 def difference(one: Pushing, other: Pushing) -> dict[str, Any]:
-    """Largest distance of references [m], of contact and friction [N], and of things, at all and in the end [m]."""
+    """Largest distance of references [m], contact and friction [N], and of bodies, at any time and in the end [m]."""
     n = min(len(one.position), len(other.position))
     a, b = one.shortened(n), other.shortened(n)
     return {
@@ -270,10 +209,10 @@ def difference(one: Pushing, other: Pushing) -> dict[str, Any]:
 
 
 def energies(run: Pushing, *, late: int) -> dict[str, float]:
-    """Work of contacts and friction on the tool [J], and what the cut adds to it.
+    """Work of contacts and friction on the tool [J], and what the delayed edges add to it.
 
-    What acts on the tool over a step is found `late` steps before; the world and the friction themselves give it on the
-    way of the tool in the step in which it is found. The difference is made, or lost, where the graph is cut.
+    A force acts on the tool `late` steps after the step in which it is found. World and friction themselves do work
+    over the tool's displacement in the step in which it is found; the delay makes, or takes, the difference.
     """
     way = np.diff(run.position, axis=0)
     found: dict[str, float] = {}
@@ -284,11 +223,6 @@ def energies(run: Pushing, *, late: int) -> dict[str, float]:
     return found
 
 
-def variation(did: Pushing) -> float:
-    """Standard deviation of the contact force from tick to tick, of the worst component [N]."""
-    return float(np.diff(did.contact, axis=0).std(axis=0).max())
-
-
 def lighter(bag: Bag, ticks: int) -> list[dict[str, float | None]]:
     """Standard deviation of the contact force from tick to tick in the first push [N], with lighter tools.
 
@@ -297,66 +231,12 @@ def lighter(bag: Bag, ticks: int) -> list[dict[str, float | None]]:
     rows = []
     for mass in LIGHTER:
         row: dict[str, float | None] = {"mass": mass}
-        for name in ("split", "implicit"):
+        for name, play in (("split", split), ("implicit", implicit)):
             try:
-                row[name] = variation(getattr(OneProcess(bag, mass), name)(ticks))
+                row[name] = variation(play(bag, ticks, mass).contact)
             except (RunAwayError, DeviceError):
                 row[name] = None
         rows.append(row)
-    return rows
-
-
-# --- the limit of the split ---------------------------------------------------------------------------------------
-
-
-def pressed(mass: float, stiffness: float, *, implicit: bool, period: float) -> float:
-    """How far the contact force is off at the end of a push of a thing that is free to go, as a share of it.
-
-    Args:
-        mass: of the tool [kg].
-        stiffness: of the contact [N/m]; no dissipation.
-        implicit: the tool is a free body of the world, else it follows a reference that gets the force a tick late.
-        period: T [s].
-    """
-    force = 2.0
-    surface = Material(stiffness=2.0 * stiffness, dissipation=0.0, relaxation_time=0.0, friction=0.0)
-    due = force * THING / (mass + THING)
-    world, body = World(gravity=(0.0, 0.0, 0.0)), {"radius": 0.01, "material": surface}
-    world.add_sphere("tool", **body, **({"mass": mass} if implicit else {"prescribed": True}))  # type: ignore[arg-type]
-    world.add_sphere("thing", **body, mass=THING, position=(0.02 - due / stiffness, 0.0, 0.0))  # type: ignore[arg-type]
-    simulator = Simulator(world, period=period, relative_tolerance=1e-12)
-    generator = ReferenceGenerator(PointOnParaboloid(mass=mass), period=period, integrator="symplectic_euler")
-    felt, found = 1.000001 * due, []
-    for _ in range(250):
-        if implicit:
-            simulator.apply_wrench("tool", (force, 0.0, 0.0))
-        else:
-            r = generator.step(wrench=[force - felt, 0.0, 0.0, 0.0, 0.0, 0.0])
-            simulator.dynamics.prescribe("tool", r.twist)
-        simulator.step()
-        felt = float(simulator.contacts.impulse[:, 2].sum()) / period
-        found.append(felt)
-    return float(np.abs(np.array(found[-20:]) - due).max()) / due
-
-
-def lightest(stiffness: float, period: float, *, implicit: bool = False) -> float:
-    """The lightest tool [kg] with which pushing a thing stays quiet, within a few percent, by bisection of decades."""
-    low, high = -4.0, 0.0
-    while high - low > math.log10(1.0 + NEAR) / 2.0:
-        middle = 0.5 * (low + high)
-        quiet = pressed(10.0**middle, stiffness, implicit=implicit, period=period) < 1e-3
-        low, high = (low, middle) if quiet else (middle, high)
-    return float(10.0**high)
-
-
-def limits(period: float) -> list[dict[str, float]]:
-    """The lightest tool as measured, and by the closed form, for some contact stiffnesses."""
-    rows = []
-    for k in STIFFNESSES:
-        # (k T^2 + 2 d T)(1/m - 1/M) = 4 with d = 0
-        due = 1.0 / (SPLIT_LIMIT / split_number(1.0, k, 0.0, period) + 1.0 / THING)
-        implicit = pressed(0.01 * due, k, implicit=True, period=period)
-        rows.append({"stiffness": k, "closed_form": due, "split": lightest(k, period), "implicit_varies": implicit})
     return rows
 
 
@@ -366,17 +246,17 @@ def limits(period: float) -> list[dict[str, float]]:
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
     metrics: dict[str, Any] = {}
-    claims: list[Claim] = []
+    claims = Claims()
     runs: dict[str, tuple[GuidedRun, Pushing]] = {}
     first = next(iter(bags.values()))
-    study = limits(first.parameters("device")["period"])
+    period = first.parameters("device")["period"]
+    study = limits(period)
     for name, bag in bags.items():
-        run, process = GuidedRun.from_bag(bag), OneProcess(bag)
-        ticks = len(run.time)
-        implicit, split = process.implicit(ticks), process.split(ticks)
+        run = GuidedRun.from_bag(bag)
+        one_step, nodes = implicit(bag, len(run.time)), split(bag, len(run.time))
         pressing = rest(run)
         numbers = metrics[name] = {
-            "ticks": ticks,
+            "ticks": len(run.time),
             "missed_ticks": run.missed,
             "residual": float(np.abs(run.residual).max()),
             "surface": [float(run.did.surface.min()), float(run.did.surface.max())],
@@ -384,30 +264,28 @@ def analyse(bags: dict[str, Bag]) -> Report:
             "coefficient": coefficients(run),
             "way": dict(zip(run.names, ways(run.did).tolist(), strict=True)),
             "energy": energies(run.did, late=1),
-            "energy_implicit": energies(implicit, late=0),
+            "energy_implicit": energies(one_step, late=0),
             "kinetic_energy": float(run.kinetic_energy.max()),
             "chatter": chatter(run.did, pressing),
-            "chatter_implicit": chatter(implicit, pressing),
-            "against_split": difference(run.did, split),
-            "against_implicit": difference(run.did, implicit),
-            "latency_p50_p99": {f"{a} -> {b}": seconds for (a, b), seconds in latencies(bag).items()},
-            "step_time": {"implicit": implicit.step_time, "split": split.step_time},
+            "chatter_implicit": chatter(one_step, pressing),
+            "against_split": difference(run.did, nodes),
+            "against_implicit": difference(run.did, one_step),
+            "latency_p50_p99": latency_metrics(bag),
+            "step_time": {"implicit": one_step.step_time, "split": nodes.step_time},
         }
-        runs[name] = (run, implicit)
-        claims += _claims(name, run, numbers, bag)
-    period = first.parameters("device")["period"]
-    ticks = min(round(FIRST_PUSH / period), len(next(iter(runs.values()))[0].time))
-    run, implicit = next(iter(runs.values()))
+        runs[name] = (run, one_step)
+        _claims(claims, name, run, numbers, bag)
+    run, one_step = next(iter(runs.values()))
+    ticks = min(round(FIRST_PUSH / period), len(run.time))
     tools: list[dict[str, float | None]] = [
         {
             "mass": mechanism_of(first.parameters("constraints")).parameters["mass"],
-            "split": variation(run.did.shortened(ticks)),
-            "implicit": variation(implicit.shortened(ticks)),
+            "split": variation(run.did.contact[:ticks]),
+            "implicit": variation(one_step.contact[:ticks]),
         },
         *lighter(first, ticks),
     ]
-    claims.append(_limit_claim(study))
-    claims.append(_lighter_claim(tools))
+    _study_claims(claims, study, tools)
     parameters = {source: first.parameters(source) for source in ("constraints", "contact", "friction")}
     return Report(
         {"runs": metrics, "limits": study, "lighter": tools}, claims, lambda: _figure(runs, first), _CAPTION, parameters
@@ -425,13 +303,11 @@ def rest(run: GuidedRun) -> np.ndarray:
 
 def chatter(did: Pushing, part: np.ndarray) -> float:
     """Standard deviation of contact and friction from tick to tick [N], of the worst component."""
-    if part.sum() < 3:
-        return 0.0
-    return float(max(np.diff(force[part], axis=0).std(axis=0).max() for force in (did.contact, did.friction)))
+    return max(variation(did.contact, part), variation(did.friction, part))
 
 
 def ways(did: Pushing) -> np.ndarray:
-    """Length of the way of each body (b,) [m]."""
+    """Length of the path of each body (b,) [m]."""
     return np.asarray(np.linalg.norm(np.diff(did.bodies, axis=0), axis=2).sum(axis=0))
 
 
@@ -447,93 +323,80 @@ def coefficients(run: GuidedRun) -> dict[str, float]:
     return found
 
 
-def _claims(name: str, run: GuidedRun, n: dict[str, Any], bag: Bag) -> list[Claim]:
-    split, implicit, energy = n["against_split"], n["against_implicit"], n["energy"]
-    mu, claims = bag.parameters("friction")["friction_coefficient"], []
+def _claims(claims: Claims, name: str, run: GuidedRun, n: dict[str, Any], bag: Bag) -> None:
+    split, one_step, energy = n["against_split"], n["against_implicit"], n["energy"]
+    mu = bag.parameters("friction")["friction_coefficient"]
     if run.mode == "lockstep" and not bag.parameters("device")["command_delay_ticks"]:
-        same = [split[key] for key in ("motion", "contact", "friction")] + split["bodies"]
-        claims.append(
-            Claim(
-                f"The nodes do what one process does that takes contact and friction of the tick before ({name}).",
-                f"the reference differs by {split['motion']:.1e} m, contact by {split['contact']:.1e} N, friction by "
-                f"{split['friction']:.1e} N, the things by {max(split['bodies']):.1e} m at the most",
-                not any(same),
-            )
-        )
-    sliding = n["coefficient"]
+        same = {"reference [m]": split["motion"], "contact [N]": split["contact"], "friction [N]": split["friction"]}
+        same["bodies [m]"] = max(split["bodies"])
+        text = f"The nodes do what one process does that takes contact and friction of the tick before ({name})."
+        claims.identical(text, same)
+    claims.below(
+        f"The tool stays on its guide while it is pressed and pushes ({name}).",
+        n["residual"],
+        RESIDUAL,
+        "m",
+        about=f"the guide bears {n['surface'][0]:.1f} to {n['surface'][1]:.1f} N, the bodies up to "
+        f"{n['largest_contact']:.1f} N; residual at most",
+    )
+    text = f"Sliding friction is {mu:g} times the guide's force ({name})."
+    claims.all_near(text, n["coefficient"], mu, relative=COEFFICIENT)
+    claims.below(
+        f"The tool that rests pressed does not chatter ({name}).",
+        n["chatter"],
+        CHATTER,
+        "N",
+        about=f"they vary from tick to tick in one implicit step by {n['chatter_implicit']:.4f} N, here by",
+        unless="" if rest(run).any() else "the tool did not rest",
+    )
+    apart = {"reference [µm]": (1e6 * one_step["motion"], 1e6 * APART)}
+    for body, end in zip(run.names, one_step["bodies_end"], strict=True):
+        apart[f"{body} in the end [mm]"] = (1e3 * end, 1e3 * max(BODY, BODY_SHARE * n["way"][body]))
+    claims.all_below(
+        f"All in one implicit step moves tool and things the same way ({name}).",
+        apart,
+        about=f"contact {one_step['contact']:.2f} N apart (where it strikes), friction {one_step['friction']:.2f} N;",
+    )
     took = abs(energy["contact"]) + abs(energy["friction"])
     made = energy["contact_made"] + energy["friction_made"]
-    things = {body: (apart, n["way"][body]) for body, apart in zip(run.names, implicit["bodies_end"], strict=True)}
-    worst = max(things, key=lambda body: things[body][0])
-    claims += [
-        Claim(
-            f"The tool stays on its guide while it is pressed and pushes ({name}).",
-            f"residual {n['residual']:.1e} m at the most; the guide bears {n['surface'][0]:.1f} to "
-            f"{n['surface'][1]:.1f} N, the things up to {n['largest_contact']:.1f} N",
-            n["residual"] < RESIDUAL,
-        ),
-        Claim(
-            f"Sliding friction is {mu:g} times the guide's force ({name}).",
-            ", ".join(f"{phase}: {share:.6f}" for phase, share in sliding.items()) or "no slide",
-            all(abs(share - mu) < COEFFICIENT * mu for share in sliding.values()) if sliding else None,
-        ),
-        Claim(
-            f"The tool that rests pressed does not chatter ({name}).",
-            f"contact and friction vary by {n['chatter']:.4f} N from tick to tick (limit {CHATTER:g} N), in one "
-            f"implicit step by {n['chatter_implicit']:.4f} N",
-            n["chatter"] < CHATTER if rest(run).any() else None,
-        ),
-        Claim(
-            f"All in one implicit step moves tool and things the same way ({name}).",
-            f"the reference is {1e6 * implicit['motion']:.0f} µm apart at the most, contact {implicit['contact']:.2f} "
-            f"N (where it strikes), friction {implicit['friction']:.2f} N; in the end {worst} is "
-            f"{1e3 * things[worst][0]:.2f} mm apart after {things[worst][1]:.2f} m",
-            implicit["motion"] < APART and all(apart < max(BODY, BODY_SHARE * way) for apart, way in things.values()),
-        ),
-        Claim(
-            f"The cut makes no energy to speak of ({name}).",
-            f"contacts took {-1e3 * energy['contact']:.1f} mJ and friction {-1e3 * energy['friction']:.1f} mJ; the "
-            f"tick of delay added {1e3 * energy['contact_made']:+.2f} and {1e3 * energy['friction_made']:+.2f} mJ, "
-            f"{100.0 * made / took if took else 0.0:+.2f} %",
-            abs(made) < MADE * took if took else None,
-        ),
-    ]
-    return claims
-
-
-def _limit_claim(study: list[dict[str, float]]) -> Claim:
-    rows = [
-        f"{row['stiffness']:.0e} N/m: {1e3 * row['split']:.1f} g ({1e3 * row['closed_form']:.1f} g)" for row in study
-    ]
-    return Claim(
-        f"The lightest tool that pushes a thing of {THING:g} kg is that of (k T² + 2 d T)(1/m - 1/M) = 4; in one "
-        "implicit step there is none.",
-        f"measured (closed form) {', '.join(rows)}; a hundredth of that in one step varies by "
-        f"{max(row['implicit_varies'] for row in study):.1e}",
-        all(
-            abs(row["split"] / row["closed_form"] - 1.0) < 2.0 * NEAR and row["implicit_varies"] < 1e-3 for row in study
-        ),
+    claims.say(
+        f"The cut makes no energy to speak of ({name}).",
+        f"contacts took {-1e3 * energy['contact']:.1f} mJ and friction {-1e3 * energy['friction']:.1f} mJ; the "
+        f"tick of delay added {1e3 * energy['contact_made']:+.2f} and {1e3 * energy['friction_made']:+.2f} mJ, "
+        f"{100.0 * made / took if took else 0.0:+.2f} % (limit {100 * MADE:g} %)",
+        abs(made) < MADE * took if took else None,
     )
 
 
-def _lighter_claim(tools: list[dict[str, float | None]]) -> Claim:
+def _study_claims(claims: Claims, study: list[dict[str, float]], tools: list[dict[str, float | None]]) -> None:
+    lightest = {
+        f"{1e3 * row['closed_form']:.3g} g by the closed form": row["split"] / row["closed_form"] - 1.0 for row in study
+    }
+    numbers = {f"deviation from {words}": (abs(off), 2.0 * NEAR) for words, off in lightest.items()}
+    numbers["variation of a hundredth of that in one step"] = (max(row["implicit_varies"] for row in study), 1e-3)
+    text = (
+        f"The lightest tool that pushes a thing of {BODY_MASS:g} kg is that of (k T² + 2 d T)(1/m - 1/M) = 4; in one "
+    )
+    claims.all_below(text + "implicit step there is none.", numbers)
+
     def words(value: float | None) -> str:
         return "lost" if value is None else f"{value:.2f}"
 
     rows = [f"{row['mass']:g} kg: {words(row['split'])} and {words(row['implicit'])} N" for row in tools]
-    first = tools[1]
-    return Claim(
+    nodes, one_step = tools[1]["split"], tools[1]["implicit"]
+    claims.say(
         "A lighter tool hammers on what it pushes where the graph is cut, and much less in one implicit step.",
-        f"contact varies from tick to tick in the first push, split and implicit: {'; '.join(rows)}",
-        first["split"] is not None and first["implicit"] is not None and first["split"] > 2.0 * first["implicit"],
+        f"contact varies from tick to tick in the first push, split and implicit: {'; '.join(rows)} "
+        f"(limit {HAMMERS:g} times, at {tools[1]['mass']:g} kg)",
+        nodes is not None and one_step is not None and nodes > HAMMERS * one_step,
     )
 
 
 _CAPTION = (
-    "Top: who takes what within a tick, with the time from publishing to receiving; the cut is dashed. Left below: the "
-    "table from above, tool grey, things from the hollow to the full mark, dotted those of one implicit step. Right: "
-    "force of the guide, of the things and of the friction on the tool, and how far tool and things are from one "
-    "implicit step. Shaded: the hand presses with 20 N."
+    "Top: edges of the graph of nodes, with the time from publishing to receiving; delayed edges are dashed. Left "
+    "below: the table from above, tool grey, bodies from the hollow to the full mark, dotted those of one implicit "
+    "step. Right: force of the guide, of the bodies and of the friction on the tool, and the distances of tool and "
+    "bodies from one implicit step. Shaded: the hand presses with 20 N."
 )
 
 
@@ -541,29 +404,27 @@ def _figure(runs: dict[str, tuple[GuidedRun, Pushing]], bag: Bag) -> Figure:
     figure = Figure(figsize=(13, 13), layout="constrained")
     grid = figure.add_gridspec(4, 2, height_ratios=(4, 2, 2, 2), width_ratios=(1.0, 1.3))
     draw(figure.add_subplot(grid[0, :]), load_experiment(bag.custom["experiment"]).graph, latencies(bag))
-    run, implicit = next(iter(runs.values()))
-    _draw_table(
-        figure.add_subplot(grid[1:, 0]), run, implicit, np.array(bag.parameters("constraints")["world_position"])
-    )
-    guide, force, apart = (figure.add_subplot(grid[row, 1]) for row in (1, 2, 3))
-    for name, (run, implicit) in runs.items():
-        did, n = run.did, min(len(run.time), len(implicit.position))
-        guide.plot(run.time, did.surface, linewidth=0.8, label=f"guide, {name}")
-        force.plot(run.time, np.linalg.norm(did.contact, axis=1), linewidth=0.6, label=f"things, {name}")
-        force.plot(run.time, np.linalg.norm(did.friction, axis=1), linewidth=0.8, label=f"friction, {name}")
-        distance = np.linalg.norm((did.position[:n] - implicit.position[:n]), axis=1)
-        apart.plot(run.time[:n], 1e6 * distance, linewidth=0.8, label=f"reference, {name}")
-        bodies = np.linalg.norm(did.bodies[:n] - implicit.bodies[:n], axis=2).max(axis=1)
-        apart.plot(run.time[:n], 1e6 * bodies, linewidth=0.8, label=f"worst thing, {name}")
-    for axes, words in ((guide, "force (N)"), (force, "force (N)"), (apart, "to one step (µm)")):
-        for phase in run.phases:
-            if phase["kind"] == "push" and phase["start"] < run.time[-1]:
-                axes.axvspan(phase["start"], min(phase["end"], run.time[-1]), color="tab:red", alpha=0.08)
-        axes.set_ylabel(words)
-        axes.legend(loc="upper left", fontsize=8)
-    apart.set_yscale("log")
-    apart.set_ylim(0.1, None)
-    apart.set_xlabel("time (s)")
+    first, one_step = next(iter(runs.values()))
+    origin = np.array(bag.parameters("constraints")["world_position"])
+    _draw_table(figure.add_subplot(grid[1:, 0]), first, one_step, origin)
+    guide, force, apart = list[Curve](), list[Curve](), list[Curve]()
+    for name, (run, one_step) in runs.items():
+        did, n = run.did, min(len(run.time), len(one_step.position))
+        guide.append(Curve(run.time, did.surface, f"guide, {name}"))
+        force.append(Curve(run.time, np.linalg.norm(did.contact, axis=1), f"bodies, {name}", {"linewidth": 0.6}))
+        force.append(Curve(run.time, np.linalg.norm(did.friction, axis=1), f"friction, {name}"))
+        distance = np.linalg.norm((did.position[:n] - one_step.position[:n]), axis=1)
+        apart.append(Curve(run.time[:n], 1e6 * distance, f"reference, {name}"))
+        distance = np.linalg.norm(did.bodies[:n] - one_step.bodies[:n], axis=2).max(axis=1)
+        apart.append(Curve(run.time[:n], 1e6 * distance, f"worst body, {name}"))
+    log: dict[str, Any] = {"yscale": "log", "ylim": (0.1, None)}
+    none: dict[str, Any] = {}
+    rows = (("force (N)", guide, none), ("force (N)", force, none), ("to one step (µm)", apart, log))
+    for i, (words, curves, settings) in enumerate(rows, start=1):
+        axes = figure.add_subplot(grid[i, 1])
+        legend = {"loc": "upper left", "fontsize": 8}
+        Panel(words, curves, "time (s)" if i == 3 else "", settings, legend=legend).draw(axes)
+        shade(axes, first, ("push",))
     return figure
 
 

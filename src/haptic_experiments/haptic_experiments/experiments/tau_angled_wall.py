@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
 from haptic_experiments.kit import tau
+from haptic_experiments.kit.figures import Curve, Panel, panels
+from haptic_experiments.kit.results import Claims, Report
 from haptic_experiments.kit.tau import WallRun
-from haptic_experiments.report import Claim, Report
 
 #: what every step of the hand must meet [N/m]
 STIFF = 2e4
@@ -19,22 +19,19 @@ STIFF = 2e4
 
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
-    runs = {name: WallRun.from_bag(bag) for name, bag in bags.items()}
-    metrics = {name: {**tau.common_metrics(run), "slides": slides(run)} for name, run in runs.items()}
-    claims: list[Claim] = []
-    for name, run in runs.items():
-        n = metrics[name]
-        claims += [tau.rest_claim(run, n), tau.stiffness_claim(run, n, STIFF), slide_claim(run, n)]
-        claims += [tau.release_claim(run, n), tau.tap_claim(run, n)]
-    claims.append(tau.time_claim(runs))
-    first = next(iter(runs.values()))
-    return Report(
-        {"runs": metrics}, claims, lambda: _figure(runs), _CAPTION + first.left_out, {"wall": first.parameters}
-    )
+    return tau.wall_report(bags, _judge, _figure, _CAPTION, lambda run: {"slides": slides(run)})
+
+
+def _judge(claims: Claims, run: WallRun, n: dict[str, Any]) -> None:
+    tau.rest_claim(claims, run, n)
+    tau.stiffness_claim(claims, run, n, STIFF)
+    slide_claim(claims, run, n)
+    tau.release_claim(claims, run, n)
+    tau.tap_claim(claims, run, n)
 
 
 def slides(run: WallRun) -> list[dict[str, Any]]:
-    """Each slide: way along the wall, largest depth and share of contact after its first 0.1 s, and friction.
+    """Each slide: displacement along the wall, largest depth and share of contact after its first 0.1 s, and friction.
 
     `friction` is the mean of the walls' force against the motion, over their push [-].
     """
@@ -60,49 +57,47 @@ def slides(run: WallRun) -> list[dict[str, Any]]:
     return result
 
 
-def slide_claim(run: WallRun, n: dict[str, Any]) -> Claim:
-    """Free along the walls, or with the friction that was asked for."""
+def slide_claim(claims: Claims, run: WallRun, n: dict[str, Any]) -> None:
+    """Adds: the tool is free along the walls, or has the friction that was asked for."""
     wanted = run.parameters["friction_coefficient"]
-    text = f"Along the wall the tool is free, or held back by the friction asked for, {wanted:g} ({run.name})."
     found = [slide for slide in n["slides"] if slide["friction"] is not None]
-    if not found:
-        return Claim(text, "no slide in contact", None)
     words = ", ".join(f"{slide['friction']:.3f} over {1e3 * slide['way']:.0f} mm" for slide in found)
-    contact = min(slide["contact"] for slide in found)
-    return Claim(
-        text,
-        f"coefficient of friction {words} (limit {FRICTION:g} from it); in contact for {100 * contact:.1f} %",
-        all(abs(slide["friction"] - wanted) < FRICTION for slide in found) and contact > 0.99,
+    contact = min((slide["contact"] for slide in found), default=0.0)
+    claims.say(
+        f"Along the wall the tool is free, or held back by the friction asked for, {wanted:g} ({run.name}).",
+        f"coefficient of friction {words} (limit {FRICTION:g} from it); in contact for {100 * contact:.1f} % (limit "
+        f"{100 * CONTACT:g} %)",
+        all(abs(slide["friction"] - wanted) < FRICTION for slide in found) and contact > CONTACT,
+        unless="" if found else "no slide in contact",
     )
 
 
 #: of the coefficient: what the lag of the measured velocity and the rounding of the measured pose may change
 FRICTION = 0.05
+#: fraction of a slide in contact
+CONTACT = 0.99
 
 _CAPTION = (
-    "Left: the tool's way in the plane x = 0 and the wall. Right: distance of the true tool from the wall (negative "
+    "Left: path of the tool in the plane x = 0 and the wall. Right: distance of the true tool from the wall (negative "
     "inside), force along the normal, effort of the most loaded motor. Shaded: pushes (red), slides (blue), fingers "
-    "open (green), the tool is sped up for a tap (orange). Below: the step of 9 N and the tap, which nobody holds."
+    "open (green), the tool is sped up for a tap (orange). Below: the step of 9 N and the tap with open fingers."
 )
 
 
 def _figure(runs: dict[str, WallRun]) -> Figure:
-    figure = Figure(figsize=(14, 11), layout="constrained")
-    panels: list[Any] = [["way", "depth", "depth"], ["way", "force", "force"], ["way", "effort", "effort"]]
-    axes = figure.subplot_mosaic([*panels, ["none", "step", "tap"]], empty_sentinel="none", height_ratios=(3, 3, 2, 4))
-    _draw_way(axes["way"], next(iter(runs.values())))
-    tau.draw_depth(axes["depth"], runs)
-    tau.draw_force(axes["force"], runs)
-    axes["force"].set_ylim(-2.0, 30.0)
-    tau.draw_saturation(axes["effort"], runs)
-    tau.draw_zoom(axes["step"], runs, "step 9 N", 0.005, 0.06)
-    tau.draw_zoom(axes["tap"], runs, "tap, let go", 0.005, 0.03)
-    return figure
-
-
-def _draw_way(axes: Axes, run: WallRun) -> None:
-    axes.plot(1e3 * run.position[:, 2], 1e3 * run.position[:, 1], color="tab:blue", linewidth=0.6)
+    rows = (tau.depth_panel(runs), tau.force_panel(runs), tau.effort_panel(runs))
+    zooms = [tau.zoom_panel(runs, "step 9 N", 0.005, 0.06), tau.zoom_panel(runs, "tap, let go", 0.005, 0.03)]
+    run = next(iter(runs.values()))
     point, normal = run.points[0], run.normals[0]
-    ends = point[[2, 1]] + np.outer([-0.025, 0.025], [normal[1], -normal[2]])  # z, y of the wall
-    axes.plot(*(1e3 * ends.T), color="black", linewidth=1.5)
-    axes.set(xlabel="z (mm), towards the user", ylabel="y (mm)", title="the tool's way", aspect="equal")
+    z, y = 1e3 * (point[[2, 1]] + np.outer([-0.025, 0.025], [normal[1], -normal[2]])).T
+    path = Panel(
+        "y (mm)",
+        [
+            Curve(1e3 * run.position[:, 2], 1e3 * run.position[:, 1]),
+            Curve(z, y, style={"color": "k", "linewidth": 1.5}),
+        ],
+        "z (mm), towards the user",
+        {"title": "path of the tool", "aspect": "equal"},
+    )
+    ratios = {"height_ratios": (3, 3, 2, 4), "width_ratios": (0.5, 0.5, 1.0, 1.0)}
+    return panels(*rows, zooms, left=path, size=(14, 11), **ratios)

@@ -8,8 +8,9 @@ from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
 from haptic_experiments.kit import tau
+from haptic_experiments.kit.figures import panels
+from haptic_experiments.kit.results import Claims, Report
 from haptic_experiments.kit.tau import WallRun
-from haptic_experiments.report import Claim, Report
 
 #: what every step of the hand must meet [N/m]; above some 20 kN/m a real device's links would give way
 STIFF = 2e4
@@ -17,36 +18,28 @@ STIFF = 2e4
 
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
-    runs = {name: WallRun.from_bag(bag) for name, bag in bags.items()}
-    metrics = {name: tau.common_metrics(run) for name, run in runs.items()}
-    claims: list[Claim] = []
-    for name, run in runs.items():
-        n = metrics[name]
-        claims += [tau.rest_claim(run, n), tau.stiffness_claim(run, n, STIFF), tau.release_claim(run, n)]
-        claims.append(tau.tap_claim(run, n))
-    claims.append(tau.time_claim(runs))
-    first = next(iter(runs.values()))
-    return Report(
-        {"runs": metrics}, claims, lambda: _figure(runs), _CAPTION + first.left_out, {"wall": first.parameters}
-    )
+    return tau.wall_report(bags, _judge, _figure, _CAPTION)
+
+
+def _judge(claims: Claims, run: WallRun, n: dict[str, Any]) -> None:
+    tau.rest_claim(claims, run, n)
+    tau.stiffness_claim(claims, run, n, STIFF)
+    tau.release_claim(claims, run, n)
+    tau.tap_claim(claims, run, n)
 
 
 _CAPTION = (
     "Top to bottom: distance of the true tool from the wall (negative inside), force along the normal, effort of the "
     "most loaded motor. Shaded: pushes (red), the fingers open (green), the tool is sped up for a tap (orange). Below: "
-    "the step of 13 N, the release under 13 N, and the tap, which nobody holds."
+    "the step of 13 N, the release under 13 N, and the tap with open fingers."
 )
 
 
 def _figure(runs: dict[str, WallRun]) -> Figure:
-    figure = Figure(figsize=(13, 12), layout="constrained")
-    panels: list[Any] = [["depth"] * 3, ["force"] * 3, ["effort"] * 3, ["step", "release", "tap"]]
-    axes = figure.subplot_mosaic(panels, height_ratios=(3, 3, 2, 4))
-    tau.draw_depth(axes["depth"], runs)
-    tau.draw_force(axes["force"], runs)
-    axes["force"].set_ylim(-2.0, 30.0)
-    tau.draw_saturation(axes["effort"], runs)
-    tau.draw_zoom(axes["step"], runs, "step 13 N", 0.005, 0.06)
-    tau.draw_zoom(axes["release"], runs, "let go", 0.005, 0.03)
-    tau.draw_zoom(axes["tap"], runs, "tap, let go", 0.005, 0.03)
-    return figure
+    zooms = [
+        tau.zoom_panel(runs, "step 13 N", 0.005, 0.06),
+        tau.zoom_panel(runs, "let go", 0.005, 0.03),
+        tau.zoom_panel(runs, "tap, let go", 0.005, 0.03),
+    ]
+    rows = (tau.depth_panel(runs), tau.force_panel(runs), tau.effort_panel(runs))
+    return panels(*rows, zooms, size=(13, 12), height_ratios=(3, 3, 2, 4))

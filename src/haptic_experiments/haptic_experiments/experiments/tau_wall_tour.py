@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from matplotlib.figure import Figure
 from haptic_bags.bags import Bag
 from haptic_experiments.experiments.tau_angled_wall import slide_claim, slides
 from haptic_experiments.kit import tau
+from haptic_experiments.kit.figures import Curve, Panel, panels
+from haptic_experiments.kit.results import Claims, Report
 from haptic_experiments.kit.tau import WallRun
-from haptic_experiments.report import Claim, Report
 
 #: ticks before and after a place that are averaged: what the encoders' counts do to the efforts falls to a third
 WINDOW = 4
@@ -26,17 +28,16 @@ SUBSPACES = 9
 
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
-    runs = {name: WallRun.from_bag(bag) for name, bag in bags.items()}
-    metrics: dict[str, dict[str, Any]] = {}
-    claims: list[Claim] = []
-    for name, run in runs.items():
-        n = metrics[name] = {**tau.common_metrics(run), "slides": slides(run), "borders": borders(run)}
-        claims += [crossing_claim(run, n), border_claim(run, n), slide_claim(run, n), tau.tap_claim(run, n)]
-    claims.append(tau.time_claim(runs))
-    first = next(iter(runs.values()))
-    return Report(
-        {"runs": metrics}, claims, lambda: _figure(runs), _CAPTION + first.left_out, {"wall": first.parameters}
+    return tau.wall_report(
+        bags, _judge, _figure, _CAPTION, lambda run: {"slides": slides(run), "borders": borders(run)}
     )
+
+
+def _judge(claims: Claims, run: WallRun, n: dict[str, Any]) -> None:
+    crossing_claim(claims, run, n)
+    border_claim(claims, run, n)
+    slide_claim(claims, run, n)
+    tau.tap_claim(claims, run, n)
 
 
 def jumps(run: WallRun) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -84,19 +85,22 @@ def borders(run: WallRun) -> dict[str, Any]:
     }
 
 
-def crossing_claim(run: WallRun, n: dict[str, Any]) -> Claim:
-    """The paper's nine subspaces of a plane."""
-    found = n["borders"]
-    text = f"The tool crosses all subspaces of the wall in contact ({run.name})."
+def crossing_claim(claims: Claims, run: WallRun, n: dict[str, Any]) -> None:
+    """Adds: the tool is in all nine subspaces of the paper's plane."""
+    found, p = n["borders"], run.parameters
     count = len(found["operating_points"])
-    per_axis = len(run.parameters["wall_normals"]) == 3 and run.parameters["per_axis"] in (0, 3)
-    if run.parameters["scheme"] == "sopc" or run.parameters["controller_file"] or not per_axis:
-        return Claim(text, f"{count} operating points in use; not the paper's 27", None)
-    return Claim(text, f"{count} of {SUBSPACES} subspaces, {found['crossed']} borders", count == SUBSPACES)
+    per_axis = len(p["wall_normals"]) == 3 and p["per_axis"] in (0, 3)
+    other = p["scheme"] == "sopc" or p["controller_file"] or not per_axis
+    claims.say(
+        f"The tool crosses all subspaces of the wall in contact ({run.name}).",
+        f"{count} of {SUBSPACES} subspaces, {found['crossed']} borders",
+        count == SUBSPACES,
+        unless=f"{count} operating points in use; not the paper's 27" if other else "",
+    )
 
 
-def border_claim(run: WallRun, n: dict[str, Any]) -> Claim:
-    """Switched gains jump at the borders, interpolated ones do not."""
+def border_claim(claims: Claims, run: WallRun, n: dict[str, Any]) -> None:
+    """Adds: switched gains jump at the borders, interpolated ones do not."""
     found, switched = n["borders"], run.parameters["scheme"] == "mopc"
     text = (
         f"Switching between operating points (the paper's MOPC) jumps at the borders ({run.name})."
@@ -104,9 +108,10 @@ def border_claim(run: WallRun, n: dict[str, Any]) -> Claim:
         else f"Interpolated gains and the weight of the pose itself do not jump at the borders ({run.name})."
     )
     if found["effort_at"] is None or run.parameters["controller_file"]:
-        return Claim(text, "no border was crossed", None)
+        claims.say(text, "no border was crossed")
+        return
     ratio = found["effort_at"] / found["effort_elsewhere"]
-    return Claim(
+    claims.say(
         text,
         f"effort {1e3 * found['effort_at']:.1f} mN m (largest {1e3 * found['largest_effort_at']:.1f}), elsewhere "
         f"{1e3 * found['effort_elsewhere']:.1f}: {ratio:.1f} times (limit {JUMPS if switched else SMOOTH:g}); force "
@@ -116,7 +121,7 @@ def border_claim(run: WallRun, n: dict[str, Any]) -> Claim:
 
 
 _CAPTION = (
-    "Left: the way of the tool in contact, coloured by the operating point in use, and the subspaces' borders. Right: "
+    "Left: path of the tool in contact, coloured by the operating point in use, and the subspaces' borders. Right: "
     f"jumps of the efforts while the tool slides (means of {WINDOW} ticks after and before), circles where the "
     "operating point changes. Below: distance of the true tool from the wall (negative inside), taps. Shaded: slides "
     "(blue), the fingers open (green), the tool is sped up for a tap (orange)."
@@ -124,35 +129,31 @@ _CAPTION = (
 
 
 def _figure(runs: dict[str, WallRun]) -> Figure:
-    figure = Figure(figsize=(14, 11), layout="constrained")
-    panels: list[Any] = [["way", "jumps", "jumps"], ["depth"] * 3, ["tap 1", "tap 2", "tap 3"]]
-    axes = figure.subplot_mosaic(panels, height_ratios=(4, 3, 3))
-    _draw_way(axes["way"], next(iter(runs.values())))
-    _draw_jumps(axes["jumps"], runs)
-    tau.draw_depth(axes["depth"], runs)
-    for k in (1, 2, 3):
-        tau.draw_zoom(axes[f"tap {k}"], runs, f"tap {k}, let go", 0.005, 0.03)
-    return figure
+    run = next(iter(runs.values()))
+    limits = {"aspect": "equal", "xlim": (-26, 26), "ylim": (-26, 26), "title": "in contact"}
+    path = Panel("y (mm)", (), "x (mm)", limits, extra=partial(_draw_subspaces, run))
+    dots, legend = list[Curve](), {"loc": "upper right", "markerscale": 5}
+    for i, one in enumerate(runs.values()):
+        places, at, sizes = jumps(one)
+        time, size, style = one.time[places], 1e3 * sizes[:, 0], {"color": f"C{i}", "linestyle": ""}
+        if len(places):
+            dots.append(Curve(time, size, one.name, {**style, "marker": ".", "markersize": 1.5}))
+            dots.append(Curve(time[at], size[at], style={**style, "marker": "o", "fillstyle": "none"}))
+    title = {"title": "while sliding"}
+    return panels(
+        [path, Panel("jump of the efforts (mN m)", dots, settings=title, shaded=run, legend=legend)],
+        tau.depth_panel(runs),
+        [tau.zoom_panel(runs, f"tap {k}, let go", 0.005, 0.03) for k in (1, 2, 3)],
+        size=(14, 11),
+        height_ratios=(4, 3, 3),
+    )
 
 
-def _draw_way(axes: Axes, run: WallRun) -> None:
+def _draw_subspaces(run: WallRun, axes: Axes) -> None:
+    """Draws the path in contact, coloured by operating point, and the borders of the subspaces."""
     touched = run.in_contact.any(axis=1)
-    x, y = 1e3 * run.position[touched, 0], 1e3 * run.position[touched, 1]
+    x, y = 1e3 * run.position[touched, :2].T
     axes.scatter(x, y, c=run.operating_point[touched], cmap="tab20", s=3)
     for edge in (-12.5, 12.5):
         axes.axvline(edge, color="0.5", linewidth=0.8, linestyle="--")
         axes.axhline(edge, color="0.5", linewidth=0.8, linestyle="--")
-    axes.set(xlabel="x (mm)", ylabel="y (mm)", title="in contact", aspect="equal", xlim=(-26, 26), ylim=(-26, 26))
-
-
-def _draw_jumps(axes: Axes, runs: dict[str, WallRun]) -> None:
-    for run in runs.values():
-        places, at, sizes = jumps(run)
-        if not len(places):
-            continue
-        (line,) = axes.plot(run.time[places], 1e3 * sizes[:, 0], ".", markersize=1.5, label=run.name)
-        axes.plot(run.time[places[at]], 1e3 * sizes[at, 0], "o", color=line.get_color(), fillstyle="none")
-    axes.set(xlabel="time (s)", ylabel="jump of the efforts (mN m)", title="while sliding")
-    tau.shade(axes, next(iter(runs.values())))
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(loc="upper right", fontsize="small", markerscale=5)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from haptic_experiments.kit.phases import PhasedRun
+from haptic_experiments.kit.signals import phases
 
 #: colour of each kind of phase
 PHASE_COLOURS = {"push": "tab:red", "slide": "tab:blue", "release": "tab:green", "tap": "tab:orange"}
@@ -43,6 +44,7 @@ class Panel:
         settings: Arguments of matplotlib's ``Axes.set``, for example title and limits.
         shaded: The run whose phases are shaded.
         legend: Arguments of matplotlib's ``legend``, which is drawn if a curve has a label.
+        extra: Draws what is no curve, for example a limit's line or a body in space; it is called after the curves.
     """
 
     ylabel: str
@@ -51,11 +53,14 @@ class Panel:
     settings: Mapping[str, Any] = field(default_factory=dict)
     shaded: PhasedRun | None = None
     legend: Mapping[str, Any] = field(default_factory=dict)
+    extra: Callable[[Axes], None] | None = None
 
     def draw(self, axes: Axes) -> None:
         """Draws the panel."""
         for curve in self.curves:
             axes.plot(curve.x, curve.y, **{"linewidth": 0.8, **curve.style}, label=curve.label or None)
+        if self.extra is not None:
+            self.extra(axes)
         axes.set(**{"xlabel": self.xlabel, "ylabel": self.ylabel, **self.settings})
         if self.shaded is not None:
             shade(axes, self.shaded)
@@ -63,21 +68,29 @@ class Panel:
             axes.legend(**{"fontsize": "small", **self.legend})
 
 
-def panels(*rows: Panel | Sequence[Panel], size: tuple[float, float], **layout: Any) -> Figure:
+def panels(
+    *rows: Panel | Sequence[Panel], size: tuple[float, float], left: Panel | None = None, **layout: Any
+) -> Figure:
     """A figure of panels, row by row.
 
     Args:
         *rows: A panel over the whole width, or the panels of a row, which divide it evenly.
         size: Width and height [inch].
-        **layout: Arguments of matplotlib's ``subplot_mosaic``, for example ``height_ratios``.
+        left: A panel over the whole height at the left; the rows divide the rest.
+        **layout: Arguments of matplotlib's ``subplot_mosaic``, for example ``height_ratios``; the panels are named
+            ``left``, and ``i.j`` for panel j of row i.
     """
     table = [[row] if isinstance(row, Panel) else list(row) for row in rows]
     width = int(np.lcm.reduce([len(row) for row in table]))
     names: list[Any] = [
-        [f"{i}.{j}" for j in range(len(row)) for _ in range(width // len(row))] for i, row in enumerate(table)
+        ["left"] * (width if left is not None else 0)
+        + [f"{i}.{j}" for j in range(len(row)) for _ in range(width // len(row))]
+        for i, row in enumerate(table)
     ]
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplot_mosaic(names, **layout)
+    if left is not None:
+        left.draw(axes["left"])
     for i, row in enumerate(table):
         for j, panel in enumerate(row):
             panel.draw(axes[f"{i}.{j}"])
@@ -90,3 +103,25 @@ def shade(axes: Axes, run: PhasedRun, kinds: Sequence[str] = tuple(PHASE_COLOURS
         if phase["kind"] in kinds and phase["start"] < run.time[-1]:
             end = min(phase["end"], run.time[-1])
             axes.axvspan(phase["start"], end, color=PHASE_COLOURS[phase["kind"]], alpha=0.10, linewidth=0)
+
+
+def shade_stretches(axes: Axes, time: np.ndarray, flags: np.ndarray, shortest: float, color: str) -> None:
+    """Marks the unbroken stretches of true flags.
+
+    Args:
+        axes: Axes over time.
+        time: Times [s], shape (n,), equally spaced.
+        flags: Flags, shape (n,).
+        shortest: Length of the shortest stretch that is marked [s].
+        color: Color of the stretches.
+    """
+    for start, end in phases(flags, max(1, round(shortest / float(time[1] - time[0])))):
+        axes.axvspan(time[start], time[end - 1], color=color, zorder=0)
+
+
+def legend_or_note(axes: Axes, note: str, **legend: Any) -> None:
+    """Draws the legend of the labelled lines, or a note in the middle of axes without any line."""
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(**legend)
+    elif not axes.has_data():
+        axes.text(0.5, 0.5, note, ha="center", va="center", transform=axes.transAxes)

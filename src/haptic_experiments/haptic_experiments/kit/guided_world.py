@@ -1,8 +1,8 @@
-"""A guided tool and the world that it pushes in one convex problem: the one process beside which the nodes stand.
+"""A guided tool and the world that it pushes in one convex problem: the reference of the nodes, which step in turn.
 
-The tool is a free body of mass m in the world. In each step are solved together, all by implicit Euler: the contacts of
-the tool and of the things, the guiding surface as a rigid constraint (H' of the mechanism with its unit normal n), the
-locked orientation, and the friction along the surface, model C with stiffness K and damping B,
+The tool is a free body of mass m in the world. One step solves together, all by implicit Euler: the contacts of the
+tool and of the other bodies, the guiding surface as a rigid constraint (H' of the mechanism with its unit normal n),
+the locked orientation, and the friction along the surface, model C with stiffness K and damping B,
 
     f = (clamped to mu N) of K e + (K T + B) v,     e <- (B e + T f)/(B + K T).
 
@@ -13,16 +13,23 @@ direction of w are those of the step before, as N is in the world's lagged conta
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from admittance_constraints import PointOnParaboloid
 from admittance_constraints.checks import finite_vector
 from convex_contact import Simulator
+from convex_contact.haptics.rendering import make_rendering
+from convex_contact.node import worlds_folder
 from convex_contact.problem.constraints import Constraint, HolonomicConstraint, Rows
 from convex_contact.simulation.dynamics import WorldDynamics
 from haptic_core.errors import HapticError
+from haptic_core.parameters import parse_entries
+from haptic_experiments.graph_steps import ConstraintStep
+from haptic_experiments.kit.display import mechanism_of
 
 
 class RunAwayError(HapticError):
@@ -45,7 +52,7 @@ class GuidedState:
     Attributes:
         x: position and zeros (6,) [m]; twist, twist_rate (6,); orientation: quaternion.
         multipliers: force of the surface along its normal (1,) [N].
-        contact: force of the things on the tool (3,) [N]; friction: on the tool (3,) [N].
+        contact: force of the other bodies on the tool (3,) [N]; friction: on the tool (3,) [N].
     """
 
     x: np.ndarray
@@ -64,7 +71,7 @@ class GuidedState:
 
 
 class GuidedWorld:
-    """Takes the place of a `ReferenceGenerator` in an `AdmittanceController`, and moves the things, too.
+    """Replaces the `ReferenceGenerator` of an `AdmittanceController`, and moves the other bodies, too.
 
     Args:
         simulator: with the tool as a free body, its centre of mass at its origin.
@@ -90,7 +97,7 @@ class GuidedWorld:
         self._linear, self._angular = slice(start, start + 3), slice(start + 3, start + 6)
         self._weight = mechanism.mass * -np.array(simulator.world.gravity)
         self._stretch, self._load = np.zeros(3), 0.0
-        simulator.constraints += [self._surface, self._locked, self._rubbing]
+        simulator.constraints += [self._surface, self._locked, self._tangential]
 
     # --- as a generator ---------------------------------------------------------------------------------------
 
@@ -110,17 +117,17 @@ class GuidedWorld:
 
     @property
     def state(self) -> None:
-        """There is no way back: a reference that would wait for the display is refused."""
+        """None: the state cannot be restored, so a reference that would wait for the display is refused."""
         return None
 
     def restore(self, state: None) -> None:
-        raise RunAwayError("the one process has no way back: the display does not follow the reference")
+        raise RunAwayError("the implicit step cannot be taken back: the display does not follow the reference")
 
     def stop(self) -> None:
         self.simulator.set_state(self._body, velocity=np.zeros(3), angular_velocity=np.zeros(3))
 
     def step(self, *, wrench: np.ndarray) -> GuidedState:
-        """One period with a wrench of the hand (6,) on the tool; its moment is the lock's to bear."""
+        """Makes one period with a wrench of the hand (6,) on the tool; the lock takes its moment."""
         m, T = self.mechanism.mass, self.period
         force = finite_vector("wrench", wrench, 6)[:3] - self.mechanism.damping * self.now.twist[:3]
         before = self.now.twist[:3]
@@ -128,9 +135,9 @@ class GuidedWorld:
         self.simulator.step()
         state = self.simulator.state(self._body)
         v, contact = state.velocity, self._contact_force()
-        rubbing = self._rub(v)
+        friction = self._friction_force(v)
         normal = self._normal(state.position + self._origin)
-        surface = m * (v - before) / T - force - contact + rubbing
+        surface = m * (v - before) / T - force - contact + friction
         self._load = abs(float(surface @ normal))
         self.now = GuidedState(
             np.concatenate([state.position + self._origin, np.zeros(3)]),
@@ -138,7 +145,7 @@ class GuidedWorld:
             np.concatenate([(v - before) / T, np.zeros(3)]),
             np.array([float(surface @ normal)]),
             contact,
-            -rubbing,
+            -friction,
             sticks=self._sticks,
         )
         return self.now
@@ -163,7 +170,7 @@ class GuidedWorld:
         turned = 2.0 * np.copysign(1.0, w) * np.array([x, y, z])  # it never turns far
         return HolonomicConstraint(_wide(np.eye(3), d.nv, self._angular), turned)
 
-    def _rubbing(self, d: WorldDynamics) -> Constraint:
+    def _tangential(self, d: WorldDynamics) -> Constraint:
         p, normal = self.friction, self._normal(self._place())
         slope, bound = p.stiffness * self.period + p.damping, p.coefficient * self._load
         self._stretch -= (normal @ self._stretch) * normal
@@ -182,7 +189,7 @@ class GuidedWorld:
         )
         return self._rows
 
-    def _rub(self, v: np.ndarray) -> np.ndarray:
+    def _friction_force(self, v: np.ndarray) -> np.ndarray:
         """The friction (3,) [N] against the velocity at the step's end, as its rows had it; takes it up."""
         T, p, rows = self.period, self.friction, self._rows
         J = rows.jacobian[:, self._linear]
@@ -198,6 +205,43 @@ class GuidedWorld:
         sign = (report.body[:, 1] == self._body).astype(float) - (report.body[:, 0] == self._body)
         impulse = np.einsum("nk,nki->ni", report.impulse, report.frame)
         return np.asarray(sign @ impulse / self.period)
+
+
+class GuidedStep(ConstraintStep):
+    """`constraint_node` whose reference is the tool of a `GuidedWorld`; its state has contact, friction and bodies.
+
+    Args:
+        values: Parameters of the constraint node.
+        contact, friction: Parameters of both nodes.
+
+    Raises:
+        HapticError: The mechanism is no `PointOnParaboloid`.
+    """
+
+    def __init__(self, values: Mapping[str, Any], *, contact: Mapping[str, Any], friction: Mapping[str, Any]) -> None:
+        super().__init__(values)
+        mechanism = mechanism_of(dict(values))
+        if not isinstance(mechanism, PointOnParaboloid):
+            raise HapticError(f"no implicit step for the mechanism {values['mechanism']}, only for PointOnParaboloid")
+        tool = contact["proxy"]
+        entries = {name: value for name, (value, _) in parse_entries(contact["world_parameters"]).items()}
+        entries |= {f"bodies.{tool}.prescribed": False, f"bodies.{tool}.mass": mechanism.mass}
+        simulator = make_rendering({**contact, "proxy": ""}, entries, worlds_folder()).simulator
+        law = SurfaceFriction(friction["friction_coefficient"], friction["stiffness"], friction["damping"])
+        self.world = GuidedWorld(simulator, tool, mechanism, values["world_position"], law)
+        self.renderer.controller.generator = self.world
+
+    def row(self) -> dict[str, Any]:
+        now = self.world.now
+        return {
+            "position": now.x[:3],
+            "velocity": now.twist[:3],
+            "surface": now.multipliers[0],
+            "contact": now.contact,
+            "friction": now.friction,
+            "bodies": self.world.simulator.body_states()[0],
+            "slides": not now.sticks,
+        }
 
 
 class _Friction(Constraint):

@@ -12,8 +12,8 @@ class PhasedRun:
 
     Attributes:
         period: T [s].
-        time: (n,) [s].
-        phases: of the hand's plan, each with name, kind, start and end [s].
+        time: Times of the ticks (n,) [s].
+        phases: Phases of the hand's plan, each with name, kind, start and end [s].
     """
 
     period: float
@@ -24,6 +24,24 @@ class PhasedRun:
         """The samples between two times [s]."""
         first, last = np.searchsorted(self.time, np.array((start, end)) - 0.5 * self.period)
         return slice(int(first), int(last))
+
+    def reached(self) -> list[dict[str, Any]]:
+        """Phases that begin within the run."""
+        return [phase for phase in self.phases if phase["start"] < self.time[-1]]
+
+    def settled_rests(self, settling: float, shortest: float) -> list[tuple[dict[str, Any], slice]]:
+        """Rests of the hand, and their samples without the beginning.
+
+        Args:
+            settling: Length of the beginning [s].
+            shortest: Shortest remaining length [s].
+        """
+        found = []
+        for phase in self.phases:
+            start, end = phase["start"] + settling, min(phase["end"], self.time[-1])
+            if phase["kind"] == "rest" and end - start >= shortest:
+                found.append((phase, self.part(start, end)))
+        return found
 
     def during(self, kind: str) -> np.ndarray:
         """Which samples (n,) lie in phases of a kind."""

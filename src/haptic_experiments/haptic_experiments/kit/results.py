@@ -71,6 +71,31 @@ class Claims(list[Claim]):
         rule = f"expected {expected:.4g} {unit}".rstrip() + f", within {off:.2g} {unit}"
         self._number(text, value, rule, unit, about, unless, lambda x: abs(x - expected) <= off)
 
+    def all_below(
+        self, text: str, numbers: Mapping[str, tuple[float, float]], *, about: str = "", unless: str = ""
+    ) -> None:
+        """Adds the claim that each of several numbers is below a limit of its own.
+
+        Args:
+            text: The claim.
+            numbers: Number and limit by the name of the quantity, with its unit; none: the run cannot judge it.
+            about: Words before the numbers.
+            unless: Why the run cannot judge it.
+        """
+        measured = "; ".join(f"{name} {value:.4g} (below {limit:.4g})" for name, (value, limit) in numbers.items())
+        shown = all(value < limit for value, limit in numbers.values()) if numbers else None
+        self.say(text, f"{about} {measured or 'not in this run'}".lstrip(), shown, unless=unless)
+
+    def all_near(
+        self, text: str, values: Mapping[str, float], expected: float, *, absolute: float = 0.0, relative: float = 0.0
+    ) -> None:
+        """Adds the claim that several numbers are another one but for a difference; the arguments are as in `near`."""
+        off = absolute + relative * abs(expected)
+        measured = ", ".join(f"{name} {value:.6g}" for name, value in values.items())
+        shown = all(abs(value - expected) < off for value in values.values()) if values else None
+        rule = f" (expected {expected:.4g}, within {off:.2g})" if values else "not in this run"
+        self.say(text, measured + rule, shown)
+
     def identical(self, text: str, differences: Mapping[str, float], *, unless: str = "") -> None:
         """Adds the claim that two results are the same to the last bit.
 
@@ -81,6 +106,10 @@ class Claims(list[Claim]):
         """
         measured = "largest differences: " + ", ".join(f"{name} {value:.3g}" for name, value in differences.items())
         self.say(text, measured, all(value == 0.0 for value in differences.values()), unless=unless)
+
+    def set_aside(self, why: str) -> None:
+        """Takes the verdicts off all claims so far: the numbers are those of another model, which `why` names."""
+        self[:] = [Claim(claim.text, f"{why}: {claim.measured}", None) for claim in self]
 
     def _number(
         self,

@@ -1,13 +1,13 @@
-"""The scene of `tau_touch_world` without nodes: once as the nodes compute it, once with everything implicit.
+"""The scene of `tau_touch_world` in one process: as the nodes compute it, and with everything implicit.
 
-`split` does what the nodes do, in their order: within tick k the world moves from t_(k-1) to t_k with what wall and
-friction of tick k-1 did to the tool, with the other sign, on its bodies; the planes near the tool are found; the wall
-pushes, the friction acts along. The cycle is cut on the way from these two to the world. The device holds the command
-of tick k from t_k to t_(k+1), and so do the bodies: action and reaction are the same force over the same time. What
-the cut costs is that the force does not yet know how the bodies give way to it.
+`TouchScene.split` is the graph of the nodes. Within tick k the world moves from t_(k-1) to t_k with the reactions of
+wall and friction of tick k-1 on its bodies; the planes near the tool are found; the wall pushes, the friction acts
+along. The edges from these two to the world are delayed. The device holds the command of tick k from t_k to t_(k+1),
+and so do the bodies: action and reaction are the same force over the same time. The delay costs that the force does
+not yet know how the bodies yield to it.
 
-`implicit` has no controller and no sensors. In each tick the tool is a body of the convex problem, a sphere with the
-true place and velocity of the device's tool, with
+`TouchScene.implicit` has no controller and no sensors. In each tick the tool is a body of the convex problem, a sphere
+with the true position and velocity of the device's tool, with
 
     v* = velocity at the end of the tick without contact   the device is asked, hand and joint friction included
     A  = apparent inertia at the tool, its rotation free   M_x + m of the hand + T/2 (slopes of friction and hand)
@@ -18,55 +18,56 @@ the end of the tick, for tool and bodies alike. P/T acts on the device during th
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from convex_contact import Simulator, World
-from convex_contact.haptics.rendering import ContactRendering, ToolPlace, make_rendering
+from convex_contact.haptics.settings import ToolPlace
 from convex_contact.model.world_source import open_world
 from convex_contact.node import worlds_folder
 from convex_contact.simulation.dynamics import WorldDynamics
+from haptic_bags.ticks import Ticks
+from haptic_core import commands
 from haptic_core.parameters import parse_entries
-from haptic_devices import factories
-from haptic_devices.hands.spatial_hand import SpatialHand
-from haptic_devices.motions.spatial import GRIP, SpatialPlan
+from haptic_devices.motions.spatial import GRIP
 from haptic_devices.tau import Tau
-from haptic_friction.renderer import FrictionRenderer, Surfaces
-from tau_wall_control import MovingPlanes, WallRenderer
+from haptic_experiments import graph
+from haptic_experiments.graph import Graph, GraphRun
+from haptic_experiments.graph_steps import Inputs, Step, WallStep
+from haptic_launch.launch_nodes import LaunchedNode
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.device.rotations import rotation_from_quaternion
-from tau_wall_control.walls.factory import make_controller, make_device
 
-Parameters = Mapping[str, Any]
-
-#: of tool against body in the implicit step [N/m], [s/m]: what a step of force meets at the rendered walls
+#: contact of the tool with a body in the implicit step [N/m], [s/m]: what a step of force meets at the rendered walls
 REFERENCE_STIFFNESS, REFERENCE_DISSIPATION = 4e4, 20.0
-#: push and friction of one plane on the tool [N], and the way of its body's point in a tick [m]
-Part = tuple[np.ndarray, np.ndarray, np.ndarray]
-#: what makes the reference's sphere a point that does not spin: moment of inertia [kg m^2]
+#: topics that make a `Touch`
+TOPICS = ("device_state", "simulation_state", "contact/state", "contact/planes", "wall/state", "friction/state")
+#: moment of inertia of the reference's sphere, so large that it does not spin [kg m^2]
 _NO_SPIN = 1.0
+#: push and friction of one plane on the tool [N], and displacement of its body's point in a tick [m]
+Part = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
 class Touch:
-    """What happened, row by tick; forces are those that act from the row's time on for one period.
+    """Motion and forces of a run, row by tick; forces are those that act from the row's time on for one period.
 
     Attributes:
-        position, velocity: of the true tool, device's base frame (n, 3) [m], [m/s].
-        push: of all planes on the tool (n, 3) [N].
-        friction: of all on the tool (n, 3) [N].
+        position, velocity: Of the true tool, device's base frame (n, 3) [m], [m/s].
+        push: Of all planes on the tool (n, 3) [N].
+        friction: Of all planes on the tool (n, 3) [N].
         sticking: (n,) the contact sticks; False without contact.
-        pose: of the bodies that can move, world frame (n, b, 7) [m].
-        twist: of these (n, b, 6) [m/s], [rad/s].
-        depth: of the tool behind the deepest surface that pushes (n,), by what is measured there; 0 without [m].
-        normal_work: that the pushes did on tool and bodies together, up to the row's time (n,) [J].
-        friction_work: likewise of the friction (n,) [J].
-        cut_work: that action and reaction did because they were not the same at the same time (n,) [J].
-        step_time: of a tick, median [s].
+        pose: Of the bodies that can move, world frame (n, b, 7) [m].
+        twist: Of these bodies (n, b, 6) [m/s], [rad/s].
+        depth: Of the tool behind the deepest surface that pushes (n,), by what is measured there; 0 without [m].
+        normal_work: Of the pushes on tool and bodies together, up to the row's time (n,) [J].
+        friction_work: Of the friction, likewise (n,) [J].
+        cut_work: Of action and reaction together, where they are not the same at the same time (n,) [J].
+        step_time: Of a tick, median [s].
     """
 
     position: np.ndarray
@@ -87,23 +88,187 @@ class Touch:
         """Size of the push (n,) [N]."""
         return np.linalg.norm(self.push, axis=1)
 
+    @classmethod
+    def of_ticks(cls, ticks: Ticks, free: Sequence[int]) -> Touch:
+        """Takes the rows of `TOPICS`, of a bag or of a graph; depth and works are zero.
 
-@dataclass
-class _Rows:
-    """Collects a `Touch`."""
+        Args:
+            ticks: With the topics.
+            free: Numbers of the bodies that can move.
+        """
+        truth, bodies, friction = ticks["simulation_state"], ticks["contact/state"], ticks["friction/state"]
+        n = len(ticks.tick)
+        push = np.zeros((n, 3))
+        for k, (pressing, normals) in enumerate(pressed_planes(ticks)):
+            push[k] = pressing @ normals if len(pressing) else 0.0
+        tables = {name: np.reshape(bodies[name], (n, -1, 4 if name == "orientation" else 3))[:, free] for name in
+                  ("position", "orientation", "velocity", "angular_velocity")}  # fmt: skip
+        none = np.zeros(n)
+        return cls(
+            position=truth["tool_pose"][:, :3],
+            velocity=truth["tool_twist"][:, :3],
+            push=push,
+            friction=-np.asarray(friction["force"]),
+            sticking=np.asarray(friction["sticking"], dtype=bool)[:, 0] & push.any(axis=1),
+            pose=np.concatenate([tables["position"], tables["orientation"]], axis=2),
+            twist=np.concatenate([tables["velocity"], tables["angular_velocity"]], axis=2),
+            depth=none,
+            normal_work=none,
+            friction_work=none,
+            cut_work=none,
+        )
 
-    rows: list[tuple[Any, ...]] = field(default_factory=list)
-    times: list[float] = field(default_factory=list)
 
-    def finish(self) -> Touch:
-        columns = [np.array(column) for column in zip(*self.rows, strict=True)]
-        push, friction, cut = np.cumsum(columns.pop(), axis=0).T
-        place, velocity, *rest = columns
-        return Touch(place, velocity, *rest, push, friction, cut, float(np.median(self.times)))  # type: ignore[call-arg, arg-type]
+def pressed_planes(ticks: Ticks) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Push (w,) [N] and normals (w, 3) of the planes of each tick; none where the wall had others."""
+    found = []
+    for push, key, normal in zip(
+        ticks["wall/state"]["push"], ticks["contact/planes"]["key"], ticks["contact/planes"]["normal"], strict=True
+    ):
+        push = np.asarray(push) if len(push) == len(key) else np.zeros(0)
+        found.append((push, np.reshape(normal, (-1, 3))[: len(push)]))
+    return found
+
+
+def works(ticks: Ticks, place: ToolPlace, late: int = 0) -> np.ndarray:
+    """Works up to each tick (n, 3) [J]: of the pushes, of the friction, and of what action and reaction differ by.
+
+    Args:
+        ticks: With `TOPICS`, contiguous.
+        place: Of the world in the device's base frame.
+        late: Ticks by which the bodies feel the reactions later than in the next tick.
+    """
+    position = ticks["simulation_state"]["tool_pose"][:, :3]
+    found = np.zeros((len(position), 3))
+    for k in range(1, len(position)):
+        moved = position[k] - position[k - 1]
+        acted = _parts(ticks, k - 1, k, place)
+        felt = acted if not late else _parts(ticks, k - 1 - late, k, place) if k > late else []
+        push = sum(float(force @ (moved - own)) for force, _, own in acted)
+        friction = sum(float(force @ (moved - own)) for _, force, own in acted)
+        found[k] = (
+            push,
+            friction,
+            sum(float((f + g) @ own) for f, g, own in acted) - sum(float((f + g) @ own) for f, g, own in felt),
+        )
+    return np.cumsum(found, axis=0)
+
+
+def _parts(ticks: Ticks, rendered: int, now: int, place: ToolPlace) -> list[Part]:
+    """Parts of the planes that pushed in one tick, with the displacements of their points in the tick before `now`."""
+    planes, bodies = ticks["contact/planes"], ticks["contact/state"]
+    push, friction = np.asarray(ticks["wall/state"]["push"][rendered]), -ticks["friction/state"]["force"][rendered]
+    point, normal = (np.reshape(planes[name][rendered], (-1, 3)) for name in ("point", "normal"))
+    position, velocity, spin = (
+        np.reshape(bodies[name][now], (-1, 3)) for name in ("position", "velocity", "angular_velocity")
+    )
+    R, p = place.frame.rotation, place.frame.position
+    found, total = [], push.sum()
+    for i in np.flatnonzero(push > 0.0):
+        b = int(planes["body"][rendered][i])
+        arm = point[i] - (R @ position[b] + p)
+        moves = R @ velocity[b] + np.cross(R @ spin[b], arm)
+        found.append((push[i] * normal[i], push[i] / total * friction, ticks.period * moves))
+    return found
+
+
+class TouchScene:
+    """Device, hand, world, wall and friction of a run.
+
+    Args:
+        nodes: Device, contact, wall and friction node.
+        first, last: Phases of the hand's plan to play, by name; default: all.
+        entries: Of the world, beside its `world_parameters`.
+        controller: Of the wall, if it is designed already.
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[LaunchedNode],
+        *,
+        first: str = "",
+        last: str = "",
+        entries: Mapping[str, Any] | None = None,
+        controller: WallController | None = None,
+    ) -> None:
+        self._nodes, self._phases = nodes, (first, last)
+        values = {node.name: graph.checked(node) for node in nodes if node.name in ("device", "contact", "friction")}
+        self._contact, self._friction = values["contact"], values["friction"]
+        self._contact["world_parameters"] = graph.with_entries(self._contact["world_parameters"], entries or {})
+        self._device = {**values["device"], "sources": ["tool"], "command_delay_ticks": 0}
+        self.place, self.period = ToolPlace.of(self._contact), float(self._device["period"])
+        self.controller = controller
+        made = self._split()
+        self.controller = made.steps["wall"].renderer.controller
+        self.ticks = round(made.loop.device.end_time / self.period)
+        self._free = free_bodies(made.steps["contact"].renderer.simulator.world)
+
+    @property
+    def count(self) -> float:
+        """Largest displacement of the tool by one count of the encoders, in the middle [m]."""
+        assert self.controller is not None
+        return self.controller.device.tool_resolution
+
+    def _split(self, late: int = 0, fixed: bool = False) -> Graph:
+        changes = {"contact": {"world_parameters": self._contact["world_parameters"]}}
+        filters = {("contact", "planes"): _as_fixed} if fixed else {}
+        steps = {"wall": partial(WallStep, controller=self.controller)}
+        options: dict[str, Any] = {"changes": changes, "filters": filters, "steps": steps}
+        return graph.of_nodes(self._nodes, phases=self._phases, lag={"contact": late}, **options)
+
+    def plain(self, point: np.ndarray, normal: np.ndarray, ticks: int) -> np.ndarray:
+        """True tool (n, 3) [m] of the same hand at one wall that is fixed, without friction."""
+        plane = {"wall_points": point.tolist(), "wall_normals": normal.tolist()}  # the normal is rounded
+
+        def wall(values: Mapping[str, Any]) -> WallStep:
+            return WallStep({**values, **plane}, controller=self.controller)
+
+        made = graph.of_nodes(self._nodes, only=("wall",), phases=self._phases, steps={"wall": wall})
+        done = made.run(ticks, topics=("simulation_state",))
+        return done.ticks("simulation_state")["simulation_state"]["tool_pose"][:, :3]
+
+    def split(self, ticks: int = 0, late: int = 0, yielding: bool = True, *, raise_on_stop: bool = False) -> Touch:
+        """Runs as the nodes do.
+
+        Args:
+            ticks: Number of ticks; 0: those of the plan.
+            late: Ticks by which the bodies feel the reactions later still.
+            yielding: The wall gets the inverse masses of the bodies; else it takes all bodies for fixed.
+            raise_on_stop: See `Graph.run`.
+        """
+        done = self._split(late, not yielding).run(ticks or self.ticks, topics=TOPICS, raise_on_stop=raise_on_stop)
+        rows = done.ticks(*TOPICS)
+        distance = zip(rows["contact/planes"]["signed_distance"], rows["wall/state"]["push"], strict=True)
+        work = dict(zip(("normal_work", "friction_work", "cut_work"), works(rows, self.place, late).T, strict=True))
+        depth = np.array([float(np.max(-gap[push > 0.0], initial=0.0)) for gap, push in distance])
+        return replace(Touch.of_ticks(rows, self._free), depth=depth, step_time=done.step_time(), **work)
+
+    def implicit(self, ticks: int = 0) -> Touch:
+        """Runs with tool and bodies in one convex problem; 0 ticks: those of the plan."""
+        loop, trial = (
+            graph.make_loop(self._device, self._phases),
+            graph.make_device(self._device, self._phases),
+        )
+        trial.activate()
+        step = ImplicitTouchStep(loop.device, trial, self._contact, self._friction)
+        done = Graph(loop, {"tool": step}, self.period).run(ticks or self.ticks)
+        return _implicit_touch(done)
+
+
+def _as_fixed(planes: Any) -> Any:
+    """Planes of bodies that do not yield."""
+    return planes._replace(inverse_mass=np.zeros(len(planes.key)))
+
+
+def _implicit_touch(done: GraphRun) -> Touch:
+    truth, rows = done.columns["truth"], dict(done.columns["tool"])
+    push, friction, cut = np.cumsum(rows.pop("work"), axis=0).T
+    motion = truth["tool_pose"][:, :3], truth["tool_twist"][:, :3]
+    return Touch(*motion, **rows, normal_work=push, friction_work=friction, cut_work=cut, step_time=done.step_time())
 
 
 class _GivenMotion:
-    """Puts the device's inertia and velocity without contact in the place of a body's, as a coupling of a simulator."""
+    """Replaces inertia and free velocity of a body by the device's, as a coupling of a simulator."""
 
     def __init__(self, dynamics: WorldDynamics, body: int) -> None:
         tree = int(dynamics.arrays.body_tree[body])
@@ -117,217 +282,72 @@ class _GivenMotion:
         self._goal[:3], self._goal[3:] = self.velocity, 0.0
 
     def finish(self, period: float) -> None:
-        """Nothing to note."""
+        """Does nothing."""
 
     def reset(self) -> None:
-        """Nothing to forget."""
+        """Has no state."""
 
 
-class TouchProcess:
-    """Device, hand, world, wall and friction of a run.
+class ImplicitTouchStep(Step):
+    """Tool and bodies as one convex problem, see the module.
 
     Args:
-        nodes: parameters of device, contact, wall and friction.
-        first, last: phases of the hand's plan to play, by name; default: all.
-        entries: of the world, beside its `world_parameters`.
-        controller: of the wall, if it is designed already.
+        device: That the step commands, held by its hand.
+        trial: Another device of the same parameters.
+        contact, friction: Parameters of both nodes.
     """
 
-    def __init__(
-        self,
-        nodes: Mapping[str, Parameters],
-        *,
-        first: str = "",
-        last: str = "",
-        entries: Mapping[str, Any] | None = None,
-        controller: WallController | None = None,
-    ) -> None:
-        self._device_parameters, self._contact = nodes["device"], nodes["contact"]
-        self._wall, self._friction = nodes["wall"], nodes["friction"]
-        self.period = float(self._device_parameters["period"])
-        given = parse_entries(self._contact["world_parameters"])
-        self._entries = {name: value for name, (value, _) in given.items()}
-        self._entries |= entries or {}
-        self.controller = controller or make_controller(self._wall, make_device(self._wall))
-        self._part = (first, last)
-        made = self._made()
-        self.plan = made.hand.plan if made.hand is not None else None
-        self.ticks = len(self.plan.table) if self.plan is not None else 0
-
-    def _made(self) -> Tau:
-        """The device at its start, with the part of the plan."""
-        device = factories.tau(dict(self._device_parameters))
-        first, last = self._part
-        if device.hand is not None and (first or last):
-            assert isinstance(device.hand.plan, SpatialPlan)
-            plan = cropped(device.hand.plan, first, last)
-            hand = SpatialHand(device.hand.parameters, plan, self._device_parameters["seed"])
-            device = Tau(device.mechanism, device.parameters, hand)
-        device.configure(self.period)
-        device.activate()
-        return device
-
-    @property
-    def count(self) -> float:
-        """What one count of the encoders moves the tool by at the most, in the middle [m]."""
-        return make_device(self._wall).tool_resolution
-
-    def plain(self, point: np.ndarray, normal: np.ndarray, ticks: int) -> np.ndarray:
-        """True tool (n, 3) [m] of the same hand at one wall that is fixed, without friction."""
-        device = self._made()
-        wall = {**self._wall, "wall_points": point.tolist(), "wall_normals": normal.tolist()}
-        walls = WallRenderer.from_parameters(wall, controller=self.controller, moving=False)
-        found = []
-        for _ in range(ticks):
-            reading = device.read()
-            found.append(device.truth().tool_pose[:3].copy())
-            device.write(walls.step(reading.position, reading.velocity).torque)
-        return np.array(found)
-
-    # ---- as the nodes do it ---------------------------------------------------------------------------------
-
-    def split(self, ticks: int = 0, late: int = 0, told: bool = True) -> Touch:
-        """Ticks (0: the plan's) as the nodes make them.
-
-        Args:
-            ticks: how many.
-            late: ticks by which the bodies feel the reactions later still.
-            told: the wall knows how the bodies yield; else it takes all for fixed.
-        """
-        p, device = self._friction, self._made()
-        rendering = make_rendering(self._contact, self._entries, worlds_folder())
-        walls = WallRenderer.from_parameters(self._wall, controller=self.controller, moving=True)
-        renderer = FrictionRenderer.from_parameters(p)
-        moving = free_bodies(rendering.simulator.world)
-        rows, past = _Rows(), list[Any]()
-        for _ in range(ticks or self.ticks):
-            reading, truth = device.read(), device.truth()
-            place, velocity = truth.tool_pose[:3].copy(), truth.tool_twist[:3].copy()
-            start = time.perf_counter()
-            felt = past[-1 - late] if len(past) > late else None
-            rendering.release()
-            if felt is not None:
-                rendering.react(*felt)
-            rendering.step(reading.tool_pose, reading.tool_twist, follows=True)
-            planes = rendering.planes(reading.tool_pose[:3])
-            near = MovingPlanes.at_distances(
-                reading.tool_pose[:3],
-                key=planes.key,
-                signed_distance=planes.signed_distance,
-                normal=planes.normal,
-                velocity=planes.velocity,
-                inverse_mass=planes.inverse_mass if told else np.zeros(len(planes.key)),
-                body=planes.body,
-            )
-            state = walls.step(reading.position, reading.velocity, near)
-            surfaces = Surfaces(planes.normal, state.push, planes.velocity)
-            friction = renderer.step(velocity=reading.tool_twist[:3], surfaces=[surfaces]).force
-            torque = state.torque + device.jacobian().T @ np.concatenate([friction, np.zeros(3)])
-            rows.times.append(time.perf_counter() - start)
-            bodies = rendering.bodies.read()
-            work = self._work(rendering, past, felt, place)
-            push = state.push @ planes.normal if len(state.push) else np.zeros(3)
-            rows.rows.append(
-                (
-                    place,
-                    velocity,
-                    push,
-                    friction.copy(),
-                    bool((state.push > 0.0).any()) and renderer.model.sticking,
-                    np.hstack([bodies.position[moving], bodies.orientation[moving]]),
-                    np.hstack([bodies.velocity[moving], bodies.angular_velocity[moving]]),
-                    float(np.max(-planes.signed_distance[state.push > 0.0], initial=0.0)),
-                    work,
-                )
-            )
-            past = [*past[-late - 1 :], (planes, state.push.copy(), friction.copy())]
-            self._before = place
-            device.write(torque)
-        return rows.finish()
-
-    def _work(
-        self, rendering: ContactRendering, past: list[Any], felt: Any, place: np.ndarray
-    ) -> tuple[float, float, float]:
-        """Work of push, of friction, and of what action and reaction differ by, in the tick that ends now [J]."""
-        if not past:
-            return 0.0, 0.0, 0.0
-        moved = place - self._before
-        one = _shares(rendering, past[-1], self.period)
-        other = one if felt is past[-1] else _shares(rendering, felt, self.period)
-        push = sum(float(force @ (moved - way)) for force, _, way in one)
-        friction = sum(float(force @ (moved - way)) for _, force, way in one)
-        cut = sum(float((f + g) @ way) for f, g, way in one) - sum(float((f + g) @ way) for f, g, way in other)
-        return push, friction, cut
-
-    # ---- everything implicit --------------------------------------------------------------------------------
-
-    def implicit(self, ticks: int = 0) -> Touch:
-        """Ticks (0: the plan's) in which tool and bodies are one convex problem."""
-        c, p, T = self._contact, self._friction, self.period
-        device, trial, place = self._made(), self._made(), ToolPlace.of(c)
-        world = open_world(c["world"], self._entries, worlds_folder())
-        tool = with_tool(world, c["touch_radius"], p["friction_coefficient"])
+    def __init__(self, device: Any, trial: Any, contact: Mapping[str, Any], friction: Mapping[str, Any]) -> None:
+        super().__init__({"period": contact["period"]})
+        self._device, self._trial, self._frame = device, trial, ToolPlace.of(contact).frame
+        entries = {name: value for name, (value, _) in parse_entries(contact["world_parameters"]).items()}
+        world = open_world(contact["world"], entries, worlds_folder())
+        self._tool = with_tool(world, contact["touch_radius"], friction["friction_coefficient"])
         names = ("approximation", "stiction_tolerance", "sigma", "near_rigid", "relative_tolerance", "threshold")
-        simulator = Simulator(world, period=T, **{name: c[name] for name in names})
-        given = _GivenMotion(simulator.dynamics, tool)
-        simulator.couplings.append(given)  # type: ignore[arg-type]  # it does what a coupling does
-        moving = [i for i in free_bodies(world) if i != tool]
-        R, hand, mechanism = place.frame.rotation, device.hand, device.mechanism
-        rows, work = _Rows(), (0.0, 0.0, 0.0)
-        for k in range(ticks or self.ticks):
-            reading, truth = device.read(), device.truth()
-            pose, twist = truth.tool_pose.copy(), truth.tool_twist.copy()
-            positions, orientations, velocities, spins = (values[moving] for values in simulator.body_states())
-            start = time.perf_counter()
-            J = device.jacobian().copy()
-            weight = mechanism.dynamics(reading.tool_pose[:3], rotation_from_quaternion(reading.tool_pose[3:]))
-            hold = J.T @ weight.gravity_force
-            trial.take_over(device)
-            trial.write(hold)
-            grip = float(hand.table[min(k, len(hand.table) - 1), GRIP]) if hand is not None else 0.0
-            given.inertia = R.T @ apparent_inertia(device, pose, twist, grip, T) @ R
-            given.velocity = trial.truth().tool_twist[:3] @ R
-            simulator.set_state(
-                tool,
-                position=(pose[:3] - place.frame.position) @ R,
-                orientation=(0.0, 0.0, 0.0, 1.0),
-                velocity=twist[:3] @ R,
-                angular_velocity=(0.0, 0.0, 0.0),
-            )
-            simulator.step()
-            force = R @ given.inertia @ (simulator.state(tool).velocity - given.velocity) / T
-            rows.times.append(time.perf_counter() - start)
-            push, friction, sticking, depth, parts = _on_tool(simulator, tool, R)
-            rows.rows.append(
-                (
-                    pose[:3],
-                    twist[:3],
-                    push,
-                    friction,
-                    sticking,
-                    np.hstack([positions, orientations]),
-                    np.hstack([velocities, spins]),
-                    depth,
-                    work,
-                )
-            )
-            device.write(hold + J.T @ np.concatenate([force, np.zeros(3)]))
-            moved = device.truth().tool_pose[:3] - pose[:3]
-            push_work = sum(float(f @ (moved - way)) for f, _, way in parts)
-            work = (push_work, sum(float(f @ (moved - way)) for _, f, way in parts), 0.0)
-        return rows.finish()
+        self.renderer = Simulator(world, period=contact["period"], **{name: contact[name] for name in names})
+        self._given = _GivenMotion(self.renderer.dynamics, self._tool)
+        self.renderer.couplings.append(self._given)  # type: ignore[arg-type]  # it does what a coupling does
+        self._moving = [i for i in free_bodies(world) if i != self._tool]
+        self.reset()
 
+    def reset(self) -> None:
+        super().reset()
+        self._parts: list[Part] = []
+        self._before = np.zeros(3)
 
-def cropped(plan: SpatialPlan, first: str, last: str) -> SpatialPlan:
-    """The phases of a plan from one to another, both with them; empty names are its ends."""
-    names = [phase.name for phase in plan.phases]
-    i, j = names.index(first) if first else 0, names.index(last) if last else len(names) - 1
-    start, end = (round(time / plan.period) for time in (plan.phases[i].start, plan.phases[j].end))
-    phases = tuple(
-        type(phase)(phase.name, phase.kind, phase.start - start * plan.period, phase.end - start * plan.period)
-        for phase in plan.phases[i : j + 1]
-    )
-    return SpatialPlan(plan.period, np.ascontiguousarray(plan.table[start:end]), phases)
+    def answer(self, tick: int, reading: Any, ready: bool, inputs: Inputs) -> int:
+        device, simulator, tool, T = self._device, self.renderer, self._tool, self.values["period"]
+        R, hand, mechanism = self._frame.rotation, device.hand, device.mechanism
+        truth = device.truth()
+        pose, twist = truth.tool_pose.copy(), truth.tool_twist.copy()
+        moved, self._before = pose[:3] - self._before, pose[:3]
+        work = [sum(float(part[kind] @ (moved - part[2])) for part in self._parts) for kind in (0, 1)]
+        places, orientations, velocities, spins = (values[self._moving] for values in simulator.body_states())
+        J = device.jacobian().copy()
+        weight = mechanism.dynamics(reading.tool_pose[:3], rotation_from_quaternion(reading.tool_pose[3:]))
+        hold = J.T @ weight.gravity_force
+        self._trial.take_over(device)
+        self._trial.write(hold)
+        grip = float(hand.table[min(tick, len(hand.table) - 1), GRIP]) if hand is not None else 0.0
+        self._given.inertia = R.T @ apparent_inertia(device, pose, twist, grip, T) @ R
+        self._given.velocity = self._trial.truth().tool_twist[:3] @ R
+        simulator.set_state(
+            tool,
+            position=(pose[:3] - self._frame.position) @ R,
+            orientation=(0.0, 0.0, 0.0, 1.0),
+            velocity=twist[:3] @ R,
+            angular_velocity=(0.0, 0.0, 0.0),
+        )
+        simulator.step()
+        force = R @ self._given.inertia @ (simulator.state(tool).velocity - self._given.velocity) / T
+        push, friction, sticking, depth, self._parts = _on_tool(simulator, tool, R)
+        self._row = {"push": push, "friction": friction, "sticking": sticking, "depth": depth, "work": [*work, 0.0]}
+        self._row |= {"pose": np.hstack([places, orientations]), "twist": np.hstack([velocities, spins])}
+        self.command.joint_effort = (hold + J.T @ np.concatenate([force, np.zeros(3)])).tolist()
+        return commands.EFFORT
+
+    def row(self) -> dict[str, Any]:
+        return self._row
 
 
 def free_bodies(world: World) -> list[int]:
@@ -352,9 +372,9 @@ def with_tool(world: World, radius: float, friction: float) -> int:
 
 
 def apparent_inertia(device: Tau, pose: np.ndarray, twist: np.ndarray, grip: float, period: float) -> np.ndarray:
-    """What stands against a force at the tool over one period (3, 3) [kg], its rotation free, in the base frame.
+    """Apparent inertia at the tool over one period (3, 3) [kg], its rotation free, in the base frame.
 
-    Inertia of mechanism and hand, and half the period times what joint friction and the hand's damping grow with
+    Inertia of mechanism and hand, and half the period times the slopes of joint friction and the hand's damping over
     velocity: under a constant force the velocity ramps, so that its mean has half the change of its end.
     """
     mechanism, hand = device.mechanism, device.hand
@@ -366,21 +386,6 @@ def apparent_inertia(device: Tau, pose: np.ndarray, twist: np.ndarray, grip: flo
         damping = np.repeat([hand.parameters.damping, hand.parameters.rotational_damping], 3)
         M = M + grip * np.diag(hand.inertia + 0.5 * period * damping)
     return np.linalg.inv(np.linalg.inv(M)[:3, :3])
-
-
-def _shares(rendering: ContactRendering, felt: Any, period: float) -> list[Part]:
-    """Of each plane that pushed: push and friction on the tool [N], and the way of its point in the last tick [m]."""
-    if felt is None:
-        return []
-    planes, push, friction = felt
-    bodies, R, p = rendering.bodies, rendering.place.frame.rotation, rendering.place.frame.position
-    found, total = [], push.sum()
-    for i in np.flatnonzero(push > 0.0):
-        b = int(planes.body[i])
-        arm = planes.point[i] - (R @ bodies.position[b] + p)
-        velocity = R @ bodies.velocity[b] + np.cross(R @ bodies.angular_velocity[b], arm)
-        found.append((push[i] * planes.normal[i], push[i] / total * friction, period * velocity))
-    return found
 
 
 def _on_tool(simulator: Simulator, tool: int, R: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool, float, list[Part]]:

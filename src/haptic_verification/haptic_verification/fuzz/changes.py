@@ -23,18 +23,18 @@ from typing import Any
 
 import numpy as np
 from rclpy.context import Context
-from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from scipy.spatial.transform import Rotation
 
-from haptic_core.commands import EFFORT, MOTION, POSITION, WRENCH
+from haptic_core.commands import EFFORT, MODE_NAMES, MOTION, POSITION, WRENCH
 from haptic_core.errors import HapticError
 from haptic_core.messages import pose_array, set_pose, twist_array, wrench_array
 from haptic_core.parameters import ParameterSpec, limits_in
 from haptic_devices.node.device_node import DeviceNode
 from haptic_msgs.msg import DeviceCommand, DeviceState
+from haptic_verification.fuzz.captured_topics import CapturedTopics
 from haptic_verification.fuzz.situations import AFTER, FACTORS, ROUNDING, SETTLED, SITUATIONS, Situation
-from haptic_verification.fuzz.subjects import PERIOD, make_node
+from haptic_verification.fuzz.subjects import PERIOD, started_node
 
 # ---- played -----------------------------------------------------------------------------------------
 
@@ -62,21 +62,15 @@ class Stage:
     def __init__(self, situation: Situation, context: Context, change_time: float | None = None) -> None:
         self.situation = situation
         ramp = {} if change_time is None else {"change_time": change_time}
-        self.node = node = make_node(situation.node, context, {**situation.parameters, **ramp})
-        if node.trigger_configure() != TransitionCallbackReturn.SUCCESS:
-            raise HapticError(f"{situation.node.__name__}: not configured")
-        node.active, node._noted = True, -1
-        node.publish_tick = self._take
-        node.is_heard = lambda publisher: False
-        self.mode = node._mode
+        self.topics = CapturedTopics(self._take, subscribed=False)
+        self.node = node = started_node(situation.node, context, {**situation.parameters, **ramp}, self.topics)
+        self.mode = MODE_NAMES.index(node.command_mode)
         self.time = max(PERIOD, node.parameters["change_time"])
         self._commands: list[np.ndarray] = []
-        self._receivers = {
-            entry: (make, node._receiver(entry, type(make(0)))) for entry, make in situation.inputs.items()
-        }
+        self._receivers = {entry: (make, self.topics.input_of(node, entry)) for entry, make in situation.inputs.items()}
 
-    def _take(self, publisher: Any, message: Any) -> None:
-        if not publisher.topic_name.endswith("device_command"):
+    def _take(self, topic: str, message: Any) -> None:
+        if not topic.endswith("device_command"):
             return
         row = np.zeros(COLUMNS)
         if message.mode == EFFORT:
@@ -128,7 +122,7 @@ class Stage:
     def _pass(self, k: int) -> None:
         """One tick: inputs, and the device's state."""
         node, situation = self.node, self.situation
-        tick = node._ticks.last + 1
+        tick = node.next_tick
         for entry, (make, receive) in self._receivers.items():
             delayed = entry in node.parameters["delayed_inputs"]
             if tick or not delayed:
@@ -139,7 +133,7 @@ class Stage:
         state.tick = tick
         if situation.follows and k:
             self._follow(state)
-        node._on_device_state(state)
+        self.topics.callbacks["device_state"](state)
 
     def _follow(self, state: DeviceState) -> None:
         led = self.node.state.pose if hasattr(self.node.state, "pose") else self.node.command.tool_pose
@@ -157,20 +151,20 @@ class DeviceStage(Stage):
 
     def __init__(self, situation: Situation, context: Context, change_time: float | None = None) -> None:
         self.situation, self.mode, self.time = situation, EFFORT, math.inf
-        self.node = node = make_node(situation.node, context, situation.parameters)
-        if (node.trigger_configure(), node.trigger_activate()) != (TransitionCallbackReturn.SUCCESS,) * 2:
-            raise HapticError(f"{situation.node.__name__}: not configured")
         self._commands = []
-        node.publish_tick = self._take
-        node.begin()
+        self.topics = CapturedTopics(self._take, subscribed=False)
+        self.node = started_node(situation.node, context, situation.parameters, self.topics)
+        self.node.begin()
 
-    def _take(self, publisher: Any, message: Any) -> None:
+    def _take(self, topic: str, message: Any) -> None:
         if isinstance(message, DeviceState):
             self._commands.append(np.resize(message.joint_effort, COLUMNS))
 
     def _pass(self, k: int) -> None:
         node = self.node
-        node._on_command(DeviceCommand(tick=node.tick, source="one", mode=EFFORT, joint_effort=[0.05, -0.02]))
+        self.topics.callbacks["device_command"](
+            DeviceCommand(tick=node.tick, source="one", mode=EFFORT, joint_effort=[0.05, -0.02])
+        )
         node.advance_if_due()
         if len(self._commands) <= k:  # the clock waits for its pace
             node._advance(0)

@@ -1,12 +1,14 @@
-"""The nodes that `messages` is about, made ready in this process: no other node is there and nothing travels.
+"""The nodes that `messages` is about, made ready in this process without other nodes.
 
-What they publish each tick is looked at where they publish it; their timers, services and parameters are as ever.
+Their tick topics end in a `CapturedTopics`; their timers, services and parameters are as ever.
 """
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,13 +42,14 @@ from haptic_msgs.msg import (
     TickEvent,
     WallState,
 )
+from haptic_verification.fuzz.captured_topics import CapturedTopics
 from haptic_verification.fuzz.messages import REFUSED, Port, Subject, is_finite
 from haptic_viewer.node import Viewer
-from haptic_viewer.plots import SIGNALS, Plot
 from tau_wall_control import TauDevice
 from tau_wall_control.node import WallNode
 
 PERIOD = 1e-3
+_NAMESPACE = "/fuzz"
 _DISK = ["mass=1.0", "inertia=[0.003, 0.006, 0.003]", "radius=0.1"]
 
 #: rendering nodes by name: class and parameters
@@ -92,27 +95,41 @@ DEVICES: dict[str, dict[str, Any]] = {
 }
 
 
-def _quiet(node: Any) -> None:
-    node.get_logger().set_level(LoggingSeverity.FATAL)
-
-
-def make_node(kind: Any, context: Context, parameters: Mapping[str, Any]) -> Any:
-    """A node in this process that says nothing."""
+def make_node(kind: Any, context: Context, parameters: Mapping[str, Any], **options: Any) -> Any:
+    """A node in this process that logs nothing; `options` are arguments of its class."""
     overrides = [Parameter(name, value=value) for name, value in parameters.items()]
-    node = kind(context=context, parameter_overrides=overrides, namespace="/fuzz")
-    _quiet(node)
+    node = kind(context=context, parameter_overrides=overrides, namespace=_NAMESPACE, **options)
+    node.get_logger().set_level(LoggingSeverity.FATAL)
     return node
 
 
-def _watched(node: Any, output: list[tuple[str, Any]], leave_out: frozenset[str] = frozenset()) -> None:
-    """What a node publishes in a tick goes to `output`: its topic, and its tick and mode, or False if not finite."""
+def started_node(kind: Any, context: Context, parameters: Mapping[str, Any], topics: CapturedTopics) -> Any:
+    """A node that is configured and active.
 
-    def publish(publisher: Any, message: Any) -> None:
+    Raises:
+        HapticError: It cannot be.
+    """
+    node = make_node(kind, context, parameters, transport=topics)
+    if (node.trigger_configure(), node.trigger_activate()) != (TransitionCallbackReturn.SUCCESS,) * 2:
+        raise HapticError(f"{kind.__name__}: not started")
+    return node
+
+
+def _callback(node: Any, topic: str) -> Callable[[Any], None]:
+    """The callback of a topic that is not one of the ticks'."""
+    name = f"{_NAMESPACE}/{topic}"
+    found: Callable[[Any], None] = next(taken.callback for taken in node.subscriptions if taken.topic_name == name)
+    return found
+
+
+def _watching(output: list[tuple[str, Any]], leave_out: frozenset[str] = frozenset()) -> CapturedTopics:
+    """Topics whose messages go to `output`: the topic, and tick and mode, or False if a number is not finite."""
+
+    def take(topic: str, message: Any) -> None:
         fine = is_finite(message, leave_out | _unused(message))
-        output.append((publisher.topic_name, (message.tick, getattr(message, "mode", None)) if fine else False))
+        output.append((topic, (message.tick, getattr(message, "mode", None)) if fine else False))
 
-    node.publish_tick = publish
-    node.is_heard = lambda publisher: True
+    return CapturedTopics(take)
 
 
 def _unused(message: Any) -> frozenset[str]:
@@ -215,13 +232,9 @@ _INPUTS: dict[str, Callable[[int], Any]] = {
 def rendering_node(name: str, context: Context) -> Subject:
     """One of RENDERING, active as after its device has matched it."""
     kind, parameters = RENDERING[name]
-    node = make_node(kind, context, parameters)
     output: list[tuple[str, Any]] = []
-    if node.trigger_configure() != TransitionCallbackReturn.SUCCESS:
-        raise HapticError(f"{name}: not configured")
-    _watched(node, output, frozenset({"cost", "condition_number"}))
-    node.reset()
-    node.active, node._noted = True, -1
+    topics = _watching(output, frozenset({"cost", "condition_number"}))
+    node = started_node(kind, context, parameters, topics)
     joints, position = 2, None
     if kind is WallNode:
         joints, position = 6, np.asarray(TauDevice.default().inverse_kinematics(np.zeros(3), np.eye(3)))
@@ -236,14 +249,13 @@ def rendering_node(name: str, context: Context) -> Subject:
         Port(
             entry,
             source(entry),
-            node._receiver(entry, node.input_types[node_and_kind(entry)[1]].message),
+            topics.input_of(node, entry),
             checked=frozenset({"not finite", "extreme", "no bytes"}),  # ticks may be ahead, not all arrays are used
         )
         for entry in parameters.get("inputs", ())
     ]
-    ports.append(
-        Port("device_state", lambda tick: device_state(tick, joints, position), node._on_device_state, checked=checked)
-    )
+    take = topics.callbacks["device_state"]
+    ports.append(Port("device_state", lambda tick: device_state(tick, joints, position), take, checked=checked))
     mode = node.command_mode
 
     def answered(tick: int) -> bool:
@@ -252,19 +264,15 @@ def rendering_node(name: str, context: Context) -> Subject:
         commands = [what for topic, what in output if topic.endswith("device_command")]
         return len(commands) > 0 and commands[-1][1] == MODE_NAMES.index(mode)
 
-    return Subject(
-        name, ports, lambda: node._ticks.last + 1, node.rejections.counts, output, answered, node.destroy_node
-    )
+    return Subject(name, ports, lambda: node.next_tick, node.rejections.counts, output, answered, node.destroy_node)
 
 
 def device_node(name: str, context: Context) -> Subject:
     """One of DEVICES in lockstep with two sources, its first tick out."""
-    node = make_node(DeviceNode, context, {**DEVICES[name], "sources": ["one", "other"], "duration": 1e6})
     output: list[tuple[str, Any]] = []
-    transitions = (node.trigger_configure(), node.trigger_activate())
-    if transitions != (TransitionCallbackReturn.SUCCESS,) * 2:
-        raise HapticError(f"{name}: not configured")
-    _watched(node, output)
+    topics = _watching(output)
+    parameters = {**DEVICES[name], "sources": ["one", "other"], "duration": 1e6}
+    node = started_node(DeviceNode, context, parameters, topics)
     node.begin()
     joints = len(node.device.joints)
     last = [node.tick]
@@ -297,7 +305,7 @@ def device_node(name: str, context: Context) -> Subject:
         return truth is None or bool(np.isfinite(truth.values).all())
 
     def take(data: Any) -> None:
-        node._on_command(data)
+        topics.callbacks["device_command"](data)
         node.advance_if_due()
         if not fine():
             output.append(("simulation_state", False))
@@ -305,10 +313,10 @@ def device_node(name: str, context: Context) -> Subject:
     checked = frozenset({"duplicate", "late", "far tick", "wrong source", "no bytes"})
     ports = [Port(source, make(source, source == "one"), take, checked=checked) for source in ("one", "other")]
     ports += [
-        event_port(node._start_handshake.take_event, "one"),
-        Port("operator_handle", _handle, node._on_handle, False, frozenset()),
+        event_port(_callback(node, "tick_event"), "one"),
+        Port("operator_handle", _handle, _callback(node, "operator_handle"), False, frozenset()),
     ]
-    return Subject(name, ports, lambda: node._loop.tick, node.rejections.counts, output, answered, node.destroy_node)
+    return Subject(name, ports, lambda: node.tick, node.rejections.counts, output, answered, node.destroy_node)
 
 
 #: what the detail of an event may be in place of an object that says what it should
@@ -357,41 +365,37 @@ def recorder(name: str, context: Context) -> Subject:
         return Port(subscription.topic_name, make, subscription.callback, checked=frozenset({"no bytes"}))
 
     def close() -> None:
-        node._writer.close()
+        node.close()
         node.destroy_node()
         folder.cleanup()
 
     def answered(tick: int) -> bool:
         taken[0] += 1
-        return bool(node._messages >= taken[0])
+        return bool(node.diagnostic_values()["messages"] >= taken[0])
 
     ports = [made for made in map(port, node.subscriptions) if made is not None]
     return Subject(name, ports, lambda: taken[0], node.rejections.counts, [], answered, close)
 
 
 def viewer(name: str, context: Context) -> Subject:
-    """The page's node, which somebody looks at; what the page draws is made by its own functions."""
+    """The page's node, with all messages that a page shows."""
     node = make_node(Viewer, context, {"port": 0})
     node.start()
     ticks = [0]
-    node._meet("device", {"parameters": {"sources": ["one"], "period": PERIOD, "mode": "lockstep"}})
-    gui, tab = node.server.gui, node._plot_tab
+    take_event = _callback(node, "tick_event")
+    detail = {"parameters": {"sources": ["one"], "period": PERIOD, "mode": "lockstep"}}
+    take_event(TickEvent(source="device", kind="state", detail=json.dumps(detail)))
+    ticks = [0]
 
-    def plotted(kind: str, make: Callable[[int], Any]) -> Port:
-        plots = [Plot(gui, tab, signal, "") for signal in SIGNALS[f"haptic_msgs/msg/{kind}"]]
-
-        def take(message: Any) -> None:
-            node._shown(kind, node._take, "/fuzz/device_state" if kind == "DeviceState" else kind, message, plots)
-            node._shown("forces", node._draw_forces)
-            node._tell()
-
-        return Port(kind, make, take, False, frozenset())
+    def shown(kind: str, make: Callable[[int], Any]) -> Port:
+        topic = f"{_NAMESPACE}/device_state" if kind == "DeviceState" else kind
+        return Port(kind, make, partial(node.show, topic, f"haptic_msgs/msg/{kind}"), False, frozenset())
 
     ports = [
-        event_port(node._on_event, "device"),
-        Port("robot_description", _description, node._on_description, False, frozenset()),
-        plotted("DeviceState", lambda tick: device_state(tick, 2)),
-        *(plotted(type(make(0)).__name__, make) for name, make in _INPUTS.items() if name != "planes"),
+        event_port(take_event, "device"),
+        Port("robot_description", _description, _callback(node, "robot_description"), False, frozenset()),
+        shown("DeviceState", lambda tick: device_state(tick, 2)),
+        *(shown(type(make(0)).__name__, make) for name, make in _INPUTS.items() if name != "planes"),
     ]
 
     def answered(tick: int) -> bool:

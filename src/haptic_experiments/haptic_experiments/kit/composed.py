@@ -1,0 +1,52 @@
+"""What the reports of several rendering nodes on one device share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from haptic_experiments.kit.figures import Panel
+from haptic_experiments.kit.node_graph import draw, latencies
+from haptic_launch.experiments import load_experiment
+
+if TYPE_CHECKING:
+    from haptic_bags.bags import Bag
+
+
+def latency_metrics(bag: Bag) -> dict[str, tuple[float, float]]:
+    """Median and 99th percentile of the time from publishing to receiving [s], by "source -> target"."""
+    return {f"{source} -> {target}": seconds for (source, target), seconds in latencies(bag).items()}
+
+
+def variation(signal: np.ndarray, part: np.ndarray | slice = slice(None)) -> float:
+    """Standard deviation of the change of a signal (n, k) from tick to tick, of the worst component.
+
+    Args:
+        signal: In any unit, which is that of the result.
+        part: Ticks that count; the result is 0 for fewer than three.
+    """
+    chosen = signal[part]
+    return float(np.diff(chosen, axis=0).std(axis=0).max()) if len(chosen) > 2 else 0.0
+
+
+@dataclass(frozen=True)
+class GraphPanel(Panel):
+    """Nodes of an experiment with the measured latencies between them.
+
+    Attributes:
+        bag: Of the run.
+    """
+
+    bag: Bag | None = None
+
+    @classmethod
+    def of(cls, bag: Bag) -> GraphPanel:
+        """The panel of a run."""
+        return cls("", (), bag=bag)
+
+    def draw(self, axes: Axes) -> None:
+        assert self.bag is not None
+        draw(axes, load_experiment(self.bag.custom["experiment"]).graph, latencies(self.bag))

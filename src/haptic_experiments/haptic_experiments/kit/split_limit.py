@@ -1,0 +1,64 @@
+"""The lightest tool that pushes a body quietly although the contact force reaches its reference a tick late."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from admittance_constraints import SPLIT_LIMIT, PointOnParaboloid, ReferenceGenerator, split_number
+from convex_contact import Material, Simulator, World
+
+#: body of the study [kg], contact stiffnesses [N/m], and relative width of the bisection's result
+BODY_MASS, STIFFNESSES, NEAR = 0.15, (5e4, 1e6, 1e8), 0.03
+
+
+def pressed(mass: float, stiffness: float, *, implicit: bool, period: float) -> float:
+    """Relative error of the contact force at the end of a push of a free body.
+
+    Args:
+        mass: of the tool [kg].
+        stiffness: of the contact [N/m]; no dissipation.
+        implicit: the tool is a free body of the world, else it follows a reference that gets the force a tick late.
+        period: T [s].
+    """
+    force = 2.0
+    surface = Material(stiffness=2.0 * stiffness, dissipation=0.0, relaxation_time=0.0, friction=0.0)
+    due = force * BODY_MASS / (mass + BODY_MASS)
+    world, body = World(gravity=(0.0, 0.0, 0.0)), {"radius": 0.01, "material": surface}
+    world.add_sphere("tool", **body, **({"mass": mass} if implicit else {"prescribed": True}))  # type: ignore[arg-type]
+    world.add_sphere("body", **body, mass=BODY_MASS, position=(0.02 - due / stiffness, 0.0, 0.0))  # type: ignore[arg-type]
+    simulator = Simulator(world, period=period, relative_tolerance=1e-12)
+    generator = ReferenceGenerator(PointOnParaboloid(mass=mass), period=period, integrator="symplectic_euler")
+    felt, found = 1.000001 * due, []
+    for _ in range(250):
+        if implicit:
+            simulator.apply_wrench("tool", (force, 0.0, 0.0))
+        else:
+            r = generator.step(wrench=[force - felt, 0.0, 0.0, 0.0, 0.0, 0.0])
+            simulator.dynamics.prescribe("tool", r.twist)
+        simulator.step()
+        felt = float(simulator.contacts.impulse[:, 2].sum()) / period
+        found.append(felt)
+    return float(np.abs(np.array(found[-20:]) - due).max()) / due
+
+
+def lightest(stiffness: float, period: float, *, implicit: bool = False) -> float:
+    """The lightest tool [kg] that pushes the body quietly, within a few percent, by bisection of decades."""
+    low, high = -4.0, 0.0
+    while high - low > math.log10(1.0 + NEAR) / 2.0:
+        middle = 0.5 * (low + high)
+        quiet = pressed(10.0**middle, stiffness, implicit=implicit, period=period) < 1e-3
+        low, high = (low, middle) if quiet else (middle, high)
+    return float(10.0**high)
+
+
+def limits(period: float) -> list[dict[str, float]]:
+    """The lightest tool as measured, and by the closed form, for some contact stiffnesses."""
+    rows = []
+    for k in STIFFNESSES:
+        # (k T^2 + 2 d T)(1/m - 1/M) = 4 with d = 0
+        due = 1.0 / (SPLIT_LIMIT / split_number(1.0, k, 0.0, period) + 1.0 / BODY_MASS)
+        implicit = pressed(0.01 * due, k, implicit=True, period=period)
+        rows.append({"stiffness": k, "closed_form": due, "split": lightest(k, period), "implicit_varies": implicit})
+    return rows

@@ -1,0 +1,153 @@
+"""A run of `tau_touch_world` as arrays, and measures of its motion and forces. Rows are ticks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from convex_contact.haptics.settings import ToolPlace
+from haptic_bags.bags import Bag
+from haptic_bags.ticks import Ticks
+from haptic_experiments.kit.composed import variation
+from haptic_experiments.kit.phases import PhasedRun
+from haptic_experiments.kit.touch_process import TOPICS, Touch, pressed_planes
+
+#: above this frequency the tool's motion at rest is not the hand's, whose tremor ends at 12 Hz [Hz]
+VIBRATION = 20.0
+
+
+@dataclass(frozen=True)
+class TouchRun(PhasedRun):
+    """Signals of a bag.
+
+    Attributes:
+        period, time, phases: As in `PhasedRun`.
+        touch: Of the run as the nodes give it; depth of the true tool, without works and step time.
+        plane: Point, of the tool, and normal of the plane that pushes at each tick (n, 6); nan without.
+        momentum: Of each body that can move, its change of momentum less all impulses on it (n, b) [N s].
+        names: Of these bodies.
+        mode: Of the loop.
+        missed: Fraction of the ticks that some node did not answer.
+    """
+
+    period: float
+    time: np.ndarray
+    phases: list[dict[str, Any]]
+    touch: Touch
+    plane: np.ndarray
+    momentum: np.ndarray
+    names: list[str]
+    mode: str
+    missed: float
+
+    @classmethod
+    def from_bag(cls, bag: Bag) -> TouchRun:
+        """Takes the ticks that all topics have; in realtime a node may have missed some.
+
+        Raises:
+            HapticError: There are fewer than two such ticks.
+        """
+        ticks = bag.ticks("/tau", *TOPICS, "contact/contacts")
+        scene = bag.topics["/tau/scene"]
+        masses = np.asarray(scene["masses"][0])
+        free = np.flatnonzero(masses > 0.0)
+        touch, n = Touch.of_ticks(ticks, free.tolist()), len(ticks.tick)
+        off = touch.position - ticks["device_state"]["tool_pose"][:, :3]
+        distance = ticks["contact/planes"]["signed_distance"]
+        depth, plane = np.zeros(n), np.full((n, 6), np.nan)
+        for k, (pressing, normals) in enumerate(pressed_planes(ticks)):
+            for i in np.flatnonzero(pressing > 0.0):
+                inside = -distance[k][i] - normals[i] @ off[k]
+                if np.isnan(plane[k, 0]) or inside > depth[k]:
+                    plane[k] = *(touch.position[k] + inside * normals[i]), *normals[i]
+                depth[k] = max(depth[k], inside)
+        frame = ToolPlace.of(bag.parameters("contact")).frame.rotation
+        return cls(
+            period=ticks.period,
+            time=ticks.time,
+            phases=bag.started("device").get("phases", []),
+            touch=replace(touch, depth=depth),
+            plane=plane,
+            momentum=_imbalance(ticks, touch, masses, frame),
+            names=[str(scene["names"][0][i]) for i in free],
+            mode=bag.custom.get("mode", "lockstep"),
+            missed=1.0 - n / len(bag.topics["/tau/device_state"]["tick"]),
+        )
+
+
+def _imbalance(ticks: Ticks, touch: Touch, masses: np.ndarray, frame: np.ndarray) -> np.ndarray:
+    """Momentum (n, b) [N s] that is unaccounted for, for each of the b bodies with a mass.
+
+    m dv - T m g - contacts + T (push and friction on the tool in the tick before, at this body's planes)
+    """
+    free, contacts, period = np.flatnonzero(masses > 0.0), ticks["contact/contacts"], ticks.period
+    pushed, planes = pressed_planes(ticks), ticks["contact/planes"]
+    wrong = np.zeros((len(ticks.tick), len(free)))
+    for k in range(1, len(ticks.tick)):
+        pressing, normals = pushed[k - 1]
+        body = np.asarray(planes["body"][k - 1])
+        if ticks.tick[k] != ticks.tick[k - 1] + 1 or len(pressing) != len(body):
+            continue
+        load, forces = pressing.sum(), pressing[:, None] * normals
+        if load > 0.0:
+            forces = forces + pressing[:, None] / load * touch.friction[k - 1]
+        normal, tangential = (np.reshape(contacts[name][k], (-1, 3)) for name in ("normal", "tangential_impulse"))
+        impulses = np.asarray(contacts["normal_impulse"][k])[:, None] * normal + tangential
+        first, second = (np.asarray(contacts[name][k]) for name in ("body_a", "body_b"))
+        for j, b in enumerate(free):
+            change = touch.twist[k, j, :3] - touch.twist[k - 1, j, :3]
+            gained = masses[b] * (change + period * np.array([0.0, 0.0, 9.81]))
+            gained -= impulses[second == b].sum(axis=0) - impulses[first == b].sum(axis=0)
+            gained += period * forces[body == b].sum(axis=0) @ frame
+            wrong[k, j] = np.linalg.norm(gained)
+    return wrong
+
+
+# ---- measures -----------------------------------------------------------------------------------------
+
+
+def difference(one: Touch, other: Touch, part: np.ndarray | slice = slice(None)) -> dict[str, float]:
+    """Largest distances of tools, of bodies [m], and of pushes and frictions [N]."""
+    n = min(len(one.position), len(other.position))
+
+    def apart(name: str) -> np.ndarray:
+        a, b = (getattr(touch, name)[:n][part] for touch in (one, other))
+        return np.linalg.norm((a - b)[..., :3], axis=-1)
+
+    names = {"motion": "position", "bodies": "pose", "push": "push", "friction": "friction"}
+    return {name: float(apart(field).max(initial=0.0)) for name, field in names.items()}
+
+
+def transitions(sticking: np.ndarray, load: np.ndarray, lasting: int) -> int:
+    """Changes between sticking and sliding of a pressed contact; shorter states than `lasting` ticks do not count."""
+    states = sticking[load > 0.0].astype(int)
+    if not len(states):
+        return 0
+    edges = [0, *(np.flatnonzero(np.diff(states)) + 1).tolist(), len(states)]
+    kept = [states[a] for a, b in pairwise(edges) if b - a >= lasting]
+    return int(np.count_nonzero(np.diff(kept)))
+
+
+def chatter(touch: Touch, part: np.ndarray) -> float:
+    """Standard deviation of friction's change from tick to tick [N], of the worst component."""
+    return variation(touch.friction, part)
+
+
+def spectrum(signal: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
+    """Frequencies [Hz] and amplitudes of the lines of a signal (n, 3), its trend taken out, Hann's window."""
+    n = len(signal)
+    t = np.linspace(-1.0, 1.0, n)
+    flat = signal - np.polynomial.polynomial.polyval(t, np.polynomial.polynomial.polyfit(t, signal, 1)).T
+    lines = np.fft.rfft(np.hanning(n)[:, None] * flat, axis=0) * 4.0 / n
+    return np.fft.rfftfreq(n, period), np.linalg.norm(lines, axis=1)
+
+
+def vibration(signal: np.ndarray, period: float) -> dict[str, float]:
+    """The highest line above `VIBRATION`: its frequency [Hz] and amplitude."""
+    frequency, amplitude = spectrum(signal, period)
+    fast = np.flatnonzero(frequency > VIBRATION)
+    k = fast[np.argmax(amplitude[fast])]
+    return {"frequency": float(frequency[k]), "amplitude": float(amplitude[k])}

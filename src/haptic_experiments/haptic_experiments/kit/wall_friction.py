@@ -1,0 +1,130 @@
+"""Walls with friction in one implicit step, the reference of the wall and friction nodes, which step in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from haptic_bags.bags import Bag
+from haptic_devices.device import DeviceError
+from haptic_experiments import graph
+from haptic_experiments.graph import Graph
+from haptic_experiments.graph_steps import FrictionStep, Step, WallStep
+from haptic_experiments.kit.composed import variation
+from haptic_friction.factory import make_law
+from tau_wall_control import TauError, WallRenderer
+from tau_wall_control.control.controller import WallController
+from tau_wall_control.walls.planes import planes_from_lists
+
+#: friction may vary so from tick to tick at rest: counts of the encoders through its damping [N]
+CHATTER = 0.1
+
+
+class WallFrictionStep(WallStep):
+    """`wall_node` and `friction_node` as one renderer.
+
+    Args:
+        values: Parameters of the wall node.
+        friction: Parameters of the friction node.
+        controller: Of the walls.
+    """
+
+    def __init__(self, values: Mapping[str, Any], *, friction: Mapping[str, Any], controller: WallController) -> None:
+        Step.__init__(self, values)
+        per_newton = friction["friction_coefficient"] / friction["friction_force"]
+        scaled = {name: per_newton * friction[name] for name in ("friction_force", "static_force", "viscosity")}
+        moving = any(entry for entry in values["inputs"])
+        self.renderer = WallRenderer(
+            controller,
+            None if moving else planes_from_lists(values["wall_points"], values["wall_normals"]),
+            friction=make_law({**friction, **scaled}),
+            friction_stiffness=friction["stiffness"],
+            friction_damping=friction["damping"],
+            release_gap=values["release_gap"],
+        )
+        self._tick = 0
+
+    def topic(self, name: str) -> dict[str, Any]:
+        """Friction of the walls as a friction node would publish it, where `name` is "friction"."""
+        if name != "friction":
+            return super().topic(name)
+        state = self.renderer.state
+        return {"force": np.zeros(3) if state is None else -state.friction, "sticking": [False]}
+
+
+def dissipated(force: np.ndarray, velocity: np.ndarray, period: float) -> float:
+    """Energy that a friction takes from the tool [J].
+
+    Args:
+        force: In the direction of sliding (n, 3) [N].
+        velocity: Of the tool in each tick (n, 3) [m/s].
+        period: T [s].
+    """
+    energy = 0.0
+    for one, other in zip(force, velocity, strict=True):
+        energy += period * float(one @ other)
+    return energy
+
+
+class WallFriction:
+    """Device, hand, walls and friction of a recorded run.
+
+    Args:
+        bag: Of the run.
+        sources: Rendering nodes beside wall and friction.
+    """
+
+    def __init__(self, bag: Bag, *sources: str) -> None:
+        self._nodes, self._sources = graph.nodes_of(bag), sources
+        self._friction = next(graph.checked(node) for node in self._nodes if node.name == "friction")
+        self.split = graph.of_nodes(self._nodes)
+        self.controller: WallController = self.split.steps["wall"].renderer.controller
+        self.implicit = self._implicit()
+
+    def _implicit(self, **changes: Any) -> Graph:
+        friction = {**self._friction, **changes}
+        made = partial(WallFrictionStep, friction=friction, controller=self.controller)
+        return graph.of_nodes(self._nodes, only=(*self._sources, "wall"), steps={"wall": made})
+
+    def stable_stiffness(self, part: np.ndarray, *, implicit: bool, steps: int = 5) -> float:
+        """The largest stiffness of the friction at which it does not chatter [N/m], by bisection of 1 to 1000 kN/m.
+
+        Args:
+            part: Ticks (n,) that count, from the first one of the run on.
+            implicit: Walls and friction are one step.
+            steps: Of the bisection.
+        """
+        split = graph.of_nodes(self._nodes, steps={"wall": partial(WallStep, controller=self.controller)})
+        topic = "wall/friction" if implicit else "friction/state"
+
+        def is_quiet(stiffness: float) -> bool:
+            made = split
+            if implicit:
+                made = self._implicit(stiffness=stiffness)
+            else:
+                made.replace("friction", FrictionStep({**self._friction, "stiffness": stiffness}))
+            done = made.run(len(part), topics=(topic,), raise_on_stop=True)
+            return variation(done.ticks(topic)[topic]["force"], part) < CHATTER
+
+        return stiffest(is_quiet, steps)
+
+
+def stiffest(is_quiet: Callable[[float], bool], steps: int) -> float:
+    """The largest stiffness of a friction that stays quiet [N/m], by bisection between 1 and 1000 kN/m.
+
+    Args:
+        is_quiet: Whether the friction of a stiffness [N/m] stays quiet; an error of the device says it does not.
+        steps: Of the bisection.
+    """
+    low, high = 3.0, 6.0
+    for _ in range(steps):
+        middle = 0.5 * (low + high)
+        try:
+            quiet = is_quiet(10.0**middle)
+        except (TauError, DeviceError):  # thrown out of the workspace
+            quiet = False
+        low, high = (middle, high) if quiet else (low, middle)
+    return float(10.0**low)

@@ -1,0 +1,299 @@
+"""A run with walls on the TAU device as arrays, and its pushes, taps and releases.
+
+Rows are ticks. Positions, forces and walls are in the device's base frame. Distances are those of the true tool (the
+encoders count 11 µm at the tool at the most); forces of the walls are those that the commanded efforts beyond the
+weight exert on the tool, G^T (tau - tau_g), by the model that the controller has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from haptic_bags.bags import Bag
+from haptic_core.commands import NONE
+from haptic_core.errors import HapticError
+from haptic_devices.loop import OK
+from haptic_experiments.kit.phases import PhasedRun
+from tau_wall_control import TauDevice, TauError
+from tau_wall_control.device.rotations import rotation_from_quaternion
+from tau_wall_control.simulation.limits import tap_bound
+from tau_wall_control.walls.factory import make_device
+
+NAMESPACE = "/tau"
+#: fraction of the energy bound of a tap that is allowed
+TAP_MARGIN = 1.2
+
+
+@dataclass(frozen=True)
+class WallRun(PhasedRun):
+    """The signals of one bag on common ticks, up to a change of the walls.
+
+    Attributes:
+        period: T [s].
+        time: (n,) [s].
+        position: true tool (n, 3) [m].
+        velocity: true tool (n, 3) [m/s].
+        measured: pose of the tool by the encoders (n, 7).
+        hand: force of the hand on the tool (n, 3) [N].
+        effort: commanded (n, 6) [N m].
+        saturation: (n, 6) share of the motors' limit.
+        points, normals: of the walls, (w, 3).
+        in_contact: (n, w).
+        operating_point: (n,).
+        device: as the controller knows it.
+        phases: of the hand's plan.
+        parameters: of the wall node.
+        delay: command_delay_ticks of the device.
+        stopped: ticks at which the device's status was not OK.
+        refused: ticks that the node has answered without effort.
+        changed: the walls were changed during the run; what came later is left out.
+        timing: 50 and 99 % of the node's control steps, and of their processor time [s]; empty without.
+        mode: of the loop.
+    """
+
+    period: float
+    time: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+    measured: np.ndarray
+    hand: np.ndarray
+    effort: np.ndarray
+    saturation: np.ndarray
+    points: np.ndarray
+    normals: np.ndarray
+    in_contact: np.ndarray
+    operating_point: np.ndarray
+    device: TauDevice
+    phases: list[dict[str, Any]]
+    parameters: dict[str, Any]
+    delay: int = 0
+    stopped: int = 0
+    refused: int = 0
+    changed: bool = False
+    timing: dict[str, float] = field(default_factory=dict)
+    mode: str = "lockstep"
+
+    @classmethod
+    def from_bag(cls, bag: Bag) -> WallRun:
+        """Takes the ticks that all topics have; in realtime the node may have missed some.
+
+        Raises:
+            HapticError: fewer than two such ticks, or a mechanism that cannot be made here.
+        """
+        ticks = bag.ticks(NAMESPACE, "device_state", "simulation_state", "wall/state")
+        same = [_same(ticks["wall/state"], i) for i in range(len(ticks.tick))]
+        count = same.index(False) if False in same else len(same)
+        if count < 2:
+            raise HapticError(f"{bag.path}: too short for a report ({count} ticks that all topics have)")
+        node, start, whole = bag.parameters("wall"), bag.started("device"), bag.topics
+        timing = [event.detail for event in bag.events if event.source == "wall" and event.kind == "timing"]
+        try:
+            mechanism = make_device(node)
+        except TauError as error:
+            raise HapticError(f"the run's mechanism cannot be made for the report: {error}") from None
+        device, truth, wall = (
+            {name: values[:count] for name, values in ticks[topic].items() if hasattr(values, "__getitem__")}
+            for topic in ("device_state", "simulation_state", "wall/state")
+        )
+        return cls(
+            period=ticks.period,
+            time=ticks.time[:count],
+            position=truth["tool_pose"][:, :3],
+            velocity=truth["tool_twist"][:, :3],
+            measured=device["tool_pose"],
+            hand=truth["operator_wrench"][:, :3],
+            effort=np.array(list(wall["effort"])),
+            saturation=np.array(list(wall["saturation"])),
+            points=np.reshape(wall["point"][0], (-1, 3)),
+            normals=np.reshape(wall["normal"][0], (-1, 3)),
+            in_contact=np.array(list(wall["in_contact"]), dtype=bool),
+            operating_point=np.asarray(wall["operating_point"]),
+            device=mechanism,
+            phases=start.get("phases", []),
+            parameters=node,
+            delay=int(start["parameters"]["command_delay_ticks"]),
+            stopped=int(np.sum(whole[f"{NAMESPACE}/device_state"]["status"] != OK)),
+            refused=int(np.sum(whole[f"{NAMESPACE}/device_command"]["mode"] == NONE)),
+            changed=count < len(same),
+            timing={name: 1e-6 * value for name, value in timing[-1].items() if name != "unit"} if timing else {},
+            mode=bag.custom.get("mode", "lockstep"),
+        )
+
+    @cached_property
+    def depth(self) -> np.ndarray:
+        """Of the true tool behind each wall, (n, w), negative outside [m]."""
+        return np.asarray(((self.points[None] - self.position[:, None]) * self.normals).sum(axis=2))
+
+    @cached_property
+    def speed_in(self) -> np.ndarray:
+        """Of the true tool into each wall, (n, w) [m/s]."""
+        return -self.velocity @ self.normals.T
+
+    @cached_property
+    def wrench(self) -> np.ndarray:
+        """Force of the walls on the tool as commanded (n, 3) [N]."""
+        result = np.zeros((len(self.time), 3))
+        for k, (pose, effort) in enumerate(zip(self.measured, self.effort, strict=True)):
+            if effort.any():
+                d = self.device.dynamics(pose[:3], rotation_from_quaternion(pose[3:]))
+                result[k] = (d.actuated_map.T @ effort - d.gravity_force)[:3]
+        return result
+
+    @cached_property
+    def force(self) -> np.ndarray:
+        """The same along the normal of each wall, (n, w), for walls at right angles [N]."""
+        return self.wrench @ self.normals.T
+
+    @property
+    def name(self) -> str:
+        """Label of the run in legends."""
+        scheme = "from a file" if self.parameters["controller_file"] else self.parameters["scheme"]
+        if self.mode == "realtime":
+            return f"{scheme}, realtime"
+        return f"{scheme}, " + ("no delay" if not self.delay else f"{self.delay} tick{'s'[: self.delay - 1]} of delay")
+
+    @property
+    def left_out(self) -> str:
+        """Sentence for the figure's caption; empty if all was used."""
+        return " What came after the walls were changed is left out." if self.changed else ""
+
+    def parts(self, kind: str) -> list[tuple[dict[str, Any], slice]]:
+        """Phases of a kind that the run has reached to their end, with their samples."""
+        found = [(phase, self.part(phase["start"], phase["end"])) for phase in self.phases if phase["kind"] == kind]
+        return [
+            (phase, part)
+            for phase, part in found
+            if part.stop <= len(self.time)
+            and part.stop - part.start > 10
+            and phase["end"] <= self.time[-1] + 2.0 * self.period
+        ]
+
+
+def _same(wall: Mapping[str, Any], i: int) -> bool:
+    return all(np.array_equal(wall[name][i], wall[name][0]) for name in ("point", "normal"))
+
+
+# ---- pushes, taps, releases -------------------------------------------------------------------------
+
+
+def pushes(run: WallRun) -> list[dict[str, Any]]:
+    """Each push of the hand: what it was, how far the tool went, and whether it came to rest.
+
+    `force` is the hand's along the walls' normals, mean of the last quarter but for its end [N]; `penetration` the
+    largest of all walls from the push on [m]; `stiffness` force over penetration of the wall where that is the most
+    [N/m]; `static` the depth that is left in the last quarter [m]; `restless` the standard deviation of the walls'
+    force in the second half, the largest of all walls [N]; `rmse` of the depth of the walls in contact [m].
+    """
+    result = []
+    for phase, part in run.parts("push"):
+        n = part.stop - part.start
+        late = slice(part.stop - n // 4, part.stop - 2)
+        depth, pushed = run.depth[part], -run.hand[late].mean(axis=0) @ run.normals.T
+        touched = run.in_contact[part].any(axis=0)
+        wall = int(np.argmax(np.where(touched, depth.max(axis=0), -np.inf)))
+        penetration = max(float(depth[:, wall].max()), 0.0)
+        steady = "ramp" not in phase["name"]
+        result.append(
+            {
+                "name": phase["name"],
+                "force": float(pushed[wall]) if steady else None,
+                "penetration": penetration,
+                "stiffness": float(pushed[wall]) / penetration if steady and penetration > 0.0 else None,
+                "static": float(run.depth[late][:, wall].mean()) if steady else None,
+                "rmse": float(np.sqrt(np.mean(depth[:, touched] ** 2))) if touched.any() else None,
+                "restless": float(run.force[part.stop - n // 2 : part.stop - 2].std(axis=0).max()) if steady else None,
+                "contact": float(run.in_contact[part][:, touched].mean()) if touched.any() else 0.0,
+                "saturated": float((run.saturation[part] >= 1.0 - 1e-9).any(axis=1).mean()),
+                "sideways": _sideways(run, part),
+            }
+        )
+    return result
+
+
+def _sideways(run: WallRun, part: slice) -> float:
+    """Largest displacement of the tool across all normals [m]."""
+    basis = np.linalg.svd(run.normals)[2][np.linalg.matrix_rank(run.normals) :]
+    moved = (run.position[part] - run.position[part.start]) @ basis.T
+    return float(np.linalg.norm(moved, axis=1).max()) if len(basis) else 0.0
+
+
+def taps(run: WallRun) -> list[dict[str, Any]]:
+    """Each tap: the fingers open before the wall, the motors alone stop the tool.
+
+    `energy_bound` is m v^2/(2 F_max) at the place and speed of the impact (`limits.tap_bound`), `static` the depth that
+    the strongest push leaves, `allowed` 1.2 times the bound plus that [m]; `late` is what the tool goes on during the
+    ticks of delay, which the bound does not contain.
+    """
+    static = max((push["static"] for push in pushes(run) if push["static"] is not None), default=0.0)
+    ticks = run.delay + (1 if run.mode == "realtime" else 0)
+    result = []
+    for phase, part in run.parts("release"):
+        if "tap" not in phase["name"]:
+            continue
+        first = slice(part.start - 10, part.stop)  # the fingers may open a little late
+        inside = np.flatnonzero(run.depth[first].max(axis=1) > 0.0)
+        if not len(inside) or not inside[0]:
+            continue
+        k = first.start + int(inside[0])
+        wall = int(np.argmax(run.depth[k]))
+        speed = float(run.speed_in[k - 1, wall])
+        bound = tap_bound(run.device, run.position[k], speed, normal=run.normals[wall])
+        result.append(
+            {
+                "name": phase["name"].split(",")[0],
+                "speed": speed,
+                "penetration": float(run.depth[first, wall].max()),
+                "energy_bound": float(bound),
+                "static": max(0.0, float(static)),
+                "allowed": TAP_MARGIN * float(bound) + max(0.0, float(static)),
+                "late": ticks * run.period * speed,
+                "rebound": float(-run.speed_in[first, wall].min()),
+                "saturated": float((run.saturation[first] >= 1.0 - 1e-9).any(axis=1).sum()) * run.period,
+            }
+        )
+    return result
+
+
+def releases(run: WallRun) -> list[dict[str, Any]]:
+    """Each time the hand let go of a pushed tool: when contact ended, and the greatest pull towards the wall [N]."""
+    result = []
+    for phase, part in run.parts("release"):
+        if "tap" in phase["name"]:
+            continue
+        contact = run.in_contact[part].any(axis=1)
+        touching = np.flatnonzero(contact)
+        result.append(
+            {
+                "name": phase["name"],
+                "contact_ends": (int(touching[-1]) + 1) * run.period if len(touching) else 0.0,
+                "pull": float(max(0.0, -run.force[part].min())),
+                "speed": float(-run.speed_in[part.stop - 1].min()),
+            }
+        )
+    return result
+
+
+def common_metrics(run: WallRun) -> dict[str, Any]:
+    """Metrics of every report of walls."""
+    touched = run.in_contact.any(axis=1)
+    return {
+        "scheme": run.parameters["scheme"],
+        "mode": run.mode,
+        "delay": run.delay,
+        "ticks": len(run.time),
+        "stopped_ticks": run.stopped,
+        "refused_ticks": run.refused,
+        "control_step": run.timing or None,
+        "contact": float(touched.mean()),
+        "saturated": float((run.saturation >= 1.0 - 1e-9).any(axis=1).mean()),
+        "largest_penetration": float(max(0.0, run.depth.max())),
+        "largest_force": float(run.force.max()),
+        "pushes": pushes(run),
+        "taps": taps(run),
+        "releases": releases(run),
+    }

@@ -1,0 +1,50 @@
+"""A node without neighbours: its tick topics end in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile
+
+from haptic_core.rendering_node import RenderingNode
+from haptic_core.tick_inputs import node_and_kind
+from haptic_core.transport.interface import Callback, RosTopics
+
+
+class CapturedTopics(RosTopics):
+    """Transport of one node that keeps its callbacks and hands its messages to a function; nothing is sent.
+
+    Args:
+        take: Takes the absolute name of a topic and a message.
+        subscribed: Whether messages are made that a node makes only for subscribers.
+
+    Attributes:
+        callbacks: Of the subscribed tick topics, by relative name.
+    """
+
+    def __init__(self, take: Callable[[str, Any], None], *, subscribed: bool = True) -> None:
+        self.callbacks: dict[str, Callback] = {}
+        self._take, self._subscribed = take, subscribed
+
+    def subscribe(
+        self, node: Node, kind: type, topic: str, callback: Callback, qos: QoSProfile, sources: Iterable[str]
+    ) -> Callable[[], object]:
+        self.callbacks[topic] = callback
+        return lambda: self.callbacks.pop(topic, None)
+
+    def input_of(self, node: RenderingNode, entry: str) -> Callback:
+        """The callback of an input that the node's parameter `inputs` names."""
+        source, kind = node_and_kind(entry)
+        return self.callbacks[f"{source}/{node.input_types[kind].topic}"]
+
+    def publish(self, publisher: Publisher, message: Any) -> None:
+        self._take(publisher.topic_name, message)
+
+    def has_subscribers(self, publisher: Publisher) -> bool:
+        return self._subscribed
+
+    def local_subscribers(self, topic: str) -> list[str]:
+        return ["fuzz"]  # so that a node need not wait for others when it is activated
