@@ -11,9 +11,7 @@ from numba import njit
 
 from convex_contact.model.arrays import ContactRecord
 from convex_contact.problem import contact_kernels
-from convex_contact.solver.workspace import (
-    outputs,
-)
+from convex_contact.solver.workspace import inputs, outputs
 
 _P = contact_kernels
 
@@ -88,3 +86,18 @@ def contact_report_arrays(c: ContactRecord, s: Any, approximation: int, period: 
         c.body[:n].copy(), c.point[:n].copy(), c.frame[:n].copy(), c.phi0[:n].copy(), gamma[:n].copy(), slip,
         vc[:n, 2].copy(), sticking, c.area[:n].copy(),
     )  # fmt: skip
+
+
+def stiction_tolerances(workspace: Any, contacts: int, approximation: int) -> np.ndarray:
+    """Slip speeds below which contacts stick, of :attr:`Simulator.stiction_tolerance` (contacts,), m/s."""
+    gamma, _, derived = (table[:contacts] for table in outputs(workspace)[:3])
+    bears = gamma[:, 2] > 0.0
+    tolerance = np.full(contacts, np.nan)
+    if approximation == _P.LAGGED_ELASTOPLASTIC:
+        tolerance[bears] = 0.0
+    elif approximation == _P.SAP:
+        mu = inputs(workspace)[1][4][:contacts, _P.COEFFICIENT]
+        tolerance[bears] = mu[bears] * derived[bears, _P.D_EPS] * gamma[bears, 2]
+    else:
+        tolerance[bears] = derived[bears, _P.D_EPS]
+    return tolerance

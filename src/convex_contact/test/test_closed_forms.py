@@ -1,0 +1,96 @@
+"""Closed forms against integrals, and studies of convergence on motions that are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import dblquad, quad
+
+from convex_contact.scenes import closed_forms
+from convex_contact.scenes.one_body import falling_sphere
+from convex_contact.simulation.convergence import convergence_order, position_errors, rms_error, trajectory
+
+
+def test_forces_of_contact_surfaces_are_integrals_of_the_pressure() -> None:
+    modulus, radius, depth = 2e5, 0.05, 0.004
+    h = radius - depth
+    over_cut = quad(
+        lambda s: 2.0 * np.pi * s * modulus * (1.0 - np.hypot(s, h) / radius), 0.0, np.sqrt(radius**2 - h**2)
+    )[0]
+    force = closed_forms.pressure_force_of_sphere(modulus, radius, depth)
+    assert force == pytest.approx(over_cut, rel=1e-9)
+    assert closed_forms.depth_of_sphere(modulus, radius, force) == pytest.approx(depth, rel=1e-9)
+
+    gradient, a, b = 1e7, 0.06, 0.04
+    quarter = dblquad(lambda y, x: gradient * min(depth, a - x, b - y), 0.0, a, 0.0, b, epsrel=1e-5)[0]
+    force = closed_forms.pressure_force_of_box(gradient, a, b, depth)
+    assert force == pytest.approx(4.0 * quarter, rel=1e-3)
+    assert closed_forms.depth_of_box(gradient, (a, b, 0.05), force) == pytest.approx(depth, rel=1e-9)
+
+
+def test_faces_lie_below_a_sphere_by_at_most_the_facet_depth() -> None:
+    """A regular triangle of side l with its corners on the sphere; its centre is the deepest place."""
+    size, radius = 0.01, 0.05
+    below = radius - np.sqrt(radius**2 - size**2 / 3.0)
+    assert closed_forms.facet_depth(size, radius) == pytest.approx(below, rel=0.01)
+
+
+def test_a_ball_slides_until_it_rolls_at_five_sevenths() -> None:
+    speed, mu, g, radius, t = 2.0, 0.5, 9.81, 0.025, closed_forms.sliding_time(2.0, 0.5, 9.81)
+    spin = mu * g * t / (0.4 * radius)  # friction mu m g on the lever R turns 2/5 m R^2
+    assert speed - mu * g * t == pytest.approx(closed_forms.rolling_speed(speed)) == pytest.approx(radius * spin)
+
+
+def test_decelerations_by_friction() -> None:
+    mu, g, radius, mass = 0.3, 9.81, 0.04, 0.2
+    assert closed_forms.sliding_deceleration(mu, g) == pytest.approx(mu * g)
+    torque = quad(lambda r: mu * mass * g / (np.pi * radius**2) * r * 2.0 * np.pi * r, 0.0, radius)[0]
+    inertia = 0.5 * mass * radius**2
+    assert closed_forms.spinning_deceleration(mu, g, radius) == pytest.approx(torque / inertia)
+
+
+def test_gliding_times_of_table_1() -> None:
+    times = {name: closed_forms.gliding_time(name, 2e-3, 1e-3) for name in ("sap", "similar", "lagged")}
+    assert times == {"sap": 3e-3, "similar": 2e-3, "lagged": 0.0}
+    assert closed_forms.gliding_time("similar_regularized", 2e-3) == 2e-3
+
+
+def test_the_error_of_a_study_is_its_definition() -> None:
+    """sqrt(1/T int |p - p_ref|^2 dt) of a straight line that leaves its reference at 2 m/s."""
+    t = np.linspace(0.0, 3.0, 3001)
+    path = np.column_stack([2.0 * t, np.zeros_like(t), np.ones_like(t)])
+    reference = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
+    # 2 T/sqrt(3); the trapezoids of a parabola at 1 ms
+    assert rms_error(t, path, np.array([0.0, 3.0]), reference) == pytest.approx(2.0 * 3.0 / np.sqrt(3.0), rel=1e-6)
+
+
+def test_a_trajectory_of_a_study_is_the_simulator_s() -> None:
+    t, path, seen = trajectory(falling_sphere(), "ball", period=1e-3, duration=0.02, observe=lambda s: s.time)
+    np.testing.assert_allclose(t, np.arange(21) * 1e-3, atol=1e-15)
+    np.testing.assert_allclose(seen, t[1:], atol=1e-15)
+    n = np.arange(21)
+    np.testing.assert_allclose(path[:, 2], 0.05 - 9.81 * 1e-6 * n * (n + 1) / 2, atol=1e-14)
+
+
+def test_a_fall_converges_with_first_order() -> None:
+    """Symplectic Euler falls by g T t/2 too far: the error at t is proportional to T."""
+    periods, seen = (1e-3, 2e-3, 4e-3), []
+
+    def scene(approximation: str, period: float) -> object:
+        seen.append((approximation, period))
+        return falling_sphere(height=10.0)
+
+    errors = position_errors(
+        scene,
+        "ball",
+        approximations=("sap", "lagged"),
+        reference=1e-4,
+        periods=periods,
+        duration=0.04,  # type: ignore[arg-type]
+    )
+    assert seen == [("lagged", 1e-4), *((name, p) for name in ("sap", "lagged") for p in periods)]
+    for by_period in errors.values():
+        for period, error in by_period.items():
+            assert error == pytest.approx(9.81 * (period - 1e-4) / 2 * 0.04 / np.sqrt(3.0), rel=2e-2)
+        assert convergence_order(by_period) == pytest.approx(1.0, abs=0.1)
+        assert convergence_order({1.0: 3.0, 2.0: 12.0, 4.0: 0.0}, (1.0, 2.0)) == pytest.approx(2.0)
