@@ -9,24 +9,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from convex_contact import Simulator
 from convex_contact.scenes.one_body import ROD_SPEED, sliding_rod
+from convex_contact.simulation.convergence import convergence_order, position_errors, trajectory
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.contact import (
-    PAPER,
-    ContactRun,
-    by_approximation,
-    compared,
-    draw_convergence,
-    order,
-    rms_error,
-    style,
-    trajectory,
-)
-from haptic_experiments.report import Claim, Report
+from haptic_experiments.kit import contact
+from haptic_experiments.kit.contact import PAPER, ContactRun, compared, curve, curves
+from haptic_experiments.kit.figures import Panel, panels
+from haptic_experiments.kit.results import Claims, Report
 
 #: of the paper's convergence study, and of its reference [s]; length [s]
 PERIODS, REFERENCE, DURATION = (1e-5, 4e-5, 1.6e-4, 6.4e-4), 1e-6, 0.05
@@ -39,8 +31,8 @@ EXPECTED_TIME = {"without": 17.47, "lagged": 17.44, "sap": 18.07, "similar": 16.
 EXPECTED_FORCE = {"without": 821.0, "lagged": 822.0, "sap": 722.0, "similar": 557.0}
 #: duration of the stick [ms]
 EXPECTED_STICK = 0.21
-#: what is left of the extrapolation to that step, whose own way is 0.03 to 0.2 ms and 1 to 3 %; the approximations lie
-#: 0.3 ms and 12 % apart
+#: what the extrapolation to that step leaves, which changes the numbers by 0.03 to 0.2 ms and 1 to 3 %; the
+#: approximations lie 0.3 ms and 12 % apart
 _TIME, _FORCE, _STICK = 0.05, 0.02, 0.01
 
 
@@ -62,21 +54,6 @@ def fine_study(dissipation: bool, period: float) -> dict[str, np.ndarray]:
         time, _, seen = trajectory(world, "rod", period=period, duration=IMPACT, approximation=name, observe=observe)
         found[name] = np.column_stack([time[1:], np.array(seen)])
     return found
-
-
-def convergence_study(dissipation: bool) -> dict[str, dict[float, float]]:
-    """Position errors [m] by approximation and period, against Lagged at the shortest one."""
-    t, reference, _ = trajectory(
-        sliding_rod("lagged", REFERENCE, dissipation), "rod", period=REFERENCE, duration=DURATION
-    )
-    errors: dict[str, dict[float, float]] = {}
-    for name in PAPER:
-        errors[name] = {}
-        for period in PERIODS:
-            world = sliding_rod(name, period, dissipation)
-            own, path, _ = trajectory(world, "rod", period=period, duration=DURATION, approximation=name)
-            errors[name][period] = rms_error(own, path, t, reference)
-    return errors
 
 
 def peak(table: np.ndarray) -> tuple[float, float]:
@@ -113,110 +90,97 @@ def measure(run: ContactRun) -> dict[str, Any]:
 
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
-    runs = by_approximation({name: ContactRun.from_bag(bag) for name, bag in bags.items()})
+    runs = contact.runs_of(bags)
     numbers = {name: measure(run) for name, run in runs.items()}
-    studies = {kind: [fine_study(kind == "with", step) for step in (FINE, 2.0 * FINE)] for kind in ("without", "with")}
-    fine = {kind: tables for kind, (tables, _) in studies.items()}
-    errors = {kind: convergence_study(kind == "with") for kind in ("without", "with")}
+    kinds = {"without": False, "with": True}
+    fine = {kind: fine_study(dissipation, FINE) for kind, dissipation in kinds.items()}
+    coarse = {kind: fine_study(dissipation, 2.0 * FINE) for kind, dissipation in kinds.items()}
+    errors = {
+        kind: position_errors(
+            lambda name, period, d=dissipation: sliding_rod(name, period, d),  # type: ignore[misc]
+            "rod", approximations=PAPER, reference=REFERENCE, periods=PERIODS, duration=DURATION,
+        )
+        for kind, dissipation in kinds.items()
+    }  # fmt: skip
     peaks = {
         kind: {
-            name: tuple(extrapolated(*pair) for pair in zip(peak(short[name]), peak(long[name]), strict=True))
+            name: tuple(extrapolated(*pair) for pair in zip(peak(of[name]), peak(coarse[kind][name]), strict=True))
             for name in PAPER
         }
-        for kind, (short, long) in studies.items()
+        for kind, of in fine.items()
     }
-    short, long = studies["without"]
-    sticks = {name: extrapolated(stick(short[name]), stick(long[name])) for name in PAPER}
-    claims = [*_peak_claims(peaks), *_stick_claims(fine, sticks), *_order_claims(errors), _bag_claim(numbers)]
+    sticks = {name: extrapolated(stick(fine["without"][name]), stick(coarse["without"][name])) for name in PAPER}
+    claims = Claims()
+    _judge_peaks(claims, peaks)
+    _judge_stick(claims, fine["without"]["lagged"], sticks)
+    _judge_orders(claims, errors)
+    _judge_bags(claims, numbers)
     metrics = {
         "runs": numbers,
         "peaks": {kind: {name: {"time": t, "force": f} for name, (t, f) in of.items()} for kind, of in peaks.items()},
         "stick": sticks,
-        "errors": {
-            kind: {name: {f"{p:g}": e for p, e in of.items()} for name, of in table.items()}
-            for kind, table in errors.items()
-        },
+        "errors": {kind: contact.plain(table) for kind, table in errors.items()},
     }
-    first = next(iter(runs.values()))
-    return Report(metrics, claims, lambda: _figure(fine, errors, runs), _CAPTION, {"contact": first.parameters})
+    parameters = {"contact": next(iter(runs.values())).parameters}
+    return Report(metrics, claims, lambda: _figure(fine, errors, runs), _CAPTION, parameters)
 
 
-Peaks = Mapping[str, Mapping[str, tuple[float, ...]]]
-
-
-def _peak_claims(peaks: Peaks) -> list[Claim]:
+def _judge_peaks(claims: Claims, peaks: Mapping[str, Mapping[str, tuple[float, ...]]]) -> None:
     without, with_it = peaks["without"], peaks["with"]
-    times = {name: t for name, (t, _) in with_it.items()}
-    forces = {name: f for name, (_, f) in with_it.items()}
-    spread = [max(v) - min(v) for v in zip(*without.values(), strict=True)]
-    return [
-        Claim(
-            "Without dissipation the three approximations give the same impact (Fig. 9).",
-            f"peaks at {', '.join(f'{t:.3f}' for t, _ in without.values())} ms of "
-            f"{', '.join(f'{f:.0f}' for _, f in without.values())} N",
-            spread[0] < 0.05 and spread[1] < 0.05 * without["lagged"][1],
-        ),
-        compared("Its time (ms).", {"without": without["lagged"][0]}, EXPECTED_TIME, True, absolute=_TIME),
-        compared("Its force (N).", {"without": without["lagged"][1]}, EXPECTED_FORCE, True, relative=_FORCE),
-        compared(
-            "With dissipation Similar strikes earlier than Lagged and SAP later (Fig. 11): time of the peak (ms).",
-            times,
-            EXPECTED_TIME,
-            True,
-            absolute=_TIME,
-        ),
-        compared("The forces of these peaks (N).", forces, EXPECTED_FORCE, True, relative=_FORCE),
-    ]
+    time, force = ([peak[i] for peak in without.values()] for i in (0, 1))
+    claims.say(
+        "Without dissipation the three approximations give the same impact (Fig. 9).",
+        f"peaks at {', '.join(f'{t:.3f}' for t in time)} ms (within 0.05 ms) of {', '.join(f'{f:.0f}' for f in force)} "
+        "N (within 5 %)",
+        max(time) - min(time) < 0.05 and max(force) - min(force) < 0.05 * without["lagged"][1],
+    )
+    times, forces = ({name: peak[i] for name, peak in with_it.items()} for i in (0, 1))
+    alone = [{"without": number} for number in without["lagged"]]
+    later = "With dissipation Similar strikes earlier than Lagged and SAP later (Fig. 11): time of the peak (ms)."
+    compared(claims, "Its time (ms).", alone[0], EXPECTED_TIME, absolute=_TIME)
+    compared(claims, "Its force (N).", alone[1], EXPECTED_FORCE, relative=_FORCE)
+    compared(claims, later, times, EXPECTED_TIME, absolute=_TIME)
+    compared(claims, "The forces of these peaks (N).", forces, EXPECTED_FORCE, relative=_FORCE)
 
 
-def _stick_claims(fine: Mapping[str, Mapping[str, np.ndarray]], sticks: Mapping[str, float]) -> list[Claim]:
-    table = fine["without"]["lagged"]
+def _judge_stick(claims: Claims, table: np.ndarray, sticks: Mapping[str, float]) -> None:
+    text = "The tip sticks for about 0.2 ms while the rod jams (Fig. 10): duration (ms)."
+    compared(claims, text, {"lagged": sticks["lagged"]}, {"lagged": EXPECTED_STICK}, absolute=_STICK)
     last = int(np.flatnonzero(table[:, 1] > 0.0)[-1])
-    return [
-        compared(
-            "The tip sticks for about 0.2 ms while the rod jams (Fig. 10): duration (ms).",
-            {"lagged": sticks["lagged"]},
-            {"lagged": EXPECTED_STICK},
-            True,
-            absolute=_STICK,
-        ),
-        Claim(
-            "Then the rod jumps off the ground.",
-            f"the force ends at {1e3 * table[last, 0]:.2f} ms, when the tip rises with {table[last, 3]:.2f} m/s",
-            bool(last < len(table) - 1 and table[last, 3] > 0.0),
-        ),
-    ]
+    claims.say(
+        "Then the rod jumps off the ground.",
+        f"the force ends at {1e3 * table[last, 0]:.2f} ms, when the tip rises with {table[last, 3]:.2f} m/s",
+        last < len(table) - 1 and table[last, 3] > 0.0,
+    )
 
 
-def _order_claims(errors: Mapping[str, Mapping[str, Mapping[float, float]]]) -> list[Claim]:
-    words, shown = [], True
-    for kind, table in errors.items():
-        slope = order(PERIODS[:3], [table["lagged"][p] for p in PERIODS[:3]])
-        words.append(f"{kind} dissipation {slope:.2f}")
-        shown = shown and 0.7 < slope < 1.3
-    without, longest = errors["without"], PERIODS[-1]
-    by_size = {name: without[name][longest] for name in without}
-    return [
-        Claim("Lagged converges with first order at steps up to 0.16 ms (Fig. 13).", "; ".join(words), shown),
-        Claim(
-            "At the longest step Lagged has the largest error, as it lags the normal force (Fig. 13, left).",
-            "; ".join(f"{name} {1e3 * e:.2f} mm" for name, e in by_size.items()),
-            max(by_size, key=lambda name: by_size[name]) == "lagged",
-        ),
-    ]
+def _judge_orders(claims: Claims, errors: Mapping[str, Mapping[str, dict[float, float]]]) -> None:
+    slopes = {kind: convergence_order(table["lagged"], PERIODS[:3]) for kind, table in errors.items()}
+    claims.say(
+        "Lagged converges with first order at steps up to 0.16 ms (Fig. 13).",
+        "; ".join(f"{kind} dissipation {slope:.2f}" for kind, slope in slopes.items()) + " (1 within 0.3)",
+        all(0.7 < slope < 1.3 for slope in slopes.values()),
+    )
+    longest = {name: of[PERIODS[-1]] for name, of in errors["without"].items()}
+    claims.say(
+        "At the longest step Lagged has the largest error, as it lags the normal force (Fig. 13, left).",
+        "; ".join(f"{name} {1e3 * e:.2f} mm" for name, e in longest.items()),
+        max(longest, key=lambda name: longest[name]) == "lagged",
+    )
 
 
-def _bag_claim(numbers: Mapping[str, Mapping[str, Any]]) -> Claim:
-    text = "The rod jams and is thrown up in the loop as well, whose steps are longer."
+def _judge_bags(claims: Claims, numbers: Mapping[str, Mapping[str, Any]]) -> None:
+    paper = {name: entry for name, entry in numbers.items() if name in PAPER}
     words = [
         f"{name}: {entry['peak_force']:.0f} N at {entry['peak_time']:.2f} ms, then {entry['last_speed']:.1f} m/s"
-        for name, entry in numbers.items()
-        if name in PAPER
+        for name, entry in paper.items()
     ]
-    if not words:
-        return Claim(text, "no run of the paper's approximations", None)
-    slowed = all(entry["last_speed"] < 0.8 * ROD_SPEED for name, entry in numbers.items() if name in PAPER)
-    return Claim(text, "; ".join(words), slowed)
+    claims.say(
+        "The rod jams and is thrown up in the loop as well, whose steps are longer.",
+        "; ".join(words) + f" (below {0.8 * ROD_SPEED:g} m/s)",
+        all(entry["last_speed"] < 0.8 * ROD_SPEED for entry in paper.values()),
+        unless="" if words else "no run of the paper's approximations",
+    )
 
 
 _CAPTION = (
@@ -233,41 +197,35 @@ def _figure(
     errors: Mapping[str, Mapping[str, Mapping[float, float]]],
     runs: Mapping[str, ContactRun],
 ) -> Figure:
-    figure = Figure(figsize=(13, 19), layout="constrained")
-    axes = figure.subplots(6, 2)
-    for pair, (kind, tables) in enumerate(fine.items()):
+    def pair(title: str, quantity: str, tables: Mapping[str, np.ndarray], column: int) -> list[Panel]:
+        """The whole impact, and the same close to it."""
+        lines = []
         for name, table in tables.items():
-            _draw_fine(axes[2 * pair : 2 * pair + 2], name, table)
-        numbers = ("Fig. 9", "Fig. 10") if kind == "without" else ("Fig. 11", "Fig. 12")
-        for row, (quantity, number) in enumerate(
-            zip(("normal force (N)", "velocity of the tip (m/s)"), numbers, strict=True)
-        ):
-            for column in range(2):
-                axes[2 * pair + row, column].set(
-                    title=f"{kind} dissipation ({number})", xlabel="time (ms)", ylabel=quantity
-                )
-        for row in range(2):
-            axes[2 * pair + row, 1].set_xlim(*(1e3 * t for t in _CLOSE))
-        draw_convergence(axes[4, pair], errors[kind], f"convergence {kind} dissipation (Fig. 13)")
-    for name, run in runs.items():
-        line = {**style(run.approximation), "label": name.replace("_", " ")}
-        rod, floor = run.body("rod"), run.body("floor")
-        axes[5, 0].plot(1e3 * run.time, 1e3 * run.position[:, rod, 2], **line)
-        axes[5, 1].plot(1e3 * run.time[1:], run.force_on(floor, rod)[1:, 2], **line)
+            t, thin = 1e3 * table[:, 0], {"linewidth": 0.8} if column == 1 else {}
+            lines.append(curve(name, name, t, table[:, column], **thin))
+            if column > 1:
+                lines.append(curve("", name, t, table[:, column + 1], linewidth=0.5))
+        close, legend = tuple(1e3 * t for t in _CLOSE), {"fontsize": 8} if title.endswith("9)") else None
+        return [
+            Panel(quantity, lines, "time (ms)", {"title": title}, legend=legend),
+            Panel(quantity, lines, "time (ms)", {"title": title, "xlim": close}, legend=None),
+        ]
+
     step = next(iter(runs.values())).step
-    axes[5, 0].set(title=f"in the loop, step {1e3 * step:g} ms", xlabel="time (ms)", ylabel="height of the centre (mm)")
-    axes[5, 1].set(title="in the loop", xlabel="time (ms)", ylabel="normal force (N)")
-    for each in (axes[0, 0], axes[4, 0], axes[5, 0]):
-        each.legend(fontsize=8)
-    return figure
-
-
-def _draw_fine(rows: np.ndarray, name: str, table: np.ndarray) -> None:
-    t = 1e3 * table[:, 0]
-    line = style(name)
-    force: Axes
-    velocity: Axes
-    for force, velocity in zip(rows[0], rows[1], strict=True):
-        force.plot(t, table[:, 1], **{**line, "linewidth": 0.8})
-        velocity.plot(t, table[:, 2], **line)
-        velocity.plot(t, table[:, 3], **{**line, "linewidth": 0.5, "label": None})
+    height = curves(runs, lambda r: 1e3 * r.position[:, r.body("rod"), 2], scale=1e3)
+    force = curves(runs, lambda r: r.force_on(r.body("floor"), r.body("rod"))[:, 2], first=1, scale=1e3)
+    return panels(
+        pair("without dissipation (Fig. 9)", "normal force (N)", fine["without"], 1),
+        pair("without dissipation (Fig. 10)", "velocity of the tip (m/s)", fine["without"], 2),
+        pair("with dissipation (Fig. 11)", "normal force (N)", fine["with"], 1),
+        pair("with dissipation (Fig. 12)", "velocity of the tip (m/s)", fine["with"], 2),
+        [
+            contact.convergence_panel(of, f"convergence {kind} dissipation (Fig. 13)") for kind, of in errors.items()
+        ],
+        [
+            Panel("height of the centre (mm)", height, "time (ms)",
+                  {"title": f"in the loop, step {1e3 * step:g} ms"}, legend={"fontsize": 8}),
+            Panel("normal force (N)", force, "time (ms)", {"title": "in the loop"}, legend=None),
+        ],
+        size=(13, 19),
+    )  # fmt: skip

@@ -42,7 +42,7 @@ class Panel:
         xlabel: Quantity and unit.
         settings: Arguments of matplotlib's ``Axes.set``, for example title and limits.
         shaded: The run whose phases are shaded.
-        legend: Arguments of matplotlib's ``legend``, which is drawn if a curve has a label.
+        legend: Arguments of matplotlib's ``legend``, which is drawn if a curve has a label; None: no legend.
         extra: Draws what is no curve, for example a limit's line or a body in space; it is called after the curves.
     """
 
@@ -51,7 +51,7 @@ class Panel:
     xlabel: str = "time (s)"
     settings: Mapping[str, Any] = field(default_factory=dict)
     shaded: PhasedRun | None = None
-    legend: Mapping[str, Any] = field(default_factory=dict)
+    legend: Mapping[str, Any] | None = field(default_factory=dict)
     extra: Callable[[Axes], None] | None = None
 
     def draw(self, axes: Axes) -> None:
@@ -63,7 +63,7 @@ class Panel:
         axes.set(**{"xlabel": self.xlabel, "ylabel": self.ylabel, **self.settings})
         if self.shaded is not None:
             shade(axes, self.shaded)
-        if any(curve.label for curve in self.curves):
+        if self.legend is not None and any(curve.label for curve in self.curves):
             axes.legend(**{"fontsize": "small", **self.legend})
 
 
