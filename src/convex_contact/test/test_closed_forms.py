@@ -6,9 +6,19 @@ import numpy as np
 import pytest
 from scipy.integrate import dblquad, quad
 
+from convex_contact import Material, Simulator, World
 from convex_contact.scenes import closed_forms
 from convex_contact.scenes.one_body import falling_sphere
-from convex_contact.simulation.convergence import convergence_order, position_errors, rms_error, trajectory
+from convex_contact.scenes.pushing_arm import BALL_RADIUS, BALL_START, HAND_PLACE, SHOULDER, push
+from convex_contact.scenes.rod_impact import Impact, simulate_impact
+from convex_contact.simulation.convergence import (
+    convergence_order,
+    extrapolated,
+    position_errors,
+    rms_error,
+    trajectory,
+)
+from convex_contact.simulation.run_statistics import run_statistics
 
 
 def test_forces_of_contact_surfaces_are_integrals_of_the_pressure() -> None:
@@ -94,3 +104,50 @@ def test_a_fall_converges_with_first_order() -> None:
             assert error == pytest.approx(9.81 * (period - 1e-4) / 2 * 0.04 / np.sqrt(3.0), rel=2e-2)
         assert convergence_order(by_period) == pytest.approx(1.0, abs=0.1)
         assert convergence_order({1.0: 3.0, 2.0: 12.0, 4.0: 0.0}, (1.0, 2.0)) == pytest.approx(2.0)
+
+
+def test_an_error_of_first_order_is_extrapolated_exactly() -> None:
+    assert extrapolated(*(3.0 + 7.0 * step for step in (1e-6, 2e-6)), 1e-6, 1e-7) == pytest.approx(
+        3.0 + 7e-7, rel=1e-12
+    )
+
+
+def test_statistics_of_a_run_are_those_of_its_steps() -> None:
+    world = World()
+    world.add_half_space("ground", material=Material(stiffness=2e5))
+    ball = world.add_sphere("ball", mass=0.5, radius=0.05, position=(0.0, 0.0, 0.05), material=Material(stiffness=2e5))
+    found = run_statistics(
+        world, period=1e-3, approximation="lagged", duration=0.4, settled=0.1, samples=4, tolerances=True
+    )
+    sim, iterations = Simulator(world, period=1e-3), []
+    for _ in range(400):
+        sim.step()
+        iterations.append(sim.statistics.iterations)
+    assert found.iterations == np.mean(iterations) and found.step_time > 0.0 and found.condition >= 1.0
+    assert found.median_penetration == pytest.approx(0.5 * 9.81 / 1e5, rel=1e-3)
+    assert found.penetration == pytest.approx(0.05 - sim.state(ball).position[2], rel=1e-3)
+    assert found.tolerance.shape == (400,) and found.tolerance[-1] == 1e-4
+
+
+def test_the_peak_and_the_stick_of_an_impact_leave_out_its_start() -> None:
+    t = 1e-3 * np.arange(1, 21)
+    force = np.where(t < 0.004, 100.0, 10.0 - np.abs(t - 0.012) / 1e-3)
+    impact = Impact(t, force, t, t, (t > 0.0085).astype(float) + (t < 0.002))
+    assert impact.peak == pytest.approx((0.012, 10.0)) and impact.sticking_time == pytest.approx(12e-3)
+
+
+def test_an_impact_begins_with_the_sliding_rod() -> None:
+    impact = simulate_impact("lagged", period=1e-5, duration=1e-3, dissipation=True)
+    np.testing.assert_allclose(impact.time, 1e-5 * np.arange(1, 101))
+    assert impact.force[-1] > 0.0 and impact.slip[-1] == pytest.approx(10.0, rel=0.02) and not impact.sticking.any()
+
+
+def test_paths_of_the_pushing_arm_begin_at_its_start() -> None:
+    problem = push()
+    states = np.array([problem.system.start] * 2)
+    path, speed = problem.ball_path(states)
+    np.testing.assert_allclose(path[:, :2], [BALL_START] * 2, atol=1e-12)
+    assert path[0, 2] == pytest.approx(BALL_RADIUS - 0.3 * 9.81 / 2e3) and not speed.any()  # m g/k
+    shoulder, elbow, hand = problem.arm_points(states)[0]
+    np.testing.assert_allclose(shoulder, [0.0, 0.0, SHOULDER])
+    assert np.linalg.norm(hand - elbow) == pytest.approx(HAND_PLACE[0])

@@ -101,3 +101,15 @@ def convergence_order(errors: dict[float, float], periods: Sequence[float] | Non
     """
     chosen = list(errors) if periods is None else list(periods)
     return float(np.polyfit(np.log(chosen), np.log([errors[p] for p in chosen]), 1)[0])
+
+
+def extrapolated(fine: float, coarse: float, period: float, target: float) -> float:
+    """Extrapolates a number with an error of first order to a shorter time step.
+
+    Args:
+        fine: The number at the time step `period`.
+        coarse: The number at twice that time step.
+        period: s.
+        target: The shorter time step, s.
+    """
+    return fine - (period - target) / period * (coarse - fine)

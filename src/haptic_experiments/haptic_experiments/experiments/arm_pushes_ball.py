@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -15,10 +14,8 @@ from convex_contact.control.ilqr import Trajectory
 from convex_contact.scenes.pushing_arm import (
     BALL_RADIUS,
     HAND,
-    HAND_PLACE,
     HAND_RADIUS,
     PERIOD,
-    SHOULDER,
     Push,
     Touch,
     push,
@@ -55,28 +52,6 @@ def problem_of(run: ContactRun) -> tuple[Push, Trajectory]:
     return problem, problem.solve(max_iterations=iterations, tolerance=tolerance)
 
 
-def ball_path(problem: Push, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Position and velocity of the ball's centre in states (n, 3) [m], [m/s]."""
-    path, speed = [], []
-    for x in states:
-        problem.system.place(x)
-        state = problem.system.simulator.state("ball")
-        path.append(state.position)
-        speed.append(state.velocity)
-    return np.array(path), np.array(speed)
-
-
-def arm_points(problem: Push, states: np.ndarray) -> np.ndarray:
-    """Shoulder, elbow and hand in states (n, 3, 3) [m]."""
-    out = []
-    for x in states:
-        problem.system.place(x)
-        state = problem.system.simulator.state(HAND)
-        turn = pin.Quaternion(state.orientation).matrix()
-        out.append([(0.0, 0.0, SHOULDER), state.position, state.position + turn @ HAND_PLACE])
-    return np.array(out)
-
-
 def in_words(found: Sequence[Touch]) -> str:
     """A contact sequence."""
     names = {HAND: "hand"}
@@ -91,7 +66,7 @@ def optimisation_claims(
     problem: Push, costs: np.ndarray, states: np.ndarray, inputs: np.ndarray, found: Sequence[Touch]
 ) -> Claims:
     """Claims about any solution."""
-    path, speed = ball_path(problem, states)
+    path, speed = problem.ball_path(states)
     start, left = (float(np.linalg.norm(problem.target - path[k, :2])) for k in (0, -1))
     effort = float(np.abs(inputs).max())
     claims = Claims()
@@ -117,7 +92,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
     name, run = next(iter(runs_of(bags).items()))
     problem, solved = problem_of(run)
     found = touches(problem.system, solved)
-    path, speed = ball_path(problem, solved.states)
+    path, speed = problem.ball_path(solved.states)
     played = run.position[:, run.body("ball")]
     n = min(len(played), len(path), int(run.tick[-1]) + 1)
     whole = bool((run.tick[:n] == np.arange(n)).all())
@@ -189,7 +164,7 @@ def draw(
 
 def _draw_motion(axes: Axes, problem: Push, states: np.ndarray, plane: list[int]) -> None:
     """Paths of ball and hand in a plane of two coordinates, with ball and arm at five instants, and the target."""
-    path, points = ball_path(problem, states)[0], arm_points(problem, states)
+    path, points = problem.ball_path(states)[0], problem.arm_points(states)
     target = np.array((*problem.target, path[0, 2]))[plane]
     axes.plot(*path[:, plane].T, color="tab:blue", label="ball")
     axes.plot(*points[:, 2, plane].T, color="tab:orange", label="hand")

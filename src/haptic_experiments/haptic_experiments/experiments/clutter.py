@@ -5,17 +5,16 @@ The bags hold the run at one time step; the sweeps over time step and stiffness 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from convex_contact import ConvergenceError, Simulator, World
+from convex_contact import ConvergenceError, World
 from convex_contact.model.world_source import open_world
+from convex_contact.simulation.run_statistics import RunStatistics, run_statistics
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.contact import ContactRun, curve, runs_of
 from haptic_experiments.kit.figures import Curve, Panel, panels
@@ -28,8 +27,6 @@ NAMES = ("sap", "lagged", "similar", "lagged_regularized")
 PERIODS, STIFFNESSES = (1e-3, 2e-3, 5e-3, 1e-2), (1e5, 1e7, 1e9, 1e12)
 PERIOD, STIFFNESS, STICTION_TOLERANCE = 2e-3, 1e7, 1e-4
 DURATION, SETTLED = 3.0, 1.25
-#: condition numbers of a swept run
-_SAMPLES = 8
 #: m g/k of one sphere, which all that lie on the floor have, is met to 4 digits by an independent implementation
 _PENETRATION = 1e-3
 #: of a sphere of the clutter, pi/6 kg [N]
@@ -42,68 +39,18 @@ def spheres(stiffness: float = STIFFNESS) -> World:
     return open_world("clutter_spheres", {"materials.surface.stiffness": 2.0 * stiffness}, folder)
 
 
-@dataclass(frozen=True)
-class Swept:
-    """One run of a sweep.
-
-    Attributes:
-        iterations: mean of all steps; condition: mean of a sample of them.
-        penetration: mean depth of the overlapping contacts [m], and its median, over the last 1.25 s.
-        step_time: CPU time per step [s].
-        tolerance: mean effective stiction tolerance of each step (n,), NaN without contact [m/s]; only where asked for.
-    """
-
-    iterations: float
-    condition: float
-    penetration: float
-    median_penetration: float
-    step_time: float
-    tolerance: np.ndarray
-
-
 #: of a run with a step that did not converge
-FAILED = Swept(np.nan, np.nan, np.nan, np.nan, np.nan, np.full(1, np.nan))
+FAILED = RunStatistics(np.nan, np.nan, np.nan, np.nan, np.nan, np.full(1, np.nan))
+Sweeps = Mapping[str, Mapping[float, RunStatistics]]
 
 
-def sweep(name: str, period: float, stiffness: float, *, tolerances: bool = False) -> Swept:
+def sweep(name: str, period: float, stiffness: float, *, tolerances: bool = False) -> RunStatistics:
     """Simulates the spheres; FAILED where a step does not converge."""
+    options: dict[str, Any] = {"duration": DURATION, "settled": SETTLED, "tolerances": tolerances}
     try:
-        return _swept(name, period, stiffness, tolerances)
+        return run_statistics(spheres(stiffness), period=period, approximation=name, **options)
     except ConvergenceError:
         return FAILED
-
-
-def _swept(name: str, period: float, stiffness: float, tolerances: bool) -> Swept:
-    simulator = Simulator(spheres(stiffness), period=period, approximation=name)
-    simulator.step()
-    simulator.reset()
-    steps = round(DURATION / period)
-    sampled = max(1, steps // _SAMPLES)
-    iterations, condition, depth = np.empty(steps), [], []
-    tolerance, spent = np.full(steps, np.nan), 0.0
-    for k in range(steps):
-        start = time.process_time()
-        simulator.step()
-        spent += time.process_time() - start
-        iterations[k] = simulator.statistics.iterations
-        if k % sampled == sampled - 1:
-            condition.append(simulator.solution.condition_number)
-        if tolerances:
-            values = simulator.stiction_tolerance
-            values = values[np.isfinite(values)]
-            tolerance[k] = values.mean() if len(values) else np.nan
-        if (steps - k) * period <= SETTLED and k % 5 == 0:
-            distance = simulator.contacts.signed_distance
-            depth.append(-distance[distance < 0.0])
-    deep = np.concatenate(depth)
-    return Swept(
-        float(iterations.mean()),
-        float(np.mean(condition)),
-        float(deep.mean()),
-        float(np.median(deep)),
-        spent / steps,
-        tolerance,
-    )
 
 
 def measure(run: ContactRun) -> dict[str, Any]:
@@ -158,9 +105,6 @@ def analyse(bags: dict[str, Bag]) -> Report:
     caption = f"{_CAPTION} CPU time per step at {PERIOD:g} s and {STIFFNESS:g} N/m: {', '.join(costs)}."
     parameters = {"contact": next(iter(runs.values())).parameters}
     return Report(metrics, claims, lambda: _figure(runs, by_period, by_stiffness), caption, parameters)
-
-
-Sweeps = Mapping[str, Mapping[float, Swept]]
 
 
 def _plain(sweeps: Sweeps) -> dict[str, Any]:

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from convex_contact import Geometry, Hydroelastic, World
+from convex_contact import World
 from convex_contact.model.world_source import open_world
 from convex_contact.node import worlds_folder
-from convex_contact.scenes import closed_forms
+from convex_contact.scenes.contact_surfaces import (
+    ClosedForms,
+    closed_forms_of,
+    compliant_geometry,
+    touching_heights,
+)
 from haptic_bags.bags import Bag
-from haptic_core.errors import HapticError
 from haptic_core.parameters import parse_entries
 from haptic_experiments.kit.contact import STYLES, ContactRun, curves, runs_of
 from haptic_experiments.kit.figures import Curve, Panel, panels
@@ -29,57 +33,6 @@ from haptic_experiments.kit.results import Claims, Report
 _SETTLED, _LAST = 0.06, 0.9
 #: friction that is held on the lid's inclined rim bears a little of it; the disk's faces bear friction in their middles
 _REST, _FRICTION = 5e-3, 0.02
-
-
-@dataclass(frozen=True)
-class Expected:
-    """Closed forms of a world.
-
-    Attributes:
-        ball_depth, lid_depth: at rest [m].
-        polyhedron: by how much the ball's faces lie below the sphere at most [m].
-        sliding, spinning: deceleration [m/s^2], [rad/s^2].
-    """
-
-    ball_depth: float
-    lid_depth: float
-    polyhedron: float
-    sliding: float
-    spinning: float
-
-
-def _geometry(world: World, name: str) -> tuple[Geometry, Hydroelastic]:
-    geometry = world.bodies[world.number(name)].geometries[0]
-    if not isinstance(geometry.hydroelastic, Hydroelastic):
-        raise HapticError(f"the report needs a body {name!r} with a modulus and a resolution")
-    return geometry, geometry.hydroelastic
-
-
-def expected(world: World) -> Expected:
-    """The closed forms of a world with the bodies floor, ball, block, disk, pad and lid."""
-    g = float(np.linalg.norm(world.gravity))
-    weight = {name: g * world.bodies[world.number(name)].mass for name in ("ball", "lid")}
-    ball, soft = _geometry(world, "ball")
-    radius = float(ball.shape.parameters[0])
-    gradients = {}
-    for name in ("lid", "pad"):
-        geometry, meets = _geometry(world, name)
-        gradients[name] = meets.modulus / float(geometry.shape.extent.min())
-    # the depth is divided as the gradients are; the lid's pressure grows over its fraction of the depth
-    fraction = gradients["pad"] / (gradients["lid"] + gradients["pad"])
-    own = closed_forms.depth_of_box(gradients["lid"], _geometry(world, "lid")[0].shape.extent, weight["lid"])
-    mu = {}
-    floor = world.bodies[world.number("floor")].geometries[0]
-    for name in ("block", "disk"):
-        mu[name] = world.law(floor, _geometry(world, name)[0], world.number("floor"), world.number(name)).friction
-    disk = float(_geometry(world, "disk")[0].shape.parameters[0])
-    return Expected(
-        ball_depth=closed_forms.depth_of_sphere(soft.modulus, radius, weight["ball"]),
-        lid_depth=own / fraction,
-        polyhedron=closed_forms.facet_depth(soft.resolution, radius),
-        sliding=closed_forms.sliding_deceleration(mu["block"], g),
-        spinning=closed_forms.spinning_deceleration(mu["disk"], g, disk),
-    )
 
 
 def world_of(run: ContactRun) -> World:
@@ -96,20 +49,10 @@ def _deceleration(time: np.ndarray, speed: np.ndarray) -> float | None:
     return -float(np.polyfit(time[during], speed[during], 1)[0])
 
 
-def _levels(world: World) -> dict[str, float]:
-    """Heights of ball and lid at which they begin to touch [m]."""
-    pad = world.bodies[world.number("pad")]
-    top = float(pad.placement.position[2] + pad.geometries[0].shape.extent[2])
-    return {
-        "ball": float(_geometry(world, "ball")[0].shape.parameters[0]),
-        "lid": top + float(_geometry(world, "lid")[0].shape.extent[2]),
-    }
-
-
 def measure(run: ContactRun, world: World) -> dict[str, float | None]:
     """Depths at rest [m] and decelerations [m/s^2], [rad/s^2] of one run."""
     height = {name: run.position[:, run.body(name), 2] for name in ("ball", "lid")}
-    level = _levels(world)
+    level = touching_heights(world)
     rest = {name: level[name] - float(z[int(_LAST * len(z)) :].mean()) for name, z in height.items()}
     slide, spin = run.velocity[:, run.body("block"), 0], run.angular_velocity[:, run.body("disk"), 2]
     return {
@@ -126,7 +69,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
     runs = runs_of(bags)
     first = next(iter(runs.values()))
     world = world_of(first)
-    model = expected(world)
+    model = closed_forms_of(world)
     numbers = {name: measure(run, world_of(run)) for name, run in runs.items()}
     claims = Claims()
 
@@ -194,8 +137,8 @@ _CAPTION = (
 )
 
 
-def _figure(runs: Mapping[str, ContactRun], world: World, model: Expected) -> Figure:
-    level, time = _levels(world), next(iter(runs.values())).time
+def _figure(runs: Mapping[str, ContactRun], world: World, model: ClosedForms) -> Figure:
+    level, time = touching_heights(world), next(iter(runs.values())).time
     dashed = {"color": "black", "linestyle": "--"}
 
     def depth(body: str, expected: float, title: str, legend: dict[str, int] | None) -> Panel:
@@ -218,7 +161,7 @@ def _figure(runs: Mapping[str, ContactRun], world: World, model: Expected) -> Fi
         ],
         [
             slowed("spinning disk", "spin (rad/s)", spin, disk.angular_velocity[2], model.spinning),
-            Panel("p/g (mm)", _pressures(runs, float(_geometry(world, "ball")[0].shape.parameters[0]), model),
+            Panel("p/g (mm)", _pressures(runs, float(compliant_geometry(world, "ball")[0].shape.parameters[0]), model),
                   "distance from the middle (mm)", {"title": "the ball's contact surface"}, legend={"fontsize": 7}),
             Panel("", [], "", extra=Axes.set_axis_off),
         ],
@@ -226,7 +169,7 @@ def _figure(runs: Mapping[str, ContactRun], world: World, model: Expected) -> Fi
     )  # fmt: skip
 
 
-def _pressures(runs: Mapping[str, ContactRun], radius: float, model: Expected) -> list[Curve]:
+def _pressures(runs: Mapping[str, ContactRun], radius: float, model: ClosedForms) -> list[Curve]:
     """Pressure of the ball's faces at the end, as a gap, over their distance from the middle; the closed form."""
     lines = []
     for name, run in runs.items():

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from convex_contact import Simulator
 from convex_contact.scenes.one_body import ROD_SPEED, sliding_rod
-from convex_contact.simulation.convergence import convergence_order, position_errors, trajectory
+from convex_contact.scenes.rod_impact import Impact, simulate_impact
+from convex_contact.simulation.convergence import convergence_order, extrapolated, position_errors
 from haptic_bags.bags import Bag
 from haptic_experiments.kit import contact
 from haptic_experiments.kit.contact import PAPER, ContactRun, compared, curve, curves
@@ -36,41 +36,14 @@ EXPECTED_STICK = 0.21
 _TIME, _FORCE, _STICK = 0.05, 0.02, 0.01
 
 
-def observe(simulator: Simulator) -> tuple[float, float, float, float]:
-    """Normal force on the rod [N], slip and normal velocity of its low tip's contact [m/s], and whether that sticks."""
-    c = simulator.contacts
-    low = np.flatnonzero(c.impulse[:, 2] > 0.0)
-    if not len(low):
-        return 0.0, np.nan, np.nan, 0.0
-    k = low[0]
-    return float(c.impulse[k, 2]) / simulator.period, c.slip_velocity[k, 0], c.normal_velocity[k], float(c.sticking[k])
+def fine_study(dissipation: bool, period: float) -> dict[str, Impact]:
+    """Impacts at short steps, by approximation."""
+    return {name: simulate_impact(name, period=period, duration=IMPACT, dissipation=dissipation) for name in PAPER}
 
 
-def fine_study(dissipation: bool, period: float) -> dict[str, np.ndarray]:
-    """Columns t, f_n, v_t, v_n, sticking at short steps, by approximation; no velocities where nothing touches."""
-    found = {}
-    for name in PAPER:
-        world = sliding_rod(name, period, dissipation)
-        time, _, seen = trajectory(world, "rod", period=period, duration=IMPACT, approximation=name, observe=observe)
-        found[name] = np.column_stack([time[1:], np.array(seen)])
-    return found
-
-
-def peak(table: np.ndarray) -> tuple[float, float]:
-    """Time [ms] and height [N] of the largest normal force after the start."""
-    later = table[table[:, 0] > 0.005]
-    k = int(later[:, 1].argmax())
-    return 1e3 * float(later[k, 0]), float(later[k, 1])
-
-
-def stick(table: np.ndarray) -> float:
-    """For how long the tip sticks about the peak of the force [ms]."""
-    return 1e3 * float((table[1, 0] - table[0, 0]) * table[table[:, 0] > 0.005, 4].sum())
-
-
-def extrapolated(fine: Any, coarse: Any) -> Any:
-    """A number at the paper's step from those at FINE and at twice FINE, its error being of first order."""
-    return fine - (FINE - PAPER_STEP) / FINE * (coarse - fine)
+def at_paper_step(fine: float, coarse: float) -> float:
+    """A number at the paper's step, from those at FINE and at twice FINE."""
+    return extrapolated(fine, coarse, FINE, PAPER_STEP)
 
 
 def measure(run: ContactRun) -> dict[str, Any]:
@@ -103,13 +76,12 @@ def analyse(bags: dict[str, Bag]) -> Report:
         for kind, dissipation in kinds.items()
     }  # fmt: skip
     peaks = {
-        kind: {
-            name: tuple(extrapolated(*pair) for pair in zip(peak(of[name]), peak(coarse[kind][name]), strict=True))
-            for name in PAPER
-        }
-        for kind, of in fine.items()
+        kind: {name: _peak(impact, coarse[kind][name]) for name, impact in of.items()} for kind, of in fine.items()
     }
-    sticks = {name: extrapolated(stick(fine["without"][name]), stick(coarse["without"][name])) for name in PAPER}
+    sticks = {
+        name: at_paper_step(1e3 * impact.sticking_time, 1e3 * coarse["without"][name].sticking_time)
+        for name, impact in fine["without"].items()
+    }
     claims = Claims()
     _judge_peaks(claims, peaks)
     _judge_stick(claims, fine["without"]["lagged"], sticks)
@@ -125,7 +97,12 @@ def analyse(bags: dict[str, Bag]) -> Report:
     return Report(metrics, claims, lambda: _figure(fine, errors, runs), _CAPTION, parameters)
 
 
-def _judge_peaks(claims: Claims, peaks: Mapping[str, Mapping[str, tuple[float, ...]]]) -> None:
+def _peak(fine: Impact, coarse: Impact) -> tuple[float, float]:
+    """Time [ms] and height [N] of the peak at the paper's step."""
+    return at_paper_step(1e3 * fine.peak[0], 1e3 * coarse.peak[0]), at_paper_step(fine.peak[1], coarse.peak[1])
+
+
+def _judge_peaks(claims: Claims, peaks: Mapping[str, Mapping[str, tuple[float, float]]]) -> None:
     without, with_it = peaks["without"], peaks["with"]
     time, force = ([peak[i] for peak in without.values()] for i in (0, 1))
     claims.say(
@@ -143,14 +120,15 @@ def _judge_peaks(claims: Claims, peaks: Mapping[str, Mapping[str, tuple[float, .
     compared(claims, "The forces of these peaks (N).", forces, EXPECTED_FORCE, relative=_FORCE)
 
 
-def _judge_stick(claims: Claims, table: np.ndarray, sticks: Mapping[str, float]) -> None:
+def _judge_stick(claims: Claims, impact: Impact, sticks: Mapping[str, float]) -> None:
     text = "The tip sticks for about 0.2 ms while the rod jams (Fig. 10): duration (ms)."
     compared(claims, text, {"lagged": sticks["lagged"]}, {"lagged": EXPECTED_STICK}, absolute=_STICK)
-    last = int(np.flatnonzero(table[:, 1] > 0.0)[-1])
+    last = int(np.flatnonzero(impact.force > 0.0)[-1])
     claims.say(
         "Then the rod jumps off the ground.",
-        f"the force ends at {1e3 * table[last, 0]:.2f} ms, when the tip rises with {table[last, 3]:.2f} m/s",
-        last < len(table) - 1 and table[last, 3] > 0.0,
+        f"the force ends at {1e3 * impact.time[last]:.2f} ms, when the tip rises with "
+        f"{impact.normal_velocity[last]:.2f} m/s",
+        last < len(impact.time) - 1 and impact.normal_velocity[last] > 0.0,
     )
 
 
@@ -193,18 +171,20 @@ _CAPTION = (
 
 
 def _figure(
-    fine: Mapping[str, Mapping[str, np.ndarray]],
+    fine: Mapping[str, Mapping[str, Impact]],
     errors: Mapping[str, Mapping[str, Mapping[float, float]]],
     runs: Mapping[str, ContactRun],
 ) -> Figure:
-    def pair(title: str, quantity: str, tables: Mapping[str, np.ndarray], column: int) -> list[Panel]:
-        """The whole impact, and the same close to it."""
+    def pair(title: str, quantity: str, impacts: Mapping[str, Impact]) -> list[Panel]:
+        """The whole impact, and the same close to it; the normal velocity is a thin line."""
         lines = []
-        for name, table in tables.items():
-            t, thin = 1e3 * table[:, 0], {"linewidth": 0.8} if column == 1 else {}
-            lines.append(curve(name, name, t, table[:, column], **thin))
-            if column > 1:
-                lines.append(curve("", name, t, table[:, column + 1], linewidth=0.5))
+        for name, impact in impacts.items():
+            t = 1e3 * impact.time
+            if quantity.startswith("normal force"):
+                lines.append(curve(name, name, t, impact.force, linewidth=0.8))
+            else:
+                lines.append(curve(name, name, t, impact.slip))
+                lines.append(curve("", name, t, impact.normal_velocity, linewidth=0.5))
         close, legend = tuple(1e3 * t for t in _CLOSE), {"fontsize": 8} if title.endswith("9)") else None
         return [
             Panel(quantity, lines, "time (ms)", {"title": title}, legend=legend),
@@ -215,10 +195,10 @@ def _figure(
     height = curves(runs, lambda r: 1e3 * r.position[:, r.body("rod"), 2], scale=1e3)
     force = curves(runs, lambda r: r.force_on(r.body("floor"), r.body("rod"))[:, 2], first=1, scale=1e3)
     return panels(
-        pair("without dissipation (Fig. 9)", "normal force (N)", fine["without"], 1),
-        pair("without dissipation (Fig. 10)", "velocity of the tip (m/s)", fine["without"], 2),
-        pair("with dissipation (Fig. 11)", "normal force (N)", fine["with"], 1),
-        pair("with dissipation (Fig. 12)", "velocity of the tip (m/s)", fine["with"], 2),
+        pair("without dissipation (Fig. 9)", "normal force (N)", fine["without"]),
+        pair("without dissipation (Fig. 10)", "velocity of the tip (m/s)", fine["without"]),
+        pair("with dissipation (Fig. 11)", "normal force (N)", fine["with"]),
+        pair("with dissipation (Fig. 12)", "velocity of the tip (m/s)", fine["with"]),
         [
             contact.convergence_panel(of, f"convergence {kind} dissipation (Fig. 13)") for kind, of in errors.items()
         ],
