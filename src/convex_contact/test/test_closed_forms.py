@@ -8,6 +8,7 @@ from scipy.integrate import dblquad, quad
 
 from convex_contact import Material, Simulator, World
 from convex_contact.scenes import closed_forms
+from convex_contact.scenes.gear_spectrum import harmonic_bins, harmonic_power, spectrum
 from convex_contact.scenes.one_body import falling_sphere
 from convex_contact.scenes.pushing_arm import BALL_RADIUS, BALL_START, HAND_PLACE, SHOULDER, push
 from convex_contact.scenes.rod_impact import Impact, simulate_impact
@@ -151,3 +152,19 @@ def test_paths_of_the_pushing_arm_begin_at_its_start() -> None:
     shoulder, elbow, hand = problem.arm_points(states)[0]
     np.testing.assert_allclose(shoulder, [0.0, 0.0, SHOULDER])
     assert np.linalg.norm(hand - elbow) == pytest.approx(HAND_PLACE[0])
+
+
+def test_the_spectrum_gives_a_sines_amplitude_beside_a_ramp() -> None:
+    t = 5e-4 * np.arange(400)
+    frequency, amplitude = spectrum(3.0 * np.sin(2.0 * np.pi * 240.0 * t) + 5.0 + 2.0 * t, 5e-4)
+    assert frequency[amplitude.argmax()] == pytest.approx(240.0)
+    assert amplitude.max() == pytest.approx(3.0, rel=1e-2)
+
+
+def test_harmonics_are_told_from_noise() -> None:
+    t = 5e-4 * np.arange(400)
+    tones = sum(np.sin(2.0 * np.pi * 240.0 * k * t + k) for k in (1, 2, 5))  # 1200 Hz is folded back
+    assert harmonic_power(np.asarray(tones), 5e-4, 240.0) > 0.98
+    noise = np.random.default_rng(1).standard_normal(400)
+    assert harmonic_power(noise, 5e-4, 240.0) == pytest.approx(harmonic_bins(400), abs=0.1)
+    assert harmonic_bins(400) == pytest.approx(30 / 201)

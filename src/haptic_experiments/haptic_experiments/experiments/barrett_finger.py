@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from convex_contact.scenes.barrett_finger import PINION_TEETH, PROXIMAL_TEETH, WHEEL_TEETH, Finger
+from convex_contact.scenes.gear_spectrum import harmonic_bins, harmonic_power, spectrum
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.contact import ContactRun, curve, runs_by_variant
 from haptic_experiments.kit.figures import Curve, Panel, panels
@@ -123,14 +124,6 @@ def _wrench(run: ContactRun, a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
     return moment, force
 
 
-def spectrum(values: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
-    """Frequencies [Hz] and amplitudes of evenly spaced values without their straight line, with Hann's window."""
-    time = np.arange(len(values))
-    rest = values - np.polyval(np.polyfit(time, values, 1), time)
-    window = np.hanning(len(values))
-    return np.fft.rfftfreq(len(values), period), 2.0 * np.abs(np.fft.rfft(window * rest)) / window.sum()
-
-
 def meshing(run: FingerRun) -> dict[str, float]:
     """Frequencies at which teeth of the proximal drive meet, from the motor's mean speed while driving [Hz]."""
     here = run.driving
@@ -161,7 +154,7 @@ def measure(run: FingerRun) -> dict[str, Any]:
         numbers["motor_speed"] = float(turned / (time[here][-1] - time[here][0]))
         numbers["driving_torque_Nm"] = float(run.wheel[here].mean())
         numbers["driving_ripple_Nm"] = float(run.wheel[here].std())
-        numbers["ripple_at_meshing"] = meshing_share(run)
+        numbers["ripple_at_meshing"] = harmonic_power(run.gear[here], run.run.period, meshing(run)["pinion"])
     blocked, free = run.blocked, run.disengaged
     numbers["blocked_s"] = None if blocked is None else float(time[blocked])
     numbers["disengaged_s"] = None if free is None else float(time[free])
@@ -174,26 +167,6 @@ def measure(run: FingerRun) -> dict[str, Any]:
             numbers["drift_rad"] = float(run.link[-1] - run.link[later][0])
             numbers["distal_turned_rad"] = float(run.distal[-1] - run.distal[free])
     return numbers
-
-
-def meshing_share(run: FingerRun) -> float:
-    """Fraction of the power of the gear's torque that lies at multiples of the meshing frequencies [-].
-
-    Within 1.5 bins of each; multiples above half the sampling rate are folded back.
-    """
-    frequency, amplitude = spectrum(run.gear[run.driving], run.run.period)
-    marked = np.zeros(len(frequency), dtype=bool)
-    rate, pinion = 1.0 / run.run.period, meshing(run)["pinion"]
-    for k in range(1, 11):
-        f = k * pinion % rate
-        marked |= np.abs(frequency - min(f, rate - f)) <= 1.5 * frequency[1]
-    return float((amplitude[marked] ** 2).sum() / (amplitude**2).sum())
-
-
-def marked_share(run: FingerRun) -> float:
-    """Fraction of all frequencies that :func:`meshing_share` counts: that of noise without peaks [-]."""
-    frequency = spectrum(run.gear[run.driving], run.run.period)[0]
-    return float(min(1.0, 10 * 3.0 / len(frequency)))
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
@@ -244,7 +217,7 @@ def _judge_driving(claims: Claims, run: FingerRun, e: dict[str, Any]) -> None:
         f"backlash explains a fraction of {play:.4f} (limit; of the link twice this)",
         abs(e["ratio_worm"] / WORM_RATIO - 1.0) < play and abs(e["ratio_link"] / LINK_RATIO - 1.0) < 2.0 * play,
     )
-    noise = marked_share(run)
+    noise = harmonic_bins(len(run.gear[run.driving]))
     claims.say(
         hammering,
         f"worm {found['worm']:.1f} Hz, pinion {found['pinion']:.1f} Hz; {100 * e['ripple_at_meshing']:.0f} % of the "

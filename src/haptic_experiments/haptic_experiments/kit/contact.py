@@ -38,12 +38,14 @@ class Contacts:
     """Contacts of one step, m of them; as in ContactArray.
 
     Attributes:
-        body: (m, 2), numbers of the bodies A and B.
-        position: (m, 3) [m]; normal: (m, 3), from A into B.
-        signed_distance: (m,) [m].
-        force: on B, (m, 3) [N]; normal_force: (m,) [N].
-        slip_velocity: of B against A (m, 3) [m/s].
-        sticking: (m,).
+        body: Numbers of the bodies A and B, shape (m, 2).
+        position: Contact points in the world [m], shape (m, 3).
+        normal: Unit vectors from A into B, shape (m, 3).
+        signed_distance: Gap, negative where the bodies overlap [m], shape (m,).
+        force: Force on B [N], shape (m, 3).
+        normal_force: Its normal part [N], shape (m,).
+        slip_velocity: Velocity of B against A along the surface [m/s], shape (m, 3).
+        sticking: Whether the contact sticks, shape (m,).
     """
 
     body: np.ndarray
@@ -62,15 +64,23 @@ class ContactRun:
 
     Attributes:
         period: T [s].
-        tick: (n,).
-        names: of the bodies.
-        masses: of the bodies, 0 where they do not move freely (b,) [kg].
-        position, velocity, angular_velocity: of the bodies (n, b, 3) [m], [m/s], [rad/s]; orientation: (n, b, 4).
-        contacts: of each tick.
-        iterations, contact_count: (n,); condition: (n,), NaN where it was not asked for; solve_time: (n,) [s].
-        tool: position of the device's tool (n, 3) [m]; wrench: commanded (n, 6) [N; N m].
-        parameters: of the node.
-        device: all that the device said at its start.
+        tick: Numbers of the ticks, shape (n,).
+        names: Names of the bodies.
+        masses: Masses of the bodies [kg], shape (b,); 0 where they do not move freely.
+        position: Positions of the bodies [m], shape (n, b, 3).
+        orientation: Quaternions x, y, z, w of the bodies, shape (n, b, 4).
+        velocity: Velocities of the bodies [m/s], shape (n, b, 3).
+        angular_velocity: Angular velocities of the bodies [rad/s], shape (n, b, 3).
+        contacts: Contacts of each tick.
+        iterations: Newton steps, shape (n,).
+        contact_count: Number of contacts, shape (n,).
+        condition: Condition number of the Hessian, shape (n,); NaN where it was not asked for.
+        residual: Relative residual of the solver, shape (n,).
+        solve_time: Time of the solver [s], shape (n,).
+        tool: Position of the device's tool [m], shape (n, 3).
+        wrench: Commanded wrench [N; N m], shape (n, 6).
+        parameters: Parameters of the node.
+        device: Numbers that the device reported at its start.
     """
 
     period: float
@@ -97,7 +107,7 @@ class ContactRun:
         """Takes the ticks that all topics have; in realtime the node may have missed some.
 
         Raises:
-            HapticError: fewer than three such ticks.
+            HapticError: There are fewer than three such ticks.
         """
         names = ("device_state", "device_command", "contact/state", "contact/contacts", "contact/statistics")
         ticks = bag.ticks(namespace, *names, least=3)
@@ -127,17 +137,17 @@ class ContactRun:
 
     @cached_property
     def time(self) -> np.ndarray:
-        """(n,) [s]."""
+        """Times of the ticks k T [s], shape (n,)."""
         return self.tick * self.period
 
     @property
     def step(self) -> float:
-        """Of the simulation [s]."""
+        """Time step of the simulation [s]."""
         return float(self.period / self.parameters["substeps"])
 
     @property
     def approximation(self) -> str:
-        """Of the solver."""
+        """Name of the solver's approximation."""
         return str(self.parameters["approximation"])
 
     def is_of(self, world: str, step: float) -> bool:
@@ -145,10 +155,10 @@ class ContactRun:
         return bool(self.parameters["world"] == world and abs(self.step - step) < 1e-12)
 
     def scene(self, world: str, kind: Callable[..., _Scene]) -> _Scene:
-        """What `kind` makes of the numbers in `world_parameters`.
+        """The scene that `kind` makes of the numbers in `world_parameters`.
 
         Raises:
-            HapticError: the run is of another world.
+            HapticError: The run is of another world.
         """
         if self.parameters["world"] != world:
             raise HapticError(f"the report needs the world {world}, the run has {self.parameters['world']}")
@@ -159,14 +169,14 @@ class ContactRun:
         """Number of a body.
 
         Raises:
-            HapticError: the world has none of this name.
+            HapticError: The world has no body of this name.
         """
         if name not in self.names:
             raise HapticError(f"the run's world has no body {name!r}, which the report needs")
         return self.names.index(name)
 
     def pairs(self, a: int, b: int) -> list[tuple[Contacts, np.ndarray, float]]:
-        """Of each tick: contacts, which of them are between two bodies, and the sign that makes b the second body."""
+        """Contacts of each tick, flags of those between two bodies, and the sign that makes b the second body."""
         found = []
         for contacts in self.contacts:
             chosen = (contacts.body == (a, b)).all(axis=1) | (contacts.body == (b, a)).all(axis=1)
@@ -234,12 +244,13 @@ def compared(
     """Adds a claim whose numbers must be those of an independent implementation.
 
     Args:
-        claims: it is added to them.
-        text: the claim.
-        measured: by case; None where a run does not have it.
-        expected: by case.
-        judged: whether the run is the one that the expected numbers are of.
-        relative, absolute: largest difference.
+        claims: Claims to which it is added.
+        text: The claim.
+        measured: Numbers by case; None where a run does not have it.
+        expected: Numbers by case.
+        judged: Whether the run is the one that the expected numbers belong to.
+        relative: Largest difference as a fraction of the expected number.
+        absolute: Largest difference that is added to this, in the unit of the numbers.
     """
     known = {name: value for name, value in measured.items() if name in expected}
     words = "; ".join(
@@ -283,11 +294,11 @@ def curves(
     """A curve over time of each run.
 
     Args:
-        runs: by name.
-        values: gives a run's values (n,).
-        first: tick from which they are drawn; 1 for contacts, which tick 0 does not have.
-        scale: of the time; 1e3 for milliseconds.
-        **style: of all lines.
+        runs: Runs by name.
+        values: Function that gives a run's values (n,).
+        first: Tick from which they are drawn; 1 for contacts, which tick 0 does not have.
+        scale: Factor of the time; 1e3 for milliseconds.
+        **style: Style of all lines.
     """
     return [
         curve(name, run.approximation, scale * run.time[first:], values(run)[first:], **style)
@@ -299,8 +310,8 @@ def convergence_panel(table: Mapping[str, Mapping[float, float]], title: str) ->
     """Errors over periods with a line of first order.
 
     Args:
-        table: error [m] by approximation and period [s].
-        title: of the panel.
+        table: Errors [m] by approximation and period [s].
+        title: Title of the panel.
     """
     lines = [
         curve(name, name, np.array(list(errors)), np.array(list(errors.values())), marker="o", markersize=4)

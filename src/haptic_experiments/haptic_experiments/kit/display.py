@@ -42,10 +42,10 @@ class ToolPath:
     """Motion of the virtual tool.
 
     Attributes:
-        position: (n, 3) [m].
-        rotation: n rotations, body to spatial.
-        velocity: (n, 3) [m/s].
-        angular_velocity: (n, 3), spatial frame [rad/s].
+        position: Positions in the spatial frame [m], shape (n, 3).
+        rotation: Rotations from body to spatial frame, n of them.
+        velocity: Velocities in the spatial frame [m/s], shape (n, 3).
+        angular_velocity: Angular velocities in the spatial frame [rad/s], shape (n, 3).
     """
 
     position: np.ndarray
@@ -60,21 +60,21 @@ class DisplayRun(PhasedRun):
 
     Attributes:
         period: T [s].
-        time: (n,) [s].
-        mechanism: what was rendered.
-        measured: by the display's sensors.
-        true: where the simulated display really was.
-        reference: what was due.
-        wrench: measured, of the user on the tool, (n, 6) [N; N m].
-        touched: (n,) whether the simulated hand acts on the tool.
-        state: fields of ConstrainedReference, rows as `reference`.
-        phases: of the hand's plan.
-        device: numbers of the display.
-        parameters: of the node.
-        led: ticks left out, at which the tool was led to the mechanism.
-        stopped: ticks left out, at which the display's status was not OK.
-        refused: ticks whose step was refused, at which the display held.
-        changed: parameters of the node that were changed during the run.
+        time: Times of the ticks [s], shape (n,).
+        mechanism: The rendered mechanism.
+        measured: Motion by the display's sensors.
+        true: Motion of the simulated display.
+        reference: Motion that was due.
+        wrench: Measured wrench of the user on the tool [N; N m], shape (n, 6).
+        touched: Whether the simulated hand acts on the tool, shape (n,).
+        state: Fields of ConstrainedReference, rows as `reference`.
+        phases: Phases of the hand's plan.
+        device: Numbers of the display.
+        parameters: Parameters of the node.
+        led: Number of ticks left out because the tool was led to the mechanism.
+        stopped: Number of ticks left out because the display's status was not OK.
+        refused: Number of ticks whose step was refused, at which the display held.
+        changed: Parameters of the node that were changed during the run.
     """
 
     period: float
@@ -99,7 +99,7 @@ class DisplayRun(PhasedRun):
         """Takes the ticks that all topics have; in realtime the node may have missed some.
 
         Raises:
-            HapticError: fewer than two such ticks, or a mechanism that cannot be made here.
+            HapticError: There are fewer than two such ticks, or the mechanism cannot be made here.
         """
         names = ("device_state", "simulation_state", "constraints/state")
         obeys = bag.topics[f"{NAMESPACE}/device_state"]["status"] == OK
@@ -144,7 +144,7 @@ class DisplayRun(PhasedRun):
 
     @property
     def left_out(self) -> str:
-        """What the figure's caption has to say."""
+        """Sentence of the figure's caption about the ticks that are left out; empty if there are none."""
         words = [
             f"{count} ticks {where}"
             for count, where in ((self.led, "on the way to the mechanism"), (self.stopped, "in the safe state"))
@@ -154,11 +154,11 @@ class DisplayRun(PhasedRun):
 
     @property
     def changes(self) -> str:
-        """What the claim of the general report has to say."""
+        """Sentence of the general report about changed parameters; empty if there are none."""
         return f" Changed during the run: {', '.join(self.changed)}." if self.changed else ""
 
     def common_metrics(self) -> dict[str, Any]:
-        """What every mechanism's report tells; errors of the measured tool against the reference."""
+        """Numbers of every mechanism's report; errors are those of the measured tool against the reference."""
         return {
             "ticks": len(self.time),
             "led_ticks": self.led,
@@ -210,7 +210,7 @@ def mechanism_of(node: dict[str, Any]) -> Mechanism:
     """The mechanism that the node's parameters name.
 
     Raises:
-        HapticError: it cannot be made here, for example since its file is gone.
+        HapticError: It cannot be made here, for example since its file is gone.
     """
     name, entries = node["mechanism"], tuple(node["mechanism_parameters"])
     try:
@@ -252,12 +252,12 @@ def display_report(
     parameters throughout; else the report is a general one.
 
     Args:
-        bags: by name.
-        kind: of the experiment's mechanism.
-        measure: gives the numbers of a run.
-        judge: adds the claims about them.
-        draw: draws the figure of a run.
-        caption: of the figure.
+        bags: Bags by name.
+        kind: Class of the experiment's mechanism.
+        measure: Function that gives the numbers of a run.
+        judge: Function that adds the claims about them.
+        draw: Function that draws the figure of a run.
+        caption: Caption of the figure.
     """
     runs = {name: DisplayRun.from_bag(bag) for name, bag in bags.items()}
     if not all(type(run.mechanism) is kind and not run.changed for run in runs.values()):
