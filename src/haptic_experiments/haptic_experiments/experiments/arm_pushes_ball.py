@@ -150,13 +150,13 @@ def draw(
 
     def view(y: int, title: str) -> Panel:
         drawing = partial(_draw_motion, problem=problem, states=states, plane=[0, y])
-        return Panel(f"{'xyz'[y]} (m)", [], "x (m)", {"title": title}, extra=drawing)
+        return Panel(f"{'xyz'[y]} (m)", [], "x (m)", title=title, extra=drawing)
 
     return panels(
         [view(1, "from above"), view(2, "from the side")],
         [
-            Panel("", iterations, "iteration", {"title": "cost", "yscale": "log"}, legend={"fontsize": 8}),
-            Panel("N m", efforts, settings={"title": "efforts"}, legend={"fontsize": 8}, extra=shade),
+            Panel("", iterations, "iteration", {"yscale": "log"}, title="cost"),
+            Panel("N m", efforts, title="efforts", extra=shade),
         ],
         size=(13, 9),
     )

@@ -8,14 +8,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from convex_contact.scenes.barrett_finger import PINION_TEETH, PROXIMAL_TEETH, WHEEL_TEETH, Finger
 from convex_contact.scenes.gear_spectrum import harmonic_bins, harmonic_power, spectrum
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.contact import ContactRun, curve, runs_by_variant
-from haptic_experiments.kit.figures import Curve, Panel, panels
+from haptic_experiments.kit.figures import Curve, Panel, mark, panels
 from haptic_experiments.kit.results import Claims, Report
 
 SCENE = "convex_contact.barrett_finger:barrett_finger"
@@ -313,24 +312,16 @@ def _figure(runs: dict[str, FingerRun], first: str) -> Figure:
             power.append(curve(name, kind, frequency[1:], np.maximum(1e2 * amplitude[1:], 1e-6), **line))
     harmonics = [k * meshing(run)["pinion"] for k in range(1, 5)] if meshing(run) else []
     events = [run.scene.loading_time, *(run.time[k] for k in (run.blocked, run.disengaged) if k is not None)]
-    marked = partial(_mark, places=events, color="gray")
-    small = {"fontsize": 8}
+    marked = partial(mark, x=events, color="gray")
     return panels(
         [
-            Panel("torque on the proximal worm (N cm)", torque, settings={"title": first.replace("_", " ")},
-                  legend=small, extra=marked),
-            Panel("angle (rad)", angle, legend=small, extra=marked),
+            Panel("torque on the proximal worm (N cm)", torque, title=first.replace("_", " "), extra=marked),
+            Panel("angle (rad)", angle, extra=marked),
         ],
         [
-            Panel("speed of the motor (rad/s)", speed, legend=small, extra=marked),
-            Panel("amplitude of the gear's torque (N cm)", power, "frequency (Hz)", {"yscale": "log"}, legend=small,
-                  extra=partial(_mark, places=harmonics, color="black", ls="--")),
+            Panel("speed of the motor (rad/s)", speed, extra=marked),
+            Panel("amplitude of the gear's torque (N cm)", power, "frequency (Hz)", {"yscale": "log"},
+                  extra=partial(mark, x=harmonics, linestyle="--")),
         ],
         size=(13, 9),
     )  # fmt: skip
-
-
-def _mark(axes: Axes, places: list[float], **style: Any) -> None:
-    """Vertical lines."""
-    for x in places:
-        axes.axvline(x, lw=0.6, **style)

@@ -247,17 +247,16 @@ def _figure(runs: Mapping[str, ContactRun], by_period: Sweeps, by_stiffness: Swe
             for name, of in sweeps.items()
         ]
         scale = {"xscale": "log", "yscale": "log" if key in ("condition", "penetration") else "linear"}
-        return Panel(y, [*lines, *more], x, {"title": title, **scale}, legend=None)
+        return Panel(y, [*lines, *more], x, scale, title=title, legend=None)
 
     return panels(
         [
-            Panel("Newton iterations", iterations, settings={"title": "iterations (Fig. 15)"}, legend={"fontsize": 8}),
-            Panel("condition of the Hessian", condition, settings={"title": "condition number (Fig. 15)", **log},
-                  legend=None),
+            Panel("Newton iterations", iterations, title="iterations (Fig. 15)"),
+            Panel("condition of the Hessian", condition, settings=log, title="condition number (Fig. 15)", legend=None),
         ],
         [
-            Panel("mean tolerance (m/s)", tolerance, legend=None,
-                  settings={"title": "effective stiction tolerance (Fig. 16)", **log}),
+            Panel("mean tolerance (m/s)", tolerance, settings=log, title="effective stiction tolerance (Fig. 16)",
+                  legend=None),
             over(by_stiffness, "stiffness (N/m)", "step_time", "CPU time per step (ms)", "cost", factor=1e3),
         ],
         [

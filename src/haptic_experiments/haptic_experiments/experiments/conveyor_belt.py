@@ -134,12 +134,11 @@ def _figure(runs: Mapping[str, ContactRun], errors: dict[str, dict[float, float]
         for name, run in runs.items()
         if name in PAPER and gliding_time(run.approximation, 1.0)
     ]
-    title = {"title": "contact velocity (Fig. 3)"}
     return panels(
         [
-            Panel("slip (m/s)", curves(runs, lambda r: slip(r)[:, 0]), settings=title, legend={"fontsize": 8}),
+            Panel("slip (m/s)", curves(runs, lambda r: slip(r)[:, 0]), title="contact velocity (Fig. 3)"),
             Panel("friction", curves(runs, lambda r: force_over_weight(r)[:, 0], first=1),
-                  settings={"title": "contact force over weight (Fig. 3)"}, legend=None),
+                  title="contact force over weight (Fig. 3)", legend=None),
         ],
         [
             Panel("normal velocity (mm/s)", curves(runs, lambda r: 1e3 * slip(r)[:, 2]), legend=None),
@@ -147,7 +146,7 @@ def _figure(runs: Mapping[str, ContactRun], errors: dict[str, dict[float, float]
         ],
         [
             Panel("gap (mm)", [*curves(runs, lambda r: 1e3 * gap(r)), *predictions],
-                  settings={"title": "gap under the box and its prediction"}, legend=None),
+                  title="gap under the box and its prediction", legend=None),
             contact.convergence_panel(errors, "convergence (Fig. 4)"),
         ],
         size=(13, 11),

@@ -136,12 +136,11 @@ def _figure(runs: Mapping[str, ContactRun], tosses: Mapping[str, Toss]) -> Figur
     name, run = next(iter(runs.items()))
     toss = tosses[name]
     recorded = Curve(toss.time, 1e3 * toss.position[:, 2], "recording", {"color": "black", "linewidth": 1.5})
-    view = {"title": f"toss {toss.number}, {name.replace('_', ' ')}"}
     return panels(
         [
-            Panel("height (mm)", [], "displacement (mm)", view, extra=partial(_draw_cubes, run=run, toss=toss)),
-            Panel("height of the centre (mm)", [recorded, *lines(lambda p, o, toss: 1e3 * p[:, 2])],
-                  legend={"fontsize": 8}),
+            Panel("height (mm)", [], "displacement (mm)", title=f"toss {toss.number}, {name.replace('_', ' ')}",
+                  extra=partial(_draw_cubes, run=run, toss=toss)),
+            Panel("height of the centre (mm)", [recorded, *lines(lambda p, o, toss: 1e3 * p[:, 2])]),
         ],
         [
             Panel("position error (% of the width)", lines(lambda p, o, toss: 100 * position_errors(p, toss)),

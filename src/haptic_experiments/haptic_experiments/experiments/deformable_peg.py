@@ -147,11 +147,11 @@ def _figure(run: ContactRun, scene: Peg) -> Figure:
     cage = partial(_draw_cage, run=run, scene=scene, k=int(np.argmax(place[:, 2])))
     return panels(
         [
-            Panel("peg (mm)", peg, legend={"fontsize": 8}),
+            Panel("peg (mm)", peg),
             Panel("across (mm)", [], "along the fingers (mm)", extra=cage),
         ],
         [
-            Panel("normal force on the peg (N)", grip, legend={"fontsize": 8}),
+            Panel("normal force on the peg (N)", grip),
             Panel("time of a step (ms); dotted: the paper's mean", cost, settings={"yscale": "log"}),
         ],
         size=(13, 9),

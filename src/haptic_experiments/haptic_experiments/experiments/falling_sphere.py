@@ -126,11 +126,10 @@ def _figure(runs: Mapping[str, ContactRun], errors: dict[str, dict[float, float]
     weight = scene.BALL_MASS * scene.GRAVITY
     friction = curves(runs, lambda r: force_of(r)[:, 0] / weight, first=1)
     normal = curves(runs, lambda r: np.maximum(force_of(r)[:, 2] / weight, 1e-3), first=1)
-    title = {"title": "contact velocity (Fig. 6)"}
     return panels(
         [
-            Panel("slip (m/s)", curves(runs, slip_of), settings=title, legend={"fontsize": 8}),
-            Panel("friction", friction, settings={"title": "contact force over weight (Fig. 6)"}, legend=None),
+            Panel("slip (m/s)", curves(runs, slip_of), title="contact velocity (Fig. 6)"),
+            Panel("friction", friction, title="contact force over weight (Fig. 6)", legend=None),
         ],
         [
             Panel("normal velocity (m/s)", curves(runs, lambda r: r.velocity[:, r.body("ball"), 2]), legend=None),

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.spatial.transform import Rotation
 
@@ -170,13 +169,10 @@ def _figure(runs: dict[str, ContactRun], scenes: dict[str, Grasp]) -> Figure:
             lines.append(curve(f"{name}, {scene.frequency:g} Hz", run.approximation, x, y, **thin))
     path.append(Curve(np.zeros(1), np.zeros(1), "grip", {"color": "black", "linestyle": "", "marker": "+"}))
 
-    def equal(axes: Axes) -> None:
-        axes.set_aspect("equal", adjustable="datalim")
-
     return panels(
         [
-            Panel("height of the rod's centre against the grip (mm)", path, "sideways (mm)", extra=equal,
-                  legend={"fontsize": 8}),
+            Panel("height of the rod's centre against the grip (mm)", path, "sideways (mm)",
+                  {"aspect": "equal", "adjustable": "datalim"}),
             Panel("tilt (deg)", angle, legend=None),
         ],
         [

@@ -141,28 +141,28 @@ def _figure(runs: Mapping[str, ContactRun], world: World, model: ClosedForms) ->
     level, time = touching_heights(world), next(iter(runs.values())).time
     dashed = {"color": "black", "linestyle": "--"}
 
-    def depth(body: str, expected: float, title: str, legend: dict[str, int] | None) -> Panel:
+    def depth(body: str, expected: float, title: str, named: bool) -> Panel:
         lines = curves(runs, lambda r: 1e3 * (level[body] - r.position[:, r.body(body), 2]))
         closed = Curve(time[[0, -1]], np.full(2, 1e3 * expected), style=dashed)
-        return Panel("depth (mm)", [*lines, closed], settings={"title": title}, legend=legend)
+        return Panel("depth (mm)", [*lines, closed], title=title, legend={} if named else None)
 
     def slowed(title: str, quantity: str, lines: list[Curve], start: float, slope: float) -> Panel:
         closed = Curve(time, np.maximum(start - slope * time, 0.0), style=dashed)
-        return Panel(quantity, [*lines, closed], settings={"title": title}, legend=None)
+        return Panel(quantity, [*lines, closed], title=title, legend=None)
 
     block, disk = (world.bodies[world.number(name)] for name in ("block", "disk"))
     slide = curves(runs, lambda r: r.velocity[:, r.body("block"), 0])
     spin = curves(runs, lambda r: r.angular_velocity[:, r.body("disk"), 2])
     return panels(
         [
-            depth("ball", model.ball_depth, "ball at rest", {"fontsize": 8}),
-            depth("lid", model.lid_depth, "lid on the pad", None),
+            depth("ball", model.ball_depth, "ball at rest", True),
+            depth("lid", model.lid_depth, "lid on the pad", False),
             slowed("sliding block", "speed (m/s)", slide, block.velocity[0], model.sliding),
         ],
         [
             slowed("spinning disk", "spin (rad/s)", spin, disk.angular_velocity[2], model.spinning),
             Panel("p/g (mm)", _pressures(runs, float(compliant_geometry(world, "ball")[0].shape.parameters[0]), model),
-                  "distance from the middle (mm)", {"title": "the ball's contact surface"}, legend={"fontsize": 7}),
+                  "distance from the middle (mm)", title="the ball's contact surface"),
             Panel("", [], "", extra=Axes.set_axis_off),
         ],
         size=(13, 8),

@@ -185,10 +185,11 @@ def _figure(
             else:
                 lines.append(curve(name, name, t, impact.slip))
                 lines.append(curve("", name, t, impact.normal_velocity, linewidth=0.5))
-        close, legend = tuple(1e3 * t for t in _CLOSE), {"fontsize": 8} if title.endswith("9)") else None
+        close = tuple(1e3 * t for t in _CLOSE)
+        legend: dict[str, Any] | None = {} if title.endswith("9)") else None
         return [
-            Panel(quantity, lines, "time (ms)", {"title": title}, legend=legend),
-            Panel(quantity, lines, "time (ms)", {"title": title, "xlim": close}, legend=None),
+            Panel(quantity, lines, "time (ms)", title=title, legend=legend),
+            Panel(quantity, lines, "time (ms)", {"xlim": close}, title=title, legend=None),
         ]
 
     step = next(iter(runs.values())).step
@@ -203,9 +204,8 @@ def _figure(
             contact.convergence_panel(of, f"convergence {kind} dissipation (Fig. 13)") for kind, of in errors.items()
         ],
         [
-            Panel("height of the centre (mm)", height, "time (ms)",
-                  {"title": f"in the loop, step {1e3 * step:g} ms"}, legend={"fontsize": 8}),
-            Panel("normal force (N)", force, "time (ms)", {"title": "in the loop"}, legend=None),
+            Panel("height of the centre (mm)", height, "time (ms)", title=f"in the loop, step {1e3 * step:g} ms"),
+            Panel("normal force (N)", force, "time (ms)", title="in the loop", legend=None),
         ],
         size=(13, 19),
     )  # fmt: skip

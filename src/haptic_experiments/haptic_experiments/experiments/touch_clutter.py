@@ -145,10 +145,10 @@ def _figure(runs: dict[str, ContactRun], labels: dict[str, str]) -> Figure:
         energy.append(Curve(run.time, 1e3 * port_energy(run), labels[name], width))
         work.append(Curve(run.time, run.iterations, style={"linewidth": 0.4}))
     return panels(
-        Panel("force on the tool (N)", force, "", legend={"fontsize": 7}),
-        Panel("energy from the tool (mJ)", energy, "", legend={"fontsize": 7}),
+        Panel("force on the tool (N)", force, ""),
+        Panel("energy from the tool (mJ)", energy, ""),
         Panel("Newton iterations", work),
-        left=Panel("y (mm)", [], "x (mm)", {"title": "seen from above"},
+        left=Panel("y (mm)", [], "x (mm)", title="seen from above",
                    extra=partial(_draw_paths, run=next(iter(runs.values())))),
         size=(13, 8), width_ratios=(1.1, 1),
     )  # fmt: skip

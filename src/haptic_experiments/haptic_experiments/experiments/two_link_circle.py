@@ -262,11 +262,11 @@ def _figure(run: DisplayRun) -> Figure:
     speed, error = (Curve(t, 1e3 * s[name], style=black) for name in ("measured_speed", "error"))
     title = "D: force along the circle, distance from it"
     return panels(
-        Panel("energy (mJ)", energies, "", {"title": "A: kinetic energy"}, legend={"loc": "upper left", "ncols": 4},
+        Panel("energy (mJ)", energies, "", title="A: kinetic energy", legend={"loc": "upper left", "ncols": 4},
               extra=partial(_enlarge_release, run=run, s=s)),
-        Panel("speed (mm/s)", [speed], "", {"title": "B: speed along the circle"}, extra=released),
-        Panel("error (mm)", [error], "", {"title": "C: error along the circle"}, extra=released),
-        Panel("force (N)", [Curve(t, s["force"], style=black)], settings={"title": title},
+        Panel("speed (mm/s)", [speed], "", title="B: speed along the circle", extra=released),
+        Panel("error (mm)", [error], "", title="C: error along the circle", extra=released),
+        Panel("force (N)", [Curve(t, s["force"], style=black)], title=title,
               extra=partial(_draw_distance, run=run, s=s)),
         size=(11, 11), sharex=True,
     )  # fmt: skip

@@ -320,5 +320,5 @@ def convergence_panel(table: Mapping[str, Mapping[float, float]], title: str) ->
     periods = np.array(sorted(next(iter(table.values()))))
     base = min(min(errors.values()) for errors in table.values())
     lines.append(Curve(periods, base * periods / periods[0], "first order", {"color": "black", "linestyle": "--"}))
-    settings = {"title": title, "xscale": "log", "yscale": "log"}
-    return Panel("position error $e_q$ (m)", lines, "time step (s)", settings, legend={"fontsize": 8})
+    scales = {"xscale": "log", "yscale": "log"}
+    return Panel("position error $e_q$ (m)", lines, "time step (s)", scales, title=title)

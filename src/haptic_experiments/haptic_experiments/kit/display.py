@@ -272,7 +272,7 @@ def display_report(
 def signal_panel(run: DisplayRun, title: str, values: np.ndarray, **settings: Any) -> Panel:
     """A panel of one signal (n,) over time, with the hand's pushes shaded; settings as of `Panel`."""
     curve = Curve(run.time, values, style={"color": "black", "linewidth": 0.6})
-    return Panel("", [curve], settings={"title": title, **settings}, extra=partial(shade, run=run, kinds=("push",)))
+    return Panel("", [curve], settings=settings, title=title, extra=partial(shade, run=run, kinds=("push",)))
 
 
 def general_report(runs: Mapping[str, DisplayRun]) -> Report:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pydantic import BaseModel, ConfigDict, Field
 
 from convex_contact.scenes.grasp import Grasp, hold
 from haptic_experiments.kit.contact import curve
-from haptic_experiments.kit.figures import Curve, Panel, panels
+from haptic_experiments.kit.figures import Curve, Panel, mark, panels
 from haptic_experiments.kit.results import Claims, ResultTable
 from haptic_experiments.study import Results, Study, StudyReport
 
@@ -332,11 +332,10 @@ def _figure(settings: GraspSettings, times: Mapping[Case, ByFrequency], errors: 
         Curve(np.array(list(shown)), np.array(list(shown.values())), f"elastoplastic, {1e3 * large:g} ms", crosses)
     )
 
-    def pendulum(axes: Axes) -> None:
-        axes.axvline(settings.scene(1.0, 0.0).pendulum_frequency, color="black", lw=0.8, ls=":")
-
-    title, small_print = {"title": "Fig. 21", "ylim": (0.0, None)}, {"fontsize": 7}
-    row = [Panel("time to failure (s)", lines, "frequency (Hz)", title, legend=small_print, extra=pendulum)]
+    pendulum = partial(mark, x=[settings.scene(1.0, 0.0).pendulum_frequency], linestyle=":")
+    zero, legend = partial(mark, y=[0.0]), {"fontsize": 7}
+    row = [Panel("time to failure (s)", lines, "frequency (Hz)", {"ylim": (0.0, None)}, title="Fig. 21", legend=legend,
+                 extra=pendulum)]  # fmt: skip
     for dissipation in (0.0, d):
         relative = [
             curve(f"{_WORDS[name]}, {1e3 * period:g} ms", name, np.array(list(by)), 100 * np.array(list(by.values())),
@@ -344,13 +343,9 @@ def _figure(settings: GraspSettings, times: Mapping[Case, ByFrequency], errors: 
             for (name, of, period), by in errors.items()
             if of == dissipation and by
         ]  # fmt: skip
-        title = {"title": f"Fig. 22, d = {dissipation:g} s/m"}
-        row.append(Panel("relative error (%)", relative, "frequency (Hz)", title, legend=small_print, extra=_draw_zero))
+        title = f"Fig. 22, d = {dissipation:g} s/m"
+        row.append(Panel("relative error (%)", relative, "frequency (Hz)", title=title, legend=legend, extra=zero))
     return panels(row, size=(13.0, 4.4))
-
-
-def _draw_zero(axes: Axes) -> None:
-    axes.axhline(0.0, color="black", lw=0.6)
 
 
 def _motion(settings: GraspSettings, results: Results) -> Figure:
@@ -364,15 +359,12 @@ def _motion(settings: GraspSettings, results: Results) -> Figure:
         run = results[label(name, 0.0, settings.period, settings.creep_frequency)]
         creep.append(curve(_WORDS[name], name, run["time"], -1e6 * run["offset"][:, 2]))
 
-    def equal(axes: Axes) -> None:
-        axes.set_aspect("equal", adjustable="datalim")
-
-    until, small_print = {"title": "until it is lost (Lagged)"}, {"fontsize": 7}
-    title = {"title": f"creep at {settings.creep_frequency:g} Hz"}
+    equal = {"aspect": "equal", "adjustable": "datalim"}
+    height = "height of the rod's centre (mm)"
     return panels(
         [
-            Panel("height of the rod's centre (mm)", path, "sideways (mm)", until, legend=small_print, extra=equal),
-            Panel("sunk (µm)", creep, settings=title, legend=small_print),
+            Panel(height, path, "sideways (mm)", equal, title="until it is lost (Lagged)"),
+            Panel("sunk (µm)", creep, title=f"creep at {settings.creep_frequency:g} Hz"),
         ],
         size=(11.0, 4.2),
     )
