@@ -85,11 +85,12 @@ def analyse(bags: dict[str, Bag]) -> Report:
         all(abs(force - 1.0) < 0.01 for force in forces.values()),
         unless="" if forces else "no run holds the rod",
     )
+    limits = {name: _elongation_limit(run, scenes[name]) for name, run in runs.items()}
     far = {name: entry["largest_distance_from_circle_m"] for name, entry in numbers.items()}
     claims.say(
         "The hand is on its circle at every tick.",
-        f"at most {1e9 * max(far.values()):.0f} nm from it",
-        all(far[name] <= _elongation_limit(run, scenes[name]) for name, run in runs.items()),
+        f"at most {1e9 * max(far.values()):.0f} nm from it (limits up to {1e9 * max(limits.values()):.0f} nm)",
+        all(far[name] <= limits[name] for name in runs),
     )
     parameters = {"contact": next(iter(runs.values())).parameters}
     return Report({"runs": numbers}, claims, lambda: _figure(runs, scenes), _CAPTION, parameters)

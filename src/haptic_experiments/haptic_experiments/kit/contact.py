@@ -261,7 +261,11 @@ def compared(
         value is not None and abs(value - expected[name]) <= absolute + relative * abs(expected[name])
         for name, value in known.items()
     )
-    claims.say(text, words or "no run of the paper's", met if judged and known else None)
+    limits = " + ".join(
+        limit for limit, used in ((f"{absolute:g}", absolute), (f"{100 * relative:g} %", relative)) if used
+    )
+    unless = "" if known else "no run of the paper's"
+    claims.say(text, f"{words}; limit of the differences {limits}", met if judged else None, unless=unless)
 
 
 # ---- studies and figures ---------------------------------------------------------------------------------------------
@@ -270,11 +274,6 @@ def compared(
 def plain(table: Mapping[str, Mapping[float, float]]) -> dict[str, dict[str, float]]:
     """Errors by approximation and time step, with names that JSON knows."""
     return {name: {f"{period:g}": error for period, error in of.items()} for name, of in table.items()}
-
-
-def style(approximation: str) -> dict[str, Any]:
-    """Line of an approximation, with its name as label."""
-    return {"label": approximation.replace("_", " "), "linewidth": 1.1, **STYLES.get(approximation, {})}
 
 
 def curve(name: str, approximation: str, x: np.ndarray, y: np.ndarray, **style: Any) -> Curve:
