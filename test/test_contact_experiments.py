@@ -16,7 +16,7 @@ from convex_contact.scenes.tosses import load_tosses
 from haptic_bags.bags import Bag
 from haptic_core.commands import NONE, WRENCH
 from haptic_experiments.experiments.grasp import offset
-from haptic_experiments.kit.contact import ContactRun, rms_error, trajectory
+from haptic_experiments.kit.contact import ContactRun
 from haptic_experiments.studies.arm_pushes_ball import PushSettings, tasks
 from haptic_experiments.studies.arm_pushes_ball import report as study_report
 
@@ -167,22 +167,3 @@ def test_contact_surfaces_beside_closed_forms(run: Run) -> None:
     directory, metrics = run("hydroelastic_patch", "approximation:=lagged")
     assert shown(metrics) == [True] * 4, metrics["claims"]
     check_against_the_library(Bag(directory / "bag"), "/script")
-
-
-def test_the_error_of_a_study_is_its_definition() -> None:
-    """sqrt(1/T int |p - p_ref|^2 dt) of a straight line that runs away with 2 m/s from its reference."""
-    t = np.linspace(0.0, 3.0, 3001)
-    path = np.column_stack([2.0 * t, np.zeros_like(t), np.ones_like(t)])
-    reference = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
-    # 2 T/sqrt(3); the trapezoids of a parabola at 1 ms
-    assert rms_error(t, path, np.array([0.0, 3.0]), reference) == pytest.approx(2.0 * 3.0 / np.sqrt(3.0), rel=1e-6)
-
-
-def test_a_trajectory_of_a_study_is_the_simulator_s() -> None:
-    from convex_contact.scenes.one_body import falling_sphere
-
-    t, path, seen = trajectory(falling_sphere(), "ball", period=1e-3, duration=0.02, observe=lambda s: s.time)
-    np.testing.assert_allclose(t, np.arange(21) * 1e-3, atol=1e-15)
-    np.testing.assert_allclose(seen, t[1:], atol=1e-15)
-    n = np.arange(21)
-    np.testing.assert_allclose(path[:, 2], 0.05 - 9.81 * 1e-6 * n * (n + 1) / 2, atol=1e-14)

@@ -168,7 +168,7 @@ def cluster(workers: int | None, scheduler: str | None) -> Iterator[Any]:
         return
     count = workers or len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory(prefix="haptics-study-") as place:
-        with _deaf_to_interrupts():  # Ctrl-C goes to all processes of a terminal; workers leave it to this one
+        with _interrupts_ignored():  # Ctrl-C goes to all processes of a terminal; workers leave it to this one
             local = distributed.LocalCluster(
                 n_workers=count,
                 threads_per_worker=1,
@@ -183,7 +183,7 @@ def cluster(workers: int | None, scheduler: str | None) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
+def _interrupts_ignored() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -285,10 +285,7 @@ def run_study(
     """
     study = load_study(name)
     hint = f"see ./haptics study {name} --show-args"
-    if workers is not None and scheduler is not None:
-        raise UsageError("--workers and --scheduler: expected one of them, got both", "a scheduler has its own workers")
-    if workers is not None and workers < 1:
-        raise UsageError(f"--workers: expected 1 or more, got {workers}", "leave it out for all cores")
+    _check_workers(workers, scheduler)
     if scheduler is None:
         workers = workers or study.workers
     settings = read_settings(study, parse_arguments(words), hint)
@@ -335,6 +332,14 @@ def run_study(
         show(made, directory, console)
         console.print(f"{facts['seconds']:.0f} s on {facts['workers']} workers", highlight=False)
     return 0
+
+
+def _check_workers(workers: int | None, scheduler: str | None) -> None:
+    """Refuses options that contradict each other; raises UsageError."""
+    if workers is not None and scheduler is not None:
+        raise UsageError("--workers and --scheduler: expected one of them, got both", "a scheduler has its own workers")
+    if workers is not None and workers < 1:
+        raise UsageError(f"--workers: expected 1 or more, got {workers}", "leave it out for all cores")
 
 
 @contextlib.contextmanager

@@ -10,15 +10,13 @@ import numpy as np
 import pytest
 
 from convex_contact.scenes.barrett_finger import Finger
+from convex_contact.scenes.gear_spectrum import harmonic_bins
 from haptic_experiments.experiments.barrett_finger import (
     LINK_RATIO,
     WORM_RATIO,
     FingerRun,
-    marked_share,
     measure,
     meshing,
-    meshing_share,
-    spectrum,
 )
 
 PERIOD, SPEED = 5e-4, 190.0
@@ -60,20 +58,14 @@ def test_phases_ratios_and_torques_are_found() -> None:
     assert numbers["drift_rad"] == pytest.approx(0.0, abs=1e-12) and numbers["held_force_N"] == pytest.approx(7.0)
 
 
-def test_the_spectrum_gives_a_sines_amplitude_beside_a_ramp() -> None:
-    t = PERIOD * np.arange(400)
-    frequency, amplitude = spectrum(3.0 * np.sin(2.0 * math.pi * 240.0 * t) + 5.0 + 2.0 * t, PERIOD)
-    assert frequency[amplitude.argmax()] == pytest.approx(240.0)
-    assert amplitude.max() == pytest.approx(3.0, rel=1e-2)
-
-
 def test_harmonics_of_the_teeth_are_told_from_noise() -> None:
     mesh = SPEED / math.tau * 8
     assert meshing(made())["pinion"] == pytest.approx(mesh)
     assert meshing(made())["worm"] == pytest.approx(mesh / 20)
     # the fifth harmonic is above half the sampling rate, and folded back
     tones = made(lambda t: sum(np.sin(2.0 * math.pi * k * mesh * t + k) for k in (1, 2, 5)))
-    assert meshing_share(tones) > 0.98
+    assert measure(tones)["ripple_at_meshing"] > 0.98
     random = np.random.default_rng(1)
     noise = made(lambda t: random.standard_normal(len(t)))
-    assert meshing_share(noise) == pytest.approx(marked_share(noise), abs=0.1)
+    counted = harmonic_bins(len(noise.gear[noise.driving]))
+    assert measure(noise)["ripple_at_meshing"] == pytest.approx(counted, abs=0.1)

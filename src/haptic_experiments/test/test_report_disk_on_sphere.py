@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from haptic_bags.bags import Bag
 from haptic_devices.motions.spatial import POSITION, QUATERNION, TWIST, make_spatial_plan
 from haptic_experiments.experiments import disk_on_sphere
-from haptic_experiments.experiments.disk_on_sphere import analyse, measure, sphere_signals
+from haptic_experiments.experiments.disk_on_sphere import analyse, deviation, measure, normal_force
 from haptic_experiments.kit.display import DisplayRun
 from haptic_experiments.report import Claim
 
@@ -94,14 +94,14 @@ def judged(bag_of: Callable[..., Bag], monkeypatch: pytest.MonkeyPatch) -> Calla
 def test_the_signals_of_a_disk_that_leaves_the_sphere_and_leans(bag_of: Callable[..., Bag]) -> None:
     high = 1e-4 * np.sin(5.0 * TIME)
     run = DisplayRun.from_bag(bag_of(slide(high, lean=0.02), true=slide()))
-    found = sphere_signals(run, run.measured)
-    np.testing.assert_allclose(found["radial"], high[1:], atol=1e-16)
-    np.testing.assert_allclose(found["tangent"], 0.02, atol=1e-14)
-    np.testing.assert_allclose(found["tilt"], np.abs(TILT[1:]), atol=1e-15)
-    np.testing.assert_allclose(found["force"], (20.0 * PULLED - 20.0 * PRESSED)[1:], atol=1e-12)
-    true = sphere_signals(run, run.true)
-    np.testing.assert_allclose(true["radial"], 0.0, atol=1e-16)
-    assert true["tangent"].max() < 1e-14
+    found = deviation(run, run.measured)
+    np.testing.assert_allclose(found.radial, high[1:], atol=1e-16)
+    np.testing.assert_allclose(found.tangency, 0.02, atol=1e-14)
+    np.testing.assert_allclose(found.tilt, np.abs(TILT[1:]), atol=1e-15)
+    np.testing.assert_allclose(normal_force(run), (20.0 * PULLED - 20.0 * PRESSED)[1:], atol=1e-12)
+    true = deviation(run, run.true)
+    np.testing.assert_allclose(true.radial, 0.0, atol=1e-16)
+    assert true.tangency.max() < 1e-14
 
 
 def test_the_sphere_is_the_mechanism_s(bag_of: Callable[..., Bag]) -> None:
@@ -111,15 +111,15 @@ def test_the_sphere_is_the_mechanism_s(bag_of: Callable[..., Bag]) -> None:
         mechanism_parameters=["sphere_radius=0.08", f"center={list(place)}"],
     )
     run = DisplayRun.from_bag(bag)
-    found = sphere_signals(run, run.measured)
-    np.testing.assert_allclose(found["radial"], 3e-5, atol=1e-16)
-    np.testing.assert_allclose(found["force"], (20.0 * PULLED - 20.0 * PRESSED)[1:], atol=1e-12)
+    found = deviation(run, run.measured)
+    np.testing.assert_allclose(found.radial, 3e-5, atol=1e-16)
+    np.testing.assert_allclose(normal_force(run), (20.0 * PULLED - 20.0 * PRESSED)[1:], atol=1e-12)
 
 
 @pytest.mark.parametrize("lean", [0.0, 1e-9, 0.5, np.pi / 2, 3.0, np.pi])
 def test_the_tangency_error_is_exact_at_every_angle(lean: float, bag_of: Callable[..., Bag]) -> None:
     run = DisplayRun.from_bag(bag_of(slide(lean=lean)))
-    np.testing.assert_allclose(sphere_signals(run, run.measured)["tangent"], lean, atol=1e-14)
+    np.testing.assert_allclose(deviation(run, run.measured).tangency, lean, atol=1e-14)
 
 
 def test_the_radial_error_is_taken_apart_by_the_force(bag_of: Callable[..., Bag]) -> None:

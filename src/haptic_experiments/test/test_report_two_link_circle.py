@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from admittance_constraints import ReferenceGenerator, TwoLinkOnCircle
 from haptic_bags.bags import Bag
 from haptic_experiments.experiments import two_link_circle
-from haptic_experiments.experiments.two_link_circle import analyse, energies, joints_of, measure, signals_of
-from haptic_experiments.kit.display import DisplayRun, ToolPath
+from haptic_experiments.experiments.two_link_circle import analyse, measure, signals_of
+from haptic_experiments.kit.display import DisplayRun
 from haptic_experiments.report import Claim
 
 #: period (s), radius (m), rate round the circle (rad/s), times of the run (s)
@@ -134,51 +134,6 @@ def judged(bag_of: Callable[..., Bag], monkeypatch: pytest.MonkeyPatch) -> Calla
 
 def numbers_of(bag: Bag) -> dict[str, Any]:
     return measure(DisplayRun.from_bag(bag))
-
-
-# ---- energies and joints --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("mechanism", [MECHANISM, TwoLinkOnCircle(link_mass=0.7, link_length=0.2)], ids=["paper", "b"])
-def test_the_energies_of_the_links_are_those_of_uniform_rods(mechanism: TwoLinkOnCircle) -> None:
-    random = np.random.default_rng(0)
-    q, qdot = random.uniform(-3.0, 3.0, (40, 2)), random.normal(size=(40, 2))
-    found = energies(mechanism, q, qdot)
-    m, length, first, both = mechanism.link_mass, mechanism.link_length, qdot[:, 0], qdot.sum(axis=1)
-    printed = (5 + 3 * np.cos(q[:, 1])) * first**2 + (2 + 3 * np.cos(q[:, 1])) * first * qdot[:, 1] + qdot[:, 1] ** 2
-    np.testing.assert_allclose(found.sum(axis=1), m * length**2 / 6.0 * printed, rtol=1e-13)  # (33)
-    total = [mechanism.kinetic_energy(*row) for row in zip(q, qdot, strict=True)]
-    np.testing.assert_allclose(found.sum(axis=1), total, rtol=1e-13)
-    # each rod as twenty points: 1/12 becomes (1 - 1/400)/12
-    places = (np.arange(20) + 0.5) / 20 * length
-    for k in range(40):
-        u = np.array([-np.sin(q[k, 0]), np.cos(q[k, 0])])
-        w = np.array([-np.sin(q[k].sum()), np.cos(q[k].sum())])
-        rods = (places[:, None] * first[k] * u, length * first[k] * u + places[:, None] * both[k] * w)
-        for energy, velocity in zip(found[k], rods, strict=True):
-            assert energy == pytest.approx(0.5 * m * np.mean(np.sum(velocity**2, axis=1)), rel=3e-3)
-
-
-@pytest.mark.parametrize("elbow", [1, -1])
-def test_joints_follow_from_the_end_point_on_and_beside_the_circle(elbow: int) -> None:
-    mechanism = TwoLinkOnCircle(elbow=elbow, base=(-0.2, 0.03))
-    random = np.random.default_rng(1)
-    q = np.column_stack((random.uniform(-1.0, 1.0, 50), elbow * random.uniform(0.1, 3.0, 50)))
-    qdot = random.normal(size=(50, 2))
-    x = np.array([mechanism.forward(row) for row in q])
-    xdot = np.array([mechanism.task_jacobian(row) @ rate for row, rate in zip(q, qdot, strict=True)])
-    path = ToolPath(x[:, :3], None, xdot[:, :3], None)  # type: ignore[arg-type]
-    near = q + random.uniform(-0.05, 0.05, (50, 2))
-    found, rates = joints_of(mechanism, path, near)
-    np.testing.assert_allclose(np.cos(found - q), 1.0, atol=1e-12)
-    np.testing.assert_allclose(rates, qdot, rtol=1e-9, atol=1e-9)  # 1/sin(0.1) of rounding
-
-
-def test_beyond_the_links_reach_there_are_no_rates() -> None:
-    x = np.array([[0.09, 0.0, 0.0], [0.095, 0.0, 0.0]])  # 0.30 and 0.305 m from the base
-    path = ToolPath(x, None, np.ones((2, 3)), None)  # type: ignore[arg-type]
-    q, rates = joints_of(MECHANISM, path, np.ones((2, 2)))
-    assert q[1, 1] == 0.0 and np.isnan(rates[1]).all()
 
 
 # ---- Fig. 12 --------------------------------------------------------------------------------------
@@ -372,7 +327,8 @@ def test_a_first_link_that_jumps_over_zero_does_not_reach_it(ideal: Motion, judg
 def test_a_second_link_at_rest_would_be_seen(
     judged: Callable[..., list[Claim]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(two_link_circle, "energies", lambda *motion: energies(*motion)[:, ::-1])
+    energies = TwoLinkOnCircle.link_energies
+    monkeypatch.setattr(TwoLinkOnCircle, "link_energies", lambda *motion: energies(*motion)[:, ::-1])
     claims = judged()
     assert claims[SECOND].shown is False and claims[FIRST].shown is False
 
@@ -382,7 +338,7 @@ def test_of_two_equal_rods_the_second_has_three_sevenths_or_more() -> None:
     turn, ratio = np.meshgrid(np.linspace(-np.pi, np.pi, 361), np.linspace(-9.0, 9.0, 361))
     q, qdot = np.zeros((turn.size, 2)), np.ones((turn.size, 2))
     q[:, 1], qdot[:, 1] = turn.ravel(), ratio.ravel() - 1.0
-    links = energies(MECHANISM, q, qdot)
+    links = MECHANISM.link_energies(q, qdot)
     assert (links[:, 1] / links.sum(axis=1)).min() == pytest.approx(3.0 / 7.0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
@@ -13,6 +14,23 @@ from admittance_constraints.model import symbolic
 from admittance_constraints.model.definition import Definition
 from admittance_constraints.model.drawing import FIXED, MOVING, TRACK, Canvas
 from admittance_constraints.model.mechanism import Mechanism
+
+
+@dataclass(frozen=True)
+class SphereDeviation:
+    """Deviation of poses from the sphere, as in Fig. 11.
+
+    Attributes:
+        normal: of the sphere below the centre, outward, shape (n, 3).
+        radial: distance of the centre from the surface, outward positive [m], shape (n,).
+        tangency: angle between the normal and the disk's axis [rad], shape (n,).
+        tilt: angle of the normal from the vertical [rad], shape (n,); 0 at the pole of the angles.
+    """
+
+    normal: np.ndarray
+    radial: np.ndarray
+    tangency: np.ndarray
+    tilt: np.ndarray
 
 
 class DiskOnSphere(Mechanism):
@@ -69,6 +87,25 @@ class DiskOnSphere(Mechanism):
     def normal(self, rotation: ca.SX) -> ca.SX:
         """Gives the direction from the sphere's centre to the disk's, of the disk's rotation matrix (3, 3)."""
         return rotation[:, 2]
+
+    def deviation(self, position: np.ndarray, rotation: np.ndarray) -> SphereDeviation:
+        """Gives the deviation of poses from the sphere, for example of a measured motion.
+
+        Args:
+            position: of the disk's centre [m], shape (n, 3).
+            rotation: matrices, body to spatial frame, shape (n, 3, 3).
+        """
+        out = position - np.array(self.center)
+        distance = np.linalg.norm(out, axis=1)
+        normal = out / distance[:, None]
+        axis = rotation[:, :, 2]
+        across = np.linalg.norm(np.cross(normal, axis), axis=1)
+        return SphereDeviation(
+            normal=normal,
+            radial=distance - self.sphere_radius,
+            tangency=np.arctan2(across, np.sum(normal * axis, axis=1)),
+            tilt=np.arctan2(np.hypot(normal[:, 0], normal[:, 1]), normal[:, 2]),
+        )
 
     def define(self, d: Definition) -> None:
         mass, radius = d.parameter("mass", self.mass), d.parameter("sphere_radius", self.sphere_radius)

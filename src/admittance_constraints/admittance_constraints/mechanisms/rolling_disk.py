@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
@@ -12,6 +13,32 @@ from admittance_constraints.checks import finite_number, positive_numbers
 from admittance_constraints.model.definition import Definition
 from admittance_constraints.model.drawing import MOVING, TRACK, Canvas
 from admittance_constraints.model.mechanism import Mechanism
+
+
+@dataclass(frozen=True)
+class RollingMotion:
+    """A motion of the disk in the quantities of Fig. 9, from poses and twists that need not keep the constraints.
+
+    Attributes:
+        height: error of the centre's height x3 - r_d [m], shape (n,).
+        upright: angle of the disk's axis with the plane [rad], shape (n,); 0 if the disk is upright.
+        heading: x4 [rad], shape (n,), continuous.
+        speed: v = x1' cos x4 + x2' sin x4 [m/s], shape (n,).
+        rolling_speed: r_d w = -r_d x5' [m/s], shape (n,).
+        sideways: velocity along the horizontal direction of the disk's axis [m/s], shape (n,); the error does not
+            contain it.
+    """
+
+    height: np.ndarray
+    upright: np.ndarray
+    heading: np.ndarray
+    speed: np.ndarray
+    rolling_speed: np.ndarray
+    sideways: np.ndarray
+
+    def rolling_error(self, epsilon: float = 1e-3) -> np.ndarray:
+        """Gives the error of Fig. 9D, 100 |v - r_d w|/(|v| + epsilon) [%], shape (n,), with epsilon in m/s."""
+        return np.asarray(100.0 * np.abs(self.speed - self.rolling_speed) / (np.abs(self.speed) + epsilon))
 
 
 class RollingDisk(Mechanism):
@@ -58,6 +85,33 @@ class RollingDisk(Mechanism):
         canvas.cylinder("disk", q[:3], Q, self.radius, 0.1 * self.radius, MOVING)
         canvas.line("spoke", [q[:3], rim], 0.1 * self.radius, TRACK)
         canvas.trail("tyre track", np.array([q[0], q[1], q[2] - self.radius]), 0.05 * self.radius, TRACK)
+
+    def rolling_motion(
+        self, position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, angular_velocity: np.ndarray
+    ) -> RollingMotion:
+        """Gives the quantities of Fig. 9, for example of a measured motion.
+
+        Args:
+            position: of the centre [m], shape (n, 3).
+            rotation: matrices, body to spatial frame, shape (n, 3, 3).
+            velocity: of the centre [m/s], shape (n, 3).
+            angular_velocity: in the spatial frame [rad/s], shape (n, 3).
+        """
+        axis = rotation[:, :, 2]
+        heading = np.arctan2(axis[:, 0], -axis[:, 1])
+        flat = np.hypot(axis[:, 0], axis[:, 1])
+        ahead = np.column_stack((np.cos(heading), np.sin(heading)))
+        # omega = x4' e_z + x5' axis + x6' (cos x4, sin x4, 0): the part along the axis' horizontal direction is x5'
+        level = axis[:, :2] / flat[:, None]
+        spin = np.sum(angular_velocity[:, :2] * level, axis=1) / flat
+        return RollingMotion(
+            height=position[:, 2] - self.radius,
+            upright=np.arcsin(np.clip(axis[:, 2], -1.0, 1.0)),
+            heading=np.unwrap(heading),
+            speed=np.sum(velocity[:, :2] * ahead, axis=1),
+            rolling_speed=-self.radius * spin,
+            sideways=np.sum(velocity[:, :2] * level, axis=1),
+        )
 
     def define(self, d: Definition) -> None:
         mass, radius = d.parameter("mass", self.mass), d.parameter("radius", self.radius)

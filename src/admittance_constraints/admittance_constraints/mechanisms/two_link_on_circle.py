@@ -66,6 +66,43 @@ class TwoLinkOnCircle(Mechanism):
         for name, joint in (("base", base), ("elbow", elbow), ("end point", end)):
             canvas.sphere(name, joint, 0.008, TRACK if name == "end point" else FIXED)
 
+    def link_energies(self, q: np.ndarray, qdot: np.ndarray) -> np.ndarray:
+        """Gives the kinetic energies of link 1 and link 2 [J], shape (n, 2); their sum is (33).
+
+        T1 = m l^2 q1'^2/6; T2 = m/2 |v_c|^2 + m l^2 (q1' + q2')^2/24 with the velocity v_c of the second link's centre.
+
+        Args:
+            q: joint angles [rad], shape (n, 2).
+            qdot: their rates [rad/s], shape (n, 2).
+        """
+        m, length = self.link_mass, self.link_length
+        rate, both = qdot[:, 0], qdot[:, 0] + qdot[:, 1]
+        centre = (length * rate) ** 2 + (0.5 * length * both) ** 2 + length**2 * rate * both * np.cos(q[:, 1])
+        first = m * length**2 * rate**2 / 6.0
+        return np.column_stack((first, 0.5 * m * centre + m * length**2 * both**2 / 24.0))
+
+    def joint_motion(
+        self, position: np.ndarray, velocity: np.ndarray, near: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Gives joint angles [rad] and rates [rad/s], shape (n, 2), of an end point that need not be on the circle.
+
+        Rates are NaN where the end point is as far from the base as the links are long, or farther.
+
+        Args:
+            position: of the end point [m], shape (n, 2) or (n, 3).
+            velocity: of the end point [m/s], likewise.
+            near: joint angles on the same branch of the elbow [rad], shape (n, 2).
+        """
+        length = self.link_length
+        a, b = (position[:, i] - self.base[i] for i in range(2))
+        elbow = np.arccos(np.clip((a**2 + b**2) / (2.0 * length**2) - 1.0, -1.0, 1.0)) * np.sign(np.sin(near[:, 1]))
+        q = np.column_stack((np.arctan2(b, a) - 0.5 * elbow, elbow))
+        both = q[:, 0] + q[:, 1]
+        sine, u, v = np.where(np.sin(elbow) == 0.0, np.nan, np.sin(elbow)), velocity[:, 0], velocity[:, 1]
+        first = (np.cos(both) * u + np.sin(both) * v) / (length * sine)
+        sum_of_rates = -(np.cos(q[:, 0]) * u + np.sin(q[:, 0]) * v) / (length * sine)
+        return q, np.column_stack((first, sum_of_rates - first))
+
     def define(self, d: Definition) -> None:
         m, length = d.parameter("link_mass", self.link_mass), d.parameter("link_length", self.link_length)
         s1, s2 = (d.parameter(f"base[{i}]", value) for i, value in enumerate(self.base))

@@ -12,6 +12,7 @@ import numpy as np
 from convex_contact.model.materials import Material
 from convex_contact.model.shapes import Sphere
 from convex_contact.model.world import Geometry, Placement, World
+from convex_contact.scenes.closed_forms import gliding_time
 
 #: combined stiffness of all three scenes, N/m
 STIFFNESS = 1e7
@@ -19,13 +20,17 @@ STIFFNESS = 1e7
 BELT_AMPLITUDE, BELT_FREQUENCY = 0.2, 2.0 * math.pi
 #: sliding speed at the start of the ball and of the rod, m/s
 BALL_SPEED, ROD_SPEED = 2.0, 10.0
+#: side (m), mass (kg), friction coefficient and relaxation time (s) of the box on the belt
+BOX_SIDE, BOX_MASS, BOX_FRICTION, BOX_RELAXATION_TIME = 0.05, 1.0, 0.7, 1e-3
+#: radius (m), mass (kg) and friction coefficient of the ball
+BALL_RADIUS, BALL_MASS, BALL_FRICTION = 0.025, 0.5, 0.5
 ROD_FRICTION = 2.3
 GRAVITY = 9.81
 
 
 def conveyor_belt() -> World:
     """A box of 1 kg and 5 cm on a belt that moves to and fro, v = A w sin(w t) (Figs. 3 to 6)."""
-    world, side, mass = World((0.0, 0.0, -GRAVITY)), 0.05, 1.0
+    world, side, mass = World((0.0, 0.0, -GRAVITY)), BOX_SIDE, BOX_MASS
 
     def motion(time: float) -> tuple[float, ...]:
         return (BELT_AMPLITUDE * BELT_FREQUENCY * math.sin(BELT_FREQUENCY * time), 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -33,7 +38,10 @@ def conveyor_belt() -> World:
     world.add_half_space("belt", motion=motion)
     height = 0.5 * side - mass * GRAVITY / (4.0 * STIFFNESS)  # at rest on its four corners
     world.add_box("box", mass=mass, size=(side,) * 3, inertia=mass * side**2 / 6.0, position=(0.0, 0.0, height))
-    world.set_pair("belt", "box", stiffness=STIFFNESS, dissipation=500.0, relaxation_time=1e-3, friction=0.7)
+    world.set_pair(
+        "belt", "box", stiffness=STIFFNESS, dissipation=500.0, relaxation_time=BOX_RELAXATION_TIME,
+        friction=BOX_FRICTION,
+    )  # fmt: skip
     return world
 
 
@@ -45,8 +53,12 @@ def falling_sphere(height: float = 0.05) -> World:
     """
     world = World((0.0, 0.0, -GRAVITY))
     world.add_half_space("floor")
-    world.add_sphere("ball", mass=0.5, radius=0.025, position=(0.0, 0.0, height), velocity=(BALL_SPEED, 0.0, 0.0))
-    world.set_pair("floor", "ball", stiffness=STIFFNESS, dissipation=500.0, relaxation_time=1e-3, friction=0.5)
+    world.add_sphere(
+        "ball", mass=BALL_MASS, radius=BALL_RADIUS, position=(0.0, 0.0, height), velocity=(BALL_SPEED, 0.0, 0.0)
+    )
+    world.set_pair(
+        "floor", "ball", stiffness=STIFFNESS, dissipation=500.0, relaxation_time=1e-3, friction=BALL_FRICTION
+    )
     return world
 
 
@@ -64,11 +76,7 @@ def sliding_rod(
     """
     world, mass, length, radius, pitch = World((0.0, 0.0, -GRAVITY)), 0.3, 0.5, 0.005, math.radians(30.0)
     d, relaxation_time = (0.2, 4e-6) if dissipation else (0.0, 0.0)
-    gap = 0.0
-    if raised and approximation == "sap":
-        gap = ROD_FRICTION * (period + relaxation_time) * ROD_SPEED
-    elif raised and approximation.startswith("similar"):
-        gap = ROD_FRICTION * period * ROD_SPEED
+    gap = ROD_FRICTION * gliding_time(approximation, period, relaxation_time) * ROD_SPEED if raised else 0.0
     arm = 0.5 * length - radius
     across = mass * (3.0 * radius**2 + length**2) / 12.0
     world.add_half_space("floor")

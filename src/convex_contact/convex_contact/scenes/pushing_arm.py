@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
 from convex_contact.control.actuated_world import ActuatedWorld
 from convex_contact.control.ilqr import Iteration, QuadraticCost, Trajectory, optimize
@@ -84,6 +85,26 @@ class Push:
             self.system, self.cost, self.system.start, self.guess, lower=-self.limit, upper=self.limit,
             max_iterations=max_iterations, tolerance=tolerance, report=report,
         )  # fmt: skip
+
+    def ball_path(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gives position (n, 3), m, and velocity (n, 3), m/s, of the ball's centre in n states."""
+        path, speed = [], []
+        for x in states:
+            self.system.place(x)
+            state = self.system.simulator.state("ball")
+            path.append(state.position)
+            speed.append(state.velocity)
+        return np.array(path), np.array(speed)
+
+    def arm_points(self, states: np.ndarray) -> np.ndarray:
+        """Gives the positions of shoulder, elbow and hand in n states (n, 3, 3), m."""
+        points = []
+        for x in states:
+            self.system.place(x)
+            state = self.system.simulator.state(HAND)
+            rotation = pin.Quaternion(state.orientation).matrix()
+            points.append([(0.0, 0.0, SHOULDER), state.position, state.position + rotation @ HAND_PLACE])
+        return np.array(points)
 
 
 @dataclass(frozen=True)

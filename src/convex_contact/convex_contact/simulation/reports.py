@@ -11,7 +11,7 @@ from numba import njit
 
 from convex_contact.model.arrays import ContactRecord
 from convex_contact.problem import contact_kernels
-from convex_contact.solver.workspace import outputs
+from convex_contact.solver.workspace import inputs, outputs
 
 _P = contact_kernels
 
@@ -86,3 +86,19 @@ def contact_report_arrays(c: ContactRecord, s: Any, approximation: int, period: 
         c.body[:n].copy(), c.point[:n].copy(), c.frame[:n].copy(), c.phi0[:n].copy(), gamma[:n].copy(), slip,
         vc[:n, 2].copy(), sticking, c.area[:n].copy(),
     )  # fmt: skip
+
+
+def stiction_tolerances(workspace: Any, contacts: int, approximation: int) -> np.ndarray:
+    """Slip speeds below which contacts stick, of :attr:`Simulator.stiction_tolerance` (contacts,), m/s."""
+    solved = outputs(workspace)
+    gamma, derived = solved.gamma[:contacts], solved.derived[:contacts]
+    bears = gamma[:, 2] > 0.0
+    tolerance = np.full(contacts, np.nan)
+    if approximation == _P.LAGGED_ELASTOPLASTIC:
+        tolerance[bears] = 0.0
+    elif approximation == _P.SAP:
+        mu = inputs(workspace).contacts.parameters[:contacts, _P.COEFFICIENT]
+        tolerance[bears] = mu[bears] * derived[bears, _P.D_EPS] * gamma[bears, 2]
+    else:
+        tolerance[bears] = derived[bears, _P.D_EPS]
+    return tolerance

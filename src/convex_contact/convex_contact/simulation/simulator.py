@@ -37,7 +37,12 @@ from convex_contact.simulation.compiled_step import NO_ROOM, load_rows, make_ste
 from convex_contact.simulation.constraint_rows import NO_ROWS, flat_rows, joined_rows
 from convex_contact.simulation.coupling import Coupling
 from convex_contact.simulation.dynamics import BodyState, WorldDynamics
-from convex_contact.simulation.reports import ContactReport, StepStatistics, contact_report_arrays
+from convex_contact.simulation.reports import (
+    ContactReport,
+    StepStatistics,
+    contact_report_arrays,
+    stiction_tolerances,
+)
 from convex_contact.solver import newton
 from convex_contact.solver.options import SolverOptions
 from convex_contact.solver.solution import Solution
@@ -344,6 +349,17 @@ class Simulator:
             whole, frames = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 3, 3))
             return ContactReport(whole, none, frames, flat, none, none, flat, flags, flat)
         return ContactReport(*contact_report_arrays(c.record, self._workspace, self._chosen.code, self.period))
+
+    @property
+    def stiction_tolerance(self) -> np.ndarray:
+        """Effective stiction tolerance of the last step's contacts (n,), m/s; NaN where a contact bears no force.
+
+        It is the slip speed at which friction reaches its bound (Table I): v_s of Lagged and Similar, the larger of v_s
+        and sigma w mu gamma_n0 of their regularised forms (26), sigma w mu gamma_n of SAP, and 0 of
+        lagged_elastoplastic. It is empty before the first step.
+        """
+        contacts = int(self.dynamics.contacts.count[0]) if self._solved else 0
+        return stiction_tolerances(self._workspace, contacts, self._chosen.code) if contacts else np.zeros(0)
 
     @property
     def pressing(self) -> tuple[Any, np.ndarray]:

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from convex_contact.scenes.barrett_finger import PINION_TEETH, PROXIMAL_TEETH, WHEEL_TEETH, Finger
+from convex_contact.scenes.gear_spectrum import harmonic_bins, harmonic_power, spectrum
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.contact import ContactRun, style
-from haptic_experiments.report import Claim, Report
+from haptic_experiments.kit.contact import ContactRun, curve, runs_by_variant
+from haptic_experiments.kit.figures import Curve, Panel, mark, panels
+from haptic_experiments.kit.results import Claims, Report
 
 SCENE = "convex_contact.barrett_finger:barrett_finger"
-#: turns of the motor per turn of the proximal worm, and of the proximal link
+#: rotations of the motor per rotation of the proximal worm, and of the proximal link
 WORM_RATIO, LINK_RATIO = PROXIMAL_TEETH / PINION_TEETH, PROXIMAL_TEETH / PINION_TEETH * WHEEL_TEETH
 #: after the reversal, until the gears run evenly [s]
 SETTLING = 0.03
-#: a run that locks turns the motor slower than this share of another approximation's speed at the same step [-]
+#: a run that locks turns the motor slower than this fraction of another approximation's speed at the same step [-]
 LOCKED = 0.9
+#: fewest ticks of driving from which ratios and spectra are computed
+_DRIVEN = 100
+_SHORT = "the run does not drive long enough"
 
 
 @dataclass(frozen=True)
@@ -118,18 +123,10 @@ def _wrench(run: ContactRun, a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
     return moment, force
 
 
-def spectrum(values: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
-    """Frequencies [Hz] and amplitudes of evenly spaced values without their straight line, with Hann's window."""
-    time = np.arange(len(values))
-    rest = values - np.polyval(np.polyfit(time, values, 1), time)
-    window = np.hanning(len(values))
-    return np.fft.rfftfreq(len(values), period), 2.0 * np.abs(np.fft.rfft(window * rest)) / window.sum()
-
-
 def meshing(run: FingerRun) -> dict[str, float]:
     """Frequencies at which teeth of the proximal drive meet, from the motor's mean speed while driving [Hz]."""
     here = run.driving
-    if here.stop - here.start < 100:
+    if here.stop - here.start < _DRIVEN:
         return {}
     turns = abs(run.motor[here][-1] - run.motor[here][0]) / math.tau / (run.time[here][-1] - run.time[here][0])
     return {"worm": turns / WORM_RATIO, "pinion": turns * PINION_TEETH}
@@ -149,14 +146,14 @@ def measure(run: FingerRun) -> dict[str, Any]:
         "ratio_worm": None,
         "ratio_link": None,
     }
-    if here.stop - here.start >= 100:
+    if here.stop - here.start >= _DRIVEN:
         turned = run.motor[here][-1] - run.motor[here][0]
         numbers["ratio_worm"] = float(-turned / (run.worm[here][-1] - run.worm[here][0]))
         numbers["ratio_link"] = float(turned / (run.link[here][-1] - run.link[here][0]))
         numbers["motor_speed"] = float(turned / (time[here][-1] - time[here][0]))
         numbers["driving_torque_Nm"] = float(run.wheel[here].mean())
         numbers["driving_ripple_Nm"] = float(run.wheel[here].std())
-        numbers["ripple_at_meshing"] = meshing_share(run)
+        numbers["ripple_at_meshing"] = harmonic_power(run.gear[here], run.run.period, meshing(run)["pinion"])
     blocked, free = run.blocked, run.disengaged
     numbers["blocked_s"] = None if blocked is None else float(time[blocked])
     numbers["disengaged_s"] = None if free is None else float(time[free])
@@ -171,151 +168,120 @@ def measure(run: FingerRun) -> dict[str, Any]:
     return numbers
 
 
-def meshing_share(run: FingerRun) -> float:
-    """Share of the spectrum's power of the gear's torque that lies at multiples of the meshing frequencies [-].
-
-    Within 1.5 bins of each; multiples above half the sampling rate are folded back.
-    """
-    frequency, amplitude = spectrum(run.gear[run.driving], run.run.period)
-    marked = np.zeros(len(frequency), dtype=bool)
-    width = 1.5 * frequency[1]
-    rate = 1.0 / run.run.period
-    for k in range(1, 11):
-        f = k * meshing(run)["pinion"] % rate
-        marked |= np.abs(frequency - min(f, rate - f)) <= width
-    return float((amplitude[marked] ** 2).sum() / (amplitude**2).sum())
-
-
-def marked_share(run: FingerRun) -> float:
-    """Share of all frequencies that :func:`meshing_share` counts: what noise without peaks would have [-]."""
-    frequency = spectrum(run.gear[run.driving], run.run.period)[0]
-    return float(min(1.0, 10 * 3.0 / len(frequency)))
-
-
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
-    runs = {name.removeprefix("bag_"): FingerRun.of(ContactRun.from_bag(bag)) for name, bag in bags.items()}
-    runs = {run.run.approximation if name == "bag" else name: run for name, run in runs.items()}
+    runs = {name: FingerRun.of(run) for name, run in runs_by_variant(bags).items()}
     numbers = {name: measure(run) for name, run in runs.items()}
     first = next((name for name in runs if runs[name].run.approximation != "similar"), next(iter(runs)))
-    run, e = runs[first], numbers[first]
-    claims = [
-        _loading_claim(run, e),
-        _ratio_claim(run, e),
-        _hammering_claim(run, e),
-        _breakaway_claim(run, e),
-        _hold_claim(e),
-        _similar_claim(runs, numbers),
-        _size_claim(numbers),
+    run, e, claims = runs[first], numbers[first], Claims()
+    _judge_loading(claims, run, e)
+    _judge_driving(claims, run, e)
+    _judge_breakaway(claims, run, e)
+    _judge_similar(claims, runs, numbers)
+    words = [
+        f"{name} {e['mean_contacts']:.0f} contacts, {e['mean_iterations']:.1f} iterations, {1e3 * e['step_s']:g} ms"
+        for name, e in numbers.items()
     ]
+    claims.say("About 1100 contacts per step, at steps of 0.5 ms.", "; ".join(words))
     return Report({"runs": numbers}, claims, lambda: _figure(runs, first), _CAPTION, {"contact": run.run.parameters})
 
 
-def _loading_claim(run: FingerRun, e: dict[str, Any]) -> Claim:
+def _judge_loading(claims: Claims, run: FingerRun, e: dict[str, Any]) -> None:
     limit = WORM_RATIO * run.scene.loading_effort
     expected = run.scene.clutch_force(e["loading_torque_Nm"])
-    reached = run.time[-1] > run.scene.loading_time
-    return Claim(
+    met = abs(e["held_torque_Nm"] / limit - 1.0) < 0.02 and abs(e["press_N"] / expected - 1.0) < 0.05
+    claims.say(
         "Loading: the proximal gear winds down on the washer until the motor reaches its effort limit.",
         f"{1e2 * e['held_torque_Nm']:.3f} N cm on the worm before the reversal, {WORM_RATIO:g} times the limit is "
-        f"{1e2 * limit:.3f}; at most {1e2 * e['loading_torque_Nm']:.3f} while the rotor is stopped; the gear presses "
-        f"with {e['press_N']:.2f} N, T/(p/2 pi + mu r) is {expected:.2f} N",
-        bool(abs(e["held_torque_Nm"] / limit - 1.0) < 0.02 and abs(e["press_N"] / expected - 1.0) < 0.05)
-        if reached
-        else None,
+        f"{1e2 * limit:.3f} (within 2 %); at most {1e2 * e['loading_torque_Nm']:.3f} while the rotor is stopped; the "
+        f"gear presses with {e['press_N']:.2f} N, T/(p/2 pi + mu r) is {expected:.2f} N (within 5 %)",
+        met if run.time[-1] > run.scene.loading_time else None,
     )
 
 
-def _ratio_claim(run: FingerRun, e: dict[str, Any]) -> Claim:
-    if e["ratio_link"] is None:
-        return Claim("Driving: gear and clutch are engaged.", "the run does not drive long enough", None)
-    # both teeth of a pair may be anywhere in their backlash at either end
-    play = 2.0 * run.scene.backlash / (0.5e-3 * PINION_TEETH / 2) / abs(np.ptp(run.motor[run.driving]))
-    return Claim(
-        "Driving: gear and clutch are engaged, the worm and the link turn at the ratios of the teeth.",
-        f"{e['ratio_worm']:.4f} ({WORM_RATIO:g}) and {e['ratio_link']:.2f} ({LINK_RATIO:g}) turns of the motor; "
-        f"backlash explains a share of {play:.4f}",
-        bool(abs(e["ratio_worm"] / WORM_RATIO - 1.0) < play and abs(e["ratio_link"] / LINK_RATIO - 1.0) < 2.0 * play),
+def _judge_driving(claims: Claims, run: FingerRun, e: dict[str, Any]) -> None:
+    hammering = (
+        "The torques hammer as loads pass from tooth to tooth: the FFT has harmonics at the meshing frequencies."
     )
-
-
-def _hammering_claim(run: FingerRun, e: dict[str, Any]) -> Claim:
-    text = "The torques hammer as loads pass from tooth to tooth: the FFT has harmonics at the meshing frequencies."
     found = meshing(run)
     if not found:
-        return Claim(text, "the run does not drive long enough", None)
-    noise = marked_share(run)
-    return Claim(
-        text,
+        claims.say("Driving: gear and clutch are engaged.", unless=_SHORT)
+        claims.say(hammering, unless=_SHORT)
+        return
+    # both teeth of a pair may be anywhere in their backlash at either end
+    play = 2.0 * run.scene.backlash / (0.5e-3 * PINION_TEETH / 2) / abs(np.ptp(run.motor[run.driving]))
+    claims.say(
+        "Driving: gear and clutch are engaged, the worm and the link turn at the ratios of the teeth.",
+        f"{e['ratio_worm']:.4f} ({WORM_RATIO:g}) and {e['ratio_link']:.2f} ({LINK_RATIO:g}) rotations of the motor; "
+        f"backlash explains a fraction of {play:.4f} (limit; of the link twice this)",
+        abs(e["ratio_worm"] / WORM_RATIO - 1.0) < play and abs(e["ratio_link"] / LINK_RATIO - 1.0) < 2.0 * play,
+    )
+    noise = harmonic_bins(len(run.gear[run.driving]))
+    claims.say(
+        hammering,
         f"worm {found['worm']:.1f} Hz, pinion {found['pinion']:.1f} Hz; {100 * e['ripple_at_meshing']:.0f} % of the "
-        f"power of the gear's torque lies at multiples of the pinion's, {100 * noise:.0f} % of the frequencies do; "
-        f"ripple of the wheel's torque {1e2 * e['driving_ripple_Nm']:.4f} N cm rms, "
-        f"mean {1e2 * e['driving_torque_Nm']:.3f}",
-        bool(e["ripple_at_meshing"] > 2.0 * noise),
+        f"power of the gear's torque lies at multiples of the pinion's, {100 * noise:.0f} % of the frequencies do "
+        f"(limit twice this); ripple of the wheel's torque {1e2 * e['driving_ripple_Nm']:.4f} N cm rms, mean "
+        f"{1e2 * e['driving_torque_Nm']:.3f}",
+        e["ripple_at_meshing"] > 2.0 * noise,
     )
 
 
-def _breakaway_claim(run: FingerRun, e: dict[str, Any]) -> Claim:
+def _judge_breakaway(claims: Claims, run: FingerRun, e: dict[str, Any]) -> None:
     text = (
         "Breakaway: the blocked clutch's torque grows until it exceeds the limit that loading reached; then the gear "
         "slips, unwinds and leaves the washer."
     )
     if e["disengaged_s"] is None:
-        return Claim(text, "the clutch does not disengage in this run", None if e["blocked_s"] is None else False)
-    expected = run.scene.breakaway_torque(e["press_N"])
-    return Claim(
-        text,
-        f"blocked at {e['blocked_s']:.4f} s, largest torque {1e2 * e['breakaway_torque_Nm']:.3f} N cm "
-        f"(F (mu r - p/2 pi) = {1e2 * expected:.3f}; loading reached {1e2 * e['loading_torque_Nm']:.3f}), free at "
-        f"{e['disengaged_s']:.4f} s",
-        bool(abs(e["breakaway_torque_Nm"] / expected - 1.0) < 0.05),
-    )
-
-
-def _hold_claim(e: dict[str, Any]) -> Claim:
+        shown = None if e["blocked_s"] is None else False
+        claims.say(text, "the clutch does not disengage in this run", shown)
+    else:
+        expected = run.scene.breakaway_torque(e["press_N"])
+        claims.say(
+            text,
+            f"blocked at {e['blocked_s']:.4f} s, largest torque {1e2 * e['breakaway_torque_Nm']:.3f} N cm "
+            f"(F (mu r - p/2 pi) = {1e2 * expected:.3f}, within 5 %; loading reached "
+            f"{1e2 * e['loading_torque_Nm']:.3f}), free at {e['disengaged_s']:.4f} s",
+            abs(e["breakaway_torque_Nm"] / expected - 1.0) < 0.05,
+        )
     text = "Then no net torque is on the worm; stiction holds it, the link stays, the distal joint goes on."
     if "drift_rad" not in e:
-        return Claim(text, "not long enough after the breakaway", None)
-    return Claim(
+        claims.say(text, unless="not long enough after the breakaway")
+        return
+    claims.say(
         text,
-        f"at most {1e2 * e['residual_torque_Nm']:.4f} N cm on the worm; the obstacle still bears "
-        f"{e['held_force_N']:.2f} N, the link moves by {1e6 * e['drift_rad']:.1f} urad, "
-        f"the distal joint by {e['distal_turned_rad']:.3f} rad",
-        bool(
-            e["residual_torque_Nm"] < 0.05 * e["breakaway_torque_Nm"]
-            and abs(e["drift_rad"]) < 1e-3
-            and e["held_force_N"] > 0.0
-        ),
+        f"at most {1e2 * e['residual_torque_Nm']:.4f} N cm on the worm (limit 5 % of the breakaway); the obstacle "
+        f"still bears {e['held_force_N']:.2f} N, the link moves by {1e6 * e['drift_rad']:.1f} urad (limit 1000), the "
+        f"distal joint by {e['distal_turned_rad']:.3f} rad",
+        e["residual_torque_Nm"] < 0.05 * e["breakaway_torque_Nm"]
+        and abs(e["drift_rad"]) < 1e-3
+        and e["held_force_N"] > 0.0,
     )
 
 
-def _similar_claim(runs: dict[str, FingerRun], numbers: dict[str, dict[str, Any]]) -> Claim:
-    text = "With Similar the wheel's teeth lock spuriously as they glide in the worm's thread."
+def _judge_similar(claims: Claims, runs: dict[str, FingerRun], numbers: dict[str, dict[str, Any]]) -> None:
     similar = [name for name, run in runs.items() if run.run.approximation == "similar"]
-    if not similar:
-        return Claim(text, "no run with similar", None)
-    words, locked = [], []
-    for name, e in numbers.items():
-        if e["ratio_link"] is None:
-            continue
-        words.append(
-            f"{name} at {1e3 * e['step_s']:g} ms: the motor turns at "
-            f"{100 * e['motor_speed'] / runs[name].scene.motor_speed:.0f} % of its speed, wheel's torque "
-            f"{1e2 * e['driving_torque_Nm']:.3f} N cm, ripple {1e2 * e['driving_ripple_Nm']:.3f}"
-        )
-        beside = [f["motor_speed"] for other, f in numbers.items()
-                  if other not in similar and f["step_s"] == e["step_s"] and f["ratio_link"] is not None]  # fmt: skip
-        if name in similar and beside:
-            locked.append(e["motor_speed"] < LOCKED * min(beside))
-    return Claim(text, "; ".join(words), all(locked) if locked else None)
-
-
-def _size_claim(numbers: dict[str, dict[str, Any]]) -> Claim:
-    words = "; ".join(
-        f"{name} {e['mean_contacts']:.0f} contacts, {e['mean_iterations']:.1f} iterations, {1e3 * e['step_s']:g} ms"
-        for name, e in numbers.items()
+    driven = {name: e for name, e in numbers.items() if e["ratio_link"] is not None}
+    words = [
+        f"{name} at {1e3 * e['step_s']:g} ms: the motor turns at "
+        f"{100 * e['motor_speed'] / runs[name].scene.motor_speed:.0f} % of its speed, wheel's torque "
+        f"{1e2 * e['driving_torque_Nm']:.3f} N cm, ripple {1e2 * e['driving_ripple_Nm']:.3f}"
+        for name, e in driven.items()
+    ]
+    locked = []
+    for name in set(similar) & driven.keys():
+        e = driven[name]
+        others = [
+            f["motor_speed"] for other, f in driven.items() if other not in similar and f["step_s"] == e["step_s"]
+        ]
+        if others:
+            locked.append(e["motor_speed"] < LOCKED * min(others))
+    claims.say(
+        "With Similar the wheel's teeth lock spuriously as they glide in the worm's thread.",
+        "; ".join(words) + (f" (locked: below {100 * LOCKED:g} % of the others)" if words else ""),
+        all(locked) if locked else None,
+        unless="" if similar else "no run with similar",
     )
-    return Claim("About 1100 contacts per step, at steps of 0.5 ms.", words, None)
 
 
 _CAPTION = (
@@ -325,40 +291,37 @@ _CAPTION = (
 
 
 def _figure(runs: dict[str, FingerRun], first: str) -> Figure:
-    figure = Figure(figsize=(13, 9), layout="constrained")
-    torque, angle, speed, power = figure.subplots(2, 2).ravel()
     run = runs[first]
-    torque.plot(run.time, 1e2 * run.wheel, label="wheel", color="tab:purple", lw=0.9)
-    torque.plot(run.time, 1e2 * run.clutch, label="clutch", color="tab:pink", lw=0.9)
-    torque.plot(run.time, 1e2 * (run.wheel + run.clutch), label="sum", color="black", lw=0.5)
-    torque.set(ylabel="torque on the proximal worm (N cm)", xlabel="time (s)", title=first.replace("_", " "))
-    angle.plot(run.time, run.link, label="proximal link", color="tab:purple")
-    angle.plot(run.time, run.distal, label="distal link on it", color="tab:orange")
-    angle.plot(run.time, run.motor / LINK_RATIO, label="motor/125", color="black", lw=0.7)
-    angle.set(ylabel="angle (rad)", xlabel="time (s)")
+    torque = [
+        Curve(run.time, 1e2 * run.wheel, "wheel", {"color": "tab:purple", "linewidth": 0.9}),
+        Curve(run.time, 1e2 * run.clutch, "clutch", {"color": "tab:pink", "linewidth": 0.9}),
+        Curve(run.time, 1e2 * (run.wheel + run.clutch), "sum", {"color": "black", "linewidth": 0.5}),
+    ]
+    angle = [
+        Curve(run.time, run.link, "proximal link", {"color": "tab:purple", "linewidth": 1.5}),
+        Curve(run.time, run.distal, "distal link on it", {"color": "tab:orange", "linewidth": 1.5}),
+        Curve(run.time, run.motor / LINK_RATIO, "motor/125", {"color": "black", "linewidth": 0.7}),
+    ]
+    speed, power = [], []
     for name, other in runs.items():
-        line = {**style(other.run.approximation), "label": name.replace("_", " "), "linewidth": 0.8}
-        if name.endswith("half_millisecond"):
-            line |= {"color": "tab:cyan"}
-        speed.plot(other.time[1:], np.diff(other.motor) / other.run.period, **line)
+        line = {"linewidth": 0.8} | ({"color": "tab:cyan"} if name.endswith("half_millisecond") else {})
+        kind = other.run.approximation
+        speed.append(curve(name, kind, other.time[1:], np.diff(other.motor) / other.run.period, **line))
         if meshing(other):
-            _draw_spectrum(power, other, line)
-    speed.set(ylabel="speed of the motor (rad/s)", xlabel="time (s)")
-    power.set(xlabel="frequency (Hz)", ylabel="amplitude of the gear's torque (N cm)", yscale="log")
-    if meshing(run):
-        for k in range(1, 5):
-            power.axvline(k * meshing(run)["pinion"], color="black", ls="--", lw=0.6)
-    for axis in (torque, angle, speed, power):
-        if axis.get_legend_handles_labels()[0]:
-            axis.legend(fontsize=8)
-    for axis in (torque, angle, speed):
-        axis.axvline(run.scene.loading_time, color="gray", lw=0.6)
-        for tick in (run.blocked, run.disengaged):
-            if tick is not None:
-                axis.axvline(run.time[tick], color="gray", lw=0.6)
-    return figure
-
-
-def _draw_spectrum(axis: Axes, run: FingerRun, line: dict[str, Any]) -> None:
-    frequency, amplitude = spectrum(run.gear[run.driving], run.run.period)
-    axis.plot(frequency[1:], np.maximum(1e2 * amplitude[1:], 1e-6), **line)
+            frequency, amplitude = spectrum(other.gear[other.driving], other.run.period)
+            power.append(curve(name, kind, frequency[1:], np.maximum(1e2 * amplitude[1:], 1e-6), **line))
+    harmonics = [k * meshing(run)["pinion"] for k in range(1, 5)] if meshing(run) else []
+    events = [run.scene.loading_time, *(run.time[k] for k in (run.blocked, run.disengaged) if k is not None)]
+    marked = partial(mark, x=events, color="gray")
+    return panels(
+        [
+            Panel("torque on the proximal worm (N cm)", torque, title=first.replace("_", " "), extra=marked),
+            Panel("angle (rad)", angle, extra=marked),
+        ],
+        [
+            Panel("speed of the motor (rad/s)", speed, extra=marked),
+            Panel("amplitude of the gear's torque (N cm)", power, "frequency (Hz)", {"yscale": "log"},
+                  extra=partial(mark, x=harmonics, linestyle="--")),
+        ],
+        size=(13, 9),
+    )  # fmt: skip

@@ -5,23 +5,20 @@ The bags hold the run at one time step; the sweeps over time step and stiffness 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from convex_contact import ConvergenceError, Simulator, World
+from convex_contact import ConvergenceError, World
 from convex_contact.model.world_source import open_world
-from convex_contact.problem import contact_kernels
-from convex_contact.solver.workspace import inputs, outputs
+from convex_contact.simulation.run_statistics import RunStatistics, run_statistics
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.contact import ContactRun, by_approximation, style
-from haptic_experiments.report import Claim, Report
+from haptic_experiments.kit.contact import ContactRun, curve, runs_of
+from haptic_experiments.kit.figures import Curve, Panel, panels
+from haptic_experiments.kit.results import Claims, Report
 from haptic_launch.experiments import share
 
 #: approximations of the paper's figures
@@ -30,11 +27,10 @@ NAMES = ("sap", "lagged", "similar", "lagged_regularized")
 PERIODS, STIFFNESSES = (1e-3, 2e-3, 5e-3, 1e-2), (1e5, 1e7, 1e9, 1e12)
 PERIOD, STIFFNESS, STICTION_TOLERANCE = 2e-3, 1e7, 1e-4
 DURATION, SETTLED = 3.0, 1.25
-#: condition numbers of a swept run
-_SAMPLES = 8
 #: m g/k of one sphere, which all that lie on the floor have, is met to 4 digits by an independent implementation
 _PENETRATION = 1e-3
-GRAVITY = 9.81
+#: of a sphere of the clutter, pi/6 kg [N]
+WEIGHT = 0.5235987755982989 * 9.81
 
 
 def spheres(stiffness: float = STIFFNESS) -> World:
@@ -43,97 +39,26 @@ def spheres(stiffness: float = STIFFNESS) -> World:
     return open_world("clutter_spheres", {"materials.surface.stiffness": 2.0 * stiffness}, folder)
 
 
-def stiction_tolerances(simulator: Simulator) -> np.ndarray:
-    """Effective stiction tolerance of the last step's contacts that bear a force [m/s].
-
-    The slip speed at which friction reaches its bound: v_s of Lagged and Similar, the larger one of v_s and sigma w mu
-    gamma_n0 of the regularised Lagged (26), mu R_t gamma_n of SAP (25).
-    """
-    n = int(simulator.dynamics.contacts.count[0])
-    workspace = simulator._workspace
-    gamma, _, derived = (table[:n] for table in outputs(workspace)[:3])
-    bears = gamma[:, 2] > 0.0
-    tolerance = derived[bears, contact_kernels.D_EPS]
-    if simulator.approximation == "sap":
-        mu = inputs(workspace)[1][4][:n][bears, contact_kernels.COEFFICIENT]
-        tolerance = mu * tolerance * gamma[bears, 2]
-    return np.asarray(tolerance)
-
-
-@dataclass(frozen=True)
-class Swept:
-    """One run of a sweep.
-
-    Attributes:
-        iterations: mean of all steps; condition: mean of a sample of them.
-        penetration: mean depth of the overlapping contacts [m], and its median, over the last 1.25 s.
-        step_time: CPU time per step [s].
-        tolerance: mean effective stiction tolerance of each step (n,), NaN without contact [m/s]; only where asked for.
-    """
-
-    iterations: float
-    condition: float
-    penetration: float
-    median_penetration: float
-    step_time: float
-    tolerance: np.ndarray
-
-
 #: of a run with a step that did not converge
-FAILED = Swept(np.nan, np.nan, np.nan, np.nan, np.nan, np.full(1, np.nan))
+FAILED = RunStatistics(np.nan, np.nan, np.nan, np.nan, np.nan, np.full(1, np.nan))
+Sweeps = Mapping[str, Mapping[float, RunStatistics]]
 
 
-def sweep(name: str, period: float, stiffness: float, *, tolerances: bool = False) -> Swept:
+def sweep(name: str, period: float, stiffness: float, *, tolerances: bool = False) -> RunStatistics:
     """Simulates the spheres; FAILED where a step does not converge."""
+    options: dict[str, Any] = {"duration": DURATION, "settled": SETTLED, "tolerances": tolerances}
     try:
-        return _swept(name, period, stiffness, tolerances)
+        return run_statistics(spheres(stiffness), period=period, approximation=name, **options)
     except ConvergenceError:
         return FAILED
-
-
-def _swept(name: str, period: float, stiffness: float, tolerances: bool) -> Swept:
-    simulator = Simulator(spheres(stiffness), period=period, approximation=name)
-    simulator.step()
-    simulator.reset()
-    steps = round(DURATION / period)
-    sampled = max(1, steps // _SAMPLES)
-    iterations, condition, depth = np.empty(steps), [], []
-    tolerance, spent = np.full(steps, np.nan), 0.0
-    for k in range(steps):
-        start = time.process_time()
-        simulator.step()
-        spent += time.process_time() - start
-        iterations[k] = simulator.statistics.iterations
-        if k % sampled == sampled - 1:
-            condition.append(simulator.solution.condition_number)
-        if tolerances:
-            values = stiction_tolerances(simulator)
-            tolerance[k] = values.mean() if len(values) else np.nan
-        if (steps - k) * period <= SETTLED and k % 5 == 0:
-            distance = simulator.contacts.signed_distance
-            depth.append(-distance[distance < 0.0])
-    deep = np.concatenate(depth)
-    return Swept(
-        float(iterations.mean()),
-        float(np.mean(condition)),
-        float(deep.mean()),
-        float(np.median(deep)),
-        spent / steps,
-        tolerance,
-    )
 
 
 def measure(run: ContactRun) -> dict[str, Any]:
     """Numbers of one bag; early is the first second, late the last."""
     end = run.time[-1]
     early, late = (run.time > 0.0) & (run.time <= 1.0), run.time > end - 1.0
-    deep = np.concatenate(
-        [
-            -c.signed_distance[c.signed_distance < 0.0]
-            for c, t in zip(run.contacts, run.time, strict=True)
-            if t > end - SETTLED
-        ]
-    )
+    settled = [c.signed_distance for c, t in zip(run.contacts, run.time, strict=True) if t > end - SETTLED]
+    deep = np.concatenate([-distance[distance < 0.0] for distance in settled])
     return {
         "iterations": {
             "mean": float(run.iterations[1:].mean()),
@@ -155,7 +80,7 @@ def _mean(values: np.ndarray) -> float | None:
 
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
-    runs = by_approximation({name: ContactRun.from_bag(bag) for name, bag in bags.items()})
+    runs = runs_of(bags)
     numbers = {name: measure(run) for name, run in runs.items()}
     by_period = {
         name: {period: sweep(name, period, STIFFNESS, tolerances=period == PERIOD) for period in PERIODS}
@@ -165,20 +90,21 @@ def analyse(bags: dict[str, Bag]) -> Report:
         name: {k: by_period[name][PERIOD] if k == STIFFNESS else sweep(name, PERIOD, k) for k in STIFFNESSES}
         for name in NAMES
     }
-    claims = [*_time_claims(numbers), *_period_claims(by_period), *_stiffness_claims(by_stiffness)]
+    tolerances = {name: _late_and_early(of[PERIOD].tolerance) for name, of in by_period.items()}
+    claims = Claims()
+    _judge_time(claims, numbers)
+    _judge_periods(claims, by_period, tolerances)
+    _judge_stiffnesses(claims, by_stiffness)
     metrics = {
         "runs": numbers,
         "by_period": _plain(by_period),
         "by_stiffness": _plain(by_stiffness),
-        "stiction_tolerance": {name: _late_and_early(of[PERIOD].tolerance) for name, of in by_period.items()},
+        "stiction_tolerance": tolerances,
     }
-    first = next(iter(runs.values()))
-    caption = _CAPTION + _costs(by_stiffness)
-    parameters = {"contact": first.parameters}
+    costs = [f"{n.replace('_', ' ')} {1e3 * of[STIFFNESS].step_time:.2f} ms" for n, of in by_stiffness.items()]
+    caption = f"{_CAPTION} CPU time per step at {PERIOD:g} s and {STIFFNESS:g} N/m: {', '.join(costs)}."
+    parameters = {"contact": next(iter(runs.values())).parameters}
     return Report(metrics, claims, lambda: _figure(runs, by_period, by_stiffness), caption, parameters)
-
-
-Sweeps = Mapping[str, Mapping[float, Swept]]
 
 
 def _plain(sweeps: Sweeps) -> dict[str, Any]:
@@ -198,101 +124,89 @@ def _late_and_early(tolerance: np.ndarray) -> dict[str, float]:
     return {"early": float(np.nanmax(tolerance[:third])), "late": float(np.nanmean(tolerance[-third:]))}
 
 
-def _time_claims(numbers: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+def _judge_time(claims: Claims, numbers: Mapping[str, Mapping[str, Any]]) -> None:
     text = (
         "More iterations and worse condition while the objects collide, and the reverse for SAP's condition (Fig. 15)."
     )
     known = {name: entry for name, entry in numbers.items() if entry["condition"]["early"] is not None}
     if not {"lagged", "similar", "sap"} <= known.keys():
-        return [Claim(text, "no run of SAP, Lagged and Similar with condition numbers", None)]
-    words = [
-        f"{name}: {entry['iterations']['early']:.1f} then {entry['iterations']['late']:.1f} iterations, condition "
-        f"{entry['condition']['early']:.1e} then {entry['condition']['late']:.1e}"
-        for name, entry in known.items()
-    ]
-    falls = all(
-        known[name][key]["early"] > known[name][key]["late"]
-        for name in ("lagged", "similar")
-        for key in ("iterations", "condition")
+        claims.say(text, unless="no run of SAP, Lagged and Similar with condition numbers")
+        return
+    falls = all(known[name][key]["early"] > known[name][key]["late"]
+                for name in ("lagged", "similar") for key in ("iterations", "condition"))  # fmt: skip
+    claims.say(
+        text,
+        "; ".join(
+            f"{name}: {entry['iterations']['early']:.1f} then {entry['iterations']['late']:.1f} iterations, condition "
+            f"{entry['condition']['early']:.1e} then {entry['condition']['late']:.1e}"
+            for name, entry in known.items()
+        ),
+        falls and known["sap"]["condition"]["late"] > known["sap"]["condition"]["early"],
     )
-    rises = known["sap"]["condition"]["late"] > known["sap"]["condition"]["early"]
-    claims = [Claim(text, "; ".join(words), falls and rises)]
     if "lagged_regularized" in known:
-        a, b = known["lagged"], known["lagged_regularized"]
-        claims.append(
-            Claim(
-                "The regularised tolerance (26) saves Lagged iterations and condition while they collide (Fig. 15).",
-                f"iterations {a['iterations']['early']:.1f} and {b['iterations']['early']:.1f}, condition "
-                f"{a['condition']['early']:.1e} and {b['condition']['early']:.1e}",
-                b["iterations"]["early"] < a["iterations"]["early"]
-                and b["condition"]["early"] < a["condition"]["early"],
-            )
+        plain, regularized = ({key: known[name][key]["early"] for key in ("iterations", "condition")}
+                              for name in ("lagged", "lagged_regularized"))  # fmt: skip
+        claims.say(
+            "The regularised tolerance (26) saves Lagged iterations and condition while they collide (Fig. 15).",
+            f"iterations {plain['iterations']:.1f} and {regularized['iterations']:.1f}, condition "
+            f"{plain['condition']:.1e} and {regularized['condition']:.1e}",
+            all(regularized[key] < plain[key] for key in plain),
         )
-    return claims
 
 
-def _period_claims(sweeps: Sweeps) -> list[Claim]:
+def _judge_periods(claims: Claims, sweeps: Sweeps, tolerances: Mapping[str, Mapping[str, float]]) -> None:
     short, long = PERIODS[0], PERIODS[-1]
     ratio = {name: of[long].condition / of[short].condition for name, of in sweeps.items()}
     work = {name: of[long].iterations / of[short].iterations for name, of in sweeps.items()}
-    late = {name: _late_and_early(of[PERIOD].tolerance) for name, of in sweeps.items()}
-    return [
-        Claim(
-            "SAP and the regularised Lagged have a wide stiction tolerance in collisions, and SAP afterwards one far "
-            "below v_s (Fig. 16).",
-            "; ".join(f"{n}: up to {t['early']:.1e}, then {t['late']:.1e} m/s" for n, t in late.items()),
-            late["sap"]["early"] > STICTION_TOLERANCE > 2.0 * late["sap"]["late"]
-            and late["lagged_regularized"]["early"] > STICTION_TOLERANCE,
-        ),
-        Claim(
-            "The condition number of Lagged and Similar grows with the time step, that of SAP little (Fig. 17).",
-            f"from {short:g} to {long:g} s: " + "; ".join(f"{n} {ratio[n]:.1f} times" for n in sweeps),
-            all(ratio[name] > 2.0 * ratio["sap"] for name in ("lagged", "similar")),
-        ),
-        Claim(
-            "So do their iterations, and those of SAP hardly (Fig. 17).",
-            f"from {short:g} to {long:g} s: " + "; ".join(f"{n} {work[n]:.2f} times" for n in sweeps),
-            all(work[name] > 1.2 * work["sap"] for name in ("lagged", "similar")) and work["sap"] < 1.2,
-        ),
-    ]
+    sap, regularized = tolerances["sap"], tolerances["lagged_regularized"]
+    claims.say(
+        "SAP and the regularised Lagged have a wide stiction tolerance in collisions, and SAP afterwards one far "
+        "below v_s (Fig. 16).",
+        "; ".join(f"{name}: up to {t['early']:.1e}, then {t['late']:.1e} m/s" for name, t in tolerances.items())
+        + f"; v_s {STICTION_TOLERANCE:g} m/s",
+        sap["early"] > STICTION_TOLERANCE > 2.0 * sap["late"] and regularized["early"] > STICTION_TOLERANCE,
+    )
+    claims.say(
+        "The condition number of Lagged and Similar grows with the time step, that of SAP little (Fig. 17).",
+        f"from {short:g} to {long:g} s: " + "; ".join(f"{n} {ratio[n]:.1f} times" for n in sweeps)
+        + " (limit twice as much as SAP)",
+        all(ratio[name] > 2.0 * ratio["sap"] for name in ("lagged", "similar")),
+    )  # fmt: skip
+    claims.say(
+        "So do their iterations, and those of SAP hardly (Fig. 17).",
+        f"from {short:g} to {long:g} s: " + "; ".join(f"{n} {work[n]:.2f} times" for n in sweeps)
+        + " (limits 1.2 times SAP's; SAP below 1.2)",
+        all(work[name] > 1.2 * work["sap"] for name in ("lagged", "similar")) and work["sap"] < 1.2,
+    )  # fmt: skip
 
 
-def _stiffness_claims(sweeps: Sweeps) -> list[Claim]:
-    weight = 0.5235987755982989 * GRAVITY
+def _judge_stiffnesses(claims: Claims, sweeps: Sweeps) -> None:
+    converged = {(name, k): s for name, of in sweeps.items() for k, s in of.items() if s is not FAILED}
     failed = [f"{name} at {k:g} N/m" for name, of in sweeps.items() for k, s in of.items() if s is FAILED]
-    worst = max(
-        (abs(s.median_penetration * k / weight - 1.0), name, k)
-        for name, of in sweeps.items()
-        for k, s in of.items()
-        if s is not FAILED
+    worst, name, stiffness = max(
+        (abs(s.median_penetration * k / WEIGHT - 1.0), name, k) for (name, k), s in converged.items()
     )
     soft, hard = STIFFNESSES[0], STIFFNESSES[-1]
-    return [
-        Claim(
-            "The penetration at rest is m g/k over all stiffnesses, up to five orders beyond steel's (Fig. 18).",
-            f"from {soft:g} to {hard:g} N/m the median is m g/k within {worst[0]:.1e} ({worst[1]}, {worst[2]:g} N/m)",
-            worst[0] < _PENETRATION,
+    claims.say(
+        "The penetration at rest is m g/k over all stiffnesses, up to five orders beyond steel's (Fig. 18).",
+        f"from {soft:g} to {hard:g} N/m the median is m g/k within {worst:.1e} ({name}, {stiffness:g} N/m), below "
+        f"{_PENETRATION:g}",
+        worst < _PENETRATION,
+    )
+    claims.say(
+        "Every step converges, at stiffnesses five orders beyond steel's too (Fig. 18).",
+        f"not {', '.join(failed)}" if failed else f"{sum(map(len, sweeps.values()))} runs of {DURATION:g} s",
+        not failed,
+    )
+    claims.say(
+        "Up to steel's stiffness the iterations grow by 20 % at most (Fig. 19).",
+        "; ".join(
+            f"{name}: {of[soft].iterations:.1f}, {of[STIFFNESS].iterations:.1f} and {of[hard].iterations:.1f} at "
+            f"{soft:g}, {STIFFNESS:g} and {hard:g} N/m"
+            for name, of in sweeps.items()
         ),
-        Claim(
-            "Every step converges, at stiffnesses five orders beyond steel's too (Fig. 18).",
-            f"not {', '.join(failed)}" if failed else f"{sum(map(len, sweeps.values()))} runs of {DURATION:g} s",
-            not failed,
-        ),
-        Claim(
-            "Up to steel's stiffness the iterations grow by 20 % at most (Fig. 19).",
-            "; ".join(
-                f"{name}: {of[soft].iterations:.1f}, {of[STIFFNESS].iterations:.1f} and {of[hard].iterations:.1f} at "
-                f"{soft:g}, {STIFFNESS:g} and {hard:g} N/m"
-                for name, of in sweeps.items()
-            ),
-            all(of[STIFFNESS].iterations < 1.2 * of[soft].iterations for of in sweeps.values()),
-        ),
-    ]
-
-
-def _costs(sweeps: Sweeps) -> str:
-    parts = [f"{name.replace('_', ' ')} {1e3 * of[STIFFNESS].step_time:.2f} ms" for name, of in sweeps.items()]
-    return f" CPU time per step at {PERIOD:g} s and {STIFFNESS:g} N/m: {', '.join(parts)}."
+        all(of[STIFFNESS].iterations < 1.2 * of[soft].iterations for of in sweeps.values()),
+    )
 
 
 _CAPTION = (
@@ -304,56 +218,60 @@ _CAPTION = (
 
 
 def _figure(runs: Mapping[str, ContactRun], by_period: Sweeps, by_stiffness: Sweeps) -> Figure:
-    figure = Figure(figsize=(13, 20), layout="constrained")
-    grid = figure.add_gridspec(5, 2)
-    axes = [[figure.add_subplot(grid[row, column]) for column in range(2)] for row in range(4)]
-    last = figure.add_subplot(grid[4, :])
+    iterations, condition = [], []
     for name, run in runs.items():
-        line = {**style(run.approximation), "label": name.replace("_", " ")}
         width = max(1, round(0.04 / run.period))
-        smooth = np.convolve(run.iterations[1:], np.full(width, 1.0 / width), mode="same")
-        axes[0][0].plot(run.time[1:], smooth, **line)
+        mean = np.convolve(run.iterations[1:], np.full(width, 1.0 / width), mode="same")
         known = np.isfinite(run.condition)
-        axes[0][1].semilogy(run.time[known], run.condition[known], **line)
-    axes[0][0].legend(fontsize=8)
+        iterations.append(curve(name, run.approximation, run.time[1:], mean))
+        condition.append(curve(name, run.approximation, run.time[known], run.condition[known]))
+    tolerance = []
     for name, of in by_period.items():
-        tolerance = of[PERIOD].tolerance
-        axes[1][0].semilogy(PERIOD * np.arange(1, len(tolerance) + 1), tolerance, **{**style(name), "linewidth": 0.7})
-    axes[1][0].axhline(STICTION_TOLERANCE, color="black", linestyle="--", linewidth=0.8)
-    for row, sweeps in ((2, by_period), (3, by_stiffness)):
-        for name, of in sweeps.items():
-            _points(axes[row][0], name, of, "iterations")
-            _points(axes[row][1], name, of, "condition")
-    for name, of in by_stiffness.items():
-        _points(axes[1][1], name, of, "step_time", 1e3)
-        _points(last, name, of, "penetration")
-    stiffness = np.array(STIFFNESSES)
-    last.loglog(stiffness, 0.5235987755982989 * GRAVITY / stiffness, "k--", linewidth=0.8)
-    _label(axes, last)
-    return figure
+        values = of[PERIOD].tolerance
+        tolerance.append(curve(name, name, PERIOD * np.arange(1, len(values) + 1), values, linewidth=0.7))
+    dashed = {"color": "black", "linestyle": "--"}
+    tolerance.append(Curve(np.array([0.0, DURATION]), np.full(2, STICTION_TOLERANCE), style=dashed))
+    stiffness, log = np.array(STIFFNESSES), {"yscale": "log"}
 
+    def over(sweeps: Sweeps, x: str, key: str, y: str, title: str, *more: Curve, factor: float = 1.0) -> Panel:
+        """A number of the runs over what is swept."""
+        lines = [
+            curve(
+                name,
+                name,
+                np.array(list(of)),
+                np.array([factor * getattr(s, key) for s in of.values()]),
+                marker="o",
+                markersize=4,
+            )
+            for name, of in sweeps.items()
+        ]
+        scale = {"xscale": "log", "yscale": "log" if key in ("condition", "penetration") else "linear"}
+        return Panel(y, [*lines, *more], x, scale, title=title, legend=None)
 
-def _points(axes: Axes, name: str, of: Mapping[float, Swept], key: str, factor: float = 1.0) -> None:
-    values = [factor * getattr(swept, key) for swept in of.values()]
-    axes.plot(list(of), values, marker="o", markersize=4, **style(name))
-
-
-def _label(axes: list[list[Axes]], last: Axes) -> None:
-    texts = (
-        (axes[0][0], "iterations (Fig. 15)", "time (s)", "Newton iterations"),
-        (axes[0][1], "condition number (Fig. 15)", "time (s)", "condition of the Hessian"),
-        (axes[1][0], "effective stiction tolerance (Fig. 16)", "time (s)", "mean tolerance (m/s)"),
-        (axes[1][1], "cost", "stiffness (N/m)", "CPU time per step (ms)"),
-        (axes[2][0], "iterations over the time step (Fig. 17)", "time step (s)", "mean iterations"),
-        (axes[2][1], "condition over the time step (Fig. 17)", "time step (s)", "mean condition number"),
-        (axes[3][0], "iterations over the stiffness (Fig. 19)", "stiffness (N/m)", "mean iterations"),
-        (axes[3][1], "condition over the stiffness (Fig. 19)", "stiffness (N/m)", "mean condition number"),
-        (last, "penetration at rest (Fig. 18)", "stiffness (N/m)", "mean penetration (m)"),
-    )
-    for each, title, x, y in texts:
-        each.set(title=title, xlabel=x, ylabel=y)
-    for each in (axes[1][1], axes[2][0], axes[3][0]):
-        each.set_xscale("log")
-    for each in (axes[2][1], axes[3][1], last):
-        each.set_xscale("log")
-        each.set_yscale("log")
+    return panels(
+        [
+            Panel("Newton iterations", iterations, title="iterations (Fig. 15)"),
+            Panel("condition of the Hessian", condition, settings=log, title="condition number (Fig. 15)", legend=None),
+        ],
+        [
+            Panel("mean tolerance (m/s)", tolerance, settings=log, title="effective stiction tolerance (Fig. 16)",
+                  legend=None),
+            over(by_stiffness, "stiffness (N/m)", "step_time", "CPU time per step (ms)", "cost", factor=1e3),
+        ],
+        [
+            over(by_period, "time step (s)", "iterations", "mean iterations",
+                 "iterations over the time step (Fig. 17)"),
+            over(by_period, "time step (s)", "condition", "mean condition number",
+                 "condition over the time step (Fig. 17)"),
+        ],
+        [
+            over(by_stiffness, "stiffness (N/m)", "iterations", "mean iterations",
+                 "iterations over the stiffness (Fig. 19)"),
+            over(by_stiffness, "stiffness (N/m)", "condition", "mean condition number",
+                 "condition over the stiffness (Fig. 19)"),
+        ],
+        over(by_stiffness, "stiffness (N/m)", "penetration", "mean penetration (m)", "penetration at rest (Fig. 18)",
+             Curve(stiffness, WEIGHT / stiffness, style=dashed)),
+        size=(13, 20),
+    )  # fmt: skip

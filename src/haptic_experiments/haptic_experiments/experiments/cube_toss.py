@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.spatial.transform import Rotation
 
@@ -21,8 +23,9 @@ from convex_contact.scenes.tosses import (
 from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
 from haptic_core.parameters import parse_entries
-from haptic_experiments.kit.contact import ContactRun, by_approximation, style
-from haptic_experiments.report import Claim, Report
+from haptic_experiments.kit.contact import STYLES, ContactRun, curve, runs_of
+from haptic_experiments.kit.figures import Curve, Panel, panels
+from haptic_experiments.kit.results import Claims, Report
 
 #: the replay of the recording is the recording, up to the integration of its rotations [m], [rad]
 _REPLAYED = 1e-6
@@ -78,52 +81,41 @@ def measure(run: ContactRun, toss: Toss) -> dict[str, Any]:
 
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
-    runs = by_approximation({name: ContactRun.from_bag(bag) for name, bag in bags.items()})
+    runs = runs_of(bags)
     tosses = {name: toss_of(run) for name, run in runs.items()}
     numbers = {name: measure(run, tosses[name]) for name, run in runs.items()}
-    first = next(iter(runs))
-    claims = [_replay_claim(numbers), _rest_claim(runs[first], tosses[first]), _error_claim(numbers)]
-    return Report(
-        {"runs": numbers}, claims, lambda: _figure(runs, tosses), _CAPTION, {"contact": runs[first].parameters}
-    )
-
-
-def _replay_claim(numbers: Mapping[str, Mapping[str, Any]]) -> Claim:
-    worst = [max(entry["replay"][key] for entry in numbers.values()) for key in ("position", "rotation")]
-    return Claim(
+    first, claims = next(iter(runs)), Claims()
+    far, turned = (max(entry["replay"][key] for entry in numbers.values()) for key in ("position", "rotation"))
+    claims.say(
         "What is shown beside the simulation is the recording.",
-        f"at most {worst[0]:.1e} m and {worst[1]:.1e} rad from it",
-        max(worst) < _REPLAYED,
+        f"at most {far:.1e} m and {turned:.1e} rad from it (below {_REPLAYED:g})",
+        max(far, turned) < _REPLAYED,
     )
-
-
-def _rest_claim(run: ContactRun, toss: Toss) -> Claim:
-    text = "Simulated and recorded cube come to rest on a face."
-    last = min(len(run.tick), toss.samples) - 1
-    heights, tilts = [], []
-    for body in ("cube", "recording"):
-        number = run.body(body)
-        heights.append(float(run.position[last, number, 2]))
-        axes = np.abs(Rotation.from_quat(run.orientation[last, number]).as_matrix()[2])
-        tilts.append(float(np.degrees(np.arccos(min(1.0, axes.max())))))
-    return Claim(
-        text,
-        f"centre {1e3 * heights[0]:.1f} and {1e3 * heights[1]:.1f} mm above the board (half width "
-        f"{1e3 * HALF_WIDTH:.1f} mm), a face {tilts[0]:.1f} and {tilts[1]:.1f} deg from the board",
-        max(tilts) < 5.0 if run.time[last] > 0.3 else None,
-    )
-
-
-def _error_claim(numbers: Mapping[str, Mapping[str, Any]]) -> Claim:
+    _judge_rest(claims, runs[first], tosses[first])
     words = [
         f"{name}: {100 * entry['position_error']:.1f} % of the width and {entry['rotation_error']:.1f} deg on average, "
         f"{100 * entry['last_position_error']:.1f} % and {entry['last_rotation_error']:.1f} deg at the end"
         for name, entry in numbers.items()
     ]
-    return Claim(
+    claims.say(
         "Error of the simulation against the recording (one toss says little; for all see docs/contact.md).",
         "; ".join(words),
-        None,
+    )
+    parameters = {"contact": runs[first].parameters}
+    return Report({"runs": numbers}, claims, lambda: _figure(runs, tosses), _CAPTION, parameters)
+
+
+def _judge_rest(claims: Claims, run: ContactRun, toss: Toss) -> None:
+    last = min(len(run.tick), toss.samples) - 1
+    bodies = [run.body(body) for body in ("cube", "recording")]
+    heights = [1e3 * float(run.position[last, body, 2]) for body in bodies]
+    axes = [np.abs(Rotation.from_quat(run.orientation[last, body]).as_matrix()[2]).max() for body in bodies]
+    tilts = [float(np.degrees(np.arccos(min(1.0, axis)))) for axis in axes]
+    claims.say(
+        "Simulated and recorded cube come to rest on a face.",
+        f"centre {heights[0]:.1f} and {heights[1]:.1f} mm above the board (half width {1e3 * HALF_WIDTH:.1f} mm), a "
+        f"face {tilts[0]:.1f} and {tilts[1]:.1f} deg from the board (below 5 deg)",
+        max(tilts) < 5.0 if run.time[last] > 0.3 else None,
     )
 
 
@@ -134,33 +126,41 @@ _CAPTION = (
 
 
 def _figure(runs: Mapping[str, ContactRun], tosses: Mapping[str, Toss]) -> Figure:
-    figure = Figure(figsize=(13, 9), layout="constrained")
-    grid = figure.add_gridspec(2, 2)
-    view, height, far, turned = (figure.add_subplot(grid[i, j]) for i in range(2) for j in range(2))
+    def lines(values: Any) -> list[Curve]:
+        """Of all runs, from the simulated position and orientation and the toss."""
+        return [
+            curve(name, run.approximation, tosses[name].time[1:], values(*simulated(run, "cube", tosses[name]), toss))
+            for (name, run), toss in zip(runs.items(), tosses.values(), strict=True)
+        ]
+
     name, run = next(iter(runs.items()))
     toss = tosses[name]
-    way = toss.position[-1, :2] - toss.position[0, :2]
-    along = way / max(float(np.linalg.norm(way)), 1e-9)
+    recorded = Curve(toss.time, 1e3 * toss.position[:, 2], "recording", {"color": "black", "linewidth": 1.5})
+    return panels(
+        [
+            Panel("height (mm)", [], "displacement (mm)", title=f"toss {toss.number}, {name.replace('_', ' ')}",
+                  extra=partial(_draw_cubes, run=run, toss=toss)),
+            Panel("height of the centre (mm)", [recorded, *lines(lambda p, o, toss: 1e3 * p[:, 2])]),
+        ],
+        [
+            Panel("position error (% of the width)", lines(lambda p, o, toss: 100 * position_errors(p, toss)),
+                  legend=None),
+            Panel("rotation error (deg)", lines(lambda p, o, toss: np.degrees(rotation_errors(o, toss))), legend=None),
+        ],
+        size=(13, 9),
+    )  # fmt: skip
+
+
+def _draw_cubes(axes: Axes, run: ContactRun, toss: Toss) -> None:
+    """Recorded and simulated cube from the side at five instants."""
+    moved = toss.position[-1, :2] - toss.position[0, :2]
+    along = moved / max(float(np.linalg.norm(moved)), 1e-9)
     for k in np.linspace(0, toss.samples - 1, 5).astype(int):
-        for body, line in (("recording", {"color": "black"}), ("cube", style(run.approximation))):
+        for body, color in (("recording", "black"), ("cube", STYLES[run.approximation]["color"])):
             number = run.body(body)
-            turn = Rotation.from_quat(run.orientation[k, number])
-            corners = run.position[k, number] + turn.apply(HALF_WIDTH * _CORNERS)
+            rotation = Rotation.from_quat(run.orientation[k, number])
+            corners = run.position[k, number] + rotation.apply(HALF_WIDTH * _CORNERS)
             flat = 1e3 * np.column_stack([corners[:, :2] @ along, corners[:, 2]])
             for i, j in _EDGES:
-                view.plot(*flat[[i, j]].T, color=line["color"], linewidth=0.7)
-    view.set(title=f"toss {toss.number}, {name.replace('_', ' ')}", xlabel="way (mm)", ylabel="height (mm)")
-    view.set_aspect("equal")
-    height.plot(toss.time, 1e3 * toss.position[:, 2], "k-", label="recording")
-    for name, run in runs.items():
-        line = {**style(run.approximation), "label": name.replace("_", " ")}
-        position, orientation = simulated(run, "cube", tosses[name])
-        t = tosses[name].time[1:]
-        height.plot(t, 1e3 * position[:, 2], **line)
-        far.plot(t, 100 * position_errors(position, tosses[name]), **line)
-        turned.plot(t, np.degrees(rotation_errors(orientation, tosses[name])), **line)
-    height.set(ylabel="height of the centre (mm)", xlabel="time (s)")
-    far.set(ylabel="position error (% of the width)", xlabel="time (s)")
-    turned.set(ylabel="rotation error (deg)", xlabel="time (s)")
-    height.legend(fontsize=8)
-    return figure
+                axes.plot(*flat[[i, j]].T, color=color, linewidth=0.7)
+    axes.set_aspect("equal")

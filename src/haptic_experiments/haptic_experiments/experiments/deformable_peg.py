@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from scipy.spatial.transform import Rotation
 from convex_contact.scenes.peg import Peg
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.contact import ContactRun
-from haptic_experiments.report import Claim, Report
+from haptic_experiments.kit.figures import Curve, Panel, panels
+from haptic_experiments.kit.results import Claims, Report
 
 NAMESPACE = "/joystick"
 SCENE = "convex_contact.peg_scene:deformable_peg"
@@ -20,15 +22,17 @@ SCENE = "convex_contact.peg_scene:deformable_peg"
 PAPER_STEP, PAPER_LARGEST, PAPER_MEAN = 24.5e-3, 114, 73.9
 #: a peg that has left the table by so much is lifted [m]
 LIFTED = 0.02
-#: the ends of a wall's contact stretch lead its middle by more than so much where it closes round the peg [m]
+#: the ends of a wall's contact zone lead its middle by more than so much where it closes round the peg [m]
 CAGED = 2e-4
 _FINGERS = ("left", "right")
 
 
 def wall(run: ContactRun, scene: Peg, finger: str) -> tuple[np.ndarray, np.ndarray]:
-    """The gripping wall: stations along the finger at rest (m,) [m], and its way towards the other finger (n, m) [m].
+    """The gripping wall of a finger.
 
-    Means across the width, in the axes of the finger's mount; 0 where the wall is as at rest.
+    Returns:
+        Stations along the finger at rest (m,) [m], and displacements towards the other finger (n, m) [m]: means across
+        the width, in the axes of the finger's mount.
     """
     numbers = [i for i, name in enumerate(run.names) if name.startswith(f"{finger}/") and name[-1].isdigit()]
     rest = scene.finger.mesh()[0].vertices[[int(run.names[i].split("/")[1]) for i in numbers]]
@@ -40,6 +44,12 @@ def wall(run: ContactRun, scene: Peg, finger: str) -> tuple[np.ndarray, np.ndarr
     return stations, np.stack([moved[:, which == k].mean(axis=1) for k in range(len(stations))], axis=1)
 
 
+def peg_force(run: ContactRun, *fingers: str) -> np.ndarray:
+    """Sum of the normal forces of fingers on the peg (n,) [N]."""
+    peg, own = run.body("peg"), np.array([name.split("/")[0] in fingers for name in run.names])
+    return np.array([c.normal_force[(c.body == peg).any(axis=1) & own[c.body].any(axis=1)].sum() for c in run.contacts])
+
+
 def caging(moved: np.ndarray, stations: np.ndarray) -> np.ndarray:
     """How much the ends of the walls lead their middle, (n,) [m]: above 0 a wall closes round what it holds."""
     middle = np.argmin(np.abs(stations - stations.mean()))
@@ -48,12 +58,9 @@ def caging(moved: np.ndarray, stations: np.ndarray) -> np.ndarray:
 
 def measure(run: ContactRun, scene: Peg) -> dict[str, Any]:
     """Numbers of one run."""
-    peg = run.body("peg")
-    place = run.position[:, peg]
+    place = run.position[:, run.body("peg")]
     height = place[:, 2] - 0.5 * scene.length
-    names = np.array([name.split("/")[0] in _FINGERS for name in run.names])
-    touching = [(c.body == peg).any(axis=1) & names[c.body].any(axis=1) for c in run.contacts]
-    grip = np.array([c.normal_force[chosen].sum() for c, chosen in zip(run.contacts, touching, strict=True)])
+    grip = peg_force(run, *_FINGERS)
     bearing = np.array([int((c.normal_force > 0.0).sum()) for c in run.contacts])
     lifted = height > LIFTED
     stations, moved = wall(run, scene, "left")
@@ -91,66 +98,67 @@ def analyse(bags: dict[str, Bag]) -> Report:
     first = next(iter(runs))
     run, scene, entry = runs[first], scenes[first], numbers[first]
     step, candidates, bearing = entry["step_time_s"], entry["candidates"], entry["bearing_contacts"]
-    claims = [
-        Claim(
-            "The arm is teleoperated, and places the rigid cylinder into the rigid holder.",
-            f"lifted by {1e3 * entry['largest_lift_m']:.0f} mm; at the end its foot is "
-            f"{1e3 * entry['end_above_table_m']:.1f} mm above the table, its centre "
-            f"{1e3 * entry['end_from_holder_m']:.1f} mm beside the holder's",
-            bool(entry["inserted"] and entry["largest_lift_m"] > LIFTED),
-        ),
-        Claim(
-            "The fingers bend round what they grip (caging).",
-            f"the ends of a wall's contact stretch lead its middle by {1e3 * entry['caging_m']:.2f} mm, with "
-            f"{entry['grip_force_N']:.1f} N per finger",
-            bool(entry["caging_m"] > CAGED),
-        ),
-        Claim(
-            "The mean time of a step is 24.5 ms, on the authors' computer; fast enough for interactive teleoperation.",
-            f"{1e3 * step['mean']:.1f} ms (median {1e3 * step['p50']:.1f}, p99 {1e3 * step['p99']:.1f} ms) for "
-            f"{entry['vertices']} vertices and {entry['tetrahedra']} tetrahedra per finger",
-            bool(step["mean"] <= PAPER_STEP),
-        ),
-        Claim(
-            f"The largest and mean numbers of contact constraints are {PAPER_LARGEST} and {PAPER_MEAN}.",
-            f"candidates: {candidates['largest']} and {candidates['mean']:.1f}; contacts that bear: at most "
-            f"{bearing['largest']}, {bearing['mean']:.1f} while the peg is lifted",
-            None,
-        ),
-    ]
+    claims = Claims()
+    claims.say(
+        "The arm is teleoperated, and places the rigid cylinder into the rigid holder.",
+        f"lifted by {1e3 * entry['largest_lift_m']:.0f} mm (more than {1e3 * LIFTED:g} mm); at the end its foot is "
+        f"{1e3 * entry['end_above_table_m']:.1f} mm above the table, its centre {1e3 * entry['end_from_holder_m']:.1f} "
+        "mm beside the holder's",
+        entry["inserted"] and entry["largest_lift_m"] > LIFTED,
+    )
+    claims.say(
+        "The fingers bend round what they grip (caging).",
+        f"the ends of a wall's contact zone lead its middle by {1e3 * entry['caging_m']:.2f} mm (more than "
+        f"{1e3 * CAGED:g} mm), with {entry['grip_force_N']:.1f} N per finger",
+        entry["caging_m"] > CAGED,
+    )
+    claims.say(
+        "The mean time of a step is 24.5 ms, on the authors' computer; fast enough for interactive teleoperation.",
+        f"{1e3 * step['mean']:.1f} ms (median {1e3 * step['p50']:.1f}, p99 {1e3 * step['p99']:.1f} ms) for "
+        f"{entry['vertices']} vertices and {entry['tetrahedra']} tetrahedra per finger",
+        step["mean"] <= PAPER_STEP,
+    )
+    claims.say(
+        f"The largest and mean numbers of contact constraints are {PAPER_LARGEST} and {PAPER_MEAN}.",
+        f"candidates: {candidates['largest']} and {candidates['mean']:.1f}; contacts that bear: at most "
+        f"{bearing['largest']}, {bearing['mean']:.1f} while the peg is lifted",
+    )
     return Report({"runs": numbers}, claims, lambda: _figure(run, scene), _CAPTION, {"contact": run.parameters})
 
 
 _CAPTION = (
-    "Height of the peg's foot and its place along the way to the holder; the gripping walls of both fingers from "
+    "Height of the peg's foot and its position along the path to the holder; the gripping walls of both fingers from "
     "above, at rest and with the peg lifted, and the peg's section; normal force of each finger; time of each step."
 )
 
 
 def _figure(run: ContactRun, scene: Peg) -> Figure:
-    figure = Figure(figsize=(13, 9), layout="constrained")
-    way, cage, grip, cost = figure.subplots(2, 2).ravel()
     place = run.position[:, run.body("peg")]
-    way.plot(run.time, 1e3 * (place[:, 2] - 0.5 * scene.length), label="height of the foot")
-    way.plot(run.time, 1e3 * place[:, 1], label="along the way to the holder")
-    way.axhline(1e3 * scene.holder, color="k", linewidth=0.6, linestyle=":")
-    way.set(xlabel="time (s)", ylabel="peg (mm)")
-    way.legend(fontsize=8)
-    _cage(cage, run, scene, int(np.argmax(place[:, 2])))
-    peg = run.body("peg")
-    for finger in _FINGERS:
-        own = np.array([name.startswith(f"{finger}/") for name in run.names])
-        force = [c.normal_force[(c.body == peg).any(axis=1) & own[c.body].any(axis=1)].sum() for c in run.contacts]
-        grip.plot(run.time, force, label=finger)
-    grip.set(xlabel="time (s)", ylabel="normal force on the peg (N)")
-    grip.legend(fontsize=8)
-    cost.plot(run.time[1:], 1e3 * run.solve_time[1:], linewidth=0.6)
-    cost.axhline(1e3 * PAPER_STEP, color="k", linewidth=0.6, linestyle=":")
-    cost.set(xlabel="time (s)", ylabel="time of a step (ms); dotted: the paper's mean", yscale="log")
-    return figure
+    dotted = {"color": "black", "linewidth": 0.6, "linestyle": ":"}
+    whole, wide = run.time[[0, -1]], {"linewidth": 1.5}
+    holder, paper = (Curve(whole, np.full(2, 1e3 * value), style=dotted) for value in (scene.holder, PAPER_STEP))
+    peg = [
+        Curve(run.time, 1e3 * (place[:, 2] - 0.5 * scene.length), "height of the foot", wide),
+        Curve(run.time, 1e3 * place[:, 1], "along the path to the holder", wide),
+        holder,
+    ]
+    grip = [Curve(run.time, peg_force(run, finger), finger, wide) for finger in _FINGERS]
+    cost = [Curve(run.time[1:], 1e3 * run.solve_time[1:], style={"linewidth": 0.6}), paper]
+    cage = partial(_draw_cage, run=run, scene=scene, k=int(np.argmax(place[:, 2])))
+    return panels(
+        [
+            Panel("peg (mm)", peg),
+            Panel("across (mm)", [], "along the fingers (mm)", extra=cage),
+        ],
+        [
+            Panel("normal force on the peg (N)", grip),
+            Panel("time of a step (ms); dotted: the paper's mean", cost, settings={"yscale": "log"}),
+        ],
+        size=(13, 9),
+    )
 
 
-def _cage(axes: Axes, run: ContactRun, scene: Peg, k: int) -> None:
+def _draw_cage(axes: Axes, run: ContactRun, scene: Peg, k: int) -> None:
     """The walls from above, in the axes of the fingers' mounts."""
     opening = 0.5 * np.linalg.norm(run.position[k, run.body("left/mount")] - run.position[k, run.body("right/mount")])
     for finger, sign in (("left", 1.0), ("right", -1.0)):
@@ -158,7 +166,6 @@ def _cage(axes: Axes, run: ContactRun, scene: Peg, k: int) -> None:
         axes.plot(1e3 * stations, 1e3 * sign * (opening - moved[k]), "-", color="tab:blue")
         axes.plot(1e3 * stations, np.full(len(stations), 1e3 * sign * opening), ":", color="0.6")
     centre = run.position[k, run.body("peg"), 0] - run.position[k, run.body("left/mount"), 0]
-    turn = np.linspace(0.0, 2.0 * np.pi, 100)
-    axes.plot(1e3 * (centre + scene.radius * np.cos(turn)), 1e3 * scene.radius * np.sin(turn), color="tab:orange")
-    axes.set(xlabel="along the fingers (mm)", ylabel="across (mm)")
+    angle = np.linspace(0.0, 2.0 * np.pi, 100)
+    axes.plot(1e3 * (centre + scene.radius * np.cos(angle)), 1e3 * scene.radius * np.sin(angle), color="tab:orange")
     axes.set_aspect("equal", adjustable="datalim")

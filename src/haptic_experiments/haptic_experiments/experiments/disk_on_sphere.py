@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,132 +10,115 @@ from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d import Axes3D
 
 from admittance_constraints import DiskOnSphere
+from admittance_constraints.mechanisms.disk_on_sphere import SphereDeviation
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.display import DisplayRun, ToolPath, are_judged, general_report, shade, spread
-from haptic_experiments.report import Claim, Report
+from haptic_experiments.kit.display import (
+    COUNTS,
+    IMPEDANCE_LIMIT,
+    DisplayRun,
+    ToolPath,
+    display_report,
+    signal_panel,
+    spread,
+)
+from haptic_experiments.kit.figures import Panel, panels
+from haptic_experiments.kit.results import Claims, Report
 
 #: force along the normal that counts as large [N]
 LARGE_FORCE = 15.0
-#: angle from the vertical that counts as having left the pole [rad]
-_DOWN = 0.5
+#: largest angle of a disk that is tangent to the sphere, half a degree [rad]
+TANGENT_LIMIT = 0.0087
+#: angle from the vertical beyond which the disk has left the pole, and within which it passes the pole [rad]
+_DOWN, _AT_THE_POLE = 0.5, 0.01
 #: interval at which Fig. 10 shows the disk [s]
 _SHOWN = 1.0
 
 
-def sphere_signals(run: DisplayRun, path: ToolPath) -> dict[str, np.ndarray]:
-    """Signals of Fig. 11, arrays (n,).
-
-    radial: distance of the disk's centre from the sphere's surface, outward positive [m]; tangent: angle between the
-    sphere's normal there and the disk's axis [rad]; force: measured, along the normal, outward positive [N]; tilt: of
-    the normal from the vertical, 0 at the pole of the angles [rad].
-    """
+def deviation(run: DisplayRun, path: ToolPath) -> SphereDeviation:
+    """Deviation of a motion from the sphere."""
     assert isinstance(run.mechanism, DiskOnSphere)
-    out = path.position - np.array(run.mechanism.center)
-    distance = np.linalg.norm(out, axis=1)
-    normal = out / distance[:, None]
-    axis = path.rotation.as_matrix()[:, :, 2]
-    across = np.linalg.norm(np.cross(normal, axis), axis=1)
-    return {
-        "radial": distance - run.mechanism.sphere_radius,
-        "tangent": np.arctan2(across, np.sum(normal * axis, axis=1)),
-        "force": np.sum(run.wrench[:, :3] * normal, axis=1),
-        "tilt": np.arctan2(np.hypot(normal[:, 0], normal[:, 1]), normal[:, 2]),
-    }
+    return run.mechanism.deviation(path.position, path.rotation.as_matrix())
+
+
+def normal_force(run: DisplayRun) -> np.ndarray:
+    """Measured force along the sphere's normal, outward positive [N], shape (n,)."""
+    return np.asarray(np.sum(run.wrench[:, :3] * deviation(run, run.measured).normal, axis=1))
 
 
 def measure(run: DisplayRun) -> dict[str, Any]:
     """Numbers of one run."""
-    measured, true = sphere_signals(run, run.measured), sphere_signals(run, run.true)
-    pushed = np.abs(measured["force"]) > LARGE_FORCE
-    free = np.abs(measured["force"]) < 0.1 * LARGE_FORCE
-    down = np.flatnonzero(measured["tilt"] > _DOWN)
+    measured, true, force = deviation(run, run.measured), deviation(run, run.true), normal_force(run)
+    down = np.flatnonzero(measured.tilt > _DOWN)
     numbers = run.common_metrics() | {
-        "radial": spread(measured["radial"]),
-        "tangent": spread(measured["tangent"]),
-        "true_radial": spread(true["radial"]),
-        "true_tangent": spread(true["tangent"]),
+        "radial": spread(measured.radial),
+        "tangent": spread(measured.tangency),
+        "true_radial": spread(true.radial),
+        "true_tangent": spread(true.tangency),
         "orientation": run.parameters["orientation"],
-        "largest_tilt": float(measured["tilt"].max()),
-        "passed_pole_within": float(measured["tilt"][down[0] : down[-1]].min()) if len(down) > 1 else None,
-        "push": float(measured["force"].min()),
-        "pull": float(measured["force"].max()),
+        "largest_tilt": float(measured.tilt.max()),
+        "passed_pole_within": float(measured.tilt[down[0] : down[-1]].min()) if len(down) > 1 else None,
+        "push": float(force.min()),
+        "pull": float(force.max()),
     }
+    pushed, free = np.abs(force) > LARGE_FORCE, np.abs(force) < 0.1 * LARGE_FORCE
     for name, flags in (("radial_under_force", pushed), ("radial_without_force", free)):
-        numbers[name] = spread(measured["radial"][flags]) if flags.any() else None
+        numbers[name] = spread(measured.radial[flags]) if flags.any() else None
     return numbers
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
-    runs = {name: DisplayRun.from_bag(bag) for name, bag in bags.items()}
-    if not are_judged(runs, DiskOnSphere):
-        return general_report(runs)
-    metrics = {name: measure(run) for name, run in runs.items()}
-    first = next(iter(metrics.values()))
-    claims = [_radial_claim(first), _tangent_claim(first), _pole_claim(first)]
-    run = next(iter(runs.values()))
-    return Report(
-        {"runs": metrics}, claims, lambda: _figure(run), _CAPTION + run.left_out, {"constraints": run.parameters}
-    )
+    return display_report(bags, DiskOnSphere, measure, _judge, _figure, _CAPTION)
 
 
-#: small: RMS within so many counts, as for the rolling disk
-_ORDER = 10.0
-#: what impedance displays reach, "a few kN/m" [N/m]
-_IMPEDANCE_LIMIT = 5e3
-
-
-def _radial_claim(n: dict[str, Any]) -> Claim:
-    text = "Small radial error even during the application of a large radial force (Fig. 11A, C)."
-    if n["radial_under_force"] is None:
-        return Claim(text, f"no force above {LARGE_FORCE:g} N along the normal", None)
-    under, without = n["radial_under_force"], n["radial_without_force"]
-    stiffness, count = LARGE_FORCE / max(under["largest"], 1e-9), n["position_resolution"]
-    quiet = f", without force {1e6 * without['rms']:.2g} µm RMS" if without else ""
-    return Claim(
-        text,
-        f"up to {max(-n['push'], 0.0):.1f} N inwards, {max(n['pull'], 0.0):.1f} N outwards; radial error above "
-        f"{LARGE_FORCE:g} N: {1e6 * under['rms']:.2g} µm RMS (limit {_ORDER:g} counts of {1e6 * count:g} µm), largest "
-        f"{1e6 * under['largest']:.2g} µm (limit {1e-3 * _IMPEDANCE_LIMIT:g} kN/m){quiet}; true largest "
-        f"{1e6 * n['true_radial']['largest']:.2g} µm",
-        under["rms"] <= _ORDER * count and stiffness > _IMPEDANCE_LIMIT,
-    )
-
-
-def _tangent_claim(n: dict[str, Any]) -> Claim:
+def _judge(claims: Claims, n: dict[str, Any]) -> None:
+    _judge_radial(claims, n)
     tangent = n["tangent"]
-    return Claim(
+    claims.say(
         "The disk stays tangent to the sphere (Fig. 11B).",
         f"angle between disk axis and normal: RMS {1e3 * tangent['rms']:.2g} mrad, largest "
-        f"{1e3 * tangent['largest']:.2g} mrad (limit half a degree, {1e3 * _TANGENT_LIMIT:.2g} mrad); one count is "
+        f"{1e3 * tangent['largest']:.2g} mrad (limit half a degree, {1e3 * TANGENT_LIMIT:.2g} mrad); one count is "
         f"{1e3 * n['angle_resolution']:g} mrad; true largest {1e3 * n['true_tangent']['largest']:.2g} mrad",
-        tangent["largest"] < _TANGENT_LIMIT,
+        tangent["largest"] < TANGENT_LIMIT,
     )
+    _judge_pole(claims, n)
 
 
-#: half a degree [rad]
-_TANGENT_LIMIT = 0.0087
-
-
-def _pole_claim(n: dict[str, Any]) -> Claim:
-    text = "Singular angles need not be placed outside of the workspace (quaternions; the paper places them outside)."
-    within, lowest = n["passed_pole_within"], f"{np.degrees(n['largest_tilt']):.0f}°"
-    if n["orientation"] != "quaternion":
-        return Claim(text, f"this run integrates angles; {n['refused_ticks']} steps refused", None)
-    if within is None:
-        return Claim(text, f"the disk went down to {lowest}, not twice to more than {_DOWN:g} rad", None)
-    if within > _AT_THE_POLE:
-        return Claim(text, f"down to {lowest}, the disk came no nearer to the pole than {within:.2g} rad", None)
-    return Claim(
+def _judge_radial(claims: Claims, n: dict[str, Any]) -> None:
+    text = "Small radial error even during the application of a large radial force (Fig. 11A, C)."
+    under, without = n["radial_under_force"], n["radial_without_force"]
+    if under is None:
+        claims.say(text, unless=f"no force above {LARGE_FORCE:g} N along the normal")
+        return
+    stiffness, count = LARGE_FORCE / max(under["largest"], 1e-9), n["position_resolution"]
+    quiet = f", without force {1e6 * without['rms']:.2g} µm RMS" if without else ""
+    claims.say(
         text,
-        f"down to {lowest}, and past the pole of the angles within {1e3 * within:.2g} mrad, before and after it more "
-        f"than {_DOWN:g} rad away; {n['refused_ticks']} steps refused",
-        n["refused_ticks"] == 0,
+        f"up to {max(-n['push'], 0.0):.1f} N inwards, {max(n['pull'], 0.0):.1f} N outwards; radial error above "
+        f"{LARGE_FORCE:g} N: {1e6 * under['rms']:.2g} µm RMS (limit {COUNTS:g} counts of {1e6 * count:g} µm), largest "
+        f"{1e6 * under['largest']:.2g} µm (limit {1e-3 * IMPEDANCE_LIMIT:g} kN/m){quiet}; true largest "
+        f"{1e6 * n['true_radial']['largest']:.2g} µm",
+        under["rms"] <= COUNTS * count and stiffness > IMPEDANCE_LIMIT,
     )
 
 
-#: angle from the pole that counts as passing it [rad]
-_AT_THE_POLE = 0.01
+def _judge_pole(claims: Claims, n: dict[str, Any]) -> None:
+    within, lowest, refused = n["passed_pole_within"], f"{np.degrees(n['largest_tilt']):.0f}°", n["refused_ticks"]
+    unless = ""
+    if n["orientation"] != "quaternion":
+        unless = f"this run integrates angles; {refused} steps refused"
+    elif within is None:
+        unless = f"the disk went down to {lowest}, not twice to more than {_DOWN:g} rad"
+    elif within > _AT_THE_POLE:
+        unless = f"down to {lowest}, the disk came no nearer to the pole than {within:.2g} rad"
+    claims.say(
+        "Singular angles need not be placed outside of the workspace (quaternions; the paper places them outside).",
+        f"down to {lowest}, and past the pole of the angles within {1e3 * (within or 0.0):.2g} mrad, before and after "
+        f"it more than {_DOWN:g} rad away; {refused} steps refused",
+        refused == 0,
+        unless=unless,
+    )
+
 
 _CAPTION = (
     "Left: the measured disk on the sphere every second, as in Fig. 10; the arrow is an axis of the disk. Right: Fig. "
@@ -144,22 +128,16 @@ _CAPTION = (
 
 
 def _figure(run: DisplayRun) -> Figure:
-    signals = sphere_signals(run, run.measured)
-    figure = Figure(figsize=(13, 9), layout="constrained")
-    grid = figure.add_gridspec(4, 2, width_ratios=(1, 1))
-    _draw_sphere(figure.add_subplot(grid[:, 0], projection="3d"), run)
-    panels = (
-        ("A: deviation from the sphere (µm)", 1e6 * signals["radial"]),
-        ("B: error of tangency (mrad)", 1e3 * signals["tangent"]),
-        ("C: force along the normal (N)", signals["force"]),
-        ("distance from the reference (mm)", 1e3 * run.tracking_error),
+    measured = deviation(run, run.measured)
+    return panels(
+        signal_panel(run, "A: deviation from the sphere (µm)", 1e6 * measured.radial),
+        signal_panel(run, "B: error of tangency (mrad)", 1e3 * measured.tangency),
+        signal_panel(run, "C: force along the normal (N)", normal_force(run)),
+        signal_panel(run, "distance from the reference (mm)", 1e3 * run.tracking_error),
+        left=Panel("y (mm)", [], "x (mm)", extra=partial(_draw_sphere, run=run)),
+        size=(13, 9),
+        per_subplot_kw={"left": {"projection": "3d"}},
     )
-    for row, (title, values) in enumerate(panels):
-        axes = figure.add_subplot(grid[row, 1])
-        axes.plot(run.time, values, "k-", linewidth=0.6)
-        axes.set(title=title, xlabel="time (s)")
-        shade(axes, run, "push")
-    return figure
 
 
 def _draw_sphere(axes: Axes3D, run: DisplayRun) -> None:
@@ -175,6 +153,6 @@ def _draw_sphere(axes: Axes3D, run: DisplayRun) -> None:
     for k in range(0, len(p), max(1, round(_SHOWN / run.period))):
         axes.plot(*(p[k] + rim @ rotations[k].T).T, color="tab:blue", linewidth=1.0)
         axes.quiver(*p[k], *(0.4 * radius * rotations[k][:, 0]), color="black", linewidth=0.8)
-    axes.set(xlabel="x (mm)", ylabel="y (mm)", title="the disk every second (Fig. 10)")
+    axes.set(title="the disk every second (Fig. 10)")
     axes.set_aspect("equal")
     axes.view_init(elev=50)

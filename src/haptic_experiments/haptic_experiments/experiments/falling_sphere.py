@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from convex_contact.scenes.one_body import BALL_SPEED, GRAVITY, falling_sphere
+from convex_contact.scenes import closed_forms
+from convex_contact.scenes import one_body as scene
+from convex_contact.simulation.convergence import convergence_order, position_errors
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.contact import (
-    PAPER,
-    ContactRun,
-    by_approximation,
-    compared,
-    draw_convergence,
-    order,
-    position_errors,
-    style,
-)
-from haptic_experiments.report import Claim, Report
+from haptic_experiments.kit import contact
+from haptic_experiments.kit.contact import PAPER, ContactRun, curves
+from haptic_experiments.kit.figures import Panel, panels
+from haptic_experiments.kit.results import Claims, Report
 
 #: of the paper's study, and of its reference [s]; length [s]
 PERIODS, REFERENCE, DURATION = (4e-4, 2e-3, 1e-2), 4e-5, 0.3
-RADIUS, MASS, FRICTION = 0.025, 0.5, 0.5
 #: it rolls when it slips by less than this [m/s]
 _ROLLS = 1e-3
-
 #: what an independent implementation of the paper gives at T = 2 ms [s], and position errors of Lagged [m]
 EXPECTED = {
     "first_contact": {"sap": 0.066, "lagged": 0.072, "similar": 0.068},
@@ -40,86 +34,85 @@ _TICK, _ROUNDED = 1e-6, 0.1
 def slip_of(run: ContactRun) -> np.ndarray:
     """Velocity of the sphere's lowest point along the ground (n,) [m/s]."""
     ball = run.body("ball")
-    return np.asarray(run.velocity[:, ball, 0] - RADIUS * run.angular_velocity[:, ball, 1])
+    return np.asarray(run.velocity[:, ball, 0] - scene.BALL_RADIUS * run.angular_velocity[:, ball, 1])
+
+
+def force_of(run: ContactRun) -> np.ndarray:
+    """Force of the ground on the sphere (n, 3) [N]."""
+    return run.force_on(run.body("floor"), run.body("ball"))
 
 
 def measure(run: ContactRun) -> dict[str, Any]:
     """Numbers of one run; times are those of the end of a step."""
-    force = run.force_on(run.body("floor"), run.body("ball"))
+    force = force_of(run)
     touched = np.flatnonzero(force[:, 2] > 0.0)
-    slip = slip_of(run)
-    rolls = np.flatnonzero((np.abs(slip) < _ROLLS) & (run.tick >= (run.tick[touched[0]] if len(touched) else np.inf)))
-    speed = run.velocity[rolls[0], run.body("ball"), 0] if len(rolls) else None
+    slow = np.abs(slip_of(run)) < _ROLLS
+    rolls = np.flatnonzero(slow & (run.tick >= (run.tick[touched[0]] if len(touched) else np.inf)))
     return {
         "first_contact": float(run.time[touched[0]]) if len(touched) else None,
         "rolling": float(run.time[rolls[0]]) if len(rolls) else None,
-        "rolling_speed": None if speed is None else float(speed),
+        "rolling_speed": float(run.velocity[rolls[0], run.body("ball"), 0]) if len(rolls) else None,
         "largest_force": float(force[:, 2].max()),
     }
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
-    runs = by_approximation({name: ContactRun.from_bag(bag) for name, bag in bags.items()})
+    runs = contact.runs_of(bags)
     numbers = {name: measure(run) for name, run in runs.items()}
-    errors = position_errors(falling_sphere, "ball", reference=REFERENCE, periods=PERIODS, duration=DURATION)
-    orders = {name: order(PERIODS, [of[p] for p in PERIODS]) for name, of in errors.items()}
+    errors = position_errors(
+        lambda *_: scene.falling_sphere(), "ball",
+        approximations=tuple(contact.STYLES), reference=REFERENCE, periods=PERIODS, duration=DURATION,
+    )  # fmt: skip
+    orders = {name: convergence_order(of) for name, of in errors.items()}
     standard = all(
-        run.parameters["world"] == "convex_contact.scenes:falling_sphere"
-        and run.parameters["world_parameters"] in ([], [""])
-        and abs(run.step - 2e-3) < 1e-12
+        run.is_of("convex_contact.scenes:falling_sphere", 2e-3) and run.parameters["world_parameters"] in ([], [""])
         for run in runs.values()
     )
+    sliding_time = closed_forms.sliding_time(scene.BALL_SPEED, scene.BALL_FRICTION, scene.GRAVITY)
     texts = {
         "first_contact": "SAP touches before the sphere is at the ground, Similar less early (acting from afar); s.",
-        "rolling": "The sphere rolls after sliding for 2 U0/(7 mu g) = "
-        f"{2.0 * BALL_SPEED / (7.0 * FRICTION * GRAVITY):.3f} s, whatever the approximation; s.",
+        "rolling": f"The sphere rolls after sliding for 2 U0/(7 mu g) = {sliding_time:.3f} s, whatever the "
+        "approximation; s.",
     }
-    claims = [
-        compared(text, {n: numbers[n][key] for n in PAPER if n in numbers}, EXPECTED[key], standard, absolute=_TICK)
-        for key, text in texts.items()
-    ]
-    claims += [_speed_claim(numbers), *_study_claims(errors, orders)]
-    metrics = {
-        "runs": numbers,
-        "errors": {name: {f"{p:g}": e for p, e in of.items()} for name, of in errors.items()},
-        "orders": orders,
-    }
-    first = next(iter(runs.values()))
-    return Report(metrics, claims, lambda: _figure(runs, errors), _CAPTION, {"contact": first.parameters})
+    claims = Claims()
+    for key, text in texts.items():
+        measured = {name: numbers[name][key] for name in PAPER if name in numbers}
+        contact.compared(claims, text, measured, EXPECTED[key], judged=standard, absolute=_TICK)
+    _judge_speed(claims, numbers)
+    _judge_study(claims, errors, orders)
+    parameters = {"contact": next(iter(runs.values())).parameters}
+    metrics = {"runs": numbers, "errors": contact.plain(errors), "orders": orders}
+    return Report(metrics, claims, lambda: _figure(runs, errors), _CAPTION, parameters)
 
 
-def _speed_claim(numbers: dict[str, dict[str, Any]]) -> Claim:
-    text = "With Lagged it rolls at 5/7 of its first speed, by its angular momentum about the ground."
-    expected = 5.0 / 7.0 * BALL_SPEED
+def _judge_speed(claims: Claims, numbers: Mapping[str, Mapping[str, Any]]) -> None:
+    expected = closed_forms.rolling_speed(scene.BALL_SPEED)
     speeds = {name: entry["rolling_speed"] for name, entry in numbers.items() if entry["rolling_speed"] is not None}
     words = "; ".join(f"{name} {speed:.4f}" for name, speed in speeds.items())
-    if "lagged" not in speeds:
-        return Claim(text, words or "no run in which it rolls", None)
-    return Claim(
-        text,
-        f"{expected:.4f} m/s expected; {words} (the others act from a distance, on a longer lever)",
-        # what it still slips, by I/(I + m R^2) = 2/7 of it
-        abs(speeds["lagged"] - expected) < _ROLLS,
+    claims.say(
+        "With Lagged it rolls at 5/7 of its first speed, by its angular momentum about the ground.",
+        f"{expected:.4f} m/s expected within {_ROLLS:g}; {words} (the others act from a distance, on a longer lever)",
+        # the remaining slip changes the speed by I/(I + m R^2) = 2/7 of it
+        "lagged" in speeds and abs(speeds["lagged"] - expected) < _ROLLS,
+        unless="" if "lagged" in speeds else words or "no run in which it rolls",
     )
 
 
-def _study_claims(errors: dict[str, dict[float, float]], orders: dict[str, float]) -> list[Claim]:
-    measured = {f"{p:g} s": errors["lagged"][p] for p in PERIODS}
-    expected = {f"{p:g} s": EXPECTED_ERRORS[p] for p in PERIODS}
+def _judge_study(claims: Claims, errors: dict[str, dict[float, float]], orders: dict[str, float]) -> None:
+    contact.compared(
+        claims, "The position error of Lagged (m) at each step (Fig. 7).",
+        {f"{p:g} s": errors["lagged"][p] for p in PERIODS}, {f"{p:g} s": EXPECTED_ERRORS[p] for p in PERIODS},
+        relative=_ROUNDED,
+    )  # fmt: skip
     small, middle = PERIODS[:2]
-    slopes = {name: order(PERIODS[:2], [of[small], of[middle]]) for name, of in errors.items()}
-    return [
-        compared(
-            "The position error of Lagged (m) at each step (Fig. 7).", measured, expected, True, relative=_ROUNDED
-        ),
-        Claim(
-            "Lagged and Similar converge with first order; SAP keeps an error (Fig. 7).",
-            f"order {orders['lagged']:.2f} and {orders['similar']:.2f}; of SAP between {middle:g} and {small:g} s "
-            f"{slopes['sap']:.2f}",
-            all(abs(orders[name] - 1.0) < 0.15 for name in ("lagged", "similar")) and slopes["sap"] < 0.7,
-        ),
-    ]
+    slope = convergence_order(errors["sap"], (small, middle))
+    claims.say(
+        "Lagged and Similar converge with first order; SAP keeps an error (Fig. 7).",
+        f"order {orders['lagged']:.2f} and {orders['similar']:.2f} (1 within 0.15); of SAP between {middle:g} and "
+        f"{small:g} s {slope:.2f} (below 0.7)",
+        all(abs(orders[name] - 1.0) < 0.15 for name in ("lagged", "similar")) and slope < 0.7,
+    )
 
 
 _CAPTION = (
@@ -129,25 +122,19 @@ _CAPTION = (
 )
 
 
-def _figure(runs: dict[str, ContactRun], errors: dict[str, dict[float, float]]) -> Figure:
-    figure = Figure(figsize=(13, 11), layout="constrained")
-    grid = figure.add_gridspec(3, 2)
-    axes = [figure.add_subplot(grid[row, column]) for row in range(2) for column in range(2)]
-    for name, run in runs.items():
-        ball, floor = run.body("ball"), run.body("floor")
-        force = run.force_on(floor, ball) / (MASS * GRAVITY)
-        line = {**style(run.approximation), "label": name.replace("_", " ")}
-        axes[0].plot(run.time, slip_of(run), **line)
-        axes[1].plot(run.time[1:], force[1:, 0], **line)
-        axes[2].plot(run.time, run.velocity[:, ball, 2], **line)
-        axes[3].plot(run.time[1:], np.maximum(force[1:, 2], 1e-3), **line)
-    axes[3].set_yscale("log")
-    titles = ("contact velocity (Fig. 6)", "contact force over weight (Fig. 6)", "", "")
-    names = ("slip (m/s)", "friction", "normal velocity (m/s)", "normal force")
-    for each, title, quantity in zip(axes, titles, names, strict=True):
-        each.set(title=title, ylabel=quantity, xlabel="time (s)")
-    last = figure.add_subplot(grid[2, :])
-    draw_convergence(last, errors, "convergence (Fig. 7)")
-    for each in (axes[0], last):
-        each.legend(fontsize=8)
-    return figure
+def _figure(runs: Mapping[str, ContactRun], errors: dict[str, dict[float, float]]) -> Figure:
+    weight = scene.BALL_MASS * scene.GRAVITY
+    friction = curves(runs, lambda r: force_of(r)[:, 0] / weight, first=1)
+    normal = curves(runs, lambda r: np.maximum(force_of(r)[:, 2] / weight, 1e-3), first=1)
+    return panels(
+        [
+            Panel("slip (m/s)", curves(runs, slip_of), title="contact velocity (Fig. 6)"),
+            Panel("friction", friction, title="contact force over weight (Fig. 6)", legend=None),
+        ],
+        [
+            Panel("normal velocity (m/s)", curves(runs, lambda r: r.velocity[:, r.body("ball"), 2]), legend=None),
+            Panel("normal force", normal, settings={"yscale": "log"}, legend=None),
+        ],
+        contact.convergence_panel(errors, "convergence (Fig. 7)"),
+        size=(13, 11),
+    )

@@ -13,8 +13,9 @@ from scipy.spatial.transform import Rotation
 
 from convex_contact.scenes.grasp import LOST, Grasp
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.contact import ContactRun, style
-from haptic_experiments.report import Claim, Report
+from haptic_experiments.kit.contact import ContactRun, curve, runs_by_variant
+from haptic_experiments.kit.figures import Curve, Panel, panels
+from haptic_experiments.kit.results import Claims, Report
 
 SCENE = "convex_contact.grasp_scene:grasp"
 #: up to this share of the pendulum frequency the rod is to be held, from that share on it is to be lost [-]
@@ -48,13 +49,12 @@ def measure(run: ContactRun, scene: Grasp) -> dict[str, Any]:
     last = float(run.time[bearing[-1]]) if len(bearing) else 0.0
     lost = run.time[-1] - last > LOST
     turns = int(0.5 * run.time[-1] * scene.frequency) if scene.frequency else 0
-    first = int(
-        np.argmin(np.abs(run.time - (run.time[-1] - (turns / scene.frequency if turns else 0.5 * run.time[-1]))))
-    )
+    length = turns / scene.frequency if turns else 0.5 * run.time[-1]
+    first = int(np.argmin(np.abs(run.time - (run.time[-1] - length))))
     sunk = moved[first, 2] - moved[-1, 2]
     hand = run.position[:, run.body("gripper/hand"), :2]
-    turned = 2.0 * np.pi * scene.frequency * run.time
-    circle = scene.circle_radius * np.column_stack([np.cos(turned), np.sin(turned)])
+    angle = 2.0 * np.pi * scene.frequency * run.time
+    circle = scene.circle_radius * np.column_stack([np.cos(angle), np.sin(angle)])
     return {
         "frequency_Hz": scene.frequency,
         "pendulum_frequency_Hz": scene.pendulum_frequency,
@@ -68,94 +68,82 @@ def measure(run: ContactRun, scene: Grasp) -> dict[str, Any]:
 
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
-    runs = {name.removeprefix("bag_"): ContactRun.from_bag(bag) for name, bag in bags.items()}
-    runs = {run.approximation if name == "bag" else name: run for name, run in runs.items()}
+    runs = runs_by_variant(bags)
     scenes = {name: run.scene(SCENE, Grasp) for name, run in runs.items()}
     numbers = {name: measure(run, scenes[name]) for name, run in runs.items()}
-    claims = [
-        _slow_claim(numbers),
-        _fast_claim(numbers),
-        _creep_claim(runs, numbers),
-        _force_claim(scenes, numbers),
-        _circle_claim(runs, scenes, numbers),
-    ]
-    first = next(iter(runs.values()))
-    return Report({"runs": numbers}, claims, lambda: _figure(runs, scenes), _CAPTION, {"contact": first.parameters})
+    ratios = {name: e["frequency_Hz"] / e["pendulum_frequency_Hz"] for name, e in numbers.items()}
+    slow = {name: numbers[name] for name, ratio in ratios.items() if ratio <= SLOW}
+    fast = {name: numbers[name] for name, ratio in ratios.items() if ratio >= FAST}
+    claims = Claims()
+    _judge_frequencies(claims, slow, fast)
+    _judge_creep(claims, runs, slow)
+    held = {name: entry for name, entry in numbers.items() if entry["time_to_failure_s"] is None}
+    forces = {name: e["mean_pad_force_N"] / (0.5 * scenes[name].effort_limit) for name, e in held.items()}
+    claims.say(
+        "The motor saturates: each pad presses with half its effort limit, in the mean over a run that holds the rod.",
+        "; ".join(f"{name} {force:.4f} times that" for name, force in forces.items()) + " (1 within 0.01)",
+        all(abs(force - 1.0) < 0.01 for force in forces.values()),
+        unless="" if forces else "no run holds the rod",
+    )
+    limits = {name: _elongation_limit(run, scenes[name]) for name, run in runs.items()}
+    far = {name: entry["largest_distance_from_circle_m"] for name, entry in numbers.items()}
+    claims.say(
+        "The hand is on its circle at every tick.",
+        f"at most {1e9 * max(far.values()):.0f} nm from it (limits up to {1e9 * max(limits.values()):.0f} nm)",
+        all(far[name] <= limits[name] for name in runs),
+    )
+    parameters = {"contact": next(iter(runs.values())).parameters}
+    return Report({"runs": numbers}, claims, lambda: _figure(runs, scenes), _CAPTION, parameters)
 
 
-def _share(entry: dict[str, Any]) -> float:
-    return float(entry["frequency_Hz"] / entry["pendulum_frequency_Hz"])
+def _elongation_limit(run: ContactRun, scene: Grasp) -> float:
+    """Largest distance of the hand from its circle [m].
+
+    The near-rigid spring is elongated by 5e-4 dt^2 a for the mass that it moves; the limit is four times this, for the
+    rod and the fingers.
+    """
+    return 2e-3 * (run.step**2) * scene.circle_radius * (2.0 * np.pi * scene.frequency) ** 2 + 1e-12
 
 
-def _slow_claim(numbers: dict[str, dict[str, Any]]) -> Claim:
-    slow = {name: entry for name, entry in numbers.items() if _share(entry) <= SLOW}
-    words = "; ".join(
+def _judge_frequencies(claims: Claims, slow: dict[str, Any], fast: dict[str, Any]) -> None:
+    tilt = np.degrees(SECURE)
+    words = [
         f"{name} ({e['frequency_Hz']:g} Hz) {'held' if e['time_to_failure_s'] is None else 'lost'}, tilt at most "
         f"{e['largest_tilt_deg']:.2f} deg"
         for name, e in slow.items()
+    ]
+    claims.say(
+        "At low frequencies the rod is secure.",
+        "; ".join(words) + f" (below {tilt:g} deg)",
+        all(e["time_to_failure_s"] is None and np.radians(e["largest_tilt_deg"]) < SECURE for e in slow.values()),
+        unless="" if slow else "no slow run",
     )
-    shown = all(e["time_to_failure_s"] is None and np.radians(e["largest_tilt_deg"]) < SECURE for e in slow.values())
-    return Claim("At low frequencies the rod is secure.", words or "no slow run", shown if slow else None)
-
-
-def _fast_claim(numbers: dict[str, dict[str, Any]]) -> Claim:
-    fast = {name: entry for name, entry in numbers.items() if _share(entry) >= FAST}
-    words = "; ".join(
+    words = [
         f"{name} ({e['frequency_Hz']:g} Hz, pendulum {e['pendulum_frequency_Hz']:.2f} Hz) "
         + ("held" if e["time_to_failure_s"] is None else f"lost after {e['time_to_failure_s']:.2f} s")
         + f", tilt up to {e['largest_tilt_deg']:.0f} deg"
         for name, e in fast.items()
-    )
-    shown = all(
-        e["time_to_failure_s"] is not None and np.radians(e["largest_tilt_deg"]) > SECURE for e in fast.values()
-    )
-    return Claim(
+    ]
+    lost = [e["time_to_failure_s"] is not None and np.radians(e["largest_tilt_deg"]) > SECURE for e in fast.values()]
+    claims.say(
         "Near its compound-pendulum frequency it rocks, slides and falls.",
-        words or "no fast run",
-        shown if fast else None,
+        "; ".join(words) + f" (above {tilt:g} deg)",
+        all(lost),
+        unless="" if fast else "no fast run",
     )
 
 
-def _creep_claim(runs: dict[str, ContactRun], numbers: dict[str, dict[str, Any]]) -> Claim:
-    creep = {
-        name: entry["creep_um_per_s"]
-        for name, entry in numbers.items()
-        if _share(entry) <= SLOW and entry["creep_um_per_s"] is not None
-    }
-    held = [abs(speed) for name, speed in creep.items() if runs[name].approximation == "lagged_elastoplastic"]
-    others = [abs(speed) for name, speed in creep.items() if runs[name].approximation != "lagged_elastoplastic"]
-    return Claim(
+def _judge_creep(claims: Claims, runs: dict[str, ContactRun], slow: dict[str, Any]) -> None:
+    creep = {name: e["creep_um_per_s"] for name, e in slow.items() if e["creep_um_per_s"] is not None}
+    elastoplastic = [name for name in creep if runs[name].approximation == "lagged_elastoplastic"]
+    held = [abs(creep[name]) for name in elastoplastic]
+    others = [abs(speed) for name, speed in creep.items() if name not in elastoplastic]
+    claims.say(
         "A held rod creeps at the order of the stiction tolerance; with elastoplastic stiction it does not "
         "(beyond the paper).",
-        "; ".join(f"{name} {speed:.3g} um/s" for name, speed in creep.items()) or "no slow run",
+        "; ".join(f"{name} {speed:.3g} um/s" for name, speed in creep.items()) + " (limit 1 % of the others)",
         max(held) < 0.01 * min(others) if held and others else None,
-    )
-
-
-def _force_claim(scenes: dict[str, Grasp], numbers: dict[str, dict[str, Any]]) -> Claim:
-    shares = {
-        name: entry["mean_pad_force_N"] / (0.5 * scenes[name].effort_limit)
-        for name, entry in numbers.items()
-        if entry["time_to_failure_s"] is None
-    }
-    return Claim(
-        "The motor saturates: each pad presses with half its effort limit, in the mean over a run that holds the rod.",
-        "; ".join(f"{name} {share:.4f} times that" for name, share in shares.items()) or "no run holds the rod",
-        all(abs(share - 1.0) < 0.01 for share in shares.values()) if shares else None,
-    )
-
-
-def _circle_claim(runs: dict[str, ContactRun], scenes: dict[str, Grasp], numbers: dict[str, dict[str, Any]]) -> Claim:
-    far = {name: entry["largest_distance_from_circle_m"] for name, entry in numbers.items()}
-    # the near-rigid spring's stretch is 5e-4 dt^2 a for the mass it moves; the rod and the fingers come on top
-    allowed = {
-        name: 2e-3 * (runs[name].step ** 2) * scenes[name].circle_radius * (2.0 * np.pi * scenes[name].frequency) ** 2
-        for name in far
-    }
-    return Claim(
-        "The hand is on its circle at every tick.",
-        f"at most {1e9 * max(far.values()):.0f} nm from it",
-        all(far[name] <= allowed[name] + 1e-12 for name in far),
+        unless="" if creep else "no slow run",
     )
 
 
@@ -166,25 +154,31 @@ _CAPTION = (
 
 
 def _figure(runs: dict[str, ContactRun], scenes: dict[str, Grasp]) -> Figure:
-    figure = Figure(figsize=(13, 9), layout="constrained")
-    way, angle, sunk, grip = figure.subplots(2, 2).ravel()
+    path, angle, sunk, grip = list[Curve](), list[Curve](), list[Curve](), list[Curve]()
     for name, run in runs.items():
         scene, force = scenes[name], pads(run)
         bearing = np.flatnonzero(force > 0.0)
         until = slice(0, int(bearing[-1]) + 1 if len(bearing) else len(run.time))
-        line = {**style(run.approximation), "label": f"{name.replace('_', ' ')}, {scene.frequency:g} Hz"}
-        if scene.frequency <= SLOW * scene.pendulum_frequency:
-            line |= {"linewidth": 0.6}
-        moved = offset(run, scene)[until]
-        way.plot(1e3 * moved[:, 0], 1e3 * (moved[:, 2] - scene.arm), **line)
-        angle.plot(run.time[until], np.degrees(tilt(run)[until]), **line)
-        sunk.plot(run.time[until], np.maximum(1e3 * np.abs(moved[:, 2]), 1e-4), **line)
-        grip.plot(run.time[1:][until], force[1:][until] / scene.effort_limit, **line)
-    way.plot(0.0, 0.0, "k+", label="grip")
-    way.set(xlabel="sideways (mm)", ylabel="height of the rod's centre against the grip (mm)")
-    way.set_aspect("equal", adjustable="datalim")
-    angle.set(ylabel="tilt (deg)", xlabel="time (s)")
-    sunk.set(ylabel="sunk (mm)", xlabel="time (s)", yscale="log")
-    grip.set(ylabel="normal forces over the effort limit", xlabel="time (s)")
-    way.legend(fontsize=8)
-    return figure
+        thin = {"linewidth": 0.6} if scene.frequency <= SLOW * scene.pendulum_frequency else {}
+        time, moved = run.time[until], 1e3 * offset(run, scene)[until]
+        for lines, x, y in (
+            (path, moved[:, 0], moved[:, 2] - 1e3 * scene.arm),
+            (angle, time, np.degrees(tilt(run)[until])),
+            (sunk, time, np.maximum(np.abs(moved[:, 2]), 1e-4)),
+            (grip, run.time[1:][until], force[1:][until] / scene.effort_limit),
+        ):
+            lines.append(curve(f"{name}, {scene.frequency:g} Hz", run.approximation, x, y, **thin))
+    path.append(Curve(np.zeros(1), np.zeros(1), "grip", {"color": "black", "linestyle": "", "marker": "+"}))
+
+    return panels(
+        [
+            Panel("height of the rod's centre against the grip (mm)", path, "sideways (mm)",
+                  {"aspect": "equal", "adjustable": "datalim"}),
+            Panel("tilt (deg)", angle, legend=None),
+        ],
+        [
+            Panel("sunk (mm)", sunk, settings={"yscale": "log"}, legend=None),
+            Panel("normal forces over the effort limit", grip, legend=None),
+        ],
+        size=(13, 9),
+    )  # fmt: skip

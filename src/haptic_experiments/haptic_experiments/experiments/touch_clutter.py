@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.contact import ContactRun
-from haptic_experiments.report import Claim, Report
+from haptic_experiments.kit.figures import Curve, Panel, panels
+from haptic_experiments.kit.results import Claims, Report
 
 NAMESPACE = "/joystick"
 #: an object has been moved when it has gone so far [m]
@@ -20,6 +22,8 @@ _MOVED = 0.005
 _FAST, _FAST_SHARE = 60.0, 0.05
 #: a contact deeper than this is no contact of stiff bodies [m]
 _DEEP = 1e-3
+#: energy of ten objects of 0.15 kg that settle by 0.1 mm at most, which the world may give at the start [J]
+_SETTLING = 10 * 0.15 * 9.81 * 1e-4
 
 
 def port_energy(run: ContactRun) -> np.ndarray:
@@ -66,85 +70,64 @@ def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
     runs = {name: ContactRun.from_bag(bag, NAMESPACE) for name, bag in bags.items()}
     numbers = {name: measure(run) for name, run in runs.items()}
-    claims = [
-        _passive_claim(runs, numbers),
-        _stable_claim(runs, numbers),
-        _motion_claim(numbers),
-        _depth_claim(numbers),
+    labels = {name: f"delay of {_delay(run)} ticks" for name, run in runs.items()}
+    claims = Claims()
+    _judge_coupling(claims, runs, numbers, labels)
+    _judge_motion(claims, next(iter(numbers.values())))
+    worst = max(entry["deepest_contact"] for entry in numbers.values())
+    text = f"Bodies keep their shape: no contact is deeper than {1e3 * _DEEP:g} mm."
+    claims.below(text, 1e3 * worst, 1e3 * _DEEP, "mm", about="deepest contact")
+    steps = {labels[name]: entry.pop("step_time") for name, entry in numbers.items()}
+    times = [
+        f" {label}: a tick of the simulation took {1e6 * step['p50']:.0f} µs (median), {1e6 * step['p99']:.0f} µs "
+        "(99 %)."
+        for label, step in steps.items()
     ]
-    steps = {name: entry.pop("step_time") for name, entry in numbers.items()}
-    caption = (
-        _CAPTION
-        + " "
-        + " ".join(
-            f"{_words(run)}: a tick of the simulation took {1e6 * steps[name]['p50']:.0f} µs (median), "
-            f"{1e6 * steps[name]['p99']:.0f} µs (99 %)."
-            for name, run in runs.items()
+    parameters = {"contact": next(iter(runs.values())).parameters}
+    return Report({"runs": numbers}, claims, lambda: _figure(runs, labels), _CAPTION + "".join(times), parameters)
+
+
+def _delay(run: ContactRun) -> int:
+    return int(run.device.get("parameters", {}).get("command_delay_ticks", 0))
+
+
+def _judge_coupling(
+    claims: Claims, runs: dict[str, ContactRun], numbers: dict[str, Any], labels: dict[str, str]
+) -> None:
+    coupled = all(run.parameters["proxy"] and np.any(run.wrench) for run in runs.values())
+    unless = "" if coupled else "a run without a force on the tool"
+    entries, saturated = numbers.values(), any(entry["saturated_ticks"] for entry in numbers.values())
+    settled = all(entry["least_energy"] > -_SETTLING for entry in entries)
+    claims.say(
+        "The world with its virtual coupling is passive: it never gives the tool more energy than it got.",
+        "; ".join(
+            f"{labels[name]}: {1e3 * entry['least_energy']:.2g} mJ at least, {1e3 * entry['energy']:.3g} mJ at the end"
+            for name, entry in numbers.items()
         )
+        + f" (limit {-1e3 * _SETTLING:.2g} mJ, which objects give as they settle)",
+        settled if not saturated else None,
+        unless=unless,
     )
-    first = next(iter(runs.values()))
-    return Report({"runs": numbers}, claims, lambda: _figure(runs), caption, {"contact": first.parameters})
+    claims.say(
+        f"Contact is stable: the force on the tool has little above {_FAST:g} Hz, and stays below its bound.",
+        "; ".join(
+            f"{labels[name]}: up to {entry['largest_force']:.2f} N, {100 * entry['fast_share']:.1f} % of its RMS above "
+            f"(limit {100 * _FAST_SHARE:g} %), {entry['saturated_ticks']} ticks at the bound"
+            for name, entry in numbers.items()
+        ),
+        all(entry["fast_share"] < _FAST_SHARE for entry in entries) and not saturated,
+        unless=unless,
+    )
 
 
-def _words(run: ContactRun) -> str:
-    return f"delay of {run.device.get('parameters', {}).get('command_delay_ticks', 0)} ticks"
-
-
-def _is_coupled(run: ContactRun) -> bool:
-    return bool(run.parameters["proxy"]) and bool(np.any(run.wrench))
-
-
-def _passive_claim(runs: dict[str, ContactRun], numbers: dict[str, Any]) -> Claim:
-    text = "The world with its virtual coupling is passive: it never gives the tool more energy than it got."
-    if not all(map(_is_coupled, runs.values())):
-        return Claim(text, "a run without a force on the tool", None)
-    measured = [
-        f"{_words(run)}: {1e3 * numbers[name]['least_energy']:.2g} mJ at least, {1e3 * numbers[name]['energy']:.3g} mJ "
-        "at the end"
-        for name, run in runs.items()
-    ]
-    saturated = sum(entry["saturated_ticks"] for entry in numbers.values())
-    # objects that settle by their static penetration at the start can give up to this
-    settled = all(entry["least_energy"] > -_SETTLING for entry in numbers.values())
-    return Claim(text, "; ".join(measured), settled if not saturated else None)
-
-
-#: ten objects of 0.15 kg that settle by 0.1 mm at most [J]
-_SETTLING = 10 * 0.15 * 9.81 * 1e-4
-
-
-def _stable_claim(runs: dict[str, ContactRun], numbers: dict[str, Any]) -> Claim:
-    text = f"Contact is stable: the force on the tool has little above {_FAST:g} Hz, and stays below its bound."
-    if not all(map(_is_coupled, runs.values())):
-        return Claim(text, "a run without a force on the tool", None)
-    measured = [
-        f"{_words(run)}: up to {numbers[name]['largest_force']:.2f} N, {100 * numbers[name]['fast_share']:.1f} % of "
-        f"its RMS above, {numbers[name]['saturated_ticks']} ticks at the bound"
-        for name, run in runs.items()
-    ]
-    calm = all(entry["fast_share"] < _FAST_SHARE and not entry["saturated_ticks"] for entry in numbers.values())
-    return Claim(text, "; ".join(measured), calm)
-
-
-def _motion_claim(numbers: dict[str, Any]) -> Claim:
-    first = next(iter(numbers.values()))
-    text = "The objects are pushed about, and stay on the table."
+def _judge_motion(claims: Claims, first: dict[str, Any]) -> None:
     farthest = max(first["way"], key=first["way"].get, default="none")
-    return Claim(
-        text,
+    claims.say(
+        "The objects are pushed about, and stay on the table.",
         f"{first['moved']} of {first['objects']} objects end more than {1e3 * _MOVED:g} mm away; {farthest} went "
         f"farthest, {first['way'].get(farthest, 0.0):.2f} m; lowest centre "
         f"{1e3 * first['lowest_object']:.1f} mm above the table",
         bool(first["moved"]) and first["lowest_object"] > 0.0,
-    )
-
-
-def _depth_claim(numbers: dict[str, Any]) -> Claim:
-    worst = max(entry["deepest_contact"] for entry in numbers.values())
-    return Claim(
-        f"Bodies keep their shape: no contact is deeper than {1e3 * _DEEP:g} mm.",
-        f"{1e3 * worst:.3f} mm at most",
-        worst < _DEEP,
     )
 
 
@@ -154,27 +137,24 @@ _CAPTION = (
 )
 
 
-def _figure(runs: dict[str, ContactRun]) -> Figure:
-    figure = Figure(figsize=(13, 8), layout="constrained")
-    grid = figure.add_gridspec(3, 2, width_ratios=(1.1, 1))
-    first = next(iter(runs.values()))
-    _draw_ways(figure.add_subplot(grid[:, 0]), first)
-    force, energy, work = (figure.add_subplot(grid[row, 1]) for row in range(3))
-    for place, run in enumerate(runs.values()):
-        width = 2.4 if place == 0 else 0.7  # so that equal lines can be told apart
-        for axis, name in enumerate("xy"):
-            force.plot(run.time, run.wrench[:, axis], linewidth=width, label=f"{name}, {_words(run)}")
-        energy.plot(run.time, 1e3 * port_energy(run), linewidth=width, label=_words(run))
-        work.plot(run.time, run.iterations, linewidth=0.4, label=_words(run))
-    force.set(ylabel="force on the tool (N)")
-    energy.set(ylabel="energy from the tool (mJ)")
-    work.set(ylabel="Newton iterations", xlabel="time (s)")
-    for axes in (force, energy):
-        axes.legend(fontsize=7)
-    return figure
+def _figure(runs: dict[str, ContactRun], labels: dict[str, str]) -> Figure:
+    force, energy, work = [], [], []
+    for number, (name, run) in enumerate(runs.items()):
+        width = {"linewidth": 2.4 if number == 0 else 0.7}  # equal lines of two runs are both visible
+        force += [Curve(run.time, run.wrench[:, i], f"{x}, {labels[name]}", width) for i, x in enumerate("xy")]
+        energy.append(Curve(run.time, 1e3 * port_energy(run), labels[name], width))
+        work.append(Curve(run.time, run.iterations, style={"linewidth": 0.4}))
+    return panels(
+        Panel("force on the tool (N)", force, ""),
+        Panel("energy from the tool (mJ)", energy, ""),
+        Panel("Newton iterations", work),
+        left=Panel("y (mm)", [], "x (mm)", title="seen from above",
+                   extra=partial(_draw_paths, run=next(iter(runs.values())))),
+        size=(13, 8), width_ratios=(1.1, 1),
+    )  # fmt: skip
 
 
-def _draw_ways(axes: Axes, run: ContactRun) -> None:
+def _draw_paths(axes: Axes, run: ContactRun) -> None:
     p = run.parameters
     axes.plot(*(1e3 * p["scale"] * run.tool[:, :2].T), color="0.75", linewidth=2.5, label="tool")
     axes.set_prop_cycle(color=[colormaps["tab20"](i) for i in range(20)])
@@ -185,6 +165,5 @@ def _draw_ways(axes: Axes, run: ContactRun) -> None:
         (line,) = axes.plot(*way.T, linewidth=0.9, label=name)
         axes.plot(*way[0], marker="o", markerfacecolor="none", color=line.get_color())
         axes.plot(*way[-1], marker="o", color=line.get_color())
-    axes.set(xlabel="x (mm)", ylabel="y (mm)", title="seen from above")
     axes.set_aspect("equal")
     axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,46 +11,21 @@ from matplotlib.figure import Figure
 
 from admittance_constraints import TwoLinkOnCircle
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.display import DisplayRun, ToolPath, are_judged, general_report, spread
-from haptic_experiments.report import Claim, Report
+from haptic_experiments.kit.display import DisplayRun, display_report, spread
+from haptic_experiments.kit.figures import Curve, Panel, panels, shade
+from haptic_experiments.kit.results import Claims, Report
 
-#: energies are followed until this share of the energy at the release is left
+#: energies are followed until this fraction of the energy at the release is left
 _REST = 1e-3
 #: force along the circle that counts as pushing, or as holding back [N]
 _FORCE = 0.5
-
-
-def energies(mechanism: TwoLinkOnCircle, q: np.ndarray, qdot: np.ndarray) -> np.ndarray:
-    """Kinetic energy of link 1 and link 2, (n, 2) [J]: uniform rods of mass m, length l.
-
-    T1 = m l^2 q1'^2/6; T2 = m/2 |v_c|^2 + m l^2 (q1' + q2')^2/24 with the centre's velocity v_c. Their sum is (33).
-    """
-    m, length = mechanism.link_mass, mechanism.link_length
-    rate, both = qdot[:, 0], qdot[:, 0] + qdot[:, 1]
-    centre = (length * rate) ** 2 + (0.5 * length * both) ** 2 + length**2 * rate * both * np.cos(q[:, 1])
-    first = m * length**2 * rate**2 / 6.0
-    return np.column_stack((first, 0.5 * m * centre + m * length**2 * both**2 / 24.0))
-
-
-def joints_of(mechanism: TwoLinkOnCircle, path: ToolPath, near: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Joint angles and rates (n, 2) of a motion of the end point, which need not be on the circle.
-
-    Args:
-        mechanism: the manipulator.
-        path: of the end point; its orientation does not count.
-        near: angles (n, 2) on the same branch of the elbow.
-
-    Where the end point is as far away as the links are long, or further, rates do not exist: not a number.
-    """
-    length = mechanism.link_length
-    a, b = (path.position[:, i] - mechanism.base[i] for i in range(2))
-    bend = np.arccos(np.clip((a**2 + b**2) / (2.0 * length**2) - 1.0, -1.0, 1.0)) * np.sign(np.sin(near[:, 1]))
-    q = np.column_stack((np.arctan2(b, a) - 0.5 * bend, bend))
-    both = q[:, 0] + q[:, 1]
-    sine, u, v = np.where(np.sin(bend) == 0.0, np.nan, np.sin(bend)), path.velocity[:, 0], path.velocity[:, 1]
-    first = (np.cos(both) * u + np.sin(both) * v) / (length * sine)
-    sum_of_rates = -(np.cos(q[:, 0]) * u + np.sin(q[:, 0]) * v) / (length * sine)
-    return q, np.column_stack((first, sum_of_rates - first))
+#: fraction of the energy that is zero in both ticks beside a change of sign of the first link's rate; one that is not
+_ZERO, _NOT_ZERO = 1e-2, 1e-1
+#: changes between pushing and holding back that are "alternately"
+_CHANGES = 3
+#: fraction of the circle's radius that counts as small
+_SMALL_ERROR = 1e-2
+_NO_RELEASE = "the run ends before the release"
 
 
 def signals_of(run: DisplayRun) -> dict[str, np.ndarray]:
@@ -61,22 +37,20 @@ def signals_of(run: DisplayRun) -> dict[str, np.ndarray]:
     mechanism = run.mechanism
     assert isinstance(mechanism, TwoLinkOnCircle)
     q, qdot = run.state["q"], run.state["q_velocity"]
-    links = energies(mechanism, q, qdot)
-    measured = energies(mechanism, *joints_of(mechanism, run.measured, q))
     p, x = run.measured.position, run.reference.position
-    angle, wanted = (np.unwrap(np.arctan2(place[:, 1], place[:, 0])) for place in (p, x))
-    tangent = np.column_stack((-np.sin(angle), np.cos(angle)))
-    around = np.column_stack((-np.sin(wanted), np.cos(wanted)))
-    turn = (angle - wanted + np.pi) % (2.0 * np.pi) - np.pi
+    links = mechanism.link_energies(q, qdot)
+    measured = mechanism.link_energies(*mechanism.joint_motion(p, run.measured.velocity, q))
+    angle, wanted = (np.unwrap(np.arctan2(position[:, 1], position[:, 0])) for position in (p, x))
+    tangent, reference_tangent = (np.column_stack((-np.sin(a), np.cos(a))) for a in (angle, wanted))
     return {
         "links": links,
         "total": links.sum(axis=1),
         "first_rate": qdot[:, 0],
         "measured_links": measured,
         "measured_total": measured.sum(axis=1),
-        "speed": np.sum(run.reference.velocity[:, :2] * around, axis=1),
+        "speed": np.sum(run.reference.velocity[:, :2] * reference_tangent, axis=1),
         "measured_speed": np.sum(run.measured.velocity[:, :2] * tangent, axis=1),
-        "error": mechanism.circle_radius * turn,
+        "error": mechanism.circle_radius * ((angle - wanted + np.pi) % (2.0 * np.pi) - np.pi),
         "radial": np.hypot(p[:, 0], p[:, 1]) - mechanism.circle_radius,
         "force": np.sum(run.wrench[:, :2] * tangent, axis=1),
     }
@@ -86,14 +60,13 @@ def measure(run: DisplayRun) -> dict[str, Any]:
     """Numbers of one run."""
     s = signals_of(run)
     assert isinstance(run.mechanism, TwoLinkOnCircle)
-    numbers = run.common_metrics() | {
+    return run.common_metrics() | {
         "circle_radius": run.mechanism.circle_radius,
         "free_direction": spread(s["error"]),
         "radial": spread(s["radial"]),
         "led": _led(run, s),
         "released": _released(run, s),
     }
-    return numbers
 
 
 def _led(run: DisplayRun, s: dict[str, np.ndarray]) -> dict[str, Any] | None:
@@ -104,7 +77,6 @@ def _led(run: DisplayRun, s: dict[str, np.ndarray]) -> dict[str, Any] | None:
     fast = leads & (s["measured_speed"] >= np.median(s["measured_speed"][leads]))
     leads[: np.flatnonzero(fast)[0]] = False
     speed, total, force = (s[name][leads] for name in ("measured_speed", "total", "force"))
-    turns = len(_changes(force * (np.abs(force) > _FORCE)))
     return {
         "to_its_end": not bool(leads[-1]),
         "from": float(run.time[leads][0]),
@@ -114,19 +86,17 @@ def _led(run: DisplayRun, s: dict[str, np.ndarray]) -> dict[str, Any] | None:
         "energy_high": float(total.max()),
         "pushed": float(np.mean(force > _FORCE)),
         "held_back": float(np.mean(force < -_FORCE)),
-        "turns": turns,
+        "turns": len(_changes(force * (np.abs(force) > _FORCE))),
     }
 
 
 def _released(run: DisplayRun, s: dict[str, np.ndarray]) -> dict[str, Any] | None:
     """After the release, from when the hand does not act any more until the energy is spent."""
     free = run.during("release") & ~run.touched
-    if not free.any():
+    first = int(np.argmax(free))
+    if not free.any() or s["total"][first] == 0.0:
         return None
-    first = int(np.flatnonzero(free)[0])
     total = s["total"][first:]
-    if total[0] == 0.0:
-        return None
     spent = np.flatnonzero(total < _REST * total[0])
     part = slice(first, first + int(spent[0]) if len(spent) else len(run.time))
     total, links, speed = s["total"][part], s["links"][part], np.abs(s["speed"][part])
@@ -140,9 +110,9 @@ def _released(run: DisplayRun, s: dict[str, np.ndarray]) -> dict[str, Any] | Non
         "spent": len(spent) > 0,
         "energy": float(total[0]),
         "largest_rise": float(np.diff(total).max()) if len(total) > 1 else None,
-        "measured_rise": float(np.max(measured - np.minimum.accumulate(measured))) if len(measured) else None,
-        "speed_rises": int(_rises(speed)),
-        "largest_speed_rise": float(np.max(speed - np.minimum.accumulate(speed))),
+        "measured_rise": _rise(measured) if len(measured) else None,
+        "speed_rises": int(np.sum(np.diff(np.sign(np.diff(speed))[np.diff(speed) != 0]) > 0)),
+        "largest_speed_rise": _rise(speed),
         "reversals": len(reversals),
         "first_at_reversal": float((beside / total[reversals]).max()) if len(reversals) else None,
         "second_smallest_share": float((links[:, 1] / total).min()),
@@ -150,112 +120,29 @@ def _released(run: DisplayRun, s: dict[str, np.ndarray]) -> dict[str, Any] | Non
     }
 
 
+def _rise(values: np.ndarray) -> float:
+    """Largest rise above the least value before."""
+    return float(np.max(values - np.minimum.accumulate(values)))
+
+
 def _changes(values: np.ndarray) -> np.ndarray:
-    """Places at which a signal's sign is not what it was before; zeros in between belong to what was before."""
+    """Indices at which a signal's sign is not what it was before; zeros in between belong to what was before."""
     places = np.flatnonzero(values)
     signs = np.sign(values[places])
     return places[1:][signs[1:] != signs[:-1]]
 
 
-def _rises(speed: np.ndarray) -> int:
-    """How often the speed turns from falling to rising."""
-    change = np.sign(np.diff(speed))
-    change = change[change != 0]
-    return int(np.sum((change[1:] > 0) & (change[:-1] < 0)))
-
-
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
-    runs = {name: DisplayRun.from_bag(bag) for name, bag in bags.items()}
-    if not are_judged(runs, TwoLinkOnCircle):
-        return general_report(runs)
-    metrics = {name: measure(run) for name, run in runs.items()}
-    first = next(iter(metrics.values()))
-    claims = [_energy_claim(first), _first_link_claim(first), _second_link_claim(first), _lead_claim(first)]
-    claims.append(_tracking_claim(first))
-    run = next(iter(runs.values()))
-    return Report(
-        {"runs": metrics}, claims, lambda: _figure(run), _CAPTION + run.left_out, {"constraints": run.parameters}
-    )
+    return display_report(bags, TwoLinkOnCircle, measure, _judge, _figure, _CAPTION)
 
 
-_NO_RELEASE = "the run ends before the release"
-
-
-def _energy_claim(n: dict[str, Any]) -> Claim:
-    text = "Once released, the kinetic energy falls monotonically, although the speed rises at times (Fig. 12A, B)."
-    free = n["released"]
-    if free is None or free["largest_rise"] is None:
-        return Claim(text, _NO_RELEASE, None)
-    since = f"from {free['from']:.2f} s on, when the hand has let go, {1e3 * free['energy']:.0f} mJ"
-    if free["largest_rise"] > 0.0:
-        return Claim(text, f"{since}: it rose by up to {free['largest_rise']:.1e} J in a tick", False)
-    if not free["speed_rises"]:
-        shown = False if free["spent"] else None
-        return Claim(text, f"{since}: no rise in any tick; the speed did not rise, either", shown)
-    measured = free["measured_rise"]
-    also = "" if measured is None else f"; of the measured tool, it was at most {1e3 * measured:.2g} mJ above before"
-    return Claim(
-        text,
-        f"{since}: no rise in any tick of the reference (largest change {free['largest_rise']:.1e} J), its speed rose "
-        f"{free['speed_rises']} times, by up to {1e3 * free['largest_speed_rise']:.0f} mm/s{also}",
-        True,
-    )
-
-
-#: share of the energy that is zero in two ticks between which the first link's rate changes its sign; one that is not
-_ZERO, _NOT_ZERO = 1e-2, 1e-1
-
-
-def _first_link_claim(n: dict[str, Any]) -> Claim:
-    text = "The kinetic energy of link 1 goes to zero each time it reverses."
-    free = n["released"]
-    if free is None or free["first_at_reversal"] is None:
-        return Claim(text, _NO_RELEASE if free is None else "no reversal after the release", None)
-    return Claim(
-        text,
-        f"{free['reversals']} reversals; at most {100 * free['first_at_reversal']:.2g} % of the total in the two ticks "
-        f"beside one (limit {100 * _ZERO:g} %)",
-        free["first_at_reversal"] < _ZERO,
-    )
-
-
-def _second_link_claim(n: dict[str, Any]) -> Claim:
-    text = "The kinetic energy of link 2 never approaches zero."
-    free = n["released"]
-    if free is None:
-        return Claim(text, _NO_RELEASE, None)
-    return Claim(
-        text,
-        f"it never has less than {100 * free['second_smallest_share']:.0f} % of the total (limit {100 * _NOT_ZERO:g} "
-        "%; of two equal rods the second has 43 % or more, however they move)",
-        free["second_smallest_share"] > _NOT_ZERO,
-    )
-
-
-def _lead_claim(n: dict[str, Any]) -> Claim:
-    text = "To keep the speed constant the user must alternately push and hold back, as the energy rises and falls."
-    led = n["led"]
-    if led is None:
-        return Claim(text, "the hand does not lead in this run", None)
-    shown = led["turns"] >= _TURNS
-    return Claim(
-        text,
-        f"while energy went between {1e3 * led['energy_low']:.0f} and {1e3 * led['energy_high']:.0f} mJ, the hand "
-        f"pushed {100 * led['pushed']:.0f} % of the time, held back {100 * led['held_back']:.0f} % (above {_FORCE:g} "
-        f"N), and changed {led['turns']} times between the two (limit {_TURNS}); the speed was "
-        f"{1e3 * led['speed']:.0f} mm/s with an RMS deviation of {1e3 * led['speed_deviation']:.0f} mm/s",
-        shown if shown or led["to_its_end"] else None,
-    )
-
-
-#: changes between pushing and holding back that are "alternately"
-_TURNS = 3
-
-
-def _tracking_claim(n: dict[str, Any]) -> Claim:
+def _judge(claims: Claims, n: dict[str, Any]) -> None:
+    _judge_energy(claims, n["released"])
+    _judge_links(claims, n["released"])
+    _judge_lead(claims, n["led"])
     error, radial, limit = n["free_direction"], n["radial"], _SMALL_ERROR * n["circle_radius"]
-    return Claim(
+    claims.say(
         "The error in the direction of free motion is small (Fig. 12C).",
         f"along the circle {1e3 * error['rms']:.2g} mm RMS (limit {1e3 * limit:.2g} mm), largest "
         f"{1e3 * error['largest']:.2g} mm; radially {1e3 * radial['rms']:.2g} mm RMS, largest "
@@ -264,8 +151,70 @@ def _tracking_claim(n: dict[str, Any]) -> Claim:
     )
 
 
-#: share of the circle's radius that counts as small
-_SMALL_ERROR = 1e-2
+def _judge_energy(claims: Claims, free: dict[str, Any] | None) -> None:
+    text = "Once released, the kinetic energy falls monotonically, although the speed rises at times (Fig. 12A, B)."
+    if free is None or free["largest_rise"] is None:
+        claims.say(text, unless=_NO_RELEASE)
+        return
+    since = f"from {free['from']:.2f} s on, when the hand has let go, {1e3 * free['energy']:.0f} mJ"
+    if free["largest_rise"] > 0.0:
+        claims.say(text, f"{since}: it rose by up to {free['largest_rise']:.1e} J in a tick", False)
+    elif not free["speed_rises"]:
+        no_rise = f"{since}: no rise in any tick; the speed did not rise, either"
+        claims.say(text, no_rise, False if free["spent"] else None)
+    else:
+        measured = free["measured_rise"]
+        also = (
+            "" if measured is None else f"; of the measured tool, it was at most {1e3 * measured:.2g} mJ above before"
+        )
+        claims.say(
+            text,
+            f"{since}: no rise in any tick of the reference (largest change {free['largest_rise']:.1e} J), its speed "
+            f"rose {free['speed_rises']} times, by up to {1e3 * free['largest_speed_rise']:.0f} mm/s{also}",
+            True,
+        )
+
+
+def _judge_links(claims: Claims, free: dict[str, Any] | None) -> None:
+    first_text = "The kinetic energy of link 1 goes to zero each time it reverses."
+    second_text = "The kinetic energy of link 2 never approaches zero."
+    if free is None:
+        claims.say(first_text, unless=_NO_RELEASE)
+        claims.say(second_text, unless=_NO_RELEASE)
+        return
+    first, second = free["first_at_reversal"], free["second_smallest_share"]
+    if first is None:
+        claims.say(first_text, unless="no reversal after the release")
+    else:
+        claims.say(
+            first_text,
+            f"{free['reversals']} reversals; at most {100 * first:.2g} % of the total in the two ticks beside one "
+            f"(limit {100 * _ZERO:g} %)",
+            first < _ZERO,
+        )
+    claims.say(
+        second_text,
+        f"it never has less than {100 * second:.0f} % of the total (limit {100 * _NOT_ZERO:g} %; of two equal rods the "
+        "second has 43 % or more, however they move)",
+        second > _NOT_ZERO,
+    )
+
+
+def _judge_lead(claims: Claims, led: dict[str, Any] | None) -> None:
+    text = "To keep the speed constant the user must alternately push and hold back, as the energy rises and falls."
+    if led is None:
+        claims.say(text, unless="the hand does not lead in this run")
+        return
+    shown = led["turns"] >= _CHANGES
+    claims.say(
+        text,
+        f"while energy went between {1e3 * led['energy_low']:.0f} and {1e3 * led['energy_high']:.0f} mJ, the hand "
+        f"pushed {100 * led['pushed']:.0f} % of the time, held back {100 * led['held_back']:.0f} % (above {_FORCE:g} "
+        f"N), and changed {led['turns']} times between the two (limit {_CHANGES}); the speed was "
+        f"{1e3 * led['speed']:.0f} mm/s with an RMS deviation of {1e3 * led['speed_deviation']:.0f} mm/s",
+        shown if shown or led["to_its_end"] else None,
+    )
+
 
 _CAPTION = (
     "Fig. 12. A: kinetic energy of the manipulator and of its links (reference; dots: total from the measured tool; "
@@ -277,6 +226,8 @@ _CAPTION = (
 
 def _enlarge_release(axes: Axes, run: DisplayRun, s: dict[str, np.ndarray]) -> None:
     """The energies after the release once more, on a logarithmic scale."""
+    axes.margins(y=0.2)
+    shade(axes, run, ("release",))
     free = run.during("release") & ~run.touched
     if not s["total"][free].any():
         return
@@ -289,32 +240,33 @@ def _enlarge_release(axes: Axes, run: DisplayRun, s: dict[str, np.ndarray]) -> N
     inset.tick_params(labelsize="small")
 
 
-def _figure(run: DisplayRun) -> Figure:
-    s = signals_of(run)
-    figure = Figure(figsize=(11, 11), layout="constrained")
-    energy, speed, error, force = figure.subplots(4, 1, sharex=True)
-    every = slice(None, None, max(1, len(run.time) // 300))
-    energy.plot(
-        run.time[every], 1e3 * s["measured_total"][every], ".", color="0.6", markersize=3, label="total, measured"
-    )
-    energy.plot(run.time, 1e3 * s["total"], "k-", label="total")
-    energy.plot(run.time, 1e3 * s["links"][:, 0], "tab:blue", label="link 1")
-    energy.plot(run.time, 1e3 * s["links"][:, 1], "tab:orange", label="link 2")
-    energy.set(ylabel="energy (mJ)", title="A: kinetic energy")
-    energy.margins(y=0.2)
-    energy.legend(loc="upper left", ncols=4)
-    _enlarge_release(energy, run, s)
-    speed.plot(run.time, 1e3 * s["measured_speed"], "k-", linewidth=0.8)
-    speed.set(ylabel="speed (mm/s)", title="B: speed along the circle")
-    error.plot(run.time, 1e3 * s["error"], "k-", linewidth=0.8)
-    error.set(ylabel="error (mm)", title="C: error along the circle")
-    force.plot(run.time, s["force"], "k-", linewidth=0.8, label="force")
-    force.set(ylabel="force (N)", xlabel="time (s)", title="D: force along the circle, distance from it")
-    radial = force.twinx()
+def _draw_distance(axes: Axes, run: DisplayRun, s: dict[str, np.ndarray]) -> None:
+    """The distance from the circle on an axis of its own at the right."""
+    shade(axes, run, ("release",))
+    radial = axes.twinx()
     radial.plot(run.time, 1e6 * s["radial"], color="tab:red", linewidth=0.5)
     radial.set_ylabel("distance from the circle (µm)", color="tab:red")
-    for axes in (energy, speed, error, force):
-        for phase in run.phases:
-            if phase["kind"] == "release" and phase["start"] < run.time[-1]:
-                axes.axvspan(phase["start"], min(phase["end"], run.time[-1]), color="tab:red", alpha=0.06)
-    return figure
+
+
+def _figure(run: DisplayRun) -> Figure:
+    s, t, black = signals_of(run), run.time, {"color": "black"}
+    dots = {"color": "0.6", "linestyle": "", "marker": ".", "markersize": 3}
+    every = slice(None, None, max(1, len(t) // 300))
+    released = partial(shade, run=run, kinds=("release",))
+    energies = [
+        Curve(t[every], 1e3 * s["measured_total"][every], "total, measured", dots),
+        Curve(t, 1e3 * s["total"], "total", {**black, "linewidth": 1.5}),
+        Curve(t, 1e3 * s["links"][:, 0], "link 1", {"color": "tab:blue", "linewidth": 1.5}),
+        Curve(t, 1e3 * s["links"][:, 1], "link 2", {"color": "tab:orange", "linewidth": 1.5}),
+    ]
+    speed, error = (Curve(t, 1e3 * s[name], style=black) for name in ("measured_speed", "error"))
+    title = "D: force along the circle, distance from it"
+    return panels(
+        Panel("energy (mJ)", energies, "", title="A: kinetic energy", legend={"loc": "upper left", "ncols": 4},
+              extra=partial(_enlarge_release, run=run, s=s)),
+        Panel("speed (mm/s)", [speed], "", title="B: speed along the circle", extra=released),
+        Panel("error (mm)", [error], "", title="C: error along the circle", extra=released),
+        Panel("force (N)", [Curve(t, s["force"], style=black)], title=title,
+              extra=partial(_draw_distance, run=run, s=s)),
+        size=(11, 11), sharex=True,
+    )  # fmt: skip

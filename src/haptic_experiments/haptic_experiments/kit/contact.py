@@ -1,23 +1,22 @@
-"""What the reports of contact experiments share: one bag as arrays, studies with the library, lines and colours.
+"""Runs of contact experiments as their reports use them, and what the reports draw and claim alike.
 
 Rows are ticks. The state of tick k is that at k T; contacts are those of the step that ends there, none at tick 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-from matplotlib.axes import Axes
 
-from convex_contact import Simulator, World
 from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
 from haptic_core.parameters import parse_entries
-from haptic_experiments.report import Claim
+from haptic_experiments.kit.figures import Curve, Panel
+from haptic_experiments.kit.results import Claims
 
 _Scene = TypeVar("_Scene")
 
@@ -33,20 +32,20 @@ STYLES: dict[str, dict[str, Any]] = {
 #: those of the paper's figures of one body
 PAPER = ("sap", "lagged", "similar")
 
-_NUMBERS = ("position", "normal", "signed_distance", "normal_impulse", "tangential_impulse", "slip_velocity")
-
 
 @dataclass(frozen=True)
 class Contacts:
     """Contacts of one step, m of them; as in ContactArray.
 
     Attributes:
-        body: (m, 2), numbers of the bodies A and B.
-        position: (m, 3) [m]; normal: (m, 3), from A into B.
-        signed_distance: (m,) [m].
-        force: on B, (m, 3) [N]; normal_force: (m,) [N].
-        slip_velocity: of B against A (m, 3) [m/s].
-        sticking: (m,).
+        body: Numbers of the bodies A and B, shape (m, 2).
+        position: Contact points in the world [m], shape (m, 3).
+        normal: Unit vectors from A into B, shape (m, 3).
+        signed_distance: Gap, negative where the bodies overlap [m], shape (m,).
+        force: Force on B [N], shape (m, 3).
+        normal_force: Its normal part [N], shape (m,).
+        slip_velocity: Velocity of B against A along the surface [m/s], shape (m, 3).
+        sticking: Whether the contact sticks, shape (m,).
     """
 
     body: np.ndarray
@@ -65,15 +64,23 @@ class ContactRun:
 
     Attributes:
         period: T [s].
-        tick: (n,).
-        names: of the bodies.
-        masses: of the bodies, 0 where they do not move freely (b,) [kg].
-        position, velocity, angular_velocity: of the bodies (n, b, 3) [m], [m/s], [rad/s]; orientation: (n, b, 4).
-        contacts: of each tick.
-        iterations, contact_count: (n,); condition: (n,), NaN where it was not asked for; solve_time: (n,) [s].
-        tool: position of the device's tool (n, 3) [m]; wrench: commanded (n, 6) [N; N m].
-        parameters: of the node.
-        device: all that the device said at its start.
+        tick: Numbers of the ticks, shape (n,).
+        names: Names of the bodies.
+        masses: Masses of the bodies [kg], shape (b,); 0 where they do not move freely.
+        position: Positions of the bodies [m], shape (n, b, 3).
+        orientation: Quaternions x, y, z, w of the bodies, shape (n, b, 4).
+        velocity: Velocities of the bodies [m/s], shape (n, b, 3).
+        angular_velocity: Angular velocities of the bodies [rad/s], shape (n, b, 3).
+        contacts: Contacts of each tick.
+        iterations: Newton steps, shape (n,).
+        contact_count: Number of contacts, shape (n,).
+        condition: Condition number of the Hessian, shape (n,); NaN where it was not asked for.
+        residual: Relative residual of the solver, shape (n,).
+        solve_time: Time of the solver [s], shape (n,).
+        tool: Position of the device's tool [m], shape (n, 3).
+        wrench: Commanded wrench [N; N m], shape (n, 6).
+        parameters: Parameters of the node.
+        device: Numbers that the device reported at its start.
     """
 
     period: float
@@ -100,59 +107,58 @@ class ContactRun:
         """Takes the ticks that all topics have; in realtime the node may have missed some.
 
         Raises:
-            HapticError: fewer than three such ticks.
+            HapticError: There are fewer than three such ticks.
         """
-        topics = ("device_state", "device_command", "contact/state", "contact/contacts", "contact/statistics")
-        device, command, state, contacts, solver = (bag.topics[f"{namespace}/{name}"] for name in topics)
-        tables = (device, command, state, contacts, solver)
-        ticks = reduce(np.intersect1d, [table["tick"] for table in tables])
-        if len(ticks) < 3:
-            raise HapticError(f"{bag.path}: too short for a report ({len(ticks)} ticks that all topics have)")
-        here, answer, own, touched, solved = (np.searchsorted(table["tick"], ticks) for table in tables)
+        names = ("device_state", "device_command", "contact/state", "contact/contacts", "contact/statistics")
+        ticks = bag.ticks(namespace, *names, least=3)
+        device, command, state, contacts, solver = (ticks[name] for name in names)
         scene = bag.topics[f"{namespace}/scene"]
-        count = len(scene["masses"][0])
-        n = len(ticks)
+        count, n = len(scene["masses"][0]), len(ticks.tick)
         return cls(
-            period=float(device["period"][0]),
-            tick=ticks.astype(int),
+            period=ticks.period,
+            tick=ticks.tick,
             names=[str(name) for name in scene["names"][0]],
             masses=np.asarray(scene["masses"][0]),
-            position=state["position"][own].reshape(n, count, 3),
-            orientation=state["orientation"][own].reshape(n, count, 4),
-            velocity=state["velocity"][own].reshape(n, count, 3),
-            angular_velocity=state["angular_velocity"][own].reshape(n, count, 3),
-            contacts=[_contacts(contacts, k) for k in touched],
-            iterations=solver["iterations"][solved].astype(int),
-            contact_count=solver["contacts"][solved].astype(int),
-            condition=solver["condition_number"][solved],
-            residual=solver["residual"][solved],
-            solve_time=solver["solve_time"][solved],
-            tool=device["tool_pose"][here, :3],
-            wrench=command["tool_wrench"][answer],
+            position=state["position"].reshape(n, count, 3),
+            orientation=state["orientation"].reshape(n, count, 4),
+            velocity=state["velocity"].reshape(n, count, 3),
+            angular_velocity=state["angular_velocity"].reshape(n, count, 3),
+            contacts=_contacts(contacts),
+            iterations=solver["iterations"].astype(int),
+            contact_count=solver["contacts"].astype(int),
+            condition=solver["condition_number"],
+            residual=solver["residual"],
+            solve_time=solver["solve_time"],
+            tool=device["tool_pose"][:, :3],
+            wrench=command["tool_wrench"],
             parameters=bag.parameters("contact"),
             device={**bag.started("device")},
         )
 
     @cached_property
     def time(self) -> np.ndarray:
-        """(n,) [s]."""
+        """Times of the ticks k T [s], shape (n,)."""
         return self.tick * self.period
 
     @property
     def step(self) -> float:
-        """Of the simulation [s]."""
+        """Time step of the simulation [s]."""
         return float(self.period / self.parameters["substeps"])
 
     @property
     def approximation(self) -> str:
-        """Of the solver."""
+        """Name of the solver's approximation."""
         return str(self.parameters["approximation"])
 
+    def is_of(self, world: str, step: float) -> bool:
+        """Whether the run is of a world, with a step of the simulation [s]."""
+        return bool(self.parameters["world"] == world and abs(self.step - step) < 1e-12)
+
     def scene(self, world: str, kind: Callable[..., _Scene]) -> _Scene:
-        """What `kind` makes of the numbers in `world_parameters`.
+        """The scene that `kind` makes of the numbers in `world_parameters`.
 
         Raises:
-            HapticError: the run is of another world.
+            HapticError: The run is of another world.
         """
         if self.parameters["world"] != world:
             raise HapticError(f"the report needs the world {world}, the run has {self.parameters['world']}")
@@ -163,14 +169,14 @@ class ContactRun:
         """Number of a body.
 
         Raises:
-            HapticError: the world has none of this name.
+            HapticError: The world has no body of this name.
         """
         if name not in self.names:
             raise HapticError(f"the run's world has no body {name!r}, which the report needs")
         return self.names.index(name)
 
     def pairs(self, a: int, b: int) -> list[tuple[Contacts, np.ndarray, float]]:
-        """Of each tick: contacts, which of them are between two bodies, and the sign that makes b the second body."""
+        """Contacts of each tick, flags of those between two bodies, and the sign that makes b the second body."""
         found = []
         for contacts in self.contacts:
             chosen = (contacts.body == (a, b)).all(axis=1) | (contacts.body == (b, a)).all(axis=1)
@@ -183,141 +189,135 @@ class ContactRun:
         return np.array([sign * contacts.force[chosen].sum(axis=0) for contacts, chosen, sign in self.pairs(a, b)])
 
 
-def _column(table: Mapping[str, Any], name: str, k: int) -> np.ndarray:
-    return np.asarray(table[name][k], dtype=float)
+def _contacts(rows: Mapping[str, Any]) -> list[Contacts]:
+    """Contacts of each tick, of the rows of ContactArray."""
+    names = ("position", "normal", "signed_distance", "normal_impulse", "tangential_impulse", "slip_velocity")
+    bodies, found = ("body_a", "body_b"), []
+    columns = {name: rows[name] for name in ("period", "sticking", *names, *bodies)}
+    for k, period in enumerate(columns["period"]):
+        position, normal, distance, impulse, tangential, slip = (
+            np.asarray(columns[name][k], dtype=float) for name in names
+        )
+        normal = normal.reshape(-1, 3)
+        contacts = Contacts(
+            body=np.stack([np.asarray(columns[name][k], dtype=int) for name in bodies], axis=1),
+            position=position.reshape(-1, 3),
+            normal=normal,
+            signed_distance=distance,
+            force=(impulse[:, None] * normal + tangential.reshape(-1, 3)) / float(period),
+            normal_force=impulse / float(period),
+            slip_velocity=slip.reshape(-1, 3),
+            sticking=np.asarray(columns["sticking"][k], dtype=bool),
+        )
+        found.append(contacts)
+    return found
 
 
-def _contacts(table: Mapping[str, Any], k: int) -> Contacts:
-    period = float(table["period"][k])
-    position, normal, distance, normal_impulse, tangential, slip = (_column(table, name, k) for name in _NUMBERS)
-    normal = normal.reshape(-1, 3)
-    force = (normal_impulse[:, None] * normal + tangential.reshape(-1, 3)) / period
-    bodies = (np.asarray(table[name][k], dtype=int) for name in ("body_a", "body_b"))
-    return Contacts(
-        body=np.stack(list(bodies), axis=1),
-        position=position.reshape(-1, 3),
-        normal=normal,
-        signed_distance=distance,
-        force=force,
-        normal_force=normal_impulse / period,
-        slip_velocity=slip.reshape(-1, 3),
-        sticking=np.asarray(table["sticking"][k], dtype=bool),
-    )
+def runs_of(bags: Mapping[str, Bag], namespace: str = "/script") -> dict[str, ContactRun]:
+    """Runs by their approximation; a second run of the same keeps the bag's name."""
+    named: dict[str, ContactRun] = {}
+    for name, bag in bags.items():
+        run = ContactRun.from_bag(bag, namespace)
+        named[run.approximation if run.approximation not in named else name] = run
+    return named
 
 
-# ---- studies with the library ---------------------------------------------------------------------
+def runs_by_variant(bags: Mapping[str, Bag]) -> dict[str, ContactRun]:
+    """Runs by the name of their variant; the run without variants by its approximation."""
+    runs = {name.removeprefix("bag_"): ContactRun.from_bag(bag) for name, bag in bags.items()}
+    return {run.approximation if name == "bag" else name: run for name, run in runs.items()}
 
 
-def trajectory(
-    world: World,
-    body: str,
-    *,
-    period: float,
-    duration: float,
-    observe: Callable[[Simulator], Any] | None = None,
-    **options: Any,
-) -> tuple[np.ndarray, np.ndarray, list[Any]]:
-    """Times (n + 1,) and positions (n + 1, 3) of a body, the first at time 0, and what `observe` says of each step."""
-    simulator = Simulator(world, period=period, **options)
-    steps = round(duration / period)
-    path, seen = np.empty((steps + 1, 3)), []
-    number = world.number(body)
-    path[0] = simulator.state(number).position
-    for k in range(steps):
-        simulator.step()
-        path[k + 1] = simulator.state(number).position
-        if observe is not None:
-            seen.append(observe(simulator))
-    return period * np.arange(steps + 1), path, seen
-
-
-def rms_error(time: np.ndarray, path: np.ndarray, reference_time: np.ndarray, reference: np.ndarray) -> float:
-    """sqrt(1/T int |p - p_ref|^2 dt) by trapezoids at the times (n,) of the path [m]; the reference is interpolated."""
-    other = np.stack([np.interp(time, reference_time, column) for column in reference.T], axis=1)
-    square = np.sum((path - other) ** 2, axis=1)
-    return float(np.sqrt(np.trapezoid(square, time) / (time[-1] - time[0])))
-
-
-def position_errors(
-    scene: Callable[[], World], body: str, *, reference: float, periods: Sequence[float], duration: float
-) -> dict[str, dict[float, float]]:
-    """Position errors of a body [m] by approximation and period [s], against Lagged at the reference period."""
-    t, best, _ = trajectory(scene(), body, period=reference, duration=duration)
-    return {
-        name: {
-            period: rms_error(
-                *trajectory(scene(), body, period=period, duration=duration, approximation=name)[:2], t, best
-            )
-            for period in periods
-        }
-        for name in STYLES
-    }
-
-
-def order(periods: Sequence[float], errors: Sequence[float]) -> float:
-    """Slope of the errors over the periods, both logarithmic, by least squares."""
-    return float(np.polyfit(np.log(periods), np.log(errors), 1)[0])
+# ---- claims ---------------------------------------------------------------------------------------------------------
 
 
 def compared(
+    claims: Claims,
     text: str,
     measured: Mapping[str, float | None],
     expected: Mapping[str, float],
-    judged: bool,
     *,
+    judged: bool = True,
     relative: float = 0.0,
     absolute: float = 0.0,
-) -> Claim:
-    """A claim whose numbers stand beside those of an independent implementation, which they must meet.
+) -> None:
+    """Adds a claim whose numbers must be those of an independent implementation.
 
     Args:
-        text: the claim.
-        measured: by case; None where a run does not have it.
-        expected: by case.
-        judged: whether the run is the one that the expected numbers are of.
-        relative, absolute: largest difference.
+        claims: Claims to which it is added.
+        text: The claim.
+        measured: Numbers by case; None where a run does not have it.
+        expected: Numbers by case.
+        judged: Whether the run is the one that the expected numbers belong to.
+        relative: Largest difference as a fraction of the expected number.
+        absolute: Largest difference that is added to this, in the unit of the numbers.
     """
     known = {name: value for name, value in measured.items() if name in expected}
     words = "; ".join(
         f"{name} {'none' if value is None else f'{value:.4g}'} (expected {expected[name]:g})"
         for name, value in known.items()
     )
-    if not judged or not known:
-        return Claim(text, words or "no run of the paper's", None)
     met = all(
         value is not None and abs(value - expected[name]) <= absolute + relative * abs(expected[name])
         for name, value in known.items()
     )
-    return Claim(text, words, met)
+    limits = " + ".join(
+        limit for limit, used in ((f"{absolute:g}", absolute), (f"{100 * relative:g} %", relative)) if used
+    )
+    unless = "" if known else "no run of the paper's"
+    claims.say(text, f"{words}; limit of the differences {limits}", met if judged else None, unless=unless)
 
 
-# ---- figures ------------------------------------------------------------------------------------------
+# ---- studies and figures ---------------------------------------------------------------------------------------------
 
 
-def style(approximation: str) -> dict[str, Any]:
-    """Line of an approximation, with its name as label."""
-    return {"label": approximation.replace("_", " "), "linewidth": 1.1, **STYLES.get(approximation, {})}
+def plain(table: Mapping[str, Mapping[float, float]]) -> dict[str, dict[str, float]]:
+    """Errors by approximation and time step, with names that JSON knows."""
+    return {name: {f"{period:g}": error for period, error in of.items()} for name, of in table.items()}
 
 
-def draw_convergence(axes: Axes, table: Mapping[str, Mapping[float, float]], title: str) -> None:
+def curve(name: str, approximation: str, x: np.ndarray, y: np.ndarray, **style: Any) -> Curve:
+    """A curve in the colour of an approximation, with a name in the legend."""
+    line = {"linewidth": 1.1, **STYLES.get(approximation, {}), **style}
+    return Curve(x, y, name.replace("_", " "), line)
+
+
+def curves(
+    runs: Mapping[str, ContactRun],
+    values: Callable[[ContactRun], np.ndarray],
+    *,
+    first: int = 0,
+    scale: float = 1.0,
+    **style: Any,
+) -> list[Curve]:
+    """A curve over time of each run.
+
+    Args:
+        runs: Runs by name.
+        values: Function that gives a run's values (n,).
+        first: Tick from which they are drawn; 1 for contacts, which tick 0 does not have.
+        scale: Factor of the time; 1e3 for milliseconds.
+        **style: Style of all lines.
+    """
+    return [
+        curve(name, run.approximation, scale * run.time[first:], values(run)[first:], **style)
+        for name, run in runs.items()
+    ]
+
+
+def convergence_panel(table: Mapping[str, Mapping[float, float]], title: str) -> Panel:
     """Errors over periods with a line of first order.
 
     Args:
-        axes: where.
-        table: error [m] by approximation and period [s].
-        title: of the axes.
+        table: Errors [m] by approximation and period [s].
+        title: Title of the panel.
     """
-    for name, errors in table.items():
-        axes.loglog(list(errors), list(errors.values()), marker="o", markersize=4, **style(name))
+    lines = [
+        curve(name, name, np.array(list(errors)), np.array(list(errors.values())), marker="o", markersize=4)
+        for name, errors in table.items()
+    ]
     periods = np.array(sorted(next(iter(table.values()))))
     base = min(min(errors.values()) for errors in table.values())
-    axes.loglog(periods, base * periods / periods[0], "k--", linewidth=0.8, label="first order")
-    axes.set(title=title, xlabel="time step (s)", ylabel="position error $e_q$ (m)")
-
-
-def by_approximation(runs: Mapping[str, ContactRun]) -> dict[str, ContactRun]:
-    """Runs by their approximation; a second run of the same keeps the bag's name."""
-    named: dict[str, ContactRun] = {}
-    for name, run in runs.items():
-        named[run.approximation if run.approximation not in named else name] = run
-    return named
+    lines.append(Curve(periods, base * periods / periods[0], "first order", {"color": "black", "linestyle": "--"}))
+    scales = {"xscale": "log", "yscale": "log"}
+    return Panel("position error $e_q$ (m)", lines, "time step (s)", scales, title=title)

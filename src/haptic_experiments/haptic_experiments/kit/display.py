@@ -1,19 +1,19 @@
-"""What the reports of the constrained mechanisms on the admittance display share: one bag as arrays.
+"""Runs of the constrained mechanisms on the admittance display, as their reports use them.
 
 Rows are ticks. Poses, twists and wrenches of the virtual tool are in the mechanism's spatial frame. The reference of
 a row is what was due at that tick, computed at the tick before; the node's feedback (17) compares with the same. Where
-the display closes the loop instead, command_delay_ticks make its target later by as much. Ticks at which the tool was
-led to the mechanism are left out, as there is no motion of the mechanism yet, and those in the display's safe state.
+the display closes the loop instead, command_delay_ticks make its target later by as much. A run leaves out the ticks
+at which the tool was led to the mechanism, as there is no motion of the mechanism yet, and those in the safe state.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.spatial.transform import Rotation
 
@@ -24,10 +24,17 @@ from haptic_core.commands import NONE
 from haptic_core.errors import HapticError
 from haptic_core.parameters import parse_entries
 from haptic_devices.loop import OK
+from haptic_experiments.kit.figures import Curve, Panel, panels, shade
 from haptic_experiments.kit.phases import PhasedRun
-from haptic_experiments.report import Claim, Report
+from haptic_experiments.kit.results import Claims, Report
 
 NAMESPACE = "/cobotic_hand_controller"
+#: stiffness that impedance displays reach, "a few kN/m" [N/m]
+IMPEDANCE_LIMIT = 5e3
+#: "on the order of the resolution": RMS within so many counts of the sensor
+COUNTS = 10.0
+#: residual of a holonomic constraint that passes for rounding [m] or [rad]
+RESIDUAL = 1e-12
 
 
 @dataclass(frozen=True)
@@ -35,10 +42,10 @@ class ToolPath:
     """Motion of the virtual tool.
 
     Attributes:
-        position: (n, 3) [m].
-        rotation: n rotations, body to spatial.
-        velocity: (n, 3) [m/s].
-        angular_velocity: (n, 3), spatial frame [rad/s].
+        position: Positions in the spatial frame [m], shape (n, 3).
+        rotation: Rotations from body to spatial frame, n of them.
+        velocity: Velocities in the spatial frame [m/s], shape (n, 3).
+        angular_velocity: Angular velocities in the spatial frame [rad/s], shape (n, 3).
     """
 
     position: np.ndarray
@@ -53,21 +60,21 @@ class DisplayRun(PhasedRun):
 
     Attributes:
         period: T [s].
-        time: (n,) [s].
-        mechanism: what was rendered.
-        measured: by the display's sensors.
-        true: where the simulated display really was.
-        reference: what was due.
-        wrench: measured, of the user on the tool, (n, 6) [N; N m].
-        touched: (n,) whether the simulated hand acts on the tool.
-        state: fields of ConstrainedReference, rows as `reference`.
-        phases: of the hand's plan.
-        device: numbers of the display.
-        parameters: of the node.
-        led: ticks left out, at which the tool was led to the mechanism.
-        stopped: ticks left out, at which the display's status was not OK.
-        refused: ticks whose step was refused, at which the display held.
-        changed: parameters of the node that were changed during the run.
+        time: Times of the ticks [s], shape (n,).
+        mechanism: The rendered mechanism.
+        measured: Motion by the display's sensors.
+        true: Motion of the simulated display.
+        reference: Motion that was due.
+        wrench: Measured wrench of the user on the tool [N; N m], shape (n, 6).
+        touched: Whether the simulated hand acts on the tool, shape (n,).
+        state: Fields of ConstrainedReference, rows as `reference`.
+        phases: Phases of the hand's plan.
+        device: Numbers of the display.
+        parameters: Parameters of the node.
+        led: Number of ticks left out because the tool was led to the mechanism.
+        stopped: Number of ticks left out because the display's status was not OK.
+        refused: Number of ticks whose step was refused, at which the display held.
+        changed: Parameters of the node that were changed during the run.
     """
 
     period: float
@@ -92,33 +99,30 @@ class DisplayRun(PhasedRun):
         """Takes the ticks that all topics have; in realtime the node may have missed some.
 
         Raises:
-            HapticError: fewer than two such ticks, or a mechanism that cannot be made here.
+            HapticError: There are fewer than two such ticks, or the mechanism cannot be made here.
         """
-        names = ("device_state", "simulation_state", "constraints/state", "device_command")
-        device, truth, state, command = (bag.topics[f"{NAMESPACE}/{name}"] for name in names)
-        node, loop, start = bag.parameters("constraints"), bag.parameters("device"), bag.started("device")
-        due = state["tick"].astype(np.int64) + 1
-        if node["feedback"] == "device":
-            due += loop["command_delay_ticks"]
-        led, obeys = _is_led(state), device["status"] == OK
+        names = ("device_state", "simulation_state", "constraints/state")
+        obeys = bag.topics[f"{NAMESPACE}/device_state"]["status"] == OK
+        state, command = (bag.topics[f"{NAMESPACE}/{name}"] for name in (names[2], "device_command"))
+        node, start = bag.parameters("constraints"), bag.started("device")
+        delay = bag.parameters("device")["command_delay_ticks"] if node["feedback"] == "device" else 0
+        led = _is_led(state)
         if led.all():
             raise HapticError(f"{bag.path}: no report: the mechanism did not start; the tool was led to it, or held")
-        measured = device["tick"].astype(np.int64)[obeys]
-        ticks = reduce(np.intersect1d, [measured, truth["tick"].astype(np.int64), due[~led]])
-        if len(ticks) < 2:
-            raise HapticError(f"{bag.path}: too short for a report ({len(ticks)} ticks that all topics have)")
-        here, actual, answer = (np.searchsorted(rows, ticks) for rows in (device["tick"], truth["tick"], due))
-        place = _Place(node)
+        keep = {names[0]: obeys, names[2]: ~led}
+        ticks = bag.ticks(NAMESPACE, *names, shift={names[2]: 1 + delay}, keep=keep)
+        device, truth, due = (ticks[name] for name in names)
+        frames = _Frames(node)
         return cls(
-            period=float(device["period"][0]),
-            time=ticks * float(device["period"][0]),
+            period=ticks.period,
+            time=ticks.time,
             mechanism=mechanism_of(node),
-            measured=place.path(device["tool_pose"][here], device["tool_twist"][here]),
-            true=place.path(truth["tool_pose"][actual], truth["tool_twist"][actual]),
-            reference=place.path(state["pose"][answer], state["twist"][answer]),
-            wrench=place.turned(device["tool_wrench"][here]),
-            touched=truth["operator_wrench"][actual].any(axis=1),
-            state={name: values[answer] for name, values in state.items() if isinstance(values, np.ndarray)},
+            measured=frames.path(device["tool_pose"], device["tool_twist"]),
+            true=frames.path(truth["tool_pose"], truth["tool_twist"]),
+            reference=frames.path(due["pose"], due["twist"]),
+            wrench=frames.rotated(device["tool_wrench"]),
+            touched=truth["operator_wrench"].any(axis=1),
+            state={name: due[name] for name, values in state.items() if isinstance(values, np.ndarray)},
             phases=start.get("phases", []),
             device=start.get("device", {}),
             parameters=node,
@@ -140,7 +144,7 @@ class DisplayRun(PhasedRun):
 
     @property
     def left_out(self) -> str:
-        """What the figure's caption has to say."""
+        """Sentence of the figure's caption about the ticks that are left out; empty if there are none."""
         words = [
             f"{count} ticks {where}"
             for count, where in ((self.led, "on the way to the mechanism"), (self.stopped, "in the safe state"))
@@ -150,11 +154,11 @@ class DisplayRun(PhasedRun):
 
     @property
     def changes(self) -> str:
-        """What the claim of the general report has to say."""
+        """Sentence of the general report about changed parameters; empty if there are none."""
         return f" Changed during the run: {', '.join(self.changed)}." if self.changed else ""
 
     def common_metrics(self) -> dict[str, Any]:
-        """What every mechanism's report tells; errors of the measured tool against the reference."""
+        """Numbers of every mechanism's report; errors are those of the measured tool against the reference."""
         return {
             "ticks": len(self.time),
             "led_ticks": self.led,
@@ -182,12 +186,7 @@ def _changed(bag: Bag) -> tuple[str, ...]:
     return tuple(sorted({name for detail in changes for name in detail}))
 
 
-def are_judged(runs: dict[str, DisplayRun], kind: type[Mechanism]) -> bool:
-    """Whether the paper's claims can be judged: the experiment's mechanism, and the same parameters throughout."""
-    return all(type(run.mechanism) is kind and not run.changed for run in runs.values())
-
-
-class _Place:
+class _Frames:
     """Poses of the display's tool in its base frame as those of the virtual tool in its spatial frame."""
 
     def __init__(self, node: dict[str, Any]) -> None:
@@ -203,7 +202,7 @@ class _Place:
             angular_velocity=self._back.apply(twist[:, 3:]),
         )
 
-    def turned(self, wrench: np.ndarray) -> np.ndarray:
+    def rotated(self, wrench: np.ndarray) -> np.ndarray:
         return np.hstack((self._back.apply(wrench[:, :3]), self._back.apply(wrench[:, 3:])))
 
 
@@ -211,7 +210,7 @@ def mechanism_of(node: dict[str, Any]) -> Mechanism:
     """The mechanism that the node's parameters name.
 
     Raises:
-        HapticError: it cannot be made here, for example since its file is gone.
+        HapticError: It cannot be made here, for example since its file is gone.
     """
     name, entries = node["mechanism"], tuple(node["mechanism_parameters"])
     try:
@@ -239,41 +238,68 @@ def spread(values: np.ndarray) -> dict[str, float]:
     }
 
 
-def shade(axes: Axes, run: DisplayRun, kind: str) -> None:
-    """Marks the phases of a kind."""
-    for phase in run.phases:
-        if phase["kind"] == kind and phase["start"] < run.time[-1]:
-            axes.axvspan(phase["start"], min(phase["end"], run.time[-1]), color="tab:red", alpha=0.08)
+def display_report(
+    bags: Mapping[str, Bag],
+    kind: type[Mechanism],
+    measure: Callable[[DisplayRun], dict[str, Any]],
+    judge: Callable[[Claims, dict[str, Any]], None],
+    draw: Callable[[DisplayRun], Figure],
+    caption: str,
+) -> Report:
+    """Report of an experiment on the display.
+
+    The paper's claims are judged of the first run, if all runs have the experiment's mechanism, with the same
+    parameters throughout; else the report is a general one.
+
+    Args:
+        bags: Bags by name.
+        kind: Class of the experiment's mechanism.
+        measure: Function that gives the numbers of a run.
+        judge: Function that adds the claims about them.
+        draw: Function that draws the figure of a run.
+        caption: Caption of the figure.
+    """
+    runs = {name: DisplayRun.from_bag(bag) for name, bag in bags.items()}
+    if not all(type(run.mechanism) is kind and not run.changed for run in runs.values()):
+        return general_report(runs)
+    metrics, run = {name: measure(run) for name, run in runs.items()}, next(iter(runs.values()))
+    claims = Claims()
+    judge(claims, next(iter(metrics.values())))
+    parameters = {"constraints": run.parameters}
+    return Report({"runs": metrics}, claims, lambda: draw(run), caption + run.left_out, parameters)
 
 
-def general_report(runs: dict[str, DisplayRun]) -> Report:
-    """For another mechanism, or one whose parameters changed meanwhile: no claim of the paper is judged."""
-    figure = Figure(figsize=(11, 9), layout="constrained")
-    errors, angles, energy = figure.subplots(3, 1, sharex=True)
-    claims = []
-    for name, run in runs.items():
-        errors.plot(run.time, 1e3 * run.tracking_error, linewidth=0.8, label=name)
-        angles.plot(run.time, 1e3 * run.turning_error, linewidth=0.8, label=name)
-        energy.plot(run.time, run.state["kinetic_energy"], linewidth=0.8, label=name)
+def signal_panel(run: DisplayRun, title: str, values: np.ndarray, **settings: Any) -> Panel:
+    """A panel of one signal (n,) over time, with the hand's pushes shaded; settings as of `Panel`."""
+    curve = Curve(run.time, values, style={"color": "black", "linewidth": 0.6})
+    return Panel("", [curve], settings=settings, title=title, extra=partial(shade, run=run, kinds=("push",)))
+
+
+def general_report(runs: Mapping[str, DisplayRun]) -> Report:
+    """Report about another mechanism, or one whose parameters changed: it judges no claim of the paper."""
+    claims = Claims()
+    for run in runs.values():
         numbers = run.common_metrics()
-        claims.append(
-            Claim(
-                f"The reference satisfies the holonomic constraints of {run.parameters['mechanism']}.",
-                f"largest residual {numbers['holonomic_residual']:.1e} (rounding: below {RESIDUAL:g}); the tool is at "
-                f"most {1e3 * numbers['tracking_error']['largest']:.2g} mm and "
-                f"{1e3 * numbers['turning_error']['largest']:.2g} mrad from it; {run.refused} steps refused."
-                f"{run.left_out}{run.changes}",
-                numbers["holonomic_residual"] < RESIDUAL if not run.stopped else None,
-            )
+        claims.say(
+            f"The reference satisfies the holonomic constraints of {run.parameters['mechanism']}.",
+            f"largest residual {numbers['holonomic_residual']:.1e} (rounding: below {RESIDUAL:g}); the tool is at "
+            f"most {1e3 * numbers['tracking_error']['largest']:.2g} mm and "
+            f"{1e3 * numbers['turning_error']['largest']:.2g} mrad from it; {run.refused} steps refused."
+            f"{run.left_out}{run.changes}",
+            numbers["holonomic_residual"] < RESIDUAL if not run.stopped else None,
         )
-    errors.set_ylabel("distance from the reference (mm)")
-    angles.set_ylabel("angle from the reference (mrad)")
-    energy.set(ylabel="kinetic energy (J)", xlabel="time (s)")
-    errors.legend()
+
+    def curves(values: Callable[[DisplayRun], np.ndarray]) -> list[Curve]:
+        return [Curve(run.time, values(run), name) for name, run in runs.items()]
+
+    def draw() -> Figure:
+        rows = (
+            Panel("distance from the reference (mm)", curves(lambda run: 1e3 * run.tracking_error), ""),
+            Panel("angle from the reference (mrad)", curves(lambda run: 1e3 * run.turning_error), ""),
+            Panel("kinetic energy (J)", curves(lambda run: run.state["kinetic_energy"])),
+        )
+        return panels(*rows, size=(11, 9), sharex=True)
+
     metrics = {"runs": {name: run.common_metrics() for name, run in runs.items()}}
     caption = "Error of the measured tool against the reference, and the reference's kinetic energy."
-    return Report(metrics, claims, lambda: figure, caption, {"constraints": next(iter(runs.values())).parameters})
-
-
-#: residual of a holonomic constraint that passes for rounding [m] or [rad]
-RESIDUAL = 1e-12
+    return Report(metrics, claims, draw, caption, {"constraints": next(iter(runs.values())).parameters})

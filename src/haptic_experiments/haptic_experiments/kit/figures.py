@@ -41,9 +41,10 @@ class Panel:
         ylabel: Quantity and unit.
         curves: What is drawn.
         xlabel: Quantity and unit.
-        settings: Arguments of matplotlib's ``Axes.set``, for example title and limits.
+        settings: Arguments of matplotlib's ``Axes.set``, for example limits and scales.
         shaded: The run whose phases are shaded.
-        legend: Arguments of matplotlib's ``legend``, which is drawn if a curve has a label.
+        legend: Arguments of matplotlib's ``legend``, which is drawn if a curve has a label; None: no legend.
+        title: Title; none if empty.
         extra: Draws what is no curve, for example a limit's line or a body in space; it is called after the curves.
     """
 
@@ -52,7 +53,8 @@ class Panel:
     xlabel: str = "time (s)"
     settings: Mapping[str, Any] = field(default_factory=dict)
     shaded: PhasedRun | None = None
-    legend: Mapping[str, Any] = field(default_factory=dict)
+    legend: Mapping[str, Any] | None = field(default_factory=dict)
+    title: str = ""
     extra: Callable[[Axes], None] | None = None
 
     def draw(self, axes: Axes) -> None:
@@ -61,10 +63,11 @@ class Panel:
             axes.plot(curve.x, curve.y, **{"linewidth": 0.8, **curve.style}, label=curve.label or None)
         if self.extra is not None:
             self.extra(axes)
-        axes.set(**{"xlabel": self.xlabel, "ylabel": self.ylabel, **self.settings})
+        title = {"title": self.title} if self.title else {}
+        axes.set(**{"xlabel": self.xlabel, "ylabel": self.ylabel, **title, **self.settings})
         if self.shaded is not None:
             shade(axes, self.shaded)
-        if any(curve.label for curve in self.curves):
+        if self.legend is not None and any(curve.label for curve in self.curves):
             axes.legend(**{"fontsize": "small", **self.legend})
 
 
@@ -95,6 +98,15 @@ def panels(
         for j, panel in enumerate(row):
             panel.draw(axes[f"{i}.{j}"])
     return figure
+
+
+def mark(axes: Axes, *, x: Sequence[float] = (), y: Sequence[float] = (), **style: Any) -> None:
+    """Draws lines over the whole panel at values of x and of y; for `Panel.extra`."""
+    line = {"color": "black", "linewidth": 0.6, **style}
+    for value in x:
+        axes.axvline(value, **line)
+    for value in y:
+        axes.axhline(value, **line)
 
 
 def shade(axes: Axes, run: PhasedRun, kinds: Sequence[str] = tuple(PHASE_COLOURS)) -> None:

@@ -7,7 +7,6 @@ measurement of that tick: the motion commanded at that tick, or the delay earlie
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,13 @@ from scipy.ndimage import binary_erosion
 from scipy.signal import butter, sosfiltfilt
 
 from haptic_bags.bags import Bag
-from haptic_core.errors import HapticError
-from haptic_devices.components import joint_friction
-from haptic_devices.components.friction_compensation import FrictionCompensation
-from haptic_devices.five_bar import FiveBar, FiveBarParameters, inverse, joint_rates, tool_jacobian
+from haptic_devices.five_bar import FiveBar, FiveBarParameters, friction_analysis
+from haptic_devices.five_bar.friction_analysis import coulomb_forces, tool_forces
 from haptic_experiments.kit.phases import PhasedRun
 
 NAMESPACE = "/five_bar"
+#: functions of the analysis of joint friction under the names that reports use
+jacobians, forces_of_friction, joint_friction_force = friction_analysis.tool_jacobians, tool_forces, coulomb_forces
 #: a rest counts from here on, when the hand has let go of its stiffness [s]
 SETTLING = 0.6
 #: shortest remaining rest that a drift is computed from: two periods of the slowest swing of the hand's force (1.5 Hz),
@@ -48,17 +47,17 @@ class Run(PhasedRun):
 
     Attributes:
         period: T [s].
-        time: (n,) [s].
-        measured: tool position by the encoders [m].
-        position: true tool position [m].
-        velocity: true tool velocity [m/s].
-        force: measured force h of the hand [N].
-        intention: position that the hand wants [m].
-        target: commanded position with which the servo compares this tick's measurement [m].
-        target_velocity: the same of the velocity, exactly zero while model A sticks [m/s].
-        joints: true angles of the motors [rad].
-        sticking: (n,).
-        phases: of the hand's plan.
+        time: Times of the ticks [s], shape (n,).
+        measured: Tool position by the encoders [m], shape (n, 2).
+        position: True tool position [m], shape (n, 2).
+        velocity: True tool velocity [m/s], shape (n, 2).
+        force: Measured force h of the hand [N], shape (n, 2).
+        intention: Position that the hand wants [m], shape (n, 2).
+        target: Commanded position with which the servo compares this tick's measurement [m], shape (n, 2).
+        target_velocity: Commanded velocity likewise, exactly zero while model A sticks [m/s], shape (n, 2).
+        joints: True angles of the motors [rad], shape (n, 2).
+        sticking: Whether the friction model sticks, shape (n,).
+        phases: Phases of the hand's plan.
     """
 
     period: float
@@ -79,31 +78,28 @@ class Run(PhasedRun):
         """Takes the ticks that all topics have; in realtime the friction node may have missed some.
 
         Raises:
-            HapticError: fewer than two common ticks.
+            HapticError: There are fewer than two common ticks.
         """
-        names = ("device_state", "simulation_state", "device_command", "friction/state")
-        device, truth, command, friction = topics = [bag.topics[f"{NAMESPACE}/{name}"] for name in names]
-        ticks = reduce(np.intersect1d, [topic["tick"] for topic in topics]).astype(np.int64)
-        if len(ticks) < 2:
-            raise HapticError(f"{bag.path}: too short for a report ({len(ticks)} ticks that all topics have)")
-        measured, actual, state = (np.searchsorted(topic["tick"], ticks) for topic in (device, truth, friction))
-        node = bag.parameters("device")
+        names = ("device_state", "simulation_state", "friction/state", "device_command")
+        ticks = bag.ticks(NAMESPACE, *names)
+        device, truth, friction = (ticks[name] for name in names[:3])
+        command, node = bag.topics[f"{NAMESPACE}/device_command"], bag.parameters("device")
         lag = node["command_delay_ticks"] + (node["mode"] == "realtime")
-        acts = np.searchsorted(command["tick"].astype(np.int64), ticks - lag, side="right") - 1
+        acts = np.searchsorted(command["tick"].astype(np.int64), ticks.tick - lag, side="right") - 1
         started = (acts >= 0)[:, None]
-        position = device["tool_pose"][measured, 0:2]
+        measured = device["tool_pose"][:, 0:2]
         return cls(
-            period=float(device["period"][0]),
-            time=ticks * float(device["period"][0]),
-            measured=position,
-            position=truth["tool_pose"][actual, 0:2],
-            velocity=truth["tool_twist"][actual, 0:2],
-            force=device["tool_wrench"][measured, 0:2],
-            intention=truth["operator_target"][actual, 0:2],
-            target=np.where(started, command["tool_pose"][acts, 0:2], position[0]),
+            period=ticks.period,
+            time=ticks.time,
+            measured=measured,
+            position=truth["tool_pose"][:, 0:2],
+            velocity=truth["tool_twist"][:, 0:2],
+            force=device["tool_wrench"][:, 0:2],
+            intention=truth["operator_target"][:, 0:2],
+            target=np.where(started, command["tool_pose"][acts, 0:2], measured[0]),
             target_velocity=np.where(started, command["tool_twist"][acts, 0:2], 0.0),
-            joints=truth["joint_position"][actual],
-            sticking=friction["sticking"][state][:, 0].astype(bool),
+            joints=truth["joint_position"],
+            sticking=friction["sticking"][:, 0].astype(bool),
             phases=bag.started("device").get("phases", []),
         )
 
@@ -113,15 +109,15 @@ class Motion:
     """Force and motion below 20 Hz, without phase shift.
 
     Attributes:
-        force: h (n, 2) [N].
-        acceleration: true (n, 2) [m/s^2].
-        speed: (n,) [m/s].
-        along: unit vector of the velocity (n, 2); zero where nothing moves.
-        inside: unit vector across it, towards the inside of the path's curve (n, 2).
-        normal: v^2/R, not negative (n,) [m/s^2].
-        sliding: (n,) moves faster than 0.02 m/s in a phase in which the hand leads.
-        straight: (n,) slides while the hand's intention goes straight on, also 0.1 s before and after.
-        curved: (n,) slides while the hand's intention goes round a curve.
+        force: Force h of the hand [N], shape (n, 2).
+        acceleration: True acceleration [m/s^2], shape (n, 2).
+        speed: True speed [m/s], shape (n,).
+        along: Unit vector of the velocity, shape (n, 2); zero at rest.
+        inside: Unit vector across it, towards the inside of the path's curve, shape (n, 2).
+        normal: Normal acceleration v^2/R, not negative [m/s^2], shape (n,).
+        sliding: Whether the tool moves faster than 0.02 m/s in a phase in which the hand leads, shape (n,).
+        straight: Whether it slides while the hand's intention is straight, also 0.1 s before and after, shape (n,).
+        curved: Whether it slides while the hand's intention follows a curve, shape (n,).
     """
 
     force: np.ndarray
@@ -167,7 +163,7 @@ class Motion:
 
 
 def smooth(values: np.ndarray, period: float) -> np.ndarray:
-    """What signals (n, k) contain below 20 Hz, without phase shift; short or slowly sampled ones as they are."""
+    """Signals (n, k) below 20 Hz, without phase shift; short or slowly sampled ones are returned as they are."""
     if len(values) < 50 or 2.0 * MOTION_FREQUENCY * period >= 0.9:
         return values
     low_pass = butter(4, MOTION_FREQUENCY, fs=1.0 / period, output="sos")
@@ -229,7 +225,7 @@ def curve(motion: Motion, mass: float) -> dict[str, float]:
 
 
 def rests(run: Run, mass: float) -> list[dict[str, Any]]:
-    """Each rest: does the commanded motion stand still, does the tool drift, and what would a free mass do.
+    """Measures each rest: commanded motion, drift of the tool, and drift of a free mass under the same force.
 
     The tool gives way to the force by the gears' elasticity. The drift is the slope of a straight line times the
     length of the rest, fitted to the true position together with that compliance (position = c + d t + S h).
@@ -269,13 +265,13 @@ def travel(position: np.ndarray) -> float:
 
 
 def free_drift(force: np.ndarray, mass: float, period: float) -> float:
-    """How far [m] forces (n, 2) take a mass [kg] that starts at rest without friction."""
+    """Distance [m] that a mass [kg] moves from rest without friction under forces (n, 2) [N]."""
     velocity = np.cumsum(force, axis=0) * period / mass
     return float(np.linalg.norm(velocity.sum(axis=0) * period))
 
 
 def noise_drift(noise: float, mass: float, period: float, length: float) -> float:
-    """Standard deviation [m], both axes together, to which white noise [N] takes a free mass [kg] in a time [s]."""
+    """Standard deviation [m], both axes together, of a free mass [kg] after a time [s] under white noise [N]."""
     return float(np.sqrt(2.0 / 3.0) * noise / mass * np.sqrt(period * length**3))
 
 
@@ -287,43 +283,18 @@ def manipulator(description: dict[str, Any]) -> FiveBar | None:
         return None
 
 
-def jacobians(device: FiveBar, joints: np.ndarray) -> np.ndarray:
-    """Of the tool's x and y at joint angles (n, 2), shape (n, 2, 2)."""
-    found = np.zeros((len(joints), 6, 2))
-    for place, q in enumerate(joints):
-        tool_jacobian(device.geometry, q, found[place])
-    return found[:, :2]
-
-
 def friction_torque(device: FiveBar, run: Run) -> np.ndarray:
     """True friction torque (n, 2) [N m] of the joints in the period before each tick."""
-    return np.asarray(joint_friction.history(device.friction, np.ascontiguousarray(run.joints), run.period))
+    return friction_analysis.friction_torque(device, run.joints, run.period)
 
 
 def compensation_torque(device: FiveBar, run: Run) -> np.ndarray:
-    """What the servo added against it in that period (n, 2) [N m]: the compensation again, from the commands."""
-    p = device.parameters
-    torque, q, rates = np.zeros_like(run.joints), np.zeros(2), np.zeros(2)
-    if p.compensation == "none":
-        return torque
-    compensation = FrictionCompensation(
-        p.compensation,
-        2,
-        coulomb=p.compensation_coulomb,
-        viscous=p.compensation_viscous,
-        displacement=p.compensation_displacement,
-        elements=p.compensation_elements,
-        period=run.period,
-    )
-    for place in range(len(run.time) - 1):
-        inverse(device.geometry, run.target[place, 0], run.target[place, 1], q)
-        joint_rates(device.geometry, q, run.target_velocity[place, 0], run.target_velocity[place, 1], rates)
-        torque[place + 1] = compensation.step(rates)
-    return torque
+    """Torque (n, 2) [N m] that the servo's compensation added in that period, from the commands."""
+    return friction_analysis.compensation_torque(device, run.target, run.target_velocity, run.period)
 
 
 def compensated(run: Run, friction: np.ndarray, added: np.ndarray) -> dict[str, float]:
-    """Joint friction, what the compensation leaves of it, and the servo's error, while the hand leads."""
+    """Joint friction, its part that is not compensated, and the servo's error, while the hand leads."""
     leads = run.during("slide")
     if not leads.any():
         return {}
@@ -335,21 +306,6 @@ def compensated(run: Run, friction: np.ndarray, added: np.ndarray) -> dict[str, 
         "tracking_rms": rms(error),
         "largest_tracking_error": float(np.linalg.norm(error, axis=1).max()),
     }
-
-
-def forces_of_friction(device: FiveBar, joints: np.ndarray, torque: np.ndarray) -> np.ndarray:
-    """Forces at the tool (n, 2) [N] that overcome joint torques (n, 2): J^-T tau."""
-    return np.linalg.solve(jacobians(device, joints).transpose(0, 2, 1), torque[:, :, None])[:, :, 0]
-
-
-def joint_friction_force(device: FiveBar, q: np.ndarray, direction: np.ndarray) -> np.ndarray:
-    """Forces (k, 2) [N] that the kinetic Coulomb friction of the joints alone asks for in directions [rad] (k,).
-
-    q: joint angles (2,). In a direction in which one joint stands still, that joint's share is anything up to this.
-    """
-    unit = np.column_stack((np.cos(direction), np.sin(direction)))
-    J = jacobians(device, q[None])[0]
-    return np.linalg.solve(J.T, device.parameters.friction_coulomb * np.sign(np.linalg.solve(J, unit.T))).T
 
 
 def isotropy(run: Run, motion: Motion, device: FiveBar | None, mass: float, resistance: np.ndarray) -> dict[str, Any]:
@@ -384,9 +340,9 @@ def isotropy(run: Run, motion: Motion, device: FiveBar | None, mass: float, resi
     direction = np.arange(72) * np.pi / 36.0
     unit = np.column_stack((np.cos(direction), np.sin(direction)))
     every = np.flatnonzero(chosen)[:: max(1, chosen.sum() // 50)]
-    forces = np.array([joint_friction_force(device, run.joints[place], direction) for place in every])
+    forces = np.array([coulomb_forces(device, run.joints[place], direction) for place in every])
     sizes, along = np.linalg.norm(forces, axis=2), np.sum(forces * unit, axis=2)
-    felt = smooth(forces_of_friction(device, run.joints, friction_torque(device, run)), run.period)[chosen]
+    felt = smooth(tool_forces(device, run.joints, friction_torque(device, run)), run.period)[chosen]
     left = motion.residual(mass, resistance)[chosen]
     squares = float(np.sum(felt**2))
     return {

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pydantic import BaseModel, ConfigDict, Field
 
 from convex_contact.scenes.grasp import Grasp, hold
-from haptic_experiments.kit.contact import style
-from haptic_experiments.report import Claim, ResultTable
+from haptic_experiments.kit.contact import curve
+from haptic_experiments.kit.figures import Curve, Panel, mark, panels
+from haptic_experiments.kit.results import Claims, ResultTable
 from haptic_experiments.study import Results, Study, StudyReport
 
 #: what is compared in Figs. 21 and 22, and what stands beside it
@@ -22,8 +23,12 @@ PAPER, BESIDE = ("lagged", "similar"), "lagged_elastoplastic"
 #: a rod that is held tilts less than this, and sinks less than this over the run [rad], [m]
 SECURE = np.radians(2.0)
 SUNK = 5e-3
-#: share of the time to failure to which the reference must be right, by a step of half its length [-]
+#: fraction of the time to failure to which the reference must be right, by a step of half its length [-]
 REFINED = 0.02
+
+#: approximation, dissipation [s/m] and period [s] of runs; a number of them by frequency [Hz]
+Case = tuple[str, float, float]
+ByFrequency = dict[float, float]
 
 
 class GraspSettings(BaseModel):
@@ -100,34 +105,41 @@ def tasks(settings: GraspSettings) -> Mapping[str, Held]:
     return made
 
 
-def _times(settings: GraspSettings, results: Results) -> dict[tuple[str, float, float], dict[float, float]]:
-    """Time to failure by approximation, dissipation and period, then by frequency [s]."""
-    found: dict[tuple[str, float, float], dict[float, float]] = {}
+def _times(settings: GraspSettings, results: Results) -> dict[Case, ByFrequency]:
+    """Time to failure [s]."""
+    found: dict[Case, ByFrequency] = {}
     for name, task in tasks(settings).items():
         key = (task.approximation, task.scene.dissipation, task.period)
         found.setdefault(key, {})[task.scene.frequency] = float(results[name]["time_to_failure"])
     return {key: dict(sorted(by.items())) for key, by in found.items()}
 
 
-def _errors(
-    times: Mapping[tuple[str, float, float], Mapping[float, float]], settings: GraspSettings
-) -> dict[tuple[str, float, float], dict[float, float]]:
-    """Relative error against Lagged with the same dissipation at the small step, where both lost the rod [-]."""
-    errors: dict[tuple[str, float, float], dict[float, float]] = {}
-    for (name, dissipation, period), by in times.items():
-        reference = times["lagged", dissipation, settings.reference_period]
-        if (name, period) == ("lagged", settings.reference_period) or period < settings.reference_period:
-            continue
-        errors[name, dissipation, period] = {
-            f: t / reference[f] - 1.0 for f, t in by.items() if f in reference and np.isfinite([t, reference[f]]).all()
-        }
-    return errors
+def _relative(times: Mapping[float, float], reference: Mapping[float, float]) -> ByFrequency:
+    """Relative errors of times to failure, at the frequencies at which both lost the rod [-]."""
+    return {
+        f: t / reference[f] - 1.0 for f, t in times.items() if f in reference and np.isfinite([t, reference[f]]).all()
+    }
+
+
+def _errors(times: Mapping[Case, Mapping[float, float]], settings: GraspSettings) -> dict[Case, ByFrequency]:
+    """Relative error against Lagged with the same dissipation at the small step."""
+    small = settings.reference_period
+    return {
+        (name, dissipation, period): _relative(by, times["lagged", dissipation, small])
+        for (name, dissipation, period), by in times.items()
+        if (name, period) != ("lagged", small) and period >= small
+    }
 
 
 def _range(values: Mapping[float, float]) -> str:
     if not values:
         return "nothing to compare"
     return f"{100 * min(values.values()):+.1f} to {100 * max(values.values()):+.1f} %"
+
+
+def _largest(values: Mapping[float, float]) -> float:
+    """Largest magnitude; NaN of none."""
+    return max((abs(e) for e in values.values()), default=np.nan)
 
 
 def report(settings: GraspSettings, results: Results, directory: Path) -> StudyReport:
@@ -138,16 +150,8 @@ def report(settings: GraspSettings, results: Results, directory: Path) -> StudyR
     d, large, small = settings.dissipation, settings.period, settings.reference_period
     metrics: dict[str, Any] = {
         "pendulum_frequency_Hz": settings.scene(1.0, 0.0).pendulum_frequency,
-        "time_to_failure_s": {
-            f"{name} d={dissipation:g} {1e3 * period:g} ms": {
-                f"{f:g}": t if np.isfinite(t) else None for f, t in by.items()
-            }
-            for (name, dissipation, period), by in times.items()
-        },
-        "relative_error": {
-            f"{name} d={dissipation:g} {1e3 * period:g} ms": {f"{f:g}": e for f, e in by.items()}
-            for (name, dissipation, period), by in errors.items()
-        },
+        "time_to_failure_s": _named(times),
+        "relative_error": _named(errors),
         "creep_um_per_s": _creep(settings, results),
     }
     caption = (
@@ -164,19 +168,30 @@ def report(settings: GraspSettings, results: Results, directory: Path) -> StudyR
         "grasp": (_figure(settings, times, errors), caption),
         "grasp_motion": (_motion(settings, results), drop),
     }
-    claims = _claims(settings, results, times, errors, metrics["creep_um_per_s"])
+    claims = Claims()
+    _judge_times(claims, settings, results, times)
+    _judge_errors(claims, settings, errors)
+    _judge_elastoplastic(claims, settings, errors, metrics["creep_um_per_s"])
     rows = [
         (f"{f:g}", *(_seconds(times.get(key, {}).get(f)) for key in _columns(d, large, small)))
         for f in sorted({*settings.frequencies, *settings.reference_frequencies})
     ]
     header = ("Hz", "lagged", "similar", f"lagged d={d:g}", f"similar d={d:g}", "elastoplastic")
-    tables = [
-        ResultTable(f"Time to failure [s] with {1e3 * small:g} ms / {1e3 * large:g} ms", header, _paired(rows)),
-    ]
-    return StudyReport(metrics, claims, figures, tables)
+    title = f"Time to failure [s] with {1e3 * small:g} ms / {1e3 * large:g} ms"
+    return StudyReport(metrics, claims, figures, [ResultTable(title, header, _paired(rows))])
 
 
-def _columns(d: float, large: float, small: float) -> list[tuple[str, float, float]]:
+def _named(table: Mapping[Case, Mapping[float, float]]) -> dict[str, dict[str, float | None]]:
+    """A table with names that JSON knows; None for what is not finite."""
+    return {
+        f"{name} d={dissipation:g} {1e3 * period:g} ms": {
+            f"{f:g}": value if np.isfinite(value) else None for f, value in by.items()
+        }
+        for (name, dissipation, period), by in table.items()
+    }
+
+
+def _columns(d: float, large: float, small: float) -> list[Case]:
     kinds = [("lagged", 0.0), ("similar", 0.0), ("lagged", d), ("similar", d), (BESIDE, 0.0)]
     return [(*kind, period) for kind in kinds for period in (small, large)]
 
@@ -202,162 +217,157 @@ def _creep(settings: GraspSettings, results: Results) -> dict[str, float]:
     return speeds
 
 
-def _claims(
-    settings: GraspSettings,
-    results: Results,
-    times: Mapping[tuple[str, float, float], Mapping[float, float]],
-    errors: Mapping[tuple[str, float, float], Mapping[float, float]],
-    creep: Mapping[str, float],
-) -> list[Claim]:
+def _judge_times(claims: Claims, settings: GraspSettings, results: Results, times: Mapping[Case, ByFrequency]) -> None:
     d, large, small = settings.dissipation, settings.period, settings.reference_period
-    plain, damped = times["lagged", 0.0, small], times["lagged", d, small]
+    plain = times["lagged", 0.0, small]
     slow = {f: results[label("lagged", 0.0, large, f)] for f in settings.frequencies if f <= 1.2}
     tilt = max((float(run["tilt"].max()) for run in slow.values()), default=np.nan)
     sunk = max((float(-run["offset"][-1, 2]) for run in slow.values()), default=np.nan)
     held = all(np.isinf(run["time_to_failure"]) for run in slow.values())
+    claims.say(
+        "At low frequencies the rod is secure (the paper: below 1.4 Hz).",
+        f"up to {max(slow, default=0):g} Hz Lagged holds it for {settings.duration:g} s; tilt at most "
+        f"{np.degrees(tilt):.2f} deg (limit {np.degrees(SECURE):g}), {1e3 * sunk:.2f} mm down (limit {1e3 * SUNK:g})",
+        held and tilt < SECURE and sunk < SUNK if slow else None,
+    )
     finite = [t for t in plain.values() if np.isfinite(t)]
-    gain = {f: damped[f] / t - 1.0 for f, t in plain.items() if np.isfinite([t, damped[f]]).all()}
-    half = times["lagged", 0.0, 0.5 * small]
-    refined = {f: plain[f] / t - 1.0 for f, t in half.items() if np.isfinite([t, plain[f]]).all()}
+    claims.say(
+        "The time to failure falls rapidly towards the compound-pendulum frequency (Fig. 21).",
+        ", ".join(f"{f:g} Hz {_seconds(t)}" for f, t in plain.items())
+        + f" s; pendulum {settings.scene(1.0, 0.0).pendulum_frequency:.2f} Hz",
+        bool(np.all(np.diff(list(plain.values())) < 0.0)) if len(finite) > 1 else None,
+    )
+    gain = _relative(times["lagged", d, small], plain)
+    claims.say(
+        "Dissipation makes it longer, by up to 10 % (Fig. 21).",
+        f"{_range(gain)} (limits {-100 * REFINED:g} and 12 %)",
+        min(gain.values()) > -REFINED and 0.0 < max(gain.values()) <= 0.12 if gain else None,
+    )
+    refined = _relative(plain, times["lagged", 0.0, 0.5 * small])
+    claims.say(
+        "The small step is a reference: half of it changes little.",
+        f"{_range(refined)} (limit {100 * REFINED:g} %)",
+        _largest(refined) < REFINED if refined else None,
+    )
+
+
+def _judge_errors(claims: Claims, settings: GraspSettings, errors: Mapping[Case, ByFrequency]) -> None:
+    d, large, small = settings.dissipation, settings.period, settings.reference_period
     near = errors["similar", 0.0, small]
-    coarse = {name: errors[name, 0.0, large] for name in PAPER}
-    both = sorted(set(coarse["lagged"]) & set(coarse["similar"]))
-    modulation, with_d = errors["similar", d, small], errors["lagged", d, large]
-    shift = {f: with_d[f] - coarse["lagged"][f] for f in with_d if f in coarse["lagged"]}
-    return [
-        Claim(
-            "At low frequencies the rod is secure (the paper: below 1.4 Hz).",
-            f"up to {max(slow, default=0):g} Hz Lagged holds it for {settings.duration:g} s; tilt at most "
-            f"{np.degrees(tilt):.2f} deg, {1e3 * sunk:.2f} mm down",
-            bool(held and tilt < SECURE and sunk < SUNK) if slow else None,
-        ),
-        Claim(
-            "The time to failure falls rapidly towards the compound-pendulum frequency (Fig. 21).",
-            ", ".join(f"{f:g} Hz {_seconds(t)}" for f, t in plain.items())
-            + f" s; pendulum {settings.scene(1.0, 0.0).pendulum_frequency:.2f} Hz",
-            bool(np.all(np.diff(list(plain.values())) < 0.0)) if len(finite) > 1 else None,
-        ),
-        Claim(
-            "Dissipation makes it longer, by up to 10 % (Fig. 21).",
-            _range(gain),
-            bool(min(gain.values()) > -REFINED and 0.0 < max(gain.values()) <= 0.12) if gain else None,
-        ),
-        Claim(
-            "The small step is a reference: half of it changes little.",
-            _range(refined),
-            bool(max(abs(e) for e in refined.values()) < REFINED) if refined else None,
-        ),
-        Claim(
-            "At the small step without dissipation Lagged and Similar differ by less than 0.5 % (Fig. 22, left).",
-            _range(near),
-            bool(max(abs(e) for e in near.values()) < 0.005) if near else None,
-        ),
-        Claim(
-            "At the large step without dissipation both are too short, by up to 50 % (Fig. 22, left).",
-            "; ".join(f"{name} {_range(coarse[name])}" for name in PAPER),
-            bool(all(-0.5 <= coarse[n][f] < 0.0 for n in PAPER for f in both)) if both else None,
-        ),
-        Claim(
-            "There Similar lasts longer than Lagged (its gliding adds grip).",
-            "; ".join(f"{f:g} Hz {100 * (coarse['similar'][f] - coarse['lagged'][f]):+.1f} points" for f in both),
-            all(coarse["similar"][f] > coarse["lagged"][f] for f in both) if both else None,
-        ),
-        Claim(
-            "With dissipation at the small step Similar is too long, by some 30 % (Fig. 22, right).",
-            _range(modulation),
-            bool(max(modulation.values()) > 0.1 and min(modulation.values()) > 0.0) if modulation else None,
-        ),
-        Claim(
-            "At the large step Lagged's error is nearly the same with dissipation (Fig. 22, right).",
-            f"{_range(with_d)}; changed by {_range(shift)}",
-            bool(max(abs(e) for e in shift.values()) < 0.1) if shift else None,
-        ),
-        Claim(
-            "At the large step with dissipation Similar's two errors cancel in part.",
-            f"{_range(errors['similar', d, large])} where {_range(errors['similar', d, small])} at the small step",
-            bool(np.mean(list(errors["similar", d, large].values())) < np.mean(list(modulation.values())))
-            if errors["similar", d, large] and modulation
-            else None,
-        ),
-        Claim(
-            "Beyond the paper: elastoplastic stiction takes the creep away.",
-            f"at {settings.creep_frequency:g} Hz the rod sinks by "
-            + ", ".join(f"{speed:.3g} ({name})" for name, speed in creep.items())
-            + " um/s",
-            bool(abs(creep[BESIDE]) < 0.01 * creep["lagged"]),
-        ),
-        Claim(
-            "Beyond the paper: what elastoplastic stiction changes in the time to failure (its pads give way).",
-            f"small step {_range(errors[BESIDE, 0.0, small])}, large step {_range(errors[BESIDE, 0.0, large])}",
-            None,
-        ),
-    ]
+    claims.say(
+        "At the small step without dissipation Lagged and Similar differ by less than 0.5 % (Fig. 22, left).",
+        _range(near),
+        _largest(near) < 0.005 if near else None,
+    )
+    lagged, similar = (errors[name, 0.0, large] for name in PAPER)
+    both = sorted(set(lagged) & set(similar))
+    claims.say(
+        "At the large step without dissipation both are too short, by up to 50 % (Fig. 22, left).",
+        f"lagged {_range(lagged)}; similar {_range(similar)}",
+        all(-0.5 <= by[f] < 0.0 for by in (lagged, similar) for f in both) if both else None,
+    )
+    claims.say(
+        "There Similar lasts longer than Lagged (its gliding adds grip).",
+        "; ".join(f"{f:g} Hz {100 * (similar[f] - lagged[f]):+.1f} points" for f in both),
+        all(similar[f] > lagged[f] for f in both) if both else None,
+    )
+    modulation, both_errors = errors["similar", d, small], errors["similar", d, large]
+    claims.say(
+        "With dissipation at the small step Similar is too long, by some 30 % (Fig. 22, right).",
+        f"{_range(modulation)} (more than 10 % at most)",
+        max(modulation.values()) > 0.1 and min(modulation.values()) > 0.0 if modulation else None,
+    )
+    damped = errors["lagged", d, large]
+    shift = {f: damped[f] - lagged[f] for f in damped if f in lagged}
+    claims.say(
+        "At the large step Lagged's error is nearly the same with dissipation (Fig. 22, right).",
+        f"{_range(damped)}; changed by {_range(shift)} (limit 10 %)",
+        _largest(shift) < 0.1 if shift else None,
+    )
+    cancels = both_errors and modulation
+    claims.say(
+        "At the large step with dissipation Similar's two errors cancel in part.",
+        f"{_range(both_errors)} where {_range(modulation)} at the small step",
+        np.mean(list(both_errors.values())) < np.mean(list(modulation.values())) if cancels else None,
+    )
+
+
+def _judge_elastoplastic(
+    claims: Claims, settings: GraspSettings, errors: Mapping[Case, ByFrequency], creep: Mapping[str, float]
+) -> None:
+    claims.say(
+        "Beyond the paper: elastoplastic stiction takes the creep away.",
+        f"at {settings.creep_frequency:g} Hz the rod sinks by "
+        + ", ".join(f"{speed:.3g} ({name})" for name, speed in creep.items())
+        + " um/s (limit 1 % of Lagged)",
+        abs(creep[BESIDE]) < 0.01 * creep["lagged"],
+    )
+    small, large = (errors[BESIDE, 0.0, period] for period in (settings.reference_period, settings.period))
+    claims.say(
+        "Beyond the paper: what elastoplastic stiction changes in the time to failure (its pads give way).",
+        f"small step {_range(small)}, large step {_range(large)}",
+    )
 
 
 _WORDS = {"lagged": "Lagged", "similar": "Similar", BESIDE: "elastoplastic"}
 
 
-def _figure(
-    settings: GraspSettings,
-    times: Mapping[tuple[str, float, float], Mapping[float, float]],
-    errors: Mapping[tuple[str, float, float], Mapping[float, float]],
-) -> Figure:
+def _figure(settings: GraspSettings, times: Mapping[Case, ByFrequency], errors: Mapping[Case, ByFrequency]) -> Figure:
     d, large, small = settings.dissipation, settings.period, settings.reference_period
-    figure = Figure(figsize=(13.0, 4.4), layout="constrained")
-    axes = figure.subplots(1, 3)
+    lines = []
     for dissipation, color in ((0.0, "tab:blue"), (d, "tab:cyan")):
-        for period, line in ((small, {"marker": "o", "lw": 1.6}), (large, {"marker": ".", "lw": 0.7, "ls": "--"})):
+        for period in (small, large):
             by = times["lagged", dissipation, period]
             f, t = np.array(list(by)), np.array(list(by.values()))
+            thick, thin = {"marker": "o", "linewidth": 1.6}, {"marker": ".", "linewidth": 0.7, "linestyle": "--"}
             words = f"Lagged, d = {dissipation:g} s/m, {1e3 * period:g} ms"
-            axes[0].plot(f, np.where(np.isfinite(t), t, np.nan), color=color, label=words, **line)
+            line = {"color": color, **(thick if period == small else thin)}
+            lines.append(Curve(f, np.where(np.isfinite(t), t, np.nan), words, line))
             if period == large:
-                axes[0].plot(f[np.isinf(t)], np.full(np.isinf(t).sum(), settings.duration), "^", color=color, ms=4)
-    by = times[BESIDE, 0.0, large]
-    shown = {f: t for f, t in by.items() if np.isfinite(t)}
-    axes[0].plot(list(shown), list(shown.values()), "x:", lw=0.8, color="tab:red",
-                 label=f"elastoplastic, {1e3 * large:g} ms")  # fmt: skip
-    axes[0].axvline(settings.scene(1.0, 0.0).pendulum_frequency, color="black", lw=0.8, ls=":")
-    axes[0].set(xlabel="frequency (Hz)", ylabel="time to failure (s)", title="Fig. 21", ylim=(0.0, None))
-    axes[0].legend(fontsize=7)
-    for axis, dissipation in zip(axes[1:], (0.0, d), strict=True):
-        _draw_errors(axis, dissipation, errors, small)
-        axis.set(title=f"Fig. 22, d = {dissipation:g} s/m", xlabel="frequency (Hz)", ylabel="relative error (%)")
-    return figure
+                arrows = {"color": color, "linestyle": "", "marker": "^", "markersize": 4}
+                lines.append(Curve(f[np.isinf(t)], np.full(np.isinf(t).sum(), settings.duration), style=arrows))
+    shown = {f: t for f, t in times[BESIDE, 0.0, large].items() if np.isfinite(t)}
+    crosses = {"color": "tab:red", "marker": "x", "linestyle": ":"}
+    lines.append(
+        Curve(np.array(list(shown)), np.array(list(shown.values())), f"elastoplastic, {1e3 * large:g} ms", crosses)
+    )
 
-
-def _draw_errors(
-    axis: Axes, dissipation: float, errors: Mapping[tuple[str, float, float], Mapping[float, float]], small: float
-) -> None:
-    axis.axhline(0.0, color="black", lw=0.6)
-    for (name, of, period), by in errors.items():
-        if of != dissipation or not by:
-            continue
-        full = "full" if period == small else "none"
-        line = style(name) | {"label": f"{_WORDS[name]}, {1e3 * period:g} ms", "marker": "o", "fillstyle": full}
-        axis.plot(list(by), [100 * e for e in by.values()], **line)
-    axis.legend(fontsize=7)
+    pendulum = partial(mark, x=[settings.scene(1.0, 0.0).pendulum_frequency], linestyle=":")
+    zero, legend = partial(mark, y=[0.0]), {"fontsize": 7}
+    row = [Panel("time to failure (s)", lines, "frequency (Hz)", {"ylim": (0.0, None)}, title="Fig. 21", legend=legend,
+                 extra=pendulum)]  # fmt: skip
+    for dissipation in (0.0, d):
+        relative = [
+            curve(f"{_WORDS[name]}, {1e3 * period:g} ms", name, np.array(list(by)), 100 * np.array(list(by.values())),
+                  marker="o", fillstyle="full" if period == small else "none")
+            for (name, of, period), by in errors.items()
+            if of == dissipation and by
+        ]  # fmt: skip
+        title = f"Fig. 22, d = {dissipation:g} s/m"
+        row.append(Panel("relative error (%)", relative, "frequency (Hz)", title=title, legend=legend, extra=zero))
+    return panels(row, size=(13.0, 4.4))
 
 
 def _motion(settings: GraspSettings, results: Results) -> Figure:
-    figure = Figure(figsize=(11.0, 4.2), layout="constrained")
-    way, creep = figure.subplots(1, 2)
-    arm = settings.scene(1.0, 0.0).arm
+    path, creep, arm = [], [], settings.scene(1.0, 0.0).arm
     for frequency in settings.frequencies[-4:]:
         run = results[label("lagged", 0.0, settings.period, frequency)]
-        shown = run["time"] <= run["time_to_failure"]
-        offset = 1e3 * run["offset"][shown]
-        way.plot(offset[:, 0], offset[:, 2] - 1e3 * arm, lw=0.8, label=f"{frequency:g} Hz")
-    way.plot(0.0, 0.0, "k+", label="grip")
-    way.set(xlabel="sideways (mm)", ylabel="height of the rod's centre (mm)", title="until it is lost (Lagged)")
-    way.set_aspect("equal", adjustable="datalim")
-    way.legend(fontsize=7)
+        offset = 1e3 * run["offset"][run["time"] <= run["time_to_failure"]]
+        path.append(Curve(offset[:, 0], offset[:, 2] - 1e3 * arm, f"{frequency:g} Hz"))
+    path.append(Curve(np.zeros(1), np.zeros(1), "grip", {"color": "black", "linestyle": "", "marker": "+"}))
     for name in (*PAPER, BESIDE):
         run = results[label(name, 0.0, settings.period, settings.creep_frequency)]
-        creep.plot(run["time"], -1e6 * run["offset"][:, 2], **(style(name) | {"label": _WORDS[name]}))
-    creep.set(xlabel="time (s)", ylabel="sunk (µm)", title=f"creep at {settings.creep_frequency:g} Hz")
-    creep.legend(fontsize=7)
-    return figure
+        creep.append(curve(_WORDS[name], name, run["time"], -1e6 * run["offset"][:, 2]))
+
+    equal = {"aspect": "equal", "adjustable": "datalim"}
+    height = "height of the rod's centre (mm)"
+    return panels(
+        [
+            Panel(height, path, "sideways (mm)", equal, title="until it is lost (Lagged)"),
+            Panel("sunk (µm)", creep, title=f"creep at {settings.creep_frequency:g} Hz"),
+        ],
+        size=(11.0, 4.2),
+    )
 
 
 STUDY = Study(

@@ -1,0 +1,87 @@
+"""Joint friction of the manipulator after a run: its torques, their compensation, and the forces at the tool.
+
+Rows are the ticks of a run, n of them, T apart.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from haptic_devices.components import joint_friction
+from haptic_devices.components.friction_compensation import FrictionCompensation
+from haptic_devices.five_bar.device import FiveBar
+from haptic_devices.five_bar.kinematics import inverse, joint_rates, tool_jacobian
+
+
+def tool_jacobians(device: FiveBar, joints: np.ndarray) -> np.ndarray:
+    """Jacobians of the tool's x and y at joint angles (n, 2) [rad], shape (n, 2, 2)."""
+    found = np.zeros((len(joints), 6, 2))
+    for row, q in enumerate(joints):
+        tool_jacobian(device.geometry, q, found[row])
+    return found[:, :2]
+
+
+def friction_torque(device: FiveBar, joints: np.ndarray, period: float) -> np.ndarray:
+    """Friction torque of the joints in the period before each tick (n, 2) [N m].
+
+    Args:
+        device: The manipulator.
+        joints: True angles of the motors (n, 2) [rad].
+        period: T [s].
+    """
+    return np.asarray(joint_friction.history(device.friction, np.ascontiguousarray(joints), period))
+
+
+def compensation_torque(device: FiveBar, position: np.ndarray, velocity: np.ndarray, period: float) -> np.ndarray:
+    """Torque that the servo's friction compensation added in the period before each tick (n, 2) [N m].
+
+    Args:
+        device: The manipulator.
+        position: Commanded position of the tool (n, 2) [m].
+        velocity: Commanded velocity of the tool (n, 2) [m/s].
+        period: T [s].
+    """
+    p = device.parameters
+    torque, q, rates = np.zeros((len(position), 2)), np.zeros(2), np.zeros(2)
+    if p.compensation == "none":
+        return torque
+    compensation = FrictionCompensation(
+        p.compensation,
+        2,
+        coulomb=p.compensation_coulomb,
+        viscous=p.compensation_viscous,
+        displacement=p.compensation_displacement,
+        elements=p.compensation_elements,
+        period=period,
+    )
+    for row in range(len(position) - 1):
+        inverse(device.geometry, position[row, 0], position[row, 1], q)
+        joint_rates(device.geometry, q, velocity[row, 0], velocity[row, 1], rates)
+        torque[row + 1] = compensation.step(rates)
+    return torque
+
+
+def tool_forces(device: FiveBar, joints: np.ndarray, torque: np.ndarray) -> np.ndarray:
+    """Forces at the tool that overcome joint torques, J^-T tau (n, 2) [N].
+
+    Args:
+        device: The manipulator.
+        joints: Angles (n, 2) [rad].
+        torque: tau (n, 2) [N m].
+    """
+    return np.linalg.solve(tool_jacobians(device, joints).transpose(0, 2, 1), torque[:, :, None])[:, :, 0]
+
+
+def coulomb_forces(device: FiveBar, q: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """Forces at the tool that the kinetic Coulomb friction of the joints alone needs, by direction (k, 2) [N].
+
+    In a direction in which one joint is at rest, that joint's part is anything up to this.
+
+    Args:
+        device: The manipulator.
+        q: Joint angles (2,) [rad].
+        direction: Angles of the motion (k,) [rad].
+    """
+    unit = np.column_stack((np.cos(direction), np.sin(direction)))
+    J = tool_jacobians(device, q[None])[0]
+    return np.linalg.solve(J.T, device.parameters.friction_coulomb * np.sign(np.linalg.solve(J, unit.T))).T
