@@ -15,7 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.comparison import ScriptedRun, roughness, sign_changes
+from haptic_experiments.kit.comparison import ScriptedRun
+from haptic_experiments.kit.signals import roughness, sign_changes
 from haptic_experiments.report import Claim, Report
 from haptic_friction.factory import make_model, parameters_of
 

@@ -23,8 +23,8 @@ from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
 from haptic_core.parameters import parse_entries
 from haptic_devices import factories
-from haptic_experiments.kit.comparison import largest, phases
 from haptic_experiments.kit.node_graph import draw, latencies
+from haptic_experiments.kit.signals import largest, phases
 from haptic_experiments.report import Claim, Report
 from haptic_friction import BASE, Body, Contact, ContactNetwork, CoulombLaw, ImplicitNetwork, ModelC
 from haptic_launch.experiments import load_experiment

@@ -7,7 +7,6 @@ measurement of that tick: the motion commanded at that tick, or the delay earlie
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,11 @@ from scipy.ndimage import binary_erosion
 from scipy.signal import butter, sosfiltfilt
 
 from haptic_bags.bags import Bag
-from haptic_core.errors import HapticError
 from haptic_devices.components import joint_friction
 from haptic_devices.components.friction_compensation import FrictionCompensation
 from haptic_devices.five_bar import FiveBar, FiveBarParameters, inverse, joint_rates, tool_jacobian
-from haptic_experiments.kit.phases import PhasedRun
+from haptic_experiments.kit.planar import PlanarRun, radius_of_curvature, travel
+from haptic_friction.reference.motions import free_drift
 
 NAMESPACE = "/five_bar"
 #: a rest counts from here on, when the hand has let go of its stiffness [s]
@@ -43,22 +42,22 @@ SECTORS, SECTOR_SAMPLES = 12, 50
 
 
 @dataclass(frozen=True)
-class Run(PhasedRun):
+class Run(PlanarRun):
     """The signals of one bag on common ticks.
 
     Attributes:
         period: T [s].
-        time: (n,) [s].
-        measured: tool position by the encoders [m].
-        position: true tool position [m].
-        velocity: true tool velocity [m/s].
-        force: measured force h of the hand [N].
-        intention: position that the hand wants [m].
-        target: commanded position with which the servo compares this tick's measurement [m].
-        target_velocity: the same of the velocity, exactly zero while model A sticks [m/s].
-        joints: true angles of the motors [rad].
-        sticking: (n,).
-        phases: of the hand's plan.
+        time: Times of the ticks (n,) [s].
+        measured: Tool position by the encoders (n, 2) [m].
+        position: True tool position (n, 2) [m].
+        velocity: True tool velocity (n, 2) [m/s].
+        force: Measured force h of the hand (n, 2) [N].
+        intention: Position that the hand wants (n, 2) [m].
+        target: Commanded position with which the servo compares this tick's measurement (n, 2) [m].
+        target_velocity: Commanded velocity, exactly zero while model A sticks (n, 2) [m/s].
+        joints: True angles of the motors (n, 2) [rad].
+        sticking: Flags (n,).
+        phases: Phases of the hand's plan.
     """
 
     period: float
@@ -79,31 +78,27 @@ class Run(PhasedRun):
         """Takes the ticks that all topics have; in realtime the friction node may have missed some.
 
         Raises:
-            HapticError: fewer than two common ticks.
+            HapticError: Fewer than two common ticks.
         """
-        names = ("device_state", "simulation_state", "device_command", "friction/state")
-        device, truth, command, friction = topics = [bag.topics[f"{NAMESPACE}/{name}"] for name in names]
-        ticks = reduce(np.intersect1d, [topic["tick"] for topic in topics]).astype(np.int64)
-        if len(ticks) < 2:
-            raise HapticError(f"{bag.path}: too short for a report ({len(ticks)} ticks that all topics have)")
-        measured, actual, state = (np.searchsorted(topic["tick"], ticks) for topic in (device, truth, friction))
-        node = bag.parameters("device")
+        ticks = bag.ticks(NAMESPACE, "device_state", "simulation_state", "device_command", "friction/state")
+        device, truth, _, friction = ticks.values()
+        node, command = bag.parameters("device"), bag.topics[f"{NAMESPACE}/device_command"]
         lag = node["command_delay_ticks"] + (node["mode"] == "realtime")
-        acts = np.searchsorted(command["tick"].astype(np.int64), ticks - lag, side="right") - 1
+        acts = np.searchsorted(command["tick"].astype(np.int64), ticks.tick - lag, side="right") - 1
         started = (acts >= 0)[:, None]
-        position = device["tool_pose"][measured, 0:2]
+        position = device["tool_pose"][:, 0:2]
         return cls(
-            period=float(device["period"][0]),
-            time=ticks * float(device["period"][0]),
+            period=ticks.period,
+            time=ticks.time,
             measured=position,
-            position=truth["tool_pose"][actual, 0:2],
-            velocity=truth["tool_twist"][actual, 0:2],
-            force=device["tool_wrench"][measured, 0:2],
-            intention=truth["operator_target"][actual, 0:2],
+            position=truth["tool_pose"][:, 0:2],
+            velocity=truth["tool_twist"][:, 0:2],
+            force=device["tool_wrench"][:, 0:2],
+            intention=truth["operator_target"][:, 0:2],
             target=np.where(started, command["tool_pose"][acts, 0:2], position[0]),
             target_velocity=np.where(started, command["tool_twist"][acts, 0:2], 0.0),
-            joints=truth["joint_position"][actual],
-            sticking=friction["sticking"][state][:, 0].astype(bool),
+            joints=truth["joint_position"],
+            sticking=friction["sticking"][:, 0].astype(bool),
             phases=bag.started("device").get("phases", []),
         )
 
@@ -113,15 +108,15 @@ class Motion:
     """Force and motion below 20 Hz, without phase shift.
 
     Attributes:
-        force: h (n, 2) [N].
-        acceleration: true (n, 2) [m/s^2].
-        speed: (n,) [m/s].
-        along: unit vector of the velocity (n, 2); zero where nothing moves.
-        inside: unit vector across it, towards the inside of the path's curve (n, 2).
-        normal: v^2/R, not negative (n,) [m/s^2].
-        sliding: (n,) moves faster than 0.02 m/s in a phase in which the hand leads.
-        straight: (n,) slides while the hand's intention goes straight on, also 0.1 s before and after.
-        curved: (n,) slides while the hand's intention goes round a curve.
+        force: Measured force h (n, 2) [N].
+        acceleration: True acceleration (n, 2) [m/s^2].
+        speed: True speed (n,) [m/s].
+        along: Unit vector of the velocity (n, 2); zero where nothing moves.
+        inside: Unit vector across it, towards the inside of the path's curve (n, 2).
+        normal: Normal acceleration v^2/R, not negative (n,) [m/s^2].
+        sliding: The tool moves faster than 0.02 m/s in a phase in which the hand leads (n,).
+        straight: The tool slides while the hand's intention goes straight on, also 0.1 s before and after (n,).
+        curved: The tool slides while the hand's intention goes round a curve (n,).
     """
 
     force: np.ndarray
@@ -143,8 +138,9 @@ class Motion:
         along = np.divide(velocity, speed[:, None], out=np.zeros_like(velocity), where=speed[:, None] > 0.0)
         turning = along[:, 0] * acceleration[:, 1] - along[:, 1] * acceleration[:, 0]
         side = np.where(turning < 0.0, -1.0, 1.0)[:, None]
-        radius = radius_of(run.intention, run.time)
-        leads = np.linalg.norm(np.gradient(run.intention, run.time, axis=0), axis=1) > SLIDING_SPEED
+        intended = np.gradient(run.intention, run.time, axis=0)
+        radius = radius_of_curvature(intended, run.time)
+        leads = np.linalg.norm(intended, axis=1) > SLIDING_SPEED
         leads &= run.during("slide")
         window = np.ones(2 * round(STRAIGHT_TIME / run.period) + 1)
         goes_straight = binary_erosion(leads & (radius > STRAIGHT_RADIUS), window)
@@ -172,15 +168,6 @@ def smooth(values: np.ndarray, period: float) -> np.ndarray:
         return values
     low_pass = butter(4, MOTION_FREQUENCY, fs=1.0 / period, output="sos")
     return np.asarray(sosfiltfilt(low_pass, values, axis=0))
-
-
-def radius_of(path: np.ndarray, time: np.ndarray) -> np.ndarray:
-    """Radius of curvature (n,) [m] of a noise-free path (n, 2); infinite on a straight line and at rest."""
-    velocity = np.gradient(path, time, axis=0)
-    acceleration = np.gradient(velocity, time, axis=0)
-    speed = np.linalg.norm(velocity, axis=1)
-    turning = np.abs(velocity[:, 0] * acceleration[:, 1] - velocity[:, 1] * acceleration[:, 0])
-    return np.divide(speed**3, turning, out=np.full_like(speed, np.inf), where=turning > 0.0)
 
 
 def rms(values: np.ndarray) -> float:
@@ -235,18 +222,14 @@ def rests(run: Run, mass: float) -> list[dict[str, Any]]:
     length of the rest, fitted to the true position together with that compliance (position = c + d t + S h).
     """
     results = []
-    for phase in run.phases:
-        start, end = phase["start"] + SETTLING, min(phase["end"], run.time[-1])
-        if phase["kind"] != "rest" or end - start < SHORTEST_REST:
-            continue
-        part = run.part(start, end)
+    for phase, part in run.settled_rests(SETTLING, SHORTEST_REST):
         time, force, position = run.time[part] - run.time[part.start], run.force[part], run.position[part]
         regressors = np.column_stack((np.ones_like(time), time, force - force.mean(axis=0)))
         drift = np.linalg.lstsq(regressors, position - position[0], rcond=None)[0][1] * time[-1]
         results.append(
             {
                 "name": phase["name"],
-                "start": float(start),
+                "start": float(phase["start"] + SETTLING),
                 "length": float(time[-1]),
                 "largest_force": float(np.linalg.norm(force, axis=1).max()),
                 "force_rms_about_mean": rms(force - force.mean(axis=0)),
@@ -261,22 +244,6 @@ def rests(run: Run, mass: float) -> list[dict[str, Any]]:
             }
         )
     return results
-
-
-def travel(position: np.ndarray) -> float:
-    """Diagonal [m] of the box that positions (n, 2) fill."""
-    return float(np.linalg.norm(np.ptp(position, axis=0)))
-
-
-def free_drift(force: np.ndarray, mass: float, period: float) -> float:
-    """How far [m] forces (n, 2) take a mass [kg] that starts at rest without friction."""
-    velocity = np.cumsum(force, axis=0) * period / mass
-    return float(np.linalg.norm(velocity.sum(axis=0) * period))
-
-
-def noise_drift(noise: float, mass: float, period: float, length: float) -> float:
-    """Standard deviation [m], both axes together, to which white noise [N] takes a free mass [kg] in a time [s]."""
-    return float(np.sqrt(2.0 / 3.0) * noise / mass * np.sqrt(period * length**3))
 
 
 def manipulator(description: dict[str, Any]) -> FiveBar | None:
