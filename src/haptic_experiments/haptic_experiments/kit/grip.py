@@ -63,7 +63,7 @@ def stability(device: FiveBar | None, held: HandParameters | None, settings: Gri
         f"{firmness:g}": [smallest_mass(device, hand, firmness, period=period, delay=d) for d in (0, 1)]
         for firmness in (1.0, _FIRM)
     }
-    own = {"friction_force": settings.friction_force, "period": period, "delay": delay}
+    own: dict[str, Any] = {"friction_force": settings.friction_force, "period": period, "delay": delay}
     shaking = [
         [firmness, float(mass), oscillation(device.parameters, grasp(hand, firmness), float(mass), **own)]
         for firmness in (1.0, _FIRM)
