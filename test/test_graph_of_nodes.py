@@ -40,12 +40,15 @@ DEVICE = {
 def test_readings_of_the_device_are_identical(name: str, duration: str, tmp_path: Path) -> None:
     arguments = [f"duration:={duration}", f"output:={tmp_path / 'bag'}"]
     finish(tmp_path / "run", [sys.executable, "-m", "haptic_bringup", "run", name, *arguments])
-    (state,) = (columns for topic, columns in Bag(tmp_path / "bag").topics.items() if topic.endswith("/device_state"))
+    bag = Bag(tmp_path / "bag")
+    (state,) = (columns for topic, columns in bag.topics.items() if topic.endswith("/device_state"))
     device = graph.run(name, {"duration": duration}).columns["device"]
+    again = graph.of_bag(bag).run().columns["device"]
     assert len(state["tick"]) == len(device["position"])
     assert np.abs(np.diff(device["position"], axis=0)).max() > 0.0  # something moves
     for field, column in DEVICE.items():
         np.testing.assert_array_equal(np.array(state[field]), device[column], err_msg=field)
+        np.testing.assert_array_equal(again[column], device[column], err_msg=field)
 
 
 def test_arguments_reach_device_and_renderer() -> None:

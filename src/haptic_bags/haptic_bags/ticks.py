@@ -17,10 +17,14 @@ class Rows(Mapping[str, Any]):
 
     def __init__(self, columns: Mapping[str, Any], rows: np.ndarray) -> None:
         self._columns, self._rows = columns, rows
+        self._chosen: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
-        values = self._columns[name]
-        return values[self._rows] if isinstance(values, np.ndarray) else [values[i] for i in self._rows]
+        if name not in self._chosen:
+            values = self._columns[name]
+            chosen = values[self._rows] if isinstance(values, np.ndarray) else [values[i] for i in self._rows]
+            self._chosen[name] = chosen
+        return self._chosen[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)

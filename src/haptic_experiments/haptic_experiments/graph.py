@@ -1,8 +1,9 @@
-"""An experiment in one process, without ROS: device, hand and renderers of its launch file, stepped in lockstep.
+"""An experiment in one process, without ROS: device, hand and renderers, stepped in lockstep.
 
-    done = graph.run("friction_impedance", {"duration": "2.0"})
-    done.columns["device"]["position"]           # (n, joints)
-    done.columns["friction"]["force"]            # (n, 3)
+    done = graph.run("friction_impedance", {"duration": "2.0"})     # as a launch file describes it
+    done = graph.of_bag(bag).run(ticks)                             # with the parameters of a recorded run
+    done.columns["friction"]["force"]                               # (n, 3)
+    done.ticks("device_state", "friction/state")                    # named as in a bag
 
 Every tick does what the nodes do: the renderers answer the reading of the device in the order of evaluation, with the
 inputs of the same tick or, if delayed, of the tick before; the device adds the answers and advances. The numbers are
@@ -13,25 +14,45 @@ left to the nodes.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from haptic_bags.ticks import Ticks
 from haptic_core.errors import HapticError
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_core.tick_inputs import node_and_kind
+from haptic_devices.device import Device, DeviceError
 from haptic_devices.factories import find_device
 from haptic_devices.loop import OK, TickLoop
 from haptic_experiments.graph_steps import STEPS, Step
-from haptic_launch.experiment_graph import Edge, evaluation_order, graph_of
+from haptic_launch.experiment_graph import CLOCK, Edge, evaluation_order, graph_of
 from haptic_launch.experiments import load_experiment
 from haptic_launch.launch_file import load_launch_file
 from haptic_launch.launch_nodes import LaunchedNode, launched_nodes
 
+if TYPE_CHECKING:
+    from haptic_bags.bags import Bag
+
 Columns = dict[str, np.ndarray]
+#: parameters of nodes, by name of the node
+Parameters = Mapping[str, Mapping[str, Any]]
+
+_DEVICE = "haptic_devices/device_node"
+#: sensors' values that are kept, and their names in DeviceState and SimulationState
+_READING = {
+    "position": "joint_position",
+    "velocity": "joint_velocity",
+    "effort": "joint_effort",
+    "tool_pose": "tool_pose",
+    "tool_twist": "tool_twist",
+    "tool_wrench": "tool_wrench",
+}
 
 
 @dataclass
@@ -39,113 +60,301 @@ class Graph:
     """Device and rendering steps of an experiment.
 
     Attributes:
-        loop: of the device, at its tick.
-        steps: in the order of evaluation, by name.
-        edges: what they take from each other.
-        length: number of ticks of a whole run; None without an end.
+        loop: Loop of the device, at its tick.
+        steps: Rendering steps in the order of evaluation, by name.
+        period: T [s].
+        edges: Inputs of the steps.
+        length: Number of ticks of a whole run; None without an end.
+        lag: By name of a step, ticks by which its delayed inputs arrive later than one tick.
+        filters: By source and kind, a function that changes an output on its way to the steps that take it.
+        times: Durations of the step's answers, by name of the step [s].
     """
 
     loop: TickLoop
     steps: dict[str, Step]
-    edges: tuple[Edge, ...]
-    length: int | None
-    _inputs: dict[str, list[tuple[str, str, bool]]] = field(default_factory=dict)
-    _before: dict[tuple[str, str], Any] = field(default_factory=dict)
+    period: float
+    edges: tuple[Edge, ...] = ()
+    length: int | None = None
+    lag: Mapping[str, int] = field(default_factory=dict)
+    filters: Mapping[tuple[str, str], Callable[[Any], Any]] = field(default_factory=dict)
+    times: dict[str, list[float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._inputs = {name: _inputs(step.values, self.lag.get(name, 0)) for name, step in self.steps.items()}
+        delays = {(source, kind): 0 for entries in self._inputs.values() for source, kind, _ in entries}
+        for source, kind, delay in (entry for entries in self._inputs.values() for entry in entries):
+            delays[source, kind] = max(delays[source, kind], delay)
+        self._late = {key: deque[Any](maxlen=delay) for key, delay in delays.items() if delay}
+
+    def restart(self) -> Any:
+        """Returns device and steps to their start; returns the first reading."""
+        for step in self.steps.values():
+            step.reset()
+        for line in self._late.values():
+            line.clear()
+        self.times = {name: [] for name in self.steps}
+        self.loop.device.activate()
+        self.loop.restart(0)
+        return self.loop.device.read()
+
+    def replace(self, name: str, step: Step) -> None:
+        """Puts another step in the place of one that has the same inputs."""
+        self.steps[name] = step
 
     def advance(self, reading: Any) -> None:
         """Lets every step answer the present tick, and offers the answers to the device."""
         loop, outputs = self.loop, dict[tuple[str, str], Any]()
         for name, step in self.steps.items():
             inputs: dict[str, dict[str, Any]] = {}
-            for source, kind, delayed in self._inputs[name]:
-                known = self._before if delayed else outputs
-                if not delayed and (source, kind) not in outputs:
-                    outputs[source, kind] = self.steps[source].output(kind)
-                inputs.setdefault(kind, {})[source] = known.get((source, kind))
+            for source, kind, delay in self._inputs[name]:
+                if delay:
+                    line = self._late[source, kind]
+                    value = line[-delay] if len(line) >= delay else None
+                else:
+                    if (source, kind) not in outputs:
+                        outputs[source, kind] = self._output(source, kind)
+                    value = outputs[source, kind]
+                inputs.setdefault(kind, {})[source] = value
             command = step.command
             command.source, command.tick = name, loop.tick
+            start = time.perf_counter()
             command.mode = step.answer(loop.tick, reading, loop.status == OK, inputs)
+            self.times.setdefault(name, []).append(time.perf_counter() - start)
             loop.offer(command)
-        late = {(source, kind) for entries in self._inputs.values() for source, kind, delayed in entries if delayed}
-        self._before = {(source, kind): self.steps[source].output(kind) for source, kind in late}
+        for (source, kind), line in self._late.items():
+            line.append(self._output(source, kind))
+
+    def _states(self) -> list[str]:
+        truth = [] if self.loop.device.truth() is None else ["simulation_state"]
+        return ["device_state", *truth, *(f"{name}/state" for name in self.steps)]
+
+    def _output(self, source: str, kind: str) -> Any:
+        value, change = self.steps[source].output(kind), self.filters.get((source, kind))
+        return value if change is None else change(value)
+
+    def run(
+        self,
+        ticks: int | None = None,
+        *,
+        topics: Sequence[str] | None = None,
+        observe: Callable[[Graph], None] | None = None,
+        raise_on_stop: bool = False,
+    ) -> GraphRun:
+        """Runs from the start.
+
+        Args:
+            ticks: Number of ticks; None: as many as the nodes would run.
+            topics: Topics that are kept, named as in a bag, as "contact/planes"; None: the states of device and nodes.
+            observe: Called in every tick after the answers, before the device advances.
+            raise_on_stop: A safe stop of the device ends the run; else the graph goes on, as the nodes do.
+
+        Raises:
+            HapticError: The run has no end.
+            DeviceError: The device has stopped.
+        """
+        length = ticks or self.length
+        if length is None:
+            raise HapticError("the run has no end: expected the argument duration or a number of ticks")
+        reading, loop = self.restart(), self.loop
+        rows: dict[str, dict[str, list[Any]]] = {}
+        kept = self._states() if topics is None else topics
+        answered = [(_column_name(topic), *topic.split("/")) for topic in kept if "/" in topic]
+        for tick in range(length):
+            if "device_state" in kept:
+                _keep(rows, "device", {name: getattr(reading, name) for name in _READING})
+            if "simulation_state" in kept:
+                truth = loop.device.truth()
+                _keep(rows, "truth", {name: getattr(truth, name) for name in _READING})
+            self.advance(reading)
+            for topic, name, kind in answered:
+                step = self.steps[name]
+                _keep(rows, topic, step.row() if kind == "state" else step.topic(kind))
+            if observe is not None:
+                observe(self)
+            if tick + 1 < length:
+                reading = loop.advance()
+            if raise_on_stop and loop.status != OK:
+                raise DeviceError(f"tick {loop.tick}: the device has stopped: {loop.reason}")
+        columns = {name: {key: _column(values) for key, values in kept.items()} for name, kept in rows.items()}
+        return GraphRun(columns, self)
 
 
 @dataclass(frozen=True)
 class GraphRun:
-    """What a run has left.
+    """Result of a run.
 
     Attributes:
-        columns: of the device and of each step, one row a tick; rows of objects where their length varies.
-        graph: at its end.
+        columns: One row a tick, rows of objects where their length varies: "device", its "truth" if it is simulated,
+            states of nodes by the node's name, others by the topic.
+        graph: At its end.
     """
 
     columns: dict[str, Columns]
     graph: Graph
+
+    @property
+    def length(self) -> int:
+        """Number of ticks."""
+        return len(next(iter(next(iter(self.columns.values())).values())))
+
+    def ticks(self, *topics: str) -> Ticks:
+        """Topics with the names of topics and fields that a bag has, see `haptic_bags.bags.Bag.ticks`."""
+        count, period = np.arange(self.length), np.full(self.length, self.graph.period)
+        tables: dict[str, dict[str, Any]] = {}
+        for topic in topics:
+            names = {} if "/" in topic else _READING
+            columns = {names.get(name, name): column for name, column in self.columns[_column_name(topic)].items()}
+            tables[topic] = {"period": period, **columns, "tick": count}
+        return Ticks.align(Path("graph"), tables, least=1)
+
+    def step_time(self, *steps: str) -> float:
+        """Median over the ticks of the time that some steps, or all of them, take together [s]."""
+        times = self.graph.times
+        return float(np.median(np.sum([times[name] for name in steps or times], axis=0)))
+
+
+# ---- graphs of nodes ------------------------------------------------------------------------------------
 
 
 def build(experiment: str | Path, arguments: Mapping[str, str] | None = None) -> Graph:
     """Makes device and renderers that an experiment's launch file describes.
 
     Args:
-        experiment: name of an experiment, or path of a launch file.
-        arguments: of the launch file.
+        experiment: Name of an experiment, or path of a launch file.
+        arguments: Of the launch file.
 
     Raises:
-        HapticError: the launch file, or a parameter of a node, is refused.
+        HapticError: The launch file, or a parameter of a node, is refused.
     """
     path = experiment if isinstance(experiment, Path) else load_experiment(experiment).launch_file
-    nodes = launched_nodes(load_launch_file(path), arguments)
-    edges = graph_of(nodes).edges
-    by_name = {node.name: node for node in nodes}
-    (device_node,) = (node for node in nodes if node.parameters.get("sources"))
-    p = _checked(device_node)
-    device = find_device(p["device"])(p)
-    device.configure(p["period"])
-    loop = TickLoop(
-        device,
-        p["sources"],
-        command_delay_ticks=p["command_delay_ticks"],
-        period=p["period"],
-        engagement_time=p["engagement_time"],
-    )
-    length = p["duration"] or device.end_time
-    order = [name for name in evaluation_order(edges) if name in p["sources"]]
-    steps = {name: STEPS[by_name[name].executable](_checked(by_name[name])) for name in order}
-    inputs = {name: _inputs(steps[name].values) for name in order}
+    return of_nodes(launched_nodes(load_launch_file(path), arguments))
+
+
+def nodes_of(bag: Bag) -> list[LaunchedNode]:
+    """The device and the rendering nodes of a recorded run, with the parameters that they had at its start.
+
+    Raises:
+        HapticError: The bag has no start of one of them, or its experiment has no such node.
+    """
+    device = bag.parameters(CLOCK)
+    launched = launched_nodes(load_launch_file(load_experiment(bag.custom["experiment"]).launch_file))
+    executables = {node.name: node.executable for node in launched}
+    found = [LaunchedNode(CLOCK, "", _DEVICE, device)]
+    for name in device.get("sources", ()):
+        if name not in executables or not bag.parameters(name):
+            raise HapticError(f"{bag.path}: nothing is known about the node {name}")
+        found.append(LaunchedNode(name, "", executables[name], bag.parameters(name)))
+    return found
+
+
+def of_bag(bag: Bag, **options: Any) -> Graph:
+    """Makes device and renderers of a recorded run; the options are those of `of_nodes`."""
+    return of_nodes(nodes_of(bag), **options)
+
+
+def of_nodes(
+    nodes: Sequence[LaunchedNode],
+    *,
+    only: Sequence[str] | None = None,
+    changes: Parameters | None = None,
+    phases: tuple[str, str] = ("", ""),
+    lag: Mapping[str, int] | None = None,
+    filters: Mapping[tuple[str, str], Callable[[Any], Any]] | None = None,
+    steps: Mapping[str, Callable[[Mapping[str, Any]], Step]] | None = None,
+) -> Graph:
+    """Makes the graph of nodes with their parameters.
+
+    Args:
+        nodes: Device and rendering nodes.
+        only: Names of the rendering nodes that take part; default: all. Inputs from others are left out.
+        changes: Parameters that replace those of the nodes.
+        phases: First and last phase of the hand's plan that are played, by name; empty: the plan's ends.
+        lag, filters: See `Graph`.
+        steps: By name of a node, what makes its step of its parameters, in place of its executable's.
+
+    Raises:
+        HapticError: A parameter is refused, or the nodes make no graph.
+    """
+    if only is not None:
+        nodes = [_among(node, only) for node in nodes if node.name in only or _is_device(node)]
+    changed = [replace(node, parameters={**node.parameters, **(changes or {}).get(node.name, {})}) for node in nodes]
+    edges = graph_of(changed).edges
+    by_name = {node.name: node for node in changed}
+    (device_node,) = filter(_is_device, changed)
+    p = checked(device_node)
+    loop = make_loop(p, phases=phases)
+    length = p["duration"] or loop.device.end_time
+    made: dict[str, Step] = {}
+    for name in evaluation_order(edges):
+        if name in p["sources"]:
+            node = by_name[name]
+            made[name] = ((steps or {}).get(name) or STEPS[node.executable])(checked(node))
     ticks = round(length / p["period"]) if length != float("inf") else None
-    return Graph(loop, steps, edges, ticks, inputs)
+    return Graph(loop, made, p["period"], edges, ticks, lag or {}, filters or {})
+
+
+def _is_device(node: LaunchedNode) -> bool:
+    return bool(node.parameters.get("sources"))
+
+
+def _among(node: LaunchedNode, names: Sequence[str]) -> LaunchedNode:
+    """The node without sources and inputs that are not among the names."""
+    kept = {}
+    for parameter in ("sources", "inputs", "delayed_inputs", "consumers"):
+        if parameter in node.parameters:
+            entries = [entry for entry in node.parameters[parameter] if entry.partition(":")[0] in names]
+            kept[parameter] = entries
+    return replace(node, parameters={**node.parameters, **kept})
+
+
+def with_entries(entries: Sequence[str], changes: Mapping[str, Any]) -> list[str]:
+    """Returns entries "name=value" of a parameter of which some have other values."""
+    kept = [entry for entry in entries if entry.partition("=")[0].strip() not in changes]
+    return [*kept, *(f"{name}={value!r}" for name, value in changes.items())]
+
+
+def make_device(values: Mapping[str, Any], phases: tuple[str, str] = ("", "")) -> Device:
+    """Makes a configured device of the parameters of the device node.
+
+    Args:
+        values: All parameters.
+        phases: First and last phase of the hand's plan that are played, by name; empty: the plan's ends.
+    """
+    device: Any = find_device(values["device"])(dict(values))
+    if any(phases) and device.hand is not None:
+        device = device.playing(device.hand.plan.part(*phases))
+    device.configure(values["period"])
+    made: Device = device
+    return made
+
+
+def make_loop(values: Mapping[str, Any], phases: tuple[str, str] = ("", "")) -> TickLoop:
+    """Makes the loop of a device in lockstep; the arguments are those of `make_device`."""
+    return TickLoop(
+        make_device(values, phases),
+        values["sources"],
+        command_delay_ticks=values["command_delay_ticks"],
+        period=values["period"],
+        engagement_time=values["engagement_time"],
+    )
 
 
 def run(experiment: str | Path, arguments: Mapping[str, str] | None = None, *, ticks: int | None = None) -> GraphRun:
     """Runs an experiment in one process.
 
     Args:
-        experiment: name of an experiment, or path of a launch file.
-        arguments: of the launch file.
-        ticks: how many are run; None: as many as the nodes would run.
+        experiment: Name of an experiment, or path of a launch file.
+        arguments: Of the launch file.
+        ticks: Number of ticks; None: as many as the nodes would run.
 
     Raises:
-        HapticError: the launch file, or a parameter of a node, is refused; or the run has no end.
+        HapticError: The launch file, or a parameter of a node, is refused; or the run has no end.
     """
-    graph = build(experiment, arguments)
-    length = ticks or graph.length
-    if length is None:
-        raise HapticError("the run has no end: expected the argument duration or a number of ticks")
-    loop, device = graph.loop, graph.loop.device
-    device.activate()
-    loop.restart(0)
-    reading = device.read()
-    rows: dict[str, dict[str, list[Any]]] = {}
-    for tick in range(length):
-        names = ("position", "velocity", "effort", "tool_pose", "tool_twist", "tool_wrench")
-        _keep(rows, "device", {name: getattr(reading, name) for name in names})
-        graph.advance(reading)
-        for name, step in graph.steps.items():
-            _keep(rows, name, step.row())
-        if tick + 1 < length:
-            reading = loop.advance()
-    columns = {name: {key: _column(values) for key, values in kept.items()} for name, kept in rows.items()}
-    return GraphRun(columns, graph)
+    return build(experiment, arguments).run(ticks)
+
+
+def _column_name(topic: str) -> str:
+    return {"device_state": "device", "simulation_state": "truth"}.get(topic, topic.removesuffix("/state"))
 
 
 def _keep(rows: dict[str, dict[str, list[Any]]], name: str, row: Mapping[str, Any]) -> None:
@@ -163,13 +372,14 @@ def _column(values: list[np.ndarray]) -> np.ndarray:
     return column
 
 
-def _inputs(values: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
-    """Source, kind and delay of the inputs that a node's parameters name."""
+def _inputs(values: Mapping[str, Any], lag: int) -> list[tuple[str, str, int]]:
+    """Source, kind and delay [ticks] of the inputs that a node's parameters name."""
     delayed = set(values.get("delayed_inputs", ()))
-    return [(*node_and_kind(entry), entry in delayed) for entry in values.get("inputs", ()) if entry]
+    entries = [entry for entry in values.get("inputs", ()) if entry]
+    return [(*node_and_kind(entry), 1 + lag if entry in delayed else 0) for entry in entries]
 
 
-def _checked(node: LaunchedNode) -> dict[str, Any]:
+def checked(node: LaunchedNode) -> dict[str, Any]:
     """All parameters of a node, checked as the node checks them."""
     package, _, executable = node.executable.partition("/")
     files = [_file(package, f"{executable}.yaml")]

@@ -25,7 +25,10 @@ class Step(ABC):
 
     Attributes:
         command: the answer to the last tick.
+        renderer: of the node, reset at the start of a run.
     """
+
+    renderer: Any
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.command = DeviceCommand()
@@ -51,7 +54,15 @@ class Step(ABC):
 
     @abstractmethod
     def row(self) -> dict[str, Any]:
-        """Numbers of the last tick, by name."""
+        """Numbers of the last tick, by name, as the node's state has them."""
+
+    def topic(self, name: str) -> dict[str, Any]:
+        """Numbers of the last tick that the node publishes beside its state, by name of the topic."""
+        raise HapticError(f"{type(self).__name__}: no topic {name!r}")
+
+    def reset(self) -> None:
+        """Returns to the start."""
+        self.renderer.reset()
 
 
 class FrictionStep(Step):
@@ -167,7 +178,8 @@ class ConstraintStep(Step):
     def row(self) -> dict[str, Any]:
         state = self.renderer.state
         names = ("z", "z_velocity", "q", "q_velocity", "q_acceleration", "multipliers", "kinetic_energy")
-        return {name: getattr(state, name) for name in (*names, "constraint_residual")}
+        motion = {} if state.motion is None else {"pose": state.motion.pose, "twist": state.motion.twist}
+        return motion | {name: getattr(state, name) for name in (*names, "constraint_residual")}
 
 
 @dataclass
@@ -220,6 +232,12 @@ class ContactStep(Step):
         names = ("position", "orientation", "velocity", "angular_velocity")
         return {name: getattr(bodies, name).ravel() for name in names}
 
+    def topic(self, name: str) -> dict[str, Any]:
+        found = {"contacts": lambda: self.output("contacts"), "planes": lambda: self._planes}.get(name)
+        if found is None:
+            return super().topic(name)
+        return {key: np.ravel(value) if np.ndim(value) else value for key, value in found()._asdict().items()}
+
 
 @dataclass(frozen=True)
 class _Wall:
@@ -232,31 +250,40 @@ class _Wall:
 
 
 class WallStep(Step):
-    """`wall_node`."""
+    """`wall_node`.
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
+    Args:
+        values: see `Step`.
+        controller: used instead of one that is designed for the parameters.
+    """
+
+    def __init__(self, values: Mapping[str, Any], *, controller: Any = None) -> None:
         from tau_wall_control.walls.renderer import WallRenderer
 
         super().__init__(values)
-        self.renderer = WallRenderer.from_parameters(values)
+        self.renderer: Any = WallRenderer.from_parameters(values, controller=controller)
         self._tick = 0
 
-    def answer(self, tick: int, reading: Any, ready: bool, inputs: Inputs) -> int:
+    def planes(self, reading: Any, inputs: Inputs) -> Any:
+        """The walls of a tick, where they come with each step; else None."""
         from tau_wall_control.walls.planes import MovingPlanes
 
-        planes = None
-        if self.renderer.moving:
-            (near,) = inputs["planes"].values()
-            planes = MovingPlanes.at_distances(
-                reading.tool_pose[:3].copy(),
-                key=near.key.astype(np.int64),
-                surface_point=near.point,
-                signed_distance=near.signed_distance,
-                normal=near.normal,
-                velocity=near.velocity,
-                inverse_mass=near.inverse_mass,
-                body=near.body,
-            )
+        if not self.renderer.moving:
+            return None
+        (near,) = inputs["planes"].values()
+        return MovingPlanes.at_distances(
+            reading.tool_pose[:3].copy(),
+            key=near.key.astype(np.int64),
+            surface_point=near.point,
+            signed_distance=near.signed_distance,
+            normal=near.normal,
+            velocity=near.velocity,
+            inverse_mass=near.inverse_mass,
+            body=near.body,
+        )
+
+    def answer(self, tick: int, reading: Any, ready: bool, inputs: Inputs) -> int:
+        planes = self.planes(reading, inputs)
         rendered = self.renderer.step(reading.position, reading.velocity, planes, obeys=ready)
         self.command.joint_effort = rendered.torque.tolist()
         self._tick = tick
@@ -268,7 +295,8 @@ class WallStep(Step):
 
     def row(self) -> dict[str, Any]:
         report = self.renderer.report(self.command.joint_effort)
-        return {name: getattr(report, name) for name in ("penetration", "push", "effort", "saturation")}
+        names = ("penetration", "push", "in_contact", "effort", "saturation")
+        return {name: getattr(report, name) for name in names}
 
 
 #: step of a rendering node by executable

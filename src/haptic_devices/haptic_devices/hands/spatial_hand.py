@@ -16,6 +16,8 @@ so a grip of 0 has let go: the wrench is exactly zero. The tremor is that of `op
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 from numba import njit
 from pydantic import Field
@@ -125,3 +127,9 @@ class SpatialHand(Hand):
         self.inertia = np.repeat([p.mass, p.rotational_inertia], 3)
         rms, random = (p.tremor_force, p.tremor_torque), np.random.default_rng(seed)
         self.tremor = make_tremor(rms, 3, p.tremor_low, p.tremor_high, random)
+
+    def playing(self, plan: SpatialPlan) -> SpatialHand:
+        """Returns a hand with the same impedance and tremor that follows another plan."""
+        other = copy.copy(self)
+        other.plan, other.table = plan, np.ascontiguousarray(plan.table)
+        return other

@@ -7,15 +7,19 @@ friction, as in region b of Fig. 20 (Kikuuwe et al.).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
 
 from haptic_core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from typing import Self
 
 #: values of the device node's parameter `motion` that are plans in the plane
 PLANAR_MOTIONS = ("paper", "paper_admittance", "to_and_fro", "letters", "strokes", "peg")
@@ -63,6 +67,24 @@ class Plan:
     def duration(self) -> float:
         """Length of the plan [s]."""
         return len(self.table) * self.period
+
+    def part(self, first: str = "", last: str = "") -> Self:
+        """Returns the phases from one to another, both included, as a plan that starts at time 0.
+
+        Args:
+            first, last: Names of the phases; empty: the plan's ends.
+
+        Raises:
+            ValueError: There is no such phase.
+        """
+        names = [phase.name for phase in self.phases]
+        i, j = names.index(first) if first else 0, names.index(last) if last else len(names) - 1
+        start, end = (round(time / self.period) for time in (self.phases[i].start, self.phases[j].end))
+        passed = start * self.period
+        phases = tuple(
+            replace(phase, start=phase.start - passed, end=phase.end - passed) for phase in self.phases[i : j + 1]
+        )
+        return replace(self, table=np.ascontiguousarray(self.table[start:end]), phases=phases)
 
 
 @dataclass(frozen=True)

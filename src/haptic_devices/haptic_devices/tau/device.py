@@ -18,7 +18,7 @@ from haptic_devices.components import encoder
 from haptic_devices.device import DeviceError, Joint, Reading, Truth, load_parameters
 from haptic_devices.hands.operator import HandHeldDevice
 from haptic_devices.hands.spatial_hand import SpatialHand
-from haptic_devices.motions.spatial import GRIP
+from haptic_devices.motions.spatial import GRIP, SpatialPlan
 from haptic_devices.tau.parameters import DEFAULT_FILE, TauDriverParameters
 from haptic_devices.tau.simulation import observe, pass_period
 from tau_wall_control import TauDevice, TauError
@@ -153,6 +153,10 @@ class Tau(HandHeldDevice):
             self._check(code)
         except TauError as error:
             raise ValueError(f"the hand's plan starts out of reach: {error}") from None
+
+    def playing(self, plan: SpatialPlan) -> Tau:
+        """Returns a device of the same parameters, not configured, whose hand follows another plan."""
+        return Tau(self.mechanism, self.parameters, None if self.hand is None else self.hand.playing(plan))
 
     def take_over(self, other: Tau) -> None:
         """Takes the state of another device of the same parameters."""
