@@ -19,7 +19,9 @@ from haptic_experiments import graph
 from haptic_experiments.experiments import joystick_stick_slip as report
 from haptic_experiments.graph_steps import ContactStep
 from haptic_experiments.kit.node_graph import latencies
-from haptic_friction import ContactNetwork, ImplicitNetwork
+from haptic_experiments.kit.stick_slip import QUIET, Scene, bisected, energy
+from haptic_friction import Body, ContactNetwork, ImplicitNetwork
+from haptic_friction.reference.networks import restlessness, stuck_radius
 from haptic_launch.experiments import load_experiment
 
 T = 1e-3
@@ -58,11 +60,12 @@ def played(base: np.ndarray, **change: Any) -> tuple[np.ndarray, np.ndarray, np.
 
 def network(kind: Any = ContactNetwork, **options: Any) -> Any:
     """The library's, of the launch file's numbers."""
-    scene = report.Scene.__new__(report.Scene)
-    scene.period, scene.limits = T, np.array([5.0, 2.5])
-    scene.elements = [(6000.0, 10.0), (3e4, 300.0)]
-    scene.bodies = [report.Body(1.0, 100.0), report.Body(1.0, 200.0)]
-    return scene.network(kind, **options)
+    return scene(T).network(kind, **options)
+
+
+def scene(period: float) -> Scene:
+    bodies = [Body(1.0, 100.0), Body(1.0, 200.0)]
+    return Scene(period, bodies, [(6000.0, 10.0), (3e4, 300.0)], np.array([5.0, 2.5]))
 
 
 def test_the_three_nodes_step_as_the_library_s_network() -> None:
@@ -113,14 +116,10 @@ def test_the_balance_of_energy_is_of_first_order() -> None:
     for finer in (1, 2, 4):
         period = T / finer
         base = 0.3 * np.sin(6.0 * period * np.arange(1500 * finer))
-        scene = report.Scene.__new__(report.Scene)
-        scene.period, scene.delay, scene.limits = period, 0, np.array([5.0, 2.5])
-        scene.elements = [(6000.0, 10.0), (3e4, 300.0)]
-        scene.bodies = [report.Body(1.0, 100.0), report.Body(1.0, 200.0)]
         tool = np.concatenate([[0.0], period * np.cumsum(base)[:-1]])
-        found = report.energy(scene.played(base, tool), scene)
-        assert found["rubbed"] > 0.5 * found["work"] > 0.0
-        opens.append(abs(found["open"]))
+        found = energy(scene(period).played(base, tool), scene(period))
+        assert found.rubbed > 0.5 * found.work > 0.0
+        opens.append(abs(found.open))
     assert opens[0] < 0.02 and opens[0] > 1.6 * opens[1] > 2.5 * opens[2]
 
 
@@ -129,27 +128,27 @@ def test_transitions_and_bisection() -> None:
     flags[10:40, 0] = flags[50:53, 0] = flags[:, 1] = True
     run: Any = SimpleNamespace(sticking=flags)
     assert report.transitions(run, T) == [{"phases": 1, "changes": 4}, {"phases": 1, "changes": 0}]
-    assert report.bisected(lambda x: x > 0.3, 10.0, 1e-3, 30) == pytest.approx(0.3, rel=1e-6)
-    assert report.bisected(lambda x: x < 70.0, 0.1, 1e3, 30) == pytest.approx(70.0, rel=1e-6)
-    assert report.bisected(lambda x: True, 10.0, 1e-3) == 1e-3
-    assert np.isnan(report.bisected(lambda x: False, 10.0, 1e-3))
+    assert bisected(lambda x: x > 0.3, 10.0, 1e-3, 30) == pytest.approx(0.3, rel=1e-6)
+    assert bisected(lambda x: x < 70.0, 0.1, 1e3, 30) == pytest.approx(70.0, rel=1e-6)
+    assert bisected(lambda x: True, 10.0, 1e-3) == 1e-3
+    assert np.isnan(bisected(lambda x: False, 10.0, 1e-3))
 
 
 def test_a_chattering_force_is_restless() -> None:
     limits = np.array([5.0, 2.5])
     ramp = np.linspace(0.0, 1.0, 1000)[:, None] * limits
-    assert report.restless(ramp, limits) == pytest.approx(1.0 / 999.0)
-    assert report.restless(ramp + np.resize([0.0, 0.5], 1000)[:, None], limits) == pytest.approx(0.2, rel=0.01)
+    assert restlessness(ramp, limits) == pytest.approx(1.0 / 999.0)
+    assert restlessness(ramp + np.resize([0.0, 0.5], 1000)[:, None], limits) == pytest.approx(0.2, rel=0.01)
 
 
 def test_the_implicit_network_is_quiet_where_the_split_one_is_not() -> None:
     """A fifth of the slabs' mass: below the limit of the map, 0.318 of it."""
     split, implicit = network(lighter=0.2), network(ImplicitNetwork, lighter=0.2)
-    assert report.spectral_radius(split) > 1.0 > report.spectral_radius(implicit)
+    assert stuck_radius(split) > 1.0 > stuck_radius(implicit)
     forces = np.array([split.step([u])[:, 0] for u in STROKES])
     quiet = implicit.simulate(STROKES[:, None]).force[:, :, 0]
     limits = np.array([5.0, 2.5])
-    assert report.restless(forces, limits) > 5 * report.QUIET and report.restless(quiet, limits) < report.QUIET
+    assert restlessness(forces, limits) > 5 * QUIET and restlessness(quiet, limits) < QUIET
 
 
 def test_the_library_s_network_has_the_numbers_of_the_launch_file() -> None:

@@ -9,16 +9,8 @@ import pytest
 
 from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
-from haptic_experiments.kit.comparison import (
-    HUGE,
-    ScriptedRun,
-    dominant_mode,
-    largest,
-    phases,
-    power_of_ten,
-    roughness,
-    sign_changes,
-)
+from haptic_experiments.kit.comparison import HUGE, ScriptedRun, power_of_ten
+from haptic_experiments.kit.signals import dominant_mode, largest, phases, roughness, sign_changes
 
 Make = Callable[..., Bag]
 

@@ -24,6 +24,7 @@ from haptic_experiments.experiments import friction_admittance
 from haptic_experiments.experiments.friction_admittance import Case, analyse
 from haptic_experiments.kit import manipulator
 from haptic_experiments.kit.manipulator import Motion, Run
+from haptic_experiments.kit.planar import radius_of_curvature
 
 #: period (s), friction force (N), rendered mass (kg)
 T, F, M = 1e-3, 6.0, 2.0
@@ -151,8 +152,8 @@ STABILITY = {
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leaves out the stability map, which has tests of its own in haptic_devices."""
-    monkeypatch.setattr(friction_admittance, "stability", lambda case: STABILITY)
-    monkeypatch.setattr(friction_admittance, "_draw_map", lambda *arguments: None)
+    monkeypatch.setattr(friction_admittance, "stability", lambda *arguments: STABILITY)
+    monkeypatch.setattr(friction_admittance, "draw_map", lambda *arguments: None)
 
 
 def judged(*bags: Bag) -> list[bool | None]:
@@ -199,12 +200,12 @@ def test_a_bag_of_one_tick_is_refused_in_one_line() -> None:
 
 
 def test_the_radius_of_a_path() -> None:
-    angle = np.linspace(0.0, 3.0, 3001)
+    angle, time = np.linspace(0.0, 3.0, 3001), T * np.arange(3001)
     circle = 0.04 * np.column_stack((np.cos(angle), np.sin(angle)))
-    inner = manipulator.radius_of(circle, T * np.arange(3001))[2:-2]
+    inner = radius_of_curvature(np.gradient(circle, time, axis=0), time)[2:-2]
     np.testing.assert_allclose(inner, 0.04, rtol=1e-6)  # finite differences over 1 mrad: its square
     line = np.outer(angle, [0.5, 0.0])
-    assert np.isinf(manipulator.radius_of(line, T * np.arange(3001))).all()
+    assert np.isinf(radius_of_curvature(np.gradient(line, time, axis=0), time)).all()
 
 
 def test_smoothing_keeps_slow_signals_in_place_and_takes_fast_ones() -> None:
@@ -293,20 +294,6 @@ def test_the_drift_of_a_rest_is_not_the_way_that_the_spring_gives(drift: float) 
     assert rest["drift"] == pytest.approx(abs(drift), rel=1e-3, abs=1e-13)
     assert rest["travel"] > 1e-5  # 3 N on the spring
     assert rest["largest_force"] < 1.7 * 2.5 and rest["largest_target_speed"] == 0.0 and rest["target_travel"] == 0.0
-
-
-def test_a_free_mass_goes_where_the_force_takes_it() -> None:
-    n = 2000
-    force = np.tile([3.0, 4.0], (n, 1))
-    # sums of implicit Euler: T^2/M |h| n (n + 1)/2
-    assert manipulator.free_drift(force, M, T) == pytest.approx(5.0 / M * T**2 * n * (n + 1) / 2)
-
-
-def test_the_drift_of_a_free_mass_by_noise() -> None:
-    random, n = np.random.default_rng(0), 300
-    ways = [manipulator.free_drift(random.normal(0.0, 0.05, (n, 2)), M, T) for _ in range(2000)]
-    # RMS of 2000 samples: 2 %; sums against integral: 1/n
-    assert manipulator.rms(np.array(ways)) == pytest.approx(manipulator.noise_drift(0.05, M, T, n * T), rel=0.06)
 
 
 # ---- joints ---------------------------------------------------------------------------------------
@@ -460,10 +447,10 @@ def test_a_rest_above_the_friction_does_not_reach_the_claim() -> None:
 
 
 def test_the_map_s_claim_needs_limits_near_2_kg_and_a_firm_grasp_that_is_worse(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(friction_admittance, "_draw_map", lambda *arguments: None)
+    monkeypatch.setattr(friction_admittance, "draw_map", lambda *arguments: None)
 
     def verdict(**changes: Any) -> bool | None:
-        monkeypatch.setattr(friction_admittance, "stability", lambda case: STABILITY | changes)
+        monkeypatch.setattr(friction_admittance, "stability", lambda *arguments: STABILITY | changes)
         return judged(bag_of(ideal_run()))[MASS]
 
     assert verdict() is True
@@ -519,7 +506,8 @@ def test_the_map_is_that_of_the_suite_s_hand_whoever_holds_the_grip() -> None:
 
 
 def test_without_a_hand_or_with_an_unknown_device_there_is_no_map() -> None:
-    assert friction_admittance.stability(Case.of(bag_of(ideal_run(), held=False))) == {}
+    case = Case.of(bag_of(ideal_run(), held=False))
+    assert friction_admittance.stability(case.device, case.hand, case.settings) == {}
     report = analyse({"bag": bag_of(ideal_run(), device={"length": 1.0})})
     assert [report.claims[place].shown for place in (REST, ISOTROPY, ANNIHILATION, MASS)] == [None] * 4
     assert report.claims[STRAIGHT].shown is True

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from haptic_bags.bags import Bag
-from haptic_experiments.experiments.friction_drift import Load, analyse, costs, drift, labels, metres, position, stop
+from haptic_experiments.experiments.friction_drift import analyse, costs, labels, metres, position
 from haptic_experiments.kit.comparison import ScriptedRun
 from haptic_friction.factory import make_model, parameters_of
+from haptic_friction.reference.drift import Drift, Load, Stop
 
 Make = Callable[..., Bag]
 Verdicts = dict[str, bool | None]
@@ -167,37 +168,42 @@ def test_a_position_is_the_sum_of_the_velocities_also_over_missed_ticks(scripted
     np.testing.assert_allclose(position(gap)[:, 0], [1e-3, 1e-3 + 3 * 4e-3])
 
 
+def measured(run: ScriptedRun, column: int) -> Drift:
+    force = run.force[:, column]
+    return Drift.of(position(run)[:, column], run.velocity[:, column], force, run.input_force, run.period)
+
+
 def test_a_steady_drift_has_its_rate_and_its_way(scripted_bag: Make) -> None:
     velocity = np.where(np.arange(len(SHORT))[:, None] % 4 == 0, 0.0, 2e-3)
     columns = {"velocity": velocity, "force": np.where(SHORT == 0.0, 0.0, 3.0)[:, None] * np.ones((1, 1))}
     run = ScriptedRun.from_bag(scripted_bag(columns, {**PARAMETERS, "models": ["A"]}, force=SHORT))
-    result = drift(run, Load.of(SHORT), position(run), 0)
-    assert result["drift_rate"] == pytest.approx(1.5e-3, rel=1e-3)
-    assert result["displacement_at_load_end"] == pytest.approx(6.0 * 1.5e-3, rel=1e-3)
-    assert result["residual_displacement"] == result["largest_displacement"] == pytest.approx(8.0 * 1.5e-3, rel=1e-3)
-    assert result["exact_zero_velocity_share"] == pytest.approx(0.25)
-    assert result["sign_flips_per_second"] == 0.0
+    result = measured(run, 0)
+    assert result.drift_rate == pytest.approx(1.5e-3, rel=1e-3)
+    assert result.displacement_at_load_end == pytest.approx(6.0 * 1.5e-3, rel=1e-3)
+    assert result.residual_displacement == result.largest_displacement == pytest.approx(8.0 * 1.5e-3, rel=1e-3)
+    assert result.exact_zero_velocity_share == pytest.approx(0.25)
+    assert result.sign_flips_per_second == 0.0
 
 
 def test_a_switching_force_flips_every_step_and_is_that_much_rougher(scripted_bag: Make) -> None:
     zigzag = F * (-1.0) ** np.arange(len(SHORT))
     columns = {"velocity": np.zeros((len(SHORT), 1)), "force": zigzag[:, None]}
     run = ScriptedRun.from_bag(scripted_bag(columns, {**PARAMETERS, "models": ["A"]}, force=SHORT))
-    result = drift(run, Load.of(SHORT), position(run), 0)
-    assert result["sign_flips_per_second"] == pytest.approx(1000.0, rel=1e-3)
+    result = measured(run, 0)
+    assert result.sign_flips_per_second == pytest.approx(1000.0, rel=1e-3)
     # second differences: 4 F of the zigzag, A (2 pi f T)^2/sqrt(2) of the sine (to (w T)^2/12 = 0.3 %)
     sine = 0.3 * F * (2.0 * np.pi * 30.0 * T) ** 2 / np.sqrt(2.0)
-    assert result["roughness_over_load"] == pytest.approx(4.0 * F / sine, rel=5e-3)
+    assert result.roughness_over_load == pytest.approx(4.0 * F / sine, rel=5e-3)
 
 
 def test_what_is_left_of_a_stop_is_that_of_the_second_half(scripted_bag: Make) -> None:
     velocity = np.where(np.arange(1000) < 500, 1.0, 0.01 * (-1.0) ** np.arange(1000) + 0.002)[:, None]
     parameters = {**PARAMETERS, "models": ["A"], "initial_velocity": 1.0}
     run = ScriptedRun.from_bag(scripted_bag({"velocity": velocity, "force": 0.0 * velocity}, parameters))
-    result = stop(run, position(run), 0)
-    assert result["largest_speed"] == pytest.approx(0.012)
-    assert result["velocity_sign_changes"] == 499
-    assert result["displacement"] == pytest.approx(499 * 0.002 * T - 0.01 * T, rel=1e-9)
+    result = Stop.of(position(run)[:, 0], run.velocity[:, 0])
+    assert result.largest_speed == pytest.approx(0.012)
+    assert result.velocity_sign_changes == 499
+    assert result.displacement == pytest.approx(499 * 0.002 * T - 0.01 * T, rel=1e-9)
 
 
 def test_columns_of_one_model_are_told_apart(scripted_bag: Make) -> None:
@@ -234,19 +240,18 @@ def test_costs_are_measured_for_each_model_and_are_no_metric(bags: Callable[...,
 def test_over_62_s_the_numbers_are_those_of_the_independent_reference(scripted_bag: Make) -> None:
     force = load(60.0)
     run = ScriptedRun.from_bag(scripted_bag(simulated(force), PARAMETERS, force=force))
-    x, end = position(run), Load.of(force)
-    assert end == Load(60000, 60500)
+    assert Load.of(force) == Load(60000, 60500)
     for column, name in enumerate(NAMES):
-        expected, found = REFERENCE[name], drift(run, end, x, column)
+        expected, found = REFERENCE[name], measured(run, column)
         # switching forces amplify rounding: the position is that of another of many like trajectories, to 2 %
         switching = expected["f_second_difference_rms_over_h"] > 100.0
         near = {"rel": 0.02 if switching else 1e-4, "abs": 1e-14}
-        assert found["displacement_at_load_end"] == pytest.approx(expected["x_at_60s"], **near), name
-        assert found["residual_displacement"] == pytest.approx(expected["x_residual_62s"], **near), name
-        assert found["drift_rate"] == pytest.approx(expected["drift_rate_last10s"], rel=0.05, abs=1e-8), name
-        assert found["exact_zero_velocity_share"] == pytest.approx(expected["exact_zero_velocity_fraction"], abs=1e-4)
-        assert found["sign_flips_per_second"] == pytest.approx(expected["f_sign_flips_per_s"], rel=0.02), name
-        ratio = found["roughness_over_load"]
+        assert found.displacement_at_load_end == pytest.approx(expected["x_at_60s"], **near), name
+        assert found.residual_displacement == pytest.approx(expected["x_residual_62s"], **near), name
+        assert found.drift_rate == pytest.approx(expected["drift_rate_last10s"], rel=0.05, abs=1e-8), name
+        assert found.exact_zero_velocity_share == pytest.approx(expected["exact_zero_velocity_fraction"], abs=1e-4)
+        assert found.sign_flips_per_second == pytest.approx(expected["f_sign_flips_per_s"], rel=0.02), name
+        ratio = found.roughness_over_load
         assert ratio == pytest.approx(expected["f_second_difference_rms_over_h"], rel=0.01), name
 
 

@@ -1,4 +1,4 @@
-"""The report of friction_hysteresis: Masing's rules against elements, closed forms, verdicts, runs that are cut."""
+"""The report of friction_hysteresis: its columns, verdicts, runs that are cut."""
 
 from __future__ import annotations
 
@@ -12,17 +12,10 @@ import numpy as np
 import pytest
 
 from haptic_bags.bags import Bag
-from haptic_experiments.experiments.friction_hysteresis import (
-    LoadingCurve,
-    analyse,
-    displacement,
-    labels,
-    loop_results,
-    masing,
-    turning_points,
-)
+from haptic_experiments.experiments.friction_hysteresis import analyse, labels, loading_curve
 from haptic_experiments.kit.comparison import ScriptedRun
 from haptic_friction.factory import make_model, parameters_of
+from haptic_friction.reference.hysteresis import LoadingCurve, masing
 
 Make = Callable[..., Bag]
 
@@ -42,7 +35,6 @@ PARAMETERS: dict[str, Any] = {
     "period": T,
 }
 CURVE = LoadingCurve(np.array(PARAMETERS["loading_displacement"]), np.array(PARAMETERS["loading_force"]), 0.0)
-SINGLE = LoadingCurve(np.array([5e-4]), np.array([4.0]), 0.0)
 #: the claims in their order
 CLAIMS = ["presliding", "masing", "energy", "memory", "bilinear", "rate", "damping"]
 
@@ -90,53 +82,6 @@ def verdicts(bag: Bag) -> dict[str, bool | None]:
     return dict(zip(CLAIMS, (claim.shown for claim in analyse({"bag": bag}).claims), strict=True))
 
 
-# Masing's rules
-
-
-def elements_force(x: np.ndarray, curve: LoadingCurve) -> np.ndarray:
-    """Force of elastoplastic elements written out: each a spring whose force is cut at its breakaway force."""
-    stiffness, breakaway = curve.elements
-    force, total = np.zeros(len(stiffness)), np.empty(len(x))
-    for k, step in enumerate(np.diff(x, prepend=0.0)):
-        force = np.clip(force + stiffness * step, -breakaway, breakaway)
-        total[k] = force.sum()
-    return total
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_masings_rules_are_what_the_elements_do_on_any_way(seed: int) -> None:
-    random = np.random.default_rng(seed)
-    turns = random.normal(0.0, 4e-4, 40)
-    x = np.concatenate([np.linspace(a, b, 50)[1:] for a, b in pairwise((0.0, *turns))])
-    for curve in (CURVE, SINGLE):
-        predicted, loops = masing(x, curve)
-        np.testing.assert_allclose(predicted, elements_force(x, curve), rtol=0, atol=1e-12)
-        assert loops
-
-
-def test_turning_points_are_where_the_direction_changes_also_after_a_rest() -> None:
-    x = np.array([0.0, 1.0, 2.0, 2.0, 3.0, 2.0, 2.0, 1.0, 4.0])
-    assert turning_points(x) == [4, 7, 8]
-    assert turning_points(np.zeros(5)) == [4]
-    assert turning_points(np.array([0.0, 0.0, -1.0, 0.0])) == [2, 3]
-
-
-def test_the_loops_of_a_known_motion() -> None:
-    x = np.cumsum(T * motion(0.4, -0.4, 0.4, 1.0, -1.0, 0.3, -0.2, 0.3, 1.0, -0.5))
-    _, loops = masing(x, CURVE)
-    turns = [(round(1e3 * x[loop.start], 6), round(1e3 * x[loop.turn], 6), loop.simple) for loop in loops]
-    assert turns == [(0.4, -0.4, True), (0.3, -0.2, True), (1.0, -1.0, False)]
-    assert [round(1e3 * x[loop.end], 6) for loop in loops] == [0.4, 0.3, 1.0]
-
-
-def test_a_loop_that_is_passed_between_two_samples_is_closed_where_it_was() -> None:
-    velocity = np.concatenate((motion(0.5, -0.1), np.full(100, 6.7e-3)))  # 6.7 µm a step
-    run = run_of(velocity)
-    (loop,) = loop_results(run, displacement(run), 0, CURVE)
-    # the slope changes where it closes: between two samples a straight line is off by up to a quarter of K dx
-    assert 0.0 < abs(loop["closure"]) < 0.25 * 24000.0 * 6.7e-6
-
-
 def run_of(velocity: np.ndarray, **parameters: Any) -> ScriptedRun:
     """The signals of a motion as the report reads them."""
     columns = simulated(velocity, **parameters)
@@ -157,50 +102,21 @@ def run_of(velocity: np.ndarray, **parameters: Any) -> ScriptedRun:
     )
 
 
-# Curves and closed forms
+# Columns
 
 
 def test_the_curve_of_a_column() -> None:
     run = run_of(motion(0.1))
-    curve = LoadingCurve.of(run, 1)
+    curve = loading_curve(run, 1)
     assert curve is not None and curve.damping_time == pytest.approx(40.0 / 24000.0)
     np.testing.assert_array_equal(curve.at(np.array([0.0, 2.5e-5, 5e-5, 8e-4, 1.0])), [0.0, 0.6, 1.2, 4.0, 4.0])
     stiffness, breakaway = curve.elements
     np.testing.assert_allclose(stiffness, [8000.0, 6000.0, 6500.0, 2750.0, 750.0])
     assert breakaway.sum() == pytest.approx(4.0) and stiffness.sum() == pytest.approx(24000.0)
-    single = LoadingCurve.of(run, 2)
+    single = loading_curve(run, 2)
     assert single is not None and (single.displacement[0], single.force[0]) == pytest.approx((5e-4, 4.0))
-    assert LoadingCurve.of(run_of(motion(0.1), law="viscous_coulomb", viscosity=1.0), 2) is None
-    assert LoadingCurve.of(run_of(motion(0.1), models=["B"] * 4), 0) is None
-
-
-@pytest.mark.parametrize("damping", [0.0, 40.0])
-@pytest.mark.parametrize("speed", [1e-3, 4e-3])
-@pytest.mark.parametrize("amplitude", [0.04, 0.15, 0.4, 1.0])
-def test_the_energy_of_a_cycle_is_that_of_the_simulated_elements(
-    amplitude: float, speed: float, damping: float
-) -> None:
-    run = run_of(motion(amplitude, -amplitude, amplitude, -amplitude, speed=speed), damping=[damping] * 4)
-    x = displacement(run)
-    for column in (0, 2):
-        curve = LoadingCurve.of(run, column)
-        assert curve is not None
-        (loop,) = loop_results(run, x, column, curve)
-        assert loop["closed_form_energy"] == pytest.approx(curve.energy(1e-3 * amplitude, speed))
-        # kinks within a step; after a slip the damper relaxes over B/K, up to 5 ms of a cycle of 40 ms and more
-        scale = 4.0 * float(curve.at(np.array(1e-3 * amplitude))) * 1e-3 * amplitude
-        # the force jumps by 2 B u in the step after each of two reversals, of which the polygon misses half
-        jumps = 2.0 * damping * speed * speed * T
-        assert loop["energy"] == pytest.approx(loop["closed_form_energy"], rel=0, abs=5e-3 * scale + jumps)
-        assert loop["amplitude"] == pytest.approx(1e-3 * amplitude) and loop["speed"] == pytest.approx(speed)
-
-
-def test_an_element_takes_four_times_the_force_times_the_way_it_slips() -> None:
-    assert SINGLE.energy(1e-3, 0.0) == pytest.approx(4.0 * 4.0 * 0.5e-3)
-    assert SINGLE.energy(4e-4, 0.0) == 0.0
-    damped = LoadingCurve(SINGLE.displacement, SINGLE.force, 40.0 / 8000.0)
-    assert damped.energy(1e-3, 8e-3) == pytest.approx(4 * 4.0 * 1e-3 - (2 * 4.0 - 40.0 * 8e-3) ** 2 / 8000.0)
-    assert damped.energy(1e-4, 8e-3) == pytest.approx(4 * 1e-4 * 40.0 * 8e-3)
+    assert loading_curve(run_of(motion(0.1), law="viscous_coulomb", viscosity=1.0), 2) is None
+    assert loading_curve(run_of(motion(0.1), models=["B"] * 4), 0) is None
 
 
 def test_columns_are_told_apart() -> None:

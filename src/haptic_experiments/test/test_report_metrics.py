@@ -15,10 +15,10 @@ from haptic_experiments.experiments.friction_impedance import (
     analyse,
     chatter_force,
     opposition,
-    radius_of_curvature,
     rest_drifts,
     travel_since_sticking,
 )
+from haptic_experiments.kit.planar import radius_of_curvature
 
 Signals = Callable[..., Run]
 Bags = Callable[..., Bag]
@@ -133,8 +133,9 @@ def circle(radius: float) -> Run:
 def test_the_radius_of_a_circle_and_the_way_since_sticking(signals: Signals) -> None:
     run = circle(0.02)
     # omega = 5/s; finite differences are off by (omega T)^2/6
-    np.testing.assert_allclose(radius_of_curvature(run), 0.02, rtol=(5.0 * T) ** 2)
-    assert np.isinf(radius_of_curvature(signals(duration=1.0))).all()
+    np.testing.assert_allclose(radius_of_curvature(run.velocity, run.time), 0.02, rtol=(5.0 * T) ** 2)
+    straight = signals(duration=1.0)
+    assert np.isinf(radius_of_curvature(straight.velocity, straight.time)).all()
     travel = travel_since_sticking(run)
     np.testing.assert_allclose(travel, 0.1 * T * (np.arange(10_000) % 5000), rtol=(5.0 * T) ** 2, atol=1e-12)
 

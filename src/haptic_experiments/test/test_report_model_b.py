@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 
 from haptic_bags.bags import Bag
-from haptic_experiments.experiments.friction_model_b import analyse, free_growth, ramp_response, slope_of
+from haptic_experiments.experiments.friction_model_b import analyse, free_growth, slope_of
 from haptic_experiments.kit.comparison import ScriptedRun
 from haptic_experiments.report import Report
+from haptic_friction.reference.motions import ramp_response
 
 Make = Callable[..., Bag]
 
@@ -47,45 +47,6 @@ def report(scripted_bag: Make) -> Callable[..., Report]:
         return analyse({"bag": scripted_bag(columns, {**PARAMETERS, **parameters}, velocity=ramp)})
 
     return make
-
-
-@pytest.mark.parametrize(
-    ("stiffness", "damping", "mass"), [(8.3e4, 2 * 8.3e4**0.5, 1.0), (2.5e5, 3000.0, 1.0), (1e4, 700.0, 4.0)]
-)
-def test_the_continuous_motion_is_that_of_the_differential_equation(
-    stiffness: float, damping: float, mass: float
-) -> None:
-    time, slope, force = np.linspace(0.0, 0.25, 126), 0.1, 10.0
-    h = ramp_response(time, slope=slope, mass=mass, stiffness=stiffness, damping=damping, force=force)
-
-    def force_of(t: float, y: np.ndarray) -> float:
-        return float(stiffness * y[0] + damping * (slope * t - y[1]))
-
-    def release(t: float, y: np.ndarray) -> float:
-        return force_of(t, y) - force
-
-    release.terminal = True  # type: ignore[attr-defined]
-    tight: Any = {"rtol": 1e-11, "atol": 1e-14, "dense_output": True}
-    rest = solve_ivp(lambda t, y: [slope * t - y[1], 0.0], (0.0, 1.0), [0.0, 0.0], events=release, **tight)
-    start, at_release = rest.t_events[0][0], rest.y_events[0][0]
-    slide = solve_ivp(
-        lambda t, y: [slope * t - y[1], (force_of(t, y) - force) / mass], (start, 0.25), at_release, **tight
-    )
-    expected = [force_of(t, (rest if t <= start else slide).sol(t)) for t in time]
-    assert 0.0 < start < 0.2
-    np.testing.assert_allclose(h, expected, rtol=0, atol=1e-6)  # B times the solver's error of the velocity
-    assert (slide.y[1] >= -1e-12).all()  # it does not stop again
-
-
-def test_at_the_end_the_mass_follows_the_ramp() -> None:
-    h = ramp_response(np.linspace(0, 1, 1001), slope=0.1, mass=2.0, stiffness=1e5, damping=1e3, force=10.0)
-    assert h[-1] == pytest.approx(10.0 + 2.0 * 0.1, rel=1e-12)
-
-
-def test_before_it_slides_the_force_is_that_of_spring_and_damper() -> None:
-    time = np.linspace(0.0, 0.02, 21)
-    h = ramp_response(time, slope=0.1, mass=1.0, stiffness=1e4, damping=200.0, force=10.0)
-    np.testing.assert_allclose(h, 1e4 * 0.05 * time**2 + 200.0 * 0.1 * time)
 
 
 def test_the_independent_solutions_show_the_claims(report: Callable[..., Report]) -> None:

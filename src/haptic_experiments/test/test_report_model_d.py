@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 
 from haptic_bags.bags import Bag
-from haptic_experiments.experiments.friction_model_d import analyse, slide_to_rest
+from haptic_experiments.experiments.friction_model_d import analyse
+from haptic_friction.reference.motions import slide_to_rest
 
 Make = Callable[..., Bag]
 
@@ -46,21 +46,6 @@ def verdicts(scripted_bag: Make) -> Callable[..., dict[str, bool | None]]:
         return dict(zip(CLAIMS, (claim.shown for claim in claims), strict=True))
 
     return make
-
-
-@pytest.mark.parametrize("stiffness", STIFFNESS)
-def test_the_continuous_motion_is_that_of_the_differential_equation(stiffness: float) -> None:
-    M, F, damping = 2.0, 7.0, 2.0 * (2.0 * stiffness) ** 0.5
-    time = np.linspace(0.0, 0.6, 601)
-    u = slide_to_rest(time, mass=M, stiffness=stiffness, damping=damping, force=F, start=1.0)
-    stop = 1.0 * M / F
-
-    def stuck(_: float, y: np.ndarray) -> list[float]:
-        return [y[1], -(stiffness * y[0] + damping * y[1]) / M]
-
-    free = solve_ivp(stuck, (stop, 0.6), [F / stiffness, 0.0], rtol=1e-11, atol=1e-15, dense_output=True)
-    expected = np.where(time < stop, 1.0 - F / M * time, free.sol(np.maximum(time, stop))[1])
-    np.testing.assert_allclose(u, expected, rtol=0, atol=1e-10)
 
 
 def test_the_independent_solutions_show_the_claims(

@@ -15,7 +15,6 @@ from haptic_experiments.experiments.friction_two_contacts import (
     bodies,
     drive_periods,
     momentum_residual,
-    rigid_chain,
     stick_phases,
 )
 from haptic_experiments.kit.comparison import ScriptedRun
@@ -25,7 +24,6 @@ Columns = dict[str, np.ndarray]
 
 DATA = Path(__file__).parents[2] / "haptic_friction/test/data"
 FILE = np.load(DATA / "fig11_two_contacts.npz")
-TRUTH = np.load(DATA / "fig11_rigid_truth.npz")
 PARAMETERS = {
     "model": "C",
     "period": 1e-3,
@@ -85,51 +83,6 @@ def test_the_bodies_move_as_in_the_independent_solution(bag: Callable[..., Bag])
     for place in (0, 1):  # sums of 10^4 terms below 1
         np.testing.assert_allclose(velocity[1:, place], FILE[f"v{place + 1}"][: TICKS - 1], rtol=0, atol=1e-12)
         np.testing.assert_allclose(position[1:, place], FILE[f"x{place + 1}"][: TICKS - 1], rtol=0, atol=1e-12)
-
-
-def test_the_rigid_limit_is_that_of_an_independent_computation() -> None:
-    """At 0.2 ms; the truth has 0.05 ms. Both err by a few steps of a body's velocity, up to 0.5 m/s."""
-    period = 2e-4
-    u = 0.5 * np.sin(5.0 * period * np.arange(1, 50001))
-    position, force, _ = rigid_chain(u, period=period, mass=(1.0, 1.0), stiffness=(100.0, 200.0), force=(5.0, 2.5))
-    for place in (0, 1):
-        expected = TRUTH[f"x{place + 1}"]
-        np.testing.assert_allclose(position[4::5, place], expected, rtol=0, atol=4 * period * 0.5)
-        difference = force[4::5, place] - TRUTH[f"f{place + 1}"]
-        assert np.mean(np.abs(difference) > 0.1) < 0.01  # but where it jumps a step earlier or later
-
-
-def test_a_rigid_body_on_a_belt_sticks_until_its_spring_pulls_with_the_friction_force() -> None:
-    """Then it swings around F/K with the belt's velocity as its largest: x = F/K + u/w sin w t."""
-    u, F, K, T = 0.1, 2.0, 50.0, 1e-4
-    position, force, sticking = rigid_chain(
-        np.full(20000, u), period=T, mass=(1.0, 1.0), stiffness=(K, 0.0), force=(F, 0.0)
-    )
-    omega = K**0.5
-    caught = np.arcsin(u * omega / F) / omega  # from rest, M x'' = F - K x, to the belt's velocity
-    start = F / K * (1.0 - np.cos(omega * caught))
-    release = caught + (F / K - start) / u
-    t = T * np.arange(1, 20001)
-    expected = np.select(
-        [t < caught, t < release],
-        [F / K * (1.0 - np.cos(omega * t)), start + u * (t - caught)],
-        F / K + u / omega * np.sin(omega * (t - release)),
-    )
-    turn = t < release + 2.0 * np.pi / omega
-    np.testing.assert_allclose(position[turn, 0], expected[turn], rtol=0, atol=10 * T * u)
-    assert sticking[(t > caught + 2 * T) & (t < release - 2 * T), 0].all()
-    assert not sticking[(t > release + 2 * T) & turn, 0][:-20].any()
-    assert np.abs(force[:, 0]).max() <= F * (1 + 1e-12) and not force[:, 1].any()
-
-
-def test_two_bodies_that_stick_move_with_the_base() -> None:
-    u = 0.01 * np.sin(np.arange(300) * 0.02)
-    position, force, sticking = rigid_chain(u, period=1e-3, mass=(1.0, 2.0), stiffness=(1.0, 1.0), force=(9.0, 8.0))
-    assert sticking.all()
-    np.testing.assert_allclose(position, 1e-3 * np.cumsum(u)[:, None] * [1.0, 1.0], rtol=0, atol=1e-12)
-    acceleration = np.diff(np.concatenate(([0.0], u))) / 1e-3
-    np.testing.assert_allclose(force[:, 1], 2.0 * acceleration + position[:, 1], rtol=0, atol=1e-8)
-    np.testing.assert_allclose(force[:, 0] - force[:, 1], acceleration + position[:, 0], rtol=0, atol=1e-8)
 
 
 def test_momentum_is_balanced_but_not_with_another_mass_spring_or_force(bag: Callable[..., Bag]) -> None:

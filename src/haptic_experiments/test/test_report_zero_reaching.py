@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from haptic_bags.bags import Bag
-from haptic_experiments.experiments.friction_zero_reaching import analyse, closed_form, stop_time
+from haptic_experiments.experiments.friction_zero_reaching import analyse
 from haptic_experiments.report import Report
 
 Make = Callable[..., Bag]
@@ -38,36 +38,6 @@ def report(scripted_bag: Make) -> Callable[..., Report]:
         return analyse(bags)
 
     return make
-
-
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run['fig']}-{run['T']}")
-def test_the_closed_form_is_the_independent_solution(run: dict[str, Any]) -> None:
-    velocity, force = closed_form(
-        run["n_steps"], period=run["T"], mass=run["M"], force=run["F"], pull=run["h"], start=run["v0"]
-    )
-    np.testing.assert_allclose(velocity, run["v"], rtol=0, atol=1e-13)  # 200 additions of numbers around 1
-    np.testing.assert_allclose(force, run["f"], rtol=0, atol=1e-13 / run["T"])
-
-
-@pytest.mark.parametrize("pull", [-1.0, -10.0])
-def test_the_closed_form_is_odd_and_scales_with_the_mass(pull: float) -> None:
-    v, f = closed_form(100, period=2e-3, mass=2.0, force=8.0, pull=pull, start=0.7)
-    w, g = closed_form(100, period=2e-3, mass=2.0, force=8.0, pull=-pull, start=-0.7)
-    np.testing.assert_array_equal(w, -v)
-    np.testing.assert_array_equal(g, -f)
-    heavy, _ = closed_form(100, period=2e-3, mass=4.0, force=16.0, pull=2 * pull, start=0.7)
-    np.testing.assert_allclose(heavy, v, rtol=0, atol=1e-14)
-
-
-def test_before_the_stop_the_closed_form_does_not_cross() -> None:
-    v, f = closed_form(10, period=1e-3, mass=1.0, force=8.0, pull=-1.0, start=0.7)
-    np.testing.assert_allclose(v, 0.7 - 9e-3 * np.arange(1, 11), rtol=0, atol=1e-15)
-    assert f.tolist() == [8.0] * 10
-
-
-def test_the_stop_time_is_the_paper_s() -> None:
-    assert stop_time(1.0, 8.0, -1.0, 0.7) == pytest.approx(0.7 / 9.0)
-    assert stop_time(1.0, 8.0, 1.0, -0.7) == pytest.approx(0.7 / 9.0)
 
 
 def test_the_independent_solutions_show_every_claim(report: Callable[..., Report]) -> None:

@@ -124,6 +124,14 @@ class _Network:
             raise ValueError(f"base_velocity: expected {wanted} finite numbers [m/s], got {given!r}")
         return u
 
+    def _run(self, base_velocity: ArrayLike) -> tuple[np.ndarray, NetworkRun]:
+        """Checks velocities of the base (n, dimension), and makes a run to be filled."""
+        given = np.asarray(base_velocity, dtype=float)
+        u = np.ascontiguousarray(self._base_velocity(given, (len(np.atleast_1d(given)), self.dimension)))
+        n, m, bodies = len(u), len(self.elements), len(self._mass)
+        x, v, f, e = (np.empty((n, rows, self.dimension)) for rows in (bodies, bodies, m, m))
+        return u, NetworkRun(x, v, f, e, np.empty((n, m), dtype=bool))
+
     def _elastic(self) -> tuple[np.ndarray, np.ndarray]:
         """K [N/m] and B [N s/m] of the contacts' elements, as diagonal matrices."""
         elements = [contact.element for contact in self._contacts]
@@ -186,6 +194,16 @@ class ContactNetwork(_Network):
         self.relative_velocity = self._incidence @ np.vstack([self.velocity, u])
         self.force = self.elements.step(self.relative_velocity)
         return self.force
+
+    def simulate(self, base_velocity: ArrayLike) -> NetworkRun:
+        """Advances over velocities of the base (n, dimension) [m/s]; raises ValueError, and then nothing is changed."""
+        base, run = self._run(base_velocity)
+        for k, u in enumerate(base):
+            self.step(u)
+            state = (self.position, self.velocity, self.force, self.elements.row("displacement"))
+            for column, values in zip(run, (*state, self.elements.sticking), strict=True):
+                column[k] = values
+        return run
 
     def stuck_map(self) -> np.ndarray:
         """Map of (x, v, contact forces on their way) over one period while all contacts of model C stick, u = 0.
@@ -252,11 +270,7 @@ class ImplicitNetwork(_Network):
             ValueError: wrong shape, or a number that is not finite; nothing is changed.
             RuntimeError: the sweeps of a step did not converge.
         """
-        given = np.asarray(base_velocity, dtype=float)
-        u = np.ascontiguousarray(self._base_velocity(given, (len(np.atleast_1d(given)), self.dimension)))
-        n, m, bodies = len(u), len(self.elements), len(self._mass)
-        x, v, f, e = (np.empty((n, rows, self.dimension)) for rows in (bodies, bodies, m, m))
-        run = NetworkRun(x, v, f, e, np.empty((n, m), dtype=bool))
+        u, run = self._run(base_velocity)
         batch = self.elements
         failed = run_implicit_network(
             *batch._arguments, self._incidence, self._mobility, self._mass[:, 0], self._stiffness[:, 0],
@@ -265,7 +279,7 @@ class ImplicitNetwork(_Network):
         )  # fmt: skip
         if failed >= 0:
             raise RuntimeError(f"step {failed}: the contact forces did not converge in {_MOST_SWEEPS} sweeps")
-        if n:
+        if len(u):
             self.force = run.force[-1].copy()
             self.relative_velocity = self._incidence @ np.vstack([self.velocity, u[-1]])
         return run

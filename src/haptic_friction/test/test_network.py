@@ -72,6 +72,15 @@ def test_figure_11_is_the_independent_solution_of_the_same_steps() -> None:
             np.testing.assert_allclose(run[name][:, place], expected, rtol=0, atol=tolerance, err_msg=name)
 
 
+def test_a_simulated_run_is_its_steps() -> None:
+    u = base_velocity(0.5)
+    steps, run = recorded(two_contacts(), u), two_contacts().simulate(u[:, None])
+    for name, values in zip(("x", "v", "f", "e"), run, strict=False):
+        np.testing.assert_array_equal(values[:, :, 0], steps[name], err_msg=name)
+    np.testing.assert_array_equal(run.sticking, steps["static"])
+    assert len(two_contacts().simulate(np.empty((0, 1))).force) == 0
+
+
 def test_figure_11_shows_stick_slip_in_both_contacts() -> None:
     static = recorded(two_contacts(), base_velocity(10.0))["static"]
     changes = np.count_nonzero(np.diff(static.astype(int), axis=0), axis=0)

@@ -7,7 +7,8 @@ friction force and is then taken away, and sliding to rest against a constant pu
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.comparison import ScriptedRun, roughness, sign_changes
-from haptic_experiments.report import Claim, Report
+from haptic_experiments.kit.comparison import ScriptedRun
+from haptic_experiments.kit.figures import legend_or_note
+from haptic_experiments.kit.results import Claims, Report
+from haptic_experiments.kit.signals import largest
 from haptic_friction.factory import make_model, parameters_of
+from haptic_friction.reference.drift import FLIP_RATIO, ROUGHNESS_RATIO, Drift, Load, Stop, load_flips
 
 #: displacement [m] that is left after unloading from which on a model counts as drifting: far above rounding (below
 #: 1e-16 m), far below the elastic yield under the load (3e-5 m)
@@ -26,13 +30,11 @@ _DRIFT = 1e-9
 _ROUNDING = 1e-15
 #: speed [m/s] that is left of a stop from which on the mass counts as moving
 _CREEP = 1e-9
-#: a force chatters if its second differences are that many times those of the load, or if it changes its sign
-#: that many times as often: a spring that resonates with the tremor reaches 7, a switching force 300
-_ROUGHNESS_RATIO, _FLIP_RATIO = 20.0, 2.0
-#: share of the load's duration, at its end, over which the rate of drift is taken
-_RATE_SHARE = 1.0 / 6.0
 #: repetitions of the timed run; the fastest counts
 _TIMED = 3
+
+#: title of the times in the report's parameters
+_COST = "time per step of the compiled loop, on the machine of this report"
 
 _NAMES = {
     "A": "model A",
@@ -84,70 +86,6 @@ def position(run: ScriptedRun) -> np.ndarray:
     return np.cumsum(run.velocity * (run.period * np.diff(run.tick, prepend=run.tick[0] - 1))[:, None], axis=0)
 
 
-@dataclass(frozen=True)
-class Load:
-    """Where a load ends: it is taken away from `end` on, and is zero from `zero` on (indices of the samples)."""
-
-    end: int
-    zero: int
-
-    @classmethod
-    def of(cls, force: np.ndarray) -> Load:
-        """The monotone fall to zero that ends a load (n,); none if the run ends under load, or has none at all."""
-        loaded = np.flatnonzero(force)
-        zero = int(loaded[-1]) + 1 if len(loaded) else len(force)
-        if zero == len(force):
-            return cls(zero, zero)
-        end, magnitude = zero, np.abs(force)
-        while end > 0 and magnitude[end - 1] > magnitude[end]:
-            end -= 1
-        return cls(end, zero)
-
-
-def drift(run: ScriptedRun, load: Load, x: np.ndarray, column: int) -> dict[str, float | None]:
-    """Drift and chatter of one column under a load.
-
-    Returns:
-        displacement_at_load_end [m], largest_displacement [m], residual_displacement [m] (null if the load is
-        not taken away), drift_rate [m/s] over the last sixth of the load, exact_zero_velocity_share,
-        sign_flips_per_second of the friction force and its second differences over those of the load.
-    """
-    end, last = max(load.end, 2), min(max(load.end, 1), len(x) - 1)
-    start = last - max(1, round(_RATE_SHARE * last))
-    force, duration = run.force[:end, column], end * run.period
-    smooth = roughness(run.input_force[:end])
-    return {
-        "displacement_at_load_end": float(x[last, column]),
-        "largest_displacement": float(np.abs(x[:, column]).max()),
-        "residual_displacement": float(x[-1, column]) if load.zero < len(x) else None,
-        "drift_rate": float((x[last, column] - x[start, column]) / ((last - start) * run.period)),
-        "exact_zero_velocity_share": float(np.mean(run.velocity[:end, column] == 0.0)),
-        "sign_flips_per_second": float(sign_changes(force) / duration),
-        "roughness_over_load": roughness(force) / smooth if smooth > 0.0 else None,
-    }
-
-
-def stop(run: ScriptedRun, x: np.ndarray, column: int) -> dict[str, float]:
-    """What is left of the motion in the second half of a run in which the mass should have come to rest."""
-    half = len(x) // 2
-    velocity = run.velocity[half:, column]
-    return {
-        "largest_speed": float(np.abs(velocity).max()),
-        "displacement": float(x[-1, column] - x[half, column]),
-        "velocity_sign_changes": sign_changes(velocity),
-    }
-
-
-def chatters(result: dict[str, Any], flips_of_load: float) -> bool | None:
-    """Whether a force is that much rougher than the load, or switches that much more often; None without a load."""
-    if result["roughness_over_load"] is None:
-        return None
-    return bool(
-        result["roughness_over_load"] > _ROUGHNESS_RATIO
-        or result["sign_flips_per_second"] > _FLIP_RATIO * flips_of_load
-    )
-
-
 def costs(run: ScriptedRun) -> dict[str, float]:
     """Time of one step [ns] of each model's compiled loop over the recorded input, on the machine at hand.
 
@@ -174,100 +112,124 @@ def analyse(bags: dict[str, Bag]) -> Report:
     runs = {name: ScriptedRun.from_bag(bag) for name, bag in bags.items()}
     metrics: dict[str, Any] = {"runs": {name: _metrics(run) for name, run in runs.items()}}
     drifting, stopping = _first(metrics, "drift"), _first(metrics, "stop")
-    first = next(iter(runs.values()))
-    shown = [name for name in (drifting, stopping) if name]
-    results = {name: metrics["runs"][name] for name in shown}
-    claims = _claims(results.get(drifting or ""), results.get(stopping or ""))
+    first, results = next(iter(runs.values())), metrics["runs"]
+    claims = _claims(Evidence("drift", results.get(drifting)), Evidence("stop", results.get(stopping)))
     cost = costs(first)
-    parameters = {
-        "comparison": first.parameters,
-        "device": first.device,
-        "time per step of the compiled loop, on the machine of this report": {
-            k: f"{v:.0f} ns" for k, v in cost.items()
-        },
-    }
+    parameters: dict[str, dict[str, Any]] = {"comparison": first.parameters, "device": first.device}
+    parameters[_COST] = {label: f"{value:.0f} ns" for label, value in cost.items()}
     return Report(metrics, claims, lambda: _figure(runs, metrics, drifting, stopping, cost), _CAPTION, parameters)
 
 
-def _first(metrics: dict[str, Any], kind: str) -> str | None:
-    return next((name for name, run in metrics["runs"].items() if run["kind"] == kind), None)
+def _first(metrics: dict[str, Any], kind: str) -> str:
+    """Name of the first run of a kind; empty if there is none."""
+    return next((name for name, run in metrics["runs"].items() if run["kind"] == kind), "")
 
 
 def _metrics(run: ScriptedRun) -> dict[str, Any]:
     """All numbers of one run."""
-    x, force, end = position(run), run.input_force, Load.of(run.input_force)
-    start = run.number("initial_velocity")
-    largest = float(np.abs(force).max())
+    x, load, start, F = position(run), run.input_force, run.number("initial_velocity"), run.number("friction_force")
+    ends, columns = Load.of(load), range(len(run.models))
     common = {
         "kind": "stop" if start else "drift",
         "mode": run.device["mode"],
         "ticks": len(run.tick),
         "period": run.period,
-        "friction_force": run.number("friction_force"),
-        "largest_load": largest,
-        "load_below_friction_force": bool(largest < run.number("friction_force")),
+        "friction_force": F,
+        "largest_load": largest(load),
+        "load_below_friction_force": bool(largest(load) < F),
     }
-    names = labels(run)
+    measured: Sequence[Drift | Stop]
     if start:
         # the slowest way to rest is with the pull along the motion
-        margin = run.number("friction_force") - largest
-        heaviest = max(run.number("mass", column) for column in range(len(names)))
+        margin = F - largest(load)
+        heaviest = max(run.number("mass", column) for column in columns)
         rests = margin > 0.0 and heaviest * abs(start) / margin < 0.5 * run.period * len(x)
-        models: dict[str, Any] = {n: stop(run, x, c) for c, n in enumerate(names)}
+        measured = [Stop.of(x[:, c], run.velocity[:, c]) for c in columns]
         common |= {"initial_velocity": start, "should_rest": bool(rests)}
     else:
-        models = {n: drift(run, end, x, c) for c, n in enumerate(names)}
-        flips = sign_changes(force[: end.end]) / (max(end.end, 1) * run.period)
-        for result in models.values():
-            result["chatters"] = chatters(result, flips)
+        measured = [Drift.of(x[:, c], run.velocity[:, c], run.force[:, c], load, run.period) for c in columns]
         common |= {
-            "load_duration": end.end * run.period,
-            "unloaded": bool(end.zero < len(x)),
-            "load_sign_flips_per_second": flips,
+            "load_duration": ends.end * run.period,
+            "unloaded": bool(ends.zero < len(x)),
+            "load_sign_flips_per_second": load_flips(load, run.period),
             # the creep of the regularised model, eps/F h, summed over the run
-            "impulse": float(run.period * force.sum()),
+            "impulse": float(run.period * load.sum()),
         }
-    for column, (name, result) in enumerate(zip(names, models.values(), strict=True)):
-        own = {p: run.number(p, column) for p in _DISTINCTIONS}
-        models[name] = {"model": run.models[column], **own, **result}
+    models = {}
+    for column, (name, numbers) in enumerate(zip(labels(run), measured, strict=True)):
+        own = {parameter: run.number(parameter, column) for parameter in _DISTINCTIONS}
+        models[name] = {"model": run.models[column], **own, **asdict(numbers)}
     return {**common, "models": models}
 
 
 # Claims
 
-
-def _claims(drifting: dict[str, Any] | None, stopping: dict[str, Any] | None) -> list[Claim]:
-    return [
-        _no_drift_claim(drifting),
-        _no_chatter_claim(drifting),
-        _threshold_claim(stopping, drifting),
-        _either_claim(drifting, "quinn", "Quinn's model (4) drifts or chatters, depending on its threshold (II-A)."),
-        _creep_claim(drifting),
-        _either_claim(
-            drifting, "explicit_coulomb", "Coulomb friction (6) taken explicitly chatters and drifts (II-A)."
-        ),
-        _either_claim(drifting, "dahl", "Dahl's model drifts without bound (II-B)."),
-        _either_claim(drifting, "lugre", "The LuGre model drifts (II-B)."),
-        _elastoplastic_claim(drifting),
-        _oscillation_claim(stopping),
-    ]
+Results = dict[str, dict[str, Any]]  # by label of the column
+#: makes words about the results of some models in a run, and the verdict
+Verdict = Callable[[dict[str, Any], Results], tuple[str, bool | None]]
+_NO_MODEL = "the run does not have the model"
 
 
-def _of(run: dict[str, Any] | None, *models: str) -> dict[str, dict[str, Any]]:
-    """The results of some models in a run in which the claim can be judged at all."""
-    if run is None or not run["load_below_friction_force"] or not run.get("unloaded", run.get("should_rest")):
-        return {}
-    return {name: result for name, result in run["models"].items() if result["model"] in models}
+@dataclass(frozen=True)
+class Evidence:
+    """The run of one kind, as far as it can judge claims.
+
+    Attributes:
+        kind: Kind of the run, drift or stop.
+        run: Numbers of the run; None if there is none.
+    """
+
+    kind: str
+    run: dict[str, Any] | None
+
+    def of(self, *models: str) -> Results:
+        """Results of some models; empty if the run cannot judge them."""
+        if self.run is None or self.missing:
+            return {}
+        return {name: result for name, result in self.run["models"].items() if result["model"] in models}
+
+    @property
+    def missing(self) -> str:
+        """Reason why the run judges nothing; empty if it can."""
+        if self.run is None:
+            return f"no run that shows a {self.kind}"
+        if not self.run["load_below_friction_force"]:
+            return f"the load reaches {self.run['largest_load']:.3g} N, F is {self.run['friction_force']:g} N"
+        if not self.run.get("unloaded", self.run.get("should_rest")):
+            return f"the run ends before the {'load is taken away' if self.kind == 'drift' else 'mass rests'}"
+        return ""
+
+    def judge(self, claims: Claims, text: str, verdict: Verdict, *models: str) -> None:
+        """Adds a claim about some models."""
+        found = self.of(*models)
+        if self.run is None or not found:
+            claims.say(text, unless=self.missing or _NO_MODEL)
+        else:
+            claims.say(text, *verdict(self.run, found))
 
 
-def _why_not(run: dict[str, Any] | None, kind: str) -> str:
-    if run is None:
-        return f"no run that shows a {kind}"
-    if not run["load_below_friction_force"]:
-        return f"the load reaches {run['largest_load']:.3g} N, F is {run['friction_force']:g} N"
-    if not run.get("unloaded", run.get("should_rest")):
-        return "the run ends before the load is taken away" if kind == "drift" else "the run ends before the mass rests"
-    return "the run does not have the model"
+def _claims(drift: Evidence, stop: Evidence) -> Claims:
+    claims = Claims()
+    text = (
+        "Models A, C (with a mass, Fig. 12(b)) and D do not drift under a force that fluctuates below F (III-A to D)."
+    )
+    drift.judge(claims, text, _no_drift, *_PROPOSED)
+    drift.judge(claims, "Models A, C and D do not chatter (III).", _no_chatter, *_PROPOSED)
+    text = "What Karnopp's model (3) does depends on the threshold ε (II-A)."
+    stop.judge(claims, text, lambda _, found: _threshold(found, drift.of("karnopp")), "karnopp")
+    text = "Quinn's model (4) drifts or chatters, depending on its threshold (II-A)."
+    drift.judge(claims, text, _drift_or_chatter, "quinn")
+    text = "Friction that is viscous below a threshold (5) does not hold a force: it creeps, or chatters (II-A)."
+    drift.judge(claims, text, _creep, "regularized_coulomb")
+    text = "Coulomb friction (6) taken explicitly chatters and drifts (II-A)."
+    drift.judge(claims, text, _drift_or_chatter, "explicit_coulomb")
+    drift.judge(claims, "Dahl's model drifts without bound (II-B).", _drift_or_chatter, "dahl")
+    drift.judge(claims, "The LuGre model drifts (II-B).", _drift_or_chatter, "lugre")
+    text = "Later models (here the elastoplastic one) remove the drift of LuGre's (II-B)."
+    drift.judge(claims, text, _elastoplastic, "elastoplastic", "lugre")
+    text = "A spring without damping (Hayward and Armstrong) is prone to oscillations in static friction (II-B)."
+    stop.judge(claims, text, lambda run, found: _oscillation(run, found, stop.of("C", "D")), "hayward_armstrong")
+    return claims
 
 
 def metres(value: float) -> str:
@@ -281,112 +243,88 @@ def metres(value: float) -> str:
     return f"{value:.1e} m"
 
 
+def _left(result: dict[str, Any]) -> str:
+    return metres(result["residual_displacement"])
+
+
 def _drifts(result: dict[str, Any]) -> bool:
     return abs(result["residual_displacement"]) > _DRIFT
 
 
-def _no_drift_claim(run: dict[str, Any] | None) -> Claim:
-    text = (
-        "Models A, C (with a mass, Fig. 12(b)) and D do not drift under a force that fluctuates below F (III-A to D)."
-    )
-    found = _of(run, *_PROPOSED)
-    if not found or run is None:
-        return Claim(text, _why_not(run, "drift"), None)
-    parts = [f"{name} {metres(result['residual_displacement'])}" for name, result in found.items()]
-    return Claim(
-        text,
+def _no_drift(run: dict[str, Any], found: Results) -> tuple[str, bool]:
+    parts = [f"{name} {_left(result)}" for name, result in found.items()]
+    words = (
         f"left after {run['load_duration']:.3g} s of load up to {run['largest_load']:.3g} N (F = "
-        f"{run['friction_force']:g} N): {'; '.join(parts)}",
-        not any(_drifts(result) for result in found.values()),
+        f"{run['friction_force']:g} N): {'; '.join(parts)} (limit {_DRIFT:g} m)"
     )
+    return words, not any(map(_drifts, found.values()))
 
 
-def _roughness(result: dict[str, Any]) -> str:
-    return f"{result['roughness_over_load']:.3g} times as rough as the load"
-
-
-def _no_chatter_claim(run: dict[str, Any] | None) -> Claim:
-    text = "Models A, C and D do not chatter (III)."
-    found = {n: r for n, r in _of(run, *_PROPOSED).items() if r["chatters"] is not None}
-    if not found or run is None:
-        return Claim(text, _why_not(run, "drift"), None)
-    parts = [f"{n} {_roughness(r)}, {r['sign_flips_per_second']:.0f} sign flips/s" for n, r in found.items()]
-    return Claim(
-        text,
+def _no_chatter(run: dict[str, Any], found: Results) -> tuple[str, bool | None]:
+    if all(result["chatters"] is None for result in found.values()):
+        return "no load", None
+    parts = [
+        f"{n} {r['roughness_over_load']:.3g} times as rough as the load, {r['sign_flips_per_second']:.0f} sign flips/s"
+        for n, r in found.items()
+    ]
+    words = (
         f"friction force (second differences): {'; '.join(parts)}; the load itself flips "
-        f"{run['load_sign_flips_per_second']:.0f} times/s",
-        not any(result["chatters"] for result in found.values()),
+        f"{run['load_sign_flips_per_second']:.0f} times/s (limits: {ROUGHNESS_RATIO:g} times as rough, "
+        f"{FLIP_RATIO:g} times the flips)"
     )
+    return words, not any(result["chatters"] for result in found.values())
 
 
-def _threshold_claim(stopping: dict[str, Any] | None, drifting: dict[str, Any] | None) -> Claim:
-    text = "What Karnopp's model (3) does depends on the threshold ε (II-A)."
-    found = _of(stopping, "karnopp")
+def _threshold(found: Results, held: Results) -> tuple[str, bool | None]:
     if len(found) < 2:
-        return Claim(text, _why_not(stopping, "stop") if not found else "only one threshold in this run", None)
+        return "only one threshold in this run", None
     parts = [f"{r['largest_speed']:.2g} m/s with ε = {r['velocity_threshold']:g} m/s" for r in found.values()]
-    held = _of(drifting, "karnopp")
     drifts = [abs(result["residual_displacement"]) for result in held.values()]
     rest = f"; from rest under the fluctuating load it drifts {metres(max(drifts))}" if drifts else ""
     speeds = [result["largest_speed"] for result in found.values()]
-    return Claim(text, f"speed left after a stop: {', '.join(parts)}{rest}", max(speeds) - min(speeds) > _CREEP)
+    words = f"speed left after a stop: {', '.join(parts)} (they differ by more than {_CREEP:g} m/s){rest}"
+    return words, max(speeds) - min(speeds) > _CREEP
 
 
-def _either_claim(run: dict[str, Any] | None, model: str, text: str) -> Claim:
+def _drift_or_chatter(run: dict[str, Any], found: Results) -> tuple[str, bool]:
     """A model that drifts or chatters with at least one of its choices of parameters."""
-    found = _of(run, model)
-    if not found:
-        return Claim(text, _why_not(run, "drift"), None)
     parts = []
     for name, result in found.items():
-        chatter = f", {_roughness(result)}" if result["roughness_over_load"] is not None else ""
-        parts.append(
-            f"{name}: {metres(result['residual_displacement'])} left, {1e3 * result['drift_rate']:.2g} mm/s at the "
-            f"end of the load{chatter}"
-        )
-    return Claim(text, "; ".join(parts), any(_drifts(r) or r["chatters"] for r in found.values()))
+        rough = result["roughness_over_load"]
+        chatter = f", {rough:.3g} times as rough as the load" if rough is not None else ""
+        rate = f"{1e3 * result['drift_rate']:.2g} mm/s at the end of the load"
+        parts.append(f"{name}: {_left(result)} left, {rate}{chatter}")
+    words = f"{'; '.join(parts)} (limits {_DRIFT:g} m, {ROUGHNESS_RATIO:g} times)"
+    return words, any(_drifts(result) or result["chatters"] for result in found.values())
 
 
-def _creep_claim(run: dict[str, Any] | None) -> Claim:
-    text = "Friction that is viscous below a threshold (5) does not hold a force: it creeps, or chatters (II-A)."
-    claim = _either_claim(run, "regularized_coulomb", text)
-    found = _of(run, "regularized_coulomb")
-    if not found or run is None:
-        return claim
-    creeps = [f"{metres(r['velocity_threshold'] / run['friction_force'] * run['impulse'])}" for r in found.values()]
-    return Claim(text, f"{claim.measured}; a creep of ε h/F makes {', '.join(creeps)}", claim.shown)
+def _creep(run: dict[str, Any], found: Results) -> tuple[str, bool]:
+    words, shown = _drift_or_chatter(run, found)
+    creeps = [metres(r["velocity_threshold"] / run["friction_force"] * run["impulse"]) for r in found.values()]
+    return f"{words}; a creep of ε h/F makes {', '.join(creeps)}", shown
 
 
-def _elastoplastic_claim(run: dict[str, Any] | None) -> Claim:
-    text = "Later models (here the elastoplastic one) remove the drift of LuGre's (II-B)."
-    own, lugre = _of(run, "elastoplastic"), _of(run, "lugre")
-    pairs = [(a, b) for a in own.values() for b in lugre.values() if a["stiffness"] == b["stiffness"]]
-    if not pairs or run is None:
-        return Claim(text, _why_not(run, "drift"), None)
+def _elastoplastic(run: dict[str, Any], found: Results) -> tuple[str, bool | None]:
+    own, lugre = ([r for r in found.values() if r["model"] == model] for model in ("elastoplastic", "lugre"))
+    pairs = [(a, b) for a in own for b in lugre if a["stiffness"] == b["stiffness"]]
+    if not pairs:
+        return _NO_MODEL, None
     mine, other = (abs(result["residual_displacement"]) for result in pairs[0])
-    return Claim(
-        text,
-        f"{metres(mine)} left, LuGre {metres(other)}; it is elastic up to 0.7 F, and the load reaches "
-        f"{run['largest_load'] / run['friction_force']:.2g} F",
-        bool(mine < 0.01 * other),
+    words = (
+        f"{metres(mine)} left, LuGre {metres(other)} (limit 1 % of it); it is elastic up to 0.7 F, and the load "
+        f"reaches {run['largest_load'] / run['friction_force']:.2g} F"
     )
+    return words, mine < 0.01 * other
 
 
-def _oscillation_claim(run: dict[str, Any] | None) -> Claim:
-    text = "A spring without damping (Hayward and Armstrong) is prone to oscillations in static friction (II-B)."
-    found, damped = _of(run, "hayward_armstrong"), _of(run, "C", "D")
-    if not found or run is None:
-        return Claim(text, _why_not(run, "stop"), None)
+def _oscillation(run: dict[str, Any], found: Results, damped: Results) -> tuple[str, bool]:
     half = 0.5 * run["ticks"] * run["period"]
     parts = [
         f"{name} {r['largest_speed']:.2g} m/s, {r['velocity_sign_changes'] / half:.0f} sign changes/s"
         for name, r in {**found, **damped}.items()
     ]
-    return Claim(
-        text,
-        f"speed left from {half:.3g} s on, after a stop: {'; '.join(parts)}",
-        any(r["largest_speed"] > _CREEP and r["velocity_sign_changes"] > 0 for r in found.values()),
-    )
+    words = f"speed left from {half:.3g} s on, after a stop: {'; '.join(parts)} (limit {_CREEP:g} m/s)"
+    return words, any(r["largest_speed"] > _CREEP and r["velocity_sign_changes"] > 0 for r in found.values())
 
 
 # Figure
@@ -400,17 +338,13 @@ _CAPTION = (
     "made this report. Bottom: largest speed within 20 ms of a mass that slides to rest against a constant pull; the "
     "shaded half is where it should be zero."
 )
-_PANELS = [["moving", "staying"], ["rough", "smooth"], ["residual", "roughness", "cost"], ["stop"]]
-_TITLES = {
-    "moving": "position, models that drift by more than 1 mm",
-    "staying": "position, the others",
-    "rough": "friction force, models that chatter",
-    "smooth": "friction force, the others",
-    "residual": "drift",
-    "roughness": "chatter",
-    "cost": "cost, measured on this machine",
-    "stop": "a mass that slides to rest",
-}
+#: names and titles of the panels, row by row
+_PANELS = (
+    {"moving": "position, models that drift by more than 1 mm", "staying": "position, the others"},
+    {"rough": "friction force, models that chatter", "smooth": "friction force, the others"},
+    {"residual": "drift", "roughness": "chatter", "cost": "cost, measured on this machine"},
+    {"stop": "a mass that slides to rest"},
+)
 #: what is drawn where the logarithm has no place
 _SMALLEST_DISPLACEMENT, _SMALLEST_SPEED = 1e-12, 1e-12
 #: displacement [m] that parts the two plots of the position
@@ -420,17 +354,16 @@ _AVERAGING, _DETAIL, _ENVELOPE = 0.1, 0.1, 0.02
 
 
 def _figure(
-    runs: dict[str, ScriptedRun],
-    metrics: dict[str, Any],
-    drifting: str | None,
-    stopping: str | None,
-    cost: dict[str, float],
+    runs: dict[str, ScriptedRun], metrics: dict[str, Any], drifting: str, stopping: str, cost: dict[str, float]
 ) -> Figure:
     figure = Figure(figsize=(16, 20), layout="constrained")
     rows: Any = figure.subfigures(len(_PANELS), 1, height_ratios=(3, 3, 3.5, 3))
     axes: dict[str, Axes] = {}
-    for row, names in zip(rows, _PANELS, strict=True):
-        axes |= row.subplot_mosaic([names])
+    for row, titles in zip(rows, _PANELS, strict=True):
+        own = row.subplot_mosaic([list(titles)])
+        for name, panel in own.items():
+            panel.set_title(titles[name])
+        axes |= own
     if drifting:
         _draw_positions(axes, runs[drifting], metrics["runs"][drifting])
         _draw_forces(axes, runs[drifting], metrics["runs"][drifting])
@@ -439,11 +372,7 @@ def _figure(
         _draw_stop(axes["stop"], runs[stopping], metrics["runs"][stopping])
     _draw_bars(axes["cost"], list(cost), list(cost.values()), "time per step (ns)")
     for name, panel in axes.items():
-        panel.set_title(_TITLES[name])
-        if not panel.has_data():
-            panel.text(0.5, 0.5, "not reached in this run", ha="center", va="center", transform=panel.transAxes)
-        elif name not in ("residual", "roughness", "cost"):
-            panel.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        legend_or_note(panel, "not reached in this run", fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
         if name in ("roughness", "cost") and axes["residual"].has_data():
             panel.tick_params(labelleft=False)
     return figure
@@ -455,15 +384,15 @@ def _style(column: int) -> dict[str, Any]:
     return {"color": f"C{column % 10}", "linestyle": ("-", "--", ":")[column // 10 % 3], "linewidth": width}
 
 
-def _averaged(values: np.ndarray, window: int) -> np.ndarray:
-    """Means of successive stretches of so many rows; what is left at the end is left out."""
-    whole = len(values) // window
-    return values[: whole * window].reshape(whole, window, values.shape[1]).mean(axis=1)
+def _windows(values: np.ndarray, period: float, length: float) -> np.ndarray:
+    """Rows in successive windows of a length [s], shape (windows, rows, columns), without what is left at the end."""
+    rows = min(max(1, round(length / period)), len(values))
+    whole = len(values) // rows
+    return values[: whole * rows].reshape(whole, rows, values.shape[1])
 
 
 def _draw_positions(axes: dict[str, Axes], run: ScriptedRun, result: dict[str, Any]) -> None:
-    window = min(max(1, round(_AVERAGING / run.period)), len(run.tick))
-    x, times = _averaged(position(run), window), _averaged(run.time[:, None], window)
+    x, times = (_windows(v, run.period, _AVERAGING).mean(axis=1) for v in (position(run), run.time[:, None]))
     for column, name in enumerate(result["models"]):
         panel, scale = (axes["moving"], 1e3) if abs(x[-1, column]) > _LARGE else (axes["staying"], 1e6)
         panel.plot(times, scale * x[:, column], label=name, **_style(column))
@@ -513,15 +442,9 @@ def _draw_bars(axes: Axes, names: list[str], values: list[float], label: str, sm
 
 
 def _draw_stop(axes: Axes, run: ScriptedRun, result: dict[str, Any]) -> None:
-    window = min(max(1, round(_ENVELOPE / run.period)), len(run.tick))
-    whole = len(run.tick) // window
-    speed = np.abs(run.velocity[: whole * window]).reshape(whole, window, -1).max(axis=1)
+    speed, times = (_windows(v, run.period, _ENVELOPE) for v in (np.abs(run.velocity), run.time[:, None]))
     for column, name in enumerate(result["models"]):
-        axes.semilogy(
-            run.time[: whole * window : window],
-            np.maximum(speed[:, column], _SMALLEST_SPEED),
-            label=name,
-            **_style(column),
-        )
+        envelope = np.maximum(speed[:, :, column].max(axis=1), _SMALLEST_SPEED)
+        axes.semilogy(times[:, 0, 0], envelope, label=name, **_style(column))
     axes.axvspan(run.time[len(run.time) // 2], run.time[-1], color="0.9", zorder=0)
     axes.set(xlabel="time (s)", ylabel=f"|velocity| (m/s), or {_SMALLEST_SPEED:g}")

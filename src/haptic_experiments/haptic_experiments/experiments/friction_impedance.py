@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,17 @@ from matplotlib.figure import Figure
 from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
 from haptic_experiments.identification import identify_bag, known_parameters
-from haptic_experiments.kit.phases import PhasedRun
-from haptic_experiments.report import Claim, Report
+from haptic_experiments.kit.figures import legend_or_note
+from haptic_experiments.kit.planar import (
+    PlanarRun,
+    delay_words,
+    draw_path,
+    draw_position_and_force,
+    joint_legend,
+    radius_of_curvature,
+    travel,
+)
+from haptic_experiments.kit.results import Claims, Report
 from haptic_friction.identification import Estimate
 
 #: a rest counts from here on, when the hand has let go of its stiffness [s]
@@ -34,43 +42,42 @@ _SYMBOLS = {"force": "F", "viscosity": "D", "stiffness": "K", "damping": "B"}
 _BIAS, _DELAY_BIAS = 0.01, 0.1
 #: speed [m/s] at which that share of the force counts as a bias of D
 _TYPICAL_SPEED = 0.1
-#: what is read of device_state, simulation_state and friction/state
-_COLUMNS = (
-    ("period", "tool_pose"),
-    ("tool_pose", "tool_twist"),
-    ("force", "elastic_displacement", "sticking"),
-)
 
 
 @dataclass(frozen=True)
-class Run(PhasedRun):
-    """The signals of one bag on common ticks, along x and y."""
+class Run(PlanarRun):
+    """The signals of one bag on common ticks, along x and y.
+
+    Attributes:
+        period: T [s].
+        time: Times of the ticks (n,) [s].
+        measured: Measured tip position (n, 2) [m].
+        position: True tip position (n, 2) [m].
+        velocity: True tip velocity (n, 2) [m/s].
+        force: Friction force f (n, 2) [N]; the tip feels -f.
+        displacement: Elastic displacement e of the model (n, 2) [m].
+        sticking: Flags (n,).
+        phases: Phases of the hand's plan.
+    """
 
     period: float
     time: np.ndarray
-    measured: np.ndarray  # measured tip position (n, 2) [m]
-    position: np.ndarray  # true tip position (n, 2) [m]
-    velocity: np.ndarray  # true tip velocity (n, 2) [m/s]
-    force: np.ndarray  # friction force f (n, 2) [N]; the tip feels -f
-    displacement: np.ndarray  # elastic displacement e of the model (n, 2) [m]
-    sticking: np.ndarray  # (n,)
+    measured: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+    force: np.ndarray
+    displacement: np.ndarray
+    sticking: np.ndarray
     phases: list[dict[str, Any]]
 
     @classmethod
     def from_bag(cls, bag: Bag) -> Run:
         """Takes the ticks that all topics have; in realtime the friction node may have missed some."""
-        topics = [bag.topics[f"/joystick/{name}"] for name in ("device_state", "simulation_state", "friction/state")]
-        ticks = reduce(np.intersect1d, [topic["tick"] for topic in topics])
-        if len(ticks) < 2:
-            raise HapticError(f"{bag.path}: too short for a report ({len(ticks)} ticks that all topics have)")
-        device, truth, friction = (
-            {name: topic[name][np.searchsorted(topic["tick"], ticks)] for name in names}
-            for topic, names in zip(topics, _COLUMNS, strict=True)
-        )
-        period = float(device["period"][0])
+        ticks = bag.ticks("/joystick", "device_state", "simulation_state", "friction/state")
+        device, truth, friction = ticks.values()
         return cls(
-            period=period,
-            time=ticks * period,
+            period=ticks.period,
+            time=ticks.time,
             measured=device["tool_pose"][:, 0:2],
             position=truth["tool_pose"][:, 0:2],
             velocity=truth["tool_twist"][:, 0:2],
@@ -91,20 +98,16 @@ def rest_drifts(run: Run) -> list[dict[str, float]]:
     the length; a sine of the hand's or the tremor's frequency averages out over the rest.
     """
     results = []
-    for phase in run.phases:
-        start, end = phase["start"] + _SETTLING, min(phase["end"], run.time[-1])
-        if phase["kind"] != "rest" or end - start < _SHORTEST_REST:
-            continue
-        part = run.part(start, end)
+    for phase, part in run.settled_rests(_SETTLING, _SHORTEST_REST):
         time, force, position = run.time[part], run.force[part], run.position[part]
         rate = np.polyfit(time - time[0], position - run.displacement[part], 1)[0]
         length = float(time[-1] - time[0])
         results.append(
             {
-                "start": float(start),
+                "start": float(phase["start"] + _SETTLING),
                 "length": length,
                 "drift": float(np.linalg.norm(rate)) * length,
-                "travel": float(np.linalg.norm(np.ptp(position, axis=0))),
+                "travel": travel(position),
                 "largest_force": float(np.linalg.norm(force, axis=1).max()),
                 "sticking_share": float(run.sticking[part].mean()),
                 "chatter_force": chatter_force(force, run.period),
@@ -126,23 +129,15 @@ def travel_since_sticking(run: Run) -> np.ndarray:
     return path - np.maximum.accumulate(np.where(run.sticking, path, 0.0))
 
 
-def radius_of_curvature(run: Run) -> np.ndarray:
-    """Radius [m] of the tip's true path, (n,); infinite on a straight line and at rest."""
-    acceleration = np.gradient(run.velocity, run.time, axis=0)
-    speed = np.linalg.norm(run.velocity, axis=1)
-    turning = np.abs(run.velocity[:, 0] * acceleration[:, 1] - run.velocity[:, 1] * acceleration[:, 0])
-    return np.divide(speed**3, turning, out=np.full_like(speed, np.inf), where=turning > 0.0)
-
-
 def opposition(run: Run, yield_distance: float) -> dict[str, float]:
     """How well the force opposes the velocity while the tip slides: angle between f and the true velocity.
 
     The spring yields by F/K and turns with the path, so on a curve of radius R the force lags by about
-    F/(K R), and after a stop it needs a way of F/K to turn at all. Counted is what is wide against that:
-    after a way of 3 F/K since the element stuck, on curves with R above 10 F/K (there the lag is 6°).
+    F/(K R), and after a stop it turns only after a path of F/K. Samples count after a path of 3 F/K since the element
+    stuck, on curves with R above 10 F/K (there the lag is 6°).
 
     Args:
-        run: the signals.
+        run: Signals.
         yield_distance: F/K [m].
     """
     speed = np.linalg.norm(run.velocity, axis=1)
@@ -151,7 +146,7 @@ def opposition(run: Run, yield_distance: float) -> dict[str, float]:
         (speed > _SLIDING_SPEED)
         & (magnitude > 0.0)
         & (travel_since_sticking(run) > 3.0 * yield_distance)
-        & (radius_of_curvature(run) > 10.0 * yield_distance)
+        & (radius_of_curvature(run.velocity, run.time) > 10.0 * yield_distance)
     )
     if not sliding.any():
         return {}
@@ -215,12 +210,11 @@ def analyse(bags: dict[str, Bag]) -> Report:
             "rests": rest_drifts(run),
             "identification": {velocity: identification(bags[name], velocity) for velocity in ("measured", "true")},
         }
-    claims = [_opposition_claim(metrics, kinetic_force(friction))]
-    claims += [_drift_claim(result, kinetic_force(friction), count) for result in metrics["runs"].values()]
-    claims += [_chatter_claim(result, count_force) for result in metrics["runs"].values()]
-    claims = [_of_model_c(claim, friction) for claim in claims]
-    claims += [_measured_claim(result) for result in metrics["runs"].values()]
-    claims += [_true_claim(result, bags[name]) for name, result in metrics["runs"].items()]
+    claims = _claims(metrics, friction)
+    for result in metrics["runs"].values():
+        _claim_measured(claims, result)
+    for name, result in metrics["runs"].items():
+        _claim_true(claims, result, bags[name])
     parameters = {"friction": friction, "device": first.parameters("device")}
     parameters |= {name: device[name] for name in ("device", "hand") if device.get(name)}
     return Report(metrics, claims, lambda: _figure(runs, metrics), _CAPTION, parameters)
@@ -236,63 +230,61 @@ def breakaway_force(friction: dict[str, Any]) -> float:
     return float(friction["static_force"] if friction.get("law") == "stribeck" else kinetic_force(friction))
 
 
-def _of_model_c(claim: Claim, friction: dict[str, Any]) -> Claim:
-    """The claim, which is about model C and a law with F: the numbers of others are given, but not judged."""
+def _claims(metrics: dict[str, Any], friction: dict[str, Any]) -> Claims:
+    """The claims about model C and a law with F."""
+    claims, runs, force = Claims(), list(metrics["runs"].values()), kinetic_force(friction)
+    slidings = [result["sliding"] for result in runs if result["sliding"]]
+    worst = max(slidings, key=lambda sliding: sliding["p95_angle"], default={"p95_angle": np.nan})
+    claims.say(
+        "While the tip slides, also in curves, the force opposes the velocity (Fig. 19; curves wide against F/K).",
+        f"angle between -f and -v: median {np.degrees(worst.get('median_angle', np.nan)):.1f}°, 95 % below "
+        f"{np.degrees(worst['p95_angle']):.1f}° (limit {np.degrees(_OPPOSING_ANGLE):.0f}°); mean force "
+        f"{worst.get('mean_force', np.nan):.2f} N (F = {force:g} N)",
+        worst["p95_angle"] < _OPPOSING_ANGLE,
+        unless="" if slidings else "no sliding",
+    )
+    for result in runs:
+        _claim_drift(claims, result, force, metrics["encoder_count_at_tip"])
+    for result in runs:
+        _claim_chatter(claims, result, metrics["force_of_one_count"])
     model, law = friction.get("model", "C"), friction.get("law", "coulomb")
     if model != "C":
-        return Claim(claim.text, f"model {model}, not C: {claim.measured}", None)
-    if law in ("table", "function", "anisotropic"):
-        return Claim(claim.text, f"law {law}, which has no F: {claim.measured}", None)
-    return claim
+        claims.set_aside(f"model {model}, not C")
+    elif law in ("table", "function", "anisotropic"):
+        claims.set_aside(f"law {law}, which has no F")
+    return claims
 
 
 def _delay(result: dict[str, Any]) -> str:
-    if result["mode"] == "realtime":
-        return "realtime"
-    ticks = result["command_delay_ticks"]
-    return f"{ticks} tick{'' if ticks == 1 else 's'} of delay"
+    return delay_words(result["mode"], result["command_delay_ticks"])
 
 
-def _opposition_claim(metrics: dict[str, Any], force: float) -> Claim:
-    text = "While the tip slides, also in curves, the force opposes the velocity (Fig. 19; curves wide against F/K)."
-    results = [result["sliding"] for result in metrics["runs"].values() if result["sliding"]]
-    if not results:
-        return Claim(text, "no sliding", None)
-    worst = max(results, key=lambda result: result["p95_angle"])
-    return Claim(
-        text,
-        f"angle between -f and -v: median {np.degrees(worst['median_angle']):.1f}°, 95 % below "
-        f"{np.degrees(worst['p95_angle']):.1f}°; mean force {worst['mean_force']:.2f} N (F = {force:g} N)",
-        bool(worst["p95_angle"] < _OPPOSING_ANGLE),
-    )
-
-
-def _drift_claim(result: dict[str, Any], force: float, count: float) -> Claim:
+def _claim_drift(claims: Claims, result: dict[str, Any], force: float, count: float) -> None:
     text = f"Below F = {force:g} N the joystick stays where it is, without drift (Fig. 20, b); {_delay(result)}."
     rests = [rest for rest in result["rests"] if rest["largest_force"] < force]
     if not rests:
-        return Claim(text, "no rest below F long enough", None)
+        claims.say(text, unless="no rest below F long enough")
+        return
     worst = max(rests, key=lambda rest: rest["drift"])
-    return Claim(
+    claims.below(
         text,
-        f"drift at most {worst['drift']:.2e} m in {worst['length']:.1f} s with tremor (true position, "
-        f"{len(rests)} rests, force up to {max(rest['largest_force'] for rest in rests):.2f} N; one encoder "
-        f"count is {count:.1e} m)",
-        bool(worst["drift"] < count),
+        worst["drift"],
+        count,
+        "m",
+        about=f"largest drift of {len(rests)} rests with tremor, of the true position in {worst['length']:.1f} s, "
+        f"under forces up to {max(rest['largest_force'] for rest in rests):.2f} N, limited by one encoder count:",
     )
 
 
-def _chatter_claim(result: dict[str, Any], count_force: float) -> Claim:
-    text = f"The force does not chatter; {_delay(result)}."
-    if not result["rests"]:
-        return Claim(text, "no rest long enough", None)
-    chatter = max(rest["chatter_force"] for rest in result["rests"])
+def _claim_chatter(claims: Claims, result: dict[str, Any], count_force: float) -> None:
+    chatter = max((rest["chatter_force"] for rest in result["rests"]), default=np.nan)
     flips = result["sliding"].get("sign_flips_per_second", 0.0)
-    return Claim(
-        text,
-        f"RMS above {_CHATTER_FREQUENCY:g} Hz at rest {chatter:.3f} N (one encoder count makes {count_force:.3f} N); "
-        f"sign flips of the force along the motion while sliding: {flips:.2f} per second",
-        bool(chatter < count_force and flips < 1.0),
+    claims.say(
+        f"The force does not chatter; {_delay(result)}.",
+        f"RMS above {_CHATTER_FREQUENCY:g} Hz at rest {chatter:.3f} N (limit: {count_force:.3f} N, which one encoder "
+        f"count makes); sign flips of the force along the motion while sliding: {flips:.2f} per second (limit 1)",
+        chatter < count_force and flips < 1.0,
+        unless="" if result["rests"] else "no rest long enough",
     )
 
 
@@ -305,51 +297,48 @@ def _found(result: dict[str, Any]) -> str:
     )
 
 
-def _measured_claim(result: dict[str, Any]) -> Claim:
-    text = (
-        "The force is that of model C (38) at the measured velocity: identification finds the node's parameters again; "
-        f"{_delay(result)}."
-    )
+def _is_complete(found: dict[str, Any]) -> bool:
+    return not found["not_identified"] and set(found["known"]) == set(found["estimates"])
+
+
+def _claim_measured(claims: Claims, result: dict[str, Any]) -> None:
     found = result["identification"]["measured"]
-    if not found["estimates"]:
-        return Claim(text, _found(found), None)
     answers = ", ".join(f"{value:g}" for value in found["known"].values())
-    complete = not found["not_identified"] and set(found["known"]) == set(found["estimates"])
-    return Claim(
-        text,
-        f"identified from the bag: {_found(found)} (rendered: {answers}; {found['residual_rms']:.1e} N RMS left, so "
-        "the intervals are the solver's resolution)",
-        all(found["contained"].values()) if complete else None,
+    claims.say(
+        "The force is that of model C (38) at the measured velocity: identification finds the node's parameters again; "
+        f"{_delay(result)}.",
+        f"identified from the bag: {_found(found)} (rendered: {answers}; {found.get('residual_rms', np.nan):.1e} N RMS "
+        "left, so the intervals are the solver's resolution)",
+        all(found["contained"].values()) if _is_complete(found) else None,
+        unless="" if found["estimates"] else _found(found),
     )
 
 
-def _true_claim(result: dict[str, Any], bag: Bag) -> Claim:
+def _claim_true(claims: Claims, result: dict[str, Any], bag: Bag) -> None:
     text = (
         "At the tip's true velocity encoder and filter only take K times their delay off the damping; "
         f"{_delay(result)}."
     )
     found = result["identification"]["true"]
-    if not found["estimates"]:
-        return Claim(text, _found(found), None)
-    known, delay = found["known"], measurement_delay(bag)
-    if found["not_identified"] or set(known) != set(found["estimates"]):
-        return Claim(text, f"identified from the true velocity: {_found(found)}", None)
+    words = f"identified from the true velocity: {_found(found)}"
+    if not found["estimates"] or not _is_complete(found):
+        claims.say(text, words if found["estimates"] else _found(found))
+        return
+    known = found["known"]
     bias = {name: _BIAS * value for name, value in known.items()}
     bias["viscosity"] = _BIAS * known.get("force", 0.0) / _TYPICAL_SPEED
     bias["damping"] = _DELAY_BIAS * bag.parameters("friction")["period"] * known["stiffness"]
-    near = [e["low"] - bias[n] <= known[n] <= e["high"] + bias[n] for n, e in found["estimates"].items()]
     outside = [
         f"{_SYMBOLS.get(name, name)} by {estimate['value'] - known[name]:+.2g} {estimate['unit']}"
         for name, estimate in found["estimates"].items()
         if not found["contained"][name]
     ]
-    return Claim(
+    claims.say(
         text,
-        f"identified from the true velocity: {_found(found)}; B less K times {1e3 * delay:.2f} ms is "
-        f"{known['damping']:.2f} N s/m; the encoder leaves "
-        f"{found['residual_rms']:.3f} N RMS; outside the intervals: {', '.join(outside) or 'nothing'} (as a bias "
-        f"{100 * _BIAS:g} % of the force and of K, and {_DELAY_BIAS:g} T of delay are allowed)",
-        all(near),
+        f"{words}; B less K times {1e3 * measurement_delay(bag):.2f} ms is {known['damping']:.2f} N s/m; the encoder "
+        f"leaves {found['residual_rms']:.3f} N RMS; outside the intervals: {', '.join(outside) or 'nothing'} (as a "
+        f"bias {100 * _BIAS:g} % of the force and of K, and {_DELAY_BIAS:g} T of delay are allowed)",
+        all(e["low"] - bias[n] <= known[n] <= e["high"] + bias[n] for n, e in found["estimates"].items()),
     )
 
 
@@ -383,44 +372,24 @@ def _figure(runs: dict[str, Run], metrics: dict[str, Any]) -> Figure:
     drift.set(xlabel="time (s)", ylabel="position - e, less its mean (µm)", title="drift in the last rest")
     spectrum.set(xlabel="frequency (Hz)", ylabel="force amplitude (N)", title="force in the last rest")
     for axes in (drift, spectrum):
-        if axes.get_legend_handles_labels()[0]:
-            axes.legend()
-        else:
-            axes.text(0.5, 0.5, "no rest reached in this run", ha="center", transform=axes.transAxes)
+        legend_or_note(axes, "no rest reached in this run")
     return figure
 
 
 def _draw_path(axes: Axes, run: Run) -> None:
-    axes.plot(*(1e3 * run.measured.T), color="0.7", linewidth=3, solid_capstyle="round")
-    every = max(1, round(0.01 / run.period))
-    start, force = run.measured[::every], -run.force[::every]
-    ends = start + _FORCE_SCALE * force
-    segments_x, segments_y = (
-        np.column_stack((1e3 * start[:, i], 1e3 * ends[:, i], np.full(len(start), np.nan))).ravel() for i in range(2)
-    )
-    axes.plot(segments_x, segments_y, color="black", linewidth=0.5)
-    for phase in run.phases:
-        if phase["kind"] == "rest" and phase["start"] < run.time[-1]:
+    draw_path(axes, run, -run.force, every=0.01, scale=_FORCE_SCALE, widths=(3, 0.5))
+    axes.set_title("path and force (Fig. 19)")
+    for phase in run.reached():
+        if phase["kind"] == "rest":
             point = 1e3 * run.measured[run.part(phase["start"], run.time[-1]).start]
             axes.annotate(phase["name"], point, xytext=(4, 4), textcoords="offset points", color="tab:red")
-    axes.set(xlabel="x (mm)", ylabel="y (mm)", title="path and force (Fig. 19)", aspect="equal")
 
 
 def _draw_time(axes: Axes, run: Run) -> None:
-    axes.plot(run.time, 1e3 * run.measured[:, 0], "k-", label="x")
-    axes.plot(run.time, 1e3 * run.measured[:, 1], "k--", label="y")
-    axes.set(xlabel="time (s)", ylabel="position (mm)", title="position and force (Fig. 20)")
-    force = axes.twinx()
-    force.plot(run.time, np.linalg.norm(run.force, axis=1), color="0.6", linewidth=0.8, label="||f||")
-    force.set_ylabel("||f|| (N)")
+    force = draw_position_and_force(axes, run, "f", 0.8)
+    axes.set_title("position and force (Fig. 20)")
     force.set_ylim(0.0, 12.0)
-    axes.set_zorder(force.get_zorder() + 1)
-    axes.patch.set_visible(False)
-    for phase in run.phases:
-        if phase["kind"] == "rest" and phase["start"] < run.time[-1]:
-            axes.axvspan(phase["start"], min(phase["end"], run.time[-1]), color="tab:red", alpha=0.08)
-    handles = [*axes.get_lines(), *force.get_lines()]
-    axes.legend(handles, [str(line.get_label()) for line in handles], loc="upper right")
+    joint_legend(axes, force, loc="upper right")
 
 
 def _draw_rest(drift: Axes, spectrum: Axes, run: Run, rest: dict[str, float], label: str) -> None:

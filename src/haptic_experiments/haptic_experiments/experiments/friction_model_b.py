@@ -6,68 +6,32 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from scipy.linalg import expm
 
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.comparison import (
     ScriptedRun,
-    dominant_mode,
-    largest,
+    figure_beside_alternative,
     measured_by_period,
     named,
+    pairs_of_periods,
     power_of_ten,
-    roughness,
     stiffness_style,
 )
-from haptic_experiments.report import Claim, Report
+from haptic_experiments.kit.results import Claims, Report
+from haptic_experiments.kit.signals import dominant_mode, largest, roughness
 from haptic_friction.design import evaluate_model_c
+from haptic_friction.reference.motions import ramp_response
 
-#: the original, and what stands in front of its spring in the alternative of Fig. 12(a)
+#: the original, and the model in front of the spring in the alternative of Fig. 12(a)
 _ORIGINAL, _ALTERNATIVE = "B", "A"
-#: the input counts as a ramp where it is one to rounding, relative to its end
+#: largest deviation of an input that counts as a ramp, relative to its end
 _ROUNDING = 1e-9
-#: a force is said to vibrate when its second differences are so many times those of the continuous motion
+#: a force vibrates when its second differences are so many times those of the continuous motion
 _VIBRATING = 10.0
 #: agreement of a growth measured over a few steps with the eigenvalue
 _GROWTH = 1e-3
-
-
-def ramp_response(
-    time: np.ndarray, *, slope: float, mass: float, stiffness: float, damping: float, force: float
-) -> np.ndarray:
-    """Force h = K e + B e' [N] of the continuous motion when the free end moves with u = slope t, (n,).
-
-    The mass rests, e = slope t^2/2, until h reaches F; then it slides,
-
-        e'' = slope - (K e + B e' - F)/M,
-
-    a linear equation whose steps over a constant interval are exact matrix exponentials. From rest, with B of
-    critical damping or more, it does not stop again.
-
-    Args:
-        time: equally spaced, rising from 0 [s].
-        slope: of the input [m/s^2], above 0.
-        mass: M [kg].
-        stiffness: K [N/m].
-        damping: B [N s/m].
-        force: friction force F [N].
-    """
-    h = stiffness * slope * time**2 / 2.0 + damping * slope * time
-    # root of K slope t^2/2 + B slope t = F without cancellation
-    breakaway = 2.0 * force / (damping * slope + np.sqrt((damping * slope) ** 2 + 2.0 * stiffness * slope * force))
-    sliding = np.flatnonzero(time > breakaway)
-    if not len(sliding):
-        return h
-    rate = np.array([[0.0, 1.0], [-stiffness / mass, -damping / mass]])
-    rest = np.array([(slope * mass + force) / stiffness, 0.0])
-    state = np.array([slope * breakaway**2 / 2.0, slope * breakaway]) - rest
-    state = expm(rate * (time[sliding[0]] - breakaway)) @ state
-    step = expm(rate * (time[1] - time[0]))
-    for k in sliding:
-        h[k] = stiffness * (state + rest)[0] + damping * state[1]
-        state = step @ state
-    return h
+#: a force beyond so many times F is not drawn
+_CUT = 6.0
 
 
 def free_growth(run: ScriptedRun, column: int) -> float | None:
@@ -94,16 +58,9 @@ def slope_of(run: ScriptedRun) -> float | None:
 
 def measure(run: ScriptedRun, column: int) -> dict[str, Any]:
     """Numbers of one model in one run."""
-    T, K, B, M = run.period, *(run.number(name, column) for name in ("stiffness", "damping", "mass"))
-    h = run.force[:, column]
-    numbers: dict[str, Any] = {
-        "period": T,
-        "stiffness": K,
-        "damping": B,
-        "mass": M,
-        "largest_force": largest(h),
-        "roughness": roughness(h),
-    }
+    element, h = run.element(column), run.force[:, column]
+    T, K, B, M = element.values()
+    numbers: dict[str, Any] = {**element, "largest_force": largest(h), "roughness": roughness(h)}
     slope = slope_of(run)
     if run.parameters["law"] != "coulomb" or slope is None or M * K > 1.000001 * B * B / 4.0:
         return numbers
@@ -132,89 +89,78 @@ def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
     runs, metrics, entries = measured_by_period(bags, measure)
     known = [entry for entry in entries if "deviation" in entry]
-    originals = [entry for entry in known if entry["model"] == _ORIGINAL]
-    alternatives = [entry for entry in known if entry["model"] == _ALTERNATIVE]
-    claims = [_original_claim(originals), _alternative_claim(alternatives), _period_claim(alternatives)]
-    claims.append(_growth_claim(alternatives))
+    claims = Claims()
+    _claim_original(claims, [entry for entry in known if entry["model"] == _ORIGINAL])
+    _claim_alternative(claims, [entry for entry in known if entry["model"] == _ALTERNATIVE])
     first = next(iter(runs.values()))
     parameters = {"comparison": first.parameters, "device": first.device}
-    return Report({"runs": metrics}, claims, lambda: _figure(runs), _CAPTION, parameters)
-
-
-_NOT_REACHED = "no run of model {} with Coulomb friction, critical damping or more, and a ramp that makes it slide"
+    return Report(
+        {"runs": metrics},
+        claims,
+        lambda: figure_beside_alternative(runs, _ORIGINAL, _ALTERNATIVE, _draw, figure_part="a", height=3.8),
+        _CAPTION,
+        parameters,
+    )
 
 
 def _vibrates(entry: dict[str, Any]) -> bool:
     return bool(entry["roughness_ratio"] > _VIBRATING)
 
 
-def _original_claim(originals: list[dict[str, Any]]) -> Claim:
+def _claim_original(claims: Claims, cases: list[dict[str, Any]]) -> None:
     text = "The stiffness of model B is not limited: its force neither vibrates nor grows (Fig. 13, left)."
-    if not originals:
-        return Claim(text, _NOT_REACHED.format(_ORIGINAL), None)
-    worst = max(originals, key=lambda entry: entry["deviation"] / entry["force_step"])
-    rough = max(entry["roughness_ratio"] for entry in originals)
-    return Claim(
+    if not cases:
+        missing = "Coulomb friction, critical damping or more, and a ramp that makes it slide"
+        claims.say(text, unless=f"no run of model {_ORIGINAL} with {missing}")
+        return
+    worst = max(cases, key=lambda entry: entry["deviation"] / entry["force_step"])
+    number = max(entry["period"] ** 2 * entry["stiffness"] / entry["mass"] for entry in cases)
+    claims.say(
         text,
-        f"{len(originals)} cases up to T^2 K/M = {max(map(_number, originals)):.3g}: at most "
+        f"{len(cases)} cases up to T^2 K/M = {number:.3g}: at most "
         f"{worst['deviation']:.3f} N from the continuous motion ({named(worst)}; before it slides the force rises "
-        f"by {worst['force_step']:.3f} N a step), second differences at most {rough:.2f} times those of that motion",
-        all(entry["deviation"] < entry["force_step"] and not _vibrates(entry) for entry in originals),
+        f"by {worst['force_step']:.3f} N a step, the limit), second differences at most "
+        f"{max(entry['roughness_ratio'] for entry in cases):.2f} times those of that motion (limit {_VIBRATING:g})",
+        all(entry["deviation"] < entry["force_step"] and not _vibrates(entry) for entry in cases),
     )
 
 
-def _number(entry: dict[str, Any]) -> float:
-    """T^2 K/M."""
-    return float(entry["period"] ** 2 * entry["stiffness"] / entry["mass"])
-
-
-def _alternative_claim(alternatives: list[dict[str, Any]]) -> Claim:
-    text = "The alternative becomes vibratory or unstable with high stiffness (Fig. 13, right)."
-    shortest = min((entry["period"] for entry in alternatives), default=0.0)
-    cases = [entry for entry in alternatives if entry["period"] == shortest]
-    if not any(not entry["stable"] for entry in cases) or not any(entry["monotone"] for entry in cases):
-        return Claim(text, "no low and no high stiffness of model A with a spring in front at one period", None)
-    parts = [f"{named(entry)}: second differences {entry['roughness_ratio']:.3g} times" for entry in cases]
-    return Claim(
-        text,
-        f"{'; '.join(parts)} those of the continuous motion",
-        all(_vibrates(entry) == (not entry["stable"]) for entry in cases if entry["monotone"] or not entry["stable"]),
+def _claim_alternative(claims: Claims, cases: list[dict[str, Any]]) -> None:
+    shortest = min((entry["period"] for entry in cases), default=0.0)
+    short = [entry for entry in cases if entry["period"] == shortest]
+    extreme = [entry for entry in short if entry["monotone"] or not entry["stable"]]
+    both = any(not entry["stable"] for entry in short) and any(entry["monotone"] for entry in short)
+    parts = [f"{named(entry)}: second differences {entry['roughness_ratio']:.3g} times" for entry in short]
+    claims.say(
+        "The alternative becomes vibratory or unstable with high stiffness (Fig. 13, right).",
+        f"{'; '.join(parts)} those of the continuous motion (limit {_VIBRATING:g})",
+        all(_vibrates(entry) == (not entry["stable"]) for entry in extreme),
+        unless="" if both else "no low and no high stiffness of model A with a spring in front at one period",
     )
-
-
-def _period_claim(alternatives: list[dict[str, Any]]) -> Claim:
-    text = "The alternative becomes vibratory or unstable with a large timestep size."
-    pairs = [
-        (short, long)
-        for short in alternatives
-        for long in alternatives
-        if short["stiffness"] == long["stiffness"] and short["monotone"] and not long["stable"]
-    ]
-    if not pairs:
-        return Claim(text, "no stiffness that is stable at one period and unstable at a longer one", None)
+    pairs = pairs_of_periods(cases, lambda entry: entry["monotone"], lambda entry: not entry["stable"])
     parts = [
         f"{named(entry)}: force up to {entry['largest_force']:.3g} N, second differences "
-        f"{entry['roughness_ratio']:.3g} times those of the continuous motion"
-        for entry in pairs[0]
+        f"{entry['roughness_ratio']:.3g} times those of the continuous motion (limit {_VIBRATING:g})"
+        for entry in (pairs[0] if pairs else ())
     ]
-    return Claim(text, "; ".join(parts), all(_vibrates(long) and not _vibrates(short) for short, long in pairs))
-
-
-def _growth_claim(alternatives: list[dict[str, Any]]) -> Claim:
-    text = "What makes it unstable is the added delay: while it slides, its map has the eigenvalues of (63)."
-    measured = [entry for entry in alternatives if entry["growth"] is not None]
-    if not measured:
-        return Claim(text, "no alternative that slides for long enough", None)
+    claims.say(
+        "The alternative becomes vibratory or unstable with a large timestep size.",
+        "; ".join(parts),
+        all(_vibrates(long) and not _vibrates(short) for short, long in pairs),
+        unless="" if pairs else "no stiffness that is stable at one period and unstable at a longer one",
+    )
+    measured = [entry for entry in cases if entry["growth"] is not None]
     parts = [
         f"{named(entry)}: {entry['growth']:.4f} per step (eigenvalue {entry['spectral_radius']:.4f})"
         for entry in measured
     ]
-    close = [abs(entry["growth"] / entry["spectral_radius"] - 1.0) < _GROWTH for entry in measured]
-    return Claim(text, "; ".join(parts), all(close))
+    claims.say(
+        "What makes it unstable is the added delay: while it slides, its map has the eigenvalues of (63).",
+        f"{'; '.join(parts)}; limit {100 * _GROWTH:g} %",
+        all(abs(entry["growth"] / entry["spectral_radius"] - 1.0) < _GROWTH for entry in measured),
+        unless="" if measured else "no alternative that slides for long enough",
+    )
 
-
-#: a force beyond so many times F is not drawn
-_CUT = 6.0
 
 _CAPTION = (
     "Force h of the spring and damper over time, as in Fig. 13: left model B, right its alternative of Fig. 12(a), a "
@@ -223,27 +169,13 @@ _CAPTION = (
 )
 
 
-def _figure(runs: dict[str, ScriptedRun]) -> Figure:
-    figure = Figure(figsize=(11, 3.8 * len(runs)), layout="constrained")
-    axes = figure.subplots(len(runs), 2, squeeze=False)
-    for row, run in zip(axes, runs.values(), strict=True):
-        left = [i for i, model in enumerate(run.models) if model == _ORIGINAL]
-        right = [i for i, model in enumerate(run.models) if model != _ORIGINAL]
-        is_paper = {run.models[i] for i in right} <= {_ALTERNATIVE}
-        other = "alternative, Fig. 12(a)" if is_paper else "other models"
-        for side, columns, name in ((row[0], left, "model B"), (row[1], right, other)):
-            _draw(side, run, columns)
-            side.set_title(f"{name}; T = {1e3 * run.period:g} ms")
-    return figure
-
-
 def _draw(axes: Axes, run: ScriptedRun, columns: list[int]) -> None:
     force = run.parameters["friction_force"]
     limit = _CUT * max(force, 1.0)
     top = 0.0
     for place, column in enumerate(columns):
-        model, K, h = run.models[column], run.number("stiffness", column), run.force[:, column]
-        label = f"{model}, K = {power_of_ten(K)} N/m"
+        h = run.force[:, column]
+        label = f"{run.models[column]}, K = {power_of_ten(run.number('stiffness', column))} N/m"
         beyond = np.flatnonzero(np.abs(h) > limit)
         end = int(beyond[0]) + 1 if len(beyond) else len(h)
         axes.plot(run.time[:end], h[:end], label=label, **stiffness_style(place))
@@ -253,5 +185,3 @@ def _draw(axes: Axes, run: ScriptedRun, columns: list[int]) -> None:
     axes.set_ylim(-top if top > 1.5 * force else -0.05 * top, 1.1 * top)
     if columns:
         axes.legend(loc="upper left" if top > 1.5 * force else "lower right", framealpha=1.0)
-    else:
-        axes.text(0.5, 0.5, "not in this run", ha="center", transform=axes.transAxes)

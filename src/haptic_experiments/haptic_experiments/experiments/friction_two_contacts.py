@@ -6,17 +6,18 @@ wall is inferred from the caption of Fig. 11 and from section IV-A.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.comparison import ScriptedRun, largest, phases
-from haptic_experiments.report import Claim, Report
+from haptic_experiments.kit.comparison import ScriptedRun
+from haptic_experiments.kit.figures import shade_stretches
+from haptic_experiments.kit.results import Claims, Report
+from haptic_experiments.kit.signals import largest, phases, rms
+from haptic_friction.reference.rigid_chain import rigid_chain
 
 #: contacts as (first, second) partner, -1 the base, that the report knows
 _CHAIN = ([-1, 0], [0, 1])
@@ -32,56 +33,6 @@ _FINER = 4
 _ROUNDING = 1e-12
 #: largest difference from the rigid limit: of the share of time that sticks, and of the positions, RMS over RMS
 _STICK_SHARE, _POSITION = 0.02, 0.03
-
-
-def rigid_chain(
-    base_velocity: np.ndarray,
-    *,
-    period: float,
-    mass: tuple[float, float],
-    stiffness: tuple[float, float],
-    force: tuple[float, float],
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same system with rigid Coulomb contacts, by implicit Euler.
-
-    Every step ends at velocities v1, v2 and forces f1, f2 with
-
-        (M1 + T^2 K1) v1 = M1 v1_old - T K1 x1 + T (f1 - f2),    f1 in F1 Sgn(u - v1)
-        (M2 + T^2 K2) v2 = M2 v2_old - T K2 x2 + T f2,           f2 in F2 Sgn(v1 - v2)
-
-    found by clipping one force after the other to what sticks, a contraction by a factor 2 or more.
-
-    Args:
-        base_velocity: u (n,) [m/s].
-        period: T [s].
-        mass: M1, M2 [kg].
-        stiffness: K1, K2 of the springs [N/m].
-        force: F1, F2 [N].
-
-    Returns:
-        Positions (n, 2) [m], forces (n, 2) [N], sticking (n, 2).
-    """
-    T, (M1, M2), (K1, K2) = period, mass, stiffness
-    limit1, limit2 = T * force[0], T * force[1]
-    m1, m2 = M1 + T * T * K1, M2 + T * T * K2
-    both = m1 * m2 / (m1 + m2)
-    tolerance = 1e-13 * max(limit1, limit2)
-    x1 = x2 = v1 = v2 = p1 = p2 = 0.0
-    positions, forces, sticking = [], [], []
-    for u in base_velocity.tolist():
-        a1, a2 = (M1 * v1 - T * K1 * x1) / m1, (M2 * v2 - T * K2 * x2) / m2
-        for _ in range(200):
-            before = p1
-            p1 = min(max(m1 * (u - a1) + p2, -limit1), limit1)
-            p2 = min(max(both * (a1 - a2 + p1 / m1), -limit2), limit2)
-            if abs(p1 - before) <= tolerance:
-                break
-        v1, v2 = a1 + (p1 - p2) / m1, a2 + p2 / m2
-        x1, x2 = x1 + T * v1, x2 + T * v2
-        positions.append((x1, x2))
-        forces.append((p1 / T, p2 / T))
-        sticking.append((abs(p1) < limit1, abs(p2) < limit2))
-    return np.array(positions), np.array(forces), np.array(sticking)
 
 
 def bodies(run: ScriptedRun) -> tuple[np.ndarray, np.ndarray]:
@@ -145,15 +96,11 @@ def measure(run: ScriptedRun) -> dict[str, Any]:
             "rigid_stick_phase_lengths": rigid,
             "stick_share": float(run.sticking[first:last, contact].mean()),
             "rigid_stick_share": float(sticking[first:last, contact].mean()),
-            "position_rms": _rms(own[first:last, contact]),
-            "position_difference_rms": _rms(own[first:last, contact] - position[first:last, contact]),
-            "force_difference_rms": _rms(run.force[first:last, contact] - force[first:last, contact]),
+            "position_rms": rms(own[first:last, contact]),
+            "position_difference_rms": rms(own[first:last, contact] - position[first:last, contact]),
+            "force_difference_rms": rms(run.force[first:last, contact] - force[first:last, contact]),
         }
     return numbers
-
-
-def _rms(values: np.ndarray) -> float:
-    return float(np.sqrt(np.mean(values**2)))
 
 
 def _rigid(run: ScriptedRun) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -177,67 +124,66 @@ def analyse(bags: dict[str, Bag]) -> Report:
     runs = {name: ScriptedRun.from_bag(bag, "network") for name, bag in bags.items()}
     metrics = {name: measure(run) for name, run in runs.items()}
     name, run = next(iter(runs.items()))
-    numbers = metrics[name]
-    claims = [_stick_slip_claim(numbers), _rigid_claim(numbers), _force_claim(numbers)]
-    model = run.parameters["model"]
-    if model != _MODEL:
-        claims = [replace(claim, measured=f"model {model}: {claim.measured}", shown=None) for claim in claims]
+    claims = _claims(metrics[name])
+    if run.parameters["model"] != _MODEL:
+        claims.set_aside(f"model {run.parameters['model']}")
     parameters = {"network": run.parameters, "device": run.device}
     return Report({"runs": metrics}, claims, lambda: _figure(run), _CAPTION, parameters)
 
 
-_NOT_REACHED = "no run of two bodies in a row with Coulomb friction over enough periods of the base"
+def _claims(numbers: dict[str, Any]) -> Claims:
+    claims, contacts = Claims(), [name for name in ("contact_1", "contact_2") if name in numbers]
+    chain = "no run of two bodies in a row with Coulomb friction"
+    missing = "" if contacts else f"{chain} over enough periods of the base"
+    found = [(name.replace("_", " "), numbers[name]) for name in contacts]
 
+    def span(counts: list[int]) -> str:
+        return str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
 
-def _stick_slip_claim(numbers: dict[str, Any]) -> Claim:
-    text = "Realistic stick-slip oscillations are demonstrated in both frictional contacts (Fig. 11)."
-    if "contact_1" not in numbers:
-        return Claim(text, _NOT_REACHED, None)
-    parts, shown = [], True
-    for contact in ("contact_1", "contact_2"):
-        counts, lengths = numbers[contact]["stick_phases_per_period"], numbers[contact]["stick_phase_lengths"]
-        shown = shown and min(counts) >= 1 and 0.0 < numbers[contact]["stick_share"] < 1.0
-        times = f" of {1e3 * min(lengths):.0f} to {1e3 * max(lengths):.0f} ms" if lengths else ""
-        parts.append(
-            f"{contact.replace('_', ' ')}: {_range(counts)} stick phases{times} in each of {len(counts)} periods, "
-            f"{100 * numbers[contact]['stick_share']:.0f} % of the time"
-        )
-    return Claim(text, "; ".join(parts), bool(shown))
+    def lengths(n: dict[str, Any]) -> str:
+        found = [1e3 * length for length in n["stick_phase_lengths"]]
+        return f" of {min(found):.0f} to {max(found):.0f} ms" if found else ""
 
-
-def _range(counts: list[int]) -> str:
-    return str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-
-
-def _rigid_claim(numbers: dict[str, Any]) -> Claim:
-    text = "They are those of the same system with rigid Coulomb contacts, computed without the model."
-    if "contact_1" not in numbers:
-        return Claim(text, _NOT_REACHED, None)
-    parts, shown = [], True
-    for contact in ("contact_1", "contact_2"):
-        n = numbers[contact]
-        ratio = n["position_difference_rms"] / n["position_rms"] if n["position_rms"] else np.inf
-        shares = (n["stick_share"], n["rigid_stick_share"])
-        shown = shown and ratio < _POSITION and abs(shares[0] - shares[1]) < _STICK_SHARE
-        shown = shown and len(n["stick_phase_lengths"]) == len(n["rigid_stick_phase_lengths"])
-        parts.append(
-            f"{contact.replace('_', ' ')} sticks {100 * shares[0]:.1f} % of the time (rigid: {100 * shares[1]:.1f} %), "
-            f"its body's position {1e3 * n['position_difference_rms']:.2f} mm RMS off ({100 * ratio:.1f} %)"
-        )
-    return Claim(text, "; ".join(parts), bool(shown))
-
-
-def _force_claim(numbers: dict[str, Any]) -> Claim:
-    text = "No contact carries more than its friction force, and each step balances the forces of the one before (60)."
-    if "momentum_residual" not in numbers:
-        return Claim(text, "no run of two bodies in a row with Coulomb friction", None)
-    overload, residual = numbers["largest_overload"], numbers["momentum_residual"]
-    return Claim(
-        text,
-        f"|f| exceeds F by at most {overload:.1e} F; M v' and the forces on the bodies differ by at most "
-        f"{residual:.1e} of the largest",
-        bool(overload < _ROUNDING and residual < _ROUNDING / numbers["period"]),  # v' is a difference over T
+    claims.say(
+        "Realistic stick-slip oscillations are demonstrated in both frictional contacts (Fig. 11).",
+        "; ".join(
+            f"{name}: {span(n['stick_phases_per_period'])} stick phases{lengths(n)} in each of "
+            f"{len(n['stick_phases_per_period'])} periods, {100 * n['stick_share']:.0f} % of the time"
+            for name, n in found
+        ),
+        all(min(n["stick_phases_per_period"]) >= 1 and 0.0 < n["stick_share"] < 1.0 for _, n in found),
+        unless=missing,
     )
+
+    def ratio(n: dict[str, Any]) -> float:
+        return float(n["position_difference_rms"] / n["position_rms"]) if n["position_rms"] else np.inf
+
+    claims.say(
+        "They are those of the same system with rigid Coulomb contacts, computed without the model.",
+        "; ".join(
+            f"{name} sticks {100 * n['stick_share']:.1f} % of the time (rigid: {100 * n['rigid_stick_share']:.1f} %), "
+            f"its body's position {1e3 * n['position_difference_rms']:.2f} mm RMS off ({100 * ratio(n):.1f} %)"
+            for name, n in found
+        )
+        + f"; limits {100 * _STICK_SHARE:g} % of the time and {100 * _POSITION:g} % of the position",
+        all(
+            ratio(n) < _POSITION
+            and abs(n["stick_share"] - n["rigid_stick_share"]) < _STICK_SHARE
+            and len(n["stick_phase_lengths"]) == len(n["rigid_stick_phase_lengths"])
+            for _, n in found
+        ),
+        unless=missing,
+    )
+    overload, residual = numbers["largest_overload"], numbers.get("momentum_residual", np.nan)
+    limit = _ROUNDING / numbers["period"]  # v' is a difference over T
+    claims.say(
+        "No contact carries more than its friction force, and each step balances the forces of the one before (60).",
+        f"|f| exceeds F by at most {overload:.1e} F (limit {_ROUNDING:g} F); M v' and the forces on the bodies differ "
+        f"by at most {residual:.1e} of the largest (limit {limit:g})",
+        overload < _ROUNDING and residual < limit,
+        unless="" if "momentum_residual" in numbers else chain,
+    )
+    return claims
 
 
 _CAPTION = (
@@ -265,7 +211,7 @@ def _figure(run: ScriptedRun) -> Figure:
         if rigid:
             place.plot(run.time, rigid[1][:, contact], color="tab:red", linewidth=2.5, alpha=0.5)
         place.plot(run.time, run.force[:, contact], color="black", linewidth=1.0)
-        _shade(place, run, contact)
+        shade_stretches(place, run.time, run.sticking[:, contact], _SHORTEST, "0.85")
         place.set_ylabel(f"force f{contact + 1} (N)")
     axes[0].set_ylabel("velocity (m/s)")
     axes[1].set_ylabel("position (mm)")
@@ -275,8 +221,3 @@ def _figure(run: ScriptedRun) -> Figure:
         place.set_ylim(low, high + 0.25 * (high - low))  # room for the legend
         place.legend(loc="upper right", ncols=3)
     return figure
-
-
-def _shade(axes: Axes, run: ScriptedRun, contact: int) -> None:
-    for start, end in phases(run.sticking[:, contact], max(1, round(_SHORTEST / run.period))):
-        axes.axvspan(run.time[start], run.time[end - 1], color="0.85", zorder=0)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
-from haptic_core.errors import HapticError
 
 NAMESPACE = "/script"
 #: a model that diverges is followed up to here
@@ -34,16 +34,17 @@ class ScriptedRun:
 
     Attributes:
         period: T [s].
-        tick: (n,); a run that missed none has 0 to n - 1.
-        input_velocity: of the tool, from the script (n,) [m/s].
-        input_force: on the tool, from the script (n,) [N].
-        models: name of each column's model.
-        velocity: (n, columns) [m/s], of an element of the network the relative one; bounded by HUGE, as the next two.
-        force: (n, columns) [N]; of a compliance with mass (B, A in an impedance) the force h of the spring.
-        displacement: elastic displacement e (n, columns) [m].
-        sticking: (n, columns).
-        parameters: of the node.
-        device: parameters of the device.
+        tick: Numbers of the ticks (n,); a run that missed none has 0 to n - 1.
+        input_velocity: Velocity of the tool, from the script (n,) [m/s].
+        input_force: Force on the tool, from the script (n,) [N].
+        models: Name of each column's model.
+        velocity: Velocities (n, columns) [m/s], of an element of the network the relative one; bounded by HUGE, as the
+            next two.
+        force: Forces (n, columns) [N]; of a compliance with mass (B, A in an impedance) the force h of the spring.
+        displacement: Elastic displacement e (n, columns) [m].
+        sticking: Flags (n, columns).
+        parameters: Parameters of the node.
+        device: Parameters of the device.
     """
 
     period: float
@@ -63,30 +64,25 @@ class ScriptedRun:
         """Takes the ticks that both topics have; in realtime the node may have missed some.
 
         Args:
-            bag: of a run with a scripted device.
-            node: name of the node, also the first part of its state's topic.
+            bag: Bag of a run with a scripted device.
+            node: Name of the node, also the first part of its state's topic.
 
         Raises:
-            HapticError: fewer than two common ticks.
+            HapticError: Fewer than two common ticks.
         """
-        device, state = bag.topics[f"{NAMESPACE}/device_state"], bag.topics[f"{NAMESPACE}/{node}/state"]
-        ticks = reduce(np.intersect1d, (device["tick"], state["tick"]))
-        if len(ticks) < 2:
-            raise HapticError(f"{bag.path}: too short for a report ({len(ticks)} ticks that all topics have)")
-        parameters = bag.parameters(node)
-        axis = "xyz".index(parameters["axis"])
-        place, own = np.searchsorted(device["tick"], ticks), np.searchsorted(state["tick"], ticks)
-        columns = state["force"].shape[1]
+        ticks = bag.ticks(NAMESPACE, "device_state", f"{node}/state")
+        device, state, parameters = ticks["device_state"], ticks[f"{node}/state"], bag.parameters(node)
+        axis, force = "xyz".index(parameters["axis"]), _bounded(state["force"])
         return cls(
-            period=float(device["period"][0]),
-            tick=ticks.astype(int),
-            input_velocity=device["tool_twist"][place, axis],
-            input_force=device["tool_wrench"][place, axis],
-            models=list(parameters["models"]) if "models" in parameters else [parameters["model"]] * columns,
-            velocity=_bounded(state["velocity"][own]),
-            force=_bounded(state["force"][own]),
-            displacement=_bounded(state["elastic_displacement"][own]),
-            sticking=state["sticking"][own].astype(bool),
+            period=ticks.period,
+            tick=ticks.tick,
+            input_velocity=device["tool_twist"][:, axis],
+            input_force=device["tool_wrench"][:, axis],
+            models=list(parameters.get("models", [parameters.get("model")] * force.shape[1])),
+            velocity=_bounded(state["velocity"]),
+            force=force,
+            displacement=_bounded(state["elastic_displacement"]),
+            sticking=state["sticking"].astype(bool),
             parameters=parameters,
             device=bag.parameters("device"),
         )
@@ -118,6 +114,10 @@ class ScriptedRun:
             return float(values)
         return float(values[column if len(values) > 1 else 0])
 
+    def element(self, column: int) -> dict[str, float]:
+        """Period [s], stiffness [N/m], damping [N s/m] and mass [kg] of one column."""
+        return {"period": self.period} | {name: self.number(name, column) for name in ("stiffness", "damping", "mass")}
+
 
 def measured_by_period(
     bags: dict[str, Bag], measure: Callable[[ScriptedRun, int], dict[str, Any]]
@@ -125,8 +125,8 @@ def measured_by_period(
     """Runs, shortest period first, and what `measure` says of each of their columns.
 
     Args:
-        bags: of a comparison.
-        measure: numbers of one column of a run.
+        bags: Bags of a comparison.
+        measure: Makes the numbers of one column of a run.
 
     Returns:
         Runs by the name of their bag, the numbers by bag and label, and the same as one list with the model's name.
@@ -147,46 +147,6 @@ def _bounded(values: np.ndarray) -> np.ndarray:
     return np.clip(np.nan_to_num(values, nan=HUGE), -HUGE, HUGE)
 
 
-def largest(values: np.ndarray) -> float:
-    """Largest magnitude; 0 for nothing."""
-    return float(np.abs(values).max(initial=0.0))
-
-
-def roughness(values: np.ndarray) -> float:
-    """RMS of the second differences (n,): zero for a straight line, four times the amplitude of a zigzag."""
-    return float(np.sqrt(np.mean(np.diff(values, n=2) ** 2))) if len(values) > 2 else 0.0
-
-
-def sign_changes(values: np.ndarray) -> int:
-    """How often a signal (n,) passes from one sign to the other; exact zeros between do not count."""
-    signs = np.sign(values[values != 0.0])
-    return int(np.count_nonzero(np.diff(signs)))
-
-
-def phases(flags: np.ndarray, shortest: int = 1) -> list[tuple[int, int]]:
-    """First index and end (exclusive) of each unbroken stretch of true flags (n,) of at least `shortest` entries."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.astype(int), [0]))))
-    return [(int(a), int(b)) for a, b in edges.reshape(-1, 2) if b - a >= shortest]
-
-
-def dominant_mode(values: np.ndarray) -> float | None:
-    """Factor by which the strongest mode of a free linear second-order system changes in one step.
-
-    Args:
-        values: x (n,) with x_k = p x_(k-1) + q x_(k-2), which rounding limits only.
-
-    Returns:
-        Largest magnitude of the roots of z^2 = p z + q, fitted by least squares; None for fewer than 5 values, or
-        for nothing but zeros.
-    """
-    scale = largest(values)
-    if len(values) < 5 or not 0.0 < scale < np.inf:
-        return None
-    x = values / scale
-    p, q = np.linalg.lstsq(np.column_stack((x[1:-1], x[:-2])), x[2:], rcond=None)[0]
-    return float(np.abs(np.roots((1.0, -p, -q))).max())
-
-
 def stiffness_style(place: int) -> dict[str, Any]:
     """Line of the stiffness at a place in rising order: grey, dashed and black as in the paper, then colours below."""
     style = STYLES[place] if place < len(STYLES) else {"color": f"C{place - len(STYLES)}", "linewidth": 2.5}
@@ -203,3 +163,42 @@ def power_of_ten(value: float) -> str:
 def named(entry: dict[str, Any]) -> str:
     """Which of a comparison's cases an entry is, in words."""
     return f"K = {power_of_ten(entry['stiffness'])} N/m, T = {1e3 * entry['period']:g} ms"
+
+
+def pairs_of_periods(
+    entries: list[dict[str, Any]], short: Callable[[dict[str, Any]], bool], long: Callable[[dict[str, Any]], bool]
+) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Cases of one stiffness of which the first meets one condition and the second another."""
+    return [(a, b) for a in entries for b in entries if a["stiffness"] == b["stiffness"] and short(a) and long(b)]
+
+
+def figure_beside_alternative(
+    runs: dict[str, ScriptedRun],
+    original: str,
+    alternative: str,
+    draw: Callable[[Axes, ScriptedRun, list[int]], None],
+    *,
+    figure_part: str,
+    height: float,
+) -> Figure:
+    """A figure with a row for each run: left the columns of a model, right those of its alternative.
+
+    Args:
+        runs: Runs of a comparison.
+        original: Name of the model.
+        alternative: Name of the alternative's model.
+        draw: Draws some columns of a run.
+        figure_part: Letter of the alternative in Fig. 12 of the paper.
+        height: Height of a row [inch].
+    """
+    figure = Figure(figsize=(11, height * len(runs)), layout="constrained")
+    for row, run in zip(figure.subplots(len(runs), 2, squeeze=False), runs.values(), strict=True):
+        left, right = ([i for i, model in enumerate(run.models) if (model == original) is own] for own in (True, False))
+        is_paper = {run.models[i] for i in right} <= {alternative}
+        other = f"alternative, Fig. 12({figure_part})" if is_paper else "other models"
+        for axes, columns, name in ((row[0], left, f"model {original}"), (row[1], right, other)):
+            draw(axes, run, columns)
+            axes.set_title(f"{name}; T = {1e3 * run.period:g} ms")
+            if not columns:
+                axes.text(0.5, 0.5, "not in this run", ha="center", transform=axes.transAxes)
+    return figure

@@ -16,7 +16,8 @@ from scipy.signal import butter, sosfiltfilt
 from haptic_bags.bags import Bag
 from haptic_devices.five_bar import FiveBar, FiveBarParameters, friction_analysis
 from haptic_devices.five_bar.friction_analysis import coulomb_forces, tool_forces
-from haptic_experiments.kit.phases import PhasedRun
+from haptic_experiments.kit.planar import PlanarRun, radius_of_curvature, travel
+from haptic_friction.reference.motions import free_drift
 
 NAMESPACE = "/five_bar"
 #: functions of the analysis of joint friction under the names that reports use
@@ -42,21 +43,21 @@ SECTORS, SECTOR_SAMPLES = 12, 50
 
 
 @dataclass(frozen=True)
-class Run(PhasedRun):
+class Run(PlanarRun):
     """The signals of one bag on common ticks.
 
     Attributes:
         period: T [s].
-        time: Times of the ticks [s], shape (n,).
-        measured: Tool position by the encoders [m], shape (n, 2).
-        position: True tool position [m], shape (n, 2).
-        velocity: True tool velocity [m/s], shape (n, 2).
-        force: Measured force h of the hand [N], shape (n, 2).
-        intention: Position that the hand wants [m], shape (n, 2).
-        target: Commanded position with which the servo compares this tick's measurement [m], shape (n, 2).
-        target_velocity: Commanded velocity likewise, exactly zero while model A sticks [m/s], shape (n, 2).
-        joints: True angles of the motors [rad], shape (n, 2).
-        sticking: Whether the friction model sticks, shape (n,).
+        time: Times of the ticks (n,) [s].
+        measured: Tool position by the encoders (n, 2) [m].
+        position: True tool position (n, 2) [m].
+        velocity: True tool velocity (n, 2) [m/s].
+        force: Measured force h of the hand (n, 2) [N].
+        intention: Position that the hand wants (n, 2) [m].
+        target: Commanded position with which the servo compares this tick's measurement (n, 2) [m].
+        target_velocity: Commanded velocity, exactly zero while model A sticks (n, 2) [m/s].
+        joints: True angles of the motors (n, 2) [rad].
+        sticking: Flags (n,).
         phases: Phases of the hand's plan.
     """
 
@@ -78,25 +79,24 @@ class Run(PhasedRun):
         """Takes the ticks that all topics have; in realtime the friction node may have missed some.
 
         Raises:
-            HapticError: There are fewer than two common ticks.
+            HapticError: Fewer than two common ticks.
         """
-        names = ("device_state", "simulation_state", "friction/state", "device_command")
-        ticks = bag.ticks(NAMESPACE, *names)
-        device, truth, friction = (ticks[name] for name in names[:3])
-        command, node = bag.topics[f"{NAMESPACE}/device_command"], bag.parameters("device")
+        ticks = bag.ticks(NAMESPACE, "device_state", "simulation_state", "device_command", "friction/state")
+        device, truth, _, friction = ticks.values()
+        node, command = bag.parameters("device"), bag.topics[f"{NAMESPACE}/device_command"]
         lag = node["command_delay_ticks"] + (node["mode"] == "realtime")
         acts = np.searchsorted(command["tick"].astype(np.int64), ticks.tick - lag, side="right") - 1
         started = (acts >= 0)[:, None]
-        measured = device["tool_pose"][:, 0:2]
+        position = device["tool_pose"][:, 0:2]
         return cls(
             period=ticks.period,
             time=ticks.time,
-            measured=measured,
+            measured=position,
             position=truth["tool_pose"][:, 0:2],
             velocity=truth["tool_twist"][:, 0:2],
             force=device["tool_wrench"][:, 0:2],
             intention=truth["operator_target"][:, 0:2],
-            target=np.where(started, command["tool_pose"][acts, 0:2], measured[0]),
+            target=np.where(started, command["tool_pose"][acts, 0:2], position[0]),
             target_velocity=np.where(started, command["tool_twist"][acts, 0:2], 0.0),
             joints=truth["joint_position"],
             sticking=friction["sticking"][:, 0].astype(bool),
@@ -109,15 +109,15 @@ class Motion:
     """Force and motion below 20 Hz, without phase shift.
 
     Attributes:
-        force: Force h of the hand [N], shape (n, 2).
-        acceleration: True acceleration [m/s^2], shape (n, 2).
-        speed: True speed [m/s], shape (n,).
-        along: Unit vector of the velocity, shape (n, 2); zero at rest.
-        inside: Unit vector across it, towards the inside of the path's curve, shape (n, 2).
-        normal: Normal acceleration v^2/R, not negative [m/s^2], shape (n,).
-        sliding: Whether the tool moves faster than 0.02 m/s in a phase in which the hand leads, shape (n,).
-        straight: Whether it slides while the hand's intention is straight, also 0.1 s before and after, shape (n,).
-        curved: Whether it slides while the hand's intention follows a curve, shape (n,).
+        force: Measured force h (n, 2) [N].
+        acceleration: True acceleration (n, 2) [m/s^2].
+        speed: True speed (n,) [m/s].
+        along: Unit vector of the velocity (n, 2); zero where nothing moves.
+        inside: Unit vector across it, towards the inside of the path's curve (n, 2).
+        normal: Normal acceleration v^2/R, not negative (n,) [m/s^2].
+        sliding: The tool moves faster than 0.02 m/s in a phase in which the hand leads (n,).
+        straight: The tool slides while the hand's intention goes straight on, also 0.1 s before and after (n,).
+        curved: The tool slides while the hand's intention goes round a curve (n,).
     """
 
     force: np.ndarray
@@ -139,8 +139,9 @@ class Motion:
         along = np.divide(velocity, speed[:, None], out=np.zeros_like(velocity), where=speed[:, None] > 0.0)
         turning = along[:, 0] * acceleration[:, 1] - along[:, 1] * acceleration[:, 0]
         side = np.where(turning < 0.0, -1.0, 1.0)[:, None]
-        radius = radius_of(run.intention, run.time)
-        leads = np.linalg.norm(np.gradient(run.intention, run.time, axis=0), axis=1) > SLIDING_SPEED
+        intended = np.gradient(run.intention, run.time, axis=0)
+        radius = radius_of_curvature(intended, run.time)
+        leads = np.linalg.norm(intended, axis=1) > SLIDING_SPEED
         leads &= run.during("slide")
         window = np.ones(2 * round(STRAIGHT_TIME / run.period) + 1)
         goes_straight = binary_erosion(leads & (radius > STRAIGHT_RADIUS), window)
@@ -163,20 +164,11 @@ class Motion:
 
 
 def smooth(values: np.ndarray, period: float) -> np.ndarray:
-    """Signals (n, k) below 20 Hz, without phase shift; short or slowly sampled ones are returned as they are."""
+    """What signals (n, k) contain below 20 Hz, without phase shift; short or slowly sampled ones as they are."""
     if len(values) < 50 or 2.0 * MOTION_FREQUENCY * period >= 0.9:
         return values
     low_pass = butter(4, MOTION_FREQUENCY, fs=1.0 / period, output="sos")
     return np.asarray(sosfiltfilt(low_pass, values, axis=0))
-
-
-def radius_of(path: np.ndarray, time: np.ndarray) -> np.ndarray:
-    """Radius of curvature (n,) [m] of a noise-free path (n, 2); infinite on a straight line and at rest."""
-    velocity = np.gradient(path, time, axis=0)
-    acceleration = np.gradient(velocity, time, axis=0)
-    speed = np.linalg.norm(velocity, axis=1)
-    turning = np.abs(velocity[:, 0] * acceleration[:, 1] - velocity[:, 1] * acceleration[:, 0])
-    return np.divide(speed**3, turning, out=np.full_like(speed, np.inf), where=turning > 0.0)
 
 
 def rms(values: np.ndarray) -> float:
@@ -225,24 +217,20 @@ def curve(motion: Motion, mass: float) -> dict[str, float]:
 
 
 def rests(run: Run, mass: float) -> list[dict[str, Any]]:
-    """Measures each rest: commanded motion, drift of the tool, and drift of a free mass under the same force.
+    """Each rest: does the commanded motion stand still, does the tool drift, and what would a free mass do.
 
     The tool gives way to the force by the gears' elasticity. The drift is the slope of a straight line times the
     length of the rest, fitted to the true position together with that compliance (position = c + d t + S h).
     """
     results = []
-    for phase in run.phases:
-        start, end = phase["start"] + SETTLING, min(phase["end"], run.time[-1])
-        if phase["kind"] != "rest" or end - start < SHORTEST_REST:
-            continue
-        part = run.part(start, end)
+    for phase, part in run.settled_rests(SETTLING, SHORTEST_REST):
         time, force, position = run.time[part] - run.time[part.start], run.force[part], run.position[part]
         regressors = np.column_stack((np.ones_like(time), time, force - force.mean(axis=0)))
         drift = np.linalg.lstsq(regressors, position - position[0], rcond=None)[0][1] * time[-1]
         results.append(
             {
                 "name": phase["name"],
-                "start": float(start),
+                "start": float(phase["start"] + SETTLING),
                 "length": float(time[-1]),
                 "largest_force": float(np.linalg.norm(force, axis=1).max()),
                 "force_rms_about_mean": rms(force - force.mean(axis=0)),
@@ -257,22 +245,6 @@ def rests(run: Run, mass: float) -> list[dict[str, Any]]:
             }
         )
     return results
-
-
-def travel(position: np.ndarray) -> float:
-    """Diagonal [m] of the box that positions (n, 2) fill."""
-    return float(np.linalg.norm(np.ptp(position, axis=0)))
-
-
-def free_drift(force: np.ndarray, mass: float, period: float) -> float:
-    """Distance [m] that a mass [kg] moves from rest without friction under forces (n, 2) [N]."""
-    velocity = np.cumsum(force, axis=0) * period / mass
-    return float(np.linalg.norm(velocity.sum(axis=0) * period))
-
-
-def noise_drift(noise: float, mass: float, period: float, length: float) -> float:
-    """Standard deviation [m], both axes together, of a free mass [kg] after a time [s] under white noise [N]."""
-    return float(np.sqrt(2.0 / 3.0) * noise / mass * np.sqrt(period * length**3))
 
 
 def manipulator(description: dict[str, Any]) -> FiveBar | None:
@@ -294,7 +266,7 @@ def compensation_torque(device: FiveBar, run: Run) -> np.ndarray:
 
 
 def compensated(run: Run, friction: np.ndarray, added: np.ndarray) -> dict[str, float]:
-    """Joint friction, its part that is not compensated, and the servo's error, while the hand leads."""
+    """Joint friction, what the compensation leaves of it, and the servo's error, while the hand leads."""
     leads = run.during("slide")
     if not leads.any():
         return {}

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from haptic_friction.reference.drift import roughness, sign_changes
+
+__all__ = ["dominant_mode", "largest", "phases", "rms", "roughness", "sign_changes"]
+
 
 def largest(values: np.ndarray) -> float:
     """Largest magnitude; 0 for nothing."""
@@ -13,17 +17,6 @@ def largest(values: np.ndarray) -> float:
 def rms(values: np.ndarray) -> float:
     """Root of the mean square of all numbers of an array."""
     return float(np.sqrt(np.mean(np.square(values))))
-
-
-def roughness(values: np.ndarray) -> float:
-    """RMS of the second differences (n,): zero for a straight line, four times the amplitude of a zigzag."""
-    return float(np.sqrt(np.mean(np.diff(values, n=2) ** 2))) if len(values) > 2 else 0.0
-
-
-def sign_changes(values: np.ndarray) -> int:
-    """How often a signal (n,) passes from one sign to the other; exact zeros between do not count."""
-    signs = np.sign(values[values != 0.0])
-    return int(np.count_nonzero(np.diff(signs)))
 
 
 def phases(flags: np.ndarray, shortest: int = 1) -> list[tuple[int, int]]:

@@ -1,0 +1,155 @@
+"""Stability of a held grip that renders a mass: the linear loop and the simulated device, for friction_admittance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from haptic_devices.device import load_parameters
+from haptic_devices.factories import HAND_FILE
+from haptic_devices.five_bar import FiveBar
+from haptic_devices.five_bar.stability import grasp, oscillation, smallest_mass, spectral_radius_map
+from haptic_devices.hands.operator import HandParameters
+from haptic_experiments.kit.results import Claims
+
+# Limits of the verdict. They were set when the table in five_bar.yaml was known, and no run of the experiment.
+
+#: the paper's "about 2 kg": within a factor of 2 of it [kg]
+_PAPER_MASS, _FACTOR = 2.0, 2.0
+#: a firm grasp, in hands of hand.yaml: four times their stiffness, damping and mass
+_FIRM = 4.0
+#: the grip shakes if its oscillation is faster than a tenth of the motion of `oscillation`, 80 mm/s [m/s]
+_SHAKING = 8e-3
+
+
+class GripSettings(NamedTuple):
+    """Numbers of a run on which the stability depends.
+
+    Attributes:
+        period: T [s].
+        delay: Delay of the commands [ticks].
+        friction_force: Rendered friction force F [N].
+        mass: Rendered mass M [kg].
+    """
+
+    period: float
+    delay: int
+    friction_force: float
+    mass: float
+
+
+def usual_hand() -> HandParameters:
+    """The hand of hand.yaml."""
+    return load_parameters(HandParameters, HAND_FILE)
+
+
+def stability(device: FiveBar | None, held: HandParameters | None, settings: GripSettings) -> dict[str, Any]:
+    """Smallest rendered mass by grasp and delay (linear loop), and oscillations of the simulated device.
+
+    The grasps are multiples of the suite's own hand, whoever held the grip in the run.
+
+    Returns:
+        `smallest_mass`: [kg] by firmness and delay; `shaking`: firmness, mass [kg], RMS velocity above 8 Hz [m/s],
+        of the simulated device under model A with the run's F and delay. Empty without a device or a hand.
+    """
+    if device is None or held is None:
+        return {}
+    hand, period, delay = usual_hand(), settings.period, settings.delay
+    limits = {
+        f"{firmness:g}": [smallest_mass(device, hand, firmness, period=period, delay=d) for d in (0, 1)]
+        for firmness in (1.0, _FIRM)
+    }
+    own: dict[str, Any] = {"friction_force": settings.friction_force, "period": period, "delay": delay}
+    shaking = [
+        [firmness, float(mass), oscillation(device.parameters, grasp(hand, firmness), float(mass), **own)]
+        for firmness in (1.0, _FIRM)
+        for mass in _PAPER_MASS * np.array([0.5, 1.0, 2.0])
+    ]
+    return {"smallest_mass": limits, "shaking": shaking, "delay": delay}
+
+
+def claim_mass(claims: Claims, found: dict[str, Any], measured: Sequence[float | None]) -> None:
+    """Adds the claim about the smallest mass.
+
+    Args:
+        claims: Claims of the report.
+        found: Result of `stability`.
+        measured: RMS velocity above 30 Hz of the runs [m/s].
+    """
+    text = "With a mass of less than about 2 kg the grip tends to oscillate, especially in a firm grasp."
+    if not found:
+        claims.say(text, unless="no hand, or a device that is not known")
+        return
+    normal, firm = found["smallest_mass"]["1"], found["smallest_mass"][f"{_FIRM:g}"]
+    shaking = {(firmness, mass): value for firmness, mass, value in found["shaking"]}
+    masses = sorted({mass for _, mass in shaking})
+
+    def words(firmness: float) -> str:
+        values = [(mass, shaking[firmness, mass]) for mass in masses]
+        return ", ".join(
+            f"{mass:g} kg: {1e3 * value:.1f} mm/s" if np.isfinite(value) else f"{mass:g} kg: too fast, stopped"
+            for mass, value in values
+        )
+
+    present = [value for value in measured if value is not None]
+    own = f"; these runs: at most {1e3 * max(present):.1f} mm/s above 30 Hz" if present else ""
+    claims.say(
+        text,
+        f"smallest stable mass (linear loop) {normal[0]:.2f} kg in the hand's normal grasp, {firm[0]:.2f} kg in one "
+        f"{_FIRM:g} times as firm; with one tick of delay {normal[1]:.2f} and {firm[1]:.2f} kg (limits: normal below "
+        f"{_PAPER_MASS:g} kg and below firm, firm within a factor {_FACTOR:g} of {_PAPER_MASS:g} kg). Shaking of the "
+        f"simulated grip led at 80 mm/s, delay {found['delay']}, normal grasp: {words(1.0)}; firm: {words(_FIRM)} "
+        f"(limit {1e3 * _SHAKING:g} mm/s){own}; all of it rests on the elasticity that the gears were given "
+        "(docs/devices.md)",
+        all(_PAPER_MASS / _FACTOR < limit < _PAPER_MASS * _FACTOR for limit in firm)
+        and all(a < b for a, b in zip(normal, firm, strict=True))
+        and max(normal) < _PAPER_MASS
+        and shaking[_FIRM, _PAPER_MASS / 2.0] > _SHAKING > shaking[1.0, _PAPER_MASS],
+    )
+
+
+def draw_map(
+    axes: Axes, device: FiveBar | None, held: HandParameters | None, settings: GripSettings, found: dict[str, Any]
+) -> None:
+    """Draws where the linear loop is unstable, over rendered mass and stiffness of the grasp.
+
+    Args:
+        axes: Axes of the map.
+        device: Simulated device.
+        held: Hand of the run.
+        settings: Numbers of the run.
+        found: Result of `stability`.
+    """
+    axes.set(xlabel="stiffness of the grasp (N/m)", ylabel="rendered mass M (kg)", title="when the grip oscillates")
+    if not found or device is None or held is None:
+        axes.text(0.5, 0.5, "no hand, or a device\nthat is not known", ha="center", transform=axes.transAxes)
+        return
+    hand, masses, firmness = usual_hand(), np.geomspace(0.25, 8.0, 41), np.geomspace(0.25, 8.0, 13)
+    stiffness = hand.stiffness * firmness
+    for delay, style in ((0, "--"), (1, "-")):
+        radii = spectral_radius_map(device, hand, masses, firmness, period=settings.period, delay=delay)
+        if delay == min(found["delay"], 1):
+            axes.contourf(stiffness, masses, radii, levels=[1.0, np.inf], colors=["tab:red"], alpha=0.12)
+        axes.contour(stiffness, masses, radii, levels=[1.0], colors="black", linestyles=style, linewidths=1.2)
+    shakes: dict[str, Any] = {"color": "tab:red", "marker": "x", "mew": 2}
+    quiet: dict[str, Any] = {"color": "tab:green", "marker": "o", "mew": 2, "fillstyle": "none"}
+    for grip, mass, value in found["shaking"]:
+        axes.plot(hand.stiffness * grip, mass, ms=9, **(shakes if value > _SHAKING else quiet))
+    axes.plot(held.stiffness, settings.mass, "*", color="tab:blue", ms=9)
+    axes.set(xscale="log", yscale="log", xlim=(stiffness[0], stiffness[-1]), ylim=(masses[0], masses[-1]))
+    ticks = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+    axes.set_yticks(ticks, [f"{n:g}" for n in ticks])
+    axes.set_xticks([hand.stiffness * n for n in ticks], [f"{hand.stiffness * n:g}" for n in ticks])
+    axes.minorticks_off()
+    entries = [
+        Line2D([], [], color="black", linestyle="--", label="limit, no delay"),
+        Line2D([], [], color="black", label="limit, one tick of delay"),
+        Line2D([], [], linestyle="", label="simulated: shakes", **shakes),
+        Line2D([], [], linestyle="", label="simulated: quiet", **quiet),
+        Line2D([], [], color="tab:blue", marker="*", linestyle="", label="this run"),
+    ]
+    axes.legend(handles=entries, loc="lower right", fontsize=9)

@@ -1,0 +1,94 @@
+"""Runs with a tool that a hand moves in a plane: what friction_impedance and friction_admittance measure and draw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from haptic_experiments.kit.phases import PhasedRun
+
+
+class PlanarRun(PhasedRun):
+    """A run with its path.
+
+    Attributes:
+        measured: Measured position of the tool (n, 2) [m].
+        force: Force (n, 2) [N].
+    """
+
+    measured: np.ndarray
+    force: np.ndarray
+
+
+def delay_words(mode: str, ticks: int) -> str:
+    """Delay of a run's commands in words, or "realtime"."""
+    return "realtime" if mode == "realtime" else f"{ticks} tick{'' if ticks == 1 else 's'} of delay"
+
+
+def travel(position: np.ndarray) -> float:
+    """Diagonal [m] of the box that positions (n, 2) fill."""
+    return float(np.linalg.norm(np.ptp(position, axis=0)))
+
+
+def radius_of_curvature(velocity: np.ndarray, time: np.ndarray) -> np.ndarray:
+    """Radius (n,) [m] of a path with noise-free velocities (n, 2) [m/s]; infinite on a straight line and at rest."""
+    acceleration = np.gradient(velocity, time, axis=0)
+    speed = np.linalg.norm(velocity, axis=1)
+    turning = np.abs(velocity[:, 0] * acceleration[:, 1] - velocity[:, 1] * acceleration[:, 0])
+    return np.divide(speed**3, turning, out=np.full_like(speed, np.inf), where=turning > 0.0)
+
+
+def draw_path(
+    axes: Axes, run: PlanarRun, force: np.ndarray, *, every: float, scale: float, widths: tuple[float, float]
+) -> None:
+    """Draws the measured path, and a force on it as thin lines.
+
+    Args:
+        axes: Axes in mm.
+        run: Run with the path.
+        force: Force (n, 2) [N].
+        every: Time between two lines [s].
+        scale: Drawn length of one newton [m/N].
+        widths: Widths of the path and of the lines [point].
+    """
+    axes.plot(*(1e3 * run.measured.T), color="0.7", linewidth=widths[0], solid_capstyle="round")
+    step = max(1, round(every / run.period))
+    start, lines = run.measured[::step], force[::step]
+    ends = start + scale * lines
+    x, y = (np.column_stack((1e3 * start[:, i], 1e3 * ends[:, i], np.full(len(start), np.nan))).ravel() for i in (0, 1))
+    axes.plot(x, y, color="black", linewidth=widths[1])
+    axes.set(xlabel="x (mm)", ylabel="y (mm)", aspect="equal")
+
+
+def draw_position_and_force(axes: Axes, run: PlanarRun, symbol: str, width: float) -> Axes:
+    """Draws the measured position over time, and the magnitude of the force in grey behind it, and shades the rests.
+
+    Args:
+        axes: Axes over time.
+        run: Run.
+        symbol: Symbol of the force in the legend.
+        width: Width of its line [point].
+
+    Returns:
+        The axes of the force.
+    """
+    axes.plot(run.time, 1e3 * run.measured[:, 0], "k-", label="x")
+    axes.plot(run.time, 1e3 * run.measured[:, 1], "k--", label="y")
+    axes.set(xlabel="time (s)", ylabel="position (mm)")
+    force: Axes = axes.twinx()  # type: ignore[assignment]
+    force.plot(run.time, np.linalg.norm(run.force, axis=1), color="0.6", linewidth=width, label=f"||{symbol}||")
+    force.set_ylabel(f"||{symbol}|| (N)")
+    axes.set_zorder(force.get_zorder() + 1)
+    axes.patch.set_visible(False)
+    for phase in run.reached():
+        if phase["kind"] == "rest":
+            axes.axvspan(phase["start"], min(phase["end"], run.time[-1]), color="tab:red", alpha=0.08, linewidth=0)
+    return force
+
+
+def joint_legend(axes: Axes, force: Axes, **legend: Any) -> None:
+    """Draws one legend of the lines of position and force."""
+    handles = [line for of in (axes, force) for line in of.get_lines() if not str(line.get_label()).startswith("_")]
+    axes.legend(handles, [str(line.get_label()) for line in handles], **legend)

@@ -1,0 +1,296 @@
+"""Computations of two slabs on the joystick, for joystick_stick_slip: the run, networks in its place, and margins.
+
+Without nodes stand: the library's network with a given velocity of the tool; joystick, hand and network in the
+in-process graph, either split like the nodes or with bodies and contacts in one implicit step; and that implicit step
+with a sixteenth of the period.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from convex_contact.model.world_source import open_world
+from convex_contact.node import worlds_folder
+from haptic_bags.bags import Bag
+from haptic_core.parameters import parse_entries
+from haptic_experiments import graph
+from haptic_experiments.graph_steps import NetworkStep, Step
+from haptic_friction import BASE, Body, Contact, ContactNetwork, CoulombLaw, ImplicitNetwork, ModelC, NetworkRun
+from haptic_friction.network_renderer import NetworkRenderer
+from haptic_friction.reference.networks import EnergyBalance, energy_balance, restlessness, stuck_radius
+
+NAMES = ("lower", "upper")
+PARTNERS = ((BASE, 0), (0, 1))
+#: steps of the fine computation in one period
+FINER = 16
+#: a contact is quiet while its force changes so from tick to tick, RMS over the friction force
+QUIET = 0.1
+#: the paper's elements: stiffness [N/m], damping [N s/m]
+PAPER = (3e4, 300.0)
+#: ticks of the sweeps: the first stroke and most of the slow one back
+SWEPT = 4000
+#: ends of the sweeps: factor on the mass, and on the stiffness
+LIGHTEST, STIFFEST = 1e-3, 1e3
+#: keys of the lightest slabs and of the stiffest contacts, by delay [ticks]
+LIGHTEST_KEYS, STIFFEST_KEYS = ("one_tick", "two_ticks"), ("stiffest_lower_no_delay", "stiffest_lower_one_tick_delay")
+
+
+@dataclass(frozen=True)
+class StickSlip:
+    """Motion and forces of a run or of a computation; n ticks, two slabs, two contacts (lower, upper).
+
+    Attributes:
+        tool: True position of the tool along x (n,) [m].
+        base: Measured velocity of the tool (n,) [m/s].
+        position, velocity: Positions and velocities of the slabs along x (n, 2) [m], [m/s].
+        force: Forces of the contacts (n, 2) [N].
+        displacement: Elastic displacements of the contacts (n, 2) [m].
+        sticking: Flags (n, 2).
+        dissipated: Energy that each contact dissipated over the run (2,) [J].
+        step_time: Median duration of a step of the network [s]; nan if not measured.
+    """
+
+    tool: np.ndarray
+    base: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+    force: np.ndarray
+    displacement: np.ndarray
+    sticking: np.ndarray
+    dissipated: np.ndarray
+    step_time: float = float("nan")
+
+    @classmethod
+    def of_network(cls, tool: np.ndarray, base: np.ndarray, run: NetworkRun, network: Any, every: int = 1) -> StickSlip:
+        """Takes every so many steps of a network that was led by a tool."""
+        x, v, f, e, sticking = (values[every - 1 :: every] for values in run)
+        dissipated = network.elements.dissipated_energy.copy()
+        return cls(tool, base, x[:, :, 0], v[:, :, 0], f[:, :, 0], e[:, :, 0], sticking, dissipated)
+
+    @classmethod
+    def of_bag(cls, bag: Bag, home: np.ndarray) -> StickSlip:
+        """Takes the ticks that all nodes computed; `home`: positions of the slabs with relaxed springs (2,) [m]."""
+        states = [f"{name}/state" for name in ("contact", *NAMES)]
+        ticks = bag.ticks("/joystick", "device_state", "simulation_state", *states, least=1)
+        device, truth, bodies, *contacts = ticks.values()
+
+        def both(name: str) -> np.ndarray:
+            return np.column_stack([contact[name][:, 0] for contact in contacts])
+
+        position, velocity = (
+            bodies[name].reshape(len(ticks.tick), -1, 3)[:, :, 0] for name in ("position", "velocity")
+        )
+        return cls(
+            tool=truth["tool_pose"][:, 0],
+            base=device["tool_twist"][:, 0],
+            position=position - home,
+            velocity=velocity,
+            force=both("force"),
+            displacement=both("elastic_displacement"),
+            sticking=both("sticking").astype(bool),
+            dissipated=np.array([contact["dissipated_energy"][-1] for contact in contacts]),
+        )
+
+
+class _Network(NetworkStep):
+    """A network in the place of a rendering node; it acts on the tool by its first contact."""
+
+    def __init__(self, network: Any) -> None:
+        Step.__init__(self, {})
+        self.renderer = NetworkRenderer(network, on_base=(-1.0, 0.0))
+
+    def row(self) -> dict[str, Any]:
+        network: Any = self.renderer.network
+        rows = {"position": network.position, "velocity": network.velocity, "force": network.force}
+        return {**rows, "displacement": network.elements.row("displacement"), "sticking": network.elements.sticking}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Numbers of a run, and its computations.
+
+    Attributes:
+        period: T [s].
+        bodies: Slabs.
+        elements: Stiffness [N/m] and damping [N s/m] of the contacts.
+        limits: Their friction forces (2,) [N].
+        delay: Ticks between a command and the period in which it acts.
+        bag: Bag of the run; None without the joystick.
+    """
+
+    period: float
+    bodies: list[Body]
+    elements: list[tuple[float, float]]
+    limits: np.ndarray
+    delay: int = 0
+    bag: Bag | None = None
+
+    @classmethod
+    def of(cls, bag: Bag) -> tuple[Scene, np.ndarray]:
+        """Reads a bag; also returns the positions of the slabs with relaxed springs (2,) [m]."""
+        device, contact = bag.parameters("device"), bag.parameters("contact")
+        entries = {name: value for name, (value, _) in parse_entries(contact["world_parameters"]).items()}
+        slabs = open_world(contact["world"], entries, worlds_folder()).bodies
+        contacts = [bag.parameters(name) for name in NAMES]
+        scene = cls(
+            period=float(device["period"]),
+            bodies=[Body(slab.mass, slab.spring_stiffness) for slab in slabs],
+            elements=[(p["stiffness"], p["damping"]) for p in contacts],
+            limits=np.array([p["friction_force"] for p in contacts]),
+            delay=int(device["command_delay_ticks"]) + (bag.custom["mode"] == "realtime"),
+            bag=bag,
+        )
+        return scene, np.array([slab.placement.position[0] for slab in slabs])
+
+    def network(
+        self,
+        kind: Callable[..., Any] = ContactNetwork,
+        *,
+        elements: list[tuple[float, float]] | None = None,
+        lighter: float = 1.0,
+        finer: int = 1,
+        **options: Any,
+    ) -> Any:
+        """A network like the nodes': springs implicit.
+
+        Args:
+            kind: ContactNetwork or ImplicitNetwork.
+            elements: Stiffness and damping of the contacts; those of the run if not given.
+            lighter: Factor on the masses.
+            finer: Steps in one period.
+            **options: Options of ContactNetwork.
+        """
+        period = self.period / finer
+        contacts = [
+            Contact(*partners, ModelC(CoulombLaw(F), stiffness=K, damping=B, period=period))
+            for partners, F, (K, B) in zip(PARTNERS, self.limits, elements or self.elements, strict=True)
+        ]
+        if kind is ContactNetwork:
+            options.setdefault("implicit_springs", True)
+        return kind([Body(lighter * body.mass, body.stiffness) for body in self.bodies], contacts, **options)
+
+    def played(self, base: np.ndarray, tool: np.ndarray, **options: Any) -> StickSlip:
+        """The split network with a given velocity of the tool."""
+        network = self.network(**options)
+        return StickSlip.of_network(tool, base, network.simulate(base[:, None]), network)
+
+    def fine(self, base: np.ndarray, tool: np.ndarray) -> StickSlip:
+        """The implicit network with shorter steps, at the ticks; the tool's velocity is linear between them."""
+        network, n = self.network(ImplicitNetwork, finer=FINER), len(base)
+        u = np.interp(np.arange(1, FINER * n + 1) / FINER, np.arange(n + 1), np.concatenate([[0.0], base]))
+        return StickSlip.of_network(tool, base, network.simulate(u[:, None]), network, FINER)
+
+    def together(
+        self, kind: Callable[..., Any], ticks: int, *, delay: int, smooth: bool = False, **options: Any
+    ) -> StickSlip:
+        """The in-process graph of joystick, hand and a network in place of the nodes.
+
+        Args:
+            kind: ContactNetwork does what the nodes do, ImplicitNetwork has nothing late.
+            ticks: Number of periods.
+            delay: Delay of the force on the tool [ticks].
+            smooth: The encoders have no counts.
+            **options: Options of `network`.
+        """
+        assert self.bag is not None
+        network = self.network(kind, **options)
+        entries = self.bag.parameters("device")["device_parameters"]
+        if smooth:
+            entries = graph.with_entries(entries, {"encoder_resolution": 0.0})
+        device = {"command_delay_ticks": delay, "device_parameters": entries}
+        built = graph.of_bag(
+            self.bag, only=["lower"], changes={"device": device}, steps={"lower": lambda _: _Network(network)}
+        )
+        done = built.run(ticks, topics=["device_state", "simulation_state", "lower/state"])
+        tool, base = done.columns["truth"]["tool_pose"][:, 0], done.columns["device"]["tool_twist"][:, 0]
+        made = StickSlip.of_network(tool, base, NetworkRun(**done.columns["lower"]), network)
+        return replace(made, step_time=done.step_time())
+
+
+def energy(run: StickSlip, scene: Scene) -> EnergyBalance:
+    """Balance of the network's energy; the tool's force acts the delay later."""
+    stiffness, damping = np.array(scene.elements).T
+    return energy_balance(
+        run.tool,
+        np.concatenate([np.zeros(scene.delay), run.force[: len(run.force) - scene.delay, 0]]),
+        run.position,
+        run.velocity,
+        run.displacement,
+        mass=np.array([body.mass for body in scene.bodies]),
+        spring=np.array([body.stiffness for body in scene.bodies]),
+        stiffness=stiffness,
+        damping=damping,
+        dissipated=float(run.dissipated.sum()),
+        period=scene.period,
+    )
+
+
+def bisected(quiet: Callable[[float], bool], good: float, bad: float, steps: int = 9) -> float:
+    """The last quiet factor from a good one towards a bad one, geometrically; nan if the good one is not quiet."""
+    if not quiet(good):
+        return float("nan")
+    if quiet(bad):
+        return bad
+    for _ in range(steps):
+        middle = float(np.sqrt(good * bad))
+        good, bad = (middle, bad) if quiet(middle) else (good, middle)
+    return good
+
+
+def lightest(scene: Scene, base: np.ndarray, elements: list[tuple[float, float]]) -> dict[str, Any]:
+    """Factors on the slabs' masses down to which networks are quiet.
+
+    The simulations are led by the true velocity of the tool, so that no counts make them restless.
+
+    Returns:
+        By delay, of the split network: `stuck_map` and `simulated`; `implicit`: the same of the implicit network,
+        `LIGHTEST` if it is quiet everywhere.
+    """
+
+    def calm(lighter: float, kind: Callable[..., Any], **options: Any) -> bool:
+        network = scene.network(kind, elements=elements, lighter=lighter, **options)
+        return restlessness(network.simulate(base[:, None]).force[:, :, 0], scene.limits) < QUIET
+
+    def stable(lighter: float, delay: int) -> bool:
+        return stuck_radius(scene.network(elements=elements, lighter=lighter, delay=delay)) < 1.0
+
+    found: dict[str, Any] = {}
+    for delay in (0, 1):
+        by_map = bisected(partial(stable, delay=delay), 10.0, LIGHTEST, 30)
+        simulated = bisected(partial(calm, kind=ContactNetwork, delay=delay), 10.0, LIGHTEST)
+        found[LIGHTEST_KEYS[delay]] = {"stuck_map": by_map, "simulated": simulated}
+    return found | {"implicit": bisected(partial(calm, kind=ImplicitNetwork), 10.0, LIGHTEST)}
+
+
+def stiffest(scene: Scene, kind: Callable[..., Any], delay: int) -> float:
+    """The stiffest lower contact that is quiet at the joystick in the hand [N/m], damped in proportion; no counts."""
+    K, B = scene.elements[0]
+
+    def calm(factor: float) -> bool:
+        elements = [(factor * K, factor * B), scene.elements[1]]
+        run = scene.together(kind, SWEPT // 2, delay=delay, smooth=True, elements=elements)
+        return restlessness(run.force, scene.limits) < QUIET
+
+    return K * bisected(calm, 0.1, STIFFEST, 8)
+
+
+def margins(bag: Bag, scene: Scene) -> dict[str, Any]:
+    """Costs of the delay: the lightest slabs, and the stiffest contact at the joystick, split and implicit."""
+    base = true_velocity(bag)[:SWEPT]
+    found: dict[str, Any] = {
+        name: lightest(scene, base, elements) for name, elements in (("run", scene.elements), ("paper", [PAPER, PAPER]))
+    }
+    kinds = {"split": ContactNetwork, "implicit": ImplicitNetwork}
+    for delay in (0, 1):
+        found[STIFFEST_KEYS[delay]] = {name: stiffest(scene, kind, delay) for name, kind in kinds.items()}
+    return {**found, "tried": STIFFEST * scene.elements[0][0]}
+
+
+def true_velocity(bag: Bag) -> np.ndarray:
+    """True velocity of the tool along x (n,) [m/s]."""
+    return np.asarray(bag.topics["/joystick/simulation_state"]["tool_twist"])[:, 0]

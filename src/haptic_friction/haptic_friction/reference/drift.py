@@ -1,0 +1,131 @@
+"""Drift and chatter of a mass under a load below the friction force (Kikuuwe et al., sections II and III)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+#: fraction of the load's duration, at its end, over which the rate of drift is taken
+_RATE_FRACTION = 1.0 / 6.0
+#: a force chatters if its second differences are that many times those of the load, or if it changes its sign
+#: that many times as often: a spring that resonates with the tremor reaches 7, a switching force 300
+ROUGHNESS_RATIO, FLIP_RATIO = 20.0, 2.0
+
+
+def roughness(values: np.ndarray) -> float:
+    """RMS of the second differences (n,): zero for a straight line, four times the amplitude of a zigzag."""
+    return float(np.sqrt(np.mean(np.diff(values, n=2) ** 2))) if len(values) > 2 else 0.0
+
+
+def sign_changes(values: np.ndarray) -> int:
+    """How often a signal (n,) passes from one sign to the other; exact zeros between do not count."""
+    signs = np.sign(values[values != 0.0])
+    return int(np.count_nonzero(np.diff(signs)))
+
+
+@dataclass(frozen=True)
+class Load:
+    """End of a load.
+
+    Attributes:
+        end: Index of the first sample at which the load is taken away.
+        zero: Index of the first sample from which on it is zero.
+    """
+
+    end: int
+    zero: int
+
+    @classmethod
+    def of(cls, force: np.ndarray) -> Load:
+        """Finds the monotone fall to zero that ends a load (n,); none if the load stays, or is zero throughout."""
+        loaded = np.flatnonzero(force)
+        zero = int(loaded[-1]) + 1 if len(loaded) else len(force)
+        if zero == len(force):
+            return cls(zero, zero)
+        end, magnitude = zero, np.abs(force)
+        while end > 0 and magnitude[end - 1] > magnitude[end]:
+            end -= 1
+        return cls(end, zero)
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Motion of a mass under a load that is taken away.
+
+    Attributes:
+        displacement_at_load_end: Displacement at the end of the load [m].
+        largest_displacement: Largest displacement of the run [m].
+        residual_displacement: Displacement that is left after the load [m]; None if it is not taken away.
+        drift_rate: Mean velocity over the last sixth of the load [m/s].
+        exact_zero_velocity_share: Fraction of the load's samples at which the velocity is exactly zero.
+        sign_flips_per_second: Changes of the friction force's sign under the load [1/s].
+        roughness_over_load: RMS of the force's second differences over that of the load; None without a load.
+        chatters: The force is much rougher than the load or flips much more often; None without a load.
+    """
+
+    displacement_at_load_end: float
+    largest_displacement: float
+    residual_displacement: float | None
+    drift_rate: float
+    exact_zero_velocity_share: float
+    sign_flips_per_second: float
+    roughness_over_load: float | None
+    chatters: bool | None
+
+    @classmethod
+    def of(cls, x: np.ndarray, velocity: np.ndarray, force: np.ndarray, load: np.ndarray, period: float) -> Drift:
+        """Measures a run.
+
+        Args:
+            x: Displacement of the mass [m], shape (n,).
+            velocity: Its velocity [m/s], shape (n,).
+            force: Friction force [N], shape (n,).
+            load: Force on the mass [N], shape (n,).
+            period: T [s].
+        """
+        ends = Load.of(load)
+        end, last = max(ends.end, 2), min(max(ends.end, 1), len(x) - 1)
+        start, smooth = last - max(1, round(_RATE_FRACTION * last)), roughness(load[:end])
+        flips, ratio = float(sign_changes(force[:end]) / (end * period)), None
+        if smooth > 0.0:
+            ratio = roughness(force[:end]) / smooth
+        limit = FLIP_RATIO * load_flips(load, period)
+        return cls(
+            displacement_at_load_end=float(x[last]),
+            largest_displacement=float(np.abs(x).max()),
+            residual_displacement=float(x[-1]) if ends.zero < len(x) else None,
+            drift_rate=float((x[last] - x[start]) / ((last - start) * period)),
+            exact_zero_velocity_share=float(np.mean(velocity[:end] == 0.0)),
+            sign_flips_per_second=flips,
+            roughness_over_load=ratio,
+            chatters=None if ratio is None else bool(ratio > ROUGHNESS_RATIO or flips > limit),
+        )
+
+
+def load_flips(load: np.ndarray, period: float) -> float:
+    """Changes of a load's sign (n,) until it is taken away [1/s]."""
+    end = Load.of(load).end
+    return sign_changes(load[:end]) / (max(end, 1) * period)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Motion that is left in the second half of a run in which a mass should have come to rest.
+
+    Attributes:
+        largest_speed: Largest speed [m/s].
+        displacement: Displacement over the second half [m].
+        velocity_sign_changes: Changes of the velocity's sign.
+    """
+
+    largest_speed: float
+    displacement: float
+    velocity_sign_changes: int
+
+    @classmethod
+    def of(cls, x: np.ndarray, velocity: np.ndarray) -> Stop:
+        """Measures a run of displacements x [m] and velocities [m/s], shape (n,) each."""
+        half = len(x) // 2
+        left = velocity[half:]
+        return cls(float(np.abs(left).max()), float(x[-1] - x[half]), sign_changes(left))

@@ -1,0 +1,192 @@
+"""Masing's rules: the hysteresis of elastoplastic elements in parallel (section VI of Kikuuwe et al., Iwan [31]).
+
+An element with stiffness K that slips at F is elastoplastic; parallel ones have the first-loading curve f = L(x),
+piecewise linear and concave. Masing's rules say what they do next, without knowing the elements: after a reversal at
+(x_r, f_r) the force follows the curve doubled, f = f_r +- 2 L(|x - x_r|/2), until it comes back to where the reversal
+before it began; there the inner loop is forgotten and the branch before goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+#: fraction of the largest displacement within which two turning points count as the same
+_SAME = 1e-6
+
+
+@dataclass(frozen=True)
+class LoadingCurve:
+    """First-loading curve of elements of model C in parallel, and their damping.
+
+    Attributes:
+        displacement: Displacements of the curve's points, rising from above 0 [m], shape (n,).
+        force: Forces at the points, rising and concave [N], shape (n,); the force is constant beyond the last point.
+        damping_time: B/K of every element [s].
+    """
+
+    displacement: np.ndarray
+    force: np.ndarray
+    damping_time: float
+
+    def at(self, displacement: np.ndarray) -> np.ndarray:
+        """L(x) [N] for x >= 0."""
+        return np.interp(displacement, [0.0, *self.displacement], [0.0, *self.force])
+
+    @property
+    def elements(self) -> tuple[np.ndarray, np.ndarray]:
+        """Stiffness [N/m] and breakaway force [N] of the elements: the curve's loss of slope at each point."""
+        slopes = np.diff([0.0, *self.force]) / np.diff([0.0, *self.displacement])
+        stiffness = -np.diff([*slopes, 0.0])
+        return stiffness, stiffness * self.displacement
+
+    def energy(self, amplitude: float, speed: float) -> float:
+        """Work [J] of one closed loop between two displacements 2 `amplitude` [m] apart at a constant speed [m/s].
+
+        Without damping each element that slips takes 4 F (X - F/K). With damping its force is B u more while it
+        sticks, so it slips after a displacement of (2 F - B u)/K from the reversal, and takes
+        4 F X - (2 F - B u)^2/K; one that does not slip takes 4 X B u.
+        """
+        stiffness, breakaway = self.elements
+        viscous = stiffness * self.damping_time * speed
+        way = np.maximum(2.0 * breakaway - viscous, 0.0)
+        slips = 2.0 * amplitude * stiffness > way
+        loss = np.where(slips, 4.0 * breakaway * amplitude - way**2 / stiffness, 4.0 * amplitude * viscous)
+        return float(loss.sum())
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A closed displacement loop.
+
+    Attributes:
+        start: Index of the reversal that opens it.
+        turn: Index of the reversal within it.
+        end: Index of the last sample before the displacement passes that of `start` again.
+        simple: It contains no smaller loop.
+    """
+
+    start: int
+    turn: int
+    end: int
+    simple: bool
+
+
+def turning_points(x: np.ndarray) -> list[int]:
+    """Indices at which a displacement (n,) that starts from zero changes its direction, and the last index."""
+    direction = np.sign(np.diff(x, prepend=0.0))
+    moving = np.flatnonzero(direction)
+    turns = moving[:-1][np.diff(direction[moving]) != 0.0]
+    return [*turns.tolist(), len(x) - 1]
+
+
+def masing(x: np.ndarray, curve: LoadingCurve) -> tuple[np.ndarray, list[Loop]]:
+    """Force of undamped elements by Masing's rules.
+
+    Args:
+        x: Displacement from zero [m], shape (n,).
+        curve: First-loading curve of the elements.
+
+    Returns:
+        Force [N], shape (n,), and the loops that the displacement closes.
+    """
+    force, tolerance = np.empty_like(x), _SAME * float(np.abs(x).max(initial=0.0))
+    loops: list[Loop] = []
+    reversals: list[int] = []  # those that are not forgotten
+
+    def close(end: int) -> None:
+        start, turn = reversals[-2:]
+        inner = any(start <= loop.start and loop.end <= end for loop in loops)
+        loops.append(Loop(start, turn, end, not inner))
+        del reversals[-2:]
+
+    begin = 0
+    for end in turning_points(x):
+        direction = np.sign(x[end] - (x[begin - 1] if begin else 0.0))
+        while begin <= end:
+            anchor = reversals[-1] if reversals else None
+            if anchor is None:
+                part = slice(begin, end + 1)
+                force[part] = np.sign(x[part]) * curve.at(np.abs(x[part]))
+                break
+            limit = x[reversals[-2]] if len(reversals) > 1 else -x[anchor]
+            beyond = np.flatnonzero(direction * (x[begin : end + 1] - limit) > tolerance)
+            part = slice(begin, begin + int(beyond[0]) if len(beyond) else end + 1)
+            way = np.maximum(direction * (x[part] - x[anchor]), 0.0)
+            force[part] = force[anchor] + direction * 2.0 * curve.at(0.5 * way)
+            begin = part.stop
+            if len(reversals) > 1 and (len(beyond) or abs(x[end] - limit) <= tolerance):
+                close(begin - 1)
+            elif len(beyond):
+                reversals.clear()
+        begin = end + 1
+        reversals.append(end)
+    return force, loops
+
+
+@dataclass(frozen=True)
+class MeasuredLoop:
+    """Energy and closure of a closed loop.
+
+    Attributes:
+        start, end: Times of its first and its last sample [s].
+        amplitude: Half of the range of the displacement [m].
+        centre: Middle of that range [m].
+        speed: Mean speed [m/s].
+        minor: The middle is not at zero.
+        simple: It contains no smaller loop.
+        energy: Area [J].
+        closed_form_energy: Energy by `LoadingCurve.energy` [J]; None unless the loop is simple and the speed constant.
+        closure: Force when the displacement is back, less that at the start [N].
+    """
+
+    start: float
+    end: float
+    amplitude: float
+    centre: float
+    speed: float
+    minor: bool
+    simple: bool
+    energy: float
+    closed_form_energy: float | None
+    closure: float
+
+
+def measured_loops(
+    x: np.ndarray, force: np.ndarray, curve: LoadingCurve, time: np.ndarray, period: float
+) -> list[MeasuredLoop]:
+    """Measures each loop that a displacement closes.
+
+    Args:
+        x: Displacement from zero [m], shape (n,).
+        force: Force [N], shape (n,).
+        curve: First-loading curve of the elements.
+        time: Times of the samples [s], shape (n,).
+        period: T [s].
+    """
+    measured = []
+    for loop in masing(x, curve)[1]:
+        part = slice(loop.start, loop.end + 1)
+        amplitude = 0.5 * float(abs(x[loop.turn] - x[loop.start]))
+        speed = 4.0 * amplitude / ((loop.end - loop.start) * period)
+        after = slice(loop.end, min(loop.end + 2, len(x)))
+        order = np.argsort(x[after])
+        back = float(np.interp(x[loop.start], x[after][order], force[after][order]))
+        steps = np.abs(np.diff(x[part])) / period
+        steady = loop.simple and bool(np.abs(steps - speed).max() < 0.1 * speed)
+        measured.append(
+            MeasuredLoop(
+                start=float(time[loop.start]),
+                end=float(time[loop.end]),
+                amplitude=amplitude,
+                centre=0.5 * float(x[loop.turn] + x[loop.start]),
+                speed=speed,
+                minor=bool(abs(x[loop.start] + x[loop.turn]) > 0.1 * amplitude),
+                simple=loop.simple,
+                energy=float(np.trapezoid(force[part], x[part])),
+                closed_form_energy=curve.energy(amplitude, speed) if steady else None,
+                closure=back - float(force[loop.start]),
+            )
+        )
+    return measured

@@ -1,0 +1,130 @@
+"""Motions of one mass with Coulomb friction in closed form (Figs. 6, 7, 13 and 14 of Kikuuwe et al.)."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import expm
+
+
+def model_a_motion(
+    steps: int, *, period: float, mass: float, force: float, pull: float, start: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Steps of model A under a constant pull, the solutions of (12) and (13).
+
+    The velocity falls along a straight line until a step would carry it past zero. In that step, v* is what it
+    would be without friction, and the friction takes up to T F/M of it; after it the velocity is zero for good
+    where |pull| is at most F, or follows another straight line. Short periods give the continuous motion.
+
+    Args:
+        steps: Number of steps; entry 0 is step 1.
+        period: T [s].
+        mass: M [kg].
+        force: Friction force F [N].
+        pull: h [N], against the start velocity.
+        start: v_0 [m/s], not zero.
+
+    Returns:
+        Velocity v [m/s] and friction force f [N], shape (steps,) each.
+    """
+    k, gain, way = np.arange(1, steps + 1), period / mass, np.sign(start)
+    v = start + k * gain * (pull - way * force)
+    f = np.full(steps, way * force)
+    crossing = int(np.count_nonzero(way * v > 0.0))  # first entry that would pass zero
+    if crossing < steps:
+        free = start + crossing * gain * (pull - way * force) + gain * pull
+        left = np.sign(free) * max(abs(free) - gain * force, 0.0)
+        slope = np.sign(pull) * max(abs(pull) - force, 0.0)
+        v[crossing:] = left + np.arange(steps - crossing) * gain * slope
+        f[crossing] = (free - left) / gain
+        f[crossing + 1 :] = pull - slope
+    return v, f
+
+
+def stop_time(*, mass: float, force: float, pull: float, start: float) -> float:
+    """Time at which the continuous motion reaches zero velocity [s], v_0 M/(F sgn v_0 - h); see `model_a_motion`."""
+    return start * mass / (np.sign(start) * force - pull)
+
+
+def free_drift(force: np.ndarray, mass: float, period: float) -> float:
+    """Distance [m] that forces (n, 2) [N] take a mass [kg] that starts at rest without friction, by implicit Euler."""
+    velocity = np.cumsum(force, axis=0) * period / mass
+    return float(np.linalg.norm(velocity.sum(axis=0) * period))
+
+
+def noise_drift(noise: float, mass: float, period: float, length: float) -> float:
+    """Standard deviation [m], both axes together, of the drift of a mass [kg] without friction under white noise.
+
+    Args:
+        noise: Standard deviation of the force along each axis [N].
+        mass: M [kg].
+        period: T [s].
+        length: Time from rest [s].
+    """
+    return float(np.sqrt(2.0 / 3.0) * noise / mass * np.sqrt(period * length**3))
+
+
+def ramp_response(
+    time: np.ndarray, *, slope: float, mass: float, stiffness: float, damping: float, force: float
+) -> np.ndarray:
+    """Force h = K e + B e' of a mass behind a spring and a damper whose free end moves with u = slope t (Fig. 13).
+
+    The mass rests, e = slope t^2/2, until h reaches F; then it slides,
+
+        e'' = slope - (K e + B e' - F)/M,
+
+    a linear equation whose steps over a constant interval are exact matrix exponentials. From rest, with B of
+    critical damping or more, it does not stop again.
+
+    Args:
+        time: Equally spaced times, rising from 0 [s], shape (n,).
+        slope: Slope of the input [m/s^2], above 0.
+        mass: M [kg].
+        stiffness: K [N/m].
+        damping: B [N s/m].
+        force: Friction force F [N].
+
+    Returns:
+        Force h of the continuous motion [N], shape (n,).
+    """
+    h = stiffness * slope * time**2 / 2.0 + damping * slope * time
+    # root of K slope t^2/2 + B slope t = F without cancellation
+    breakaway = 2.0 * force / (damping * slope + np.sqrt((damping * slope) ** 2 + 2.0 * stiffness * slope * force))
+    sliding = np.flatnonzero(time > breakaway)
+    if not len(sliding):
+        return h
+    rate = np.array([[0.0, 1.0], [-stiffness / mass, -damping / mass]])
+    rest = np.array([(slope * mass + force) / stiffness, 0.0])
+    state = np.array([slope * breakaway**2 / 2.0, slope * breakaway]) - rest
+    state = expm(rate * (time[sliding[0]] - breakaway)) @ state
+    step = expm(rate * (time[1] - time[0]))
+    for k in sliding:
+        h[k] = stiffness * (state + rest)[0] + damping * state[1]
+        state = step @ state
+    return h
+
+
+def slide_to_rest(
+    time: np.ndarray, *, mass: float, stiffness: float, damping: float, force: float, start: float
+) -> np.ndarray:
+    """Velocity u of a mass on a contact with a spring and a damper that comes to rest without input force (Fig. 14).
+
+    While it slides, u falls with F/M and the spring is loaded, e' = (F - K e)/B; it sticks when e' is as fast as
+    u, which for F B/(K M u_0) well below 1 is when the spring is full, e = F/K, to exp(-K t/B). Then mass, spring and
+    damper are a free, critically damped oscillator.
+
+    Args:
+        time: Times [s], shape (n,).
+        mass: M [kg].
+        stiffness: K [N/m].
+        damping: B = 2 sqrt(K M) [N s/m].
+        force: Friction force F [N].
+        start: u_0 [m/s], above 0.
+
+    Returns:
+        Velocity u of the continuous motion [m/s], shape (n,).
+    """
+    stop = start * mass / force
+    omega = np.sqrt(stiffness / mass)
+    since = np.clip(time - stop, 0.0, None)
+    back = -(force / mass) * since * np.exp(-omega * since)
+    return np.where(time < stop, start - force / mass * time, back)
