@@ -42,6 +42,13 @@ CONTEXT: dict[str, dict[str, Any]] = {
     "velocity_threshold": {"models": ["karnopp"]},
     "loading_displacement": {"rendering": "impedance", "models": ["parallel"]},
     "loading_force": {"rendering": "impedance", "models": ["parallel"]},
+    "backward_law": {"backward_viscosity": 1.0, "backward_friction_force": 3.0},
+    "backward_friction_force": {"backward_law": "coulomb"},
+    "backward_viscosity": {"backward_law": "viscous_coulomb"},
+    "backward_static_force": {"backward_law": "stribeck"},
+    "backward_stribeck_velocity": {"backward_law": "stribeck"},
+    "backward_law_file": {"backward_law": "table"},
+    "backward_law_function": {"backward_law": "function"},
 }
 #: other values where twice and half the value are none
 OTHER: dict[str, list[Any]] = {
@@ -55,6 +62,8 @@ OTHER: dict[str, list[Any]] = {
     "velocity_threshold": [[0.02]],
     "loading_displacement": [[2e-5, 4e-5, 2e-4]],
     "loading_force": [[3.0, 4.9, 6.0]],
+    "backward_static_force": [7.0],
+    "backward_viscosity": [3.0],
 }
 
 
@@ -78,14 +87,15 @@ def laws_can_be_imported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 def base_values(tmp_path: Path, name: str = "", **change: Any) -> dict[str, Any]:
     """The defaults, in the context in which a parameter acts."""
     files = {"law_file": str(tmp_path / "one.csv"), "law_function": "comparison_laws:one"}
+    files |= {f"backward_{key}": value for key, value in files.items()}
     return check_all(SPECS, {**files, **CONTEXT.get(name, {}), **change})
 
 
 def other_values(spec: ParameterSpec, value: Any, tmp_path: Path) -> list[Any]:
     """Values that differ from the given one and are allowed."""
-    if spec.name == "law_file":
+    if spec.name.endswith("law_file"):
         return [str(tmp_path / "other.csv")]
-    if spec.name == "law_function":
+    if spec.name.endswith("law_function"):
         return ["comparison_laws:other"]
     if spec.name in OTHER:
         return OTHER[spec.name]

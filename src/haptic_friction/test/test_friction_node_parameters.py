@@ -78,6 +78,13 @@ CONTEXT: dict[str, dict[str, Any]] = {
     "first": {"inputs": ["contact:bodies"]},
     "second": {"inputs": ["contact:bodies"]},
     "load_constraint": {"inputs": ["constraints"]},
+    "backward_law": {"axes": ["x"], "damping": 400.0, "backward_viscosity": 1.0, "backward_friction_force": 3.0},
+    "backward_friction_force": {"axes": ["x"], "damping": 400.0, "backward_law": "coulomb"},
+    "backward_viscosity": {"axes": ["x"], "damping": 400.0, "backward_law": "viscous_coulomb"},
+    "backward_static_force": {"axes": ["x"], "damping": 400.0, "backward_law": "stribeck"},
+    "backward_stribeck_velocity": {"axes": ["x"], "damping": 400.0, "backward_law": "stribeck"},
+    "backward_law_file": {"axes": ["x"], "damping": 400.0, "backward_law": "table"},
+    "backward_law_function": {"axes": ["x"], "damping": 400.0, "backward_law": "function"},
 }
 #: other values where twice the value is none
 OTHER: dict[str, list[Any]] = {
@@ -93,6 +100,8 @@ OTHER: dict[str, list[Any]] = {
     "second": [1],
     "load_body": [1],
     "load_constraint": [1],
+    "backward_static_force": [6.0],
+    "backward_viscosity": [3.0],
 }
 
 
@@ -128,14 +137,15 @@ def laws_can_be_imported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 def base_values(tmp_path: Path, name: str = "") -> dict[str, Any]:
     """The defaults, in the context in which a parameter acts."""
     files = {"law_file": str(tmp_path / "one.csv"), "law_function": "users_laws:one"}
+    files |= {f"backward_{key}": value for key, value in files.items()}
     return check_all(SPECS, {**files, **CONTEXT.get(name, {})})
 
 
 def other_values(spec: ParameterSpec, value: Any, tmp_path: Path) -> list[Any]:
     """Values that differ from the given one and are allowed."""
-    if spec.name == "law_file":
+    if spec.name.endswith("law_file"):
         return [str(tmp_path / "other.csv")]
-    if spec.name == "law_function":
+    if spec.name.endswith("law_function"):
         return ["users_laws:other"]
     if spec.name in OTHER:
         return OTHER[spec.name]

@@ -15,7 +15,16 @@ from numba import njit
 from numpy.typing import ArrayLike
 
 from haptic_friction.laws import FrictionLaw, checked
-from haptic_friction.laws.projection import ANISOTROPIC, APPROXIMATE, evaluate, is_anisotropic, magnitude
+from haptic_friction.laws.projection import (
+    ANISOTROPIC,
+    APPROXIMATE,
+    ASYMMETRIC,
+    evaluate,
+    is_anisotropic,
+    is_asymmetric,
+    magnitude,
+    static_limit,
+)
 from haptic_friction.models.kernel import run, take_force, take_velocity
 from haptic_friction.models.model import AdmittanceModel, ImpedanceModel
 from haptic_friction.vectors import (
@@ -34,8 +43,9 @@ from haptic_friction.vectors import (
 
 def check_isotropic(law: FrictionLaw) -> None:
     """Raises ValueError unless the law has a magnitude g, above 0 at rest."""
-    if law.code & ~APPROXIMATE == ANISOTROPIC:
-        raise ValueError("law: expected an isotropic law, got an anisotropic one")
+    if not law.is_isotropic:
+        kind = "asymmetric" if law.code & ASYMMETRIC else "anisotropic"
+        raise ValueError(f"law: expected an isotropic law, got an {kind} one")
     if not law.breakaway_force > 0.0:
         raise ValueError(f"law: expected a friction force above 0 N at rest, got {law.breakaway_force:g} N")
 
@@ -78,7 +88,7 @@ def step_karnopp(code, coefficients, element, constants, row, state, h):  # type
         static = pull <= 1.0
         f = h if static else divided(h, pull)
     else:
-        pull, limit = length(h), coefficients[element, 0]
+        pull, limit = length(h), static_limit(code, coefficients, element, h)
         static = pull <= limit
         f = h if static else along(limit, h, pull)
     v = zeros(h) if static and clear else axpy(gain, difference(h, f), v)
@@ -104,7 +114,8 @@ class KarnoppModel(AdmittanceModel):
         f_k = the end of F in the direction of h_k  |v_(k-1)| <= eps and h_k outside F
         v_k = v_(k-1) + T/M (h_k - f_k),            or 0 in the second case with `zero_velocity`
 
-    F is |f| <= g(0), the end g(0) h/|h|; of an anisotropic law F is the ellipsoid of S, the end h/|S^-1 h|.
+    F is |f| <= g(0), the end g(0) h/|h|, of an asymmetric law with the g of h's direction; of an anisotropic law F is
+    the ellipsoid of S, the end h/|S^-1 h|.
 
     Weakness: as printed, a stuck mass keeps what velocity it has, up to eps, for ever; eps has no
     physical meaning, and where T g(0)/M is above 2 eps, v may jump over the band at every reversal. With
@@ -217,7 +228,7 @@ def step_regularized(code, coefficients, element, constants, row, state, u):  # 
     threshold, speed = constants[row, 3], length(u)
     if speed > threshold or speed == 0.0:
         f = evaluate(code, coefficients, element, u)
-    elif is_anisotropic(code):
+    elif is_anisotropic(code) or is_asymmetric(code):
         f = scaled(speed / threshold, evaluate(code, coefficients, element, scaled(threshold / speed, u)))
     else:
         f = divided(scaled(magnitude(code, coefficients, element, threshold), u), threshold)

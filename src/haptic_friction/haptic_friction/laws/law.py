@@ -56,6 +56,11 @@ class FrictionLaw(ABC):
         return None if self.code == projection.COULOMB_VISCOUS else self.code
 
     @property
+    def is_isotropic(self) -> bool:
+        """Phi(v) = g(|v|) v/|v|: the same in all directions."""
+        return self.code & ~projection.APPROXIMATE != projection.ANISOTROPIC and not self.code & projection.ASYMMETRIC
+
+    @property
     def is_approximated(self) -> bool:
         """Phi_Z is the closed-form approximation instead of the exact solution."""
         return bool(self.code & projection.APPROXIMATE)
