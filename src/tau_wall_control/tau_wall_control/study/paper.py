@@ -49,7 +49,7 @@ def answer(settings: StudySettings, results: Results) -> Answer:
     noisy = {n: np.array([results[f"row{r:03d}-{n}"]["figures"] for r in range(rows)]) for n in names}
     nine = {n: results[f"nine-{n}"]["figures"][:, 0] for n in names}
     traces = {n: results[f"nine-{n}"]["deviation"] for n in names}
-    level = settings.tau.parameters.wall.significance
+    level = settings.significance
     numbers = {name: characteristics(noisy[name]) for name in names}
     first = names[0]
     comparisons = {name: compare(noisy[first], noisy[name], level) for name in names[1:]}

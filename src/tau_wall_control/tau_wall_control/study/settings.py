@@ -73,6 +73,11 @@ class StudySettings(BaseModel):
         return self.tau.parameters.disturbance.noise_std if self.noise is None else self.noise
 
     @property
+    def significance(self) -> float:
+        """Level of the tests [-]."""
+        return self.tau.parameters.wall.significance
+
+    @property
     def half(self) -> float:
         """Half the edge of the workspace [m]."""
         return self.tau.parameters.workspace.cube_edge / 2.0
