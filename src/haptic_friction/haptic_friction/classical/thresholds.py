@@ -10,20 +10,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
 from haptic_friction.laws import FrictionLaw, checked
 from haptic_friction.laws.projection import (
-    ANISOTROPIC,
-    APPROXIMATE,
     ASYMMETRIC,
     evaluate,
     is_anisotropic,
     is_asymmetric,
     magnitude,
     static_limit,
+    static_ratio,
 )
 from haptic_friction.models.kernel import run, take_force, take_velocity
 from haptic_friction.models.model import AdmittanceModel, ImpedanceModel
@@ -36,7 +34,6 @@ from haptic_friction.vectors import (
     dot,
     length,
     scaled,
-    transformed,
     zeros,
 )
 
@@ -78,13 +75,13 @@ class FlowState(NamedTuple):
 
 @njit(inline="always", error_model="numpy")
 def step_karnopp(code, coefficients, element, constants, row, state, h):  # type: ignore[no-untyped-def]
-    """(3); constants T, coupling, T/M, threshold, 1 for v := 0 when stuck, of an anisotropic law S^-1 (n, n)."""
+    """(3); constants T, coupling, T/M, threshold, 1 for v := 0 when stuck."""
     gain, threshold, clear = constants[row, 3], constants[row, 4], constants[row, 5] != 0.0
     v, static = state.velocity, False
     if length(v) > threshold:
         f = evaluate(code, coefficients, element, v)
     elif is_anisotropic(code):
-        pull = length(transformed(constants, row, 6, h, False))
+        pull = static_ratio(coefficients, element, h)
         static = pull <= 1.0
         f = h if static else divided(h, pull)
     else:
@@ -149,12 +146,7 @@ class KarnoppModel(AdmittanceModel):
         self.velocity_threshold = checked("velocity_threshold", velocity_threshold, "m/s", positive=True)
         self.zero_velocity = bool(zero_velocity)
         gain = checked("period", period, "s", positive=True) / self.mass
-        constants = [gain, self.velocity_threshold, float(self.zero_velocity)]
-        if law.code & ~APPROXIMATE == ANISOTROPIC:
-            law.check_dimension(dimension)
-            start, n = 2 + 2 * dimension + dimension**2, dimension
-            constants += np.linalg.inv(law.coefficients[start : start + n * n].reshape(n, n)).ravel().tolist()
-        super().__init__(law, period, dimension, constants)
+        super().__init__(law, period, dimension, [gain, self.velocity_threshold, float(self.zero_velocity)])
 
     def reset(self, *, velocity: ArrayLike | None = None) -> None:
         """Starts again from a velocity v [m/s], shape (dimension,); zero if not given."""

@@ -194,6 +194,13 @@ def _principal_length(coefficients: np.ndarray, element: int, x: Vector, Z: floa
 
 
 @njit(cache=True, error_model="numpy")
+def static_ratio(coefficients: np.ndarray, element: int, h: Vector) -> float:
+    """|S^-1 h| of an anisotropic law: 1 on the edge of the static set."""
+    principal = transformed(coefficients, element, 2 + 2 * len(h), h, True)
+    return math.sqrt(_principal_length(coefficients, element, principal, 1.0, 0.0)[0])
+
+
+@njit(cache=True, error_model="numpy")
 def _project_anisotropic(coefficients: np.ndarray, element: int, x: Vector, Z: float) -> tuple[Vector, bool]:
     """Phi_Z(x) for Phi(x) = S x/|x| + V x with common principal axes.
 
