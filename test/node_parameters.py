@@ -40,9 +40,12 @@ def install_user_laws(
     (folder / "other.csv").write_text("speed,force\n0,4\n0.05,3\n0.1,3.5\n")
 
 
-def user_laws(folder: Path, module: str, which: str = "one") -> dict[str, str]:
-    """The parameters that name the user's laws."""
-    return {"law_file": str(folder / f"{which}.csv"), "law_function": f"{module}:{which}"}
+def user_laws(
+    folder: Path, module: str, which: str = "one", prefixes: tuple[str, ...] = ("", "backward_")
+) -> dict[str, str]:
+    """The parameters that name the user's laws, once with each prefix."""
+    laws = {"law_file": str(folder / f"{which}.csv"), "law_function": f"{module}:{which}"}
+    return {prefix + name: law for prefix in prefixes for name, law in laws.items()}
 
 
 def other_user_laws(folder: Path, module: str) -> dict[str, list[str]]:

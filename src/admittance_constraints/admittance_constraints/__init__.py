@@ -14,6 +14,11 @@ from admittance_constraints.display.external import SPLIT_LIMIT, ExternalForces,
 from admittance_constraints.display.feedback import PIDFeedback, motion_command, pose_error, task_error
 from admittance_constraints.display.placement import Placement
 from admittance_constraints.dynamics.accelerations import solve_accelerations
+from admittance_constraints.dynamics.projections import (
+    constraint_inverse,
+    task_space_inertia,
+    unconstrained_projection,
+)
 from admittance_constraints.errors import MechanismError, SingularConfigurationError
 from admittance_constraints.generation.friction import FreeDirectionFriction
 from admittance_constraints.generation.reference_generator import (
@@ -70,6 +75,7 @@ __all__ = [
     "Trajectory",
     "TwoLinkOnCircle",
     "add_serial_linkage",
+    "constraint_inverse",
     "contact_wrench",
     "load_mechanism",
     "motion_command",
@@ -77,6 +83,8 @@ __all__ = [
     "solve_accelerations",
     "split_number",
     "task_error",
+    "task_space_inertia",
+    "unconstrained_projection",
 ]
 
 __getattr__ = forward_moved_modules(__name__, MOVED)

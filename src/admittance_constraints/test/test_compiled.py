@@ -25,7 +25,7 @@ def test_a_mechanism_is_compiled_once_whatever_its_parameters(directory: Path) -
         for period in (1e-3, 2e-3):
             assert ReferenceGenerator(Pendulum(length=length), period=period, z=[0.1]).is_compiled
     assert len(list(directory.iterdir())) == 1
-    ReferenceGenerator(Pendulum(), integrator="rk4", z=[0.1])
+    ReferenceGenerator(Pendulum(), integrator="algorithm1", z=[0.1])
     assert len(list(directory.iterdir())) == 2
 
 

@@ -43,7 +43,8 @@ def test_symmetric_projection_keeps_the_energy_of_a_disk_that_steers() -> None:
     disk = RollingDisk()
     drift = {}
     for projection in ("symmetric", "orthogonal"):
-        g = ReferenceGenerator(disk, velocity_projection=projection, **steady_start(disk, 0.3, 2.0, -5.0))
+        start = steady_start(disk, 0.3, 2.0, -5.0)
+        g = ReferenceGenerator(disk, integrator="algorithm1", velocity_projection=projection, **start)
         energy = g.simulate(np.zeros((60_000, 6)), every=100).kinetic_energy
         drift[projection] = abs(energy[-1] / energy[0] - 1.0)
     assert drift["symmetric"] < 1e-10 < 1e-3 < drift["orthogonal"]
@@ -51,7 +52,8 @@ def test_symmetric_projection_keeps_the_energy_of_a_disk_that_steers() -> None:
 
 def test_without_projection_the_rolling_constraint_drifts() -> None:
     disk = RollingDisk()
-    g = ReferenceGenerator(disk, velocity_projection=False, **steady_start(disk, 0.3, 0.5, -2.0))
+    start = steady_start(disk, 0.3, 0.5, -2.0)
+    g = ReferenceGenerator(disk, integrator="algorithm1", velocity_projection=False, **start)
     assert g.simulate(np.zeros((5000, 6))).velocity_residual.max() > 1e-5
 
 

@@ -111,7 +111,7 @@ def compare(data: Callable[[str], Any], make_mechanism: Callable[..., Mechanism]
 @pytest.mark.covering(4)
 @pytest.mark.parametrize("run", RUNS)
 def test_the_literal_algorithm_is_the_references(run: str, compare: Compare, data: Callable[[str], Any]) -> None:
-    z, errors = compare(run, velocity_projection=False)
+    z, errors = compare(run, integrator="algorithm1", velocity_projection=False)
     reference = data("trajectories.json")[run]["algorithm1"]
     # rounding grows by the flow; the free 2R amplifies it most (2e-13 after ten seconds)
     np.testing.assert_allclose(z, data("trajectories.npz")[f"{run}_algorithm1"], atol=5e-12, rtol=0.0)
@@ -123,7 +123,7 @@ def test_the_literal_algorithm_is_the_references(run: str, compare: Compare, dat
 @pytest.mark.covering(2)
 @pytest.mark.parametrize("run", [run for run in RUNS if run.startswith("disk")])
 def test_projection_keeps_the_rolling_constraint(run: str, compare: Compare, data: Callable[[str], Any]) -> None:
-    _, errors = compare(run, velocity_projection="orthogonal")
+    _, errors = compare(run, integrator="algorithm1", velocity_projection="orthogonal")
     reference = data("trajectories.json")[run]["projected_max_err_x"]
     assert (1 - SAMPLING) * reference <= errors["x"] <= 1.0001 * reference
     assert errors["velocity"] < 1e-16

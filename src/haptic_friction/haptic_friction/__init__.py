@@ -19,6 +19,7 @@ from haptic_friction.design import ModelCDesign, design_model_c, evaluate_model_
 from haptic_friction.identification import Estimate, Identification, identify_law, identify_model_c
 from haptic_friction.laws import (
     AnisotropicLaw,
+    AsymmetricLaw,
     CoulombLaw,
     FrictionLaw,
     FunctionLaw,
@@ -38,6 +39,7 @@ __all__ = [
     "BASE",
     "AdmittanceModel",
     "AnisotropicLaw",
+    "AsymmetricLaw",
     "Batch",
     "Body",
     "Contact",

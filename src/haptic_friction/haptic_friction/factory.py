@@ -27,6 +27,7 @@ from haptic_friction.classical.thresholds import (
 )
 from haptic_friction.laws import (
     AnisotropicLaw,
+    AsymmetricLaw,
     CoulombLaw,
     FrictionLaw,
     StribeckLaw,
@@ -162,13 +163,26 @@ LAWS: dict[str, Callable[[Parameters], FrictionLaw]] = {
 }
 
 
+#: value of `backward_law` for one law in both directions, and the parameters of a backward law without their prefix
+SYMMETRIC = "symmetric"
+BACKWARD = ("friction_force", "viscosity", "static_force", "stribeck_velocity", "law_file", "law_function")
+
+
 def make_law(p: Parameters) -> FrictionLaw:
     """The friction law of the parameters `law`, `projection` and those that the law has.
+
+    With a `backward_law` other than "symmetric" it is an `AsymmetricLaw`, whose backward part has the parameters with
+    the prefix "backward_".
 
     Raises:
         ValueError: a number or a file is refused; the message names it.
     """
     law = LAWS[p["law"]](p)
+    if p.get("backward_law", SYMMETRIC) != SYMMETRIC:
+        with _renamed(**{name: f"backward_{name}" for name in BACKWARD}):
+            backward = LAWS[p["backward_law"]]({**p, **{name: p[f"backward_{name}"] for name in BACKWARD}})
+        with _renamed(forward="law", backward="backward_law"):
+            law = AsymmetricLaw(law, backward)
     return law.approximated() if p["projection"] == "approximate" else law
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from haptic_files.moved_modules import renamed
 from haptic_friction.models.model import FrictionModel
+from haptic_friction.tangential import normal_basis
 
 #: forces of contacts [N] from here on are refused
 LARGEST_FORCE = 1e20
@@ -54,21 +55,24 @@ def scale_law_by_normal_force(
 def total_normal_force(normals: np.ndarray, forces: np.ndarray, *vectors: np.ndarray) -> float:
     """Sums the normal forces of surfaces, and makes vectors tangential to all surfaces that press.
 
+    The surfaces' normals need not be perpendicular to each other: what is removed is the part of a vector in the space
+    that they span, see `haptic_friction.tangential.normal_basis`.
+
     Args:
         normals: unit normals (m, 3).
         forces: normal force of each surface [N], shape (m,); a surface without a force above 0 does not count.
-        vectors: (3,) each, changed in place: their parts along the normals are removed, one normal after the other.
+        vectors: (3,) each, changed in place.
 
     Returns:
         N, the sum of the forces [N].
     """
-    total = 0.0
-    for normal, force in zip(normals, forces, strict=True):
-        if force > 0.0:
-            total += float(force)
-            for vector in vectors:
-                vector -= (normal @ vector) * normal
-    return total
+    pressing = np.asarray(forces) > 0.0
+    if not pressing.any():
+        return 0.0
+    for direction in normal_basis(np.ascontiguousarray(normals, dtype=float)[pressing]):
+        for vector in vectors:
+            vector -= (direction @ vector) * direction
+    return float(sum(np.asarray(forces)[pressing].tolist()))
 
 
 def mean_surface_velocity(forces: np.ndarray, velocities: np.ndarray) -> np.ndarray:

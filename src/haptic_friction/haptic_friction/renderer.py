@@ -321,7 +321,8 @@ class FrictionRenderer:
         assert isinstance(model, FrictionModel)
         total, state = 0.0, model.state
         elastic = [state[name] for name in state if name.endswith(("displacement", "stretch"))]
-        for normals, forces, velocities in surfaces:
+        if surfaces:
+            normals, forces, velocities = _joined(surfaces)
             velocity -= mean_surface_velocity(forces, np.asarray(velocities))
             total += total_normal_force(normals, forces, velocity, *elastic)
         for touching in contacts:
@@ -376,6 +377,18 @@ class FrictionRenderer:
             parts, (velocity, force) = (velocity, force), np.zeros((2, 3))
             velocity[self._axes], force[self._axes] = parts
         return FrictionOutput(velocity, force, model.displacement, [model.sticking], model.dissipated_energy)
+
+
+def _joined(surfaces: Sequence[Surfaces]) -> Surfaces:
+    """All surfaces as one set; those without velocities are at rest."""
+    if len(surfaces) == 1:
+        return surfaces[0]
+    moving = [s.velocities if len(s.velocities) else np.zeros((len(s.forces), 3)) for s in surfaces]
+    return Surfaces(
+        np.concatenate([s.normals for s in surfaces]),
+        np.concatenate([s.forces for s in surfaces]),
+        np.concatenate(moving),
+    )
 
 
 def _check_partners(values: Parameters, model: Model) -> None:

@@ -43,6 +43,13 @@ CONTEXT: dict[str, dict[str, Any]] = {
     "velocity_threshold": {"models": ["karnopp"]},
     "loading_displacement": {"rendering": "impedance", "models": ["parallel"]},
     "loading_force": {"rendering": "impedance", "models": ["parallel"]},
+    "backward_law": {"backward_viscosity": 1.0, "backward_friction_force": 3.0},
+    "backward_friction_force": {"backward_law": "coulomb"},
+    "backward_viscosity": {"backward_law": "viscous_coulomb"},
+    "backward_static_force": {"backward_law": "stribeck"},
+    "backward_stribeck_velocity": {"backward_law": "stribeck"},
+    "backward_law_file": {"backward_law": "table"},
+    "backward_law_function": {"backward_law": "function"},
 }
 #: other values where twice and half the value are none
 OTHER: dict[str, list[Any]] = {
@@ -56,6 +63,8 @@ OTHER: dict[str, list[Any]] = {
     "velocity_threshold": [[0.02]],
     "loading_displacement": [[2e-5, 4e-5, 2e-4]],
     "loading_force": [[3.0, 4.9, 6.0]],
+    "backward_static_force": [7.0],
+    "backward_viscosity": [3.0],
 }
 
 

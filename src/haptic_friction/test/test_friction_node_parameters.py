@@ -79,6 +79,13 @@ CONTEXT: dict[str, dict[str, Any]] = {
     "first": {"inputs": ["contact:bodies"]},
     "second": {"inputs": ["contact:bodies"]},
     "load_constraint": {"inputs": ["constraints"]},
+    "backward_law": {"axes": ["x"], "damping": 400.0, "backward_viscosity": 1.0, "backward_friction_force": 3.0},
+    "backward_friction_force": {"axes": ["x"], "damping": 400.0, "backward_law": "coulomb"},
+    "backward_viscosity": {"axes": ["x"], "damping": 400.0, "backward_law": "viscous_coulomb"},
+    "backward_static_force": {"axes": ["x"], "damping": 400.0, "backward_law": "stribeck"},
+    "backward_stribeck_velocity": {"axes": ["x"], "damping": 400.0, "backward_law": "stribeck"},
+    "backward_law_file": {"axes": ["x"], "damping": 400.0, "backward_law": "table"},
+    "backward_law_function": {"axes": ["x"], "damping": 400.0, "backward_law": "function"},
 }
 #: other values where twice the value is none
 OTHER: dict[str, list[Any]] = {
@@ -94,6 +101,8 @@ OTHER: dict[str, list[Any]] = {
     "second": [1],
     "load_body": [1],
     "load_constraint": [1],
+    "backward_static_force": [6.0],
+    "backward_viscosity": [3.0],
 }
 
 

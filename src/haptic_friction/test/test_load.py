@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from haptic_friction import CoulombLaw, ModelA, ModelB, ModelC, ModelD, StribeckLaw, ViscousCoulombLaw
+from haptic_friction import CoulombLaw, KarnoppModel, ModelA, ModelB, ModelC, ModelD, StribeckLaw, ViscousCoulombLaw
 from haptic_friction.laws import AnisotropicLaw, FrictionLaw, FunctionLaw, TableLaw
 from haptic_friction.load import (
     FrictionInputError,
@@ -57,6 +57,19 @@ def test_a_loaded_law_is_the_law_of_the_larger_force(name: str, motion: Callable
         scale = np.abs(expected).max()
         assert np.abs(expected - unloaded.simulate(inputs)).max() > 1e-3 * scale  # the load changes the result
         np.testing.assert_allclose(got, expected, atol=1e-12 * scale)
+
+
+def test_the_static_set_of_karnopp_s_model_is_scaled_with_an_anisotropic_law() -> None:
+    for load, sticks in ((1.0, False), (3.0, True)):
+        model = KarnoppModel(
+            AnisotropicLaw(np.diag([4.0, 2.0])), mass=1.0, velocity_threshold=1e-3, period=T, dimension=2
+        )
+        model.set_load(load)
+        model.step([6.0, 3.0])  # sqrt(1.5^2 + 1.5^2) = 2.1 times the static set of load 1
+        assert model.sticking is sticks
+        ratio = np.hypot(6.0 / 4.0, 3.0 / 2.0)
+        expected = np.array([6.0, 3.0]) if sticks else load * np.array([6.0, 3.0]) / ratio
+        np.testing.assert_allclose(model.friction_force, expected, rtol=1e-12)
 
 
 def test_no_load_no_force() -> None:

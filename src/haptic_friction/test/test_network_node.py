@@ -55,7 +55,7 @@ def laws_can_be_imported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 
 def base_values(tmp_path: Path, **change: Any) -> dict[str, Any]:
     """The defaults with the user's laws at hand."""
-    return check_all(SPECS, {**user_laws(tmp_path, "network_laws"), **change})
+    return check_all(SPECS, {**user_laws(tmp_path, "network_laws", prefixes=("",)), **change})
 
 
 def made(parameters: dict[str, Any]) -> Any:

@@ -181,7 +181,11 @@ class WallNode(RenderingNode):
     def diagnostic_values(self) -> dict[str, Any]:
         p99 = 1e6 * self.step_time.percentiles(99, last=RECENT)[0]
         values = {**super().diagnostic_values(), "control step p99 [us]": f"{p99:.1f}"}
-        return {**values, "safe stop": self.walls.stopped} if self.walls is not None and self.walls.stopped else values
+        if self.walls is None:
+            return values
+        # 100 %: as hot as under the continuous torque in the long run
+        values["thermal load of the motors [%]"] = ", ".join(f"{100 * load:.0f}" for load in self.walls.thermal.load)
+        return {**values, "safe stop": self.walls.stopped} if self.walls.stopped else values
 
 
 def main() -> None:

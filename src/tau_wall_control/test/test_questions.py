@@ -11,7 +11,8 @@ import pytest
 from matplotlib import colors  # noqa: F401  (what figures need is loaded before the clock of a test runs)
 
 from tau_wall_control import TauDevice, TauError, WallController, simulate_push
-from tau_wall_control.simulation.monte_carlo import FIGURES, Design
+from tau_wall_control.device.workspace import static_load
+from tau_wall_control.simulation.monte_carlo import FIGURES, Design, characteristics, compare, holm_adjusted
 from tau_wall_control.simulation.push import push_signal
 from tau_wall_control.simulation.z_width import spring_damper_limit
 from tau_wall_control.study import (
@@ -22,7 +23,9 @@ from tau_wall_control.study import (
     Task,
     answers,
     delay,
+    devices,
     grids,
+    nine_points,
     paper,
     schemes,
     walls,
@@ -32,6 +35,12 @@ from tau_wall_control.study.design_wall import answer as design_answer
 from tau_wall_control.study.design_wall import tasks as design_tasks
 
 SMALL: dict[str, Any] = {"size": "quick", "rows": 2, "columns": 2, "runs": 2, "controllers": ("sopc", "mopc", "stiff")}
+#: What the stand-in does not show, in the order of the findings
+NOT_SHOWN = {
+    "paper": ("penetrates less by 7.9 % on average", "RMSE is smaller by 19 %"),
+    "devices": ("less at every edge point", "twice the torque"),
+    "force": ("push of 13 N for good",),
+}
 #: half as long as the paper's push; the baseline is that of the whole one
 SHORT = ("disturbance.step_time=0.1", "disturbance.duration=1.0")
 
@@ -69,7 +78,10 @@ def test_answers_are_whole(answered: Any, part: str, tmp_path: Path) -> None:
     settings, results, answer = answered(part)
     json.dumps(answer.metrics)
     assert answer.findings and all(f.measured for f in answer.findings)
-    assert all(f.shown is not False for f in answer.findings), [f for f in answer.findings if f.shown is False]
+    wrong = [f.text for f in answer.findings if f.shown is False]
+    assert len(wrong) == len(NOT_SHOWN.get(part, ())), wrong
+    for text, words in zip(wrong, NOT_SHOWN.get(part, ()), strict=True):
+        assert words in text
     for name, (figure, caption) in answer.figures.items():
         figure.savefig(tmp_path / f"{name}.png", dpi=50)
         assert caption.endswith(".") and (tmp_path / f"{name}.png").stat().st_size > 5000
@@ -110,7 +122,7 @@ def test_baseline_is_only_for_the_stand_in() -> None:
     ("words", "name", "figure", "factor"),
     [
         ("holds still", "nine-sopc", "initial_deviation", 0.0),
-        ("penetrates less", "nine-mopc", "max_penetration", 1.1),
+        ("penetrates less on average, and at no edge point", "nine-mopc", "max_penetration", 1.1),
         ("smaller mean RMSE", "nine-mopc", "rmse", 1.1),
         ("lowest mean stiffness is higher", "row000-mopc", "stiffness", 0.5),
         ("falls with y", "row000-sopc", "stiffness", 3.0),
@@ -270,3 +282,46 @@ def test_design_is_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(TauError, match=words):
             design_tasks(DesignSettings(**changes))
+
+
+def test_p_values_of_many_tests_are_adjusted_together() -> None:
+    p = np.array([[0.01, 0.04], [0.03, 0.005]])
+    np.testing.assert_allclose(holm_adjusted(p), [[0.03, 0.06], [0.06, 0.02]], rtol=1e-12)  # times 3, 2 (1), 2, 4
+    random = np.random.default_rng(5)
+    shape = (12, 12, 20, len(FIGURES))
+    same, other = random.normal(10.0, 1.0, shape), random.normal(10.0, 1.0, shape)
+    false = compare(same, other)
+    assert false.significant.sum() > 0  # 5 % of 144 points that do not differ
+    assert not false.holm.any() and not false.expected_false.any()
+    shifted = compare(same, other + 2.0)
+    assert shifted.holm.mean() > 0.9 and (shifted.holm <= shifted.expected_false).all()
+    assert (shifted.expected_false <= shifted.significant).all()
+    assert shifted.effect.mean() == pytest.approx(2.0, rel=0.1)
+    np.testing.assert_allclose(shifted.difference, shifted.mean_second / shifted.mean_first - 1.0)
+    # about 95 % of the intervals contain the true difference of 2 over the mean of the first
+    covered = np.abs(shifted.difference - 2.0 / shifted.mean_first) < shifted.interval
+    assert 0.9 < covered.mean() <= 1.0
+
+
+def test_table_2_is_of_all_simulations() -> None:
+    result = np.zeros((2, 2, 2, len(FIGURES)))
+    result[..., 0] = np.arange(8.0).reshape(2, 2, 2)
+    numbers = characteristics(result)
+    assert (numbers["all_min"], numbers["all_max"], numbers["all_mean"]) == (0.0, 7.0, 3.5)
+    assert numbers["all_std"] == pytest.approx(np.std(np.arange(8.0)))
+    assert (numbers["stiffness_min"], numbers["stiffness_max"]) == (0.5, 6.5)  # of the mean surface
+
+
+@pytest.mark.study
+def test_random_devices_are_drawn_again_as_they_were_and_hold_the_push() -> None:
+    stand_in = TauDevice.default().parameters
+    assert devices.draw_device(stand_in, 0, 13.0) == (stand_in, 0)
+    one, other = devices.draw_device(stand_in, 4, 13.0)[0], devices.draw_device(stand_in, 5, 13.0)[0]
+    assert one == devices.draw_device(stand_in, 4, 13.0)[0] != other
+    a, b = one.chains.chain_1, one.chains.chain_2
+    assert a.link_1_length == b.link_1_length and a.base_origin[0] == -b.base_origin[0]  # symmetric
+    for parameters in (one, other):
+        device = TauDevice(parameters)
+        assert max(static_load(device, p, 13.0) for p in nine_points(device).reshape(-1, 3)) < devices.USED
+    with pytest.raises(TauError, match="no plausible device"):
+        devices.draw_device(stand_in, 1, 1000.0)

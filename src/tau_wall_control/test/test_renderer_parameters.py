@@ -63,7 +63,7 @@ OTHER: dict[str, Any] = {
     "friction_coefficient": 0.2,
 }
 #: tested below: files, and what has nothing to do with the torques
-ELSEWHERE = {"controller_file", "device_file", "longest_saturation", "display_rate", "release_gap"}
+ELSEWHERE = {"controller_file", "device_file", "longest_saturation", "display_rate", "release_gap", "thermal_limit"}
 
 
 @pytest.mark.covering(6)

@@ -192,6 +192,27 @@ def test_parallel_and_oblique_planes(design: Any, play: Any, render: Any) -> Non
     assert_allclose(log.walls[-1].push, 6.0 / np.sqrt(2.0), atol=0.2)
 
 
+@pytest.mark.parametrize("tilt", [0.3, 1.0, 2.0])
+@pytest.mark.parametrize("flipped", [False, True])
+def test_friction_in_an_oblique_groove_acts_along_its_bottom(
+    design: Any, play: Any, render: Any, tilt: float, flipped: bool
+) -> None:
+    """Pressed into the groove of two planes at an angle and dragged: no part of the friction is along a normal."""
+    normals = [(tilt, 0.0, 1.0), (-0.2, 0.0, 1.0)]
+    groove = tuple(Plane((0, 0, 0), normal) for normal in (normals[::-1] if flipped else normals))
+
+    def hand(t: float, p: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return np.array([-0.5, 3.0, -6.0]) - 20.0 * v
+
+    log = play(render(design("stiff"), groove, friction=CoulombLaw(0.2)), (0, 0, -1e-6), hand, 0.15)
+    both = [w for w in log.walls if (w.push > 0.0).all()]
+    assert len(both) > 50
+    for state in both:
+        assert max(abs(np.array(plane.normal) @ state.friction) for plane in groove) < 1e-12 * state.push.sum()
+    assert both[-1].friction[1] < 0.0
+    assert -both[-1].friction[1] == pytest.approx(0.2 * both[-1].push.sum(), rel=1e-6)  # it slides
+
+
 def test_box_from_inside(design: Any, play: Any, render: Any) -> None:
     planes = box((-0.01, -0.01, -0.01), (0.01, 0.01, 0.01))
     assert len(planes) == 6

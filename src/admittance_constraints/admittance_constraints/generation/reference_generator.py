@@ -49,8 +49,8 @@ class ReferenceGenerator:
             projected onto it, with a warning if that changes it by more than rounding, unless velocity_projection is
             off.
         q: configuration near which phi^-1(psi(z)) is searched for, shape (n,).
-        integrator: "algorithm1" (line 11), "symplectic_euler", "midpoint" (variational, implicit, order 2) or "rk4". If
-            not given, "algorithm1", and "rk4" with quaternions, about which order one is too coarse for a fast spin.
+        integrator: "rk4", "midpoint" (variational, implicit, order 2), "symplectic_euler", or "algorithm1", the
+            paper's line 11, of order one. If not given, "rk4", and with friction "algorithm1".
         velocity_projection: every step ends with A qdot = 0. "orthogonal" removes the error that integration leaves in
             A qdot with the least kinetic energy. "symmetric" (True, the default) also lets the constraint impulse of
             "algorithm1" and "symplectic_euler" act along the rows of A half-way, so that a constraint that rotates
@@ -87,7 +87,7 @@ class ReferenceGenerator:
     ) -> None:
         _one_of("orientation", orientation, ("euler", "quaternion"))
         if integrator is None:
-            integrator = "rk4" if orientation == "quaternion" and friction is None else "algorithm1"
+            integrator = "rk4" if friction is None else "algorithm1"
         _one_of("integrator", integrator, tuple(RULES))
         _one_of("force_hold", force_hold, ("zero", "linear"))
         if friction is not None and integrator not in ("algorithm1", "symplectic_euler"):

@@ -10,12 +10,19 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
 from haptic_friction.laws import FrictionLaw, checked
-from haptic_friction.laws.projection import ANISOTROPIC, APPROXIMATE, evaluate, is_anisotropic, magnitude
+from haptic_friction.laws.projection import (
+    ASYMMETRIC,
+    evaluate,
+    is_anisotropic,
+    is_asymmetric,
+    magnitude,
+    static_limit,
+    static_ratio,
+)
 from haptic_friction.models.kernel import run, take_force, take_velocity
 from haptic_friction.models.model import AdmittanceModel, ImpedanceModel
 from haptic_friction.vectors import (
@@ -27,15 +34,15 @@ from haptic_friction.vectors import (
     dot,
     length,
     scaled,
-    transformed,
     zeros,
 )
 
 
 def check_isotropic(law: FrictionLaw) -> None:
     """Raises ValueError unless the law has a magnitude g, above 0 at rest."""
-    if law.code & ~APPROXIMATE == ANISOTROPIC:
-        raise ValueError("law: expected an isotropic law, got an anisotropic one")
+    if not law.is_isotropic:
+        kind = "asymmetric" if law.code & ASYMMETRIC else "anisotropic"
+        raise ValueError(f"law: expected an isotropic law, got an {kind} one")
     if not law.breakaway_force > 0.0:
         raise ValueError(f"law: expected a friction force above 0 N at rest, got {law.breakaway_force:g} N")
 
@@ -68,17 +75,17 @@ class FlowState(NamedTuple):
 
 @njit(inline="always", error_model="numpy")
 def step_karnopp(code, coefficients, element, constants, row, state, h):  # type: ignore[no-untyped-def]
-    """(3); constants T, coupling, T/M, threshold, 1 for v := 0 when stuck, of an anisotropic law S^-1 (n, n)."""
+    """(3); constants T, coupling, T/M, threshold, 1 for v := 0 when stuck."""
     gain, threshold, clear = constants[row, 3], constants[row, 4], constants[row, 5] != 0.0
     v, static = state.velocity, False
     if length(v) > threshold:
         f = evaluate(code, coefficients, element, v)
     elif is_anisotropic(code):
-        pull = length(transformed(constants, row, 6, h, False))
+        pull = static_ratio(coefficients, element, h)
         static = pull <= 1.0
         f = h if static else divided(h, pull)
     else:
-        pull, limit = length(h), coefficients[element, 0]
+        pull, limit = length(h), static_limit(code, coefficients, element, h)
         static = pull <= limit
         f = h if static else along(limit, h, pull)
     v = zeros(h) if static and clear else axpy(gain, difference(h, f), v)
@@ -104,7 +111,8 @@ class KarnoppModel(AdmittanceModel):
         f_k = the end of F in the direction of h_k  |v_(k-1)| <= eps and h_k outside F
         v_k = v_(k-1) + T/M (h_k - f_k),            or 0 in the second case with `zero_velocity`
 
-    F is |f| <= g(0), the end g(0) h/|h|; of an anisotropic law F is the ellipsoid of S, the end h/|S^-1 h|.
+    F is |f| <= g(0), the end g(0) h/|h|, of an asymmetric law with the g of h's direction; of an anisotropic law F is
+    the ellipsoid of S, the end h/|S^-1 h|.
 
     Weakness: as printed, a stuck mass keeps what velocity it has, up to eps, for ever; eps has no
     physical meaning, and where T g(0)/M is above 2 eps, v may jump over the band at every reversal. With
@@ -138,12 +146,7 @@ class KarnoppModel(AdmittanceModel):
         self.velocity_threshold = checked("velocity_threshold", velocity_threshold, "m/s", positive=True)
         self.zero_velocity = bool(zero_velocity)
         gain = checked("period", period, "s", positive=True) / self.mass
-        constants = [gain, self.velocity_threshold, float(self.zero_velocity)]
-        if law.code & ~APPROXIMATE == ANISOTROPIC:
-            law.check_dimension(dimension)
-            start, n = 2 + 2 * dimension + dimension**2, dimension
-            constants += np.linalg.inv(law.coefficients[start : start + n * n].reshape(n, n)).ravel().tolist()
-        super().__init__(law, period, dimension, constants)
+        super().__init__(law, period, dimension, [gain, self.velocity_threshold, float(self.zero_velocity)])
 
     def reset(self, *, velocity: ArrayLike | None = None) -> None:
         """Starts again from a velocity v [m/s], shape (dimension,); zero if not given."""
@@ -217,7 +220,7 @@ def step_regularized(code, coefficients, element, constants, row, state, u):  # 
     threshold, speed = constants[row, 3], length(u)
     if speed > threshold or speed == 0.0:
         f = evaluate(code, coefficients, element, u)
-    elif is_anisotropic(code):
+    elif is_anisotropic(code) or is_asymmetric(code):
         f = scaled(speed / threshold, evaluate(code, coefficients, element, scaled(threshold / speed, u)))
     else:
         f = divided(scaled(magnitude(code, coefficients, element, threshold), u), threshold)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,6 +21,8 @@ LAWS: dict[str, dict[str, str]] = {
 }
 _CLASSES = {"coulomb": "CoulombLaw", "viscous_coulomb": "ViscousCoulombLaw", "stribeck": "StribeckLaw"}
 CONTACT = {"stiffness": "N/m", "damping": "N s/m"}
+#: what stands before the names of parameters that were identified for each direction
+DIRECTIONS = ("forward_", "backward_")
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,14 @@ class Identification:
 
     Attributes:
         law: "coulomb", "viscous_coulomb" or "stribeck": the law that was asked for.
-        estimates: parameters that the record determines, by the names of the arguments of the law and of `ModelC`.
+        estimates: parameters that the record determines, by the names of the arguments of the law and of `ModelC`;
+            with `per_direction` those of the law twice, with "forward_" and "backward_" in front.
         residual_rms: RMS of the force that is left [N], over samples and components.
         samples: number of samples that were fitted.
         not_identified: the other parameters, each with the reason.
         period: T of the record [s]; None for a law.
         dimension: number of components of the signals.
+        per_direction: The law has its own parameters for each direction along the line.
     """
 
     law: str
@@ -76,14 +80,16 @@ class Identification:
     not_identified: Mapping[str, str] = field(default_factory=dict)
     period: float | None = None
     dimension: int = 1
+    per_direction: bool = False
 
     def friction_law(self) -> FrictionLaw:
-        """The identified law Phi.
+        """The identified law Phi; with `per_direction` an `AsymmetricLaw`.
 
         Raises:
             ValueError: a parameter of the law was not identified.
         """
-        return law_of(self.law, self._values(LAWS[self.law]))
+        prefixes = DIRECTIONS if self.per_direction else ("",)
+        return combined([law_of(self.law, self._values(prefixed(p, LAWS[self.law]))) for p in prefixes])
 
     def model_c(self) -> ModelC:
         """The identified model C, at the period of the record.
@@ -96,7 +102,7 @@ class Identification:
         contact = dict(zip(CONTACT, self._values(CONTACT), strict=True))
         return ModelC(self.friction_law(), period=self.period, dimension=self.dimension, **contact)
 
-    def _values(self, names: Mapping[str, str]) -> list[float]:
+    def _values(self, names: Iterable[str]) -> list[float]:
         for name in names:
             if name not in self.estimates:
                 raise ValueError(f"{name}: not identified ({self.not_identified.get(name, 'no such parameter')})")
@@ -114,3 +120,13 @@ def law_of(law: str, values: ArrayLike) -> FrictionLaw:
     first, *others = (float(value) for value in np.asarray(values))
     made: FrictionLaw = getattr(laws, _CLASSES[law])(first, **dict(zip(list(LAWS[law])[1:], others, strict=True)))
     return made
+
+
+def combined(parts: Sequence[FrictionLaw]) -> FrictionLaw:
+    """The law of one part, or the asymmetric law of a forward and a backward part."""
+    return parts[0] if len(parts) == 1 else laws.AsymmetricLaw(*parts)
+
+
+def prefixed(prefix: str, names: Iterable[str]) -> list[str]:
+    """The names with a prefix."""
+    return [prefix + name for name in names]

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from haptic_friction.identification.estimates import CONTACT, LAWS, Estimate, Identification, check_law, law_of
-from haptic_friction.identification.fitting import intervals, solve
+from haptic_friction.identification.estimates import (
+    CONTACT,
+    DIRECTIONS,
+    LAWS,
+    Estimate,
+    Identification,
+    check_law,
+    combined,
+    law_of,
+    prefixed,
+)
+from haptic_friction.identification.fitting import Solution, intervals, solve
 from haptic_friction.identification.law_fit import LawFit, fit_law, reported, stribeck_unseen
 from haptic_friction.identification.records import FEWEST, FEWEST_STATIC, moving_samples, ranges, signals, split_samples
 from haptic_friction.laws import checked
@@ -29,6 +39,7 @@ def identify_law(
     sliding: ArrayLike | None = None,
     minimum_speed: float = 0.01,
     velocity_resolution: float = 0.0,
+    per_direction: bool = False,
 ) -> Identification:
     """Fits f = g(|v|) v/|v| to the samples that slide; eqs. (23), (24), and Stribeck's g.
 
@@ -44,9 +55,11 @@ def identify_law(
         minimum_speed: samples slower than this [m/s] do not count as sliding.
         velocity_resolution: what one count of a position encoder makes in the velocity [m/s], count over period. Where
             given, the intervals also contain the bias of that quantisation, found by repeating the fit with more of it.
+        per_direction: Fit a law for each direction along a line, which may differ; needs dimension 1.
 
     Returns:
-        Estimates under the names of the law's arguments.
+        Estimates under the names of the law's arguments, with `per_direction` once after "forward_" and once after
+        "backward_"; what a direction has too few samples for is not identified.
 
     Raises:
         ValueError: unknown law, wrong shapes, numbers that are not finite, too few samples, nothing slides, or a
@@ -67,13 +80,56 @@ def identify_law(
         )
     force_there = f[slides]
 
+    _check_directions(per_direction, u)
+
     def fit(v: np.ndarray) -> Identification:
         speed = np.linalg.norm(v[slides], axis=1)
         along = np.sum(force_there * v[slides], axis=1) / speed
-        found, missing = fit_law(law, speed, along)
-        return _identification(law, found, missing, np.percentile(speed, (2, 98)), dimension=u.shape[1])
+        parts, missing = _fit_directions(law, speed, along, _parts(v[slides], per_direction))
+        found = [_identification(law, {prefix: part}, part.solution, missing) for prefix, part in parts.items()]
+        return _merged(found, missing, law=law, dimension=u.shape[1], per_direction=per_direction)
 
     return _widened(fit, u, velocity_resolution)
+
+
+def _check_directions(per_direction: bool, u: np.ndarray) -> None:
+    if per_direction and u.shape[1] != 1:
+        raise ValueError(f"per_direction: expected signals of dimension 1, got dimension {u.shape[1]}")
+
+
+def _parts(v: np.ndarray, per_direction: bool) -> dict[str, np.ndarray]:
+    """Which rows of a velocity (n, dimension) belong to each part of the law, by the prefix of its parameters."""
+    if not per_direction:
+        return {"": np.ones(len(v), dtype=bool)}
+    return dict(zip(DIRECTIONS, (v[:, 0] > 0.0, v[:, 0] < 0.0), strict=True))
+
+
+def _fit_directions(
+    law: str, speed: np.ndarray, along: np.ndarray, parts: Mapping[str, np.ndarray]
+) -> tuple[dict[str, LawFit], dict[str, str]]:
+    """A law for each part with enough samples; and the parameters that are not determined, with the reason."""
+    fits, missing = dict[str, LawFit](), dict[str, str]()
+    for prefix, mask in parts.items():
+        if prefix and mask.sum() < FEWEST:
+            reason = f"{mask.sum()} samples slide {prefix.rstrip('_')} (expected {FEWEST} or more)"
+            missing |= dict.fromkeys(prefixed(prefix, LAWS[law]), reason)
+            continue
+        fits[prefix], unknown = fit_law(law, speed[mask], along[mask])
+        missing |= {prefix + name: reason for name, reason in unknown.items()}
+    return fits, missing
+
+
+def _merged(
+    parts: Sequence[Identification], missing: Mapping[str, str], *, law: str, dimension: int, per_direction: bool
+) -> Identification:
+    """One identification of those of the directions, whose samples differ."""
+    estimates = {name: estimate for part in parts for name, estimate in part.estimates.items()}
+    reasons = dict(missing) | {name: why for part in parts for name, why in part.not_identified.items()}
+    count = sum(part.samples for part in parts)
+    rms = math.sqrt(sum(part.samples * part.residual_rms**2 for part in parts) / count)
+    if len(parts) == 1:
+        rms = parts[0].residual_rms
+    return Identification(law, estimates, rms, count, reasons, None, dimension, per_direction)
 
 
 def identify_model_c(
@@ -84,6 +140,7 @@ def identify_model_c(
     law: str = "coulomb",
     minimum_speed: float = 0.01,
     velocity_resolution: float = 0.0,
+    per_direction: bool = False,
 ) -> Identification:
     """Fits law, stiffness K and damping B of model C, eq. (38), to a contiguous record.
 
@@ -98,6 +155,7 @@ def identify_model_c(
             speeds by which a parameter of the law counts as identifiable.
         velocity_resolution: what one count of a position encoder makes in the velocity [m/s], count over period. Where
             given, the intervals also contain the bias of that quantisation, found by repeating the fit with more of it.
+        per_direction: Fit a law for each direction along a line, which may differ; needs dimension 1.
 
     Returns:
         Estimates under the names of the arguments of the law and of `ModelC`. Without samples that stick, K and B are
@@ -109,70 +167,95 @@ def identify_model_c(
     check_law(law)
     T = checked("period", period, "s", positive=True)
     u, f = signals(velocity, force)
-    return _widened(lambda v: _fit_model_c(v, f, T, law, minimum_speed), u, velocity_resolution)
+    _check_directions(per_direction, u)
+    return _widened(lambda v: _fit_model_c(v, f, T, law, minimum_speed, per_direction), u, velocity_resolution)
 
 
-def _fit_model_c(u: np.ndarray, f: np.ndarray, T: float, law: str, minimum_speed: float) -> Identification:
-    slides, static = split_samples(u, f, minimum_speed)
+def _fit_model_c(
+    u: np.ndarray, f: np.ndarray, T: float, law: str, minimum_speed: float, per_direction: bool
+) -> Identification:
+    slides, static = split_samples(u, f, minimum_speed, per_direction)
     speed, magnitude = np.linalg.norm(u[slides], axis=1), np.linalg.norm(f[slides], axis=1)
-    start, missing = fit_law(law, speed, magnitude)
-    speeds = np.percentile(speed, (2, 98))
-    dimension, count = u.shape[1], len(start.names)
+    start, missing = _fit_directions(law, speed, magnitude, _parts(u[slides], per_direction))
+    dimension = u.shape[1]
     contact = _presliding(u, f, T, static)
-    if isinstance(contact, str):
-        missing |= dict.fromkeys(CONTACT, contact)
-        return _identification(law, start, missing, speeds, T, dimension)
+    if isinstance(contact, str) or (per_direction and len(start) < len(DIRECTIONS)):
+        lone = contact if isinstance(contact, str) else "one direction does not slide"
+        missing |= dict.fromkeys(CONTACT, lone)
+        laws = [_identification(law, {prefix: part}, part.solution, missing) for prefix, part in start.items()]
+        return replace(_merged(laws, missing, law=law, dimension=dimension, per_direction=per_direction), period=T)
 
     K, B = contact
     largest = np.abs(f).max()
-    theta = start.solution.theta.copy()
-    if start.law == "stribeck":  # no steeper than where Phi_Z exists, eq. (15)
-        theta[1] = min(theta[1], 0.9 * (B + T * K + theta[3]) * theta[2] / math.sqrt(2.0 / math.e))
+    thetas = [part.solution.theta.copy() for part in start.values()]
+    for part, theta in zip(start.values(), thetas, strict=True):
+        if part.law == "stribeck":  # no steeper than where Phi_Z exists, eq. (15)
+            theta[1] = min(theta[1], 0.9 * (B + T * K + theta[3]) * theta[2] / math.sqrt(2.0 / math.e))
+    ends = np.cumsum([len(theta) for theta in thetas])
+    count = int(ends[-1])
     # displacement before the first sample, by the static branch of (38) or in steady sliding
     before = (f[0] - B * u[0]) / K - T * u[0] if static[1] else f[0] / K
     free = np.full(dimension, np.inf)
 
     def response(values: np.ndarray) -> np.ndarray:
-        contact_law = law_of(start.law, reported(start.law, values[:count]))
+        rows = np.split(values[:count], ends[:-1])
+        parts = [law_of(part.law, reported(part.law, row)) for part, row in zip(start.values(), rows, strict=True)]
         options = {"stiffness": values[count], "damping": values[count + 1]}
         try:
-            model = ModelC(contact_law, period=T, dimension=dimension, **options)
+            model = ModelC(combined(parts), period=T, dimension=dimension, **options)
         except ValueError:  # Phi_Z does not exist for so steep a law: no prediction
             return np.zeros_like(f)
         model.reset(displacement=values[count + 2 :])
         return model.simulate(u)
 
+    theta, lower = np.concatenate(thetas), np.concatenate([part.solution.lower for part in start.values()])
+    upper = np.concatenate([part.upper for part in start.values()])
     solution = solve(
         response,
         f,
         np.concatenate((theta, contact, before)),
         scale=np.concatenate((np.maximum(theta, 1e-3 * largest), (K, max(B, K * T)), np.full(dimension, largest / K))),
-        lower=np.concatenate((start.solution.lower, (1e-3 * K, 0.0), -free)),
-        upper=np.concatenate((start.upper, (np.inf, np.inf), free)),
+        lower=np.concatenate((lower, (1e-3 * K, 0.0), -free)),
+        upper=np.concatenate((upper, (np.inf, np.inf), free)),
     )
-    found = LawFit(start.law, [*start.names, *CONTACT], solution, start.upper)
-    return _identification(law, found, missing, np.array([0.0, speeds[1]]), T, dimension)
+    whole = {prefix: replace(part, speeds=np.array([0.0, part.speeds[1]])) for prefix, part in start.items()}
+    found = _identification(law, whole, solution, missing, contact=CONTACT)
+    return replace(found, period=T, dimension=dimension, per_direction=per_direction)
 
 
 def _identification(
     law: str,
-    found: LawFit,
-    missing: dict[str, str],
-    speeds: np.ndarray,
-    period: float | None = None,
-    dimension: int = 1,
+    parts: Mapping[str, LawFit],
+    solution: Solution,
+    missing: Mapping[str, str],
+    contact: Mapping[str, str] | None = None,
 ) -> Identification:
-    """The result, in the parameters of the constructors; `speeds` are the slowest and the fastest of sliding."""
-    solution, reasons, estimates = found.solution, dict(missing), {}
-    nuisances = len(solution.theta) - len(found.names)
-    if found.law == "stribeck":
-        reasons |= stribeck_unseen(solution, intervals(solution, nuisances), speeds)
-        jacobian = solution.jacobian.copy()
-        jacobian[:, :, 0] -= jacobian[:, :, 1]  # of Fc at constant Fs
-        solution = replace(solution, theta=reported(found.law, solution.theta), jacobian=jacobian)
-    units = {**LAWS[law], **CONTACT}
+    """The result, in the parameters of the constructors.
+
+    Args:
+        law: That was asked for.
+        parts: Fit of the law, or of the law of each direction, by the prefix of its parameters.
+        solution: Least squares of all parameters: those of the parts, of the contact, and nuisances.
+        missing: Parameters that are not determined, with the reason.
+        contact: Parameters of model C with their units.
+    """
+    contact = contact or {}
+    names = [prefix + name for prefix, part in parts.items() for name in part.names] + list(contact)
+    units = {prefix + name: unit for prefix in parts for name, unit in LAWS[law].items()} | dict(contact)
+    nuisances, reasons, estimates = len(solution.theta) - len(names), dict(missing), {}
+    known = intervals(solution, nuisances)
+    theta, jacobian, first = solution.theta.copy(), solution.jacobian.copy(), 0
+    for prefix, part in parts.items():
+        own = slice(first, first + len(part.names))
+        if part.law == "stribeck":
+            unseen = stribeck_unseen(solution.theta[own], solution.lower[own], known[own], part.speeds)
+            reasons |= {prefix + name: reason for name, reason in unseen.items()}
+            jacobian[:, :, first] -= jacobian[:, :, first + 1]  # of Fc at constant Fs
+            theta[own] = reported(part.law, theta[own])
+        first = own.stop
+    solution = replace(solution, theta=theta, jacobian=jacobian)
     for name, value, interval, lower in zip(
-        found.names, solution.theta, intervals(solution, nuisances), solution.lower, strict=False
+        names, solution.theta, intervals(solution, nuisances), solution.lower, strict=False
     ):
         if name in reasons:
             continue
@@ -183,7 +266,7 @@ def _identification(
         else:
             estimates[name] = Estimate(float(value), float(interval[0]), float(interval[1]), units[name])
     rms = float(np.sqrt(np.mean(solution.residuals**2)))
-    return Identification(law, estimates, rms, len(solution.residuals), reasons, period, dimension)
+    return Identification(law, estimates, rms, len(solution.residuals), reasons)
 
 
 def _widened(fit: Callable[[np.ndarray], Identification], u: np.ndarray, resolution: float) -> Identification:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,12 +17,21 @@ _SPEED_RANGE = 1.5
 
 @dataclass(frozen=True)
 class LawFit:
-    """A law's solution: which law was fitted, and its parameters' names in the law that was asked for."""
+    """The fit of one law.
+
+    Attributes:
+        law: Which law was fitted.
+        names: Names of its parameters in the law that was asked for.
+        solution: Its least squares.
+        upper: Upper bounds of the parameters.
+        speeds: The slowest and the fastest of sliding [m/s].
+    """
 
     law: str
     names: list[str]
     solution: Solution
     upper: np.ndarray
+    speeds: np.ndarray
 
 
 def fit_law(law: str, speed: np.ndarray, along: np.ndarray) -> tuple[LawFit, dict[str, str]]:
@@ -50,7 +60,7 @@ def fit_law(law: str, speed: np.ndarray, along: np.ndarray) -> tuple[LawFit, dic
         lower=lower,
         upper=upper,
     )
-    return LawFit(law, names, solution, upper), missing
+    return LawFit(law, names, solution, upper, np.percentile(speed, (2, 98))), missing
 
 
 def _linear_start(law: str, speed: np.ndarray, along: np.ndarray) -> np.ndarray:
@@ -72,13 +82,21 @@ def _linear_start(law: str, speed: np.ndarray, along: np.ndarray) -> np.ndarray:
     return np.array([theta[0], theta[1], stribeck, theta[2]])
 
 
-def stribeck_unseen(solution: Solution, found: list[tuple[float, float] | None], speeds: np.ndarray) -> dict[str, str]:
-    """Static force and Stribeck velocity with the reason, if the samples do not show Stribeck's effect."""
+def stribeck_unseen(
+    theta: np.ndarray, lower: np.ndarray, found: Sequence[tuple[float, float] | None], speeds: np.ndarray
+) -> dict[str, str]:
+    """Static force and Stribeck velocity with the reason, if the samples do not show Stribeck's effect.
+
+    Args:
+        theta, lower: Parameters of the law and their lower bounds.
+        found: Their intervals.
+        speeds: The slowest and the fastest of sliding [m/s].
+    """
     slow, fast = speeds
     reason = ""
     if found[1] is None or found[2] is None or found[1][0] <= 0.0:
         reason = f"no Stribeck effect between {slow:.3g} and {fast:.3g} m/s"
-    elif not slow < solution.theta[2] < fast or found[2][0] <= solution.lower[2]:
+    elif not slow < theta[2] < fast or found[2][0] <= lower[2]:
         reason = f"the Stribeck velocity is not between {slow:.3g} and {fast:.3g} m/s, the speeds of sliding"
     return dict.fromkeys(("static_force", "stribeck_velocity"), reason) if reason else {}
 

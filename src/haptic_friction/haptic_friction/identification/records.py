@@ -39,13 +39,21 @@ def moving_samples(u: np.ndarray, minimum_speed: float) -> np.ndarray:
     return speed > checked("minimum_speed", minimum_speed, "m/s")
 
 
-def split_samples(u: np.ndarray, f: np.ndarray, minimum_speed: float) -> tuple[np.ndarray, np.ndarray]:
+def split_samples(
+    u: np.ndarray, f: np.ndarray, minimum_speed: float, per_direction: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
     """Samples of model C that certainly slide, and those that certainly stick.
 
     A sliding contact has |f| = g(|v|), no less than the least of g; a force well below that is static. The least of
     g comes from a straight line through |f| over the speed, again without what turned out static.
+
+    Args:
+        u, f: Velocity and force (n, dimension).
+        minimum_speed: Speed from which a sample may slide [m/s].
+        per_direction: Forces of each sign have a g of their own; then the dimension is 1.
     """
     moving, speed, magnitude = moving_samples(u, minimum_speed), np.linalg.norm(u, axis=1), np.linalg.norm(f, axis=1)
+    sides = [f[:, 0] >= 0.0, f[:, 0] < 0.0] if per_direction else [np.ones(len(u), dtype=bool)]
     slides, static = moving, np.zeros(len(u), dtype=bool)
     for _ in range(3):
         if slides.sum() < FEWEST:
@@ -53,9 +61,13 @@ def split_samples(u: np.ndarray, f: np.ndarray, minimum_speed: float) -> tuple[n
                 f"velocity: nothing slides, {slides.sum()} samples above minimum_speed = {minimum_speed:g} m/s that "
                 f"bear a kinetic force (expected {FEWEST} or more)"
             )
-        line = np.column_stack((np.ones(slides.sum()), speed[slides]))
-        intercept, slope = np.linalg.lstsq(line, magnitude[slides], rcond=None)[0]
-        least = _STATIC_SHARE * min(intercept, intercept + slope * speed.max())
+        least = np.zeros(len(u))
+        for side in sides:
+            there = slides & side
+            if there.sum() >= 2:
+                line = np.column_stack((np.ones(there.sum()), speed[there]))
+                intercept, slope = np.linalg.lstsq(line, magnitude[there], rcond=None)[0]
+                least[side] = _STATIC_SHARE * min(intercept, intercept + slope * speed.max())
         static = _stretches(magnitude < least)
         slides = moving & ~static
     along = float(np.sum(f[slides] * u[slides]) / speed[slides].sum())

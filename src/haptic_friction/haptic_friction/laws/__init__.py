@@ -6,11 +6,12 @@ on the *other* side, which opposes the motion of the sliding body, is -Phi(v). T
 eq. (52), the solution y of y = Phi(x - Z y), with Z > 0 in m/(N s).
 
 A law of one's own is a class that names a closed form and its coefficients, a `FunctionLaw` of g and g',
-or a `TableLaw` of measured points. What no law here has: memory, dwell-time dependence, presliding
-displacement (models B, C and D add the latter).
+or a `TableLaw` of measured points. An `AsymmetricLaw` takes one law for each direction along a line. What no
+law here has: memory, dwell-time dependence, presliding displacement (models B, C and D add the latter).
 """
 
 from haptic_friction.laws.anisotropic import AnisotropicLaw
+from haptic_friction.laws.asymmetric import AsymmetricLaw
 from haptic_friction.laws.function import INSPECTED_SPEEDS, FunctionLaw
 from haptic_friction.laws.isotropic import CoulombLaw, StribeckLaw, TableLaw, ViscousCoulombLaw
 from haptic_friction.laws.law import LARGEST, FrictionLaw, checked
@@ -19,6 +20,7 @@ __all__ = [
     "INSPECTED_SPEEDS",
     "LARGEST",
     "AnisotropicLaw",
+    "AsymmetricLaw",
     "CoulombLaw",
     "FrictionLaw",
     "FunctionLaw",

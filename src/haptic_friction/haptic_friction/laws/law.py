@@ -56,6 +56,11 @@ class FrictionLaw(ABC):
         return None if self.code == projection.COULOMB_VISCOUS else self.code
 
     @property
+    def is_isotropic(self) -> bool:
+        """Phi(v) = g(|v|) v/|v|: the same in all directions."""
+        return self.code & ~projection.APPROXIMATE != projection.ANISOTROPIC and not self.code & projection.ASYMMETRIC
+
+    @property
     def is_approximated(self) -> bool:
         """Phi_Z is the closed-form approximation instead of the exact solution."""
         return bool(self.code & projection.APPROXIMATE)
@@ -127,6 +132,50 @@ class FrictionLaw(ABC):
     def accuracy(self, Z: float) -> float:
         """Z max|g'|: (48), (58) ask it to be far below 1 for the approximation to be valid."""
         return Z * max(abs(bound) for bound in self.slope_range)
+
+    def approximation_error(self, x: float, Z: float) -> tuple[float, float]:
+        """Error of the approximation (46) at an argument, and its estimate, eq. (47), along a line.
+
+        Args:
+            x: Argument [m/s].
+            Z: Inverse impedance [m/(N s)].
+
+        Returns:
+            |Phi^_Z(x) - Phi_Z(x)| [N], and Z |Phi_Z(x) Phi'(x)| [N], which it is but for O(Z^2) where both slide.
+
+        Raises:
+            ValueError: Phi_Z does not exist for Z.
+        """
+        exact = abs(float(self.projected([x], Z)[0]))
+        error = abs(abs(float(self.approximated().projected([x], Z)[0])) - exact)
+        return error, Z * exact * abs(self.slope(abs(x)))
+
+    def static_force_error(self, Z: float) -> tuple[float, float]:
+        """Error of the largest static force that the approximation (46) makes, and its estimate, eq. (49).
+
+        The static force becomes g(x0) with x0 = Z g(x0).
+
+        Args:
+            Z: Inverse impedance [m/(N s)].
+
+        Returns:
+            |g(x0) - g(0)| [N], and Z |g(x0) g'(0)| [N], which it is but for O(Z^2).
+
+        Raises:
+            ValueError: There is no x0 up to `LARGEST`, as for a law that rises as fast as x/Z.
+        """
+        g = self.magnitude
+        high = max(Z * g(0.0), 1e-300)
+        while g(high) * Z > high:
+            high *= 2.0
+            if high > LARGEST:
+                raise ValueError(f"Z: expected one for which x = Z g(x) has a solution, got {Z}")
+        low = 0.0  # x - Z g(x) is not above 0 here, and not below 0 at high
+        for _ in range(200):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if g(middle) * Z > middle else (low, middle)
+        static = g(high)
+        return abs(static - g(0.0)), Z * static * abs(self.slope(0.0))
 
     def check_dimension(self, dimension: int) -> None:  # noqa: B027 -- an isotropic law acts in any
         """Raises ValueError unless the law can act in that many dimensions; an isotropic one always can."""

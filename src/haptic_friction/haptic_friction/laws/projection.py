@@ -31,6 +31,9 @@ FUNCTION = 3
 ANISOTROPIC = 4
 #: added to one of the above: Phi_Z by the closed-form approximation (46), (57), (59)
 APPROXIMATE = 8
+#: one isotropic law for each direction along a line: this, the forward law's code, and the backward law's code shifted;
+#: the first half of the coefficients is the forward law's, the second the backward law's
+ASYMMETRIC, BACKWARD_SHIFT = 16, 5
 
 #: Newton steps and bisections together; 60 bisections alone reach rounding
 _MOST_ITERATIONS = 100
@@ -53,6 +56,23 @@ def is_anisotropic(code: int | None) -> bool:
     if code is None:
         return False
     return code & ~APPROXIMATE == ANISOTROPIC
+
+
+@njit(forceinline=True, error_model="numpy")
+def is_asymmetric(code: int | None) -> bool:
+    """The law has a part for each direction along a line."""
+    if code is None:
+        return False
+    return code & ASYMMETRIC != 0
+
+
+@njit(forceinline=True, error_model="numpy")
+def _law_of_direction(code: int, coefficients: np.ndarray, element: int, x: Vector) -> tuple[int, np.ndarray, int]:
+    """Code, coefficients and element of an asymmetric law's part for the direction of x."""
+    halves = coefficients.reshape(2 * coefficients.shape[0], coefficients.shape[1] // 2)
+    if x[0] < 0.0:
+        return code >> BACKWARD_SHIFT, halves, 2 * element + 1
+    return code & (ASYMMETRIC - 1), halves, 2 * element
 
 
 @njit(cache=True, error_model="numpy")
@@ -115,6 +135,11 @@ def evaluate(code: int | None, coefficients: np.ndarray, element: int, x: Vector
     speed = length(x)
     if speed == 0.0:
         return x
+    if code is None:
+        return along(magnitude(code, coefficients, element, speed), x, speed)
+    if code & ASYMMETRIC:
+        part, halves, own = _law_of_direction(code, coefficients, element, x)
+        return along(magnitude(part, halves, own, speed), x, speed)
     if not is_anisotropic(code):
         return along(magnitude(code, coefficients, element, speed), x, speed)
     n = len(x)
@@ -169,6 +194,13 @@ def _principal_length(coefficients: np.ndarray, element: int, x: Vector, Z: floa
 
 
 @njit(cache=True, error_model="numpy")
+def static_ratio(coefficients: np.ndarray, element: int, h: Vector) -> float:
+    """|S^-1 h| of an anisotropic law: 1 on the edge of the static set."""
+    principal = transformed(coefficients, element, 2 + 2 * len(h), h, True)
+    return math.sqrt(_principal_length(coefficients, element, principal, 1.0, 0.0)[0])
+
+
+@njit(cache=True, error_model="numpy")
 def _project_anisotropic(coefficients: np.ndarray, element: int, x: Vector, Z: float) -> tuple[Vector, bool]:
     """Phi_Z(x) for Phi(x) = S x/|x| + V x with common principal axes.
 
@@ -197,23 +229,57 @@ def _project_anisotropic(coefficients: np.ndarray, element: int, x: Vector, Z: f
 
 
 @njit(cache=True, error_model="numpy")
-def _project_generally(code: int, coefficients: np.ndarray, element: int, x: Vector, Z: float) -> tuple[Vector, bool]:
-    """`project` for all that has no short closed form."""
-    if code == ANISOTROPIC:
-        return _project_anisotropic(coefficients, element, x, Z)
+def static_limit(code: int | None, coefficients: np.ndarray, element: int, x: Vector) -> float:
+    """g(0) [N] in the direction of x, of a law that is not anisotropic."""
+    if code is None:
+        return coefficients[element, 0]
+    if code & ASYMMETRIC:
+        _, halves, own = _law_of_direction(code, coefficients, element, x)
+        return halves[own, 0]
+    return coefficients[element, 0]
+
+
+@njit(forceinline=True, error_model="numpy")
+def _project_coulomb(coefficients: np.ndarray, element: int, x: Vector, Z: float) -> tuple[Vector, bool]:
+    """`project` for COULOMB_VISCOUS, eqs. (53), (55)."""
+    speed = length(x)
+    if speed <= Z * coefficients[element, 0]:
+        return divided(x, Z), True
+    viscosity = coefficients[element, 1]
+    return along((coefficients[element, 0] + viscosity * speed) / (1.0 + Z * viscosity), x, speed), False
+
+
+@njit(cache=True, error_model="numpy")
+def _project_isotropic(code: int, coefficients: np.ndarray, element: int, x: Vector, Z: float) -> tuple[Vector, bool]:
+    """`project` for a law g(|v|) v/|v|."""
+    if code == COULOMB_VISCOUS:
+        return _project_coulomb(coefficients, element, x, Z)
     speed = length(x)
     if code & APPROXIMATE:
         force = evaluate(code, coefficients, element, x)
-        strength = length(force)
-        if speed <= Z * strength or speed == 0.0:
-            return divided(x, Z), True
-        if code & ~APPROXIMATE != ANISOTROPIC:
-            return force, False  # (46), (57)
-        turn = axpy(strength / speed, x, scaled(-1.0, force))
-        return axpy(Z * strength / speed, turn, force), False  # (59)
+        static = speed <= Z * length(force) or speed == 0.0
+        return (divided(x, Z), True) if static else (force, False)  # (46), (57)
     if speed <= Z * coefficients[element, 0]:
         return divided(x, Z), True
     return along(implicit_magnitude(code, coefficients, element, speed, Z), x, speed), False
+
+
+@njit(cache=True, error_model="numpy")
+def _project_generally(code: int, coefficients: np.ndarray, element: int, x: Vector, Z: float) -> tuple[Vector, bool]:
+    """`project` for all that has no short closed form."""
+    if code & ASYMMETRIC:
+        part, halves, own = _law_of_direction(code, coefficients, element, x)
+        return _project_isotropic(part, halves, own, x, Z)
+    if code == ANISOTROPIC:
+        return _project_anisotropic(coefficients, element, x, Z)
+    if code != ANISOTROPIC | APPROXIMATE:
+        return _project_isotropic(code, coefficients, element, x, Z)
+    speed, force = length(x), evaluate(code, coefficients, element, x)
+    strength = length(force)
+    if speed <= Z * strength or speed == 0.0:
+        return divided(x, Z), True
+    turn = axpy(strength / speed, x, scaled(-1.0, force))
+    return axpy(Z * strength / speed, turn, force), False  # (59)
 
 
 @njit(forceinline=True, error_model="numpy")
@@ -221,11 +287,7 @@ def project(code: int | None, coefficients: np.ndarray, element: int, x: Vector,
     """Phi_Z(x), eq. (52), and a flag for the static branch."""
     if code is not None and code != COULOMB_VISCOUS:
         return _project_generally(code, coefficients, element, x, Z)
-    speed = length(x)
-    if speed <= Z * coefficients[element, 0]:
-        return divided(x, Z), True
-    viscosity = coefficients[element, 1]
-    return along((coefficients[element, 0] + viscosity * speed) / (1.0 + Z * viscosity), x, speed), False  # (53), (55)
+    return _project_coulomb(coefficients, element, x, Z)
 
 
 @njit(cache=True, error_model="numpy")

@@ -129,20 +129,25 @@ class Actuators(Section):
     capstan_ratio: float = Field(gt=0.0, le=1000.0, description="N, motor to joint [-]")
     peak_torque_motor: float = Field(gt=0.0, le=1000.0, description="[N m]")
     peak_torque_joint: float = Field(gt=0.0, le=1000.0, description="[N m]")
-    continuous_torque_joint: float = Field(gt=0.0, le=1000.0, description="[N m]")
+    continuous_torque_joint: float = Field(gt=0.0, le=1000.0, description="that a motor gives for good [N m]")
+    thermal_time_constant: float = Field(15.0, gt=0.0, le=1e6, description="of the windings; 1e6: no thermal limit [s]")
 
     @model_validator(mode="after")
     def _consistent(self) -> Actuators:
         if not math.isclose(self.peak_torque_joint, self.capstan_ratio * self.peak_torque_motor, rel_tol=1e-6):
             raise ValueError("expected peak_torque_joint = capstan_ratio x peak_torque_motor")
+        if self.continuous_torque_joint > self.peak_torque_joint:
+            raise ValueError("expected continuous_torque_joint of peak_torque_joint or less")
         return self
 
 
 class Encoders(Section):
     """Encoders on the motors."""
 
-    counts_per_motor_revolution: int = Field(ge=4, le=2**30, description="[-]")
     joint_resolution: float = Field(gt=0.0, le=0.1, description="one count at the joint [rad]")
+    counts_per_motor_revolution: int | None = Field(
+        None, ge=4, le=2**30, description="if given, joint_resolution must be 2 pi/(this x capstan_ratio) [-]"
+    )
 
 
 class Friction(Section):
@@ -176,11 +181,18 @@ class Control(Section):
 class Disturbance(Section):
     """The test signal: a push that starts as a step."""
 
-    direction: Vector3 = Field(description="unit vector, world axes [-]")
+    direction: Vector3 = Field(description="unit vector into the wall z = plane_z; turns with another wall [-]")
     step_force: float = Field(ge=0.0, le=1000.0, description="[N]")
     step_time: float = Field(ge=0.0, le=100.0, description="[s]")
     noise_std: float = Field(ge=0.0, le=1000.0, description="of each sample from step_time on [N]")
     duration: float = Field(gt=0.0, le=1000.0, description="[s]")
+
+    @field_validator("direction")
+    @classmethod
+    def _into_the_wall(cls, value: tuple[float, float, float]) -> tuple[float, float, float]:
+        if abs(math.hypot(*value) - 1.0) > 1e-7 or value[2] >= 0.0:
+            raise ValueError("expected a unit vector with a negative z")
+        return value
 
 
 class Wall(Section):
@@ -205,6 +217,18 @@ class TauParameters(Section):
     control: Control
     disturbance: Disturbance
     wall: Wall
+
+    @model_validator(mode="after")
+    def _counts(self) -> TauParameters:
+        e, ratio = self.encoders, self.actuators.capstan_ratio
+        if e.counts_per_motor_revolution is not None:
+            one = 2.0 * math.pi / (e.counts_per_motor_revolution * ratio)
+            if not math.isclose(e.joint_resolution, one, rel_tol=1e-6):
+                raise ValueError(
+                    "encoders: expected joint_resolution = 2 pi/(counts_per_motor_revolution x capstan_ratio) "
+                    f"= {one:.8g} rad, got {e.joint_resolution:.8g} rad"
+                )
+        return self
 
 
 def load_parameters(path: Path | str | None = None, overrides: Sequence[str] = ()) -> TauParameters:

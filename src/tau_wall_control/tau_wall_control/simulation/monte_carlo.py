@@ -140,6 +140,11 @@ class Comparison:
         second_higher: mean_second above mean_first.
         both: significant and higher, Fig. 5's third map.
         first_better: significant and lower.
+        holm: Significant among all points together: the chance of one false point is the level (Holm).
+        expected_false: Significant with at most the level as expected share of false points (Benjamini, Hochberg).
+        difference: (mean_second - mean_first)/mean_first [-].
+        interval: Half the 95 % interval of `difference` [-].
+        effect: Difference over the pooled standard deviation of single runs (Cohen's d) [-].
     """
 
     mean_first: np.ndarray
@@ -149,6 +154,20 @@ class Comparison:
     second_higher: np.ndarray
     both: np.ndarray
     first_better: np.ndarray
+    holm: np.ndarray
+    expected_false: np.ndarray
+    difference: np.ndarray
+    interval: np.ndarray
+    effect: np.ndarray
+
+
+def holm_adjusted(p_value: np.ndarray) -> np.ndarray:
+    """Returns p-values adjusted for all tests of an array together, by Holm's step-down method."""
+    flat = p_value.ravel()
+    order = np.argsort(flat, kind="stable")
+    adjusted = np.empty_like(flat)
+    adjusted[order] = np.minimum(np.maximum.accumulate(flat[order] * np.arange(len(flat), 0, -1)), 1.0)
+    return np.asarray(adjusted.reshape(p_value.shape))
 
 
 def compare(first: np.ndarray, second: np.ndarray, significance: float = 0.05) -> Comparison:
@@ -163,21 +182,44 @@ def compare(first: np.ndarray, second: np.ndarray, significance: float = 0.05) -
     if a.shape[-1] > 1 and varied.any():
         p_value[varied] = scipy.stats.ttest_ind(a[varied], b[varied], axis=-1, equal_var=False).pvalue
     significant, higher = p_value < significance, mean_b > mean_a
+    runs = a.shape[-1]
+    variance = (a.var(axis=-1, ddof=1), b.var(axis=-1, ddof=1)) if runs > 1 else (np.zeros_like(mean_a),) * 2
+    error = np.sqrt((variance[0] + variance[1]) / runs)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Welch's degrees of freedom
+        freedom = np.where(error > 0.0, error**4 * runs**2 * (runs - 1) / (variance[0] ** 2 + variance[1] ** 2), np.inf)
+        half = np.where(error > 0.0, scipy.special.stdtrit(freedom, 0.975) * error, 0.0)
+        effect = np.where(error > 0.0, (mean_b - mean_a) / np.sqrt(0.5 * (variance[0] + variance[1])), 0.0)
     return Comparison(
-        mean_a, mean_b, p_value, significant, higher, significant & higher, significant & (mean_b < mean_a)
+        mean_first=mean_a,
+        mean_second=mean_b,
+        p_value=p_value,
+        significant=significant,
+        second_higher=higher,
+        both=significant & higher,
+        first_better=significant & (mean_b < mean_a),
+        holm=holm_adjusted(p_value) < significance,
+        expected_false=scipy.stats.false_discovery_control(p_value.ravel()).reshape(p_value.shape) < significance,
+        difference=mean_b / mean_a - 1.0,
+        interval=half / mean_a,
+        effect=effect,
     )
 
 
 def characteristics(result: np.ndarray) -> dict[str, float]:
-    """Returns numbers as in Table 2: minimum, maximum, mean, deviation of the mean stiffness surface [N/m]."""
-    surface = result[..., FIGURES.index("stiffness")].mean(axis=-1)
+    """Returns numbers as in Table 2, of all simulations, and of the surface of each point's mean stiffness [N/m]."""
+    every = result[..., FIGURES.index("stiffness")]
+    surface = every.mean(axis=-1)
     row_means = surface.mean(axis=1)
     return {
+        "all_min": float(every.min()),
+        "all_max": float(every.max()),
+        "all_mean": float(every.mean()),
+        "all_std": float(every.std()),
         "stiffness_min": float(surface.min()),
         "stiffness_max": float(surface.max()),
         "stiffness_mean": float(surface.mean()),
         "stiffness_std": float(surface.std()),
-        "stiffness_lowest_run": float(result[..., 0].min()),
         "row_mean_lowest": float(row_means[0]),
         "row_mean_highest": float(row_means[-1]),
         "variation_with_x": float(((surface.max(axis=1) - surface.min(axis=1)) / row_means).max()),

@@ -116,7 +116,7 @@ class PushSimulation:
         device: device of the controller's design.
         controller: the controller.
         point: contact point (3,) [m], at zero orientation.
-        direction: of the push; into the wall along the controller's normal if not given.
+        direction: of the push; if not given the device's `disturbance.direction`, turned with the controller's normal.
         quantized: joint angles in counts of the encoders, rates by their differences through a filter.
         delay: samples that the torques act late.
         velocity_pole: of the filter of those differences [rad/s].
@@ -143,7 +143,10 @@ class PushSimulation:
         self.plant = device if plant is None else plant
         self.point = vector("point", point, (3,))
         self.normal = controller.normal
-        self.direction = -self.normal if direction is None else vector("direction", direction, (3,))
+        if direction is None:
+            self.direction = push_direction(device, self.normal)
+        else:
+            self.direction = vector("direction", direction, (3,))
         self._prepared = controller.prepare(self.point)
         self._resting = self.plant.gravity_torque_at(self.point)
         self._resolution = device.parameters.encoders.joint_resolution if quantized else 0.0
@@ -201,6 +204,22 @@ class PushSimulation:
             peak_torque=float(np.abs(torque[valid]).max(initial=0.0)) / self._peak,
             code=code,
         )
+
+
+def push_direction(device: TauDevice, normal: ArrayLike) -> np.ndarray:
+    """Returns the unit vector (3,) of the device's `disturbance.direction` at a wall with a normal.
+
+    The device's numbers are for a wall parallel to the xy plane, normal z. With another wall the direction turns by the
+    smallest rotation from z to its normal; straight into the wall stays straight into the wall.
+    """
+    n, (x, y, z) = np.asarray(normal, dtype=float), device.parameters.disturbance.direction
+    if (x, y) == (0.0, 0.0):
+        return z * n
+    axis = np.array([-n[1], n[0], 0.0])  # z cross n
+    given = np.array([x, y, z])
+    if n[2] < -1.0 + 1e-12:
+        return given * [1.0, -1.0, -1.0]
+    return np.asarray(given * n[2] + np.cross(axis, given) + axis * (axis @ given) / (1.0 + n[2]))
 
 
 #: rise time of a ramp, and duration of a tap [s]
@@ -265,7 +284,7 @@ def simulate_push(
         delay: samples that the torques act late.
         seed: of the noise.
         plant: simulated device; that of the design if not given.
-        direction: of the force, unit vector; against the controller's normal if not given.
+        direction: of the force, unit vector; if not given the device's, see `push_direction`.
         signal: force (n,) [N] instead of step and noise; `force` is then the force of the stiffness only.
 
     Raises:
@@ -278,12 +297,50 @@ def simulate_push(
     return run.run(push, step_time=device.parameters.disturbance.step_time, nominal=force)
 
 
-def stiffest_push(device: TauDevice, point: ArrayLike, normal: ArrayLike = (0.0, 0.0, 1.0)) -> float:
-    """Returns the largest force into a wall that the motors can hold at a pose at rest, gravity included [N]."""
+def stiffest_push(
+    device: TauDevice, point: ArrayLike, normal: ArrayLike = (0.0, 0.0, 1.0), *, torque: float | None = None
+) -> float:
+    """Returns the largest force into a wall that the motors can hold at a pose at rest, gravity included [N].
+
+    Args:
+        device: The device.
+        point: Position of the TCP [m].
+        normal: Of the wall, towards the free side.
+        torque: Limit of each joint [N m]; the peak torque if not given.
+    """
+    limit = device.peak_torque if torque is None else torque
     n = np.asarray(normal, dtype=float) / np.linalg.norm(normal)
     G = device.dynamics(point).actuated_map
     per_newton = np.linalg.solve(G.T, np.concatenate([n, np.zeros(3)]))
     gravity = device.gravity_torque_at(point)
     with np.errstate(divide="ignore", invalid="ignore"):
-        limits = (device.peak_torque * np.sign(per_newton) - gravity) / per_newton
+        limits = (limit * np.sign(per_newton) - gravity) / per_newton
     return float(np.nanmin(np.where(np.abs(per_newton) > 1e-12, limits, np.inf)))
+
+
+def continuous_push(device: TauDevice, point: ArrayLike, normal: ArrayLike = (0.0, 0.0, 1.0)) -> float:
+    """Returns the largest force into a wall that the motors can hold for good at a pose at rest, gravity included [N].
+
+    Args:
+        device: The device.
+        point: Position of the TCP [m].
+        normal: Of the wall, towards the free side.
+    """
+    return stiffest_push(device, point, normal, torque=device.continuous_torque)
+
+
+def continuous_share(
+    device: TauDevice, point: ArrayLike, force: float, normal: ArrayLike = (0.0, 0.0, 1.0)
+) -> np.ndarray:
+    """Returns the torques that a push at rest takes (6,), as shares of the continuous torque; above 1 not for good.
+
+    Args:
+        device: The device.
+        point: Position of the TCP [m].
+        force: Of the hand into the wall [N].
+        normal: Of the wall, towards the free side.
+    """
+    n = np.asarray(normal, dtype=float) / np.linalg.norm(normal)
+    G = device.dynamics(point).actuated_map
+    torque = device.gravity_torque_at(point) + np.linalg.solve(G.T, force * np.concatenate([n, np.zeros(3)]))
+    return np.asarray(np.abs(torque) / device.continuous_torque)

@@ -6,7 +6,7 @@ results. Any map over processes or machines can run the tasks.
 
 from __future__ import annotations
 
-from tau_wall_control.study import delay, force, grids, paper, schemes, sensing, walls
+from tau_wall_control.study import delay, devices, force, grids, paper, schemes, sensing, walls
 from tau_wall_control.study.settings import (
     PARTS,
     Answer,
@@ -22,6 +22,7 @@ from tau_wall_control.study.settings import (
 
 QUESTIONS: dict[Part, Question] = {
     "paper": paper,
+    "devices": devices,
     "schemes": schemes,
     "walls": walls,
     "force": force,

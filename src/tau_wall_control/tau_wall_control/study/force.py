@@ -6,9 +6,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tau_wall_control.simulation.monte_carlo import places
-from tau_wall_control.simulation.push import stiffest_push
+from tau_wall_control.simulation.push import continuous_push, continuous_share, stiffest_push
 from tau_wall_control.study.schemes import Bound
-from tau_wall_control.study.settings import Answer, Finding, Results, StudySettings, Task
+from tau_wall_control.study.settings import Answer, Finding, Results, StudySettings, Task, nine_points
 
 FORCES = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 9.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0)
 DELAYS = (0, 1)
@@ -71,6 +71,19 @@ def answer(settings: StudySettings, results: Results) -> Answer:
                 for n, x in lost.items()
             ),
             all((x > HELD).all() for x in lost.values()),
+        )
+    )
+    shares = [
+        float(continuous_share(settings.tau, p, settings.push).max()) for p in nine_points(settings.tau).reshape(-1, 3)
+    ]
+    good = [continuous_push(settings.tau, p) for p in nine_points(settings.tau).reshape(-1, 3)]
+    result.metrics["share_of_continuous_torque"], result.metrics["push_for_good"] = shares, good
+    result.findings.append(
+        Finding(
+            f"the motors hold the study's push of {settings.push:g} N for good at all nine points",
+            f"it takes {100 * min(shares):.0f} to {100 * max(shares):.0f} % of the continuous torque; for good they "
+            f"hold {min(good):.1f} to {max(good):.1f} N",
+            max(shares) <= 1.0,
         )
     )
     return result

@@ -19,8 +19,8 @@ from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import TauError
 from tau_wall_control.simulation.monte_carlo import Design, Pushes, places
 
-Part = Literal["paper", "schemes", "walls", "force", "grids", "sensing", "delay"]
-PARTS: tuple[Part, ...] = ("paper", "schemes", "walls", "force", "grids", "sensing", "delay")
+Part = Literal["paper", "devices", "schemes", "walls", "force", "grids", "sensing", "delay"]
+PARTS: tuple[Part, ...] = ("paper", "devices", "schemes", "walls", "force", "grids", "sensing", "delay")
 
 
 class StudySettings(BaseModel):
@@ -41,6 +41,7 @@ class StudySettings(BaseModel):
     runs: int | None = Field(default=None, ge=2, le=10000, description="with noise, at each point")
     force: float | None = Field(default=None, gt=0.0, le=1000.0, description="of a push [N]")
     noise: float | None = Field(default=None, gt=0.0, le=1000.0, description="of the force [N]")
+    devices: int = Field(default=13, ge=1, le=1000, description="random devices of the part devices")
     seed: int = Field(default=0, ge=0, description="of all noise")
     size: Literal["full", "quick"] = Field(default="full", description="quick: a few values of everything")
 
@@ -71,6 +72,11 @@ class StudySettings(BaseModel):
     def deviation(self) -> float:
         """Standard deviation of the force's noise [N]."""
         return self.tau.parameters.disturbance.noise_std if self.noise is None else self.noise
+
+    @property
+    def significance(self) -> float:
+        """Level of the tests [-]."""
+        return self.tau.parameters.wall.significance
 
     @property
     def half(self) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 from haptic_friction.laws.projection import project
+from haptic_friction.tangential import remove_normal_part, write_normal_basis
 from tau_wall_control.control import laws
 from tau_wall_control.control.controller import SHARING_ACROSS, SHARING_ALONG
 from tau_wall_control.device.linear_algebra import cholesky_solve
@@ -163,14 +164,6 @@ def normal_forces(
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
-def remove_normal_part(normal: np.ndarray, x: np.ndarray) -> None:
-    """Takes the part along a normal out of a vector (3,)."""
-    along = normal[0] * x[0] + normal[1] * x[1] + normal[2] * x[2]
-    for k in range(3):
-        x[k] -= along * normal[k]
-
-
-@njit(cache=True, error_model="numpy", forceinline=True)
 def tangential_friction(
     settings: Any, coefficients: np.ndarray, normal_force: float, v: np.ndarray, e: np.ndarray, force: np.ndarray
 ) -> None:
@@ -207,8 +200,8 @@ def friction_of_planes(
 ) -> None:
     """Writes the friction along the planes that push, on the tool, to a record of the type SAMPLE [N].
 
-    Its velocity is the tool's against the surfaces, their mean weighted by normal force, without the parts along the
-    normals.
+    Its velocity is the tool's against the surfaces, their mean weighted by normal force, without the part in the space
+    of the normals, which need not be perpendicular.
     """
     total, tangent, carried = 0.0, np.empty(3), np.zeros(3)
     for i in range(contacts.shape[0]):
@@ -221,10 +214,15 @@ def friction_of_planes(
         return
     for k in range(3):
         tangent[k] = twist[k] - carried[k] / total
+    normals, basis, count = np.empty((contacts.shape[0], 3)), np.zeros((3, 3)), 0
     for i in range(contacts.shape[0]):
         if push[i] > 0.0:
-            remove_normal_part(planes[contacts[i]].normal, tangent)
-            remove_normal_part(planes[contacts[i]].normal, sample.elastic_displacement)
+            for k in range(3):
+                normals[count, k] = planes[contacts[i]].normal[k]
+            count += 1
+    rank = write_normal_basis(normals[:count], basis)
+    remove_normal_part(basis, rank, tangent)
+    remove_normal_part(basis, rank, sample.elastic_displacement)
     tangential_friction(settings, coefficients, total, tangent, sample.elastic_displacement, sample.friction)
 
 

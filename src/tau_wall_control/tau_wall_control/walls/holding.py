@@ -26,6 +26,7 @@ class HoldingWall:
 
     Attributes:
         saturated_steps: steps in a row in which torque limits have acted.
+        torque_limit: Largest torque of each joint [N m], the peak torque or less.
     """
 
     def __init__(self, controller: WallController, plane: Plane, *, release_gap: float = 1e-4) -> None:
@@ -34,6 +35,7 @@ class HoldingWall:
         self._pose: Pose = (np.zeros(3), np.eye(3))
         self._contact = False
         self.saturated_steps = 0
+        self.torque_limit = controller.device.peak_torque
 
     @property
     def device(self) -> TauDevice:
@@ -56,6 +58,10 @@ class HoldingWall:
         self._contact = False
         self.saturated_steps = 0
 
+    def _limited(self, torque: np.ndarray) -> np.ndarray:
+        """Returns joint torques (6,) [N m] within the limit."""
+        return np.clip(torque, -self.torque_limit, self.torque_limit)
+
     def step(self, theta: ArrayLike, rate: ArrayLike) -> WallState:
         """Renders one sample, see `SlidingWalls.step`."""
         angles, rates = vector("theta", theta, (6,)), vector("rate", rate, (6,))
@@ -66,17 +72,18 @@ class HoldingWall:
         if not self._contact and distance < 0.0:
             self._contact = True
             self.controller.start(p - distance * self._normal, R)
-        torque, push, saturated = self.device.saturated(gravity), 0.0, False
+        torque, push, saturated = self._limited(gravity), 0.0, False
         if self._contact:
-            torque = self.controller.step(angles, rates)
-            saturated = self.controller.saturated
+            wanted = self.controller.step(angles, rates)
+            torque = self._limited(wanted)
+            saturated = self.controller.saturated or bool((torque != wanted).any())
             wrench = d.actuated_map.T @ (torque - gravity)
             push = float(self._normal @ wrench[:3])
             if push < 0.0:
                 along = np.concatenate([self._normal, np.zeros(3)])
-                torque = self.device.saturated(torque - push * np.linalg.solve(d.actuated_map.T, along))
+                torque = self._limited(torque - push * np.linalg.solve(d.actuated_map.T, along))
             if distance > self.release_gap or (distance > 0.0 and push <= 0.0):
-                self._contact, torque = False, self.device.saturated(gravity)
+                self._contact, torque = False, self._limited(gravity)
             push = max(push, 0.0) if self._contact else 0.0
         self.saturated_steps = self.saturated_steps + 1 if saturated else 0
         return WallState(

@@ -12,6 +12,7 @@ from haptic_friction import CoulombLaw
 from haptic_friction.laws import FrictionLaw
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.device.tau_device import Pose, TauDevice
+from tau_wall_control.device.thermal import ThermalLimit
 from tau_wall_control.errors import PlanesError, SafeStopError, TauError
 from tau_wall_control.walls.factory import make_controller, make_device
 from tau_wall_control.walls.holding import HoldingWall
@@ -33,6 +34,7 @@ class WallReport(NamedTuple):
         operating_point: index of the subspace in use; -1 where nothing was rendered.
         effort: commanded (6,) [N m].
         saturation: fraction of each motor's limit (6,), 1 at the limit.
+        thermal_load: Thermal load of each motor (6,), 1 at the temperature of its continuous torque.
         rendered_stiffness: see `WallRenderer.rendered_stiffness` [N/m].
     """
 
@@ -46,6 +48,7 @@ class WallReport(NamedTuple):
     effort: np.ndarray
     saturation: np.ndarray
     rendered_stiffness: float
+    thermal_load: np.ndarray
 
 
 class WallRenderer:
@@ -66,8 +69,10 @@ class WallRenderer:
         release_gap: distance outside a wall at which its contact ends at the latest [m].
         longest_saturation: steps in a row in which torque limits may act. None: no safe stops; an error of one step
             does not concern the next.
+        thermal_limit: Whether the motors' heat limits the torques, see `ThermalLimit`.
 
     Attributes:
+        thermal: Thermal loads of the motors, which no reset cools; they are counted without a limit, too.
         state: what the last step rendered; None before the first one, while the device does not obey, once stopped.
         stopped: reason of the safe stop; empty without one.
 
@@ -85,6 +90,7 @@ class WallRenderer:
         friction_damping: float = 8.0,
         release_gap: float = 1e-4,
         longest_saturation: int | None = None,
+        thermal_limit: bool = True,
     ) -> None:
         walls = SlidingWalls(
             controller,
@@ -94,13 +100,19 @@ class WallRenderer:
             friction_damping=friction_damping,
             release_gap=release_gap,
         )
-        self._begin(walls, longest_saturation)
+        self._begin(walls, longest_saturation, thermal_limit)
 
     @classmethod
-    def around(cls, walls: SlidingWalls | HoldingWall, *, longest_saturation: int | None = None) -> WallRenderer:
+    def around(
+        cls,
+        walls: SlidingWalls | HoldingWall,
+        *,
+        longest_saturation: int | None = None,
+        thermal_limit: bool = True,
+    ) -> WallRenderer:
         """Returns a renderer of walls that exist."""
         renderer = cls.__new__(cls)
-        renderer._begin(walls, longest_saturation)
+        renderer._begin(walls, longest_saturation, thermal_limit)
         return renderer
 
     @classmethod
@@ -123,13 +135,20 @@ class WallRenderer:
         if controller is None:
             controller = make_controller(values, make_device(values))
         walls = _walls_of(values, controller, moving)
-        renderer = cls.around(walls, longest_saturation=round(values["longest_saturation"] / values["period"]))
+        renderer = cls.around(
+            walls,
+            longest_saturation=round(values["longest_saturation"] / values["period"]),
+            thermal_limit=values["thermal_limit"],
+        )
         if not (used and isinstance(walls, HoldingWall)):  # whose steps would restart a controller that is in use
             renderer._compile()
         return renderer
 
-    def _begin(self, walls: SlidingWalls | HoldingWall, longest_saturation: int | None) -> None:
+    def _begin(
+        self, walls: SlidingWalls | HoldingWall, longest_saturation: int | None, thermal_limit: bool = True
+    ) -> None:
         self._walls, self._longest = walls, longest_saturation
+        self.thermal, self._thermal_limit = ThermalLimit(walls.device, walls.controller.period), thermal_limit
         self._resolution: float | None = None
         self._rows: MovingPlanes | None = None
         self.reset()
@@ -143,6 +162,7 @@ class WallRenderer:
         for _ in range(2):
             self.step(theta, np.zeros(6), planes)
         self._rows = None
+        self.thermal.load[:] = 0.0
         self.reset()
 
     # --- what it renders --------------------------------------------------------------------------------------
@@ -216,6 +236,7 @@ class WallRenderer:
         """
         self.state, self.stopped, self._started = None, old.stopped, old._started
         self._rows = old._rows
+        self.thermal.load[:] = old.thermal.load
         self._walls.take_over(old._walls)  # type: ignore[arg-type]  # the kind of contact never changes
 
     def with_parameters(self, values: Mapping[str, Any]) -> WallRenderer:
@@ -248,11 +269,15 @@ class WallRenderer:
             TauError: without safe stops: a number is not finite.
         """
         if self.stopped:
+            self.thermal.advance(np.zeros(6))
             raise SafeStopError(self.stopped)
         self._rows = planes
         if not obeys:
+            self.thermal.advance(np.zeros(6))
             self.reset()
             return self._nothing()
+        if self._thermal_limit:
+            self._walls.torque_limit = self.thermal.limit
         try:
             if not self._started:
                 self._walls.reset(theta)
@@ -266,11 +291,13 @@ class WallRenderer:
                 raise
             self._stop(str(error))
         if self._longest is not None and self.saturated_steps > self._longest:
-            period = self.controller.period
+            period, hot = self.controller.period, self._walls.torque_limit < self.device.peak_torque
             self._stop(
                 f"the torque limits have acted for {self.saturated_steps * period:g} s, expected "
                 f"{self._longest * period:g} s at the most: the push is more than the motors can hold"
+                + (f" for good, {100 * float(self.thermal.load.max()):.0f} % of their heat is used" if hot else "")
             )
+        self.thermal.advance(rendered.torque)
         self.state = rendered
         return rendered
 
@@ -334,6 +361,7 @@ class WallRenderer:
             effort=effort,
             saturation=np.abs(effort) / self.device.peak_torque,
             rendered_stiffness=self.rendered_stiffness,
+            thermal_load=self.thermal.load.copy(),
         )
 
 

@@ -59,7 +59,7 @@ class SlidingWalls:
         if not 0.0 <= friction_damping < math.inf:
             raise TauError(f"friction_damping: expected 0 or more, got {friction_damping}")
         law = _law_of(controller, friction, friction_stiffness, friction_damping, release_gap)
-        self._constants = tuple(self.device.arrays), tuple(law)
+        self._constants, self._settings = (tuple(self.device.arrays), tuple(law)), law.settings
         self._pose: Pose = (np.zeros(3), np.eye(3))
         self._sample = np.zeros(1, SAMPLE)
         self._torque, self._twist, self._friction, self._elastic = (
@@ -75,6 +75,15 @@ class SlidingWalls:
             self._planes, self._memory = self._room[:0], self._memories[:0]
         else:
             self.set_planes(planes)
+
+    @property
+    def torque_limit(self) -> float:
+        """Largest torque of each joint [N m], the peak torque or less."""
+        return float(self._settings["peak"][0])
+
+    @torque_limit.setter
+    def torque_limit(self, limit: float) -> None:
+        self._settings["peak"] = limit
 
     @property
     def pose(self) -> Pose:

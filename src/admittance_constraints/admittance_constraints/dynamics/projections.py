@@ -1,0 +1,66 @@
+"""Matrices of the equations of motion, eq. (13) of Faulring et al., and the inertia in the task space.
+
+qddot = -A~ (dA/dt) qdot + M^-1 P_u (tau - C qdot)                                                        (13)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from admittance_constraints.errors import SingularConfigurationError
+from admittance_constraints.model.mechanism import Mechanism
+
+
+def constraint_inverse(mechanism: Mechanism, q: ArrayLike) -> np.ndarray:
+    """A~ = M^-1 A^T (A M^-1 A^T)^-1, shape (n, m): the right inverse of A that is weighted with the inertia.
+
+    -A~ (dA/dt) qdot is the acceleration that the constraints alone make.
+
+    Args:
+        mechanism: n coordinates, m constraints.
+        q: Coordinates, shape (n,).
+
+    Raises:
+        SingularConfigurationError: M or A M^-1 A^T is singular at q.
+    """
+    A = mechanism.constraint_matrix(q)
+    try:
+        W = np.linalg.solve(mechanism.inertia(q), A.T)
+        return np.asarray(np.linalg.solve((A @ W).T, W.T).T)
+    except np.linalg.LinAlgError:
+        raise SingularConfigurationError(f"the equations of motion are singular at q = {np.asarray(q)}") from None
+
+
+def unconstrained_projection(mechanism: Mechanism, q: ArrayLike) -> np.ndarray:
+    """P_u = 1 - A^T (A M^-1 A^T)^-1 A M^-1, shape (n, n): the part of generalised forces that does work.
+
+    Args:
+        mechanism: n coordinates.
+        q: Coordinates, shape (n,).
+
+    Raises:
+        SingularConfigurationError: M or A M^-1 A^T is singular at q.
+    """
+    A = mechanism.constraint_matrix(q)
+    return np.asarray(np.eye(mechanism.dimension) - A.T @ constraint_inverse(mechanism, q).T)
+
+
+def task_space_inertia(mechanism: Mechanism, q: ArrayLike) -> np.ndarray:
+    """M'(q) = J^-T M J^-1 (6, 6) with J = dphi/dq: the inertia in the coordinates of the task space (Fig. 1).
+
+    Of a mechanism with fewer than six coordinates the pseudoinverse of J is taken: M' has the kinetic energy of every
+    motion that the mechanism can make, and is zero across them.
+
+    Args:
+        mechanism: n coordinates.
+        q: Coordinates, shape (n,).
+
+    Raises:
+        SingularConfigurationError: J has not full column rank at q, as where its angles are singular.
+    """
+    J = mechanism.task_jacobian(q)
+    if np.linalg.matrix_rank(J, tol=1e-9 * max(1.0, float(np.abs(J).max()))) < J.shape[1]:
+        raise SingularConfigurationError(f"the map to the task space is singular at q = {np.asarray(q)}")
+    inverse = np.linalg.pinv(J)
+    return np.asarray(inverse.T @ mechanism.inertia(q) @ inverse)

@@ -1,0 +1,65 @@
+"""Directions across several surfaces at once: an orthonormal basis of their normals, compiled."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+#: a unit normal with a smaller part outside the span of the others adds no direction [-]
+DEPENDENT = 1e-6
+#: squares that differ by less, relatively, are equal, and the first of them counts
+_TIE = 1e-12
+
+
+@njit(cache=True, error_model="numpy")
+def write_normal_basis(normals: np.ndarray, basis: np.ndarray) -> int:
+    """Writes an orthonormal basis of the space that unit normals (m, 3) span to the rows of `basis` (3, 3).
+
+    It is the QR factorisation with pivoting of the normals: of those that are left, the one with the largest part
+    outside the space so far comes next, so the space does not depend on their order. A lone normal stays as it is.
+
+    Returns:
+        Dimension of the space, 0 to 3: normals that depend on others add nothing.
+    """
+    rest, rank = normals.copy(), 0
+    while rank < 3:
+        best, largest = -1, DEPENDENT * DEPENDENT
+        for i in range(rest.shape[0]):
+            square = rest[i, 0] * rest[i, 0] + rest[i, 1] * rest[i, 1] + rest[i, 2] * rest[i, 2]
+            if square > largest * (1.0 + _TIE):
+                best, largest = i, square
+        if best < 0:
+            break
+        direction = basis[rank]
+        direction[:] = rest[best]
+        if rank > 0:
+            for j in range(rank):  # once more: what rounding left of a nearly dependent normal
+                _remove(basis[j], direction)
+            direction /= math.sqrt(direction[0] ** 2 + direction[1] ** 2 + direction[2] ** 2)
+        rank += 1
+        for i in range(rest.shape[0]):
+            _remove(direction, rest[i])
+    return rank
+
+
+@njit(forceinline=True, error_model="numpy")
+def _remove(direction: np.ndarray, x: np.ndarray) -> None:
+    """Takes the part along a unit direction out of a vector (3,)."""
+    along = direction[0] * x[0] + direction[1] * x[1] + direction[2] * x[2]
+    for k in range(3):
+        x[k] -= along * direction[k]
+
+
+@njit(cache=True, error_model="numpy")
+def remove_normal_part(basis: np.ndarray, rank: int, x: np.ndarray) -> None:
+    """Takes the part in the space of the first `rank` rows of a basis out of a vector (3,)."""
+    for k in range(rank):
+        _remove(basis[k], x)
+
+
+def normal_basis(normals: np.ndarray) -> np.ndarray:
+    """Orthonormal basis (r, 3), r from 0 to 3, of the space that unit normals (m, 3) span, see `write_normal_basis`."""
+    basis = np.zeros((3, 3))
+    return basis[: write_normal_basis(normals, basis)]
