@@ -22,6 +22,7 @@ from std_srvs.srv import Trigger
 
 from haptic_core.errors import HapticError, ParameterError
 from haptic_core.messages import set_stamp
+from haptic_core.parameter_files import PARAMS_FILE, values_for
 from haptic_core.parameters import FIXED_ONCE_CONFIGURED, ParameterSpec, check_all, load_parameter_specs
 from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, EVENT_DEPTH, display_qos, latched_qos
 from haptic_core.statistics import RECENT, Rejections, TimeStatistics
@@ -125,7 +126,10 @@ class SuiteNode(LifecycleNode):
 
     def _declare(self) -> dict[str, Any]:
         given = given_parameters(self)
-        values = check_all(self.specs, given)
+        replaced = {}
+        if given.get(PARAMS_FILE) and PARAMS_FILE in self.specs:
+            replaced = values_for(given[PARAMS_FILE], self.get_fully_qualified_name(), self.specs)
+        values = check_all(self.specs, given | replaced)
         for name, spec in self.specs.items():
             if name in given:
                 self.undeclare_parameter(name)

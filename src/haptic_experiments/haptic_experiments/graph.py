@@ -12,7 +12,6 @@ left to the nodes.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,15 +20,16 @@ from typing import Any
 import numpy as np
 
 from haptic_core.errors import HapticError
-from haptic_core.parameters import check_all, load_parameter_specs
+from haptic_core.parameters import check_all
 from haptic_core.tick_inputs import node_and_kind
 from haptic_devices.factories import find_device
 from haptic_devices.loop import OK, TickLoop
 from haptic_experiments.graph_steps import STEPS, Step
 from haptic_launch.experiment_graph import Edge, evaluation_order, graph_of
 from haptic_launch.experiments import load_experiment
+from haptic_launch.file_parameters import declared_parameters, nodes_of_run
 from haptic_launch.launch_file import load_launch_file
-from haptic_launch.launch_nodes import LaunchedNode, launched_nodes
+from haptic_launch.launch_nodes import LaunchedNode
 
 Columns = dict[str, np.ndarray]
 
@@ -94,7 +94,7 @@ def build(experiment: str | Path, arguments: Mapping[str, str] | None = None) ->
         HapticError: the launch file, or a parameter of a node, is refused.
     """
     path = experiment if isinstance(experiment, Path) else load_experiment(experiment).launch_file
-    nodes = launched_nodes(load_launch_file(path), arguments)
+    nodes = nodes_of_run(load_launch_file(path), arguments or {})
     edges = graph_of(nodes).edges
     by_name = {node.name: node for node in nodes}
     (device_node,) = (node for node in nodes if node.parameters.get("sources"))
@@ -171,18 +171,7 @@ def _inputs(values: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
 
 def _checked(node: LaunchedNode) -> dict[str, Any]:
     """All parameters of a node, checked as the node checks them."""
-    package, _, executable = node.executable.partition("/")
-    files = [_file(package, f"{executable}.yaml")]
-    if node.executable in STEPS:
-        files.insert(0, _file("haptic_core", "rendering_node.yaml"))
-    specs = {name: spec for file in files for name, spec in load_parameter_specs(file).items()}
+    specs = declared_parameters(node.executable)
+    if specs is None:
+        raise HapticError(f"{node.executable}: its package is not installed, or has no parameter file for it")
     return dict(check_all(specs, node.parameters))
-
-
-def _file(package: str, name: str) -> Path:
-    """The parameter file of a node, which lies in its package."""
-    found = importlib.util.find_spec(package)
-    folders = found.submodule_search_locations if found else None
-    if not folders:
-        raise HapticError(f"package {package} is not installed")
-    return next(Path(folders[0]).rglob(name))

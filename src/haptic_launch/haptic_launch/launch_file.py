@@ -30,15 +30,15 @@ runner shows everything. `respawn` starts a process again that failed, not one t
 from __future__ import annotations
 
 import atexit
-import difflib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from .launch_arguments import check_known, describe_missing, missing_argument
 from .launch_elements import (
     Argument,
     ArgumentElement,
@@ -53,6 +53,7 @@ from .launch_elements import (
     ProcessAttributes,
     load_elements,
 )
+from .launch_names import join_namespace, valid_name, valid_namespace
 from .launch_parameters import ParameterValue, Scalar, dump_parameters
 from .launch_substitutions import (
     Context,
@@ -64,6 +65,7 @@ from .launch_substitutions import (
     find_package_share,
     located,
     parse_template,
+    variables_in,
 )
 from .processes import ProcessSpec
 
@@ -140,6 +142,7 @@ class LaunchDescription:
         find_executable: Callable[[str, str], str] | None = None,
         environment: Mapping[str, str] | None = None,
         parameter_directory: Path | None = None,
+        given: Collection[str] | None = None,
     ) -> list[ProcessSpec]:
         """Returns the processes that the file starts with these arguments, in order.
 
@@ -150,6 +153,7 @@ class LaunchDescription:
             environment: for `$(env ...)` and for the processes; default: this process's.
             parameter_directory: where the files with inline parameters are written; default: a temporary
                 directory that is removed when this Python process ends.
+            given: names of the arguments that the user gave (`ProcessSpec.given_parameters`); None: all of them.
 
         Raises:
             LaunchFileError: unknown argument, missing argument, value that is not among the choices,
@@ -158,17 +162,19 @@ class LaunchDescription:
         variables = dict(os.environ if environment is None else environment)
         share = find_package_share or (lambda package: _find_share(package, variables))
         executable = find_executable or (lambda package, name: _find_executable(package, name, variables))
-        given = dict(arguments or {})
-        context = Context(given.copy(), variables, str(_absolute(self.path).parent), share)
+        values = dict(arguments or {})
+        context = Context(values.copy(), variables, str(_absolute(self.path).parent), share)
         known: dict[str, Argument] = {}
-        evaluation = _Evaluation(context, executable, parameter_directory, known)
+        evaluation = _Evaluation(
+            context, executable, parameter_directory, known, set(values if given is None else given)
+        )
         with located(str(self.path)):
             if self._collect(known, share, variables):
-                _check_known(given, known)
-            if (missing := _missing_argument(self.elements, given)) is not None:
-                raise LaunchFileError(_describe_missing(missing))
+                check_known(values, known)
+            if (missing := missing_argument(self.elements, values)) is not None:
+                raise LaunchFileError(describe_missing(missing))
             evaluation.visit(self.elements)
-            _check_known(given, known)
+            check_known(values, known)
         return _unique_names(evaluation.processes)
 
     def _collect(self, found: dict[str, Argument], share: Callable[[str], str], variables: Mapping[str, str]) -> bool:
@@ -254,15 +260,6 @@ def _collect(
     return complete
 
 
-def _check_known(given: Mapping[str, str], known: Mapping[str, Argument]) -> None:
-    for name in given:
-        if name not in known:
-            close = difflib.get_close_matches(name, known, 1)
-            hint = f"; did you mean '{close[0]}'?" if close else ""
-            names = ", ".join(sorted(known)) or "none"
-            raise LaunchFileError(f"unknown argument '{name}'{hint} (known arguments: {names})")
-
-
 def _unique_names(processes: Sequence[ProcessSpec]) -> list[ProcessSpec]:
     """Tells processes with the same name apart: by namespace, and if that is not enough by number."""
     names = [process.name for process in processes]
@@ -281,12 +278,17 @@ _Evaluated = dict[str, Scalar | list[Scalar]]
 
 @dataclass
 class _Evaluation:
-    """One pass over a launch file and what it includes."""
+    """One pass over a launch file and what it includes.
+
+    Attributes:
+        given: names of the arguments that the user gave, and of the values that follow from them.
+    """
 
     context: Context
     find_executable: Callable[[str, str], str]
     parameter_directory: Path | None
     known: dict[str, Argument]
+    given: set[str]
     processes: list[ProcessSpec] = field(default_factory=list)
     depth: int = 0
 
@@ -309,8 +311,8 @@ class _Evaluation:
             self._include(element)
         elif isinstance(element, NamespaceElement):
             base = self.context.configurations.get("ros_namespace")
-            namespace = _join_namespace(base, self._text(element.namespace)) or "/"
-            self.context.configurations["ros_namespace"] = _valid_namespace(namespace)
+            namespace = join_namespace(base, self._text(element.namespace)) or "/"
+            self.context.configurations["ros_namespace"] = valid_namespace(namespace)
         elif isinstance(element, NodeElement):
             self._node(element)
         elif isinstance(element, ExecutableElement):
@@ -319,7 +321,7 @@ class _Evaluation:
                 raise LaunchFileError("attribute 'cmd' is empty")
             own = element.process.name
             name = Path(command[0]).name if own is None else self._text(own)
-            self._add(element.process, element.where, name, command, None)
+            self._add(element.process, element.where, name, command)
 
     def _text(self, template: Template) -> str:
         return evaluate(template, self.context)
@@ -329,13 +331,20 @@ class _Evaluation:
         if name in _SETTINGS:
             raise LaunchFileError(f"'{name}' is a setting of ros2 launch that this runner does not know")
         self.context.configurations[name] = self._text(value)
+        self._follow(name, value)
+
+    def _follow(self, name: str, value: Template) -> None:
+        """Counts a value among the given ones if it follows from one of them."""
+        if variables_in(value) & self.given:
+            self.given.add(name)
 
     def _declare(self, element: ArgumentElement) -> None:
         argument, values = element.argument, self.context.configurations
         if argument.name not in values:
             if element.default is None:
-                raise LaunchFileError(_describe_missing(argument))
+                raise LaunchFileError(describe_missing(argument))
             values[argument.name] = self._text(element.default)
+            self._follow(argument.name, element.default)
         value = values[argument.name]
         if argument.choices is not None and value not in argument.choices:
             choices = ", ".join(argument.choices)
@@ -353,7 +362,7 @@ class _Evaluation:
             raise LaunchFileError(f"more than {_MAXIMUM_DEPTH} files include each other; the last is {path}")
         description = load_launch_file(path)
         self.context.directory = str(path.parent)
-        missing = _missing_argument(description.elements, [self._text(name) for name, _ in element.arguments])
+        missing = missing_argument(description.elements, [self._text(name) for name, _ in element.arguments])
         if missing is not None:
             raise LaunchFileError(f"{path} requires the argument '{missing.name}'; the include has to give it")
         for name, value in element.arguments:
@@ -368,47 +377,56 @@ class _Evaluation:
         executable = self._text(element.executable)
         if element.package is not None:
             executable = self.find_executable(self._text(element.package), executable)
-        name = None if element.process.name is None else _valid_name(self._text(element.process.name))
+        name = None if element.process.name is None else valid_name(self._text(element.process.name))
         own = None if element.namespace is None else self._text(element.namespace)
-        namespace = _join_namespace(self.context.configurations.get("ros_namespace"), own)
+        namespace = join_namespace(self.context.configurations.get("ros_namespace"), own)
         command = [executable, *(self._text(argument) for argument in element.arguments), "--ros-args"]
         if name is not None:
             command += ["-r", f"__node:={name}"]
         if namespace is not None:
-            command += ["-r", f"__ns:={_valid_namespace(namespace)}"]
+            command += ["-r", f"__ns:={valid_namespace(namespace)}"]
         full_name = None if name is None else (namespace or "").rstrip("/") + "/" + name
+        given: set[str] = set()
         for entry in element.parameters:
             with located(entry.where):
                 key = full_name if namespace is not None else None
-                command += ["--params-file", self._parameter_file(entry, key or "/**")]
+                command += ["--params-file", self._parameter_file(entry, key or "/**", given)]
         for source, target in element.remappings:
             command += ["-r", f"{self._text(source)}:={self._text(target)}"]
-        self._add(element.process, element.where, name or Path(executable).name, command, full_name)
+        self._add(element.process, element.where, name or Path(executable).name, command, full_name, frozenset(given))
 
-    def _parameter_file(self, entry: Parameters, key: str) -> str:
+    def _parameter_file(self, entry: Parameters, key: str, given: set[str]) -> str:
         if entry.file is not None:
             path = Path(self._text(entry.file))
             if not path.is_file():
                 raise LaunchFileError(f"there is no parameter file {path}")
             return str(path)
         parameters: _Evaluated = {}
-        self._flatten(entry, "", parameters)
+        self._flatten(entry, "", parameters, given)
         if self.parameter_directory is None:
             self.parameter_directory = Path(tempfile.mkdtemp(prefix="haptic_launch_"))
             atexit.register(shutil.rmtree, self.parameter_directory, ignore_errors=True)
         return _write_parameters({key: parameters}, self.parameter_directory)
 
-    def _flatten(self, entry: Parameters, prefix: str, result: _Evaluated) -> None:
-        """Evaluates nested parameters to names with dots."""
+    def _flatten(self, entry: Parameters, prefix: str, result: _Evaluated, given: set[str]) -> None:
+        """Evaluates nested parameters to names with dots; adds the names of those from given arguments to `given`."""
         name = prefix + self._text(entry.name)
         if isinstance(entry.value, ParameterValue):
             result[name] = entry.value.evaluate(self.context)
+            if variables_in(entry.value.value) & self.given:
+                given.add(name)
         for nested in entry.nested:
             with located(nested.where):
-                self._flatten(nested, name + ".", result)
+                self._flatten(nested, name + ".", result, given)
 
     def _add(
-        self, process: ProcessAttributes, where: str, name: str, command: list[str], full_name: str | None
+        self,
+        process: ProcessAttributes,
+        where: str,
+        name: str,
+        command: list[str],
+        full_name: str | None = None,
+        given: frozenset[str] = frozenset(),
     ) -> None:
         output = "screen" if process.output is None else self._text(process.output)
         if output not in _OUTPUTS:
@@ -419,7 +437,7 @@ class _Evaluation:
         again = process.respawn is not None and evaluate_condition(process.respawn, self.context)
         respawn_delay = process.respawn_delay if again else None
         self.processes.append(
-            ProcessSpec(name, command, environment, process.shuts_down, where, full_name, respawn_delay)
+            ProcessSpec(name, command, environment, process.shuts_down, where, full_name, respawn_delay, given)
         )
 
 
@@ -429,49 +447,3 @@ def _write_parameters(nodes: Mapping[str, Mapping[str, Any]], directory: Path) -
     with tempfile.NamedTemporaryFile("w", prefix="parameters_", suffix=".yaml", dir=directory, delete=False) as file:
         file.write(dump_parameters(nodes))
     return file.name
-
-
-def _missing_argument(elements: Sequence[Element], given: Container[str]) -> Argument | None:
-    """Returns the first required argument, declared unconditionally in this very file, that is not given."""
-    for element in elements:
-        missing = None
-        if element.condition is None and isinstance(element, GroupElement):
-            missing = _missing_argument(element.children, given)
-        elif element.condition is None and isinstance(element, ArgumentElement):
-            required = element.argument.default is None and element.argument.name not in given
-            missing = element.argument if required else None
-        if missing is not None:
-            return missing
-    return None
-
-
-def _describe_missing(argument: Argument) -> str:
-    about = f" ({argument.description})" if argument.description else ""
-    choices = f", one of: {', '.join(argument.choices)}" if argument.choices is not None else ""
-    return f"argument '{argument.name}'{about} is required: give {argument.name}:=VALUE{choices}"
-
-
-def _join_namespace(base: str | None, namespace: str | None) -> str | None:
-    """Puts a relative namespace below the group's, and makes it absolute; None when neither is given."""
-    joined = base if namespace is None else namespace
-    if joined is None:
-        return None
-    if base and namespace is not None and not namespace.startswith("/"):
-        joined = f"{base.rstrip('/')}/{namespace}"
-    joined = joined.rstrip("/")
-    return joined if joined.startswith("/") else f"/{joined}"
-
-
-def _valid_namespace(namespace: str) -> str:
-    for token in namespace.split("/")[1:] if namespace != "/" else []:
-        _valid_name(token, f"namespace '{namespace}'")
-    return namespace
-
-
-def _valid_name(name: str, what: str | None = None) -> str:
-    """Checks a name (or a part of a namespace) by the rules of ROS 2."""
-    if not name.isascii() or not name.isidentifier() or len(name) > 255:
-        raise LaunchFileError(
-            f"{what or f'node name {name!r}'} is not valid: letters, digits and _ only, no digit first"
-        )
-    return name

@@ -14,6 +14,7 @@ not need them, and a launch file that needs them is refused with a clear message
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 import re
@@ -37,6 +38,7 @@ __all__ = [
     "located",
     "parse_template",
     "unescape",
+    "variables_in",
 ]
 
 
@@ -117,6 +119,18 @@ class Context:
 def unescape(text: str) -> str:
     """Resolves backslash escapes: the character after a backslash stands for itself."""
     return re.sub(r"\\(.)", lambda match: match.group(1), text)
+
+
+def variables_in(part: object) -> set[str]:
+    """Names of the launch arguments that a template, an element, or a sequence of these reads."""
+    if isinstance(part, Call):
+        names = {"".join(map(str, part.arguments[0]))} if part.name == "var" else set()
+        return names.union(*map(variables_in, part.arguments))
+    if isinstance(part, (tuple, list)):
+        return set().union(*map(variables_in, part))
+    if dataclasses.is_dataclass(part):
+        return set().union(*(variables_in(getattr(part, entry.name)) for entry in dataclasses.fields(part)))
+    return set()
 
 
 def parse_template(text: str) -> Template:

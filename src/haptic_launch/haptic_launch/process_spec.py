@@ -22,6 +22,7 @@ class ProcessSpec:
         source: where it was asked for, e.g. file, line and element.
         fully_qualified_name: the ROS node's name with its namespace, if it is one and the name is known.
         respawn_delay: seconds from its failure until it is started again; None: its failure ends the run.
+        given_parameters: names of the node's parameters whose values come from arguments that the user gave.
     """
 
     name: str
@@ -31,6 +32,7 @@ class ProcessSpec:
     source: str = ""
     fully_qualified_name: str | None = None
     respawn_delay: float | None = None
+    given_parameters: frozenset[str] = frozenset()
 
     @property
     def only_shows(self) -> bool:

@@ -168,6 +168,11 @@ def bag_directory(run: Path, place: int, variant: str) -> Path:
     return run / ("bag" if place == 0 else f"bag_{variant}")
 
 
+def bag_parameters(bag: Path) -> Path:
+    """The parameter file of a run, beside its bag: parameters.yaml, or parameters_<variant>.yaml."""
+    return bag.with_name(f"parameters{bag.name.removeprefix('bag')}.yaml")
+
+
 def new_run_directory(name: str) -> Path:
     """Makes runs/<time>-<name> below the working directory; a number is added if it exists."""
     base = Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{name}"

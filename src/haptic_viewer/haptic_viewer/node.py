@@ -27,6 +27,7 @@ from std_srvs.srv import SetBool, Trigger
 from haptic_core import process
 from haptic_core.errors import InputError
 from haptic_core.messages import detail_of, pose_array, set_pose, wrench_array
+from haptic_core.parameter_files import PARAMS_FILE, values_for
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_core.process import stop_requested
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, status_qos
@@ -66,7 +67,10 @@ class Viewer(Node):
         super().__init__("viewer", automatically_declare_parameters_from_overrides=True, **node_options)
         specs = load_parameter_specs(_FILE)
         given = {name: parameter.value for name, parameter in self.get_parameters_by_prefix("").items()}
-        self.parameters = check_all(specs, {name: given[name] for name in given.keys() & specs.keys()})
+        given = {name: given[name] for name in given.keys() & specs.keys()}
+        if given.get(PARAMS_FILE):
+            given |= values_for(given[PARAMS_FILE], self.get_fully_qualified_name(), specs)
+        self.parameters = check_all(specs, given)
         self.finished, self.exit_code = False, 0
         self.rejections = Rejections()
         self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
