@@ -50,7 +50,7 @@ COMPOSED = "composed_nodes"
 _DEVICES = ((DEVICE,), parse_template("$(var device_executable)"))
 #: parameters of the device that the player has, too
 _KEPT = ("answer_timeout", "activation_timeout")
-#: what a rendering node is told of the device's delay, for its energy: in a replay it is as recorded
+#: the device's delay as a rendering node knows it, for its energy: in a replay it is as recorded
 _NODES_VIEW_OF_DELAY = "passivity_delay"
 #: arguments that a replay sets itself, and why
 _FIXED = {
@@ -202,10 +202,10 @@ def replay_processes(
     """The processes of an experiment with the player in its device's place.
 
     Args:
-        recording: what is played.
-        experiment: whose processes these are.
+        recording: the recording that is played.
+        experiment: the experiment with these processes.
         specs: as its launch file gives them.
-        bag: where the recorder is to write.
+        bag: directory that the recorder writes.
         directory: for parameter files.
 
     Raises:
@@ -243,7 +243,7 @@ def with_recorded_parameters(
     """The processes with the parameters that the recorded nodes had, for a bag without run.yaml.
 
     Args:
-        recording: what is played.
+        recording: the recording that is played.
         specs: the processes with the arguments of the user.
         default: the same processes without them; a parameter that differs is the user's.
         directory: for parameter files.

@@ -59,13 +59,13 @@ class SuiteNode(LifecycleNode):
 
     Attributes:
         transport: as given.
-        specs: what is declared.
+        specs: declared parameters.
         configured: the node has what `build` made; true from configure to cleanup.
         active: the node answers.
         parameters: current values, checked.
-        waiting_for: what the active node waits for before it begins its work; empty: nothing.
+        waiting_for: condition that the active node awaits before it begins its work; empty: none.
         finished: the node has done its work and the process may end.
-        exit_code: what the process then returns.
+        exit_code: exit code that the process then returns.
     """
 
     def __init__(

@@ -41,7 +41,7 @@ class Graph:
     Attributes:
         loop: of the device, at its tick.
         steps: in the order of evaluation, by name.
-        edges: what they take from each other.
+        edges: inputs that they take from each other.
         length: number of ticks of a whole run; None without an end.
     """
 
@@ -122,7 +122,7 @@ def run(experiment: str | Path, arguments: Mapping[str, str] | None = None, *, t
     Args:
         experiment: name of an experiment, or path of a launch file.
         arguments: of the launch file.
-        ticks: how many are run; None: as many as the nodes would run.
+        ticks: number of ticks; None: as many as the nodes would run.
 
     Raises:
         HapticError: the launch file, or a parameter of a node, is refused; or the run has no end.

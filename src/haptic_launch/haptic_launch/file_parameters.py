@@ -89,7 +89,7 @@ def with_parameter_file(
     Args:
         description: of the launch file.
         arguments: of the launch file; without a parameter file they are returned as they are.
-        path: where the new file is written.
+        path: path of the new file.
         given: names of the arguments that go before the file; None: all.
 
     Raises:

@@ -151,7 +151,7 @@ class LaunchDescription:
             find_package_share: share directory of a package; default: over AMENT_PREFIX_PATH.
             find_executable: path of a package's executable; default: over AMENT_PREFIX_PATH.
             environment: for `$(env ...)` and for the processes; default: this process's.
-            parameter_directory: where the files with inline parameters are written; default: a temporary
+            parameter_directory: directory of the files with inline parameters; default: a temporary
                 directory that is removed when this Python process ends.
             given: names of the arguments that the user gave (`ProcessSpec.given_parameters`); None: all of them.
 

@@ -46,7 +46,7 @@ class LaunchFileError(Exception):
     """A launch file, or the arguments given to it, cannot be understood; `str()` is one line.
 
     Attributes:
-        message: what is wrong.
+        message: description of the mistake.
         where: file, line and element, as soon as they are known.
     """
 
@@ -320,6 +320,6 @@ def _checked_call(name: str, arguments: tuple[Template, ...]) -> Call:
     if len(arguments) not in substitution.counts:
         raise LaunchFileError(f"$({name} ...) has {len(arguments)} arguments; usage: {substitution.usage}")
     if name == "equals" and () in arguments:
-        # ROS 2 launch compares the word "[]" here (Jazzy), which nobody means.
+        # ROS 2 launch compares the word "[]" here (Jazzy), which no author means.
         raise LaunchFileError("$(equals ...) with '' never equals an empty text in ROS 2; compare with a word")
     return Call(name, arguments)

@@ -38,7 +38,7 @@ class UsageError(HapticError):
     """The user's command cannot be understood.
 
     Attributes:
-        hint: where the user sees what can be given.
+        hint: command that shows the possible arguments.
     """
 
     def __init__(self, message: str, hint: str = "see ./haptics run EXPERIMENT --show-args") -> None:
@@ -50,7 +50,7 @@ class MissingProgramError(HapticError):
     """A program that the user asked for is not installed.
 
     Attributes:
-        hint: what to install, and what works without it.
+        hint: advice what to install, and what works without it.
     """
 
     def __init__(self, message: str, hint: str) -> None:

@@ -1,6 +1,6 @@
 """ROS node that shows the experiment of its namespace as a browser page, and passes on what its users do.
 
-It changes nothing by being there: it reads latched descriptions and events, and topics only while somebody looks, the
+It changes nothing by being there: it reads latched descriptions and events, and topics only while a page is open, the
 newest message of each picture alone. What a user does goes the way of any ROS program: parameter services, `~/reset`,
 the device's `~/pause`, `~/step`, `~/hold` and `operator_handle`.
 """
@@ -123,7 +123,7 @@ class Viewer(Node):
         self.get_logger().info(f"the page is at {self.url}")
 
     def spin(self, executor: Executor) -> None:
-        """Makes pictures until it is told to stop."""
+        """Makes pictures until it is stopped."""
         period = 1.0 / self.parameters["frame_rate"]
         due = time.monotonic()
         while not stop_requested():
@@ -183,7 +183,7 @@ class Viewer(Node):
             self._on_status(DiagnosticStatus(level=DiagnosticStatus.STALE, message="the device gives no sign of life"))
 
     def _shown(self, what: str, show: Callable[..., None], *arguments: Any) -> None:
-        """Shows something that came; what cannot be shown is counted and told, and the page goes on."""
+        """Shows something that came; what cannot be shown is counted and reported, and the page goes on."""
         try:
             show(*arguments)
         except Exception as error:  # whatever another program has sent
@@ -323,7 +323,7 @@ class Viewer(Node):
     def _look_around(self) -> None:
         """Listens to what there is to be shown; to what is published in every tick only once ticks come.
 
-        The first tick is published when those who need it are matched, and nobody else must be counted among them.
+        The first tick is published when those who need it are matched, and no other node must be counted among them.
         """
         graph = {name: kinds[0] for name, kinds in self.get_topic_names_and_types()}
         prefix = self._topic("")

@@ -38,7 +38,7 @@ class NormalLaw(ABC):
     """A normal force law; all methods take and give arrays of one shape, element by element.
 
     Attributes:
-        code: which form the compiled kernels evaluate.
+        code: number of the form that the compiled kernels evaluate.
         addresses: of the compiled force, its two derivatives and antiderivative, zeros for a law that is built in,
             shape (4,).
     """

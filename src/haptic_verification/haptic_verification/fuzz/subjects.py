@@ -370,7 +370,7 @@ def recorder(name: str, context: Context) -> Subject:
 
 
 def viewer(name: str, context: Context) -> Subject:
-    """The page's node, which somebody looks at; what the page draws is made by its own functions."""
+    """The page's node with an open page; what the page draws is made by its own functions."""
     node = make_node(Viewer, context, {"port": 0})
     node.start()
     ticks = [0]

@@ -68,7 +68,7 @@ class WallRenderer:
             does not concern the next.
 
     Attributes:
-        state: what the last step rendered; None before the first one, while the device does not obey, once stopped.
+        state: rendered state of the last step; None before the first one, while the device does not obey, once stopped.
         stopped: reason of the safe stop; empty without one.
 
     Raises:
