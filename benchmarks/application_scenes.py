@@ -116,7 +116,7 @@ def finish(simulation: object, sunk: Callable[[], float], time: float, period: f
 
 
 class OwnGrasp(OwnSimulation):
-    """The scene of `scenes.grasp`, but motors lead the hand: Drake has no motion by decree."""
+    """The scene of `scenes.grasp`, but motors lead the hand: Drake has no prescribed motion."""
 
     def __init__(self, grasp: Grasp, period: float, approximation: str) -> None:
         world = grasp.world()

@@ -63,7 +63,7 @@ def engines(names: Sequence[str], console: Console) -> list[Model]:
 
 
 def scenes(stored: dict[str, Any]) -> dict[str, Scene]:
-    """What is told to all engines, by table."""
+    """The settings of all engines, by table."""
     body = stored["scene"]
     return {"contact": Scene(), "body": Scene(np.array(body["gravity"]), body["half_width"])}
 

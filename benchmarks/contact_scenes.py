@@ -82,7 +82,7 @@ class Scene:
         return world
 
     def gaps(self, poses: np.ndarray) -> np.ndarray:
-        """Signed distances (m,) of all contact points nearer than 1 mm at poses (n, 7), whoever made them."""
+        """Signed distances (m,) of all contact points nearer than 1 mm at poses (n, 7) of any engine."""
         dynamics = WorldDynamics(self.world(), period=1e-3, threshold=1e-3, speculative=False)
         dynamics.arrays.q[:] = poses.ravel()
         dynamics.prepare()

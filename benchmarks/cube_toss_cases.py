@@ -29,7 +29,7 @@ BODY_START = {"inertia": INERTIA, "center": 0.0, "radius": 1e-3}
 
 @dataclass(frozen=True)
 class Scene:
-    """What all engines are told: gravity (3,), m/s^2, and half the cube's side, m."""
+    """Settings of all engines: gravity (3,), m/s^2, and half the cube's side, m."""
 
     gravity: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
     half_width: float = HALF_WIDTH

@@ -1,7 +1,7 @@
 """The finger with its gears, worms and clutch in Drake: the same URDF files and the same meshes.
 
 Drake makes the pressure inside compliant tetrahedra itself, from the distance to the surface, as this suite does; it is
-told the largest pressure.
+given the largest pressure.
 """
 
 from __future__ import annotations

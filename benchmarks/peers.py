@@ -43,7 +43,7 @@ def add(peer: str, install: Callable[[list[str], Path], None] | None = None, *, 
     Args:
         peer: one of `PEERS`.
         install: puts requirements into a directory; pip if not given.
-        home: where the environment lies; that of this process if not given.
+        home: directory of the environment; that of this process if not given.
 
     Raises:
         PeerError: no network, no wheel for this Python or platform, or it does not start.

@@ -67,7 +67,7 @@ class MujocoTau:
     """The device at a state, under joint torques held.
 
     Args:
-        device: which.
+        device: the TAU device of the comparison.
         position, rotation, twist: state.
         torque: (6,) [N m].
         period: of a step [s].

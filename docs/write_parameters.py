@@ -22,6 +22,39 @@ Fixed is what cannot be changed without a step, or makes another object: what a 
 lies, how its loop runs. The numbers of the passivity controller are fixed because its damper acts and ends within one
 tick by design: another bound would be a step of that force. `longest_saturation` is fixed because a shorter one, set
 while the motors are at their limits, would stop them within that tick.
+
+## A parameter file
+
+`./haptics run EXPERIMENT params_file:=my.yaml` takes parameters of the nodes from a ROS parameter file:
+
+```yaml
+/joystick/friction:
+  ros__parameters:
+    friction_force: 2.0
+```
+
+The path is relative to the working directory. A key is the full name of a node or a pattern of ROS (`/**`,
+`/joystick/*`); a full name goes before a pattern. A pattern gives each node those of the parameters that it has. The
+file is checked before anything starts: a node that is not in the run, a parameter that the node does not have, and a
+value that it refuses are errors with file, node and parameter.
+
+Three places can give a parameter. **An argument on the command line goes before the file, the file before the launch
+file.** `mode`, `recorded` and `period` must be the same in all nodes; give them as arguments (`mode`, `record`,
+`period`). The parameters of the recorder follow from the arguments, too. Under `ros2 launch` itself, which does not
+tell given arguments from defaults, the file goes before both.
+
+The output of `ros2 param dump` is such a file. Several outputs in one file give a whole run again:
+
+```
+ros2 param dump /joystick/friction > my.yaml
+ros2 param dump /joystick/device >> my.yaml
+./haptics run friction_impedance params_file:=my.yaml
+```
+
+Parameters that ROS itself declares in every node (`use_sim_time`, `start_type_description_service`, `qos_overrides`),
+and `params_file`, are ignored. The run keeps the values that replaced others in `parameters.yaml` beside its bag
+(`parameters_<variant>.yaml` for each variant), and a replay of the run has them again. In a replay, `params_file:=`
+replaces the recorded file. `haptic_experiments.graph` takes the same argument.
 """
 
 

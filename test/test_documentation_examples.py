@@ -174,9 +174,9 @@ def test_overspeed_takes_the_force_away_but_the_sensors_go_on(sdk: FakeSdk) -> N
     loop = TickLoop(slow, ["a"])
     run(loop, 100, (1.0, 0.0, 0.0))  # reaches 0.1 m/s after 25 ms
     assert loop.status == SAFE_STOP and sdk.enabled == 0 and not sdk.force.any()
-    slow.write(np.ones(3))  # whoever commands it
+    slow.write(np.ones(3))  # by any command
     assert not sdk.force.any()
-    sdk.position[:] = 0.01, 0.02, 0.03  # somebody moves it
+    sdk.position[:] = 0.01, 0.02, 0.03  # the user moves it
     np.testing.assert_array_equal(run(loop, 1, (1.0, 0.0, 0.0)).position, [0.01, 0.02, 0.03])
 
 

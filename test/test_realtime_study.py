@@ -15,7 +15,7 @@ from haptic_verification.studies.realtime import RealtimeSettings, report, round
 def test_a_round_trip_ends_with_the_last_answer_and_needs_all_of_them() -> None:
     times = {"wall": [[7, 8, 9], [130, 250, 330]], "published": [[7, 8, 9, 10], [100, 200, 300, 400]],
              "friction": [[7, 9, 10], [170, 320, 480]]}  # fmt: skip
-    np.testing.assert_allclose(round_trips(times), [70e-9, 30e-9])  # nobody but the wall answered 8, only friction 10
+    np.testing.assert_allclose(round_trips(times), [70e-9, 30e-9])  # only the wall answered 8, only friction 10
     np.testing.assert_allclose(
         round_trips({name: times[name] for name in ("wall", "published")}), [30e-9, 50e-9, 30e-9]
     )

@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[1]
         ["ruff", "check", "."],
         ["ruff", "format", "--check", "."],
         pytest.param(["mypy"], marks=pytest.mark.slow),
+        ["tools/prose.py"],
         ["docs/write_parameters.py", "--check"],
         ["docs/write_messages.py", "--check"],
         ["docs/write_results.py", "--check"],

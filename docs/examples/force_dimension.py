@@ -107,7 +107,7 @@ class ForceDimension(Device):
         return self._jacobian
 
     def safe_stop(self) -> None:
-        """Zero force, then the motors off. Both are tried whatever the SDK answers: nobody could help any more."""
+        """Zero force, then the motors off. Both are tried whatever the SDK answers: no other part could stop them."""
         self._sdk.dhdSetForce(0.0, 0.0, 0.0, DEFAULT_DEVICE)
         self._sdk.dhdEnableForce(0, DEFAULT_DEVICE)
         self._reading.effort[:] = 0.0

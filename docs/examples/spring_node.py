@@ -33,7 +33,7 @@ class Spring:
     """A spring and a damper, stepped tick by tick; counts the energy that they take from the hand.
 
     Args:
-        anchor: where the spring is at rest, shape (3,) [m].
+        anchor: rest position of the spring, shape (3,) [m].
         stiffness: [N/m].
         damping: [N s/m].
         period: control period T [s].

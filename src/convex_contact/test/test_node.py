@@ -124,7 +124,7 @@ OTHER: dict[str, list[Any]] = {
     "held_axes": [["z"], ["x", "z"]],
     "threshold": [2e-5],
 }
-#: these change what is told or shown, or end the run, and have a test of their own
+#: these change what is published or shown, or end the run, and have a test of their own
 APART = {"touch_radius", "touch_reach", "friction_bodies"}  # what other nodes take and do
 APART |= {"display_rate", "force_length", "device_damping", "max_iterations", "condition_interval", "world"}
 
@@ -332,7 +332,7 @@ class Bench(NodeBench):
         self.others[name].publish(message)
 
     def answer(self, k: int, status: int = DeviceState.STATUS_OK) -> dict[str, Any]:
-        """All that is told of the next tick, the tool being where it is at tick k."""
+        """All that is published of the next tick, the tool being where it is at tick k."""
         self.tick += 1
         state = DeviceState(tick=self.tick, period=self.values["period"], status=status)
         state.header.frame_id = "base"

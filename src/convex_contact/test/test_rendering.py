@@ -280,7 +280,7 @@ def test_without_a_proxy_the_world_moves_by_itself() -> None:
     assert r.simulator.state("finger").position[2] == pytest.approx(0.1 - 9.81 * T * T * 55, abs=1e-12)
 
 
-# --- what is told
+# --- what is published
 
 
 def test_the_passivity_condition_is_told_with_its_numbers() -> None:

@@ -26,7 +26,7 @@ class BagWriter(Writer):
 
     Args:
         path: directory of the bag, which must not exist.
-        custom: what is kept beside the data.
+        custom: values that are kept beside the data.
     """
 
     def __init__(self, path: Path, custom: Mapping[str, str]) -> None:

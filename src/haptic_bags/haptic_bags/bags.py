@@ -26,7 +26,7 @@ class BagError(HapticError):
     """A bag that cannot be read, or not be repaired.
 
     Attributes:
-        hint: what the user can do.
+        hint: advice to the user.
     """
 
     def __init__(self, message: str, hint: str) -> None:
@@ -69,7 +69,7 @@ class Bag:
 
     Attributes:
         path: directory of the bag.
-        custom: what the recorder wrote beside the data (experiment, mode).
+        custom: values that the recorder wrote beside the data (experiment, mode).
         topics: per topic a dict of arrays, one row a message; poses are (n, 7), twists and wrenches
             (n, 6), fixed-length lists (n, length), others lists of objects.
         events: TickEvents in the order of recording.

@@ -263,7 +263,7 @@ class Recorder(SuiteNode):
             self.fail(f"bag {self.path}: {line}")
 
     def missing(self) -> list[str]:
-        """One line for every topic that lacks ticks, up to the last one that came or of which the device told.
+        """One line for every topic that lacks ticks, up to the last one that came or that the device published.
 
         The last tick may be without its answers when a run was interrupted. In realtime only the device's
         own topics have to be complete: a source that misses a tick has nothing to record. In a replay

@@ -31,7 +31,7 @@ class ReplayError(HapticError):
     """A bag that cannot be replayed, or not as asked.
 
     Attributes:
-        hint: what the user can do.
+        hint: advice to the user.
     """
 
     def __init__(self, message: str, hint: str) -> None:
@@ -61,7 +61,7 @@ class Recording:
 
     Attributes:
         path: directory of the bag.
-        custom: what the recorder wrote beside the data (experiment, mode, replay_of).
+        custom: values that the recorder wrote beside the data (experiment, mode, replay_of).
         types: message type of each topic of the bag.
         messages: by topic, then by tick and source (empty but for commands).
         events: TickEvents by tick, those of one tick as they were recorded.

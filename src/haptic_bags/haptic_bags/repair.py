@@ -45,8 +45,8 @@ class Repair:
         messages: in the bag now.
         tail: bytes at the end of the file that were no whole record, dropped.
         damaged: chunks whose contents could not be read, dropped.
-        ticks: which ticks of the device there are, by its topic.
-        custom: what the recorder wrote beside the data; empty if that is lost.
+        ticks: ticks of the device in the bag, by its topic.
+        custom: values that the recorder wrote beside the data; empty if that is lost.
     """
 
     path: Path
@@ -58,7 +58,7 @@ class Repair:
     custom: dict[str, str] = field(default_factory=dict)
 
     def lines(self) -> list[str]:
-        """What is to be told."""
+        """The lines of the report."""
         if self.whole:
             return [f"{self.path}: closed and readable, nothing to repair"]
         lines = [f"{self.path}: repaired, {self.messages} messages"]

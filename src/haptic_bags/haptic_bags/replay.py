@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,8 +16,10 @@ from rich.console import Console
 from haptic_bags.bags import Event
 from haptic_bags.recording import PLAYED, Recording, ReplayError, find_bag
 from haptic_core.errors import HapticError
+from haptic_core.parameter_files import PARAMS_FILE
 from haptic_files import FileError, read_yaml
 from haptic_launch.experiments import Experiment, experiment_names, load_experiment
+from haptic_launch.file_parameters import with_parameter_file
 from haptic_launch.launch_elements import (
     ArgumentElement,
     Element,
@@ -28,11 +31,12 @@ from haptic_launch.launch_elements import (
 from haptic_launch.launch_file import LaunchDescription, LaunchFileError, find_executable, load_launch_file
 from haptic_launch.launch_nodes import parameters_of
 from haptic_launch.launch_parameters import dump_parameters
-from haptic_launch.launch_substitutions import Call, parse_template
+from haptic_launch.launch_substitutions import parse_template, variables_in
 from haptic_launch.processes import ProcessSpec, run_processes
 from haptic_launch.runner import (
     UsageError,
     bag_directory,
+    bag_parameters,
     effective_arguments,
     new_run_directory,
     parse_arguments,
@@ -46,7 +50,7 @@ COMPOSED = "composed_nodes"
 _DEVICES = ((DEVICE,), parse_template("$(var device_executable)"))
 #: parameters of the device that the player has, too
 _KEPT = ("answer_timeout", "activation_timeout")
-#: what a rendering node is told of the device's delay, for its energy: in a replay it is as recorded
+#: the device's delay as a rendering node knows it, for its energy: in a replay it is as recorded
 _NODES_VIEW_OF_DELAY = "passivity_delay"
 #: arguments that a replay sets itself, and why
 _FIXED = {
@@ -61,18 +65,6 @@ _FIXED = {
 
 
 # ---- arguments ------------------------------------------------------------------------------------
-
-
-def _variables(part: Any) -> set[str]:
-    """Names of the launch arguments that a part of a launch file reads."""
-    if isinstance(part, Call):
-        names = {"".join(map(str, part.arguments[0]))} if part.name == "var" else set()
-        return names.union(*map(_variables, part.arguments))
-    if isinstance(part, (tuple, list)):
-        return set().union(*map(_variables, part))
-    if dataclasses.is_dataclass(part):
-        return set().union(*(_variables(getattr(part, field.name)) for field in dataclasses.fields(part)))
-    return set()
 
 
 def _flattened(elements: Sequence[Element]) -> Iterator[Element]:
@@ -91,15 +83,15 @@ def _read_by_nodes(elements: Sequence[Element]) -> set[str]:
         if isinstance(element, (ArgumentElement, LetElement)) or executable in ((RECORDER,), (COMPOSED,)):
             continue
         if isinstance(element, GroupElement):
-            names |= _variables(element.condition) | _read_by_nodes(element.children)
+            names |= variables_in(element.condition) | _read_by_nodes(element.children)
         elif isinstance(element, NodeElement) and executable in _DEVICES:
             kept = [entry for entry in element.parameters if entry.name in [(name,) for name in _KEPT]]
-            names |= _variables(kept)
+            names |= variables_in(kept)
         elif isinstance(element, NodeElement):
             rest = tuple(entry for entry in element.parameters if entry.name != (_NODES_VIEW_OF_DELAY,))
-            names |= _variables(dataclasses.replace(element, parameters=rest))
+            names |= variables_in(dataclasses.replace(element, parameters=rest))
         else:
-            names |= _variables(element)
+            names |= variables_in(element)
     return names
 
 
@@ -118,9 +110,9 @@ def reachable_arguments(description: LaunchDescription) -> list[str]:
         more: set[str] = set()
         for element in elements:
             if isinstance(element, ArgumentElement) and element.argument.name in reached:
-                more |= _variables(element.default)
+                more |= variables_in(element.default)
             elif isinstance(element, LetElement) and "".join(map(str, element.name)) in reached:
-                more |= _variables(element.value)
+                more |= variables_in(element.value)
         if more <= reached:
             return [name for name in declared if name in reached and name not in _FIXED]
         reached |= more
@@ -210,10 +202,10 @@ def replay_processes(
     """The processes of an experiment with the player in its device's place.
 
     Args:
-        recording: what is played.
-        experiment: whose processes these are.
+        recording: the recording that is played.
+        experiment: the experiment with these processes.
         specs: as its launch file gives them.
-        bag: where the recorder is to write.
+        bag: directory that the recorder writes.
         directory: for parameter files.
 
     Raises:
@@ -251,7 +243,7 @@ def with_recorded_parameters(
     """The processes with the parameters that the recorded nodes had, for a bag without run.yaml.
 
     Args:
-        recording: what is played.
+        recording: the recording that is played.
         specs: the processes with the arguments of the user.
         default: the same processes without them; a parameter that differs is the user's.
         directory: for parameter files.
@@ -262,7 +254,9 @@ def with_recorded_parameters(
         recorded = recording.parameters(spec.name) if renders else {}
         given, without = parameters_of(spec), parameters_of(plain)
         users = {name for name in given.keys() | without.keys() if given.get(name) != without.get(name)}
-        kept = {name: value for name, value in recorded.items() if name not in users | {"mode", "recorded"}}
+        kept = {
+            name: value for name, value in recorded.items() if name not in users | {"mode", "recorded", PARAMS_FILE}
+        }
         if kept:
             file = _parameter_file(directory, f"recorded_{spec.name}", kept, spec.fully_qualified_name)
             spec = dataclasses.replace(spec, command=[*spec.command, "--params-file", file])
@@ -310,16 +304,23 @@ def play(path: Path, into: str | None, words: Sequence[str], console: Console) -
     own = {"mode": "lockstep", "record": "true", "hardware": "simulated", "layout": "processes", "respawn": "false"}
     arguments = {k: v for k, v in {**(recorded or {}), **own, "period": period}.items() if k in declared}
     arguments.pop("output", None)
-    try:
-        specs, default = (description.evaluate({**arguments, **extra}) for extra in (given, {}))
-    except LaunchFileError as error:
-        raise HapticError(str(error)) from None
-    arguments |= given
-    device = parameters_of(_executed(specs, DEVICE, experiment))
-    _check_device(recording, experiment, device)
-    changes = recording.changes(recording.sources)  # refused before anything starts
+    arguments.pop(PARAMS_FILE, None)
+    if recorded is not None and same and bag_parameters(bag).exists():
+        arguments[PARAMS_FILE] = str(bag_parameters(bag))
     with tempfile.TemporaryDirectory(prefix="haptic_replay_") as folder:
+        file = Path(folder) / "parameters.yaml"
+        try:
+            values = with_parameter_file(description, {**arguments, **given}, file, given=[*given, *_FIXED])
+            specs, default = (description.evaluate(chosen) for chosen in (values, arguments))
+        except LaunchFileError as error:
+            raise HapticError(str(error)) from None
+        arguments |= given
+        device = parameters_of(_executed(specs, DEVICE, experiment))
+        _check_device(recording, experiment, device)
+        changes = recording.changes(recording.sources)  # refused before anything starts
         directory = new_run_directory(f"replay-{experiment.name}")
+        if file.exists():
+            shutil.copy(file, bag_parameters(directory / "bag"))
         if recorded is None:
             specs = with_recorded_parameters(recording, specs, default, Path(folder))
         processes = replay_processes(recording, experiment, specs, directory / "bag", Path(folder))

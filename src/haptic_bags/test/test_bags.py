@@ -1,4 +1,4 @@
-"""Bags: what the recorder writes, `Bag` and the mcap package read; what is missing is told."""
+"""Bags: what the recorder writes, `Bag` and the mcap package read; what is missing is reported."""
 
 from __future__ import annotations
 

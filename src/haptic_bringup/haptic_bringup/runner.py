@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from rich.console import Console
 
 from haptic_bringup.moved import names_of
 from haptic_launch.experiments import load_experiment
+from haptic_launch.file_parameters import PARAMS_FILE, check_parameter_file, with_parameter_file
 from haptic_launch.launch_file import load_launch_file
 from haptic_launch.runner import (
     IN_VIEW,
     bag_directory,
+    bag_parameters,
     check_hardware,
     check_rviz,
     chosen_variants,
@@ -53,6 +57,8 @@ def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
     experiment = load_experiment(name)
     description = load_launch_file(experiment.launch_file)
     given = parse_arguments(words)
+    if PARAMS_FILE in given:
+        given[PARAMS_FILE] = str(Path(given[PARAMS_FILE]).absolute())
     if given.get("view") == "true":
         given = {**IN_VIEW, **given}
     arguments = effective_arguments(description, given)
@@ -60,6 +66,9 @@ def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
     check_hardware(arguments)
     variants = chosen_variants(experiment, arguments, given)
     records = arguments.get("record") == "true" and not arguments.get("output")
+    own = {"output": "given below"} if records else {}
+    for settings in variants.values():
+        check_parameter_file(description, {**given, **settings, **own})
     directory = new_run_directory(name) if records else None
     code = 0
     compiled = compiled_mark(name)
@@ -71,7 +80,10 @@ def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
         values = {**given, **settings}
         if directory is not None:
             values["output"] = str(bag_directory(directory, place, variant).absolute())
-        code = launch(experiment.launch_file, values)
+        with tempfile.TemporaryDirectory(prefix="haptic_parameters_") as folder:
+            bag = Path(values["output"]) if directory is not None else Path(folder, "bag")
+            values = with_parameter_file(description, values, bag_parameters(bag))
+            code = launch(experiment.launch_file, values)
         if code:
             break
     if compiled and code == 0:

@@ -1,4 +1,4 @@
-"""Settings of Fast DDS for the processes of a run, made by whoever starts them. No ROS import.
+"""Settings of Fast DDS for the processes of a run, made by the program that starts them. No ROS import.
 
 The profile `fastdds.xml` holds for all processes. In realtime messages go through the kernel, by UDP: Fast DDS guards
 its shared memory by locks that all processes hold in turn. A process of ordinary priority that loses its core with such

@@ -154,7 +154,7 @@ class Column:
         damping: B [N s/m].
         stiffnesses: K of each [N/m].
         device_damping, period: as of `Wall`.
-        contact: what meets them.
+        contact: contact law of the walls.
         rules: of the ports; a map for each.
     """
 

@@ -15,7 +15,7 @@ class TimeStatistics:
     """Percentiles of the last `size` durations, kept without allocation.
 
     Args:
-        size: how many durations the window holds.
+        size: number of durations in the window.
     """
 
     def __init__(self, size: int = 4096) -> None:
@@ -42,7 +42,7 @@ class TickTimes:
     """Times at which the last ticks were published or arrived, on the machine's steady clock, common to its processes.
 
     Args:
-        size: how many ticks are kept.
+        size: number of ticks that are kept.
     """
 
     def __init__(self, size: int = 1000) -> None:

@@ -22,6 +22,7 @@ from std_srvs.srv import Trigger
 
 from haptic_core.errors import HapticError, ParameterError
 from haptic_core.messages import set_stamp
+from haptic_core.parameter_files import PARAMS_FILE, values_for
 from haptic_core.parameters import FIXED_ONCE_CONFIGURED, ParameterSpec, check_all, load_parameter_specs
 from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, EVENT_DEPTH, display_qos, latched_qos
 from haptic_core.statistics import RECENT, Rejections, TimeStatistics
@@ -58,13 +59,13 @@ class SuiteNode(LifecycleNode):
 
     Attributes:
         transport: as given.
-        specs: what is declared.
+        specs: declared parameters.
         configured: the node has what `build` made; true from configure to cleanup.
         active: the node answers.
         parameters: current values, checked.
-        waiting_for: what the active node waits for before it begins its work; empty: nothing.
+        waiting_for: condition that the active node awaits before it begins its work; empty: none.
         finished: the node has done its work and the process may end.
-        exit_code: what the process then returns.
+        exit_code: exit code that the process then returns.
     """
 
     def __init__(
@@ -125,7 +126,10 @@ class SuiteNode(LifecycleNode):
 
     def _declare(self) -> dict[str, Any]:
         given = given_parameters(self)
-        values = check_all(self.specs, given)
+        replaced = {}
+        if given.get(PARAMS_FILE) and PARAMS_FILE in self.specs:
+            replaced = values_for(given[PARAMS_FILE], self.get_fully_qualified_name(), self.specs)
+        values = check_all(self.specs, given | replaced)
         for name, spec in self.specs.items():
             if name in given:
                 self.undeclare_parameter(name)

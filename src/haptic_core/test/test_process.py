@@ -74,7 +74,7 @@ def test_with_a_limit_nothing_is_locked(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 class Second:
-    """A core of which a thread takes what it is told to, and rests when it wants to."""
+    """A core of which a thread takes the given time, and rests when it wants to."""
 
     def __init__(self) -> None:
         self.now, self.used, self.rests = 0.0, 0.0, list[float]()
@@ -103,7 +103,7 @@ def test_a_loop_that_would_have_its_core_to_itself_leaves_the_kernel_s_share(bus
 
 
 def test_who_sends_again_keeps_its_ordinary_priority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And a thread that ends meanwhile is no obstacle; one that may not be raised is told."""
+    """And a thread that ends meanwhile is no obstacle; one that may not be raised is reported."""
     for number, name in {10: "device_node", 11: "dds.shm.7410", 12: "dds.asyn.0.0"}.items():
         (tmp_path / f"{number}").mkdir()
         (tmp_path / f"{number}" / "comm").write_text(name + "\n")

@@ -1,9 +1,9 @@
 """The interface that a device driver implements, real or simulated. No ROS import.
 
 The order of calls is: configure, activate, then in every period read (the sensors' present values) and write
-(the efforts of the next period) or, for an admittance device, follow (the motion of the next period), in
-which a simulated device integrates the period; at the end deactivate. safe_stop may be called at any time
-and must leave the user's hand safe.
+(the efforts of the next period); at the end deactivate. An admittance device has follow (the motion of the
+next period) instead of write. A simulated device integrates the period in write or follow. safe_stop may be
+called at any time and must leave the user's hand safe.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def load_parameters(model: type[Parameters], path: Path, overrides: Sequence[str
     """Reads a YAML file into a parameter model.
 
     Args:
-        model: what the file must contain.
+        model: fields that the file must contain.
         path: the file.
         overrides: entries "name=value" that replace values of the file, the value in YAML; empty entries are
             ignored.

@@ -1,8 +1,8 @@
 """The tick loop of a device without ROS: commands in, one period, reading out.
 
 Order of one period: the commands that answer tick k are added up (an admittance device takes the motion
-that one of them gives), delayed by `command_delay_ticks`, limited by the safety layer, handed to the device, the period
-passes, tick k + 1 is read and checked.
+that one of them gives), delayed by `command_delay_ticks`, limited by the safety layer and passed to the device. The
+period passes; tick k + 1 is read and checked.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class TickLoop:
 
     Args:
         device: configured and activated by the caller.
-        sources: who must answer.
+        sources: names of the nodes that must answer.
         command_delay_ticks: extra delay of the commands' effect [ticks].
         watchdog_periods: silence of a source after which `advance` stops the device safely [ticks];
             None where the caller waits for every answer.

@@ -242,7 +242,7 @@ class ScriptedDevice(Device):
     """Plays a script as the tool's motion and the measured wrench; has one joint per axis x, y, z.
 
     Args:
-        script: what happens.
+        script: inputs over time.
     """
 
     kind = "scripted"

@@ -53,7 +53,7 @@ HAND = load_parameters(SpatialHandParameters, Path(spatial_hand.__file__).with_n
 #: products and sums of a few numbers of size 1 (size 10 for rates): some roundings of 1.1e-16 each
 ROUNDING = 1e-14
 REACH = np.array([DEFAULT.range_translation] * 3 + [DEFAULT.range_yaw, DEFAULT.range_tilt, DEFAULT.range_roll])
-#: changes of the numbers that leave one thing alone to be seen
+#: changes of the numbers that leave one effect to be seen
 NO_NOISE = {"force_noise": 0.0, "torque_noise": 0.0, "force_resolution": 0.0, "torque_resolution": 0.0}
 NO_COUNTS = {"position_resolution": 0.0, "angle_resolution": 0.0}
 NO_FRICTION = {"friction_translation": 0.0, "friction_rotation": 0.0}

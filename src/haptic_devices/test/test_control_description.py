@@ -1,4 +1,4 @@
-"""What ros2_control is told about a device, against the device."""
+"""The description of a device for ros2_control, against the device."""
 
 from __future__ import annotations
 

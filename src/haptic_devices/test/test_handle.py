@@ -285,7 +285,7 @@ def test_a_handle_that_nobody_holds_does_nothing():
 def test_where_there_is_no_hand_there_is_none_to_lead(name):
     device = make(name, held=False)
     assert device.description()["handle_axes"] == 0
-    with pytest.raises(DeviceError, match="nobody holds the tool"):
+    with pytest.raises(DeviceError, match="the tool is released"):
         device.hold_handle(True)
 
 

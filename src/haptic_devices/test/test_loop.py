@@ -13,7 +13,7 @@ from haptic_msgs.msg import DeviceCommand
 
 
 class FakeDevice(Device):
-    """Notes what it is told; its speed and its failure are set by the test."""
+    """Notes its commands; its speed and its failure are set by the test."""
 
     base_frame = "base"
 
@@ -210,7 +210,7 @@ def test_a_failing_device_is_a_fault_with_its_own_words():
 
 
 class FakeManipulator(FakeDevice):
-    """Notes the motions that it is told: (fields, x of the pose), or None to hold."""
+    """Notes the motions that it receives: (fields, x of the pose), or None to hold."""
 
     kind = "admittance"
 

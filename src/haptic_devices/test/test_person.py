@@ -188,7 +188,7 @@ def test_what_cannot_be_done_is_refused_with_a_reason(run):
     _, person = run(act, held=False)
     assert [answer.success for answer in said] == [False] * 3
     assert "not paused" in said[0].message and "expected 1 or more" in said[1].message
-    assert "nobody holds the tool" in said[2].message
+    assert "the tool is released" in said[2].message
     assert [kind for _, kind, _ in person.of_kind("pause", "step", "hold")] == ["pause", "pause"]
 
 
@@ -240,7 +240,7 @@ def test_the_hand_follows_the_topic_while_it_is_held(run):
         message = PoseStamped()
         message.header.frame_id = "joystick_base"
         message.pose.position.x, message.pose.position.y = 0.02, 0.01
-        person.led.publish(message)  # nobody holds it
+        person.led.publish(message)  # it is released
         assert (await person.call("hold", data=True)).success
         person.led.publish(message)
         await person.tick(900)

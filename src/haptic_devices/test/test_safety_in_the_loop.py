@@ -35,7 +35,7 @@ T = 1e-3
 
 
 def make(name: str = "joystick", *entries: str) -> Device:
-    """A device that nobody holds, configured and activated."""
+    """A device that no hand holds, configured and activated."""
     texts = {"device": name, "held": "false", "device_parameters": json.dumps(entries)}
     device = find_device(name)(parse_parameters(texts))
     device.configure(T)
@@ -172,7 +172,7 @@ def test_no_force_of_before_a_stop_acts_at_it_or_after_it(cause, delay):
     loop.resume()
     with pytest.raises(InputError, match="tick of a"):
         loop.offer(late)
-    for _ in range(3):  # nobody commands anything new
+    for _ in range(3):  # without a new command
         loop.advance()
     assert not np.any(written)
     written.clear()
@@ -293,7 +293,7 @@ def test_the_host_has_no_ramp_at_the_first_start_but_when_a_controller_comes_bac
             rows.append(host.device.read().effort[0])
         return rows
 
-    host.commands[0] = RUN  # nobody commands anything: ros2_control runs before our controller does
+    host.commands[0] = RUN  # without a command: ros2_control runs before our controller does
     host.write()
     host.commands[1] += 1.0
     assert efforts(2) == [0.5, 0.5]

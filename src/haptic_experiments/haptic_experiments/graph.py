@@ -13,7 +13,6 @@ left to the nodes.
 
 from __future__ import annotations
 
-import importlib.util
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +24,7 @@ import numpy as np
 
 from haptic_bags.ticks import Ticks
 from haptic_core.errors import HapticError
-from haptic_core.parameters import check_all, load_parameter_specs
+from haptic_core.parameters import check_all
 from haptic_core.tick_inputs import node_and_kind
 from haptic_devices.device import Device, DeviceError
 from haptic_devices.factories import find_device
@@ -33,6 +32,7 @@ from haptic_devices.loop import OK, TickLoop
 from haptic_experiments.graph_steps import STEPS, Step
 from haptic_launch.experiment_graph import CLOCK, SCRIPTED, Edge, evaluation_order, graph_of
 from haptic_launch.experiments import load_experiment
+from haptic_launch.file_parameters import declared_parameters, nodes_of_run
 from haptic_launch.launch_file import load_launch_file
 from haptic_launch.launch_nodes import LaunchedNode, launched_nodes
 
@@ -227,7 +227,7 @@ def build(experiment: str | Path, arguments: Mapping[str, str] | None = None) ->
         HapticError: The launch file, or a parameter of a node, is refused.
     """
     path = experiment if isinstance(experiment, Path) else load_experiment(experiment).launch_file
-    return of_nodes(launched_nodes(load_launch_file(path), arguments))
+    return of_nodes(nodes_of_run(load_launch_file(path), arguments or {}))
 
 
 def nodes_of(bag: Bag) -> list[LaunchedNode]:
@@ -383,18 +383,7 @@ def _inputs(values: Mapping[str, Any], lag: int) -> list[tuple[str, str, int]]:
 
 def checked(node: LaunchedNode) -> dict[str, Any]:
     """All parameters of a node, checked as the node checks them."""
-    package, _, executable = node.executable.partition("/")
-    files = [_file(package, f"{executable}.yaml")]
-    if node.executable in STEPS:
-        files.insert(0, _file("haptic_core", "rendering_node.yaml"))
-    specs = {name: spec for file in files for name, spec in load_parameter_specs(file).items()}
+    specs = declared_parameters(node.executable)
+    if specs is None:
+        raise HapticError(f"{node.executable}: its package is not installed, or has no parameter file for it")
     return dict(check_all(specs, node.parameters))
-
-
-def _file(package: str, name: str) -> Path:
-    """The parameter file of a node, which lies in its package."""
-    found = importlib.util.find_spec(package)
-    folders = found.submodule_search_locations if found else None
-    if not folders:
-        raise HapticError(f"package {package} is not installed")
-    return next(Path(folders[0]).rglob(name))

@@ -73,7 +73,7 @@ def write_replay_report(directory: Path, console: Console) -> dict[str, Any]:
 
     Args:
         directory: of the replay's run.
-        console: where the result is printed.
+        console: prints the result.
 
     Returns:
         What metrics.json holds.

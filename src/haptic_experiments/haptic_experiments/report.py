@@ -64,7 +64,7 @@ def write_report(directory: Path, console: Console) -> Report:
 
     Args:
         directory: of the run, or of a single bag; the files then go to the bag's parent.
-        console: where the table of claims is printed.
+        console: prints the table of claims.
 
     Raises:
         HapticError: no readable bag, or a bag of no known experiment.

@@ -211,7 +211,7 @@ def compute(
 
     Args:
         tasks: by name; names are file names.
-        folder: where results are kept; made if missing.
+        folder: directory of the results; made if missing.
         workers: processes on this machine; one for each core if not given.
         scheduler: address of a Dask scheduler whose workers have the suite installed.
         progress: called with tasks done and tasks in all.
@@ -273,7 +273,7 @@ def run_study(
 
     Args:
         name, words: of the study, arguments.
-        console: where progress and tables are printed.
+        console: prints progress and tables.
         workers, scheduler: as of `compute`.
         fresh: begin anew in any case.
 

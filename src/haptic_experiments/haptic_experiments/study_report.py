@@ -32,7 +32,7 @@ class StudyReport:
         claims: with verdicts.
         figures: by file name without suffix, with captions.
         tables: for the report and the terminal.
-        timings: what depends on the machine, for run.yaml [s].
+        timings: times on this machine, for run.yaml [s].
     """
 
     metrics: dict[str, Any]
@@ -46,7 +46,7 @@ def write(made: StudyReport, about: Any, settings: BaseModel, name: str, directo
     """Writes metrics.json, the figures and report.html.
 
     Args:
-        made: what the study makes of its results.
+        made: product of the study from its results.
         about: the study, with a title, a paper and a summary.
         settings: its arguments.
         name: its name.

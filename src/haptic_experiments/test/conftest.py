@@ -65,7 +65,7 @@ def bag_of() -> Callable[..., Bag]:
             missed: ticks without an answer of the friction node.
             mode: lockstep or realtime.
             delay: command_delay_ticks.
-            element_velocity: what the friction element saw (n, 2); the true velocity if not given (m/s).
+            element_velocity: velocity at the friction element (n, 2); the true velocity if not given (m/s).
             friction_parameters: parameters of the friction node that are not those of the signals.
         """
         bag = Bag.__new__(Bag)
@@ -199,7 +199,7 @@ def display_bag() -> Callable[..., Bag]:
         Args:
             mechanism: its name.
             measured: motion that the display measures.
-            reference: what was due; the measured motion if not given.
+            reference: due motion; the measured motion if not given.
             true: likewise.
             wrench: measured, (n, 6), in the mechanism's frame [N; N m].
             numbers: fields of ConstrainedReference at the tick when they are due; x and its rate for q if not given.

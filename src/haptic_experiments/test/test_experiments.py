@@ -168,7 +168,7 @@ def test_each_argument_reaches_a_node_that_accepts_it_and_each_choice(name: str)
     plain = evaluate(name)
     with_page = evaluate(name, {"view": "true"}) if name in has_argument("view_port") else {}
     for argument in arguments_of(name):
-        others = {"view": "true"} if argument.name.startswith("view_") else {}  # without a page these reach nobody
+        others = {"view": "true"} if argument.name.startswith("view_") else {}  # without a page these reach no node
         before = with_page if others else plain
         other = other_value(argument)
         assert argument.description, argument.name

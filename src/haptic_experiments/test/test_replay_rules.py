@@ -512,7 +512,7 @@ def test_a_device_that_is_not_the_recorded_one_is_told(tmp_path: Path, recording
         return Recording.read(write_bag(tmp_path / name, run, experiment="friction_impedance"))
 
     assert device_differs(recording, recording) == ""
-    assert device_differs(read("more", a_run(ticks=range(6))), recording) == ""  # nobody answered tick 5
+    assert device_differs(read("more", a_run(ticks=range(6))), recording) == ""  # tick 5 has no answer
     short = read("short", a_run(ticks=range(4), answered=range(4)))
     assert device_differs(recording, short) == "/joystick/device_state lacks 1 of 5 ticks, the first is 4"
     moved = a_run()

@@ -103,7 +103,7 @@ def bag_of(
         missed: ticks without an answer of the friction node.
         compensation: of the servo.
         held: there is a hand.
-        device: what the device node tells of its device; that of five_bar.yaml if not given.
+        device: description of the device by its node; that of five_bar.yaml if not given.
         friction: parameters of the friction node that are not those of the signals.
     """
     bag = Bag.__new__(Bag)
@@ -141,7 +141,7 @@ def bag_of(
 
 #: places of the claims in the report of one bag
 STRAIGHT, CURVE, REST, ISOTROPY, ANNIHILATION, MASS, MODEL_C, PARALLEL = range(8)
-#: what the stability part of the metrics says in tests of other things
+#: what the stability part of the metrics says in tests of other parts
 STABILITY = {
     "smallest_mass": {"1": [1.2, 1.2], "4": [2.1, 2.3]},
     "shaking": [[1.0, 1.0, 0.1], [1.0, 2.0, 0.0], [4.0, 1.0, 0.1], [4.0, 2.0, 0.1]],

@@ -31,7 +31,7 @@ ORIGIN = np.array([0.3, -0.2, -0.034])
 def guided(
     *, coefficient: float = 0.0, curvature: tuple[float, float] = (0.0, 0.0), damping: float = 0.0, thing: Any = None
 ) -> GuidedWorld:
-    """A tool of 0.5 kg at the guide's origin, above nothing; with a thing, in its way."""
+    """A tool of 0.5 kg at the guide's origin, above nothing; with a body, in its path."""
     world = World()
     world.add_sphere("tool", radius=0.008, mass=MASS, material=Material(stiffness=1e5, dissipation=5.0, friction=0.3))
     if thing is not None:

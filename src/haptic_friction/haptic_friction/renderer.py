@@ -177,7 +177,7 @@ class FrictionRenderer:
     """Friction on a tool: the force -f (impedance), or the motion of the mass (admittance).
 
     With an input that has a normal force, friction acts along its surfaces: the law is scaled so that its kinetic force
-    is mu N, with the normal forces of walls, of the contacts of the tool's body in a simulated world, or of the surface
+    is mu N. N is the normal force of walls, of the contacts of the tool's body in a simulated world, or of the surface
     of a constrained reference, on which friction then acts. With an input of kind bodies it acts between two partners,
     the tool or bodies of a world, and takes their relative velocity.
 
@@ -267,7 +267,7 @@ class FrictionRenderer:
             ready: the device follows commands; if not, the mass of an admittance stops at the tool.
             surfaces: of walls, where the kinds have "wall".
             contacts: of a world, each with the fields of haptic_msgs/ContactArray, where the kinds have "contacts".
-            references: where the kinds have "constraints".
+            references: constrained references, if the kinds have "constraints".
             bodies: velocities of the bodies of a world [m/s], (n, 3), where the kinds have "bodies"; None: at rest.
 
         Raises:

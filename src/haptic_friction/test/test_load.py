@@ -1,4 +1,4 @@
-"""Friction under a load: the scaled law is the law of the scaled force, and what presses is told apart."""
+"""Friction under a load: the scaled law is the law of the scaled force; the sources of the load differ."""
 
 from __future__ import annotations
 

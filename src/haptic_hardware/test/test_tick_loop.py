@@ -187,7 +187,7 @@ def test_it_decides_as_the_python_loop_does(library: ctypes.CDLL, follows: bool,
             assert native.offer(message) == expected
             seen.add(expected)
         assert native.look()["complete"] == loop.collector.complete
-        if random.random() < 0.002:  # somebody presses the button
+        if random.random() < 0.002:  # a user presses the button
             loop.stop(SAFE_STOP, "emergency stop")
             native.stop()
         skipped = int(random.choice([1, 2, WATCHDOG - 1, WATCHDOG])) if random.random() < 0.05 else 0

@@ -96,8 +96,8 @@ class ExperimentGraph:
 
     Attributes:
         clock: topic of the device whose ticks the others answer.
-        edges: what nodes take from each other, in this order: device states, states of the same tick, states of the
-            tick before, commands.
+        edges: inputs that nodes take from each other, in this order: device states, states of the same tick, states of
+            the tick before, commands.
         recorded: topics of the device, and of each rendering node.
     """
 

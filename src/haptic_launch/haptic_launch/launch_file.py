@@ -30,14 +30,14 @@ runner shows everything. `respawn` starts a process again that failed, not one t
 from __future__ import annotations
 
 import atexit
-import difflib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from .launch_arguments import check_known, describe_missing, missing_argument
 from .launch_elements import (
     Argument,
     ArgumentElement,
@@ -64,6 +64,7 @@ from .launch_substitutions import (
     find_package_share,
     located,
     parse_template,
+    variables_in,
 )
 from .processes import ProcessSpec
 
@@ -140,6 +141,7 @@ class LaunchDescription:
         find_executable: Callable[[str, str], str] | None = None,
         environment: Mapping[str, str] | None = None,
         parameter_directory: Path | None = None,
+        given: Collection[str] | None = None,
     ) -> list[ProcessSpec]:
         """Returns the processes that the file starts with these arguments, in order.
 
@@ -148,8 +150,9 @@ class LaunchDescription:
             find_package_share: share directory of a package; default: over AMENT_PREFIX_PATH.
             find_executable: path of a package's executable; default: over AMENT_PREFIX_PATH.
             environment: for `$(env ...)` and for the processes; default: this process's.
-            parameter_directory: where the files with inline parameters are written; default: a temporary
+            parameter_directory: directory of the files with inline parameters; default: a temporary
                 directory that is removed when this Python process ends.
+            given: names of the arguments that the user gave (`ProcessSpec.given_parameters`); None: all of them.
 
         Raises:
             LaunchFileError: unknown argument, missing argument, value that is not among the choices,
@@ -158,17 +161,19 @@ class LaunchDescription:
         variables = dict(os.environ if environment is None else environment)
         share = find_package_share or (lambda package: _find_share(package, variables))
         executable = find_executable or (lambda package, name: _find_executable(package, name, variables))
-        given = dict(arguments or {})
-        context = Context(given.copy(), variables, str(_absolute(self.path).parent), share)
+        values = dict(arguments or {})
+        context = Context(values.copy(), variables, str(_absolute(self.path).parent), share)
         known: dict[str, Argument] = {}
-        evaluation = _Evaluation(context, executable, parameter_directory, known)
+        evaluation = _Evaluation(
+            context, executable, parameter_directory, known, set(values if given is None else given)
+        )
         with located(str(self.path)):
             if self._collect(known, share, variables):
-                _check_known(given, known)
-            if (missing := _missing_argument(self.elements, given)) is not None:
-                raise LaunchFileError(_describe_missing(missing))
+                check_known(values, known)
+            if (missing := missing_argument(self.elements, values)) is not None:
+                raise LaunchFileError(describe_missing(missing))
             evaluation.visit(self.elements)
-            _check_known(given, known)
+            check_known(values, known)
         return _unique_names(evaluation.processes)
 
     def _collect(self, found: dict[str, Argument], share: Callable[[str], str], variables: Mapping[str, str]) -> bool:
@@ -254,15 +259,6 @@ def _collect(
     return complete
 
 
-def _check_known(given: Mapping[str, str], known: Mapping[str, Argument]) -> None:
-    for name in given:
-        if name not in known:
-            close = difflib.get_close_matches(name, known, 1)
-            hint = f"; did you mean '{close[0]}'?" if close else ""
-            names = ", ".join(sorted(known)) or "none"
-            raise LaunchFileError(f"unknown argument '{name}'{hint} (known arguments: {names})")
-
-
 def _unique_names(processes: Sequence[ProcessSpec]) -> list[ProcessSpec]:
     """Tells processes with the same name apart: by namespace, and if that is not enough by number."""
     names = [process.name for process in processes]
@@ -281,12 +277,17 @@ _Evaluated = dict[str, Scalar | list[Scalar]]
 
 @dataclass
 class _Evaluation:
-    """One pass over a launch file and what it includes."""
+    """One pass over a launch file and what it includes.
+
+    Attributes:
+        given: names of the arguments that the user gave, and of the values that follow from them.
+    """
 
     context: Context
     find_executable: Callable[[str, str], str]
     parameter_directory: Path | None
     known: dict[str, Argument]
+    given: set[str]
     processes: list[ProcessSpec] = field(default_factory=list)
     depth: int = 0
 
@@ -319,7 +320,7 @@ class _Evaluation:
                 raise LaunchFileError("attribute 'cmd' is empty")
             own = element.process.name
             name = Path(command[0]).name if own is None else self._text(own)
-            self._add(element.process, element.where, name, command, None)
+            self._add(element.process, element.where, name, command)
 
     def _text(self, template: Template) -> str:
         return evaluate(template, self.context)
@@ -329,13 +330,20 @@ class _Evaluation:
         if name in _SETTINGS:
             raise LaunchFileError(f"'{name}' is a setting of ros2 launch that this runner does not know")
         self.context.configurations[name] = self._text(value)
+        self._follow(name, value)
+
+    def _follow(self, name: str, value: Template) -> None:
+        """Counts a value among the given ones if it follows from one of them."""
+        if variables_in(value) & self.given:
+            self.given.add(name)
 
     def _declare(self, element: ArgumentElement) -> None:
         argument, values = element.argument, self.context.configurations
         if argument.name not in values:
             if element.default is None:
-                raise LaunchFileError(_describe_missing(argument))
+                raise LaunchFileError(describe_missing(argument))
             values[argument.name] = self._text(element.default)
+            self._follow(argument.name, element.default)
         value = values[argument.name]
         if argument.choices is not None and value not in argument.choices:
             choices = ", ".join(argument.choices)
@@ -353,7 +361,7 @@ class _Evaluation:
             raise LaunchFileError(f"more than {_MAXIMUM_DEPTH} files include each other; the last is {path}")
         description = load_launch_file(path)
         self.context.directory = str(path.parent)
-        missing = _missing_argument(description.elements, [self._text(name) for name, _ in element.arguments])
+        missing = missing_argument(description.elements, [self._text(name) for name, _ in element.arguments])
         if missing is not None:
             raise LaunchFileError(f"{path} requires the argument '{missing.name}'; the include has to give it")
         for name, value in element.arguments:
@@ -377,38 +385,47 @@ class _Evaluation:
         if namespace is not None:
             command += ["-r", f"__ns:={valid_namespace(namespace)}"]
         full_name = None if name is None else (namespace or "").rstrip("/") + "/" + name
+        given: set[str] = set()
         for entry in element.parameters:
             with located(entry.where):
                 key = full_name if namespace is not None else None
-                command += ["--params-file", self._parameter_file(entry, key or "/**")]
+                command += ["--params-file", self._parameter_file(entry, key or "/**", given)]
         for source, target in element.remappings:
             command += ["-r", f"{self._text(source)}:={self._text(target)}"]
-        self._add(element.process, element.where, name or Path(executable).name, command, full_name)
+        self._add(element.process, element.where, name or Path(executable).name, command, full_name, frozenset(given))
 
-    def _parameter_file(self, entry: Parameters, key: str) -> str:
+    def _parameter_file(self, entry: Parameters, key: str, given: set[str]) -> str:
         if entry.file is not None:
             path = Path(self._text(entry.file))
             if not path.is_file():
                 raise LaunchFileError(f"there is no parameter file {path}")
             return str(path)
         parameters: _Evaluated = {}
-        self._flatten(entry, "", parameters)
+        self._flatten(entry, "", parameters, given)
         if self.parameter_directory is None:
             self.parameter_directory = Path(tempfile.mkdtemp(prefix="haptic_launch_"))
             atexit.register(shutil.rmtree, self.parameter_directory, ignore_errors=True)
         return write_parameters({key: parameters}, self.parameter_directory)
 
-    def _flatten(self, entry: Parameters, prefix: str, result: _Evaluated) -> None:
-        """Evaluates nested parameters to names with dots."""
+    def _flatten(self, entry: Parameters, prefix: str, result: _Evaluated, given: set[str]) -> None:
+        """Evaluates nested parameters to names with dots; adds the names of those from given arguments to `given`."""
         name = prefix + self._text(entry.name)
         if isinstance(entry.value, ParameterValue):
             result[name] = entry.value.evaluate(self.context)
+            if variables_in(entry.value.value) & self.given:
+                given.add(name)
         for nested in entry.nested:
             with located(nested.where):
-                self._flatten(nested, name + ".", result)
+                self._flatten(nested, name + ".", result, given)
 
     def _add(
-        self, process: ProcessAttributes, where: str, name: str, command: list[str], full_name: str | None
+        self,
+        process: ProcessAttributes,
+        where: str,
+        name: str,
+        command: list[str],
+        full_name: str | None = None,
+        given: frozenset[str] = frozenset(),
     ) -> None:
         output = "screen" if process.output is None else self._text(process.output)
         if output not in _OUTPUTS:
@@ -419,25 +436,5 @@ class _Evaluation:
         again = process.respawn is not None and evaluate_condition(process.respawn, self.context)
         respawn_delay = process.respawn_delay if again else None
         self.processes.append(
-            ProcessSpec(name, command, environment, process.shuts_down, where, full_name, respawn_delay)
+            ProcessSpec(name, command, environment, process.shuts_down, where, full_name, respawn_delay, given)
         )
-
-
-def _missing_argument(elements: Sequence[Element], given: Container[str]) -> Argument | None:
-    """Returns the first required argument, declared unconditionally in this very file, that is not given."""
-    for element in elements:
-        missing = None
-        if element.condition is None and isinstance(element, GroupElement):
-            missing = _missing_argument(element.children, given)
-        elif element.condition is None and isinstance(element, ArgumentElement):
-            required = element.argument.default is None and element.argument.name not in given
-            missing = element.argument if required else None
-        if missing is not None:
-            return missing
-    return None
-
-
-def _describe_missing(argument: Argument) -> str:
-    about = f" ({argument.description})" if argument.description else ""
-    choices = f", one of: {', '.join(argument.choices)}" if argument.choices is not None else ""
-    return f"argument '{argument.name}'{about} is required: give {argument.name}:=VALUE{choices}"

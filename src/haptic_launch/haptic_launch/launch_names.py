@@ -1,4 +1,4 @@
-"""Names of nodes and namespaces, by the rules of ROS 2."""
+"""Names and namespaces of nodes by the rules of ROS 2."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def join_namespace(base: str | None, namespace: str | None) -> str | None:
 
 
 def valid_namespace(namespace: str) -> str:
-    """Returns an absolute namespace, or refuses it."""
+    """Checks each part of a namespace by the rules of ROS 2."""
     for token in namespace.split("/")[1:] if namespace != "/" else []:
         valid_name(token, f"namespace '{namespace}'")
     return namespace

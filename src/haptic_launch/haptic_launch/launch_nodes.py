@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,16 +25,32 @@ class LaunchedNode:
         namespace: with a slash before it, empty for the root.
         executable: "package/executable".
         parameters: with dots in nested names.
+        given: names of the parameters whose values come from arguments that the user gave.
+        changed: names of the parameters whose values a parameter file replaced.
     """
 
     name: str
     namespace: str
     executable: str
     parameters: Mapping[str, Any]
+    given: frozenset[str] = frozenset()
+    changed: frozenset[str] = frozenset()
+
+    @property
+    def full_name(self) -> str:
+        """Name with namespace."""
+        return f"{self.namespace}/{self.name}"
 
 
-def launched_nodes(description: LaunchDescription, arguments: Mapping[str, str] | None = None) -> list[LaunchedNode]:
+def launched_nodes(
+    description: LaunchDescription, arguments: Mapping[str, str] | None = None, given: Collection[str] | None = None
+) -> list[LaunchedNode]:
     """The nodes in the order of the file; their executables need not be installed.
+
+    Args:
+        description: of the launch file.
+        arguments: of the launch file, by name.
+        given: names of the arguments that the user gave; None: all of them.
 
     Raises:
         LaunchFileError: see `LaunchDescription.evaluate`.
@@ -44,6 +60,7 @@ def launched_nodes(description: LaunchDescription, arguments: Mapping[str, str] 
             arguments,
             find_executable=lambda package, executable: f"{package}/{executable}",
             parameter_directory=Path(folder),
+            given=given,
         )
         return [node for spec in specs if "--ros-args" in spec.command for node in _nodes(spec)]
 
@@ -67,10 +84,11 @@ def _nodes(spec: ProcessSpec) -> list[LaunchedNode]:
     executable = spec.command[0]
     if not executable.endswith(f"/{_COMPOSED}"):
         name = (spec.fully_qualified_name or spec.name).rpartition("/")[2]
-        return [LaunchedNode(name, namespace, executable, parameters)]
+        return [LaunchedNode(name, namespace, executable, parameters, spec.given_parameters)]
     found = []
     for entry in parameters.get("nodes", ()):
         name, _, executable = entry.partition("=")
         own = {key[len(name) + 1 :]: value for key, value in parameters.items() if key.startswith(f"{name}.")}
-        found.append(LaunchedNode(name, namespace, executable, own))
+        given = frozenset(key[len(name) + 1 :] for key in spec.given_parameters if key.startswith(f"{name}."))
+        found.append(LaunchedNode(name, namespace, executable, own, given))
     return found

@@ -86,7 +86,7 @@ def parse_parameter_value(raw: object, kind: ParameterType | None) -> ParameterV
     """Checks a `value` attribute as far as its type is known without evaluation.
 
     Args:
-        raw: what YAML read.
+        raw: value as YAML read it.
         kind: the attribute `type`, if given.
     """
     if isinstance(raw, list):

@@ -14,6 +14,7 @@ not need them, and a launch file that needs them is refused with a clear message
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 import re
@@ -37,6 +38,7 @@ __all__ = [
     "located",
     "parse_template",
     "unescape",
+    "variables_in",
 ]
 
 
@@ -44,7 +46,7 @@ class LaunchFileError(Exception):
     """A launch file, or the arguments given to it, cannot be understood; `str()` is one line.
 
     Attributes:
-        message: what is wrong.
+        message: description of the mistake.
         where: file, line and element, as soon as they are known.
     """
 
@@ -117,6 +119,18 @@ class Context:
 def unescape(text: str) -> str:
     """Resolves backslash escapes: the character after a backslash stands for itself."""
     return re.sub(r"\\(.)", lambda match: match.group(1), text)
+
+
+def variables_in(part: object) -> set[str]:
+    """Names of the launch arguments that a template, an element, or a sequence of these reads."""
+    if isinstance(part, Call):
+        names = {"".join(map(str, part.arguments[0]))} if part.name == "var" else set()
+        return names.union(*map(variables_in, part.arguments))
+    if isinstance(part, (tuple, list)):
+        return set().union(*map(variables_in, part))
+    if dataclasses.is_dataclass(part):
+        return set().union(*(variables_in(getattr(part, entry.name)) for entry in dataclasses.fields(part)))
+    return set()
 
 
 def parse_template(text: str) -> Template:
@@ -306,6 +320,6 @@ def _checked_call(name: str, arguments: tuple[Template, ...]) -> Call:
     if len(arguments) not in substitution.counts:
         raise LaunchFileError(f"$({name} ...) has {len(arguments)} arguments; usage: {substitution.usage}")
     if name == "equals" and () in arguments:
-        # ROS 2 launch compares the word "[]" here (Jazzy), which nobody means.
+        # ROS 2 launch compares the word "[]" here (Jazzy), which no author means.
         raise LaunchFileError("$(equals ...) with '' never equals an empty text in ROS 2; compare with a word")
     return Call(name, arguments)

@@ -19,9 +19,10 @@ class ProcessSpec:
         command: program and arguments.
         environment: all of its environment.
         on_exit_shutdown: whether its end ends the run.
-        source: where it was asked for, e.g. file, line and element.
+        source: origin, such as file, line and element.
         fully_qualified_name: the ROS node's name with its namespace, if it is one and the name is known.
         respawn_delay: seconds from its failure until it is started again; None: its failure ends the run.
+        given_parameters: names of the node's parameters whose values come from arguments that the user gave.
     """
 
     name: str
@@ -31,8 +32,9 @@ class ProcessSpec:
     source: str = ""
     fully_qualified_name: str | None = None
     respawn_delay: float | None = None
+    given_parameters: frozenset[str] = frozenset()
 
     @property
     def only_shows(self) -> bool:
-        """Nothing depends on it: its failure is told, but neither ends nor fails the run."""
+        """Nothing depends on it: its failure is reported, but neither ends nor fails the run."""
         return Path(self.command[0]).name in VIEWERS

@@ -48,9 +48,9 @@ def run_processes(
     """Runs the processes until all have ended.
 
     All are stopped when Ctrl-C, SIGTERM or SIGHUP arrives, when one with `on_exit_shutdown` ends well, and when
-    one fails (exit code other than 0, or killed by a signal that is not the runner's) that is none of
-    `VIEWERS` and has no `respawn_delay`, after which it is started again: SIGINT to every process group, after
-    `grace` SIGTERM to those that are left, after `kill_grace` SIGKILL. The second Ctrl-C goes to the next of
+    one fails (exit code other than 0, or killed by a signal that is not the runner's). One of `VIEWERS` may fail,
+    and one with a `respawn_delay` is started again after it. Every process group gets SIGINT, after `grace` SIGTERM
+    if it is left, after `kill_grace` SIGKILL. The second Ctrl-C goes to the next of
     these steps at once, and so does the third. What a process leaves behind in its group has one second after
     the process's end, then it is killed.
 
@@ -63,7 +63,7 @@ def run_processes(
 
     Args:
         specs: started in this order.
-        output: where the lines go, `[name] line`, coloured on a terminal; default: stdout.
+        output: receives the lines, `[name] line`, coloured on a terminal; default: stdout.
         grace: seconds from SIGINT to SIGTERM.
         kill_grace: seconds from SIGTERM to SIGKILL.
         on_line: called with name and line for every line, after it was written.

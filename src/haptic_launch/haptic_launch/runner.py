@@ -39,7 +39,7 @@ class UsageError(HapticError):
     """The user's command cannot be understood.
 
     Attributes:
-        hint: where the user sees what can be given.
+        hint: command that shows the possible arguments.
     """
 
     def __init__(self, message: str, hint: str = "see ./haptics run EXPERIMENT --show-args") -> None:
@@ -51,7 +51,7 @@ class MissingProgramError(HapticError):
     """A program that the user asked for is not installed.
 
     Attributes:
-        hint: what to install, and what works without it.
+        hint: advice what to install, and what works without it.
     """
 
     def __init__(self, message: str, hint: str) -> None:
@@ -167,6 +167,11 @@ def chosen_variants(
 def bag_directory(run: Path, place: int, variant: str) -> Path:
     """Where a variant's bag lies: bag for the first, bag_<variant> for the others."""
     return run / ("bag" if place == 0 else f"bag_{variant}")
+
+
+def bag_parameters(bag: Path) -> Path:
+    """The parameter file of a run, beside its bag: parameters.yaml, or parameters_<variant>.yaml."""
+    return bag.with_name(f"parameters{bag.name.removeprefix('bag')}.yaml")
 
 
 def new_run_directory(name: str) -> Path:

@@ -181,10 +181,10 @@ class WatchedRun(StartedRun):
 
     Attributes:
         device: the newest DeviceState.
-        new_starts: how often the ticks began again.
+        new_starts: number of new beginnings of the ticks.
         events: source, kind and detail of all TickEvents.
         forces: largest joint effort that acted while the device said that it is not OK [N m or N].
-        moved: how far the tool went from where it was when the device said so first [m].
+        moved: distance of the tool from its position at the device's first report of it [m].
         stops: ticks at which the device went from OK to anything else.
         struck: tick that the device was at when something was last done to a node.
     """

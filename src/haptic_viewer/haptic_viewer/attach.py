@@ -24,7 +24,7 @@ class NothingRunsError(HapticError):
     """There is no experiment to show.
 
     Attributes:
-        hint: what the user can do.
+        hint: advice to the user.
     """
 
     hint = "./haptics view EXPERIMENT runs one; one in another ROS_DOMAIN_ID is not seen"

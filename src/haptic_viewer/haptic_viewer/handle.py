@@ -16,7 +16,7 @@ _SIZE, _BALL = 0.05, 0.007
 
 
 class HandlePanel:
-    """A checkbox, and while the handle is held a thing to drag with the hand's target and a thread to the tool.
+    """A checkbox, and while the handle is held an object to drag with the hand's target and a thread to the tool.
 
     Args:
         server: of the page.

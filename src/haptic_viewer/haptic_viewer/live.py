@@ -47,7 +47,7 @@ class NodeReport:
         numbers: rate, p50, p99, missed ticks, as the node says; empty where it says nothing.
         rejected: kinds and counts of rejected inputs.
         level: 0 ok, 1 warning, 2 error.
-        problems: what is wrong.
+        problems: descriptions of what is wrong.
     """
 
     name: str
@@ -64,7 +64,7 @@ class NodeReport:
 
 
 class LiveExperiment:
-    """What an experiment says of itself while somebody listens.
+    """Statuses that an experiment publishes while there is a subscriber.
 
     Args:
         node: that listens.

@@ -1,6 +1,6 @@
 """ROS node that shows the experiment of its namespace as a browser page, and passes on what its users do.
 
-It changes nothing by being there: it reads latched descriptions and events, and topics only while somebody looks, the
+It changes nothing by being there: it reads latched descriptions and events, and topics only while a page is open, the
 newest message of each picture alone. What a user does goes the way of any ROS program: parameter services, `~/reset`,
 the device's `~/pause`, `~/step`, `~/hold` and `operator_handle`.
 """
@@ -27,6 +27,7 @@ from std_srvs.srv import SetBool, Trigger
 from haptic_core import process
 from haptic_core.errors import InputError
 from haptic_core.messages import detail_of, pose_array, set_pose, wrench_array
+from haptic_core.parameter_files import PARAMS_FILE, values_for
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_core.process import stop_requested
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, status_qos
@@ -66,7 +67,10 @@ class Viewer(Node):
         super().__init__("viewer", automatically_declare_parameters_from_overrides=True, **node_options)
         specs = load_parameter_specs(_FILE)
         given = {name: parameter.value for name, parameter in self.get_parameters_by_prefix("").items()}
-        self.parameters = check_all(specs, {name: given[name] for name in given.keys() & specs.keys()})
+        given = {name: given[name] for name in given.keys() & specs.keys()}
+        if given.get(PARAMS_FILE):
+            given |= values_for(given[PARAMS_FILE], self.get_fully_qualified_name(), specs)
+        self.parameters = check_all(specs, given)
         self.finished, self.exit_code = False, 0
         self.rejections = Rejections()
         self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -119,7 +123,7 @@ class Viewer(Node):
         self.get_logger().info(f"the page is at {self.url}")
 
     def spin(self, executor: Executor) -> None:
-        """Makes pictures until it is told to stop."""
+        """Makes pictures until it is stopped."""
         period = 1.0 / self.parameters["frame_rate"]
         due = time.monotonic()
         while not stop_requested():
@@ -179,7 +183,7 @@ class Viewer(Node):
             self._on_status(DiagnosticStatus(level=DiagnosticStatus.STALE, message="the device gives no sign of life"))
 
     def _shown(self, what: str, show: Callable[..., None], *arguments: Any) -> None:
-        """Shows something that came; what cannot be shown is counted and told, and the page goes on."""
+        """Shows something that came; what cannot be shown is counted and reported, and the page goes on."""
         try:
             show(*arguments)
         except Exception as error:  # whatever another program has sent
@@ -319,7 +323,7 @@ class Viewer(Node):
     def _look_around(self) -> None:
         """Listens to what there is to be shown; to what is published in every tick only once ticks come.
 
-        The first tick is published when those who need it are matched, and nobody else must be counted among them.
+        The first tick is published when those who need it are matched, and no other node must be counted among them.
         """
         graph = {name: kinds[0] for name, kinds in self.get_topic_names_and_types()}
         prefix = self._topic("")

@@ -31,7 +31,7 @@ class PageError(HapticError):
     """The page cannot be opened.
 
     Attributes:
-        hint: what the user can do.
+        hint: advice to the user.
     """
 
     def __init__(self, message: str, hint: str) -> None:
@@ -88,8 +88,8 @@ def check_view(arguments: Mapping[str, str]) -> None:
 def refusal(request: Request, token: str, local: bool) -> tuple[http.HTTPStatus, str] | None:
     """Why a request may not come in; None: it may.
 
-    A page of another site may not open the websocket (it has another origin), a name that somebody made point to this
-    machine does not count as this machine, and where there is a token, URL or cookie must have it.
+    A page of another site may not open the websocket (it has another origin). A foreign name that resolves to this
+    machine does not count as this machine. Where there is a token, URL or cookie must have it.
     """
     host = request.headers.get("Host", "")
     if local and not is_loopback(urlsplit(f"//{host}").hostname or ""):
@@ -117,7 +117,7 @@ def _token_of(request: Request) -> str:
 def _guarded(token: str, local: bool) -> Iterator[list[bool]]:
     """Within it, a websocket server that is started asks `refusal` first; yields a list that says it was.
 
-    viser has no such thing; it starts its server through this function of websockets.
+    viser has no such option; it starts its server through this function of websockets.
     """
     serve, used = websockets.asyncio.server.serve, []
 
@@ -157,7 +157,7 @@ class _Signal(asyncio.Event):
     """An event that any thread may set; viser sets its own from others', which now and then raises an error.
 
     Args:
-        loop: whose coroutines wait.
+        loop: event loop of the coroutines that wait.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -170,7 +170,7 @@ class _Signal(asyncio.Event):
         if asyncio._get_running_loop() is self._home:
             super().set()
         else:
-            with suppress(RuntimeError):  # the loop is closed: nobody waits
+            with suppress(RuntimeError):  # the loop is closed: no coroutine waits
                 self._home.call_soon_threadsafe(super().set)
 
 

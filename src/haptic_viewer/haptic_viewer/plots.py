@@ -86,9 +86,9 @@ class Plot:
 
     Args:
         gui: of the page.
-        place: where in it, entered with `with`.
-        signal: what is plotted.
-        subject: whose it is, for the title; empty: nobody's.
+        place: folder of the page, entered with `with`.
+        signal: the plotted signal.
+        subject: node that publishes it, for the title; empty: none.
     """
 
     def __init__(self, gui: viser.GuiApi, place: Any, signal: Signal, subject: str) -> None:

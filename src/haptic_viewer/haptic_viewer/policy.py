@@ -27,7 +27,7 @@ class UnknownPageError(HapticError):
     """The scripts of viser's page are not found, so there is no policy for them.
 
     Attributes:
-        hint: what the user can do.
+        hint: advice to the user.
     """
 
     hint = "./haptics setup installs the version of viser for which the policy was written"

@@ -44,7 +44,7 @@ def wxyz(quaternion: Sequence[float] | np.ndarray) -> tuple[float, float, float,
 
 
 class Node:
-    """A thing on the page that is sent again only where it has changed.
+    """An object on the page that is sent again only where it has changed.
 
     Args:
         handle: of viser.
@@ -163,7 +163,7 @@ class Markers:
             self._draw(name, marker)
 
     def points(self) -> list[np.ndarray]:
-        """Where things of a size to look at are [m]."""
+        """Positions of objects of a size to look at [m]."""
         return self._middles
 
     def remove(self) -> None:

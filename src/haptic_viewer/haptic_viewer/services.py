@@ -31,7 +31,7 @@ class Services:
         self._calls: list[tuple[float, Any, Any, Callable[[Any], None]]] = []
 
     def call(self, kind: Any, name: str, request: Any, done: Callable[[Any], None]) -> None:
-        """Calls a service, relative to the namespace; `done` gets the answer, or None where nobody is there."""
+        """Calls a service, relative to the namespace; `done` gets the answer, or None where there is no server."""
         client = self._clients.get(name)
         if client is None:
             client = self._clients[name] = self._node.create_client(kind, name)

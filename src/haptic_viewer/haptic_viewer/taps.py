@@ -10,7 +10,7 @@ from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 
-#: the newest message and no other; nobody waits for this reader
+#: the newest message and no other; no node waits for this reader
 _NEWEST = QoSProfile(reliability=ReliabilityPolicy.BEST_EFFORT, history=HistoryPolicy.KEEP_LAST, depth=1)
 
 

@@ -389,7 +389,7 @@ def test_where_the_guard_is_not_asked_no_page_is_opened(monkeypatch: pytest.Monk
 
 
 class Scene:
-    """Stands for viser's: things by name, with what was set last, and how often."""
+    """Stands for viser's: objects by name, with what was set last, and how often."""
 
     def __init__(self) -> None:
         self.things: dict[str, Any] = {}
@@ -615,7 +615,7 @@ def test_another_thread_leaves_it_to_the_loop_to_wake_who_waits(server: Any) -> 
     assert loop.run_until_complete(within())
     loop.close()
     signal.clear()
-    signal.set()  # nobody waits any more
+    signal.set()  # no one waits any more
     assert isinstance(server._websock_server._broadcast_buffer.message_event, viewer_page._Signal)
 
 

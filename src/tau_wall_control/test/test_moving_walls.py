@@ -57,7 +57,7 @@ class Moving:
 
 
 def flat(told: float | None = None) -> Callable[[Moving, np.ndarray], MovingPlanes]:
-    """The plane z = 0 of the body, with a told inverse mass if not the true one."""
+    """The plane z = 0 of the body, with a stated inverse mass if not the true one."""
 
     def planes(body: Moving, p: np.ndarray) -> MovingPlanes:
         return MovingPlanes([7], [body.position], [Z], [body.velocity], [1.0 / body._mass if told is None else told])
@@ -279,7 +279,7 @@ def test_without_the_body_s_mass_a_light_one_chatters(design: Any, play: Any) ->
 def test_a_body_that_others_hold_is_held_stably(
     design: Any, play: Any, scheme: str, delay: int, late: int, mass: float
 ) -> None:
-    """Told to be free, it does not move: the gain is too low by 1 + w M, until the filter knows of what holds it."""
+    """Stated to be free, it does not move: the gain is too low by 1 + w M, until the filter knows of what holds it."""
     body = Moving(WallRenderer(design(scheme, delay=1), None), flat(1.0 / mass), late=late)
     log = play(body, (0.0, 0.0, 1e-4), press(6.0), 0.8, delay=delay)
     assert log.contact[300:].all()
@@ -291,7 +291,7 @@ def test_a_body_that_others_hold_is_held_stably(
 
 
 def test_a_blow_gives_the_body_its_momentum(device: TauDevice, design: Any, play: Any) -> None:
-    """A tool at 0.1 m/s meets a body of its own mass that rests, nobody pushes: what one loses the other has.
+    """A tool at 0.1 m/s meets a body of its own mass that rests, without a push: what one loses the other has.
 
     The wall is damped: they part with less than half the speed. The device's joints take 7 % in that time; 1 % is left
     for what they take within a tick.

@@ -231,7 +231,7 @@ def test_classical_wall_of_the_study(device: TauDevice) -> None:
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("options", [{"scheme": "mopc"}, {"scheme": "stiff", "per_axis": 2, "delay": 2}])
 def test_design_is_the_librarys(design: Any, device: TauDevice, options: dict[str, Any], tmp_path: Path) -> None:
-    """Cut into lines, the same gains; the file fits the device, and memory and time are told."""
+    """Cut into lines, the same gains; the file fits the device, and memory and time are reported."""
     settings = DesignSettings(**options, output=str(tmp_path / "mine.npz"))
     work = design_tasks(settings)
     results = {name: task.run() for name, task in reversed(work.items())}

@@ -22,7 +22,7 @@ class Link:
         mass: [kg].
         center: centre of mass in the link's frame [m], shape (3,).
         inertia: about the centre of mass, in the link's frame [kg m^2], shape (3, 3).
-        tip: where the next joint, or the tool, is in the link's frame [m], shape (3,).
+        tip: position of the next joint, or of the tool, in the link's frame [m], shape (3,).
         axis: of the joint, unit vector in the frame of the link before, shape (3,).
     """
 

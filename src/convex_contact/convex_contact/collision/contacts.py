@@ -152,9 +152,9 @@ def complete(w: WorldRecord, c: ContactRecord) -> None:
 def match(w: WorldRecord, new: ContactRecord, old: ContactRecord) -> None:
     """Finds each contact of a list in the list of the step before.
 
-    Within a pair of geometries, points with a feature match the same feature. The others match the nearest free point,
-    measured in the frame of either body (a box that slides on a table keeps its corners, and so does a table's edge
-    under it), no farther than a quarter of the smaller shape's radius.
+    Within a pair of geometries, points with a feature match the same feature. The others match the nearest free point
+    no farther than a quarter of the smaller shape's radius, measured in the frame of either body. A box that slides
+    on a table keeps its corners, and so does a table's edge under it.
     """
     n, m = new.count[0], old.count[0]
     geometry, feature, anchor, previous = new.geometry, new.feature, new.anchor, new.previous

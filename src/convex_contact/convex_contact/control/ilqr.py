@@ -2,9 +2,10 @@
 
     minimise   sum_k l_k(x_k, u_k) + l_N(x_N),    x_(k+1) = f_k(x_k, u_k),    lower <= u_k <= upper
 
-An iteration linearises the steps along the present motion, dx_(k+1) = A_k dx_k + B_k du_k, solves the quadratic
-problem that is left backward in time (Li and Todorov, ICINCO 2004), and follows its law u = u_k + a d_k + K_k dx_k
-with the largest a of 1, 1/2, 1/4 ... that lowers the cost by a share of what the quadratic problem promises.
+An iteration linearises the steps along the present motion, dx_(k+1) = A_k dx_k + B_k du_k, and solves the
+remaining quadratic problem backward in time (Li and Todorov, ICINCO 2004). It then follows the law
+u = u_k + a d_k + K_k dx_k with the largest a of 1, 1/2, 1/4 ... that lowers the cost by a fraction of the prediction
+of the quadratic problem.
 Q_uu + mu I is factorised, where mu grows after a failure or a short step and falls after a long one (Tassa, Erez
 and Todorov, IROS 2012). Limits are those of each step's quadratic problem, which is solved with them, and of the
 inputs that are tried (Tassa, Mansard and Todorov, ICRA 2014): K_k has rows of zeros where an input is at its limit.

@@ -5,8 +5,8 @@
     answer.wrench                                              # on the tool
     answer.bodies.position, answer.contacts.signed_distance    # what the node publishes
 
-In a tick the other nodes' forces of the tick before act on the bodies (`friction`, `walls`), the world moves by one
-period with the tool in it (:class:`~convex_contact.haptics.rendering.ContactRendering`), and the planes near the tool
+In a tick the other nodes' forces of the tick before act on the bodies (`friction`, `walls`). The world moves by one
+period with the tool in it (:class:`~convex_contact.haptics.rendering.ContactRendering`). The planes near the tool
 are found for the nodes that render them.
 """
 
@@ -164,7 +164,7 @@ class ContactRenderer:
 
     Args:
         rendering: the world in the loop.
-        settings: what can change between ticks.
+        settings: values that can change between ticks.
         friction_ends: number of the body and sign of the friction force on it, for both ends of the elements of
             friction renderers, by their name; the force of one that is not here acts on the body that is touched.
 

@@ -4,8 +4,8 @@ Tick k brings the tool's pose at t_k = k T. The world then moves from t_(k-1) to
 answer is the force at t_k; at the first tick nothing moves yet. The body that the tool drives, the proxy, is
 
 * a free body or a link of a tree: a virtual coupling (`coupling`) pulls it to the tool. Within the tick the coupling's
-  target goes straight from the last pose to the new one, and the mean F of the coupling's forces on the proxy over the
-  steps is what the tool feels, with the other sign;
+  target goes straight from the last pose to the new one. The force on the tool is -F, where F is the mean of the
+  coupling's forces on the proxy over the steps;
 * a prescribed body: it takes the tool's twist, or goes where another node's reference is, and the tool feels nothing.
 
 The tool may also be a sphere that other nodes render: they get the planes near it (`tool_planes`), and what they do to

@@ -51,7 +51,7 @@ class CouplingNumbers:
         stiffness: k of the coupling, N/m in the world; rotational_stiffness, N m/rad.
         damping: b, N s/m in the world; rotational_damping, N m s/rad.
         max_force: The force on the tool is shortened to it, N; max_torque likewise, N m.
-        device_damping: Of the device and whoever holds it, at the tool, N s/m; 0: unknown.
+        device_damping: Damping of the device and of the hand that holds it, at the tool, N s/m; 0: unknown.
     """
 
     stiffness: float

@@ -80,8 +80,8 @@ class Geometry:
         placement: Of the shape's frame in the body's.
         material: Its surface.
         hydroelastic: Makes it meet others that have one, and half spaces, in a contact surface instead of points, if it
-            or the other is compliant: how a mesh is made from the shape; or a mesh of your own that lies in the shape,
-            in the shape's frame. Half spaces are rigid to compliant bodies, and have none.
+            or the other is compliant. The value describes the mesh that is made from the shape, or is a mesh of your
+            own in the shape's frame that lies in the shape. Half spaces are rigid to compliant bodies, and have none.
         mesh: The mesh (made).
 
     Raises:
@@ -121,7 +121,7 @@ class Body:
 
     Attributes:
         name: Unique in its world.
-        kind: "free"; "fixed"; "prescribed" (moves as it is told); "link" (of an articulated tree).
+        kind: "free"; "fixed"; "prescribed" (moves as commanded); "link" (of an articulated tree).
         geometries: What can touch.
         placement: At the start, of the body's frame in the world (links: ignored).
         mass: kg (free bodies).

@@ -1,4 +1,4 @@
-"""What moves the joints of articulated trees: a motion by decree, a motor with its controller, a gear to another joint.
+"""Drives of the joints of articulated trees: a prescribed motion, a motor with its controller, a gear to another one.
 
 They are parts of a world's description; the simulator makes of each one, in every step, a row of the convex problem
 (`constraints`):
@@ -98,7 +98,7 @@ class Steps:
 
 @dataclass
 class JointMotion:
-    """A joint that is moved by decree, whatever force it takes; its limits do not hold.
+    """A joint with prescribed motion, whatever force it takes; its limits do not hold.
 
     Attributes:
         tree: Number of the tree.
@@ -316,7 +316,7 @@ class JointRows:
     Args:
         d: The world in motion.
         laws: Motions, actuators, couplers.
-        limits: Of joints; None: they do not hold. Those of joints that move by decree are left out.
+        limits: Of joints; None: they do not hold. Those of joints with prescribed motion are left out.
     """
 
     def __init__(self, d: WorldDynamics, laws: Sequence[JointLaw], limits: JointLimits | None) -> None:

@@ -56,7 +56,7 @@ class Material:
 
 @dataclass(frozen=True, kw_only=True)
 class PairLaw:
-    """Combined values that a pair of bodies has by decree; None leaves the rule's value."""
+    """Combined values that are set for a pair of bodies; None leaves the rule's value."""
 
     stiffness: float | None = None
     dissipation: float | None = None

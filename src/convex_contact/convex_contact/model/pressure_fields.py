@@ -324,9 +324,9 @@ def _prism(radius: float, half: float, around: int, rings: int, levels: int) -> 
 def _filled(vertices: np.ndarray, faces: Loops, scale: np.ndarray, center: np.ndarray, modulus: float) -> PressureField:
     """Tetrahedra between a surface and its medial axis, which meet face to face.
 
-    A convex cell between a face and its image is coned from its corner with the smallest number, to the triangles of
-    the faces that do not have it, which are coned from their corner with the smallest number in turn; two cells divide
-    the face between them alike.
+    A convex cell between a face and its image is coned from its corner with the smallest number to the triangles of
+    the faces without that corner. These faces are coned from their corner with the smallest number in turn, so two
+    cells divide the face between them alike.
     """
     n = len(vertices)
     both = np.vstack([vertices, center + scale * (vertices - center)])

@@ -52,7 +52,7 @@ class World:
         trees: Articulated trees.
         joint_laws: What moves their joints, beside gravity, contact, springs and limits.
         controllers: What else adds rows to every step's problem (:class:`~convex_contact.model.joints.Controller`).
-        pair_laws: Combined values by decree, by pair of body numbers (smaller first).
+        pair_laws: Combined values that are set, by pair of body numbers (smaller first).
         disabled: Pairs of body numbers (smaller first) that pass through each other.
     """
 
@@ -124,7 +124,7 @@ class World:
             motion=motion,
         )
         if fixed and (body.velocity.any() or body.angular_velocity.any()):
-            raise WorldError(f"{name}: velocity: a fixed body has none; prescribed=True lets it move as told")
+            raise WorldError(f"{name}: velocity: a fixed body has none; prescribed=True lets it move as commanded")
         if body.kind == "free":
             self._give_mass(body, mass, inertia, center)
         for field_name, value in (("spring_stiffness", spring_stiffness), ("spring_damping", spring_damping)):
@@ -288,7 +288,7 @@ class World:
             tree: Number or name.
             joint: Name of a joint of one coordinate.
             position: Coordinate (m or rad) over time (s), such as a :class:`~convex_contact.Sinusoid`. The state at the
-                start should fit: what it is off by halves in each step.
+                start should fit: its error halves in each step.
 
         Raises:
             WorldError: There is no such joint, or it has a motion.

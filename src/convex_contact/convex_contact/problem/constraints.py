@@ -129,7 +129,7 @@ class Compliant(Constraint):
 
 
 class GivenRows(Constraint):
-    """Rows that somebody made for one problem.
+    """A constraint given directly as rows, valid for one problem.
 
     Args:
         rows: Theirs.

@@ -12,8 +12,8 @@ class ConvergenceError(ArithmeticError):
         velocity: the last iterate, shape (nv,).
         iterations: Newton steps made.
         residual: scaled momentum residual of the last iterate, divided by the scale of the momenta.
-        tolerance: what it should have been.
-        reason: what stopped the iteration, in words.
+        tolerance: largest allowed value of it.
+        reason: cause of the end of the iteration, in words.
     """
 
     def __init__(

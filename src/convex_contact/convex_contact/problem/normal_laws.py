@@ -47,7 +47,7 @@ class NormalLaw:
     """A normal force law; all methods take and give arrays of one shape, element by element.
 
     Attributes:
-        code: which form `normal_law_kernels` evaluates.
+        code: Number of the form that `normal_law_kernels` evaluates.
         addresses: of the compiled force, its two derivatives and antiderivative, zeros for a law that is built in,
             shape (4,).
     """

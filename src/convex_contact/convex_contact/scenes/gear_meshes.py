@@ -2,8 +2,8 @@
 
 Every gear is made of its teeth alone, each a prism or a helical bar that reaches into the wheel's body: what lies
 deeper touches nothing. The outline of a tooth is given by two flanks from the root to the tip; stations carry it along
-the tooth. Compliant teeth have a pressure that is zero on the outline and at both ends and grows as E d/H inwards, d
-being the distance from the outline and H half the tooth's thickness at the pitch line, so that a flank has the
+the tooth. Compliant teeth have a pressure that is zero on the outline and at both ends and grows as E d/H inwards.
+Here d is the distance from the outline and H half the tooth's thickness at the pitch line: a flank has the
 foundation stiffness E/H per area.
 
 * :class:`SpurGear`: involute teeth, straight or helical. Half the angle of a tooth at radius r is

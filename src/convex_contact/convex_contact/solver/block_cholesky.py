@@ -29,14 +29,15 @@ class BlockPattern(NamedTuple):
 
     Attributes:
         order: group at each position (n,).
-        start: where the variables of each group begin in a vector (n + 1,).
-        factor_start: where the factor of each group's diagonal block begins in L (n,).
-        entry_start: where the entries of each position begin (n + 1,).
+        start: first variable of each group in a vector (n + 1,).
+        factor_start: first entry in L of the factor of each group's diagonal block (n,).
+        entry_start: first entry of each position (n + 1,).
         entry_column: later position of each entry, ascending within a row.
-        entry_block: where the block of each entry begins in H.
-        diagonal_block: where the diagonal block of each position begins in H (n,).
-        update_start: where the updates of each position begin (n,).
-        update_block: where the blocks begin that the elimination of a position updates, pair by pair of its entries.
+        entry_block: first number in H of the block of each entry.
+        diagonal_block: first number in H of the diagonal block of each position (n,).
+        update_start: first update of each position (n,).
+        update_block: first numbers of the blocks that the elimination of a position
+            updates, pair by pair of its entries.
     """
 
     order: np.ndarray
@@ -58,7 +59,7 @@ def eliminate(pattern: BlockPattern, first: int, end: int, H: np.ndarray, L: np.
         pattern: of H.
         first, end: positions.
         H: overwritten.
-        L: where the factors of the diagonal blocks go.
+        L: receives the factors of the diagonal blocks.
         floor: least pivot of each variable; smaller ones are replaced by it.
     """
     order, start, factor_start = pattern.order, pattern.start, pattern.factor_start

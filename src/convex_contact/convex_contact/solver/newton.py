@@ -14,8 +14,8 @@ What the paper does not say, and what makes a step cheap:
 * **Idle contacts** (gamma = 0 and G = 0 at the guess) are left out, and looked at again at the solution; the few that
   have come alive enter, and the iteration goes on. Since a left-out potential is flat at the solution, that solution
   is the minimum of the whole problem.
-* **Factors are kept.** The symbolic factorisation serves as long as it has a block for every coupling, the numeric
-  factors of the last iteration or step as long as they bring the residual down by `keep` (a tenth): any positive
+* **Factors are kept.** The symbolic factorisation is kept as long as it has a block for every coupling. The numeric
+  factors of the last iteration or step are kept as long as they reduce the residual by `keep` (a tenth): any positive
   definite matrix gives a direction of descent, the line search is exact, and the stopping test is the same.
 * **Rounding.** With phi0 + dt v_n the impulse of a contact of stiffness k changes by dt^2 k with the velocity, so that
   a velocity in doubles determines it only to dt^2 k eps |v|. An iteration that ends above the tolerance, but below a

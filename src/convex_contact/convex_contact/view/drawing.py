@@ -1,4 +1,4 @@
-"""What a world looks like: simple shapes in the world's frame, for whoever can draw them.
+"""What a world looks like: simple shapes in the world's frame, for any drawing program.
 
 A node turns that into markers, a notebook into a plot. Deformable bodies and meshes of one's own, such as gears, are
 drawn as triangles, a convex hull as its bounding box, a half space as a plate below its surface. An articulated tree

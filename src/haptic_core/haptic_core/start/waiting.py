@@ -23,7 +23,7 @@ class Wait:
         node: that waits; its executor serves the timer.
         missing: returns what is missing, empty when the condition holds.
         timeout: longest wait [s], on a steady clock.
-        subject: what the node waits for, for the log and the error.
+        subject: name of the awaited condition, for the log and the error.
         then: is called when the condition holds.
         expired: is called with one line that names what is missing, when the time is up.
 

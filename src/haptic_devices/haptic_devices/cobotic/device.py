@@ -33,7 +33,7 @@ class CoboticHandController(SimulatedAdmittanceDevice):
 
     Args:
         parameters: numbers of the display.
-        hand: who holds the handle.
+        hand: the hand that holds the handle.
         seed: of the load cell's noise.
 
     Attributes:

@@ -22,13 +22,13 @@ A velocity servo in each joint follows the command v_c, a_c that left the driver
     u = M (2 pi f (v_c - v) + (pi f)^2 integral of (v_c - v) dt + a_c)
 
 Both poles are at pi f; a constant force displaces by force / (M (pi f)^2) for good. Once in a period the driver makes
-v_c = v_d + g (q_d - T v_d - q_measured), where q_d is the desired position at the end of the period, so that the
-measured position is compared with the desired one of the same time.
+v_c = v_d + g (q_d - T v_d - q_measured), where q_d is the desired position at the end of the period. The measured
+position is thus compared with the desired one of the same time.
 
 The load cell, between platform and end effector and fixed to the tool frame, reads user and end effector alike. The
-driver takes out the end effector's weight and inertia (end of section II-H), with the measured orientation and
-twist and the acceleration that the servo follows now, through a filter like the cell's, and reports the user's
-wrench in the base frame. Newton and Euler for the end effector (mass m, centre c, inertia J_c, gravity g) are
+driver subtracts the end effector's weight and inertia (end of section II-H) through a filter like the cell's, with
+the measured orientation and twist and the acceleration that the servo follows now. It reports the user's wrench in
+the base frame. Newton and Euler for the end effector (mass m, centre c, inertia J_c, gravity g) are
 
     force = m (g - a_c),    moment = c x force - J_c alpha - omega x J_c omega
 """

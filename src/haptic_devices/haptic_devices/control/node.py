@@ -96,7 +96,7 @@ class ControlNode(Node):
 
     Attributes:
         finished: the run is over.
-        exit_code: what the process then returns.
+        exit_code: exit code that the process then returns.
     """
 
     def __init__(self, hardware: str = "ros2_control") -> None:

@@ -28,7 +28,7 @@ class FiveBar(SimulatedAdmittanceDevice):
 
     Args:
         parameters: numbers of the manipulator.
-        hand: who holds the grip.
+        hand: the hand that holds the grip.
         seed: of the force sensor's noise.
 
     Attributes:

@@ -1,9 +1,9 @@
 """A simulated 2-DOF parallel-link (five-bar) manipulator under admittance control, held by a simulated hand.
 
 The parallelogram linkage moves in the horizontal plane. Both motors have the same axis at the base. The first turns the
-upper arm (length a_1) to the angle q1; the second turns a crank (length b) that a coupling rod, parallel to the
-upper arm, joins to the forearm's rear end, so that the forearm (a_2 from elbow to tool, b behind the elbow)
-points to q2, whatever q1 is. With e(q) = (cos q, sin q) and the motors' axis at x_0,
+upper arm (length a_1) to the angle q1; the second rotates a crank (length b). A coupling rod, parallel to the
+upper arm, joins the crank to the forearm's rear end: the forearm (a_2 from elbow to tool, b behind the elbow)
+points to q2 for every q1. With e(q) = (cos q, sin q) and the motors' axis at x_0,
 
     tool = x_0 + a_1 e(q1) + a_2 e(q2),    crank's end = -b e(q2),    forearm's rear end = a_1 e(q1) - b e(q2).
 

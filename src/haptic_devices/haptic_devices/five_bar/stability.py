@@ -3,8 +3,8 @@
 While model A slides, its friction force is constant: for small deviations it is a pure mass M that the measured
 force accelerates. The loop is closed by the hand, which answers a motion of the grip with its impedance and with
 the inertia of what moves with the grip. That inertia is the critical part: with a servo that follows at once, the
-sensor reads -(m_hand + m_grip) times the acceleration that it has caused itself, so the loop's gain at high
-frequencies is (m_hand + m_grip)/M, and the servo's and filter's lags turn its phase.
+sensor reads -(m_hand + m_grip) times the acceleration that it has caused itself. The loop's gain at high
+frequencies is then (m_hand + m_grip)/M, and the servo's and filter's lags change its phase.
 
 `spectral_radius_map` analyses the linear sampled loop at the home position, with viscous friction alone and without
 encoder counts; `oscillation` simulates the device while the hand leads it in a circle.

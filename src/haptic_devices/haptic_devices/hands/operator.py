@@ -156,7 +156,7 @@ class HandHeldDevice(Device):
         """
         truth, hand = self.truth(), self.hand
         if hand is None or truth is None:
-            raise DeviceError("nobody holds the tool, so there is no hand to lead")
+            raise DeviceError("the tool is released, so there is no hand to lead")
         if held:
             row = self._table[min(self._period_number, len(self._table) - 1)]
             self._handle = Handle(row, truth.operator_target, truth.tool_pose, hand.stiffness)

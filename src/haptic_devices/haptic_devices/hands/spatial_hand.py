@@ -106,7 +106,7 @@ class SpatialHand(Hand):
 
     Args:
         parameters: impedance and tremor.
-        plan: what the hand intends.
+        plan: intended motion and force of the hand.
         seed: of the tremor.
 
     Attributes:

@@ -164,7 +164,7 @@ class Joystick(HandHeldDevice):
 
     Args:
         parameters: numbers of the joystick.
-        hand: who holds the tip.
+        hand: the hand that holds the tip.
     """
 
     parameters: JoystickParameters

@@ -346,9 +346,9 @@ def push_and_release_plan(
     Args:
         period: sampling period [s].
         start_up: time in which the target reaches its speed [s].
-        hold: how long the hand leads the end point, with the start-up [s].
-        free: how long the end point is left alone [s].
-        braking: time in which the target, that nobody follows any more, comes to rest [s].
+        hold: time in which the hand leads the end point, with the start-up [s].
+        free: time in which the end point is left alone [s].
+        braking: time in which the target, that the hand no longer follows, comes to rest [s].
     """
     rate = CIRCLE_SPEED / CIRCLE_RADIUS
     first = _rows(1)[0]

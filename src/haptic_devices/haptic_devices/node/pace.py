@@ -23,7 +23,7 @@ class Pace(ABC):
     """Decides when the present tick of a loop ends.
 
     Args:
-        loop: whose ticks these are.
+        loop: the loop with these ticks.
     """
 
     def __init__(self, loop: TickLoop) -> None:
@@ -51,7 +51,7 @@ class LockstepPace(Pace):
     """A tick ends when all sources have answered, unless the run is paused or ahead of its real-time factor.
 
     Args:
-        loop: whose ticks these are.
+        loop: the loop with these ticks.
         period: T [s].
         factor: returns the real-time factor that the run keeps to at most; 0: as fast as possible [-].
 
@@ -112,7 +112,7 @@ class RealtimePace(Pace):
     """A tick ends once a period, on the grid of a steady clock that starts when the first ticks are answered.
 
     Args:
-        loop: whose ticks these are.
+        loop: the loop with these ticks.
         period: T [s].
         transport: of the node, which delivers answers that are made in its process.
         periods: takes the time between ticks.

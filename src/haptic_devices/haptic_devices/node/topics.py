@@ -23,7 +23,7 @@ class DeviceTopics:
 
     Args:
         node: that has the publishers, from configure to cleanup.
-        device: whose readings are published.
+        device: the device that is read.
         loop: its tick loop.
 
     Attributes:

@@ -38,7 +38,7 @@ class Tau(HandHeldDevice):
     Args:
         mechanism: kinematics, dynamics and limits.
         parameters: driver and end stops.
-        hand: who holds the tool.
+        hand: the hand that holds the tool.
     """
 
     parameters: TauDriverParameters
@@ -83,7 +83,7 @@ class Tau(HandHeldDevice):
 
         Args:
             path: of the mechanism's file.
-            hand: who holds the tool.
+            hand: the hand that holds the tool.
             overrides: entries "section.name=value" replace numbers of the mechanism, "name=value" those of the driver.
 
         Raises:

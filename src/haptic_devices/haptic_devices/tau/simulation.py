@@ -88,7 +88,7 @@ def integrate(
         chains, base, platform: of the mechanism.
         state: (13,), changed.
         torque: of the joints (6,) [N m].
-        row: of the hand's plan, (20,); grip 0: nobody.
+        row: of the hand's plan, (20,); grip 0: released.
         tremor, impedance, inertia: of the hand.
         stops: of `stop_wrench`.
         time: at the beginning [s].

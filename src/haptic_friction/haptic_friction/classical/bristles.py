@@ -2,9 +2,9 @@
 
 All take a velocity u and answer with a force f, from a contact whose bristle is deflected by z: u = z' + w'
 with the sliding velocity w'. They serve for comparison with models A to D, whose interface they have.
-Each is given in n dimensions with vectors for u, z, w, f and lengths for absolute values, which is the
-common form along a line and does not depend on the axes (for LuGre that of Velenis, Tsiotras and Canudas
-de Wit 2002 with isotropic constants).
+Each is given in n dimensions with vectors for u, z, w, f and lengths for absolute values. This is the common
+form along a line and does not depend on the axes (for LuGre that of Velenis, Tsiotras and Canudas de Wit 2002
+with isotropic constants).
 
 `displacement` is z, `sliding_velocity` is w', `sticking` is w' = 0, and `dissipated_energy` is the work
 T f_k . w'_k of the force on the sliding velocity: what bristles store is not in it, nor what their

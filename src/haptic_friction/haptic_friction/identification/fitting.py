@@ -57,7 +57,7 @@ def solve(
 
     Args:
         predict: prediction, shape (n, d), for parameters, shape (parameters,).
-        target: what is to be predicted, shape (n, d).
+        target: values to be predicted, shape (n, d).
         start: starting values; moved off the lower bounds.
         scale: typical size of each parameter.
         lower: lower bounds.

@@ -50,10 +50,10 @@ def identify_law(
         force: friction force f [N] in the direction of sliding, the same shape.
         law: "coulomb", g = F; "viscous_coulomb", g = F + D s; "stribeck",
             g = Fc + (Fs - Fc) exp(-(s/vs)^2) + D s.
-        sliding: which samples slide, boolean (n_samples,); all if not given. A contact with compliance (model C) needs
+        sliding: samples that slide, boolean (n_samples,); all if not given. A contact with compliance (model C) needs
             it: after a stop the spring stretches by F/K before anything slides.
         minimum_speed: samples slower than this [m/s] do not count as sliding.
-        velocity_resolution: what one count of a position encoder makes in the velocity [m/s], count over period. Where
+        velocity_resolution: change of the velocity by one count of a position encoder [m/s], count over period. Where
             given, the intervals also contain the bias of that quantisation, found by repeating the fit with more of it.
         per_direction: Fit a law for each direction along a line, which may differ; needs dimension 1.
 
@@ -153,7 +153,7 @@ def identify_model_c(
         law: as in `identify_law`.
         minimum_speed: speed above which the contact may slide [m/s]; only for the starting values, and for the
             speeds by which a parameter of the law counts as identifiable.
-        velocity_resolution: what one count of a position encoder makes in the velocity [m/s], count over period. Where
+        velocity_resolution: change of the velocity by one count of a position encoder [m/s], count over period. Where
             given, the intervals also contain the bias of that quantisation, found by repeating the fit with more of it.
         per_direction: Fit a law for each direction along a line, which may differ; needs dimension 1.
 

@@ -34,10 +34,10 @@ class FrictionLaw(ABC):
     """A friction law Phi.
 
     Attributes:
-        code: which closed form `haptic_friction.laws.projection` evaluates.
+        code: number of the closed form that `haptic_friction.laws.projection` evaluates.
         coefficients: its coefficients; the first is g(0), the breakaway force [N].
         slope_range: smallest and largest g' [N s/m] over all speeds above 0.
-        forces: which coefficients are proportional to Phi; None where Phi cannot be scaled.
+        forces: coefficients that are proportional to Phi; None where Phi cannot be scaled.
     """
 
     code: int

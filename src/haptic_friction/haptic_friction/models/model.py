@@ -26,7 +26,7 @@ class FrictionModel(ABC):
         law: friction law Phi.
         period: T [s], above 0.
         dimension: number of components n of velocity, displacement and force.
-        constants: what the kernel needs after T and the coupling.
+        constants: arguments of the kernel after T and the coupling.
 
     Attributes:
         kind: "impedance" (velocity in, force out) or "admittance" (force in, velocity out).

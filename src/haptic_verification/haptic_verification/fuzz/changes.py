@@ -54,7 +54,7 @@ class Stage:
     """A node that is played again and again, each time from its reset on.
 
     Args:
-        situation: what it is under.
+        situation: conditions of the change.
         context: of rclpy; nothing is published.
         change_time: of the node; None: as declared [s].
     """
@@ -199,7 +199,7 @@ class Change:
     """What one change did.
 
     Attributes:
-        situation, parameter, value: what was changed, and to what.
+        situation, parameter, value: conditions, changed parameter, new value.
         refused: the reason where it was refused; the rest is empty then.
         at_once: largest extra step without the ramp, by unit.
         extra: largest extra step.

@@ -50,7 +50,7 @@ _VALUES = (
     ),
     *("!!python/object/apply:os.getcwd []", "!!set {a, b}", "? [1]", "[.nan, .inf, 0]", "'\\0'", '"\\ud800"', "-0.0"),
 )
-#: longest line that is still one that somebody reads
+#: longest line that a user can read
 LONGEST_MESSAGE = 2000
 
 
@@ -62,7 +62,7 @@ class Reader:
         name: for the table.
         good: a file that it reads, or a directory.
         read: reads a file; may return what then has to be tried, which must not raise either.
-        errors: what it may raise.
+        errors: exceptions that it may raise.
         text: it is one.
         named: an error names the file.
     """

@@ -97,7 +97,7 @@ class Subject:
         ports: its inputs in the order in which those of a tick come.
         tick: the next tick that it expects.
         rejections: its counts by kind.
-        output: what it has published since it was emptied: topic and message.
+        output: published messages since it was emptied: topic and message.
         answered: whether a tick was answered as it should; called after all ports had their good message.
         close: ends it.
     """

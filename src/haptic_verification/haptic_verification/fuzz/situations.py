@@ -35,7 +35,7 @@ class Situation:
 
     Attributes:
         node: its class.
-        load: what it is under, for the table.
+        load: processor load, for the table.
         parameters: its own.
         state: of the device at a tick of the situation.
         inputs: by entry of the parameter `inputs`, at a tick.

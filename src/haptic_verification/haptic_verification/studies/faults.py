@@ -19,7 +19,7 @@ from haptic_experiments.study import Results, ResultTable, Study, StudyReport
 from haptic_launch.experiments import checked_names, experiment_names, load_experiment
 from haptic_verification.faults import WatchedRun, arguments_of, words_of
 
-#: nobody holds these, and what ends by itself is over before anything can be done to it
+#: no hand holds these, and what ends by itself is over before anything can be done to it
 _SCRIPTED = "/script"
 #: the watcher sees a tick late at most by these [ticks]
 SEEN_LATE = 5

@@ -73,7 +73,7 @@ class WallRenderer:
 
     Attributes:
         thermal: Thermal loads of the motors, which no reset cools; they are counted without a limit, too.
-        state: what the last step rendered; None before the first one, while the device does not obey, once stopped.
+        state: rendered state of the last step; None before the first one, while the device does not obey, once stopped.
         stopped: reason of the safe stop; empty without one.
 
     Raises:

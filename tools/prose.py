@@ -1,0 +1,145 @@
+"""Checks the prose of the suite: docstrings, comments, errors, descriptions of parameters and arguments, and pages.
+
+    ./haptics exec python tools/prose.py [PATH ...]
+
+Rules: a sentence has at most 35 words; standard terms replace private words (`PRIVATE`); the description of an argument
+or attribute does not begin with a word of `FRAGMENTS`, which leaves it without a subject.
+The check prints `file:line: rule: text` for each finding and ends with 1 if there are any.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import subprocess
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+LONGEST = 35
+#: private word or phrase (a regular expression), and the standard term
+PRIVATE = {
+    "by decree": "prescribed",
+    "somebody": "user, node, or a passive sentence",
+    "nobody(?:'s)?": "no user, no node, released",
+    "whoever": "user, node",
+    "told": "reported, published, distinguished",
+    "things?": "body, object, value",
+}
+#: first words of a description that has no subject
+FRAGMENTS = {"what", "who", "whose", "how", "where", "which"}
+#: pages that are generated from recorded claims, and packages that are rewritten at present
+LATER = (
+    "docs/results/",
+    "src/haptic_experiments/haptic_experiments/experiments/",
+    "src/haptic_experiments/haptic_experiments/kit/",
+)
+
+_PRIVATE = re.compile(rf"\b(?:{'|'.join(PRIVATE)})\b", re.IGNORECASE)
+_FIELD = re.compile(r"^ +\*{0,2}(\w[\w, ]*): (\w+)")
+_SECTION = re.compile(r"^ *(?:Args|Attributes):$")
+_YAML = re.compile(r'(?:description|summary|title): ("(?:[^"\\]|\\.)*"|[^{}\n]+)')
+#: ends of paragraphs: empty lines, entries of lists, fields, headings, columns of tables, indented formulas
+_BREAKS = re.compile(r"\n\s*\n|\n\s*(?:[-*]|\d+\.) |\n *[\w*, ]+: |\n(?=#)|(?<=\S) {2,}(?=\S)")
+
+
+class Text(NamedTuple):
+    """A piece of prose: its first line in the file, its words, and whether it is a docstring with a field per line."""
+
+    line: int
+    text: str
+    fields: bool = False
+
+
+def python_texts(source: str) -> Iterator[Text]:
+    """Docstrings, comments and error texts of a module."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, documented) and ast.get_docstring(node, clean=False):
+            yield Text(node.body[0].lineno, ast.get_docstring(node, clean=False) or "", fields=True)
+        elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            for part in ast.walk(node.exc):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    yield Text(part.lineno, part.value)
+    block: list[str] = []
+    last = -1
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            beside_code = bool(token.line[: token.start[1]].strip())
+            if (token.start[0] != last + 1 or beside_code) and block:
+                yield Text(last - len(block) + 1, "\n".join(block))
+                block = []
+            block.append(token.string.lstrip("#: "))
+            last = token.start[0]
+    if block:
+        yield Text(last - len(block) + 1, "\n".join(block))
+
+
+def page_texts(source: str) -> Iterator[Text]:
+    """Paragraphs and table cells of a page; code and formulas are left out."""
+    source = re.sub(r"```.*?```|^ {4}.*?$", lambda found: "\n" * found[0].count("\n"), source, flags=re.DOTALL | re.M)
+    for number, line in enumerate(source.splitlines(), 1):
+        if line.startswith("|"):
+            yield from (Text(number, cell) for cell in line.split("|"))
+    yield Text(1, re.sub(r"^\|.*$", "", source, flags=re.MULTILINE))
+
+
+def texts(path: Path) -> Iterator[Text]:
+    """The prose of a file, by its kind."""
+    source = path.read_text()
+    if path.suffix == ".py":
+        yield from python_texts(source)
+    elif path.suffix == ".md":
+        yield from page_texts(source)
+    else:
+        for found in _YAML.finditer(source):
+            yield Text(source.count("\n", 0, found.start()) + 1, found[1].strip('"'))
+
+
+def findings(text: Text) -> Iterator[tuple[int, str]]:
+    """Lines and descriptions of what the rules refuse."""
+    plain = re.sub(r"`[^`\n]*`|\]\([^)]*\)", lambda found: "X" * len(found[0]), text.text)
+    for found in _PRIVATE.finditer(plain):
+        yield text.line + plain.count("\n", 0, found.start()), f"private word: {found[0]}"
+    start = 0
+    for gap in [*_BREAKS.finditer(plain), None]:
+        end = gap.start() if gap else len(plain)
+        paragraph = plain[start:end]
+        for sentence in re.finditer(r"[^.!?:;]+(?:[.!?:;](?!\s)[^.!?:;]*)*", paragraph):
+            words = re.findall(r"[^\W\d_][\w'-]+", sentence[0])
+            if len(words) > LONGEST:
+                line = text.line + plain.count("\n", 0, start + sentence.start())
+                yield line, f"sentence of {len(words)} words: {' '.join(words[:6])} ..."
+        start = gap.end() if gap else end
+    inside = False
+    for number, line in enumerate(text.text.splitlines() if text.fields else (), text.line):
+        if re.fullmatch(r" *\w+:", line) or not line.strip():
+            inside = _SECTION.match(line) is not None
+        elif inside and (field := _FIELD.match(line)) and field[2] in FRAGMENTS:
+            yield number, f"field without subject: {field[0].strip()} ..."
+
+
+def main(paths: list[str]) -> int:
+    """Prints the findings of the given files, or of all files of the suite."""
+    listed = subprocess.run(["git", "ls-files", *paths], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    count = 0
+    for name in listed.splitlines():
+        if (
+            name.endswith((".py", ".md", ".yaml"))
+            and "LICENSE" not in name
+            and (paths or not name.startswith(LATER))
+            and (ROOT / name).exists()
+        ):
+            for text in texts(ROOT / name):
+                for line, finding in findings(text):
+                    print(f"{name}:{line}: {finding}")
+                    count += 1
+    return count > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
