@@ -96,7 +96,7 @@ class ContactMotion(NamedTuple):
     """A contact between its bodies A and B and their trees, of d velocities each; overwritten from contact to contact.
 
     Attributes:
-        slots: which of the contact's trees moves each body, -1: none (2,).
+        slots: Number of the tree of the contact that moves each body, -1: none (2,).
         T: maps of the trees' velocities to the twists at the bodies' origins (2, 6, d).
         P: maps of these twists to the contact velocity (2, 3, 6).
         V_q, V0_q: derivatives of a link's twist at the end and at the start by its tree's tangent (2, 6, d).
