@@ -90,7 +90,7 @@ def write_report(directory: Path, console: Console) -> Report:
         report.metrics["safety"] = safety
     target = first.path.parent
     balance = passivity.balance(bags)
-    claims = [{"claim": c.text, "measured": c.measured, "shown": c.shown} for c in report.claims]
+    claims = [{"claim": c.text, "measured": c.measured, "shown": c.shown, "verdict": c.verdict} for c in report.claims]
     if balance is not None:
         report.metrics["passivity"] = balance.metrics
     document = {"experiment": experiment.name, "claims": claims, **report.metrics}

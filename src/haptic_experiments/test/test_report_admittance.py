@@ -400,7 +400,7 @@ def changed(**signals: np.ndarray) -> Bag:
 
 @pytest.mark.usefixtures("quick")
 def test_the_ideal_run_shows_every_claim_that_it_reaches() -> None:
-    assert judged(bag_of(ideal_run())) == [True] * 6 + [None] * 2
+    assert judged(bag_of(ideal_run())) == [True] * 5 + [None] * 3  # the smallest mass is a finding
 
 
 @pytest.mark.usefixtures("quick")
@@ -446,21 +446,17 @@ def test_a_rest_above_the_friction_does_not_reach_the_claim() -> None:
     assert judged(bag_of(replace(ideal_run(), force=strong), law="stribeck", static_force=9.0))[REST] is True
 
 
-def test_the_map_s_claim_needs_limits_near_2_kg_and_a_firm_grasp_that_is_worse(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_smallest_mass_is_a_finding_whatever_the_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(friction_admittance, "draw_map", lambda *arguments: None)
-
-    def verdict(**changes: Any) -> bool | None:
-        monkeypatch.setattr(friction_admittance, "stability", lambda *arguments: STABILITY | changes)
-        return judged(bag_of(ideal_run()))[MASS]
-
-    assert verdict() is True
-    assert verdict(smallest_mass={"1": [1.2, 1.2], "4": [0.9, 2.3]}) is False
-    assert verdict(smallest_mass={"1": [1.2, 1.2], "4": [2.1, 4.1]}) is False
-    assert verdict(smallest_mass={"1": [2.2, 1.2], "4": [2.1, 2.3]}) is False
-    assert verdict(smallest_mass={"1": [float("inf")] * 2, "4": [2.1, 2.3]}) is False
-    shaking = STABILITY["shaking"]
-    assert verdict(shaking=[*shaking[:2], [4.0, 1.0, 1e-3], shaking[3]]) is False
-    assert verdict(shaking=[shaking[0], [1.0, 2.0, 0.1], *shaking[2:]]) is False
+    changes: list[dict[str, Any]] = [{}, {"smallest_mass": {"1": [1.2, 1.2], "4": [0.9, 2.3]}}]
+    for change in changes:
+        monkeypatch.setattr(friction_admittance, "stability", lambda *arguments, c=change: STABILITY | c)
+        claim = analyse({"bag": bag_of(ideal_run())}).claims[MASS]
+        assert claim.shown is None and not claim.judged and claim.verdict == "a finding, not judged"
+        assert "assumption: the gears have an elasticity" in claim.measured
+        assert f"{(STABILITY | change)['smallest_mass']['4'][0]:.2f} kg in one 4 times as firm" in claim.measured
 
 
 @pytest.mark.usefixtures("quick")
@@ -518,7 +514,7 @@ def test_without_a_hand_or_with_an_unknown_device_there_is_no_map() -> None:
 def test_the_report_with_its_map() -> None:
     bags = {"bag": bag_of(ideal_run()), "bag_delayed": bag_of(ideal_run(), delay=1)}
     report = analyse(bags)
-    assert len(report.claims) == 9 and report.claims[6].shown is True
+    assert len(report.claims) == 9 and not report.claims[6].judged
     found = report.metrics["stability"]
     # the table in five_bar.yaml
     assert found["smallest_mass"]["1"] == pytest.approx([1.16, 1.20], abs=0.02)

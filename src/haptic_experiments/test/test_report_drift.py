@@ -258,9 +258,10 @@ def test_over_62_s_the_numbers_are_those_of_the_independent_reference(scripted_b
 # Verdicts
 
 
-def test_the_simulated_models_show_every_claim(bags: Callable[..., dict[str, Bag]]) -> None:
+def test_the_simulated_models_show_every_claim_but_one(bags: Callable[..., dict[str, Bag]]) -> None:
     report = analyse(bags())
-    assert [claim.shown for claim in report.claims] == [True] * len(CLAIMS), report.claims
+    # above 0.7 F the elastoplastic model drifts, too, by the limit of all models
+    assert [claim.shown for claim in report.claims] == [name != "elastoplastic" for name in CLAIMS], report.claims
     assert report.metrics["runs"]["bag"]["load_duration"] == pytest.approx(6.0)
     assert report.metrics["runs"]["bag_stop"]["should_rest"]
     assert {run["kind"] for run in report.metrics["runs"].values()} == {"drift", "stop"}
@@ -331,7 +332,7 @@ OF_THE_STOP = ("threshold", "oscillation")
 def test_without_the_stop_its_claims_are_not_reached(bags: Callable[..., dict[str, Bag]]) -> None:
     report = analyse({"bag": bags()["bag"]})
     said = dict(zip(CLAIMS, (claim.shown for claim in report.claims), strict=True))
-    assert said == {name: None if name in OF_THE_STOP else True for name in CLAIMS}
+    assert said == {name: None if name in OF_THE_STOP else name != "elastoplastic" for name in CLAIMS}
     assert notes(report) == ["a mass that slides to rest"]
 
 

@@ -271,7 +271,7 @@ def test_a_reversal_is_a_change_of_sign(rates: list[float], reversals: int) -> N
 def test_the_ideal_run_shows_every_claim(judged: Callable[..., list[Claim]]) -> None:
     claims = judged()
     assert [claim.shown for claim in claims] == [True] * 5
-    for place, words in {FIRST: "limit 1 %", SECOND: "limit 10 %", LEAD: "limit 3", TRACKING: "limit 0.5 mm"}.items():
+    for place, words in {FIRST: "limit 1 %", SECOND: "3/7 = 42.9 %", LEAD: "limit 3", TRACKING: "limit 0.5 mm"}.items():
         assert words in claims[place].measured
 
 
@@ -283,7 +283,7 @@ def test_an_energy_that_rises_in_one_tick_is_not_monotone(ideal: Motion, judged:
     assert judged(slowed(ideal, np.where(time < LED + 0.02, 0.9, 1.0)))[ENERGY].shown is True
 
 
-def test_a_rise_of_the_measured_energy_is_told(
+def test_a_rise_of_the_measured_energy_is_told_and_judged(
     ideal: Motion, tool: Coordinates, judged: Callable[..., list[Claim]], bag_of: Callable[..., Bag]
 ) -> None:
     faster = tool[1].copy()
@@ -291,7 +291,9 @@ def test_a_rise_of_the_measured_energy_is_told(
     free = numbers_of(bag_of(measured=(tool[0], faster)))["released"]
     assert free["measured_rise"] == pytest.approx(0.21 * ideal.energy[4004], rel=0.02)
     claim = judged(measured=(tool[0], faster))[ENERGY]
-    assert claim.shown is True and f"it was at most {1e3 * free['measured_rise']:.2g} mJ above before" in claim.measured
+    assert (
+        claim.shown is False and f"it was at most {1e3 * free['measured_rise']:.2g} mJ above before" in claim.measured
+    )
 
 
 def test_a_measured_tool_beyond_the_links_reach_leaves_numbers(tool: Coordinates, bag_of: Callable[..., Bag]) -> None:

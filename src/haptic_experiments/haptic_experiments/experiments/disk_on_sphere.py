@@ -22,7 +22,7 @@ from haptic_experiments.kit.display import (
     spread,
 )
 from haptic_experiments.kit.figures import Panel, panels
-from haptic_experiments.kit.results import Claims, Report
+from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
 
 #: force along the normal that counts as large [N]
 LARGE_FORCE = 15.0
@@ -77,8 +77,8 @@ def _judge(claims: Claims, n: dict[str, Any]) -> None:
     claims.say(
         "The disk stays tangent to the sphere (Fig. 11B).",
         f"angle between disk axis and normal: RMS {1e3 * tangent['rms']:.2g} mrad, largest "
-        f"{1e3 * tangent['largest']:.2g} mrad (limit half a degree, {1e3 * TANGENT_LIMIT:.2g} mrad); one count is "
-        f"{1e3 * n['angle_resolution']:g} mrad; true largest {1e3 * n['true_tangent']['largest']:.2g} mrad",
+        f"{1e3 * tangent['largest']:.2g} mrad (limit half a degree, {1e3 * TANGENT_LIMIT:.2g} mrad, {AFTER_DATA}); one "
+        f"count is {1e3 * n['angle_resolution']:g} mrad; true largest {1e3 * n['true_tangent']['largest']:.2g} mrad",
         tangent["largest"] < TANGENT_LIMIT,
     )
     _judge_pole(claims, n)
@@ -95,9 +95,9 @@ def _judge_radial(claims: Claims, n: dict[str, Any]) -> None:
     claims.say(
         text,
         f"up to {max(-n['push'], 0.0):.1f} N inwards, {max(n['pull'], 0.0):.1f} N outwards; radial error above "
-        f"{LARGE_FORCE:g} N: {1e6 * under['rms']:.2g} µm RMS (limit {COUNTS:g} counts of {1e6 * count:g} µm), largest "
-        f"{1e6 * under['largest']:.2g} µm (limit {1e-3 * IMPEDANCE_LIMIT:g} kN/m){quiet}; true largest "
-        f"{1e6 * n['true_radial']['largest']:.2g} µm",
+        f"{LARGE_FORCE:g} N: {1e6 * under['rms']:.2g} µm RMS (limit {COUNTS:g} counts of {1e6 * count:g} µm, "
+        f"{AFTER_DATA}), largest {1e6 * under['largest']:.2g} µm (limit {1e-3 * IMPEDANCE_LIMIT:g} kN/m){quiet}; true "
+        f"largest {1e6 * n['true_radial']['largest']:.2g} µm",
         under["rms"] <= COUNTS * count and stiffness > IMPEDANCE_LIMIT,
     )
 

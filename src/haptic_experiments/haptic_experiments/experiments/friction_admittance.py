@@ -18,7 +18,7 @@ from haptic_experiments.kit.figures import legend_or_note
 from haptic_experiments.kit.grip import GripSettings, claim_mass, draw_map, stability
 from haptic_experiments.kit.manipulator import Motion, Run
 from haptic_experiments.kit.planar import delay_words, draw_path, draw_position_and_force, joint_legend
-from haptic_experiments.kit.results import Claims, Report
+from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
 from haptic_friction.factory import make_law
 from haptic_friction.reference.motions import noise_drift
 
@@ -242,7 +242,8 @@ def _claim_rest(claims: Claims, case: Case, result: dict[str, Any], count: float
     claims.say(
         text,
         f"commanded velocity {'exactly zero' if speed == 0.0 else f'up to {speed:.1e} m/s'}; true position drifts "
-        f"{1e6 * worst['drift']:.1f} µm in {worst['length']:.1f} s (limit, one encoder count: {1e6 * count:.1f} µm), "
+        f"{1e6 * worst['drift']:.1f} µm in {worst['length']:.1f} s (limit, one encoder count: {1e6 * count:.1f} µm; "
+        f"rests from {manipulator.SHORTEST_REST:g} s on count, {AFTER_DATA}), "
         f"gives way elastically by {1e6 * max(rest['travel'] for rest in rests):.0f} µm to forces up to "
         f"{max(rest['largest_force'] for rest in rests):.1f} N. Without friction the same force would take the mass "
         f"{free['free_drift']:.2f} m in {free['length']:.1f} s, its fluctuation about the mean alone "

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.comparison import ScriptedRun
 from haptic_experiments.kit.figures import legend_or_note
-from haptic_experiments.kit.results import Claims, Report
+from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
 from haptic_experiments.kit.signals import largest
 from haptic_friction.factory import make_model, parameters_of
 from haptic_friction.reference.drift import FLIP_RATIO, ROUGHNESS_RATIO, Drift, Load, Stop, load_flips
@@ -270,7 +270,7 @@ def _no_chatter(run: dict[str, Any], found: Results) -> tuple[str, bool | None]:
     words = (
         f"friction force (second differences): {'; '.join(parts)}; the load itself flips "
         f"{run['load_sign_flips_per_second']:.0f} times/s (limits: {ROUGHNESS_RATIO:g} times as rough, "
-        f"{FLIP_RATIO:g} times the flips)"
+        f"{FLIP_RATIO:g} times the flips, {AFTER_DATA}: the models have a gap from 7 to 366 times)"
     )
     return words, not any(result["chatters"] for result in found.values())
 
@@ -294,7 +294,7 @@ def _drift_or_chatter(run: dict[str, Any], found: Results) -> tuple[str, bool]:
         chatter = f", {rough:.3g} times as rough as the load" if rough is not None else ""
         rate = f"{1e3 * result['drift_rate']:.2g} mm/s at the end of the load"
         parts.append(f"{name}: {_left(result)} left, {rate}{chatter}")
-    words = f"{'; '.join(parts)} (limits {_DRIFT:g} m, {ROUGHNESS_RATIO:g} times)"
+    words = f"{'; '.join(parts)} (limits {_DRIFT:g} m; {ROUGHNESS_RATIO:g} times, {AFTER_DATA})"
     return words, any(_drifts(result) or result["chatters"] for result in found.values())
 
 
@@ -309,12 +309,12 @@ def _elastoplastic(run: dict[str, Any], found: Results) -> tuple[str, bool | Non
     pairs = [(a, b) for a in own for b in lugre if a["stiffness"] == b["stiffness"]]
     if not pairs:
         return _NO_MODEL, None
-    mine, other = (abs(result["residual_displacement"]) for result in pairs[0])
+    parts = [f"{_left(mine)} left, LuGre {_left(other)} with K = {mine['stiffness']:g} N/m" for mine, other in pairs]
     words = (
-        f"{metres(mine)} left, LuGre {metres(other)} (limit 1 % of it); it is elastic up to 0.7 F, and the load "
-        f"reaches {run['largest_load'] / run['friction_force']:.2g} F"
+        f"{'; '.join(parts)} (limit {_DRIFT:g} m, as for every model); it is elastic up to 0.7 F, and the load reaches "
+        f"{run['largest_load'] / run['friction_force']:.2g} F"
     )
-    return words, mine < 0.01 * other
+    return words, not any(_drifts(mine) for mine, _ in pairs)
 
 
 def _oscillation(run: dict[str, Any], found: Results, damped: Results) -> tuple[str, bool]:

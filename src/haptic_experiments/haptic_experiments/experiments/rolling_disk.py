@@ -22,7 +22,7 @@ from haptic_experiments.kit.display import (
     spread,
 )
 from haptic_experiments.kit.figures import Panel, panels
-from haptic_experiments.kit.results import Claims, Report
+from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
 
 #: epsilon of Fig. 9D [m/s]
 EPSILON = 1e-3
@@ -129,16 +129,16 @@ def _judge(claims: Claims, n: dict[str, Any]) -> None:
         pressed = f"under {lean['force']:.1f} N from above RMS {1e6 * lean['height_rms']:.2g} µm (same limit)"
     claims.say(
         "The error of the disk's height is negligible, on the order of the display's position resolution (Fig. 9A).",
-        f"measured RMS {1e6 * height['rms']:.2g} µm (limit {COUNTS:g} counts of {1e6 * n['position_resolution']:g} µm),"
-        f" largest {1e6 * height['largest']:.2g} µm; true largest {1e6 * n['true_height']['largest']:.2g} µm; "
-        f"{pressed}",
+        f"measured RMS {1e6 * height['rms']:.2g} µm (limit {COUNTS:g} counts of {1e6 * n['position_resolution']:g} µm, "
+        f"{AFTER_DATA}), largest {1e6 * height['largest']:.2g} µm; true largest "
+        f"{1e6 * n['true_height']['largest']:.2g} µm; {pressed}",
         max(height["rms"], lean["height_rms"] if lean else 0.0) <= COUNTS * n["position_resolution"],
     )
     claims.say(
         "So is the error of its upright orientation (Fig. 9B).",
-        f"measured RMS {1e3 * upright['rms']:.2g} mrad (limit {COUNTS:g} counts of {1e3 * n['angle_resolution']:g} "
-        f"mrad), largest {1e3 * upright['largest']:.2g} mrad; true largest {1e3 * n['true_upright']['largest']:.2g} "
-        "mrad",
+        f"measured RMS {1e3 * upright['rms']:.2g} mrad (limit {COUNTS:g} counts of "
+        f"{1e3 * n['angle_resolution']:g} mrad, {AFTER_DATA}), largest {1e3 * upright['largest']:.2g} mrad; true "
+        f"largest {1e3 * n['true_upright']['largest']:.2g} mrad",
         upright["rms"] <= COUNTS * n["angle_resolution"],
     )
     _judge_rolling(claims, n)
@@ -154,7 +154,7 @@ def _judge_rolling(claims: Claims, n: dict[str, Any]) -> None:
     claims.say(
         text,
         f"100 |v - r w|/(|v| + 1 mm/s), above {1e3 * ROLLING_SPEED:g} mm/s: median {n['rolling_error_median']:.2g} % "
-        f"(limit {ROLLING_ERROR:g} %; true {n['true_rolling_error_median']:.2g} %), 95 % below "
+        f"(limit {ROLLING_ERROR:g} %, {AFTER_DATA}; true {n['true_rolling_error_median']:.2g} %), 95 % below "
         f"{n['rolling_error_p95']:.2g} %; sideways, which this does not see, likewise median "
         f"{n['sideways_error_median']:.2g} % (same limit), {1e3 * n['sideways']['rms']:.2g} mm/s RMS (true "
         f"{1e3 * n['true_sideways']['rms']:.2g}); reference: |v - r w| at most {n['reference_rolling']:.1e}, sideways "

@@ -16,10 +16,8 @@ from haptic_devices.five_bar.stability import grasp, oscillation, smallest_mass,
 from haptic_devices.hands.operator import HandParameters
 from haptic_experiments.kit.results import Claims
 
-# Limits of the verdict. They were set when the table in five_bar.yaml was known, and no run of the experiment.
-
-#: the paper's "about 2 kg": within a factor of 2 of it [kg]
-_PAPER_MASS, _FACTOR = 2.0, 2.0
+#: the paper's "about 2 kg" [kg]
+_PAPER_MASS = 2.0
 #: a firm grasp, in hands of hand.yaml: four times their stiffness, damping and mass
 _FIRM = 4.0
 #: the grip shakes if its oscillation is faster than a tenth of the motion of `oscillation`, 80 mm/s [m/s]
@@ -73,7 +71,7 @@ def stability(device: FiveBar | None, held: HandParameters | None, settings: Gri
 
 
 def claim_mass(claims: Claims, found: dict[str, Any], measured: Sequence[float | None]) -> None:
-    """Adds the claim about the smallest mass.
+    """Adds the finding about the smallest mass, which the assumed elasticity of the gears makes.
 
     Args:
         claims: Claims of the report.
@@ -97,18 +95,13 @@ def claim_mass(claims: Claims, found: dict[str, Any], measured: Sequence[float |
 
     present = [value for value in measured if value is not None]
     own = f"; these runs: at most {1e3 * max(present):.1f} mm/s above 30 Hz" if present else ""
-    claims.say(
+    claims.note(
         text,
-        f"smallest stable mass (linear loop) {normal[0]:.2f} kg in the hand's normal grasp, {firm[0]:.2f} kg in one "
-        f"{_FIRM:g} times as firm; with one tick of delay {normal[1]:.2f} and {firm[1]:.2f} kg (limits: normal below "
-        f"{_PAPER_MASS:g} kg and below firm, firm within a factor {_FACTOR:g} of {_PAPER_MASS:g} kg). Shaking of the "
-        f"simulated grip led at 80 mm/s, delay {found['delay']}, normal grasp: {words(1.0)}; firm: {words(_FIRM)} "
-        f"(limit {1e3 * _SHAKING:g} mm/s){own}; all of it rests on the elasticity that the gears were given "
-        "(docs/devices.md)",
-        all(_PAPER_MASS / _FACTOR < limit < _PAPER_MASS * _FACTOR for limit in firm)
-        and all(a < b for a, b in zip(normal, firm, strict=True))
-        and max(normal) < _PAPER_MASS
-        and shaking[_FIRM, _PAPER_MASS / 2.0] > _SHAKING > shaking[1.0, _PAPER_MASS],
+        "assumption: the gears have an elasticity, typical but not the paper's, that was put in to have a smallest "
+        f"mass near {_PAPER_MASS:g} kg; with rigid gears it is far below (docs/devices.md). Then the smallest stable "
+        f"mass (linear loop) is {normal[0]:.2f} kg in the hand's normal grasp, {firm[0]:.2f} kg in one {_FIRM:g} times "
+        f"as firm; with one tick of delay {normal[1]:.2f} and {firm[1]:.2f} kg. Shaking of the simulated grip led at "
+        f"80 mm/s, delay {found['delay']}, normal grasp: {words(1.0)}; firm: {words(_FIRM)}{own}",
     )
 
 

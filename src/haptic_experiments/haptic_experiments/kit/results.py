@@ -9,6 +9,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+#: behind a limit in a claim's sentence that was chosen when the numbers were known
+AFTER_DATA = "chosen after the data"
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -18,15 +21,19 @@ class Claim:
         text: The paper's claim.
         measured: The measured numbers in words, with the limit that they are judged by.
         shown: True or False; None where the run does not reach it.
+        judged: False for a finding: a number that rests on an assumption made to get it, so that it shows nothing.
     """
 
     text: str
     measured: str
     shown: bool | None
+    judged: bool = True
 
     @property
     def verdict(self) -> str:
         """The answer in words."""
+        if not self.judged:
+            return "a finding, not judged"
         return {True: "shown", False: "NOT shown", None: "not reached in this run"}[self.shown]
 
 
@@ -41,6 +48,10 @@ class Claims(list[Claim]):
     def say(self, text: str, measured: str = "", shown: bool | None = None, *, unless: str = "") -> None:
         """Adds a claim that a condition of its own judges."""
         self.append(Claim(text, unless or measured, None if unless or shown is None else bool(shown)))
+
+    def note(self, text: str, measured: str) -> None:
+        """Adds a finding, which says on what assumption it rests and is not judged."""
+        self.append(Claim(text, measured, None, judged=False))
 
     def below(
         self, text: str, value: float | None, limit: float, unit: str = "", *, about: str = "", unless: str = ""
