@@ -19,7 +19,6 @@ setup(
         "jinja2",
         "matplotlib",
         "numpy",
-        "pin",
         "pydantic",
         "pyyaml",
         "rich",

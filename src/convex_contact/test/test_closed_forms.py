@@ -10,8 +10,10 @@ from convex_contact import Material, Simulator, World
 from convex_contact.scenes import closed_forms
 from convex_contact.scenes.gear_spectrum import harmonic_bins, harmonic_power, spectrum
 from convex_contact.scenes.one_body import falling_sphere
+from convex_contact.scenes.peg import Peg, caging
 from convex_contact.scenes.pushing_arm import BALL_RADIUS, BALL_START, HAND_PLACE, SHOULDER, push
 from convex_contact.scenes.rod_impact import Impact, simulate_impact
+from convex_contact.scenes.tosses import HALF_WIDTH, cube_edges
 from convex_contact.simulation.convergence import (
     convergence_order,
     extrapolated,
@@ -168,3 +170,23 @@ def test_harmonics_are_told_from_noise() -> None:
     noise = np.random.default_rng(1).standard_normal(400)
     assert harmonic_power(noise, 5e-4, 240.0) == pytest.approx(harmonic_bins(400), abs=0.1)
     assert harmonic_bins(400) == pytest.approx(30 / 201)
+
+
+def test_the_edges_of_a_cube_are_placed_with_it() -> None:
+    edges = cube_edges(np.array([1.0, 2.0, 3.0]), np.array([0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5)]))
+    assert edges.shape == (12, 2, 3)
+    np.testing.assert_allclose(np.linalg.norm(edges[:, 0] - edges[:, 1], axis=1), 2.0 * HALF_WIDTH)
+    np.testing.assert_allclose(np.abs(edges - [1.0, 2.0, 3.0]), HALF_WIDTH, rtol=1e-12)
+
+
+def test_a_wall_s_displacement_is_that_of_its_vertices() -> None:
+    scene = Peg(cells=1, layers=1)
+    world = scene.world()
+    names = [body.name for body in world.bodies]
+    states = Simulator(world, period=1e-2, approximation="lagged").body_states()
+    position, orientation = (np.array([column, column]) for column in states[:2])
+    stations, displacement = scene.wall_displacement("left", names, position, orientation)
+    np.testing.assert_allclose(displacement, 0.0, atol=1e-9)
+    assert (np.diff(stations) > 0.0).all() and len(stations) > 2
+    closing = np.abs(stations - stations.mean())
+    assert caging(stations, closing[None])[0] > 0.0 > caging(stations, -closing[None])[0]

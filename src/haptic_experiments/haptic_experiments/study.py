@@ -51,13 +51,13 @@ PATIENCE = 10.0
 
 
 class Task(Protocol):
-    """A piece of work.
+    """A part of a study that is computed on its own.
 
-    It can be pickled, and its repr says all that its result depends on: a dataclass of plain values.
+    It can be pickled, and its repr has all that its result depends on: a dataclass of plain values.
     """
 
     def run(self) -> dict[str, np.ndarray]:
-        """The result, as arrays."""
+        """Computes the result, as arrays."""
         ...
 
 
@@ -66,11 +66,13 @@ class Study:
     """A study.
 
     Attributes:
-        title, paper, summary: for people.
-        settings: its arguments, with defaults and descriptions.
-        tasks: the work by name, from the settings. May raise ValueError for what the settings name.
-        report: from the settings, the results by name, and the run's directory, where it may write files.
-        workers: if none are asked for: 1 for tasks that would disturb each other; None: one for each core.
+        title: Title for readers.
+        paper: Paper and figures that it repeats.
+        summary: What it computes, in a sentence or two.
+        settings: Model of its arguments, with defaults and descriptions.
+        tasks: Function that makes the tasks by name from the settings. It may raise ValueError about the settings.
+        report: Function that makes the report from the settings, the results by name, and the run's directory.
+        workers: Default number of workers: 1 for tasks that disturb each other; None: one for each core.
     """
 
     title: str
@@ -82,7 +84,7 @@ class Study:
     workers: int | None = None
 
 
-# --- what the user asks for ---------------------------------------------------------------------------------
+# --- arguments ----------------------------------------------------------------------------------------------
 
 
 def study_modules() -> dict[str, str]:
@@ -105,7 +107,7 @@ def load_study(name: str) -> Study:
     """A study by its name.
 
     Raises:
-        UsageError: there is none.
+        UsageError: There is no study of this name.
     """
     modules = study_modules()
     if name not in modules:
@@ -120,7 +122,7 @@ def read_settings(study: Study, given: Mapping[str, str], hint: str) -> Any:
     """A study's settings from name:=value arguments; sequences are values with commas between them.
 
     Raises:
-        UsageError: names the argument, what was expected and what came.
+        UsageError: An argument is refused; the message has its name, the expected and the given value.
     """
     fields = study.settings.model_fields
     for name in given:
@@ -146,7 +148,7 @@ def _is_sequence(annotation: Any) -> bool:
     return any(typing.get_origin(kind) in (tuple, list) for kind in kinds)
 
 
-# --- the work -----------------------------------------------------------------------------------------------
+# --- computation --------------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
@@ -154,7 +156,7 @@ def cluster(workers: int | None, scheduler: str | None) -> Iterator[Any]:
     """A Dask client: of workers on this machine, one for each core if no number is given, or of a scheduler.
 
     Raises:
-        HapticError: nothing answers at the scheduler's address.
+        HapticError: No scheduler answers at the address.
     """
     import distributed
 
@@ -210,14 +212,14 @@ def compute(
     """Runs the tasks whose results are not in the folder yet.
 
     Args:
-        tasks: by name; names are file names.
-        folder: directory of the results; made if missing.
-        workers: processes on this machine; one for each core if not given.
-        scheduler: address of a Dask scheduler whose workers have the suite installed.
-        progress: called with tasks done and tasks in all.
+        tasks: Tasks by name; names are file names.
+        folder: Folder of the results; it is made if missing.
+        workers: Number of processes on this machine; one for each core if not given.
+        scheduler: Address of a Dask scheduler whose workers have the suite installed.
+        progress: Function that is called with the number of finished and of all tasks.
 
     Raises:
-        HapticError: a task failed; names it. What is done stays.
+        HapticError: A task failed; the message has its name. Finished results stay.
     """
     folder.mkdir(parents=True, exist_ok=True)
     left = [name for name in tasks if not stored(folder, name).is_file()]
@@ -272,16 +274,18 @@ def run_study(
     """Runs a study with name:=value arguments, or goes on with the run of the same ones that was interrupted.
 
     Args:
-        name, words: of the study, arguments.
-        console: prints progress and tables.
-        workers, scheduler: as of `compute`.
-        fresh: begin anew in any case.
+        name: Name of the study.
+        words: Its arguments, name:=value.
+        console: Console for progress and tables.
+        workers: As of `compute`.
+        scheduler: As of `compute`.
+        fresh: Whether the run begins anew in any case.
 
     Returns:
         0; 130 after Ctrl-C.
 
     Raises:
-        HapticError: the study cannot be run, or a task failed.
+        HapticError: The study cannot be run, or a task failed.
     """
     study = load_study(name)
     hint = f"see ./haptics study {name} --show-args"
@@ -351,7 +355,7 @@ def _bar(console: Console, name: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def _digest(tasks: Mapping[str, Task]) -> str:
-    """Of everything that results depend on: the tasks, and the sources of the packages that they come from."""
+    """Hash of everything that results depend on: the tasks, and the sources of the packages that define them."""
     content = hashlib.sha256()
     packages = set()
     for name, task in tasks.items():
@@ -367,7 +371,7 @@ def _digest(tasks: Mapping[str, Task]) -> str:
 
 @contextlib.contextmanager
 def _run_directory(name: str, digest: str, fresh: bool) -> Iterator[tuple[Path, float]]:
-    """A run's directory, and the seconds that were spent in it: one that was interrupted, or a new one.
+    """Gives the directory of an interrupted run, or a new one, and the seconds that were spent in it.
 
     It is locked while it is in use.
     """
@@ -399,7 +403,7 @@ def _facts(path: Path) -> dict[str, Any]:
 
 
 def _lock(directory: Path) -> IO[str] | None:
-    """Held until it is closed; None if another process has it."""
+    """Locks a run's directory until the file is closed; None if another process has locked it."""
     file = (directory / ".lock").open("w")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""What a study makes of its results: numbers, claims, figures and tables, as files and in the terminal."""
+"""Report of a study: numbers, claims, figures and tables, as files and in the terminal."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ WIDEST, LONGEST = 7, 15
 
 @dataclass
 class StudyReport:
-    """What a study makes of its results.
+    """Report of a study.
 
     Attributes:
-        metrics: for metrics.json; the same for any number of workers.
-        claims: with verdicts.
-        figures: by file name without suffix, with captions.
-        tables: for the report and the terminal.
-        timings: times on this machine, for run.yaml [s].
+        metrics: Numbers for metrics.json; the same for any number of workers.
+        claims: Claims with verdicts.
+        figures: Figures with captions, by file name without suffix.
+        tables: Tables for the report and the terminal.
+        timings: Times that depend on the machine, for run.yaml [s].
     """
 
     metrics: dict[str, Any]
@@ -46,11 +46,11 @@ def write(made: StudyReport, about: Any, settings: BaseModel, name: str, directo
     """Writes metrics.json, the figures and report.html.
 
     Args:
-        made: product of the study from its results.
-        about: the study, with a title, a paper and a summary.
-        settings: its arguments.
-        name: its name.
-        directory: of the run.
+        made: Report of the study.
+        about: The study, with a title, a paper and a summary.
+        settings: Arguments of the study.
+        name: Name of the study.
+        directory: Directory of the run.
     """
     claims = [{"claim": c.text, "measured": c.measured, "shown": c.shown} for c in made.claims]
     document = _plain({"study": name, "claims": claims, **made.metrics})
@@ -68,7 +68,7 @@ def write(made: StudyReport, about: Any, settings: BaseModel, name: str, directo
 
 
 def _plain(value: Any) -> Any:
-    """JSON knows no infinite numbers: they become None; those of NumPy become Python's."""
+    """Converts numbers for JSON: infinite ones and NaN to None, those of NumPy to Python's."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Mapping):

@@ -11,13 +11,14 @@ From the paper: the fingers' material, their number of vertices, and the step. C
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
+from scipy.spatial.transform import Rotation
 
 from convex_contact.control.differential_ik import DifferentialIK, pose_error, reach, tool_jacobian
 from convex_contact.model.corotational import Elasticity
@@ -120,6 +121,30 @@ class Peg:
         within = abs(peg[0]) < 2.0 * self.clearance and abs(peg[1] - self.holder) < 2.0 * self.clearance
         return bool(within and peg[2] - 0.5 * self.length < 0.5 * self.holder_height)
 
+    def wall_displacement(
+        self, finger: str, names: Sequence[str], position: np.ndarray, orientation: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Computes how a finger's gripping wall is deformed in n states of the world.
+
+        Args:
+            finger: "left" or "right".
+            names: Names of the b bodies.
+            position: Of the bodies (n, b, 3), m.
+            orientation: Of the bodies, quaternions x, y, z, w (n, b, 4).
+
+        Returns:
+            Stations along the finger at rest (m,), m, and displacements towards the other finger (n, m), m: means
+            across the width, in the axes of the finger's mount.
+        """
+        numbers = [i for i, name in enumerate(names) if name.startswith(f"{finger}/") and name[-1].isdigit()]
+        rest = self.finger.mesh()[0].vertices[[int(names[i].split("/")[1]) for i in numbers]]
+        mount = list(names).index(f"{finger}/mount")
+        turn, origin = Rotation.from_quat(orientation[:, mount]), position[:, mount]
+        local = np.stack([turn.apply(position[:, i] - origin, inverse=True) for i in numbers], axis=1)
+        stations, which = np.unique(rest[:, 0].round(6), return_inverse=True)
+        moved = rest[None, :, 1] - local[:, :, 1]
+        return stations, np.stack([moved[:, which == k].mean(axis=1) for k in range(len(stations))], axis=1)
+
     def world(self) -> World:
         """The scene; the peg is the body "peg", the fingers the trees "left" and "right"."""
         world = World((0.0, 0.0, -GRAVITY))
@@ -173,6 +198,17 @@ class Peg:
 
 #: of the tool on the last joint
 _TOOL = pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.107 + TOOL]))
+
+
+def caging(stations: np.ndarray, displacement: np.ndarray) -> np.ndarray:
+    """Computes by how much the ends of a wall lead its middle (n,), m; above 0 it closes round what it holds.
+
+    Args:
+        stations: Along the finger (m,), m.
+        displacement: Towards the other finger (n, m), m.
+    """
+    middle = np.argmin(np.abs(stations - stations.mean()))
+    return np.asarray(0.5 * (displacement[:, 0] + displacement[:, -1]) - displacement[:, middle])
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,14 @@ class Toss:
         return PERIOD * np.arange(self.samples)
 
 
+def cube_edges(position: np.ndarray, orientation: np.ndarray) -> np.ndarray:
+    """Computes the ends of the cube's edges (12, 2, 3), m, of its centre (3,), m, and quaternion (x, y, z, w)."""
+    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
+    edges = [(i, j) for i in range(8) for j in range(i) if np.abs(corners[i] - corners[j]).sum() == 2.0]
+    placed = position + Rotation.from_quat(orientation).apply(HALF_WIDTH * corners)
+    return np.asarray(placed[np.array(edges)])
+
+
 def load_tosses(path: Path = RECORDING) -> list[Toss]:
     """All tosses of a recording, in its order.
 

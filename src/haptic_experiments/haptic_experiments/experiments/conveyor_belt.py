@@ -17,11 +17,11 @@ from haptic_experiments.kit.contact import PAPER, ContactRun, curves
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import Claims, Report
 
-#: of the paper's study, and of its reference [s]; length [s]
+#: time steps of the paper's study, and of its reference [s]; length [s]
 PERIODS, REFERENCE, DURATION = (2e-3, 1e-2, 5e-2), 2e-4, 2.0
 #: the box slips at more than this, for the gliding gap [m/s]
 _SLIPS = 0.05
-#: what an independent implementation of the paper gives at T = 10 ms: gliding gap over its prediction (Table I),
+#: numbers of an independent implementation of the paper at T = 10 ms: gliding gap over its prediction (Table I),
 #: largest gap [mm], largest normal force over the weight; position error of Lagged [m] by time step
 EXPECTED = {
     "gliding": {"sap": 0.997, "lagged": 0.0, "similar": 0.998},
@@ -29,7 +29,7 @@ EXPECTED = {
     "spike": {"sap": 1.157, "lagged": 1.000, "similar": 1.164},
 }
 EXPECTED_ERRORS = {2e-3: 8.0e-4, 1e-2: 4.3e-3, 5e-2: 2.2e-2}
-#: that these are given with two or three digits allows: the ratio's average depends on the slip from which it counts
+#: limits from the two or three digits of these numbers; the ratio's average depends on the slip from which it counts
 _TOLERANCES = {"gliding": 0.005, "largest_gap": 0.001, "spike": 0.001}
 _ROUNDED = 0.03
 _TEXTS = {

@@ -1,4 +1,4 @@
-"""Report of a recorded toss beside its simulation: error over time, and both ways."""
+"""Report of a recorded toss beside its simulation: both motions, and the error over time."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from convex_contact.scenes.tosses import (
     HALF_WIDTH,
     PERIOD,
     Toss,
+    cube_edges,
     load_tosses,
     mean_errors,
     position_errors,
@@ -27,11 +28,8 @@ from haptic_experiments.kit.contact import STYLES, ContactRun, curve, runs_of
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import Claims, Report
 
-#: the replay of the recording is the recording, up to the integration of its rotations [m], [rad]
+#: largest difference of the replay from the recording, from the integration of its rotations [m], [rad]
 _REPLAYED = 1e-6
-#: edges of a cube by its corners
-_CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
-_EDGES = [(i, j) for i in range(8) for j in range(i) if np.abs(_CORNERS[i] - _CORNERS[j]).sum() == 2.0]
 
 
 def toss_of(run: ContactRun) -> Toss:
@@ -158,9 +156,6 @@ def _draw_cubes(axes: Axes, run: ContactRun, toss: Toss) -> None:
     for k in np.linspace(0, toss.samples - 1, 5).astype(int):
         for body, color in (("recording", "black"), ("cube", STYLES[run.approximation]["color"])):
             number = run.body(body)
-            rotation = Rotation.from_quat(run.orientation[k, number])
-            corners = run.position[k, number] + rotation.apply(HALF_WIDTH * _CORNERS)
-            flat = 1e3 * np.column_stack([corners[:, :2] @ along, corners[:, 2]])
-            for i, j in _EDGES:
-                axes.plot(*flat[[i, j]].T, color=color, linewidth=0.7)
+            for ends in cube_edges(run.position[k, number], run.orientation[k, number]):
+                axes.plot(1e3 * ends[:, :2] @ along, 1e3 * ends[:, 2], color=color, linewidth=0.7)
     axes.set_aspect("equal")

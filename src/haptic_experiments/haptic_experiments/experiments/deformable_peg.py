@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from scipy.spatial.transform import Rotation
 
-from convex_contact.scenes.peg import Peg
+from convex_contact.scenes.peg import Peg, caging
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.contact import ContactRun
 from haptic_experiments.kit.figures import Curve, Panel, panels
@@ -27,33 +26,15 @@ CAGED = 2e-4
 _FINGERS = ("left", "right")
 
 
-def wall(run: ContactRun, scene: Peg, finger: str) -> tuple[np.ndarray, np.ndarray]:
-    """The gripping wall of a finger.
-
-    Returns:
-        Stations along the finger at rest (m,) [m], and displacements towards the other finger (n, m) [m]: means across
-        the width, in the axes of the finger's mount.
-    """
-    numbers = [i for i, name in enumerate(run.names) if name.startswith(f"{finger}/") and name[-1].isdigit()]
-    rest = scene.finger.mesh()[0].vertices[[int(run.names[i].split("/")[1]) for i in numbers]]
-    mount = run.body(f"{finger}/mount")
-    turn = Rotation.from_quat(run.orientation[:, mount])
-    local = np.stack([turn.apply(run.position[:, i] - run.position[:, mount], inverse=True) for i in numbers], axis=1)
-    stations, which = np.unique(rest[:, 0].round(6), return_inverse=True)
-    moved = rest[None, :, 1] - local[:, :, 1]
-    return stations, np.stack([moved[:, which == k].mean(axis=1) for k in range(len(stations))], axis=1)
-
-
 def peg_force(run: ContactRun, *fingers: str) -> np.ndarray:
     """Sum of the normal forces of fingers on the peg (n,) [N]."""
     peg, own = run.body("peg"), np.array([name.split("/")[0] in fingers for name in run.names])
     return np.array([c.normal_force[(c.body == peg).any(axis=1) & own[c.body].any(axis=1)].sum() for c in run.contacts])
 
 
-def caging(moved: np.ndarray, stations: np.ndarray) -> np.ndarray:
-    """How much the ends of the walls lead their middle, (n,) [m]: above 0 a wall closes round what it holds."""
-    middle = np.argmin(np.abs(stations - stations.mean()))
-    return np.asarray(0.5 * (moved[:, 0] + moved[:, -1]) - moved[:, middle])
+def wall(run: ContactRun, scene: Peg, finger: str) -> tuple[np.ndarray, np.ndarray]:
+    """Stations (m,) [m] and displacements (n, m) [m] of a finger's gripping wall."""
+    return scene.wall_displacement(finger, run.names, run.position, run.orientation)
 
 
 def measure(run: ContactRun, scene: Peg) -> dict[str, Any]:
@@ -64,7 +45,7 @@ def measure(run: ContactRun, scene: Peg) -> dict[str, Any]:
     bearing = np.array([int((c.normal_force > 0.0).sum()) for c in run.contacts])
     lifted = height > LIFTED
     stations, moved = wall(run, scene, "left")
-    bent = caging(moved, stations)
+    closed = caging(stations, moved)
     mesh, end = scene.finger.mesh()[0], place[-1]
     return {
         "vertices": len(mesh.vertices),
@@ -74,7 +55,7 @@ def measure(run: ContactRun, scene: Peg) -> dict[str, Any]:
         "end_above_table_m": float(end[2] - 0.5 * scene.length),
         "end_from_holder_m": float(np.hypot(end[0], end[1] - scene.holder)),
         "grip_force_N": float(0.5 * grip[lifted].mean()) if lifted.any() else 0.0,
-        "caging_m": float(bent[lifted].mean()) if lifted.any() else 0.0,
+        "caging_m": float(closed[lifted].mean()) if lifted.any() else 0.0,
         "largest_way_of_the_wall_m": float(np.abs(moved).max()),
         "bearing_contacts": {
             "mean": float(bearing[lifted].mean()) if lifted.any() else 0.0,

@@ -17,17 +17,17 @@ from haptic_experiments.kit.contact import PAPER, ContactRun, curves
 from haptic_experiments.kit.figures import Panel, panels
 from haptic_experiments.kit.results import Claims, Report
 
-#: of the paper's study, and of its reference [s]; length [s]
+#: time steps of the paper's study, and of its reference [s]; length [s]
 PERIODS, REFERENCE, DURATION = (4e-4, 2e-3, 1e-2), 4e-5, 0.3
 #: it rolls when it slips by less than this [m/s]
 _ROLLS = 1e-3
-#: what an independent implementation of the paper gives at T = 2 ms [s], and position errors of Lagged [m]
+#: numbers of an independent implementation of the paper at T = 2 ms [s], and position errors of Lagged [m]
 EXPECTED = {
     "first_contact": {"sap": 0.066, "lagged": 0.072, "similar": 0.068},
     "rolling": {"sap": 0.118, "lagged": 0.120, "similar": 0.118},
 }
 EXPECTED_ERRORS = {4e-4: 9.3e-5, 2e-3: 5.1e-4, 1e-2: 2.6e-3}
-#: the times are ticks of 2 ms; the errors are against a reference whose step is not told, which matters by a tenth
+#: the times are ticks of 2 ms; the errors are against a reference whose step is not known, which matters by a tenth
 _TICK, _ROUNDED = 1e-6, 0.1
 
 

@@ -18,7 +18,7 @@ from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import Claims, Report
 
 SCENE = "convex_contact.grasp_scene:grasp"
-#: up to this share of the pendulum frequency the rod is to be held, from that share on it is to be lost [-]
+#: fractions of the pendulum frequency up to which the rod must be held, and from which it must be lost [-]
 SLOW, FAST = 0.75, 1.0
 #: tilt of a rod that is held, at most [rad]
 SECURE = np.radians(2.0)

@@ -20,13 +20,13 @@ from haptic_experiments.kit.contact import PAPER, ContactRun, compared, curve, c
 from haptic_experiments.kit.figures import Panel, panels
 from haptic_experiments.kit.results import Claims, Report
 
-#: of the paper's convergence study, and of its reference [s]; length [s]
+#: time steps of the paper's convergence study, and of its reference [s]; length [s]
 PERIODS, REFERENCE, DURATION = (1e-5, 4e-5, 1.6e-4, 6.4e-4), 1e-6, 0.05
-#: of the force's figures; the paper has 1e-7 s [s]; they end after the impact [s]
+#: time step of the force's figures [s], which end after the impact [s]; time step of the paper [s]
 FINE, IMPACT, PAPER_STEP = 1e-6, 0.0195, 1e-7
 #: close-up about the impact [s]
 _CLOSE = (0.0160, 0.0190)
-#: what an independent implementation of the paper gives at 1e-7 s: time [ms] and height [N] of the force's peak
+#: numbers of an independent implementation of the paper at 1e-7 s: time [ms] and height [N] of the force's peak
 EXPECTED_TIME = {"without": 17.47, "lagged": 17.44, "sap": 18.07, "similar": 16.74}
 EXPECTED_FORCE = {"without": 821.0, "lagged": 822.0, "sap": 722.0, "similar": 557.0}
 #: duration of the stick [ms]

@@ -45,7 +45,7 @@ def measure(run: ContactRun) -> dict[str, Any]:
     force = np.linalg.norm(run.wrench[:, :3], axis=1)
     proxy = run.parameters["proxy"]
     objects = [i for i, mass in enumerate(run.masses) if mass > 0.0 and run.names[i] != proxy]
-    way = np.linalg.norm(np.diff(run.position[:, objects], axis=0), axis=2).sum(axis=0)
+    path_length = np.linalg.norm(np.diff(run.position[:, objects], axis=0), axis=2).sum(axis=0)
     depth = [max(0.0, float(-c.signed_distance.min(initial=0.0))) for c in run.contacts]
     energy = port_energy(run)
     return {
@@ -53,7 +53,7 @@ def measure(run: ContactRun) -> dict[str, Any]:
         "largest_force": float(force.max()),
         "mean_force": float(force.mean()),
         "fast_share": fast_share(run.wrench[:, :3], run.period),
-        "way": {run.names[i]: float(w) for i, w in zip(objects, way, strict=True)},
+        "way": {run.names[i]: float(w) for i, w in zip(objects, path_length, strict=True)},
         "moved": int(np.sum(np.linalg.norm(run.position[-1, objects] - run.position[0, objects], axis=1) > _MOVED)),
         "objects": len(objects),
         "lowest_object": float(run.position[:, objects, 2].min()),
@@ -132,7 +132,7 @@ def _judge_motion(claims: Claims, first: dict[str, Any]) -> None:
 
 
 _CAPTION = (
-    "Left: way of the tool (grey) and of the objects (colours, from the hollow to the full mark). Right: force on the "
+    "Left: path of the tool (grey) and of the objects (colours, from the hollow to the full mark). Right: force on the "
     "tool along x and y, energy that the tool has put into the world, and Newton iterations of each tick."
 )
 
@@ -161,9 +161,9 @@ def _draw_paths(axes: Axes, run: ContactRun) -> None:
     for i, name in enumerate(run.names):
         if run.masses[i] <= 0.0:
             continue
-        way = 1e3 * run.position[:, i, :2]
-        (line,) = axes.plot(*way.T, linewidth=0.9, label=name)
-        axes.plot(*way[0], marker="o", markerfacecolor="none", color=line.get_color())
-        axes.plot(*way[-1], marker="o", color=line.get_color())
+        path = 1e3 * run.position[:, i, :2]
+        (line,) = axes.plot(*path.T, linewidth=0.9, label=name)
+        axes.plot(*path[0], marker="o", markerfacecolor="none", color=line.get_color())
+        axes.plot(*path[-1], marker="o", color=line.get_color())
     axes.set_aspect("equal")
     axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -27,12 +27,12 @@ SETTLING = 0.6
 #: shortest remaining rest that a drift is computed from: two periods of the slowest swing of the hand's force (1.5 Hz),
 #: since the joints' presliding follows it with hysteresis and has no straight line over a part of a period [s]
 SHORTEST_REST = 1.3
-#: speed above which the tool is said to slide [m/s]
+#: speed above which the tool slides [m/s]
 SLIDING_SPEED = 0.02
 #: force and motion are compared below this frequency: twice that of the tremor, which belongs to the motion [Hz]
 MOTION_FREQUENCY = 20.0
-#: radius [m] of the hand's intended path above which it counts as straight (a way of 0.15 m bends by 3 mm), and below
-#: which it counts as a curve
+#: radius [m] of the hand's intended path above which it counts as straight (0.15 m deviate by 3 mm), and below which it
+#: counts as a curve
 STRAIGHT_RADIUS, CURVE_RADIUS = 1.0, 0.2
 #: so long before and after, too, a straight motion is straight: letters have points of inflection [s]
 STRAIGHT_TIME = 0.1
@@ -219,7 +219,7 @@ def curve(motion: Motion, mass: float) -> dict[str, float]:
 def rests(run: Run, mass: float) -> list[dict[str, Any]]:
     """Each rest: does the commanded motion stand still, does the tool drift, and what would a free mass do.
 
-    The tool gives way to the force by the gears' elasticity. The drift is the slope of a straight line times the
+    The gears are elastic, so that the force displaces the tool. The drift is the slope of a straight line times the
     length of the rest, fitted to the true position together with that compliance (position = c + d t + S h).
     """
     results = []
@@ -286,10 +286,10 @@ def isotropy(run: Run, motion: Motion, device: FiveBar | None, mass: float, resi
     Viscous and Stribeck parts of a law depend on the speed: what counts is the deviation from the law.
 
     Returns:
-        Mean deviation of each sector of directions that has samples (`sectors`: middle [rad], |h - M a| [N],
-        deviation [N]), the largest of them, and of the joints' friction: range of its component along the motion
-        and of the force, largest angle [rad] to the motion, over 72 directions and the places of the run; its share
-        in the measured force, by regression of what is left of that on J^-T tau.
+        Mean deviation of each sector of directions that has samples (`sectors`: middle [rad], |h - M a| [N], deviation
+        [N]), and the largest of them. Of the joints' friction, over 72 directions and the positions of the run: range
+        of its component along the motion and of the force, largest angle [rad] to the motion; its fraction in the
+        measured force, by regression of the rest of that on J^-T tau.
     """
     chosen = motion.sliding
     if not chosen.any():
