@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from haptic_bags.bags import Bag, Event
 from haptic_experiments.experiments.tau_angled_wall import slides
 from haptic_experiments.experiments.tau_corner import together_claim
 from haptic_experiments.experiments.tau_wall_tour import border_claim, borders, crossing_claim
@@ -269,3 +271,33 @@ def test_a_slide_has_its_way_its_depth_and_its_friction(mu: float) -> None:
     assert row["penetration"] == pytest.approx(2e-5, rel=1e-12)
     assert row["contact"] == 1.0
     assert row["friction"] == pytest.approx(mu, abs=1e-9)
+
+
+# ---- a bag ------------------------------------------------------------------------------------------
+
+
+def test_a_run_ends_where_the_walls_change() -> None:
+    n, zeros = 10, np.zeros((10, 6))
+    point = np.zeros((n, 3))
+    point[6:] = 1e-3
+    pose = np.tile([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], (n, 1))
+    state = {"tool_pose": pose, "tool_twist": zeros, "operator_wrench": zeros}
+    wall = {"point": point, "normal": Z.repeat(n, axis=0), "effort": zeros, "saturation": zeros}
+    wall |= {"in_contact": np.zeros((n, 1), dtype=bool), "operating_point": np.zeros(n)}
+    topics = {
+        "device_state": {**state, "period": np.full(n, T), "status": np.zeros(n)},
+        "simulation_state": state,
+        "device_command": {"mode": np.ones(n)},
+        "wall/state": wall,
+    }
+    bag = Bag.__new__(Bag)
+    bag.path, bag.custom = Path("bag"), {}
+    bag.topics = {f"/tau/{name}": {"tick": np.arange(n), **columns} for name, columns in topics.items()}
+    values = {"device_file": "", "device_parameters": [""], "period": T}
+    started = {"device": {"command_delay_ticks": 1}, "wall": {**PARAMETERS, **values}}
+    bag.events = [Event(0, name, "state", {"state": "active", "parameters": p}) for name, p in started.items()]
+    run = WallRun.from_bag(bag)
+    assert (len(run.time), run.changed, run.delay) == (6, True, 1) and run.left_out
+    bag.topics["/tau/wall/state"]["point"] = np.zeros((n, 3))
+    run = WallRun.from_bag(bag)
+    assert (len(run.time), run.changed, run.left_out) == (n, False, "")

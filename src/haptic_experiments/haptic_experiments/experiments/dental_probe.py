@@ -135,7 +135,7 @@ def of_bag(bag: Bag) -> Probing:
         make_device(bag.parameters("wall")),
         device["tool_pose"],
         device["joint_velocity"],
-        np.array(list(ticks["wall/state"]["effort"])),
+        np.array(ticks["wall/state"]["effort"]),
         run.friction,
     )
     energy = float(bag.topics["/tau/friction/state"]["dissipated_energy"][-1])

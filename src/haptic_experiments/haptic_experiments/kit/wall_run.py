@@ -85,33 +85,29 @@ class WallRun(PhasedRun):
         Raises:
             HapticError: fewer than two such ticks, or a mechanism that cannot be made here.
         """
-        ticks = bag.ticks(NAMESPACE, "device_state", "simulation_state", "wall/state")
-        same = [_same(ticks["wall/state"], i) for i in range(len(ticks.tick))]
-        count = same.index(False) if False in same else len(same)
-        if count < 2:
-            raise HapticError(f"{bag.path}: too short for a report ({count} ticks that all topics have)")
+        states = bag.topics[f"{NAMESPACE}/wall/state"]
+        same = np.logical_and.accumulate([_same(states, i) for i in range(len(states["tick"]))])
+        topics = ("device_state", "simulation_state", "wall/state")
+        ticks = bag.ticks(NAMESPACE, *topics, keep={"wall/state": same})
+        device, truth, wall = (ticks[topic] for topic in topics)
         node, start, whole = bag.parameters("wall"), bag.started("device"), bag.topics
         timing = [event.detail for event in bag.events if event.source == "wall" and event.kind == "timing"]
         try:
             mechanism = make_device(node)
         except TauError as error:
             raise HapticError(f"the run's mechanism cannot be made for the report: {error}") from None
-        device, truth, wall = (
-            {name: values[:count] for name, values in ticks[topic].items() if hasattr(values, "__getitem__")}
-            for topic in ("device_state", "simulation_state", "wall/state")
-        )
         return cls(
             period=ticks.period,
-            time=ticks.time[:count],
+            time=ticks.time,
             position=truth["tool_pose"][:, :3],
             velocity=truth["tool_twist"][:, :3],
             measured=device["tool_pose"],
             hand=truth["operator_wrench"][:, :3],
-            effort=np.array(list(wall["effort"])),
-            saturation=np.array(list(wall["saturation"])),
+            effort=np.array(wall["effort"]),
+            saturation=np.array(wall["saturation"]),
             points=np.reshape(wall["point"][0], (-1, 3)),
             normals=np.reshape(wall["normal"][0], (-1, 3)),
-            in_contact=np.array(list(wall["in_contact"]), dtype=bool),
+            in_contact=np.array(wall["in_contact"], dtype=bool),
             operating_point=np.asarray(wall["operating_point"]),
             device=mechanism,
             phases=start.get("phases", []),
@@ -119,7 +115,7 @@ class WallRun(PhasedRun):
             delay=int(start["parameters"]["command_delay_ticks"]),
             stopped=int(np.sum(whole[f"{NAMESPACE}/device_state"]["status"] != OK)),
             refused=int(np.sum(whole[f"{NAMESPACE}/device_command"]["mode"] == NONE)),
-            changed=count < len(same),
+            changed=not same.all(),
             timing={name: 1e-6 * value for name, value in timing[-1].items() if name != "unit"} if timing else {},
             mode=bag.custom.get("mode", "lockstep"),
         )
