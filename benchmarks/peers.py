@@ -6,11 +6,13 @@ Python it is for. What an engine shares with the suite (NumPy) it takes from the
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import os
 import re
 import site
+import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -18,13 +20,9 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-ROOT = Path(__file__).parents[1]
-sys.path.append(str(ROOT / "tools" / "setup"))
-from commands import last_line, progress, run  # noqa: E402
-from environment import digest, pinned, pip_variables  # noqa: E402
-from machine import SetupError  # noqa: E402
-
-LOCK = ROOT / "requirements" / "peers.lock"
+LOCK = Path(__file__).parents[1] / "requirements" / "peers.lock"
+#: settings of pip that would install elsewhere
+_ELSEWHERE = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER")
 #: name of an engine: its module, and its packages in the lock; what else the lock lists the benchmarks do not need
 PEERS = {
     "mujoco": ("mujoco", r"mujoco(-core)?"),
@@ -51,16 +49,14 @@ def add(peer: str, install: Callable[[list[str], Path], None] | None = None, *, 
     module, names = PEERS[peer]
     if importlib.util.find_spec(module):  # the suite has it, or it was added before
         return _load(peer)
-    lines = [line for line in pinned([LOCK]) if re.fullmatch(names, re.split(r"[=\s]", line)[0])]
+    lines = [line for line in pinned(LOCK) if re.fullmatch(names, re.split(r"[=\s]", line)[0])]
     if not lines:
         raise PeerError(f"{peer} is not in {LOCK.name}")
     place = (home or Path(os.environ["HAPTICS_ACTIVE"])) / "peers" / f"{peer}-{_key(lines)}"
     if not place.exists():
+        print(f"installing {peer} for the benchmarks, once", file=sys.stderr, flush=True)
         try:
-            with progress(f"{peer}, for benchmarks; once", 20.0):
-                _put(lines, place, install or by_pip)
-        except SetupError as error:
-            raise PeerError(str(error)) from None
+            _put(lines, place, install or by_pip)
         except OSError as error:
             raise PeerError(f"{peer} could not be installed: {error}") from None
     site.addsitedir(str(place))  # at the end of the path: what the suite has comes first
@@ -76,7 +72,14 @@ def _load(peer: str) -> ModuleType:
 
 
 def _key(lines: list[str]) -> str:
-    return digest(*lines, sys.implementation.cache_tag, sysconfig.get_platform())[:16]
+    text = "\n".join([*lines, str(sys.implementation.cache_tag), sysconfig.get_platform()])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def pinned(lock: Path) -> list[str]:
+    """Returns the requirements of a lock file: ``name==version ; marker``."""
+    lines = (line.rstrip(" \\") for line in lock.read_text(encoding="utf-8").splitlines())
+    return sorted({line for line in lines if re.match(r"[A-Za-z0-9]", line)})
 
 
 def _put(lines: list[str], place: Path, install: Callable[[list[str], Path], None]) -> None:
@@ -96,14 +99,14 @@ def by_pip(lines: list[str], target: Path) -> None:
     """Wheels only, exactly the locked versions.
 
     Raises:
-        SetupError: pip failed.
+        PeerError: pip failed.
     """
-    requirements, log = target.with_name("requirements.txt"), target.with_name("pip.log")
+    requirements = target.with_name("requirements.txt")
     requirements.write_text("".join(f"{line}\n" for line in lines))
     command = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-input", "--only-binary=:all:"]
     command += ["--disable-pip-version-check", "--progress-bar=off", f"--target={target}", "-r", str(requirements)]
-    try:
-        run(command, log, pip_variables(), lambda tail: None, "pip failed")
-    except SetupError:
-        why = last_line(log).removeprefix("ERROR: ")
-        raise SetupError(f"no wheel for this Python and platform, or no network ({why})") from None
+    variables = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode:
+        said = [line.strip() for line in done.stderr.splitlines() if line.strip()] or [f"code {done.returncode}"]
+        raise PeerError(f"no wheel for this Python and platform, or no network ({said[-1].removeprefix('ERROR: ')})")

@@ -14,7 +14,7 @@ setup(
         (f"share/{package}", ["package.xml"]),
     ],
     zip_safe=True,
-    install_requires=["casadi", "numpy", "scipy"],
+    install_requires=["casadi", "matplotlib", "numpy", "scipy"],
     maintainer="Haptic suite maintainers",
     maintainer_email="haptic-suite@example.org",
     description="Inertia under rigid holonomic and nonholonomic constraints (Faulring et al.).",

@@ -14,7 +14,7 @@ setup(
         (f"share/{package}", ["package.xml"]),
     ],
     zip_safe=True,
-    install_requires=["numba", "numpy", "scipy"],
+    install_requires=["matplotlib", "numba", "numpy", "scipy"],
     maintainer="Haptic suite maintainers",
     maintainer_email="haptic-suite@example.org",
     description="Friction rendering by implicit Euler models (Kikuuwe et al.).",

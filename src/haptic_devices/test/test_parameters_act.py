@@ -140,7 +140,7 @@ ELSEWHERE = {
     "autostart": "the device node", "answer_timeout": "the device node", "activation_timeout": "the device node",
     "device_file": "every field above", "hand_file": "every field above",
     "command_delay_ticks": "test_loop", "watchdog_periods": "test_loop", "pace": "test_person",
-    "passivity": "test_device_node",
+    "passivity": "test_device_node", "params_file": "test_parameter_files",
     "engagement_time": "test_safety_in_the_loop",
 }  # fmt: skip
 

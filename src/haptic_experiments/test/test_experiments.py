@@ -88,9 +88,20 @@ def check_parameters(processes: Nodes) -> None:
         check_all(specs if "mode" in specs else {**base, **specs}, parameters)
 
 
+#: values of arguments whose defaults follow another argument, or whose list has no twice the same
+OTHER = {
+    "axes": "['x']",
+    "backward_friction_force": "1.5",
+    "backward_static_force": "7.0",
+    "backward_stribeck_velocity": "0.3",
+}
+
+
 def other_value(argument: Argument) -> str:
     """A value that is not the argument's default."""
     default = argument.default or ""
+    if argument.name in OTHER:
+        return OTHER[argument.name]
     if argument.choices:
         return next(choice for choice in argument.choices if choice != default)
     value = yaml.load(default or "''", yaml.CSafeLoader)

@@ -122,13 +122,18 @@ def test_elements_in_parallel_slide_at_the_end_of_their_loading_curve(signals: S
 
 
 def test_the_stribeck_law_begins_to_slide_at_its_static_force(signals: Signals, bag_of: Bags) -> None:
+    """What the encoder's counts may turn the force by is a share of the stretch, Fs/K instead of F/K."""
     run = signals()
-    samples = [
-        analyse({"bag": bag_of(run, law=law, static_force=3.0 * F)}).metrics["runs"]["bag"]["sliding"]["samples"]
+    turned = 0.6 * np.sqrt(2.0) * 1.1781e-5 / YIELD  # of one count, 11.8 um, across F/K
+    cosine, sine = np.cos(turned), np.sin(turned)
+    run = replace(run, force=run.force @ [[cosine, sine], [-sine, cosine]])
+    shares = [
+        analyse({"bag": bag_of(run, law=law, static_force=3.0 * F)}).metrics["runs"]["bag"]["sliding"][
+            "within_steady_lag_share"
+        ]
         for law in ("coulomb", "stribeck")
     ]
-    # after 3 F/K and 3 Fs/K at 0.1 mm a sample
-    assert samples == [pytest.approx(980, abs=1), pytest.approx(940, abs=1)]
+    assert shares == [1.0, 0.0]
 
 
 # Files
