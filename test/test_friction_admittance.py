@@ -63,8 +63,8 @@ def test_the_commanded_motion_is_model_a_of_the_measured_force(bag: Bag) -> None
 def test_the_report_judges_what_the_run_reaches(finished: Path) -> None:
     metrics = metrics_of(finished)
     verdicts = [claim["shown"] for claim in metrics["claims"]]
-    # straight motion, curve, rest; isotropy (few directions), annihilation; the smallest mass is a finding; compensation
-    # has nothing beside it
+    # straight motion, curve, rest; isotropy (few directions), annihilation; the smallest mass is a finding;
+    # compensation has nothing beside it
     assert verdicts[:3] == [True, None, None] and verdicts[4:] == [True, None, None, None]
     joints = metrics["runs"]["bag"]["joints"]
     assert joints["residual_rms"] < 0.2 * joints["friction_rms"]

@@ -124,7 +124,7 @@ def test_elements_in_parallel_slide_at_the_end_of_their_loading_curve(signals: S
 def test_the_stribeck_law_begins_to_slide_at_its_static_force(signals: Signals, bag_of: Bags) -> None:
     """What the encoder's counts may turn the force by is a share of the stretch, Fs/K instead of F/K."""
     run = signals()
-    turned = 0.6 * np.sqrt(2.0) * 1.1781e-5 / YIELD  # of one count, 11.8 um, across F/K
+    turned = 0.6 * np.sqrt(2.0) * 1.1781e-5 / (F / 6000.0)  # of one count, 11.8 um, across F/K
     cosine, sine = np.cos(turned), np.sin(turned)
     run = replace(run, force=run.force @ [[cosine, sine], [-sine, cosine]])
     shares = [

@@ -42,6 +42,7 @@ NO_FILES = {
     "mechanism_parameters": "numbers of a mechanism, in YAML",
     "scheme": "without effect beside controller_file",
     "per_axis": "a number",
+    "thermal_limit": "a switch",
 }
 #: nodes by parameter file, with the parameters that a test needs: without files of their own, and quick to configure
 NODES: dict[str, tuple[type[SuiteNode], dict[str, Any]]] = {
@@ -63,7 +64,9 @@ def parameter_files() -> dict[str, Path]:
 
 
 def file_parameters(name: str) -> dict[str, ParameterSpec]:
-    return {key: spec for key, spec in load_parameter_specs(parameter_files()[name]).items() if spec.file}
+    """Of a node, but for `params_file`, which all have and which only acts at the start (test_parameter_files)."""
+    specs = load_parameter_specs(parameter_files()[name])
+    return {key: spec for key, spec in specs.items() if spec.file and key != "params_file"}
 
 
 FILE_PARAMETERS = [(node, name) for node in NODES for name in file_parameters(node)]
