@@ -7,6 +7,7 @@ one quaternion (4,) or, where the shape is (..., 4), arrays of them; they do not
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +18,7 @@ _SMALL_ANGLE = 1e-4
 _TINY_ANGLE = 1e-12
 
 
-def matrix_entries(x: float, y: float, z: float, w: float) -> tuple[float, ...]:
+def matrix_entries(x: Any, y: Any, z: Any, w: Any) -> tuple[Any, ...]:
     """Returns the nine entries of R, row by row, of a unit quaternion x, y, z, w; Numba compiles this function."""
     return (
         1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w),
