@@ -12,7 +12,7 @@ import pytest
 SOURCES = Path(__file__).parents[1] / "src"
 #: from bottom to top; packages of one level do not know of each other
 LEVELS = (
-    {"haptic_msgs", "haptic_files"},
+    {"haptic_msgs", "haptic_files", "haptic_math"},
     {"haptic_core"},
     {"haptic_friction"},  # its laws are used by the other three families
     {"admittance_constraints", "convex_contact", "tau_wall_control"},

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from admittance_constraints import rotations
 from admittance_constraints.display.feedback import pose_difference
+from haptic_math.profiles import smooth_step, smooth_step_curvature, smooth_step_rate
+from haptic_math.rotations import quaternion_from_vector
 
 
 @dataclass(frozen=True)
@@ -51,20 +52,9 @@ class Approach:
         self._done += 1
         s = min(self._done / self._steps, 1.0)
         left = 1.0 - smooth_step(s)
-        rate = -30.0 * s**2 * (1.0 - s) ** 2 / self._duration
-        curvature = -60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / self._duration**2
-        Q = _quaternion_of(left * self._distance[3:])
+        rate = -smooth_step_rate(s) / self._duration
+        curvature = -smooth_step_curvature(s) / self._duration**2
+        Q = quaternion_from_vector(left * self._distance[3:])
         position = self._end[:3] + left * self._distance[:3]
         pose = np.concatenate([position, rotations.quaternion_product(Q, self._end[3:])])
         return ToolMotion(pose, rate * self._distance, curvature * self._distance)
-
-
-def smooth_step(s: float) -> float:
-    """Rises from 0 at s = 0 to 1 at s = 1 with zero first and second derivatives at both ends."""
-    return s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
-
-
-def _quaternion_of(rotation_vector: np.ndarray) -> np.ndarray:
-    angle = math.sqrt(float(rotation_vector @ rotation_vector))
-    factor = 0.5 if angle < 1e-12 else math.sin(0.5 * angle) / angle
-    return np.array((*(factor * rotation_vector), math.cos(0.5 * angle)))

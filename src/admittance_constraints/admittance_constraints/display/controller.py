@@ -24,11 +24,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from admittance_constraints.checks import finite_number, finite_vector
-from admittance_constraints.display.approach import Approach, ToolMotion, smooth_step
+from admittance_constraints.display.approach import Approach, ToolMotion
 from admittance_constraints.display.feedback import PIDFeedback, pose_difference
 from admittance_constraints.display.placement import Placement
 from admittance_constraints.generation.reference import Reference
 from admittance_constraints.generation.reference_generator import ReferenceGenerator
+from haptic_math.profiles import smooth_step
 
 #: distance [m] and angle [rad] between the tool and the start below which no approach is needed
 _NEAR, _ALIGNED = 1e-3, 1e-2

@@ -47,6 +47,7 @@ from convex_contact.problem.normal_laws import HertzLaw
 from convex_contact.simulation.body_table import BodyTable
 from convex_contact.simulation.coupling import Coupling
 from convex_contact.simulation.simulator import Simulator
+from haptic_math.profiles import smooth_step
 
 #: the simulator's arguments that are parameters of the same name
 _SIMULATOR = (
@@ -301,7 +302,7 @@ class ContactRendering:
         if not self._left:
             return position, turn, 1.0
         self._left -= not fresh
-        share = _smooth(1.0 - self._left / self._approach)
+        share = smooth_step(1.0 - self._left / self._approach)
         if place.turns:
             turn = pin.exp3((1.0 - share) * self._turned) @ turn
         return position + (1.0 - share) * self._away, turn, share
@@ -422,8 +423,3 @@ def _matrix(quaternion: np.ndarray) -> np.ndarray:
     turn = pin.Quaternion(w, x, y, z)
     turn.normalize()
     return np.asarray(turn.matrix())
-
-
-def _smooth(s: float) -> float:
-    """From 0 to 1 with zero first and second derivatives at both ends."""
-    return s**3 * (10.0 - 15.0 * s + 6.0 * s * s)

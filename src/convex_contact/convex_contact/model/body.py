@@ -13,6 +13,7 @@ import pinocchio as pin
 from convex_contact.model.materials import Material
 from convex_contact.model.pressure_fields import Hydroelastic, Mesh, PressureField, mesh_of
 from convex_contact.model.shapes import HalfSpace, Shape
+from haptic_math.quantities import finite_array
 
 if TYPE_CHECKING:
     pass
@@ -182,13 +183,7 @@ def vector(values: Any, length: int, where: str) -> np.ndarray:
     Raises:
         WorldError: It is none; the message starts with ``where``.
     """
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise WorldError(f"{where}: expected {length} numbers, got {values!r}") from None
-    if array.shape != (length,) or not np.isfinite(array).all():
-        raise WorldError(f"{where}: expected {length} finite numbers, got {values!r}")
-    return array
+    return finite_array(where, values, (length,), expected=f"{length} finite numbers", error=WorldError)
 
 
 def checked_inertia(inertia: Any, where: str) -> np.ndarray:

@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
+from haptic_math.quantities import finite_array as array
+from haptic_math.quantities import finite_number as number
+from haptic_math.quantities import first_entry
+
+__all__ = ["array", "number", "per_contact", "positive_definite"]
+
 #: largest difference of A and its transpose, relative to the diagonal
 _SYMMETRIC = 1e-9
-
-
-def number(name: str, value: float, *, minimum: float | None = None, above: float | None = None) -> float:
-    """A finite number within its bounds, or a ValueError that names it."""
-    try:
-        result = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}: expected a number, got {value!r}") from None
-    if not math.isfinite(result):
-        raise ValueError(f"{name}: expected a finite number, got {result!r}")
-    if minimum is not None and result < minimum:
-        raise ValueError(f"{name}: expected {minimum:g} or more, got {result!r}")
-    if above is not None and result <= above:
-        raise ValueError(f"{name}: expected more than {above:g}, got {result!r}")
-    return result
-
-
-def array(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
-    """A copy as a finite array of a given shape, or a ValueError that names it."""
-    try:
-        result = np.array(value, dtype=float, order="C")
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}: expected numbers of shape {shape}, got {value!r}") from None
-    if result.shape != shape:
-        raise ValueError(f"{name}: expected shape {shape}, got {result.shape}")
-    if not np.isfinite(result).all():
-        raise ValueError(f"{name}: expected finite numbers, got {_first(~np.isfinite(result), result)}")
-    return result
 
 
 def per_contact(
@@ -45,9 +21,9 @@ def per_contact(
     """One number per contact, shape (count,); a single number counts for all of them."""
     result = array(name, np.full(count, value) if np.ndim(value) == 0 else value, (count,))
     if minimum is not None and (result < minimum).any():
-        raise ValueError(f"{name}: expected {minimum:g} or more, got {_first(result < minimum, result)}")
+        raise ValueError(f"{name}: expected {minimum:g} or more, got {first_entry(result < minimum, result)}")
     if above is not None and (result <= above).any():
-        raise ValueError(f"{name}: expected more than {above:g}, got {_first(result <= above, result)}")
+        raise ValueError(f"{name}: expected more than {above:g}, got {first_entry(result <= above, result)}")
     return result
 
 
@@ -75,9 +51,3 @@ def positive_definite(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np
             f"ones, is {smallest:.3g}"
         ) from None
     return matrix
-
-
-def _first(wrong: np.ndarray, values: np.ndarray) -> str:
-    index = np.argwhere(np.atleast_1d(wrong))[0]
-    place = ", ".join(str(i) for i in index)
-    return f"{np.atleast_1d(values)[tuple(index)]!r} at [{place}]"

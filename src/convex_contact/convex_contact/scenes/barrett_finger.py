@@ -107,8 +107,9 @@ class Finger:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            bound = {"minimum": 0.0} if field.name in _MAY_VANISH else {"above": 0.0}
-            checks.number(field.name, getattr(self, field.name), **bound)
+            may_vanish = field.name in _MAY_VANISH
+            minimum, above = (0.0, None) if may_vanish else (None, 0.0)
+            checks.number(field.name, getattr(self, field.name), minimum=minimum, above=above)
         if not self.backlash <= 0.2 * MODULE:
             raise ValueError(f"backlash: expected at most {0.2 * MODULE:g} m, got {self.backlash!r}")
 

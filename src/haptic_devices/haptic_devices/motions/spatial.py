@@ -24,7 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from haptic_devices.motions.planar import PhaseBuilder, Plan, quintic
+from haptic_devices.motions.planar import PhaseBuilder, Plan
+from haptic_math.profiles import STEP, STEP_INTEGRAL, STEP_RATE, quintic
+from haptic_math.rotations import quaternion_product
 
 #: columns of SpatialPlan.table
 POSITION, QUATERNION, TWIST, WRENCH, GRIP = slice(0, 3), slice(3, 7), slice(7, 13), slice(13, 19), 19
@@ -59,27 +61,9 @@ class SpatialPlan(Plan):
     """
 
 
-#: from 0 to 1 with zero first and second derivatives at both ends, on [0, 1]
-_STEP = Polynomial([0.0, 0.0, 0.0, 10.0, -15.0, 6.0])
-_STEP_RATE, _STEP_INTEGRAL = _STEP.deriv(), _STEP.integ()
-
-
 def _up_and_down(t: np.ndarray) -> np.ndarray:
     """1 with a smooth beginning at time 0 and a smooth end at the last of the times (n,) [s]."""
-    return _STEP(np.clip(t / _RAMP, 0.0, 1.0)) * _STEP(np.clip((t[-1] - t) / _RAMP, 0.0, 1.0))
-
-
-def quaternion_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Quaternions (n, 4) of the rotations R(a) R(b)."""
-    (ax, ay, az, aw), (bx, by, bz, bw) = a.T, b.T
-    return np.column_stack(
-        (
-            aw * bx + bw * ax + ay * bz - az * by,
-            aw * by + bw * ay + az * bx - ax * bz,
-            aw * bz + bw * az + ax * by - ay * bx,
-            aw * bw - ax * bx - ay * by - az * bz,
-        )
-    )
+    return STEP(np.clip(t / _RAMP, 0.0, 1.0)) * STEP(np.clip((t[-1] - t) / _RAMP, 0.0, 1.0))
 
 
 def about(axis: int, angle: np.ndarray) -> np.ndarray:
@@ -161,7 +145,7 @@ class _Roller(_SpatialBuilder):
             slope = turn.deriv()
         assert slope is not None
         t = self._times(duration)
-        share, rate = _STEP(t / t[-1]), _STEP_RATE(t / t[-1]) / t[-1]
+        share, rate = STEP(t / t[-1]), STEP_RATE(t / t[-1]) / t[-1]
         heading, roll = self.heading + turn(share), self.roll + distance * share / DISK_RADIUS
         # the position is the integral of (cos, sin) of the heading over the distance, by Gauss' rule from row to row
         before = np.concatenate(([0.0], share[:-1]))
@@ -356,13 +340,13 @@ def push_and_release_plan(
     plan = _SpatialBuilder(period, first)
     t = plan._times(hold + free)
     up, down = np.clip(t / start_up, 0.0, 1.0), np.clip((t - hold - _LETTING_GO) / braking, 0.0, 1.0)
-    turning = rate * (_STEP(up) - _STEP(down))
-    angle = rate * (start_up * _STEP_INTEGRAL(up) + np.maximum(t - start_up, 0.0))
-    angle -= rate * (braking * _STEP_INTEGRAL(down) + np.maximum(t - hold - _LETTING_GO - braking, 0.0))
+    turning = rate * (STEP(up) - STEP(down))
+    angle = rate * (start_up * STEP_INTEGRAL(up) + np.maximum(t - start_up, 0.0))
+    angle -= rate * (braking * STEP_INTEGRAL(down) + np.maximum(t - hold - _LETTING_GO - braking, 0.0))
     rows = _rows(len(t))
     rows[:, 0:2] = CIRCLE_RADIUS * np.column_stack((np.cos(angle), np.sin(angle)))
     rows[:, 7:9] = CIRCLE_RADIUS * turning[:, None] * np.column_stack((-np.sin(angle), np.cos(angle)))
-    rows[:, GRIP] = 1.0 - _STEP(np.clip((t - hold) / _LETTING_GO, 0.0, 1.0))
+    rows[:, GRIP] = 1.0 - STEP(np.clip((t - hold) / _LETTING_GO, 0.0, 1.0))
     released = round(hold / period)
     plan.rows("push", "slide", rows[:released])
     plan.rows("released", "release", rows[released:])

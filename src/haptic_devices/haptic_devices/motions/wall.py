@@ -29,8 +29,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from haptic_devices.motions.planar import PhaseBuilder, quintic
+from haptic_devices.motions.planar import PhaseBuilder
 from haptic_devices.motions.spatial import GRIP, POSITION, QUATERNION, TWIST, WRENCH, SpatialPlan
+from haptic_math.profiles import quintic
 
 FORCE = slice(WRENCH.start, WRENCH.start + 3)
 VELOCITY = slice(TWIST.start, TWIST.start + 3)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from haptic_friction.laws import projection
+from haptic_math.quantities import finite_number
 
 Law = TypeVar("Law", bound="FrictionLaw")
 
@@ -20,14 +21,8 @@ LARGEST = 1e100
 
 def checked(name: str, value: float, unit: str, *, positive: bool = False) -> float:
     """A finite number, positive or not negative, or a ValueError that names it."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number) or number < 0.0 or (positive and number == 0.0):
-        expected = "a finite number above 0" if positive else "a finite number, not negative"
-        raise ValueError(f"{name}: expected {expected} [{unit}], got {value!r}")
-    return number
+    expected = f"{'a finite number above 0' if positive else 'a finite number, not negative'} [{unit}]"
+    return finite_number(name, value, minimum=0.0, above=0.0 if positive else None, expected=expected)
 
 
 class FrictionLaw(ABC):

@@ -12,6 +12,7 @@ import math
 import numpy as np
 from numba import njit
 
+from haptic_math.rotations import matrix_entries
 from tau_wall_control.device.arrays import FK_DIVERGED, OK, SINGULAR, UNREACHABLE
 from tau_wall_control.device.linear_algebra import gauss_solve
 
@@ -20,6 +21,8 @@ SMALLEST_REACH = 1e-6
 #: tolerance of forward kinematics on each joint angle [rad]
 FK_TOLERANCE = 1e-12
 FK_ITERATIONS = 20
+
+_matrix_entries = njit(cache=True, error_model="numpy")(matrix_entries)
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
@@ -45,10 +48,10 @@ def in_chain_axes(base: np.ndarray, d0: float, d1: float, d2: float) -> tuple[fl
 @njit(cache=True, error_model="numpy")
 def rotation_of(quaternion: np.ndarray, R: np.ndarray) -> None:
     """Writes R (3, 3) of a unit quaternion x, y, z, w."""
-    x, y, z, w = quaternion[0], quaternion[1], quaternion[2], quaternion[3]
-    R[0, 0], R[0, 1], R[0, 2] = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)
-    R[1, 0], R[1, 1], R[1, 2] = 2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)
-    R[2, 0], R[2, 1], R[2, 2] = 2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)
+    entries = _matrix_entries(quaternion[0], quaternion[1], quaternion[2], quaternion[3])
+    R[0, 0], R[0, 1], R[0, 2] = entries[0], entries[1], entries[2]
+    R[1, 0], R[1, 1], R[1, 2] = entries[3], entries[4], entries[5]
+    R[2, 0], R[2, 1], R[2, 2] = entries[6], entries[7], entries[8]
 
 
 @njit(cache=True, error_model="numpy")

@@ -1,0 +1,1 @@
+"""Mathematics that libraries share: `rotations`, `quantities` (checks of arguments), `profiles`. No ROS import."""

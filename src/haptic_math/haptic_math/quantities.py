@@ -1,0 +1,97 @@
+"""Checks of arguments: each error is one line with the field, the expectation and the value."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+#: largest array whose entries are summed in Python to see that all are finite, which is faster than NumPy
+_FEW = 32
+
+
+def finite_number(
+    name: str,
+    value: Any,
+    *,
+    minimum: float | None = None,
+    above: float | None = None,
+    expected: str = "",
+    error: type[Exception] = ValueError,
+) -> float:
+    """Converts to a finite number within its bounds.
+
+    Args:
+        name: field for the message.
+        value: number, or what `float` reads.
+        minimum: smallest allowed value.
+        above: value that the number has to exceed.
+        expected: expectation in words, for every refusal; empty: each refusal names the bound that is not met.
+        error: class of the error.
+
+    Raises:
+        error: the value is no number, not finite, or out of its bounds.
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise error(f"{name}: expected {expected or 'a number'}, got {value!r}") from None
+    if not math.isfinite(number):
+        words = "a finite number"
+    elif minimum is not None and number < minimum:
+        words = f"{minimum:g} or more"
+    elif above is not None and number <= above:
+        words = f"more than {above:g}"
+    else:
+        return number
+    raise error(
+        f"{name}: expected {expected}, got {value!r}" if expected else f"{name}: expected {words}, got {number!r}"
+    )
+
+
+def finite_array(
+    name: str,
+    value: ArrayLike,
+    shape: tuple[int, ...],
+    *,
+    copy: bool = True,
+    expected: str = "",
+    error: type[Exception] = ValueError,
+) -> np.ndarray:
+    """Converts to a contiguous array of finite numbers of a given shape.
+
+    Args:
+        name: field for the message.
+        value: numbers.
+        shape: shape that they must have.
+        copy: the result never shares memory with the value.
+        expected: expectation in words, for every refusal; empty: the refusal names the shape, or the first entry that
+            is not finite.
+        error: class of the error.
+
+    Raises:
+        error: the value is not numeric, has another shape, or an entry is not finite.
+    """
+    try:
+        array = np.array(value, dtype=float, order="C") if copy else np.ascontiguousarray(value, dtype=float)
+    except (TypeError, ValueError):
+        words = f"{shape[0]} numbers" if len(shape) == 1 else f"numbers of shape {shape}"
+        raise error(f"{name}: expected {expected or words}, got {value!r}") from None
+    if array.shape != shape:
+        words = f"{expected}, got {value!r}" if expected else f"shape {shape}, got {array.shape}"
+        raise error(f"{name}: expected {words}")
+    # a sum is finite if and only if all numbers are, unless it overflows; then the slow test decides
+    if array.size > _FEW or not math.isfinite(sum(array.ravel().tolist())):
+        finite = np.isfinite(array)
+        if not finite.all():
+            words = f"{expected}, got {value!r}" if expected else f"finite numbers, got {first_entry(~finite, array)}"
+            raise error(f"{name}: expected {words}")
+    return array
+
+
+def first_entry(chosen: np.ndarray, values: np.ndarray) -> str:
+    """Words for the first of the chosen entries: its value and its index."""
+    index = np.argwhere(np.atleast_1d(chosen))[0]
+    return f"{np.atleast_1d(values)[tuple(index)]!r} at [{', '.join(map(str, index))}]"
