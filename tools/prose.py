@@ -32,12 +32,8 @@ PRIVATE = {
 }
 #: first words of a description that has no subject
 FRAGMENTS = {"what", "who", "whose", "how", "where", "which"}
-#: pages that are generated from recorded claims, and packages that are rewritten at present
-LATER = (
-    "docs/results/",
-    "src/haptic_experiments/haptic_experiments/experiments/",
-    "src/haptic_experiments/haptic_experiments/kit/",
-)
+#: pages that are generated from recorded claims
+LATER = ("docs/results/",)
 
 _PRIVATE = re.compile(rf"\b(?:{'|'.join(PRIVATE)})\b", re.IGNORECASE)
 _FIELD = re.compile(r"^ +\*{0,2}(\w[\w, ]*): (\w+)")

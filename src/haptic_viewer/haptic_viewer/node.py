@@ -32,6 +32,7 @@ from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_core.process import stop_requested
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, status_qos
 from haptic_core.statistics import Rejections
+from haptic_math.rotations import matrix_from_quaternion
 from haptic_msgs.msg import TickEvent
 from haptic_msgs.srv import Step
 from haptic_viewer.clock import ClockPanel
@@ -39,7 +40,7 @@ from haptic_viewer.handle import HandlePanel
 from haptic_viewer.page import address, open_page
 from haptic_viewer.parameters import ParameterPanel
 from haptic_viewer.plots import SIGNALS, Plot
-from haptic_viewer.scene import HAND, RENDERED, Arrow, Markers, Robot, look_at
+from haptic_viewer.scene import HAND, RENDERED, Arrow, Markers, Robot, floor, look_at
 from haptic_viewer.services import Services, WantedValues
 from haptic_viewer.taps import Taps
 from haptic_viewer.text import Strong, plain
@@ -243,7 +244,13 @@ class Viewer(Node):
             return
         plane: Any = {"z": "xy", "y": "xz", "x": "yz"}[axis]
         self.server.scene.add_grid(
-            "/grid", 2.0, 2.0, plane=plane, cell_size=0.05, section_size=0.25, position=self._floor(axis)
+            "/grid",
+            2.0,
+            2.0,
+            plane=plane,
+            cell_size=0.05,
+            section_size=0.25,
+            position=floor(axis, bool(self._device.get("handle_axes"))),
         )
         axes = int(detail.get("handle_axes", 0))
         if axes:
@@ -264,12 +271,6 @@ class Viewer(Node):
                     partial(self._do_want, source),
                 )
                 self._service_calls.ask_parameters(source, self._panels[source].show)
-
-    def _floor(self, axis: str) -> tuple[float, float, float]:
-        """A place of the grid below what there is to see."""
-        place = [0.0, 0.0, 0.0]
-        place["xyz".index(axis)] = -0.06 if self._device.get("handle_axes") else -0.001
-        return tuple(place)  # type: ignore[return-value]
 
     # ---- what the users do ------------------------------------------------------------------------
 
@@ -421,7 +422,7 @@ class Viewer(Node):
             if message is not None:
                 force = wrench_array(message.wrench)[:3]
                 if message.header.frame_id != self._device.get("base_frame"):
-                    force = _turned(self._tool[3:], force)  # given in the tool's axes
+                    force = matrix_from_quaternion(self._tool[3:]) @ force  # given in the tool's axes
                 self._arrows[arrow].show(self._tool[:3], force, _FORCE_LENGTH)
 
     def _aim(self) -> None:
@@ -446,13 +447,6 @@ class Viewer(Node):
         stop = (", ", Strong(status)) if status else ()
         line = f"tick {tick}, {tick * state.period:.3f} s, {self._mode}, {stands}"
         self._clock_panel.show(line, *stop, *self._status)
-
-
-def _turned(orientation: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """A vector (3,) turned by a unit quaternion x, y, z, w."""
-    u, w = orientation[:3], orientation[3]
-    turned: np.ndarray = vector + 2.0 * np.cross(u, np.cross(u, vector) + w * vector)
-    return turned
 
 
 def main() -> None:

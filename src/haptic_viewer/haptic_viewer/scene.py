@@ -264,6 +264,13 @@ class Arrow:
         self._node.set(visible=False)
 
 
+def floor(up_axis: str, with_handle: bool) -> tuple[float, float, float]:
+    """Returns the place of the grid, below the bodies and, where there is one, below the handle [m]."""
+    height = -0.06 if with_handle else -0.001
+    x, y, z = (height * (axis == up_axis) for axis in "xyz")
+    return x, y, z
+
+
 def look_at(server: viser.ViserServer, points: Sequence[np.ndarray], up_axis: str) -> None:
     """Puts the camera where it sees all points: in front of them, a little above and beside."""
     low, high = np.min(points, axis=0), np.max(points, axis=0)

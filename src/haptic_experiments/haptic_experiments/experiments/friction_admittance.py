@@ -51,7 +51,7 @@ class Case:
         friction: parameters of the friction node.
         node: parameters of the device node.
         device: the simulated manipulator; None if it is not known.
-        hand: who holds it; None if nobody does.
+        hand: Parameters of the hand that holds it; None without a hand.
     """
 
     run: Run

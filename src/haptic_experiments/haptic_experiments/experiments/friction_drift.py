@@ -1,6 +1,6 @@
 """Report of the drift experiment: which friction models drift or chatter (Kikuuwe et al., sections II and III).
 
-Two runs, told apart by the velocity that the mass starts with: at rest under a load that fluctuates below the
+Two runs, which differ in the velocity that the mass starts with: at rest under a load that fluctuates below the
 friction force and is then taken away, and sliding to rest against a constant pull.
 """
 

@@ -48,7 +48,7 @@ def usual_hand() -> HandParameters:
 def stability(device: FiveBar | None, held: HandParameters | None, settings: GripSettings) -> dict[str, Any]:
     """Smallest rendered mass by grasp and delay (linear loop), and oscillations of the simulated device.
 
-    The grasps are multiples of the suite's own hand, whoever held the grip in the run.
+    The grasps are multiples of the suite's own hand, also where another hand held the grip in the run.
 
     Returns:
         `smallest_mass`: [kg] by firmness and delay; `shaking`: firmness, mass [kg], RMS velocity above 8 Hz [m/s],

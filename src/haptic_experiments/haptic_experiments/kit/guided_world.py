@@ -1,8 +1,8 @@
 """A guided tool and the world that it pushes in one convex problem: the reference of the nodes, which step in turn.
 
-The tool is a free body of mass m in the world. One step solves together, all by implicit Euler: the contacts of the
+The tool is a free body of mass m in the world. One step solves all by implicit Euler together: the contacts of the
 tool and of the other bodies, the guiding surface as a rigid constraint (H' of the mechanism with its unit normal n),
-the locked orientation, and the friction along the surface, model C with stiffness K and damping B,
+and the locked orientation. The friction along the surface is model C with stiffness K and damping B,
 
     f = (clamped to mu N) of K e + (K T + B) v,     e <- (B e + T f)/(B + K T).
 

@@ -44,7 +44,7 @@ def draw(axes: Axes, edges: Sequence[Edge], measured: Mapping[tuple[str, str], t
     Args:
         axes: to draw on.
         edges: of the graph.
-        measured: what `latencies` found; may be empty.
+        measured: Result of `latencies`; may be empty.
     """
     order = evaluation_order(edges)
     level = dict.fromkeys(order, 0)

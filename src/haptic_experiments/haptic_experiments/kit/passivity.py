@@ -37,7 +37,7 @@ class Balance:
 
 
 def balance(bags: Mapping[str, Bag]) -> Balance | None:
-    """The energy balance of a run's bags; None if nobody observed it."""
+    """The energy balance of a run's bags; None if no node observed it."""
     ports = {
         (name, content["port"][0]): content
         for name, bag in bags.items()
