@@ -133,9 +133,18 @@ def test_setup_py_requires_what_is_imported_from_pypi(package: str) -> None:
 
 
 def test_what_is_on_pypi_is_what_setup_installs() -> None:
-    requirements = (Path(__file__).parents[1] / "requirements" / "suite.lock").read_text()
-    installed = {line.partition("==")[0].lower() for line in requirements.splitlines() if "==" in line}
+    installed = {line.partition("==")[0].lower() for line in pins("suite")}
     assert {source.pypi for source in MODULES.values()} <= installed
+
+
+def test_the_first_setup_installs_a_part_of_the_same_versions() -> None:
+    assert pins("core") < pins("suite")
+
+
+def pins(lock: str) -> set[str]:
+    """The lines of a lock file that pin a version."""
+    text = (Path(__file__).parents[1] / "requirements" / f"{lock}.lock").read_text()
+    return {line for line in text.splitlines() if "==" in line and not line.startswith(("#", " "))}
 
 
 def test_optional_modules_are_imported_by_files_that_only_they_start() -> None:

@@ -117,7 +117,7 @@ def test_troubleshooting_has_a_section_for_each_check_of_doctor_and_no_other(tmp
 
 def test_troubleshooting_says_what_setup_says_of_a_failed_part() -> None:
     hints = re.findall(r'echo "(.*)" ;;', (ROOT / "tools" / "setup" / "environment.sh").read_text())
-    assert len(hints) == 7
+    assert len(hints) == 6
     for hint in hints:
         assert f"| {hint} |" in PAGES["troubleshooting.md"]
 

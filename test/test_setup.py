@@ -23,16 +23,17 @@ from haptic_bringup import doctor
 
 ROOT = Path(__file__).parents[1]
 
-# The stand-in for uv: notes its arguments and installs what the other parts need.
+# The stand-in for uv: notes its arguments; with the first packages it installs what the other parts need.
 UV = r"""#!/bin/sh
 env=$HAPTICS_HOME${SUBFOLDER-}/env
 site=$(echo "$env"/lib/python3*/site-packages)
-echo "$@" > "$HAPTICS_HOME/uv_arguments"
+echo "$@" >> "$HAPTICS_HOME/uv_arguments"
 case ${BROKEN-} in
   uv) echo "something else is wrong"; exit 3 ;;
   disk) echo "No space left on device"; exit 3 ;;
   slow) touch "$HAPTICS_HOME/slow"; sleep 60 ;;
 esac
+[ ! -e "$site/known.py" ] || exit 0
 touch "$site/known.py"
 ln -sf SETUPTOOLS/setuptools* SETUPTOOLS/_distutils_hack "$site"
 mkdir -p "$env/share/some" "$site/colcon"
@@ -65,7 +66,7 @@ setup(
 """
 
 #: logs of the parts of an environment
-PARTS = {"packages": "packages", "messages": "messages", "contact_geometry": "contact", "Python_packages": "links"}
+PARTS = {"packages": "packages", "messages": "messages", "contact_geometry": "rest", "Python_packages": "links"}
 ALL = list(PARTS.values())
 
 
@@ -92,7 +93,7 @@ class Checkout:
         self.write("src/haptic_bringup/haptic_bringup/table.yaml", "")
         for folder in ("launch", "config"):
             self.write(f"{folder}/some.yaml", "")
-        for lock in ("suite.lock", "ros.lock", "uv.lock"):
+        for lock in ("core.lock", "suite.lock", "ros.lock", "uv.lock"):
             self.write(f"requirements/{lock}", "known==1.0 ; python_version >= '3' \\\n    --hash=sha256:00\n")
         self.have_uv()
 
@@ -154,7 +155,7 @@ CHANGES = {
     "src/messages/msg/New.msg": ["messages"],
     "src/messages/package.xml": ["messages"],
     "src/messages/CMakeLists.txt": ["messages"],
-    "src/convex_contact_native/src/shapes.cpp": ["contact"],
+    "src/convex_contact_native/src/shapes.cpp": ["rest"],
     "src/haptic_bringup/setup.py": ["links"],
     "src/haptic_bringup/setup.cfg": ["links"],
     "src/haptic_bringup/package.xml": ["links"],
@@ -183,7 +184,7 @@ def change(path: Path) -> None:
 def test_first_start_sets_up_and_the_second_does_not(checkout: Checkout) -> None:
     first = checkout("report", "x")
     assert (first.returncode, "arguments ['report', 'x']" in first.stdout) == (7, True), first.stderr
-    assert re.search(r"once: 550 MB of downloads, 1.7 GB of disk, about \d+ s", first.stderr)
+    assert re.search(r"home: 530 MB of downloads, 1800 MB of disk, about \d+ s", first.stderr)
     assert checkout.made() == ALL
     second = checkout("report", "x")
     assert (second.returncode, second.stdout, second.stderr) == (7, first.stdout, "")
@@ -228,13 +229,13 @@ def test_another_python_or_another_place_makes_everything_anew(checkout: Checkou
     assert checkout.made() == ALL
 
 
-def test_a_first_run_leaves_the_contact_geometry_to_the_next_command(checkout: Checkout) -> None:
+def test_a_first_run_leaves_the_rest_to_the_next_command(checkout: Checkout) -> None:
     checkout("run", "anything")
     assert checkout.made() == ["packages", "messages", "links"]
     checkout("run", "anything")
     assert checkout.made() == []
     checkout("exec", "true")
-    assert checkout.made() == ["contact"]
+    assert checkout.made() == ["rest"]
     checkout("exec", "true")
     assert checkout.made() == []
 
@@ -320,7 +321,7 @@ def test_uv_is_fetched_by_pip_with_a_checked_hash(checkout: Checkout, tmp_path: 
 @pytest.mark.parametrize("right", [True, False])
 def test_pip_installs_where_uv_fails_and_checks_hashes(right: bool, checkout: Checkout, tmp_path: Path) -> None:
     line = write_wheel(tmp_path, "known", {"known.py": ""})
-    for lock in ("suite.lock", "ros.lock"):
+    for lock in ("core.lock", "suite.lock", "ros.lock"):
         checkout.write(f"requirements/{lock}", line if right else re.sub("sha256:...", "sha256:000", line))
     done = checkout("exec", "true", BROKEN="uv", **pip_settings(tmp_path))
     assert "pip installs the packages, which takes some minutes" in done.stderr
@@ -336,7 +337,7 @@ def test_pip_does_not_try_again_on_a_full_disk(checkout: Checkout) -> None:
     assert "pip installs" not in done.stderr and "hint: free some disk space" in done.stderr
 
 
-@pytest.mark.parametrize("lock", ["suite.lock", "ros.lock", "uv.lock"])
+@pytest.mark.parametrize("lock", ["core.lock", "suite.lock", "ros.lock", "uv.lock"])
 def test_locks_pin_exact_versions_with_hashes_and_name_no_host(lock: str) -> None:
     text = (ROOT / "requirements" / lock).read_text()
     lines = re.findall(r"^[A-Za-z0-9].*", text, re.MULTILINE)
@@ -508,7 +509,7 @@ def test_failure_is_one_line_with_a_hint_and_is_tried_again(checkout: Checkout) 
     assert "Traceback" not in done.stderr
     checkout.made()
     assert checkout("report").returncode == 7
-    assert checkout.made() == ["messages", "contact", "links"]
+    assert checkout.made() == ["messages", "rest", "links"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -1,15 +1,13 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # Makes the environment in which the suite runs. The `haptics` script sources this file to call `set_up`.
-# The file `stamp` in the environment's folder has a line for each part that is made: its name and a hash of all that it
-# depends on (`wanted` in `haptics`). A part without its line is made, with new packages everything from nothing. A part
-# that failed or was interrupted has no line: the next start makes it again.
+# The file `stamp` in its folder has a line for each part that is made: the name and a hash of all that it depends on
+# (`wanted` in `haptics`). A part without its line is made; if it is the packages, everything is, from nothing.
 
 hint() {  # prints what to do about what the failed command wrote
   case $(<"$log") in
     *"No space left on device"* | *"os error 28"*) echo "free some disk space, or set HAPTICS_HOME to a larger disk" ;;
     *"Python.h: No such file"* | *Development.Module* | *Python3_INCLUDE_DIR*) echo "apt install python3-dev" ;;
     *"No CMAKE_C"*_COMPILER* | *"compiler identification is unknown"*) echo "apt install g++" ;;
-    *"ensurepip is not available"* | *"No module named "?ensurepip*) echo "apt install python3-venv" ;;
     *"Hash mismatch"* | *"DO NOT MATCH THE HASHES"*) echo "the registry served another file than the one that was locked" ;;
     *NewConnectionError* | *"failure in name resolution"* | *"Network is unreachable"* | *"Connection refused"* | \
       *ReadTimeout* | *"Max retries"* | *ProxyError* | *SSLError* | *CERTIFICATE_VERIFY_FAILED* | *"error sending request"*)
@@ -51,22 +49,27 @@ inside() {  # TITLE SECONDS COMMAND ...: runs a command in the environment
   run "$1" "$2" bash -c 'source "$0" && exec "$@"' "$home/environment.sh" "${@:3}" || fail "$1"
 }
 
-make_packages() {  # the virtual environment with exactly the packages of the lock files, their hashes checked
-  local env=$home/env site=() locks=(-r "$root/requirements/suite.lock") options=(--no-deps --require-hashes) pip uv include
-  if [[ $ros == system ]]; then site=(--system-site-packages); else locks+=(-r "$root/requirements/ros.lock"); fi
-  run "virtual environment" 1 "$python" -I -m venv --without-pip "${site[@]}" "$env" ||
-    fail "the virtual environment could not be made"
+install() {  # TITLE SECONDS -r LOCK_FILE ...: installs exactly the packages of the files, their hashes checked
+  local python=$home/env/bin/python options=(--no-deps --require-hashes) pip uv
   pip=$("$python" -I -c 'import ensurepip, pathlib, sysconfig
 places = [pathlib.Path(ensurepip.__file__).parent / "_bundled", sysconfig.get_config_var("WHEEL_PKG_DIR") or "/"]
 print(next(wheel for place in places for wheel in pathlib.Path(place).glob("pip-*.whl")) / "pip")')
-  pip=("$env/bin/python" -I "$pip" install "${options[@]}" --no-input --progress-bar off)
-  uv=$(type -P uv) || uv=$env/bin/uv
+  pip=("$python" -I "$pip" install "${options[@]}" --no-input --progress-bar off)
+  uv=$(type -P uv) || uv=$home/env/bin/uv
   if ! { [[ -x $uv ]] || run uv 3 "${pip[@]}" --no-compile -r "$root/requirements/uv.lock"; } ||
-    ! run packages 17 "$uv" pip install "${options[@]}" --python "$env/bin/python" "${locks[@]}"; then
+    ! run "$1" "$2" "$uv" pip install "${options[@]}" --python "$python" "${@:3}"; then
     [[ $(hint) != *disk* ]] || fail "uv could not install the packages"
     say "uv could not be had, or failed (see $log); pip installs the packages, which takes some minutes"
-    run "packages by pip" 120 "${pip[@]}" "${locks[@]}" || fail "the packages could not be installed"
+    run "$1 by pip" "$(($2 * 8))" "${pip[@]}" "${@:3}" || fail "the packages could not be installed"
   fi
+}
+
+make_packages() {  # the virtual environment, with what the first experiments need
+  local env=$home/env site=() locks=(-r "$root/requirements/core.lock" -r "$root/requirements/ros.lock") include
+  [[ $ros == wheels ]] || { site=(--system-site-packages) && locks=(-r "$root/requirements/suite.lock"); }
+  run "virtual environment" 1 "$python" -I -m venv --without-pip "${site[@]}" "$env" ||
+    fail "the virtual environment could not be made"
+  install packages 10 "${locks[@]}"
   if [[ $ros == wheels ]]; then  # their CMake files have paths of the machine that built them
     include=$("$python" -I -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
     { grep -rlZ --include='*.cmake' /opt/python/cp "$env/share" || true; } | xargs -0r sed -Ei \
@@ -86,18 +89,19 @@ build() {  # TITLE SECONDS PACKAGE ...
 }
 
 make_messages() { build messages 9 "${compiled[@]}"; }
-make_contact() { build "contact geometry" 6 "$root/src/convex_contact_native"; }
+# for the other experiments and all other commands
+make_rest() { install "more packages" 4 -r "$root/requirements/suite.lock" && build "contact geometry" 6 "$root/src/convex_contact_native"; }
 make_links() { inside "Python packages" 1 python -I "$tools/link_packages.py" "$home/install" "${linked[@]}"; }
 
 set_up() {  # [--clean]: makes the parts that are missing
-  local python complaint lines line lock log slowness=100 settings=() expected=0
-  declare -A seconds=([packages]=21 [messages]=9 [contact]=6 [links]=1)
+  local python complaint lines line lock log found slowness=100 settings=()
   find_python || die "no usable Python: $complaint" "apt install python3 python3-venv python3-dev, or set HAPTICS_PYTHON"
   mapfile -t lines < <(missing "$python")
-  [[ ${1-} != --clean ]] || lines=(packages)
+  [[ ${1-} != --clean && ${lines[0]-} != packages* ]] || mapfile -t lines < <(wanted "$python")
   if [[ -n ${lines[*]} && ${lines[0]} != links* ]]; then  # something is downloaded or compiled
-    slowness=$("$python" -I "$tools/machine.py" setup "$ros" "$home" "${lines[@]%% *}" 2>&1) ||
-      die "${slowness%%$'\n'*}" "${slowness#*$'\n'}"
+    found=$("$python" -I "$tools/machine.py" setup "$ros" "$home" "${lines[@]%% *}" 2>&1) ||
+      die "${found%%$'\n'*}" "${found#*$'\n'}"
+    slowness=${found%% *}
   fi
   mkdir -p "$home/log"
   trap 'stop 1' HUP && trap 'stop 2' INT && trap 'stop 15' TERM
@@ -108,9 +112,8 @@ set_up() {  # [--clean]: makes the parts that are missing
   if [[ ${lines[0]-} == packages* ]]; then
     (cd "$home" && rm -rf stamp env install build log/* colcon numba_cache constraints_cache peers stages uv uv_cache)
     mapfile -t lines < <(missing "$python")
-    for line in "${lines[@]}"; do expected=$((expected + seconds[${line%% *}] * slowness / 100)); done
-    say "setting up the environment in $home, once: 550 MB of downloads, 1.7 GB of disk, about $expected s"
   fi
+  [[ "${lines[*]}" != *(packages|rest)\ * ]] || say "setting up the environment in $home: ${found#* }"
   # pip installs nowhere else; uv follows pip's settings
   [[ $ros == system ]] || settings=(-u PYTHONPATH _ROS_WHEELS_BOOTSTRAP_COMPLETE=1)
   settings+=(PIP_USER=0 PIP_REQUIRE_VIRTUALENV=0 PIP_TARGET= PIP_PREFIX= PIP_ROOT= "COLCON_HOME=$home/colcon")

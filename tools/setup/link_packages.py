@@ -37,7 +37,8 @@ def link_package(folder: Path, prefix: Path) -> None:
         path = prefix / "lib" / name / script
         path.write_text(_EXECUTABLE.format(python=sys.executable, module=module, function=function))
         path.chmod(0o755)
-    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    needs = "".join(f"Requires-Dist: {requirement}\n" for requirement in package.install_requires)
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}")
     groups = ("\n".join([f"[{group}]", *entries]) for group, entries in package.entry_points.items())
     (metadata / "entry_points.txt").write_text("\n\n".join(groups))
 

@@ -14,22 +14,21 @@ import subprocess
 import sys
 import sysconfig
 import textwrap
-import time
+import timeit
 from collections.abc import Iterator
 from pathlib import Path
 
 #: Pythons of the ROS 2 wheels; free space for setup and for runs [bytes]
 PYTHON_RANGE, DISK_FOR_SETUP, DISK_FOR_RUNS = ((3, 10), (3, 14)), 2.5e9, 0.5e9
+#: of each part of the environment: time on the machine of README.md [s], download and disk [MB]
+COSTS = {"packages": (8, 270, 900), "messages": (10, 0, 0), "rest": (10, 260, 900), "links": (1, 0, 0)}
 #: characters of a path that ROS 2's CMake files or colcon's scripts do not take, besides letters beyond ASCII
 _UNUSABLE = " \t\n\"'\\$;#&()<>|*?[]:"
 
 
 def slowness() -> float:
     """Measures how many times slower this machine is now than the one of README.md."""
-    start = time.perf_counter()
-    for _ in range(200_000):
-        pass
-    return (time.perf_counter() - start) / 0.0033
+    return timeit.timeit("for _ in range(200_000): pass", number=1) / 0.0033
 
 
 def checks(ros: str, home: Path, disk_needed: float) -> Iterator[tuple[str, str, str, str]]:
@@ -49,7 +48,6 @@ def checks(ros: str, home: Path, disk_needed: float) -> Iterator[tuple[str, str,
     yield "Python headers", "", "" if headers else "it has no headers", "apt install python3-dev"
     venv = importlib.util.find_spec("venv") and importlib.util.find_spec("ensurepip")
     yield "venv module", "", "" if venv else "it has no venv module", "apt install python3-venv"
-
     libc, version = platform.libc_ver()
     problem = "" if platform.machine() == "x86_64" else f"the ROS 2 wheels exist for x86_64, not {platform.machine()}"
     if libc != "glibc" or tuple(map(int, version.split(".")[:2])) < (2, 28):
@@ -107,18 +105,20 @@ def show(table: list[tuple[str, str, str, str]]) -> int:
 def main(task: str, ros: str, home: str, *more: str) -> int | str:
     """Does a task of the `haptics` script: checks this "python", the machine for "setup" of parts, or all for "doctor".
 
-    Returns:
-        The first problem, or 0. If there is none for setup, prints how many times slower this machine is [%]. Doctor
-        prints a table with state, detail and advice of the environment, which it cannot enter, and returns 1.
+    Returns the first problem, or 0. For setup it prints the machine's slowness [%] and what the parts cost. Doctor
+    prints a table with state, detail and advice of the environment, which it cannot enter, and returns 1.
     """
     if task == "doctor":
         found = [row for row in rows(ros, Path(home), current=False) if row[0] != "environment"]
         return show([*found, ("environment", *more)])
-    found = checks(ros, Path(home), DISK_FOR_SETUP if "packages" in more else 0.0)
+    found = checks(ros, Path(home), DISK_FOR_SETUP if {"packages", "rest"} & {*more} else 0.0)
     for _, _, problem, advice in itertools.islice(found, 3 if task == "python" else None):
         if problem:
             return f"{problem}\n{advice}"
-    print(f"{100 * min(slowness() for _ in range(5)):.0f}" if task == "setup" else "")
+    if task == "setup":
+        slow = min(slowness() for _ in range(5))
+        seconds, download, disk = map(sum, zip(*(COSTS[part] for part in more), strict=True))
+        print(f"{100 * slow:.0f} {download} MB of downloads, {disk} MB of disk, about {slow * seconds:.0f} s")
     return 0
 
 

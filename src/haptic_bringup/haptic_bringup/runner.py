@@ -8,10 +8,13 @@ from pathlib import Path
 
 from rich.console import Console
 
+from haptic_bringup.complete_setup import complete_setup
 from haptic_bringup.moved import names_of
+from haptic_core.errors import HapticError
 from haptic_launch.experiments import load_experiment
 from haptic_launch.file_parameters import PARAMS_FILE, check_parameter_file, with_parameter_file
-from haptic_launch.launch_file import load_launch_file
+from haptic_launch.launch_file import LaunchDescription, LaunchFileError, load_launch_file
+from haptic_launch.launch_nodes import launched_nodes
 from haptic_launch.runner import (
     IN_VIEW,
     bag_directory,
@@ -45,6 +48,14 @@ def check_viewer(arguments: Mapping[str, str]) -> None:
     check_rviz(arguments)
 
 
+def _packages(description: LaunchDescription, given: Mapping[str, str]) -> set[str]:
+    """Packages of the nodes that a run starts."""
+    try:
+        return {node.executable.partition("/")[0] for node in launched_nodes(description, given)}
+    except LaunchFileError as error:
+        raise HapticError(str(error)) from None
+
+
 def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
     """Runs an experiment with name:=value arguments.
 
@@ -62,6 +73,7 @@ def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
     if given.get("view") == "true":
         given = {**IN_VIEW, **given}
     arguments = effective_arguments(description, given)
+    complete_setup(_packages(description, given), experiment.report)
     check_viewer(arguments)
     check_hardware(arguments)
     variants = chosen_variants(experiment, arguments, given)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from haptic_experiments import report
 from haptic_launch import runner as launch_runner
 from haptic_launch.experiments import Experiment, load_experiment
 from haptic_launch.launch_file import LaunchDescription, load_launch_file
-from haptic_launch.processes import ProcessSpec
 
 
 @pytest.fixture(scope="module")
@@ -163,28 +161,3 @@ def test_an_unknown_experiment_is_told_before_anything_starts(launched: dict[str
     with pytest.raises(HapticError, match=r"^experiment 'friction_impedence' is unknown, expected one of: "):
         runner.run_experiment("friction_impedence", [], Console(file=StringIO()))
     assert launched["arguments"] == [] and list(Path().iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    "package, code, error",
-    [("haptic_friction", None, None), ("convex_contact", 0, None), ("convex_contact", 1, "could not be built")],
-)
-def test_a_node_that_simulates_contact_completes_the_setup(
-    package: str, code: int | None, error: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HAPTICS_ROS", "wheels")
-    monkeypatch.setenv("HAPTICS_ACTIVE", str(tmp_path))
-    monkeypatch.setenv("HAPTICS_ROOT", str(tmp_path))
-    (tmp_path / "stamp").write_text("packages 00\nmessages 00\n")
-    script = tmp_path / "haptics"
-    script.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\nexit {code}\n')
-    script.chmod(0o755)
-    specs = [ProcessSpec("node", [f"/prefix/lib/{package}/node"])]
-    with pytest.raises(HapticError, match=error) if error else contextlib.nullcontext():
-        launch_runner.build_contact_geometry(specs)
-    calls = tmp_path / "calls"
-    assert (calls.read_text() if calls.exists() else "") == ("" if code is None else "setup\n")
-    (tmp_path / "stamp").write_text("packages 00\nmessages 00\ncontact 00\n")
-    calls.unlink(missing_ok=True)
-    launch_runner.build_contact_geometry(specs)
-    assert not calls.exists()

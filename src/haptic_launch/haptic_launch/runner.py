@@ -6,7 +6,6 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
-import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -19,7 +18,7 @@ from haptic_core.errors import HapticError
 from haptic_launch.experiments import Experiment
 from haptic_launch.launch_file import LaunchDescription, LaunchFileError, load_launch_file
 from haptic_launch.launch_substitutions import Context, find_package_prefix
-from haptic_launch.processes import ProcessSpec, run_processes
+from haptic_launch.processes import run_processes
 
 INTERRUPTED = 130
 
@@ -205,23 +204,7 @@ def launch(path: Path, arguments: Mapping[str, str]) -> int:
         specs = load_launch_file(path).evaluate(arguments)
     except LaunchFileError as error:
         raise HapticError(str(error)) from None
-    build_contact_geometry(specs)
     return run_processes(specs)
-
-
-def build_contact_geometry(specs: Sequence[ProcessSpec]) -> None:
-    """Completes the setup if a node simulates contact and the first setup left out the contact geometry.
-
-    Raises:
-        HapticError: the setup failed; it has said why.
-    """
-    simulated = any(Path(spec.command[0]).parent.name == "convex_contact" for spec in specs)
-    if not simulated or os.environ.get("HAPTICS_ROS") != "wheels":  # colcon builds all of it over an installation
-        return
-    if re.search("^contact ", Path(os.environ["HAPTICS_ACTIVE"], "stamp").read_text(), re.MULTILINE):
-        return
-    if subprocess.run([Path(os.environ["HAPTICS_ROOT"], "haptics"), "setup"], check=False).returncode:
-        raise HapticError("the contact geometry could not be built")
 
 
 def write_run_file(
