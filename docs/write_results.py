@@ -1,12 +1,12 @@
 """Writes docs/results/ from the recorded metrics of every experiment; with --check it only compares.
 
-    ./haptics exec python docs/write_results.py --record [EXPERIMENT ...]   runs the experiments (all by default) first
-    ./haptics exec python docs/write_results.py                             the pages again
+    ./haptics exec python docs/write_results.py --record [NAME ...]   runs experiments and studies (default: all) first
+    ./haptics exec python docs/write_results.py                       the pages again
     ./haptics exec python docs/write_results.py --check
 
 ``docs/results/metrics/<experiment>.json`` is the metrics.json of the recorded run. One page per family shows its
 experiments: what each is, its figure (docs/images/<experiment>.png), the claims with measurement and verdict, and the
-arguments of its launch file.
+arguments of its launch file. A study of a paper has a section with its findings on the page of its family.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from haptic_experiments.study import load_study
 from haptic_launch.experiments import Experiment, experiment_names, load_experiment
 from haptic_launch.launch_file import LaunchDescription, load_launch_file
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
 METRICS = RESULTS / "metrics"
+IMAGES = ROOT / "docs" / "images"
 #: page and title of a family by the package of its rendering node
 FAMILIES = {
     "haptic_friction": ("friction", "Friction"),
@@ -33,19 +35,31 @@ FAMILIES = {
     "convex_contact": ("contact", "Contact"),
     "tau_wall_control": ("walls", "Stiff walls on the TAU device"),
 }
+#: studies by name: their page, arguments, and figures, which are kept in docs/images
+STUDIES = {
+    "tau-wall": (
+        "walls",
+        ("parts:=paper,devices",),
+        ("paper_fig3_points", "paper_fig4_stiffness", "paper_fig5_mopc", "paper_fig6_deviation"),
+    )
+}
 COMPOSED = ("composed", "Several rendering nodes on one device")
 HEADING = "<!-- Written by docs/write_results.py from docs/results/metrics. -->"
 VERDICTS = {True: "shown", False: "not shown", None: "not reached"}
 
 
 def record(names: Sequence[str]) -> None:
-    """Runs experiments with their default arguments and keeps their metrics."""
+    """Runs experiments with their default arguments, and studies, and keeps their metrics and the studies' figures."""
     METRICS.mkdir(parents=True, exist_ok=True)
     for name in names:
+        _, arguments, figures = STUDIES.get(name, ("", (), ()))
+        command = "study" if name in STUDIES else "run"
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([ROOT / "haptics", "run", name], cwd=folder, check=True)
+            subprocess.run([ROOT / "haptics", command, name, *arguments], cwd=folder, check=True)
             (metrics,) = Path(folder).glob("runs/*/metrics.json")
             shutil.copyfile(metrics, METRICS / f"{name}.json")
+            for figure in figures:
+                shutil.copyfile(metrics.with_name(f"{figure}.png"), IMAGES / f"{name}_{figure}.png")
 
 
 def family(description: LaunchDescription) -> tuple[str, str]:
@@ -61,6 +75,39 @@ def cell(text: Any) -> str:
     return str(text).replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
 
 
+def claims_of(name: str) -> list[dict[str, Any]]:
+    """The claims of the recorded run of an experiment or study."""
+    return json.loads((METRICS / f"{name}.json").read_text())["claims"]  # type: ignore[no-any-return]
+
+
+def shown_claims(name: str) -> str:
+    """How many of the claims are shown."""
+    claims = claims_of(name)
+    return f"{sum(claim['shown'] is True for claim in claims)} of {len(claims)}"
+
+
+def claims_table(claims: Sequence[dict[str, Any]]) -> str:
+    """The claims with measurement and verdict."""
+    rows = [f"| {cell(c['claim'])} | {cell(c['measured'])} | {VERDICTS[c['shown']]} |" for c in claims]
+    return "\n".join(["| claim | measured | verdict |", "| --- | --- | --- |", *rows])
+
+
+def study_section(name: str) -> str:
+    """The section of a study: command, figures, findings."""
+    _, arguments, figures = STUDIES[name]
+    about = load_study(name)
+    return "\n\n".join(
+        [
+            f"## Study {name}",
+            f"**{about.title}.** {about.summary}",
+            f"Counterpart: {about.paper}.",
+            f"```\n./haptics study {name} {' '.join(arguments)}\n```",
+            *(f"![{name}: {figure}](../images/{name}_{figure}.png)" for figure in figures),
+            claims_table(claims_of(name)),
+        ]
+    )
+
+
 def section(experiment: Experiment, description: LaunchDescription, claims: Sequence[dict[str, Any]]) -> str:
     """The section of one experiment."""
     name = experiment.name
@@ -70,12 +117,11 @@ def section(experiment: Experiment, description: LaunchDescription, claims: Sequ
         f"Counterpart: {experiment.paper.rstrip('.')}.",
     ]
     parts.append(f"```\n./haptics run {name}\n```")
-    if (ROOT / "docs" / "images" / f"{name}.png").exists():
+    if (IMAGES / f"{name}.png").exists():
         parts.append(f"![{experiment.title}](../images/{name}.png)")
     if (ROOT / "config" / name / "page.md").exists():
         parts.append(f"How it is made: [page of {name}](../../config/{name}/page.md).")
-    rows = [f"| {cell(c['claim'])} | {cell(c['measured'])} | {VERDICTS[c['shown']]} |" for c in claims]
-    parts.append("\n".join(["| claim | measured | verdict |", "| --- | --- | --- |", *rows]))
+    parts.append(claims_table(claims))
     rows = []
     for argument in description.arguments:
         choices = f" ({', '.join(argument.choices)})" if argument.choices else ""
@@ -87,20 +133,20 @@ def section(experiment: Experiment, description: LaunchDescription, claims: Sequ
 
 def pages() -> dict[str, str]:
     """Name and text of every page."""
-    sections: dict[tuple[str, str], dict[str, tuple[str, int, int]]] = {}
+    sections: dict[tuple[str, str], dict[str, str]] = {}
     for name in experiment_names():
         experiment = load_experiment(name)
         description = load_launch_file(experiment.launch_file)
-        claims = json.loads((METRICS / f"{name}.json").read_text())["claims"]
-        shown = sum(claim["shown"] is True for claim in claims)
-        text = section(experiment, description, claims)
-        sections.setdefault(family(description), {})[name] = (text, shown, len(claims))
+        sections.setdefault(family(description), {})[name] = section(experiment, description, claims_of(name))
     found = {}
     index = [HEADING, "# Results", "One recorded run of every experiment, with its default arguments."]
     for page, title in [*FAMILIES.values(), COMPOSED]:
         members = sections[page, title]
-        found[f"{page}.md"] = "\n\n".join([HEADING, f"# {title}", *(text for text, _, _ in members.values())]) + "\n"
-        rows = [f"| [{name}]({page}.md#{name}) | {shown} of {total} |" for name, (_, shown, total) in members.items()]
+        studies = [name for name, (own, _, _) in STUDIES.items() if own == page]
+        texts = [*members.values(), *map(study_section, studies)]
+        found[f"{page}.md"] = "\n\n".join([HEADING, f"# {title}", *texts]) + "\n"
+        rows = [f"| [{name}]({page}.md#{name}) | {shown_claims(name)} |" for name in members]
+        rows += [f"| [study {name}]({page}.md#study-{name}) | {shown_claims(name)} |" for name in studies]
         index.append("\n".join([f"## {title}\n", "| experiment | claims shown |", "| --- | --- |", *rows]))
     found["README.md"] = "\n\n".join(index) + "\n"
     return found
@@ -109,7 +155,7 @@ def pages() -> dict[str, str]:
 def main(arguments: Sequence[str]) -> int:
     """Records, writes or checks."""
     if "--record" in arguments:
-        record([word for word in arguments if word != "--record"] or experiment_names())
+        record([word for word in arguments if word != "--record"] or [*experiment_names(), *STUDIES])
     old = [name for name, text in pages().items() if not _is(RESULTS / name, text)]
     if "--check" in arguments:
         for name in old:

@@ -86,8 +86,11 @@ def test_a_stopped_karnopp_keeps_a_velocity_below_its_threshold(metrics: dict[st
     assert found["model A"]["largest_speed"] == 0.0
 
 
-def test_every_claim_is_shown(finished: Path, metrics: dict[str, Any]) -> None:
-    assert len(metrics["claims"]) == 10 and all(claim["shown"] for claim in metrics["claims"]), metrics["claims"]
+def test_every_claim_is_shown_but_that_of_the_elastoplastic_model(finished: Path, metrics: dict[str, Any]) -> None:
+    """The load passes 0.7 F, up to which the elastoplastic model is elastic: it drifts by the limit of all models."""
+    assert len(metrics["claims"]) == 10
+    refuted = [claim["claim"] for claim in metrics["claims"] if not claim["shown"]]
+    assert refuted == ["Later models (here the elastoplastic one) remove the drift of LuGre's (II-B)."]
     assert (finished / "figure.png").read_bytes().startswith(b"\x89PNG")
     assert "machine of this report" in (finished / "report.html").read_text()
 

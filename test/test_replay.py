@@ -95,7 +95,8 @@ def test_the_same_hand_on_another_friction_which_changes_between_ticks(bag: Path
         one, other = (run.topics["/joystick/device_state"][name] for run in (recorded, replayed))
         np.testing.assert_array_equal(one, other)
     metrics = metrics_of(first)
-    assert metrics["changed_parameters"] == {"friction": {"friction_force": [3.0, 2.0]}}
+    both = {"friction_force": [3.0, 2.0], "backward_friction_force": [3.0, 2.0]}  # the latter's default is the former
+    assert metrics["changed_parameters"] == {"friction": both}
     topic = metrics["topics"][COMMAND]
     difference = replayed.topics[COMMAND]["tool_wrench"] - recorded.topics[COMMAND]["tool_wrench"]
     field = topic["fields"]["tool_wrench.force"]

@@ -42,8 +42,13 @@ def test_effective_arguments_are_the_defaults_and_what_was_given(description: La
     defaults = launch_runner.effective_arguments(description, {})
     assert set(defaults) == {argument.name for argument in description.arguments}
     assert defaults["friction_force"] == "4.0" and defaults["output"] == ""
-    for given in ({"seed": "7"}, {"friction_force": "1e-1"}, {"strokes": "[0, 3]"}, {"letters": "[ab"}):
+    for given in ({"seed": "7"}, {"strokes": "[0, 3]"}, {"letters": "[ab"}):
         assert launch_runner.effective_arguments(description, given) == {**defaults, **given}
+
+
+def test_a_default_follows_the_argument_that_it_names(description: LaunchDescription) -> None:
+    arguments = launch_runner.effective_arguments(description, {"friction_force": "1e-1"})
+    assert (arguments["friction_force"], arguments["backward_friction_force"]) == ("1e-1", "1e-1")
 
 
 @pytest.mark.parametrize(

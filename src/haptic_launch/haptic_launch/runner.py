@@ -17,7 +17,7 @@ import yaml
 from haptic_core.errors import HapticError
 from haptic_launch.experiments import Experiment
 from haptic_launch.launch_file import LaunchDescription, LaunchFileError, load_launch_file
-from haptic_launch.launch_substitutions import Context, find_package_prefix
+from haptic_launch.launch_substitutions import Context, evaluate, find_package_prefix, parse_template
 from haptic_launch.processes import run_processes
 
 INTERRUPTED = 130
@@ -144,8 +144,11 @@ def effective_arguments(description: LaunchDescription, given: Mapping[str, str]
                 parameter.evaluate(Context({name: value}))
             except LaunchFileError:
                 raise UsageError(f"argument {name}: expected {parameter.expected}, got {value!r}") from None
-    defaults = {name: argument.default or "" for name, argument in known.items()}
-    return {**defaults, **given}
+    values = dict(given)
+    for name, argument in known.items():
+        if name not in values:  # a default may be the value of an argument before it
+            values[name] = evaluate(parse_template(argument.default or ""), Context(values))
+    return {name: values[name] for name in known}
 
 
 def chosen_variants(

@@ -35,7 +35,7 @@ def report(settings: StudySettings, results: Results, directory: Path) -> StudyR
 
 STUDY = Study(
     title="Stiff walls by position control on the TAU device",
-    paper="Wang, Feng, Andersson: Figs. 4, 5, 6, Table 2, and the questions that the paper leaves",
+    paper="Wang, Feng, Andersson: Figs. 3, 4, 5, 6, Table 2, and the questions that the paper leaves",
     summary="A push against a held pose on the full nonlinear model of the stand-in device: geometry, masses, weights "
     "and noise are this project's, so compare the pattern with the paper, not newtons per metre.",
     settings=StudySettings,

@@ -1,4 +1,4 @@
-"""The paper's comparison: Figs. 4, 5, 6 and Table 2, its pattern, and the stand-in's baseline (docs/tau.md)."""
+"""The paper's comparison: Figs. 3, 4, 5, 6 and Table 2, its pattern, and the stand-in's baseline (docs/tau.md)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.simulation.monte_carlo import FIGURES, Comparison, characteristics, compare, query_points
+from tau_wall_control.study.figure_3 import figure_3
 from tau_wall_control.study.settings import Answer, Finding, Grid, Results, StudySettings, Task, nine_points
 
 #: relative tolerance of the baseline
@@ -83,6 +84,10 @@ def answer(settings: StudySettings, results: Results) -> Answer:
         "mean_stiffness": {name: noisy[name][..., 0].mean(axis=-1).tolist() for name in names},
     }
     result = Answer(metrics)
+    result.figures["paper_fig3_points"] = (
+        figure_3(settings.tau, query_points(settings.tau, *settings.grid[:2])),
+        "Counterpart of Fig. 3: workspace, wall, operating points of MOPC, query points.",
+    )
     result.figures["paper_fig4_stiffness"] = (
         _surfaces(settings, noisy),
         "Counterpart of Fig. 4: mean stiffness over the wall. Numbers are means of the rows.",
