@@ -17,7 +17,19 @@ import numpy as np
 from numba import njit
 
 from convex_contact.collision.broad_phase import REQUIRED_CONTACTS
-from convex_contact.model.arrays import ContactArrays, ContactRecord, WorldRecord
+from convex_contact.collision.friction import adjust_friction
+from convex_contact.model.arrays import (
+    LAW_DIRECTIONAL,
+    LAW_DISSIPATION,
+    LAW_FRICTION,
+    LAW_RELAXATION_TIME,
+    LAW_REST,
+    LAW_STIFFNESS,
+    LAW_TORSION,
+    ContactArrays,
+    ContactRecord,
+    WorldRecord,
+)
 from convex_contact.problem.elastoplastic import transport_elastic_displacement
 
 
@@ -35,7 +47,7 @@ def empty_contacts(capacity: int, width: int) -> ContactArrays:
         "point": (n, 3, float), "frame": (n, 3, 3, float), "phi0": (n, float), "J": (n, 2, 3, width, float),
         "bias": (n, 3, float), "v_n0": (n, float), "anchor": (n, 2, 3, float),
         "stiffness": (n, float), "dissipation": (n, float), "relaxation_time": (n, float), "friction": (n, float),
-        "area": (n, float),
+        "friction_tensor": (n, 3, float), "torsional_friction": (n, float), "area": (n, float),
     }  # fmt: skip
     return ContactArrays(**{name: np.zeros(shape[:-1], dtype=shape[-1]) for name, shape in shapes.items()})
 
@@ -93,9 +105,10 @@ def complete(w: WorldRecord, c: ContactRecord) -> None:
         w.body_pose, w.body_twist, w.body_tree, w.body_link, w.link_jacobian
     )  # fmt: skip
     geometry, points, frame, J, bias, anchor = c.geometry, c.point, c.frame, c.J, c.bias, c.anchor
-    body_of, tree_of, v_n0, stiffness, dissipation, relaxation_time, friction, area = (
-        c.body, c.tree, c.v_n0, c.stiffness, c.dissipation, c.relaxation_time, c.friction, c.area
+    body_of, tree_of, v_n0, stiffness, dissipation, relaxation_time, area = (
+        c.body, c.tree, c.v_n0, c.stiffness, c.dissipation, c.relaxation_time, c.area
     )  # fmt: skip
+    friction, friction_tensor, torsional_friction = c.friction, c.friction_tensor, c.torsional_friction
     n, width = w.counters[REQUIRED_CONTACTS], J.shape[3]
     c.count[0] = n
     for k in range(n):
@@ -106,9 +119,10 @@ def complete(w: WorldRecord, c: ContactRecord) -> None:
             bias[k, i] = 0.0
         one, two = geometry_class[geometry[k, 0]], geometry_class[geometry[k, 1]]
         if area[k] == 0.0:
-            stiffness[k] = law[one, two, 0]
-        dissipation[k] = law[one, two, 1]
-        relaxation_time[k], friction[k] = law[one, two, 2], law[one, two, 3]
+            stiffness[k] = law[one, two, LAW_STIFFNESS]
+        dissipation[k], relaxation_time[k] = law[one, two, LAW_DISSIPATION], law[one, two, LAW_RELAXATION_TIME]
+        friction[k], torsional_friction[k] = law[one, two, LAW_FRICTION], law[one, two, LAW_TORSION]
+        friction_tensor[k, 0], friction_tensor[k, 1], friction_tensor[k, 2] = 1.0, 0.0, 1.0
         first, second, v_n = -1, -1, 0.0
         for side in range(2):
             b = geometry_body[geometry[k, side]]
@@ -146,6 +160,8 @@ def complete(w: WorldRecord, c: ContactRecord) -> None:
                     J[k, 1, i, d] = 0.0
         tree_of[k, 0], tree_of[k, 1] = first, second
         v_n0[k] = v_n
+        if law[one, two, LAW_REST] > law[one, two, LAW_FRICTION] or law[one, two, LAW_DIRECTIONAL] != 0.0:
+            adjust_friction(w, c, k, one, two)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)

@@ -368,8 +368,13 @@ def rollout(
         raise ValueError("constraints: expected none but joint limits; others have no derivatives here")
     if simulator.dynamics.has_compliant_bodies:
         raise ValueError("simulator: expected no compliant bodies; contact surfaces have no derivatives here")
-    r = Rollout(simulator)
     d = simulator.dynamics
+    if d.has_grooves or d.has_static_friction or d.has_torsional_friction:
+        raise ValueError(
+            "world: expected one coefficient of friction, got one that has a direction, falls with the slip speed, or "
+            "resists spin; such friction has no derivatives here"
+        )
+    r = Rollout(simulator)
     a = d.arrays
     forces = None if actuation is None else checks.array("actuation", actuation, (steps, d.nv))
     recorder = Recorder(r, simulator)

@@ -14,6 +14,19 @@ from numba.experimental import structref
 
 from convex_contact.solver.borrowed import Borrowed, Field, Record
 
+#: columns of `law`: k, d, tau_d, mu, mu at rest, Stribeck velocity, torsional friction, whether a surface has grooves
+(
+    LAW_STIFFNESS,
+    LAW_DISSIPATION,
+    LAW_RELAXATION_TIME,
+    LAW_FRICTION,
+    LAW_REST,
+    LAW_STRIBECK,
+    LAW_TORSION,
+    LAW_DIRECTIONAL,
+    LAW_COLUMNS,
+) = range(9)
+
 #: arrays of a world and its state: nt trees, nb bodies, nl links, ng geometries, nc classes of them, np pairs at most,
 #: nm meshes with ne elements in nn boxes; d is the largest number of velocities of a tree
 WORLD_TABLE = (
@@ -64,7 +77,13 @@ WORLD_TABLE = (
     Field("planes", "(n,)", "-", "half spaces"),
     Field("disabled_start", "(ng + 1,)", "-", "where a geometry's rows of disabled_other begin"),
     Field("disabled_other", "(n,)", "-", "geometries of larger number that it passes through"),
-    Field("law", "(nc, nc, 4)", "N/m, s/m, s, -", "combined k, d, tau_d, mu by class of geometry"),
+    Field("law", "(nc, nc, 8)", "N/m, s/m, s, -, -, m/s, m, -", "combined values by class of geometry; columns LAW_*"),
+    Field(
+        "class_friction",
+        "(nc, 5)",
+        "-",
+        "direction of grooves in the body's frame, mu along and across; no grooves: zeros, mu, mu",
+    ),
     Field("context", "(1,)", "-", "address of the compiled library's shapes"),
     Field("sweep", "(n, 6)", "m", "bounds of the finite geometries with margins, the sweep's axis first; in its order"),
     Field("pair", "(np, 2)", "-", "geometries that may touch, the smaller number first"),
@@ -114,7 +133,9 @@ CONTACT_TABLE = (
     Field("stiffness", "(n,)", "N/m", "combined k; of a face its own"),
     Field("dissipation", "(n,)", "s/m", "combined d"),
     Field("relaxation_time", "(n,)", "s", "combined tau_d"),
-    Field("friction", "(n,)", "-", "combined mu"),
+    Field("friction", "(n,)", "-", "combined mu in this step; 1 where friction_tensor is not the identity"),
+    Field("friction_tensor", "(n, 3)", "-", "M11, M12, M22 along t1, t2; the identity without grooves"),
+    Field("torsional_friction", "(n,)", "m", "largest torque about n per normal force"),
     Field("area", "(n,)", "m^2", "of a face of a hydroelastic contact surface; 0: a point"),
     Field("anchor", "(n, 2, 3)", "m", "the point in the poses of the two bodies"),
     Field("previous", "(n,)", "-", "the same contact in the list of the step before; -1: new"),

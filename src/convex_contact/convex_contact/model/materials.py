@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+#: fields that must be positive; all others must not be negative
+_POSITIVE = ("stiffness", "stribeck_velocity")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,26 +18,58 @@ class Material:
         stiffness: k, N/m per contact point; infinite for a surface that is rigid beside all others.
         dissipation: d of Hunt and Crossley, s/m (normal laws of Lagged and Similar).
         relaxation_time: tau_d, s (linear dissipation of SAP).
-        friction: Coefficient mu.
+        friction: Coefficient mu; of sliding where `static_friction` is given, along `friction_direction` where that is.
+        static_friction: Coefficient at rest, not below `friction`; None: as `friction`.
+        stribeck_velocity: Slip speed at which the coefficient has fallen from `static_friction` to about a third of
+            the way above `friction`, m/s.
+        friction_across: Coefficient across `friction_direction`; None: as `friction`.
+        friction_direction: Direction of grooves in the body's frame (3,), of any length; with `friction_across`.
+        torsional_friction: Largest torque about the normal per normal force, m; 0: none.
 
     Raises:
-        ValueError: A value is negative or not a number, or the stiffness is zero.
+        ValueError: A value is negative or not a number, the stiffness is zero, or two values do not go together.
     """
 
     stiffness: float = 1e7
     dissipation: float = 10.0
     relaxation_time: float = 1e-4
     friction: float = 0.5
+    static_friction: float | None = None
+    stribeck_velocity: float = 1e-2
+    friction_across: float | None = None
+    friction_direction: tuple[float, float, float] | None = None
+    torsional_friction: float = 0.0
 
     def __post_init__(self) -> None:
-        check_surface(asdict(self))
+        check_surface({name: value for name, value in asdict(self).items() if name != "friction_direction"})
+        if self.static_friction is not None and self.static_friction < self.friction:
+            raise ValueError(
+                f"static_friction: expected at least friction = {self.friction}, got {self.static_friction}"
+            )
+        if (self.friction_across is None) != (self.friction_direction is None):
+            raise ValueError("friction_across: expected together with friction_direction, got one of them alone")
+        if self.friction_direction is not None:
+            if self.static_friction is not None:
+                raise ValueError("static_friction: expected none beside friction_across")
+            object.__setattr__(self, "friction_direction", _unit("friction_direction", self.friction_direction))
+
+    @property
+    def rest_friction(self) -> float:
+        """The coefficient at rest."""
+        return self.friction if self.static_friction is None else self.static_friction
+
+    @property
+    def principal_friction(self) -> tuple[float, float]:
+        """The coefficients of sliding along and across `friction_direction`."""
+        return self.friction, self.friction if self.friction_across is None else self.friction_across
 
     def combined(self, other: Material) -> Material:
-        """The law of a contact between two surfaces; symmetric.
+        """The law of a contact between two surfaces; symmetric, without the directions of friction.
 
         The stiffnesses act in series, k = kA kB / (kA + kB); the dissipation is weighted by the other's
         compliance, d = (kB dA + kA dB) / (kA + kB), so that the softer surface's counts most; relaxation times
-        add; the friction is the harmonic mean 2 muA muB / (muA + muB).
+        add; the friction is the harmonic mean 2 muA muB / (muA + muB), at rest and of torsion likewise; the Stribeck
+        velocity is the larger one of the surfaces whose coefficient falls.
         """
         a, b = self, other
         if math.isinf(a.stiffness) and math.isinf(b.stiffness):
@@ -45,47 +81,78 @@ class Material:
             share = a.stiffness / (a.stiffness + b.stiffness)
             stiffness = share * b.stiffness
             dissipation = (1 - share) * a.dissipation + share * b.dissipation
-        frictions = a.friction + b.friction
+        falling = [m.stribeck_velocity for m in (a, b) if m.rest_friction > m.friction]
         return Material(
             stiffness=stiffness,
             dissipation=dissipation,
             relaxation_time=a.relaxation_time + b.relaxation_time,
-            friction=2 * a.friction * b.friction / frictions if frictions > 0 else 0.0,
+            friction=harmonic_mean(a.friction, b.friction),
+            static_friction=harmonic_mean(a.rest_friction, b.rest_friction) if falling else None,
+            stribeck_velocity=max(falling, default=Material.stribeck_velocity),
+            torsional_friction=harmonic_mean(a.torsional_friction, b.torsional_friction),
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairLaw:
-    """Combined values that are set for a pair of bodies; None leaves the rule's value."""
+    """Combined values that are set for a pair of bodies; None leaves the rule's value.
+
+    A `friction` that is set has no direction, and none at rest but `static_friction` beside it.
+    """
 
     stiffness: float | None = None
     dissipation: float | None = None
     relaxation_time: float | None = None
     friction: float | None = None
+    static_friction: float | None = None
+    stribeck_velocity: float | None = None
+    torsional_friction: float | None = None
 
     def __post_init__(self) -> None:
-        given = {name: value for name, value in asdict(self).items() if value is not None}
-        check_surface(given)
-        if math.isinf(given.get("stiffness", 0.0)):
+        check_surface(asdict(self))
+        if self.stiffness == math.inf:
             raise ValueError("stiffness: a pair's must be finite")
+        if self.static_friction is not None and self.friction is None:
+            raise ValueError("static_friction: expected together with friction")
 
     def applied(self, rule: Material) -> Material:
         """The combined values with these in their place."""
-        return replace(rule, **{k: v for k, v in asdict(self).items() if v is not None})
+        if self.friction is not None:
+            rule = replace(rule, friction=self.friction, static_friction=self.static_friction)
+        return replace(rule, **{name: value for name, value in asdict(self).items() if value is not None})
 
 
-def check_surface(values: dict[str, float]) -> None:
-    """Refuses values that no law can use; the message names the field.
+def harmonic_mean(a: float, b: float) -> float:
+    """2 a b/(a + b), of numbers that are not negative; 0 if one is."""
+    return 2 * a * b / (a + b) if a + b > 0 else 0.0
+
+
+def check_surface(values: dict[str, Any]) -> None:
+    """Refuses values that no law can use; the message names the field. None is left out.
 
     Raises:
         ValueError: As said.
     """
-    known = [field.name for field in fields(Material)]
+    known = [name for name in Material.__dataclass_fields__ if name != "friction_direction"]
     for name, value in values.items():
         if name not in known:
             raise ValueError(f"{name}: a material has {', '.join(known)}")
-        low_ok = value > 0 if name == "stiffness" else value >= 0
+        if value is None:
+            continue
+        low_ok = value > 0 if name in _POSITIVE else value >= 0
         high_ok = name == "stiffness" or value < math.inf
         if not (low_ok and high_ok):  # also refuses nan
-            expected = "positive" if name == "stiffness" else "finite and not negative"
+            expected = "positive" if name in _POSITIVE else "finite and not negative"
             raise ValueError(f"{name}: expected {expected}, got {value}")
+
+
+def _unit(name: str, direction: Any) -> tuple[float, float, float]:
+    """The direction with length 1."""
+    try:
+        x, y, z = map(float, direction)
+        length = math.hypot(x, y, z)
+    except (TypeError, ValueError):
+        length = math.nan
+    if not 0.0 < length < math.inf:
+        raise ValueError(f"{name}: expected three finite numbers that are not all zero, got {direction!r}")
+    return x / length, y / length, z / length

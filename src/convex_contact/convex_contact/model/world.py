@@ -377,15 +377,23 @@ class World:
         dissipation: float | None = None,
         relaxation_time: float | None = None,
         friction: float | None = None,
+        static_friction: float | None = None,
+        stribeck_velocity: float | None = None,
+        torsional_friction: float | None = None,
     ) -> None:
-        """Sets combined values of a pair of bodies directly; what is not given follows the materials' rule."""
-        values = {
-            "stiffness": stiffness,
-            "dissipation": dissipation,
-            "relaxation_time": relaxation_time,
-            "friction": friction,
-        }
-        self.pair_laws[self._pair(a, b)] = PairLaw(**values)
+        """Sets combined values of a pair of bodies directly; what is not given follows the materials' rule.
+
+        The values are those of :class:`~convex_contact.model.materials.PairLaw`.
+        """
+        self.pair_laws[self._pair(a, b)] = PairLaw(
+            stiffness=stiffness,
+            dissipation=dissipation,
+            relaxation_time=relaxation_time,
+            friction=friction,
+            static_friction=static_friction,
+            stribeck_velocity=stribeck_velocity,
+            torsional_friction=torsional_friction,
+        )
 
     def disable_pair(self, a: int | str, b: int | str) -> None:
         """Lets two bodies pass through each other."""
@@ -405,7 +413,10 @@ class World:
                 raise ValueError("stiffness: expected none for a pair that meets in a contact surface")
             first, second = replace(first, stiffness=one_modulus), replace(second, stiffness=two_modulus)
         elif pair is not None and pair.stiffness is not None and first.stiffness == second.stiffness == math.inf:
-            return pair.applied(Material(stiffness=pair.stiffness, friction=_friction(first, second)))
+            rule = replace(first, stiffness=pair.stiffness).combined(second)
+            own = Material()
+            rule = replace(rule, dissipation=own.dissipation, relaxation_time=own.relaxation_time)
+            return pair.applied(rule)
         rule = first.combined(second)
         return rule if pair is None else pair.applied(rule)
 
@@ -414,10 +425,6 @@ class World:
         for number, body in enumerate(self.bodies):
             for geometry in body.geometries:
                 yield number, geometry
-
-
-def _friction(a: Material, b: Material) -> float:
-    return Material(friction=a.friction).combined(Material(friction=b.friction)).friction
 
 
 def _made(name: str, kind: Callable[..., Made], *arguments: Any) -> Made:

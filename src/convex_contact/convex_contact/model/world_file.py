@@ -223,8 +223,15 @@ def dump_world(world: World) -> str:
         ],
         "disabled": [[world.bodies[i].name, world.bodies[j].name] for i, j in sorted(world.disabled)],
     }
-    whole["materials"] = {name: vars(material).copy() for material, name in names.items()}
+    whole["materials"] = {name: _material_entry(material) for material, name in names.items()}
     return str(yaml.safe_dump({key: value for key, value in whole.items() if value}, sort_keys=False))
+
+
+def _material_entry(material: Material) -> dict[str, Any]:
+    """The four numbers that every material has, and the others where they are not the default's."""
+    usual = vars(Material())
+    always = ("stiffness", "dissipation", "relaxation_time", "friction")
+    return {k: _plain(v) for k, v in vars(material).items() if k in always or v != usual[k]}
 
 
 def _joint_law_entries(laws: Sequence[JointLaw]) -> dict[str, Any]:

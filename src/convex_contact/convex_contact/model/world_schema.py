@@ -38,6 +38,11 @@ class MaterialEntry(StrictModel):
     dissipation: float = Material.dissipation
     relaxation_time: float = Material.relaxation_time
     friction: float = Material.friction
+    static_friction: float | None = None
+    stribeck_velocity: float = Material.stribeck_velocity
+    friction_across: float | None = None
+    friction_direction: Triple | None = None
+    torsional_friction: float = Material.torsional_friction
 
 
 class HydroelasticEntry(StrictModel):
@@ -246,6 +251,9 @@ class _Pair(StrictModel):
     dissipation: float | None = None
     relaxation_time: float | None = None
     friction: float | None = None
+    static_friction: float | None = None
+    stribeck_velocity: float | None = None
+    torsional_friction: float | None = None
 
 
 class WorldEntry(StrictModel):

@@ -16,6 +16,7 @@ from convex_contact.model.bodies import move_free_bodies, prepare_free_bodies
 from convex_contact.problem import contact_kernels
 from convex_contact.problem.elastoplastic import update_elastic_displacement
 from convex_contact.simulation.dynamics import ALL_PAIRS, KEPT, PREDICTED, collect_contacts, grow_margins
+from convex_contact.simulation.torsional_friction import torsional_sizes, write_torsional_rows
 from convex_contact.solver import newton
 from convex_contact.solver.borrowed import borrow
 from convex_contact.solver.workspace import TermInputs, inputs, outputs, reserve
@@ -29,7 +30,7 @@ NO_ROOM = 3
 @njit(cache=True, nogil=True, error_model="numpy")
 def make_step(
     w: WorldRecord, c: ContactRecord, old: ContactRecord, s: Any, elastic: np.ndarray, stiffness_t: float,
-    damping_t: float, period: float, travel: float, speculative: bool, linear: bool, prepare: bool,
+    damping_t: float, period: float, travel: float, speculative: bool, linear: bool, prepare: bool, rows: int,
 ) -> int:  # fmt: skip
     """Makes the step, but for articulated trees and prescribed bodies, which are not moved.
 
@@ -46,6 +47,7 @@ def make_step(
         speculative: Leave out contacts that provably do nothing.
         linear: Integrate quaternions linearly.
         prepare: Prepare the free bodies first; of a world that has nothing else.
+        rows: Number of the constraints' rows in the workspace.
 
     Returns:
         CONVERGED; NO_ROOM or the solver's status: the state is that before the step.
@@ -60,7 +62,7 @@ def make_step(
         if len(elastic):
             carried = np.empty((c.count[0], 2))
             carry_tangential(w, c, old, period, elastic, carried)
-        load(w, c, s, carried, stiffness_t, damping_t)
+        load(w, c, s, carried, stiffness_t, damping_t, rows)
         status = newton.solve_step(s)
         if status != newton.CONVERGED:
             return status
@@ -82,7 +84,7 @@ def _take_over(w: WorldRecord, velocity: np.ndarray) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def load(
-    w: WorldRecord, c: ContactRecord, s: Any, elastic: np.ndarray, stiffness_t: float, damping_t: float
+    w: WorldRecord, c: ContactRecord, s: Any, elastic: np.ndarray, stiffness_t: float, damping_t: float, rows: int
 ) -> None:  # fmt: skip
     """Writes the step into the solver's workspace, but for the constraints' rows; its guess is the velocity before.
 
@@ -93,9 +95,19 @@ def load(
         elastic: Elastic displacements (n, 2), m; without rows: none.
         stiffness_t: Tangential stiffness (0: that of the normal direction), N/m.
         damping_t: Tangential damping, N s/m.
+        rows: Number of the constraints' rows, which `load_rows` has written.
     """
     trees, dofs, size, contacts, entries = _sizes(w, c)
-    reserve(s, trees, dofs, size, contacts, entries, s.nr, 0)
+    torsional, more = torsional_sizes(w, c)
+    if torsional == 0:
+        reserve(s, trees, dofs, size, contacts, entries, rows, 0)
+    else:
+        given = inputs(s).rows
+        start = given.start[rows] if rows else 0
+        reserve(s, trees, dofs, size, contacts, entries, rows + torsional, start + more)
+        if rows:
+            _keep(given, inputs(s).rows, rows)
+        write_torsional_rows(w, c, borrow(s), rows)
     _write(w, c, borrow(s), elastic, stiffness_t, damping_t)
 
 
@@ -141,8 +153,8 @@ def _write(w: WorldRecord, c: ContactRecord, s: Any, elastic: np.ndarray, stiffn
     dof_start[nt], A_start[nt] = tree_v[nt], at
     _copy(s.v_star, 0, w.v_star, 0, tree_v[nt])
     _copy(s.v, 0, w.v, 0, tree_v[nt])
-    phi0, v_n0, stiffness, dissipation, relaxation_time, friction, bias = (
-        c.phi0, c.v_n0, c.stiffness, c.dissipation, c.relaxation_time, c.friction, c.bias
+    phi0, v_n0, stiffness, dissipation, relaxation_time, friction, tensor, bias = (
+        c.phi0, c.v_n0, c.stiffness, c.dissipation, c.relaxation_time, c.friction, c.friction_tensor, c.bias
     )  # fmt: skip
     at = 0
     for k in range(_U(n)):
@@ -161,7 +173,7 @@ def _write(w: WorldRecord, c: ContactRecord, s: Any, elastic: np.ndarray, stiffn
         p[k, _P.PHI0], p[k, _P.V_N0] = phi0[k], v_n0[k]
         p[k, _P.STIFFNESS], p[k, _P.DISSIPATION] = stiffness[k], dissipation[k]
         p[k, _P.RELAXATION_TIME], p[k, _P.COEFFICIENT] = relaxation_time[k], friction[k]
-        p[k, _P.M11], p[k, _P.M12], p[k, _P.M22] = 1.0, 0.0, 1.0
+        p[k, _P.M11], p[k, _P.M12], p[k, _P.M22] = tensor[k, 0], tensor[k, 1], tensor[k, 2]
         for i in range(3):
             p[k, _P.BIAS + i] = bias[k, i]
         p[k, _P.TANGENTIAL_STIFFNESS] = stiffness_t if stiffness_t > 0.0 else stiffness[k]
@@ -181,13 +193,17 @@ def load_rows(s: Any, rows: TermInputs) -> None:
     """
     m = len(rows.a)
     reserve(s, s.n, s.dofs, 0, 0, 0, m, len(rows.J))
-    target = inputs(s).rows
-    for i in range(m):
-        target.a[i], target.b[i] = rows.a[i], rows.b[i]
-        target.parameters[i] = rows.parameters[i]
     if m:
-        target.start[: m + 1] = rows.start
-        target.J[: len(rows.J)] = rows.J
+        _keep(rows, inputs(s).rows, m)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _keep(source: TermInputs, target: TermInputs, m: int) -> None:
+    """Copies m rows; the same arrays stay as they are."""
+    n = source.start[m]
+    target.a[:m], target.b[:m], target.start[: m + 1] = source.a[:m], source.b[:m], source.start[: m + 1]
+    target.J[:n] = source.J[:n]
+    target.parameters[:m] = source.parameters[:m]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

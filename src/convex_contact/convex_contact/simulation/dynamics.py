@@ -38,7 +38,14 @@ import numpy as np
 
 from convex_contact.collision import broad_phase, contacts
 from convex_contact.model import bodies, native
-from convex_contact.model.arrays import ContactArrays
+from convex_contact.model.arrays import (
+    LAW_DIRECTIONAL,
+    LAW_FRICTION,
+    LAW_RELAXATION_TIME,
+    LAW_REST,
+    LAW_TORSION,
+    ContactArrays,
+)
 from convex_contact.model.world import Placement, World
 from convex_contact.simulation.contact_query import ALL_PAIRS, KEPT, PREDICTED, collect_contacts, grow_margins
 from convex_contact.simulation.contact_query import OTHERS_SPEED as OTHERS_SPEED
@@ -131,8 +138,10 @@ class WorldDynamics:
         self._articulated = [t for t, kind in enumerate(self.arrays.tree_kind) if kind == bodies.ARTICULATED]
         self._prescribed = [i for i, body in enumerate(world.bodies) if body.kind == "prescribed"]
         self.alone = not self._articulated and not self._prescribed
-        self._steepest = math.sqrt(1 + float(self.arrays.law[:, :, 3].max(initial=0.0)) ** 2)
-        self._longest_relaxation = float(self.arrays.law[:, :, 2].max(initial=0.0))
+        law, surfaces = self.arrays.law, self.arrays.class_friction[:, 3:]
+        coefficient = max(law[:, :, LAW_REST].max(initial=0.0), surfaces.max(initial=0.0) if self.has_grooves else 0.0)
+        self._steepest = math.sqrt(1 + float(coefficient) ** 2)
+        self._longest_relaxation = float(law[:, :, LAW_RELAXATION_TIME].max(initial=0.0))
         self._start = (self.arrays.q.copy(), self.arrays.v.copy(), self.arrays.body_pose.copy())
         capacity = 64 + 16 * len(self.arrays.geometry_kind)
         self.contacts = contacts.empty_contacts(capacity, self._width)
@@ -150,6 +159,21 @@ class WorldDynamics:
     def has_compliant_bodies(self) -> bool:
         """Whether there can be hydroelastic contact."""
         return bool(self.arrays.mesh_flattest.any())
+
+    @property
+    def has_grooves(self) -> bool:
+        """Whether friction depends on the direction of slip somewhere."""
+        return bool(self.arrays.law[:, :, LAW_DIRECTIONAL].any())
+
+    @property
+    def has_static_friction(self) -> bool:
+        """Whether friction depends on the slip speed somewhere."""
+        return bool((self.arrays.law[:, :, LAW_REST] > self.arrays.law[:, :, LAW_FRICTION]).any())
+
+    @property
+    def has_torsional_friction(self) -> bool:
+        """Whether a contact resists spin about its normal somewhere."""
+        return bool(self.arrays.law[:, :, LAW_TORSION].any())
 
     def reset(self) -> None:
         """Back to the state that the description gives."""
@@ -328,12 +352,16 @@ class WorldDynamics:
                 if tree >= 0:
                     i, j = a.tree_v[tree], a.tree_v[tree + 1]
                     jacobian[k, :, i:j] += c.J[k, side, :, : j - i]
-        names = ("phi0", "v_n0", "stiffness", "dissipation", "relaxation_time", "friction")
+        names = ("phi0", "v_n0", "stiffness", "dissipation", "relaxation_time")
+        friction = c.friction[:n].copy()
+        if self.has_grooves:
+            friction = friction[:, None, None] * c.friction_tensor[:n][:, [[0, 1], [1, 2]]]
         return {
             "A": matrix,
             "v_star": a.v_star.copy(),
             "J": jacobian.reshape(3 * n, self.nv),
             "bias": c.bias[:n].copy(),
+            "friction": friction,
         } | {name: getattr(c, name)[:n].copy() for name in names}
 
     def joint_limits(self) -> JointLimits:

@@ -43,6 +43,7 @@ from convex_contact.simulation.reports import (
     contact_report_arrays,
     stiction_tolerances,
 )
+from convex_contact.simulation.torsional_friction import torsional_constraints, torsional_impulses
 from convex_contact.solver import newton
 from convex_contact.solver.options import SolverOptions
 from convex_contact.solver.solution import Solution
@@ -162,6 +163,7 @@ class Simulator:
         ]
         self._elastoplastic = self.approximation == "lagged_elastoplastic"
         self._elastic = self._elastic_start = np.zeros((0, 2))
+        self._given = 0
         self._solved = False
 
     # --- state -----------------------------------------------------------------------------------------------
@@ -275,13 +277,17 @@ class Simulator:
             d.prepare()
             for coupling in pulling:
                 coupling.add(self.period)
+        self._given = 0
         if self.constraints or self._own or self._controllers or len(self._joint_rows):
-            load_rows(self._workspace, self._rows())
+            rows = self._rows()
+            self._given = len(rows.a)
+            load_rows(self._workspace, rows)
         d.swap()
         while True:
             status = make_step(
                 d.arrays.record, d.contacts.record, d.previous.record, self._workspace, self._elastic,
                 *self._tangential, self.period, d.travel(self.approximation), d.speculative, d.linear_rotation, alone,
+                self._given,
             )  # fmt: skip
             if status != NO_ROOM:
                 break
@@ -367,6 +373,11 @@ class Simulator:
         return self.dynamics.contacts.record, outputs(self._workspace).gamma
 
     @property
+    def torsional_impulse(self) -> np.ndarray:
+        """About the normals of the last step's contacts, on their second bodies (n,), N m s; 0 where there is none."""
+        return torsional_impulses(self.dynamics, self._workspace, self._given)
+
+    @property
     def elastic_displacement(self) -> np.ndarray:
         """e of the last step's contacts at its end, along their t1, t2 (n, 2), m; of lagged_elastoplastic."""
         return self._elastic.copy()
@@ -389,7 +400,7 @@ class Simulator:
             **self.dynamics.dense(),
             period=self.period,
             normal_law=None if self.approximation == "sap" else self._law,
-            constraints=self._constraints,
+            constraints=self._constraints + torsional_constraints(self.dynamics, self._workspace, self._given),
             **options,
         )
         velocity = self.dynamics.arrays.v.copy()

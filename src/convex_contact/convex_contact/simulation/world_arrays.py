@@ -8,7 +8,7 @@ import numpy as np
 
 from convex_contact.collision.contact_surface import mesh_arrays
 from convex_contact.model import bodies, native
-from convex_contact.model.arrays import WorldArrays
+from convex_contact.model.arrays import LAW_COLUMNS, WorldArrays
 from convex_contact.model.pressure_fields import Mesh
 from convex_contact.model.shapes import HALF_SPACE, HULL, SPHERE, Hull
 from convex_contact.model.world import Body, World, WorldError
@@ -189,8 +189,13 @@ def _classify(world: World, items: list[Any], a: dict[str, np.ndarray]) -> None:
     a["geometry_class"] = np.array(
         [numbers[g.material, g.modulus, number if number in special else -1] for number, g in items], dtype=np.int64
     ).reshape(len(items))
-    a["law"] = np.zeros((len(members), len(members), 4))
+    a["law"] = np.zeros((len(members), len(members), LAW_COLUMNS))
     groups = list(members.values())
+    materials = [group[0][1].material for group in groups]
+    grooved = [m.friction_direction is not None for m in materials]
+    a["class_friction"] = np.array(
+        [(*(m.friction_direction or (0.0, 0.0, 0.0)), *m.principal_friction) for m in materials]
+    ).reshape(len(groups), 5)
     moves = [any(world.bodies[number].kind in ("free", "link") for number, _ in group) for group in groups]
     for i, group in enumerate(groups):
         for j in range(i, len(groups)):
@@ -199,6 +204,19 @@ def _classify(world: World, items: list[Any], a: dict[str, np.ndarray]) -> None:
             (one, g), (two, h) = group[0], groups[j][-1]
             try:
                 law = world.law(g, h, one, two)
+                pair = world.pair_laws.get((min(one, two), max(one, two)))
+                directional = (grooved[i] or grooved[j]) and (pair is None or pair.friction is None)
+                if directional and law.static_friction is not None:
+                    raise ValueError("static_friction: expected none where the other surface has a friction_direction")
             except ValueError as error:
                 raise WorldError(f"{world.bodies[one].name} and {world.bodies[two].name}: {error}") from None
-            a["law"][i, j] = a["law"][j, i] = (law.stiffness, law.dissipation, law.relaxation_time, law.friction)
+            a["law"][i, j] = a["law"][j, i] = (
+                law.stiffness,
+                law.dissipation,
+                law.relaxation_time,
+                law.friction,
+                law.rest_friction,
+                law.stribeck_velocity,
+                law.torsional_friction,
+                directional,
+            )
