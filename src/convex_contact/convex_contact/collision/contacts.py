@@ -75,35 +75,36 @@ def _write_point_jacobian(
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _add_link_jacobian(
-    J: np.ndarray,
-    k: int,
-    slot: int,
-    frame: np.ndarray,
-    link: int,
-    link_jacobian: np.ndarray,
-    x: float,
-    y: float,
-    z: float,
+    w: WorldRecord, J: np.ndarray, k: int, slot: int, frame: np.ndarray, body: int, x: float, y: float, z: float,
     sign: float,
-) -> None:
+) -> None:  # fmt: skip
     """Adds sign times the rows of a link's point, (x, y, z) from its origin, to the block J[k, slot]."""
+    link, K, parent = w.body_link[body], w.link_jacobian, w.dof_parent
+    base, last = w.tree_v[w.body_tree[body]], w.link_dof[link]
     for i in range(3):
         fx, fy, fz = sign * frame[k, i, 0], sign * frame[k, i, 1], sign * frame[k, i, 2]
         mx, my, mz = y * fz - z * fy, z * fx - x * fz, x * fy - y * fx
-        for d in range(link_jacobian.shape[2]):
+        if last < 0:  # the link may depend on all velocities
+            for d in range(K.shape[2]):
+                J[k, slot, i, d] += (
+                    fx * K[link, 0, d] + fy * K[link, 1, d] + fz * K[link, 2, d]
+                    + mx * K[link, 3, d] + my * K[link, 4, d] + mz * K[link, 5, d]
+                )  # fmt: skip
+        dof = last
+        while dof >= 0:
+            d = dof - base
             J[k, slot, i, d] += (
-                fx * link_jacobian[link, 0, d] + fy * link_jacobian[link, 1, d] + fz * link_jacobian[link, 2, d]
-                + mx * link_jacobian[link, 3, d] + my * link_jacobian[link, 4, d] + mz * link_jacobian[link, 5, d]
+                fx * K[link, 0, d] + fy * K[link, 1, d] + fz * K[link, 2, d]
+                + mx * K[link, 3, d] + my * K[link, 4, d] + mz * K[link, 5, d]
             )  # fmt: skip
+            dof = parent[dof]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def complete(w: WorldRecord, c: ContactRecord) -> None:
     """Fills in all that follows from geometry, feature, point, normal and gap."""
     geometry_body, geometry_class, law = w.geometry_body, w.geometry_class, w.law
-    poses, twists, trees, links, link_jacobian = (
-        w.body_pose, w.body_twist, w.body_tree, w.body_link, w.link_jacobian
-    )  # fmt: skip
+    poses, twists, trees, links = w.body_pose, w.body_twist, w.body_tree, w.body_link
     geometry, points, frame, J, bias, anchor = c.geometry, c.point, c.frame, c.J, c.bias, c.anchor
     body_of, tree_of, v_n0, stiffness, dissipation, relaxation_time, area = (
         c.body, c.tree, c.v_n0, c.stiffness, c.dissipation, c.relaxation_time, c.area
@@ -153,7 +154,7 @@ def complete(w: WorldRecord, c: ContactRecord) -> None:
             if links[b] < 0:
                 _write_point_jacobian(J, k, slot, frame, x, y, z, sign)
             else:
-                _add_link_jacobian(J, k, slot, frame, links[b], link_jacobian, x, y, z, sign)
+                _add_link_jacobian(w, J, k, slot, frame, b, x, y, z, sign)
         if second < 0:
             for i in range(3):
                 for d in range(width):

@@ -23,6 +23,7 @@ import pinocchio as pin
 from numba import njit
 
 from convex_contact.model.arrays import WorldRecord
+from convex_contact.model.tree_arrays import has_kernels
 
 FREE, ARTICULATED = 0, 1
 
@@ -175,6 +176,11 @@ class ArticulatedTree:
 
     def __post_init__(self) -> None:
         self.data = self.model.createData()
+
+    @property
+    def has_kernels(self) -> bool:
+        """Whether compiled code simulates the tree; Pinocchio does otherwise."""
+        return has_kernels(self.model)
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
         """M + armature (nv, nv) at coordinates (nq,)."""

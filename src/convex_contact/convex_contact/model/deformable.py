@@ -93,6 +93,9 @@ class DeformableTree:
         self._solved = np.zeros(3 * n)
         self._base = 7 if len(attached) else 0
 
+    #: compiled code does not simulate it
+    has_kernels = False
+
     @property
     def nq(self) -> int:
         """Number of coordinates."""

@@ -23,19 +23,11 @@ import numpy as np
 import pinocchio as pin
 
 from convex_contact.problem import checks
-from convex_contact.problem.constraints import (
-    NEAR_RIGID,
-    NEAR_RIGID_STIFFNESS,
-    Constraint,
-    GivenRows,
-    Rows,
-    compliance,
-    controller_row,
-)
-from convex_contact.solver.workspace import TermInputs
+from convex_contact.problem.constraints import Constraint, GivenRows, Rows
+from convex_contact.problem.row_numbers import controller_row, rigid_row
 
 if TYPE_CHECKING:
-    from convex_contact.simulation.dynamics import JointLimits, WorldDynamics
+    from convex_contact.simulation.dynamics import WorldDynamics
 
 #: b, v^, R, beta, lower, upper of a row
 Numbers = tuple[float, ...]
@@ -118,7 +110,7 @@ class JointMotion:
     def numbers(self, q: Sequence[float], time: float, period: float) -> Numbers:
         """Of the row of a step, from the coordinates of the joints in `terms` at its start."""
         here = self.position(time)
-        return _rigid(period, q[0] - here, -(self.position(time + period) - here) / period)
+        return rigid_row(period, q[0] - here, -(self.position(time + period) - here) / period)
 
 
 @dataclass
@@ -152,12 +144,26 @@ class JointActuator:
         "proportional_gain": 0.0, "derivative_gain": 0.0, "target_position": None, "target_velocity": None,
         "feedforward": None,
     }  # fmt: skip
-    _TIMED: ClassVar[tuple[str, ...]] = ("target_position", "target_velocity", "feedforward", "effort_limit")
+    _NUMBERS: ClassVar[tuple[str, ...]] = (
+        "proportional_gain", "derivative_gain", "target_position", "target_velocity", "feedforward", "effort_limit",
+    )  # fmt: skip
+    #: what may be a function of time
+    TIMED: ClassVar[tuple[str, ...]] = ("target_position", "target_velocity", "feedforward", "effort_limit")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if not (callable(value) and name in self._TIMED):
+        if not (callable(value) and name in self.TIMED):
             value = self._checked(name, value)
         object.__setattr__(self, name, value)
+        shared = self.__dict__.get("_shared")
+        if shared is not None and name in self._NUMBERS:
+            shared[self._NUMBERS.index(name)] = math.nan if callable(value) else value
+
+    def share(self, numbers: np.ndarray) -> None:
+        """Keeps gains, targets, feedforward and limit in an array (6,), too; functions of time are NaN there."""
+        object.__setattr__(self, "_shared", numbers)
+        for i, name in enumerate(self._NUMBERS):
+            value = getattr(self, name)
+            numbers[i] = math.nan if callable(value) else value
 
     def _checked(self, name: str, value: Any) -> Any:
         if name in self._LOWEST:
@@ -186,7 +192,7 @@ class JointActuator:
 
     def numbers(self, q: Sequence[float], time: float, period: float) -> Numbers:
         """As of :class:`JointMotion`."""
-        timed = (self.at(name, time) for name in self._TIMED)
+        timed = (self.at(name, time) for name in self.TIMED)
         return controller_row(period, q[0], self.proportional_gain, self.derivative_gain, *timed)
 
 
@@ -223,15 +229,10 @@ class JointCoupler:
 
     def numbers(self, q: Sequence[float], time: float, period: float) -> Numbers:
         """As of :class:`JointMotion`."""
-        return _rigid(period, q[0] - self.ratio * q[1] - self.offset)
+        return rigid_row(period, q[0] - self.ratio * q[1] - self.offset)
 
 
 JointLaw = JointMotion | JointActuator | JointCoupler
-
-
-def _rigid(period: float, value: float, bias: float = 0.0, lower: float = -math.inf) -> Numbers:
-    R, dt_plus_tau = compliance(period, NEAR_RIGID_STIFFNESS, None)
-    return bias, -value / dt_plus_tau, R, NEAR_RIGID, lower, math.inf
 
 
 class Controller(Protocol):
@@ -308,84 +309,3 @@ def _frame(d: WorldDynamics, body: int) -> tuple[np.ndarray, np.ndarray, np.ndar
         i, j = a.tree_v[tree], a.tree_v[tree + 1]
         J[:, i:j] = np.eye(6) if link < 0 else a.link_jacobian[link, :, : j - i]
     return pose[:9].reshape(3, 3), pose[9:], J
-
-
-class JointRows:
-    """The rows of all joint laws and joint limits of a world, whose Jacobian never changes.
-
-    Args:
-        d: The world in motion.
-        laws: Motions, actuators, couplers.
-        limits: Of joints; None: they do not hold. Those of joints with prescribed motion are left out.
-    """
-
-    def __init__(self, d: WorldDynamics, laws: Sequence[JointLaw], limits: JointLimits | None) -> None:
-        self._nv = d.nv
-        tree_q, tree_v = d.arrays.tree_q, d.arrays.tree_v
-        trees: list[int] = []
-        entries: list[np.ndarray] = []
-        self._rows_of: list[int] = []
-        self._laws: list[tuple[JointLaw, list[int]]] = []
-        decreed: set[int] = set()
-        for law in laws:
-            model = d.world.trees[law.tree].model.model
-            entry, coordinates = np.zeros(tree_v[law.tree + 1] - tree_v[law.tree]), []
-            for name, coefficient in law.terms:
-                joint = model.joints[model.getJointId(name)]
-                entry[joint.idx_v] = coefficient
-                coordinates.append(int(tree_q[law.tree]) + joint.idx_q)
-            if isinstance(law, JointMotion):
-                decreed.add(coordinates[0])
-            self._laws.append((law, coordinates))
-            trees.append(law.tree)
-            entries.append(entry)
-            self._rows_of.append(1)
-        self._bounds: list[tuple[int, float, float]] = []  # coordinate, sign, bound
-        for index, coordinate, lower, upper in _limits(limits):
-            if coordinate in decreed:
-                continue
-            tree = int(np.searchsorted(tree_v, index, side="right")) - 1
-            rows = [(sign, bound) for bound, sign in ((lower, 1.0), (upper, -1.0)) if math.isfinite(bound)]
-            for sign, bound in rows:
-                entry = np.zeros(tree_v[tree + 1] - tree_v[tree])
-                entry[index - tree_v[tree]] = sign
-                trees.append(tree)
-                entries.append(entry)
-                self._bounds.append((coordinate, sign, bound))
-            self._rows_of.append(len(rows))
-        self._tree = np.array(trees, dtype=np.int64)
-        self._second = np.full(len(trees), -1, dtype=np.int64)
-        self._ends = np.concatenate([[0], np.cumsum([len(e) for e in entries])]).astype(np.int64)
-        self._entries = np.concatenate([*entries, np.zeros(0)])
-        self._columns = [slice(int(tree_v[t]), int(tree_v[t + 1])) for t in trees]
-        self._numbers = np.zeros((len(trees), 6))
-
-    def __len__(self) -> int:
-        return len(self._tree)
-
-    def flat(self, d: WorldDynamics) -> TermInputs:
-        """The rows of the coming step as `compiled_step.load_rows` takes them."""
-        q, time, period = d.arrays.q.tolist(), d.time, d.period
-        numbers = [law.numbers([q[i] for i in places], time, period) for law, places in self._laws]
-        numbers += [_rigid(period, sign * (q[i] - bound), lower=0.0) for i, sign, bound in self._bounds]
-        self._numbers = np.array(numbers)
-        return TermInputs(self._tree, self._second, self._ends, self._entries, self._numbers)
-
-    def constraints(self) -> list[Constraint]:
-        """The same rows, one constraint for each law and each limit."""
-        found: list[Constraint] = []
-        row = 0
-        for count in self._rows_of:
-            jacobian = np.zeros((count, self._nv))
-            for i in range(count):
-                jacobian[i, self._columns[row + i]] = self._entries[self._ends[row + i] : self._ends[row + i + 1]]
-            found.append(GivenRows(Rows(jacobian, *self._numbers[row : row + count].T)))
-            row += count
-        return found
-
-
-def _limits(limits: JointLimits | None) -> list[tuple[int, int, float, float]]:
-    if limits is None:
-        return []
-    columns = (limits.velocity, limits.coordinate, limits.lower, limits.upper)
-    return list(zip(*(column.tolist() for column in columns), strict=True))

@@ -30,11 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from convex_contact.problem import checks
-
-#: stiffness [N/m] at which the near-rigid limit decides for any mass of interest, as Drake chooses it
-NEAR_RIGID_STIFFNESS = 1e12
-#: beta of constraints that are meant to be rigid
-NEAR_RIGID = 0.1
+from convex_contact.problem.row_numbers import NEAR_RIGID, NEAR_RIGID_STIFFNESS, controller_row
 
 
 @dataclass(frozen=True)
@@ -323,14 +319,6 @@ class PDActuator(Constraint):
             self.target_velocity, self.feedforward, self.effort_limit,
         )  # fmt: skip
         return Rows(self.jacobian, *np.array(numbers).reshape(6, 1))
-
-
-def controller_row(
-    period: float, q: float, kp: float, kd: float, q_d: float, v_d: float, u: float, limit: float
-) -> tuple[float, ...]:
-    """b, v^, R, beta and both bounds of a PD controller with an effort limit, in the order of `Rows`."""
-    gain = period * kp + kd
-    return 0.0, (kp * (q_d - q) + kd * v_d + u) / gain, 1.0 / (period * gain), 0.0, -period * limit, period * limit
 
 
 def row_impulse(s: np.ndarray, target: np.ndarray, R: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

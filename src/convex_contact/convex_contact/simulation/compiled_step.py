@@ -24,13 +24,14 @@ from convex_contact.solver.workspace import TermInputs, inputs, outputs, reserve
 _P = contact_kernels
 _U = np.uintp
 #: status of :func:`make_step` beside those of `newton`
-NO_ROOM = 3
+NO_ROOM, LIMIT_REACHED = 3, 4
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def make_step(
     w: WorldRecord, c: ContactRecord, old: ContactRecord, s: Any, elastic: np.ndarray, stiffness_t: float,
     damping_t: float, period: float, travel: float, speculative: bool, linear: bool, prepare: bool, rows: int,
+    idle: np.ndarray,
 ) -> int:  # fmt: skip
     """Makes the step, but for articulated trees and prescribed bodies, which are not moved.
 
@@ -48,9 +49,11 @@ def make_step(
         linear: Integrate quaternions linearly.
         prepare: Prepare the free bodies first; of a world that has nothing else.
         rows: Number of the constraints' rows in the workspace.
+        idle: Joint limits that are not among them: index of the velocity, sign, target velocity (n, 3).
 
     Returns:
-        CONVERGED; NO_ROOM or the solver's status: the state is that before the step.
+        CONVERGED; otherwise NO_ROOM, LIMIT_REACHED (an idle limit acts) or the solver's status, and the state is that
+        before the step.
     """
     if prepare:
         prepare_free_bodies(w, period)
@@ -70,6 +73,9 @@ def make_step(
         if not speculative or grow_margins(w, b.v, travel) == 0:
             break
         margins = KEPT
+    for k in range(len(idle)):
+        if idle[k, 1] * b.v[int(idle[k, 0])] < idle[k, 2]:
+            return LIMIT_REACHED
     _take_over(w, b.v)
     move_free_bodies(w, b.v, period, linear)
     return newton.CONVERGED

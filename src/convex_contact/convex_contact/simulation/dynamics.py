@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 
 from convex_contact.collision import broad_phase, contacts
-from convex_contact.model import bodies, native
+from convex_contact.model import bodies, native, tree_kernels
 from convex_contact.model.arrays import (
     LAW_DIRECTIONAL,
     LAW_FRICTION,
@@ -136,6 +136,8 @@ class WorldDynamics:
         self._width = self.arrays.A.shape[1]
         self._tree_of_body = {b: t for t, bs in enumerate(self._tree_bodies) for b in bs}
         self._articulated = [t for t, kind in enumerate(self.arrays.tree_kind) if kind == bodies.ARTICULATED]
+        self._compiled = any(self._trees[t].has_kernels for t in self._articulated)
+        self._others = [t for t in self._articulated if not self._trees[t].has_kernels]
         self._prescribed = [i for i, body in enumerate(world.bodies) if body.kind == "prescribed"]
         self.alone = not self._articulated and not self._prescribed
         law, surfaces = self.arrays.law, self.arrays.class_friction[:, 3:]
@@ -253,15 +255,23 @@ class WorldDynamics:
                 a.body_twist[number] = motion(self.time + self.period)
         bodies.prepare_free_bodies(a.record, self.period)
         for tree in self._articulated:
+            drive = self.world.trees[tree].drive
+            if drive is not None:
+                a.drive_effort[a.tree_v[tree] : a.tree_v[tree + 1]] = drive(self.time)
+        if self._compiled:
+            tree_kernels.prepare_trees(a.record, self.period)
+        for tree in self._others:
             i, j, k, m = a.tree_q[tree], a.tree_q[tree + 1], a.tree_v[tree], a.tree_v[tree + 1]
-            model, drive = self._trees[tree], self.world.trees[tree].drive
-            effort = a.effort[k:m] if drive is None else a.effort[k:m] + drive(self.time)
-            model.prepare(a.q[i:j], a.v[k:m], effort, self.period, a.A[tree, : m - k, : m - k], a.v_star[k:m])
+            effort, block = a.effort[k:m] + a.drive_effort[k:m], a.A[tree, : m - k, : m - k]
+            self._trees[tree].prepare(a.q[i:j], a.v[k:m], effort, self.period, block, a.v_star[k:m])
             self._write_links(tree)
 
     def _write_links(self, tree: int) -> None:
         a = self.arrays
         model = self._trees[tree]
+        if model.has_kernels:
+            tree_kernels.place_links(a.record, tree)
+            return
         q, v = a.q[a.tree_q[tree] : a.tree_q[tree + 1]], a.v[a.tree_v[tree] : a.tree_v[tree + 1]]
         numbers = np.array(self._tree_bodies[tree])
         n = len(numbers)
@@ -317,7 +327,9 @@ class WorldDynamics:
     def move_others(self) -> None:
         """Moves trees and prescribed bodies by the velocities of the step, and the time."""
         a = self.arrays
-        for tree in self._articulated:
+        if self._compiled:
+            tree_kernels.move_trees(a.record, self.period)
+        for tree in self._others:
             i, j, k, m = a.tree_q[tree], a.tree_q[tree + 1], a.tree_v[tree], a.tree_v[tree + 1]
             a.q[i:j] = self._trees[tree].moved(a.q[i:j], a.v[k:m], self.period)
         for number in self._prescribed:

@@ -23,7 +23,6 @@ import scipy
 from numpy.typing import ArrayLike
 
 from convex_contact.model.bodies import write_pose
-from convex_contact.model.joints import JointRows
 from convex_contact.model.world import World, WorldError, vector
 from convex_contact.problem import checks
 from convex_contact.problem.approximations import approximation_named
@@ -33,10 +32,11 @@ from convex_contact.problem.normal_laws import LinearLaw, NormalLaw
 from convex_contact.problem.problem import ContactProblem
 from convex_contact.problem.reference import DenseProblem
 from convex_contact.simulation.body_table import BodyTable
-from convex_contact.simulation.compiled_step import NO_ROOM, load_rows, make_step, yielded
+from convex_contact.simulation.compiled_step import LIMIT_REACHED, NO_ROOM, load_rows, make_step, yielded
 from convex_contact.simulation.constraint_rows import NO_ROWS, flat_rows, joined_rows
 from convex_contact.simulation.coupling import Coupling
 from convex_contact.simulation.dynamics import BodyState, WorldDynamics
+from convex_contact.simulation.joint_rows import JointRows
 from convex_contact.simulation.reports import (
     ContactReport,
     StepStatistics,
@@ -277,21 +277,21 @@ class Simulator:
             d.prepare()
             for coupling in pulling:
                 coupling.add(self.period)
-        self._given = 0
-        if self.constraints or self._own or self._controllers or len(self._joint_rows):
-            rows = self._rows()
-            self._given = len(rows.a)
-            load_rows(self._workspace, rows)
+        own = self._own_rows()
+        self._load(own)
         d.swap()
         while True:
             status = make_step(
                 d.arrays.record, d.contacts.record, d.previous.record, self._workspace, self._elastic,
                 *self._tangential, self.period, d.travel(self.approximation), d.speculative, d.linear_rotation, alone,
-                self._given,
+                self._given, self._joint_rows.idle,
             )  # fmt: skip
-            if status != NO_ROOM:
+            if status == LIMIT_REACHED:
+                self._load(own, everything=True)
+            elif status == NO_ROOM:
+                d.enlarge()
+            else:
                 break
-            d.enlarge()
         if status != newton.CONVERGED:
             d.swap()
             found = statistics(self._workspace)
@@ -323,19 +323,25 @@ class Simulator:
         """Of the last step."""
         return self._own + self._joint_rows.constraints()
 
-    def _rows(self) -> TermInputs:
-        """The constraints' rows for :func:`load_rows`.
+    def _own_rows(self) -> TermInputs | None:
+        """The rows of controllers and constraints in the coming step; None without any.
 
         Raises:
             ValueError: A row couples more than two trees.
         """
-        d = self.dynamics
-        joints = self._joint_rows.flat(d) if len(self._joint_rows) else NO_ROWS
-        self._own = [make(d) for make in (*self._controllers, *self.constraints)]
-        if not self._own:
-            return joints
-        own = flat_rows(d, self._own)
-        return joints if own is None else joined_rows(own, joints)
+        if not (self.constraints or self._own or self._controllers):
+            return None
+        self._own = [make(self.dynamics) for make in (*self._controllers, *self.constraints)]
+        return flat_rows(self.dynamics, self._own)
+
+    def _load(self, own: TermInputs | None, everything: bool = False) -> None:
+        """Loads the rows of a step, with all joint limits or with those that may act."""
+        rows = self._joint_rows.flat(self.dynamics, everything=everything) if len(self._joint_rows) else NO_ROWS
+        if own is not None:
+            rows = joined_rows(own, rows)
+        self._given = len(rows.a)
+        if self._given:
+            load_rows(self._workspace, rows)
 
     # --- what a step did -------------------------------------------------------------------------------------
 

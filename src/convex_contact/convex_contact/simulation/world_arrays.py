@@ -11,6 +11,8 @@ from convex_contact.model import bodies, native
 from convex_contact.model.arrays import LAW_COLUMNS, WorldArrays
 from convex_contact.model.pressure_fields import Mesh
 from convex_contact.model.shapes import HALF_SPACE, HULL, SPHERE, Hull
+from convex_contact.model.tree_arrays import tree_table
+from convex_contact.model.tree_kernels import FREE_FLYER
 from convex_contact.model.world import Body, World, WorldError
 
 #: Beyond this multiple of the median extent a geometry is tried against all others.
@@ -70,6 +72,8 @@ def world_arrays(world: World, threshold: float) -> tuple[WorldArrays, native.Sh
         "body_speed": np.zeros((2, nb)),
         "body_link": np.full(nb, -1, dtype=np.int64),
     }
+    first_body = np.array([members[0] for members in tree_bodies[:articulated]], dtype=np.int64)
+    a.update(tree_table([tree.model for tree in world.trees], tree_q, tree_v, first_body))
     links = 0
     for t, members in enumerate(tree_bodies):
         for number in members:
@@ -78,6 +82,9 @@ def world_arrays(world: World, threshold: float) -> tuple[WorldArrays, native.Sh
                 a["body_link"][number] = links
                 links += 1
     a["link_jacobian"] = np.zeros((links, 6, width))
+    a["link_dof"] = np.full(links, -1, dtype=np.int64)
+    for body, kind, k in zip(a["joint_body"], a["joint_kind"], a["joint_v"], strict=True):
+        a["link_dof"][a["body_link"][body]] = k + (5 if kind == FREE_FLYER else 0)
     for t, tree in enumerate(world.trees):
         a["q"][tree_q[t] : tree_q[t + 1]], a["v"][tree_v[t] : tree_v[t + 1]] = tree.q, tree.v
     for number, body in enumerate(world.bodies):

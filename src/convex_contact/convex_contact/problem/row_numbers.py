@@ -1,0 +1,58 @@
+"""Numbers b, v^, R, beta, lower, upper of rows whose formulas compiled code needs, too; see `constraints`."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+#: stiffness [N/m] at which the near-rigid limit decides for any mass of interest, as Drake chooses it
+NEAR_RIGID_STIFFNESS = 1e12
+#: beta of constraints that are meant to be rigid
+NEAR_RIGID = 0.1
+
+
+@njit(cache=True, error_model="numpy")
+def controller_row(
+    period: float, q: float, kp: float, kd: float, q_d: float, v_d: float, u: float, limit: float
+) -> tuple[float, float, float, float, float, float]:
+    """Of a PD controller with an effort limit."""
+    gain = period * kp + kd
+    return 0.0, (kp * (q_d - q) + kd * v_d + u) / gain, 1.0 / (period * gain), 0.0, -period * limit, period * limit
+
+
+@njit(cache=True, error_model="numpy")
+def rigid_row(
+    period: float, value: float, bias: float = 0.0, lower: float = -math.inf
+) -> tuple[float, float, float, float, float, float]:
+    """Of a spring that halves an error g in each step, as stiff as the near-rigid limit lets it be."""
+    dt_plus_tau = period + period
+    R = 1.0 / (period * NEAR_RIGID_STIFFNESS * dt_plus_tau)
+    return bias, -value / dt_plus_tau, R, NEAR_RIGID, lower, math.inf
+
+
+@njit(cache=True, error_model="numpy")
+def write_joint_numbers(
+    q: np.ndarray, period: float, motors: np.ndarray, motor_rows: np.ndarray, bounds: np.ndarray, numbers: np.ndarray
+) -> None:
+    """Writes the numbers of the rows of motors and of joint limits, which are the last rows.
+
+    Args:
+        q: Coordinates.
+        period: dt [s].
+        motors: Index of the coordinate, kp, kd, q_d, v_d, u_0 and effort limit of each motor, shape (m, 7).
+        motor_rows: Its row, shape (m,).
+        bounds: Index of the coordinate, sign of the row and bound of each joint limit, shape (l, 3).
+        numbers: Of all rows, shape (rows, 6).
+    """
+    for k in range(len(motors)):
+        x = motors[k]
+        found = controller_row(period, q[int(x[0])], x[1], x[2], x[3], x[4], x[5], x[6])
+        for i in range(6):
+            numbers[motor_rows[k], i] = found[i]
+    first = len(numbers) - len(bounds)
+    for k in range(len(bounds)):
+        found = rigid_row(period, bounds[k, 1] * (q[int(bounds[k, 0])] - bounds[k, 2]), 0.0, 0.0)
+        for i in range(6):
+            numbers[first + k, i] = found[i]
