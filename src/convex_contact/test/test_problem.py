@@ -91,3 +91,14 @@ def test_flat_bias() -> None:
     """b as (3 nc,) or (nc, 3)."""
     flat, table = (ContactProblem(**arguments(bias=b)) for b in ([1.0, 2.0, 3.0], [[1.0, 2.0, 3.0]]))
     assert np.array_equal(np.asarray(flat.bias), np.asarray(table.bias))
+
+
+def test_a_single_entry_without_a_mirror_image_is_refused() -> None:
+    A = np.eye(3)
+    A[0, 2] = 0.1
+    one = np.ones(1)
+    with pytest.raises(ValueError, match=r"A: expected a symmetric matrix, got entries that differ by 0\.1 "):
+        ContactProblem(
+            A=A, v_star=np.zeros(3), J=np.eye(3), phi0=-1e-3 * one, v_n0=0.0 * one, period=1e-3, stiffness=1e4 * one,
+            dissipation=0.0 * one, relaxation_time=0.0 * one, friction=0.5 * one,
+        )  # fmt: skip

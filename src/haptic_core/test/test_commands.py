@@ -314,3 +314,10 @@ def test_a_source_s_state_is_read():
     detail = '{"state": "active", "mode": "WRENCH", "parameters": {"inputs": ["wall"]}}'
     assert state_of(TickEvent(detail=detail))["parameters"] == {"inputs": ["wall"]}
     assert state_of(TickEvent(detail='{"state": "inactive"}')) == {"state": "inactive"}
+
+
+def test_after_a_reset_no_tick_is_open() -> None:
+    made = CommandCollector(("a", "b"), JOINTS)
+    made.expect(7)
+    made.reset()
+    assert made.tick == -1 and set(made.last_answer.values()) == {-1}

@@ -269,3 +269,16 @@ def test_model_c_is_identified_with_a_law_for_each_direction(kind: str) -> None:
 
 def model_again(forward: FrictionLaw, backward: FrictionLaw, u: np.ndarray) -> np.ndarray:
     return ModelC(AsymmetricLaw(forward, backward), stiffness=3e3, damping=15.0, period=T).simulate(u)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_slopes_range_over_both_directions(swapped: bool) -> None:
+    """Identification and design take the bounds of g' from here."""
+    laws = (
+        ViscousCoulombLaw(2.0, viscosity=3.0),
+        StribeckLaw(1.0, static_force=2.0, stribeck_velocity=0.1, viscosity=9.0),
+    )
+    one, two = laws[::-1] if swapped else laws
+    expected = (min(law.slope_range[0] for law in laws), max(law.slope_range[1] for law in laws))
+    assert AsymmetricLaw(one, two).slope_range == expected
+    assert expected[0] < 3.0 < expected[1]  # the viscosity of the first lies between

@@ -20,6 +20,7 @@ from haptic_friction import (
     ModelC,
     ParallelElements,
 )
+from haptic_friction.reference.networks import energy_balance
 
 DATA = Path(__file__).with_name("data")
 T = 1e-3
@@ -268,3 +269,21 @@ def test_elements_of_different_periods_are_refused() -> None:
 def test_a_contact_takes_impedance_models_only(element: Any) -> None:
     with pytest.raises(ValueError, match=rf"contact 0: expected an impedance model .* got {type(element).__name__}"):
         ContactNetwork([Body(1.0)], [Contact(BASE, 0, element)])
+
+
+def test_energy_balance_of_a_stretching_contact_is_that_of_its_spring_and_damper() -> None:
+    """A contact stretched at a constant rate r: K (r t)^2/2 is stored, B r^2 t is damped, the base pays for both."""
+    n, period, rate, stiffness, damping = 200, 1e-3, 0.3, 500.0, 4.0
+    displacement = rate * period * np.arange(1, n + 1)[:, None]
+    base = displacement[:, 0]
+    still = np.zeros((n, 1))
+    force = stiffness * (base + 0.5 * rate * period) + damping * rate  # the mean over the period after each tick
+    found = energy_balance(
+        base, force, position=still, velocity=still, displacement=displacement, mass=np.ones(1), spring=np.ones(1),
+        stiffness=np.array([stiffness]), damping=np.array([damping]), dissipated=0.0, period=period,
+    )  # fmt: skip
+    assert found.stored == pytest.approx(0.5 * stiffness * base[-1] ** 2, rel=1e-12)
+    assert found.damped == pytest.approx(damping * rate**2 * n * period, rel=1e-12)
+    # the first period is stretched before the base's force is counted
+    first = 0.5 * stiffness * (rate * period) ** 2 + damping * rate**2 * period
+    assert found.open == pytest.approx(-first, rel=1e-6)
