@@ -3,7 +3,7 @@
 A symmetric positive definite H consists of blocks between groups of variables. Groups are eliminated in the order of
 their positions p: H = U^T U, where row p of the pattern lists the later positions that p couples to, fill included.
 Blocks of H lie row by row in one flat array and are overwritten by those of U; L holds the inverse factors of the
-diagonal blocks (`blocks.inverse_factor`).
+diagonal blocks.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 from numba import njit
 
 from convex_contact.solver.blocks import (
-    factor_times,
-    factor_times_vector,
     inverse_factor,
+    lower_times,
+    lower_times_vector,
     subtract_product,
     subtract_times,
     subtract_transposed,
-    transposed_factor_times_vector,
+    transposed_lower_times_vector,
 )
 
 
@@ -71,7 +71,7 @@ def eliminate(pattern: BlockPattern, first: int, end: int, H: np.ndarray, L: np.
         inverse_factor(H, h, L, o, m, floor, s)
         for e in range(entry_start[p], entry_start[p + 1]):
             u = order[entry_column[e]]
-            factor_times(H, entry_block[e], L, o, m, start[u + 1] - start[u])
+            lower_times(H, entry_block[e], L, o, m, start[u + 1] - start[u])
         update = pattern.update_start[p]
         for e in range(entry_start[p], entry_start[p + 1]):
             u = order[entry_column[e]]
@@ -92,7 +92,7 @@ def solve_forward(pattern: BlockPattern, first: int, end: int, H: np.ndarray, L:
     for p in range(first, end):
         c = order[p]
         s, m = start[c], start[c + 1] - start[c]
-        factor_times_vector(L, factor_start[c], x, s, m)
+        lower_times_vector(L, factor_start[c], x, s, m)
         for e in range(entry_start[p], entry_start[p + 1]):
             u = order[entry_column[e]]
             subtract_transposed(H, entry_block[e], x, s, x, start[u], m, start[u + 1] - start[u])
@@ -110,4 +110,4 @@ def solve_backward(pattern: BlockPattern, first: int, end: int, H: np.ndarray, L
         for e in range(entry_start[p], entry_start[p + 1]):
             u = order[entry_column[e]]
             subtract_times(H, entry_block[e], x, start[u], x, s, m, start[u + 1] - start[u])
-        transposed_factor_times_vector(L, factor_start[c], x, s, m)
+        transposed_lower_times_vector(L, factor_start[c], x, s, m)

@@ -33,102 +33,68 @@ def subtract_product(D: np.ndarray, c: int, a: int, b: int, nk: int, nr: int, nc
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def factor_times(D: np.ndarray, h: int, L: np.ndarray, l: int, nk: int, nc: int) -> None:  # noqa: E741
-    """H <- F H in place, with the factor F (nk, nk) of `inverse_factor` at offset l of L, H (nk, nc) at h of D."""
+def lower_times(D: np.ndarray, h: int, L: np.ndarray, l: int, nk: int, nc: int) -> None:  # noqa: E741
+    """H <- L H in place, L (nk, nk) lower triangular at offset l of L, H (nk, nc) at h of D."""
     uh, ul = _U(h), _U(l)
     if nk == 6 and nc == 6:
         vector_blocks.lower_times6(D, h, L, l)
         return
     un, uc = _U(nk), _U(nc)
-    if nk == 6:
-        for back in range(un):
-            q = un - _U(1) - back
-            x = L[ul + q * un + q]
-            for j in range(uc):
-                D[uh + q * uc + j] *= x
-            for k in range(q):
-                x = L[ul + q * un + k]
-                for j in range(uc):
-                    D[uh + q * uc + j] += x * D[uh + k * uc + j]
-        return
-    for r in range(un):
+    for reverse in range(un):
+        r = un - _U(1) - reverse
         x = L[ul + r * un + r]
         for j in range(uc):
             D[uh + r * uc + j] *= x
-        for k in range(r + _U(1), un):
-            x = L[ul + k * un + r]
-            if x != 0.0:
-                for j in range(uc):
-                    D[uh + r * uc + j] += x * D[uh + k * uc + j]
+        for k in range(r):
+            x = L[ul + r * un + k]
+            for j in range(uc):
+                D[uh + r * uc + j] += x * D[uh + k * uc + j]
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def inverse_factor(D: np.ndarray, h: int, L: np.ndarray, l: int, n: int, floor: np.ndarray, f: int) -> None:  # noqa: E741
-    """A factor F of H^-1 = F^T F, for H (n, n) symmetric at offset h of D, which is lost.
+    """L = U^-T with H = U^T U, for H (n, n) symmetric at offset h of D, of which the upper half is read and lost.
 
-    F of a free body (n = 6) is lower triangular and stands in L. That of a tree is the transpose of what stands in L,
-    which is lower triangular, too: with H = K^T D K (Featherstone 2008, 6.5), which eliminates the last velocity first,
-    K^-1 D^-1/2 has the zeros of the tree's branches. Zeros are passed over, so that a tree costs little more than its
-    branches do. Pivots that rounding has made smaller than `floor`, from offset f on, are replaced by it.
+    Pivots that rounding has made smaller than `floor`, from offset f on, are replaced by it.
     """
     if n == 6:
         vector_blocks.inverse_factor6(D, h, L, l, floor, f)
         return
     uh, ul, un, uf = _U(h), _U(l), _U(n), _U(f)
-    for back in range(un):
-        p = un - _U(1) - back
-        pivot = D[uh + p * un + p]
-        if not pivot > floor[uf + p]:
-            pivot = floor[uf + p]
-        D[uh + p * un + p] = 1.0 / math.sqrt(pivot)
-        inverse = 1.0 / pivot
-        for reverse in range(p):
-            q = p - _U(1) - reverse  # what stands before it in the row is not yet divided
-            x = D[uh + p * un + q]
-            if x == 0.0:
-                continue
-            x *= inverse
-            for j in range(q + _U(1)):
-                D[uh + q * un + j] -= x * D[uh + p * un + j]
-            D[uh + p * un + q] = x
-    # rows of K^-1
-    for k in range(un):
-        for j in range(un):
-            L[ul + k * un + j] = 0.0
-        for i in range(k):
-            x = D[uh + k * un + i]
-            if x == 0.0:
-                continue
-            for j in range(i):
-                L[ul + k * un + j] -= x * L[ul + i * un + j]
-            L[ul + k * un + i] -= x
-    for k in range(un):
-        for j in range(k):
-            L[ul + k * un + j] *= D[uh + j * un + j]
-        L[ul + k * un + k] = D[uh + k * un + k]
+    for j in range(un):
+        pivot = D[uh + j * un + j]
+        if not pivot > floor[uf + j]:
+            pivot = floor[uf + j]
+        inverse = 1.0 / math.sqrt(pivot)
+        for c in range(j, un):
+            D[uh + j * un + c] *= inverse
+        D[uh + j * un + j] = inverse  # of the diagonal
+        for r in range(j + _U(1), un):
+            x = D[uh + j * un + r]
+            for c in range(r, un):
+                D[uh + r * un + c] -= x * D[uh + j * un + c]
+    # rows of L = (U^T)^-1 by forward substitution, whose inner loop runs along them
+    for r in range(un):
+        scale = D[uh + r * un + r]
+        for c in range(r + _U(1), un):
+            L[ul + r * un + c] = 0.0
+        for c in range(r):
+            L[ul + r * un + c] = 0.0
+        for k in range(r):
+            x = D[uh + k * un + r]
+            for c in range(k + _U(1)):
+                L[ul + r * un + c] += x * L[ul + k * un + c]
+        for c in range(r):
+            L[ul + r * un + c] = -L[ul + r * un + c] * scale
+        L[ul + r * un + r] = scale
 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
-def factor_times_vector(L: np.ndarray, l: int, x: np.ndarray, s: int, n: int) -> None:  # noqa: E741
-    """x <- F x in place, F (n, n) of `inverse_factor` at l, x (n,) at s."""
+def lower_times_vector(L: np.ndarray, l: int, x: np.ndarray, s: int, n: int) -> None:  # noqa: E741
+    """x <- L x in place, L (n, n) lower triangular at l, x (n,) at s."""
     if n == 6:
         vector_blocks.lower_times_vector6(L, l, x, s)
-    else:
-        _transposed_lower_times_vector(L, l, x, s, n)
-
-
-@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
-def transposed_factor_times_vector(L: np.ndarray, l: int, x: np.ndarray, s: int, n: int) -> None:  # noqa: E741
-    """x <- F^T x in place."""
-    if n == 6:
-        vector_blocks.transposed_lower_times_vector6(L, l, x, s)
-    else:
-        _lower_times_vector(L, l, x, s, n)
-
-
-@njit(error_model="numpy", _nrt=False, cache=True)
-def _lower_times_vector(L: np.ndarray, l: int, x: np.ndarray, s: int, n: int) -> None:  # noqa: E741
-    """x <- L x in place, L (n, n) lower triangular at l, x (n,) at s."""
+        return
     ul, us, un = _U(l), _U(s), _U(n)
     for back in range(un):
         r = un - _U(1) - back
@@ -138,16 +104,18 @@ def _lower_times_vector(L: np.ndarray, l: int, x: np.ndarray, s: int, n: int) ->
         x[us + r] = total
 
 
-@njit(error_model="numpy", _nrt=False, cache=True)
-def _transposed_lower_times_vector(L: np.ndarray, l: int, x: np.ndarray, s: int, n: int) -> None:  # noqa: E741
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
+def transposed_lower_times_vector(L: np.ndarray, l: int, x: np.ndarray, s: int, n: int) -> None:  # noqa: E741
     """x <- L^T x in place."""
+    if n == 6:
+        vector_blocks.transposed_lower_times_vector6(L, l, x, s)
+        return
     ul, us, un = _U(l), _U(s), _U(n)
-    for k in range(un):  # what stands before k is complete but for row k
-        z = x[us + k]
-        x[us + k] = 0.0
-        if z != 0.0:
-            for r in range(k + _U(1)):
-                x[us + r] += L[ul + k * un + r] * z
+    for r in range(un):
+        total = 0.0
+        for k in range(r, un):
+            total += L[ul + k * un + r] * x[us + k]
+        x[us + r] = total
 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)

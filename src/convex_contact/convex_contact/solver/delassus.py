@@ -13,7 +13,7 @@ from convex_contact.solver.blocks import inverse_factor
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def invert_masses(w: Any, every: bool) -> None:
-    """The factor of A^-1 (`inverse_factor`) for each clique, or for each that is touched."""
+    """L of A^-1 = L^T L for each clique, or for each that is touched."""
     dof_start, A_start, A, A_factor, floor, scratch = w.dof_start, w.A_start, w.A, w.A_factor, w.floor, w.scratch
     touched = w.touched
     for c in range(w.n):
@@ -37,21 +37,14 @@ def delassus_norm(
     a: int,
     b: int,
 ) -> float:
-    """w = ||J A^-1 J^T||_F / 3 of a contact."""
+    """w = ||J A^-1 J^T||_F / 3 of a contact; A^-1 = L^T L with the L of `inverse_factor`."""
     w11 = w12 = w13 = w22 = w23 = w33 = 0.0
     c = a
     while c >= 0:
         m, o = dof_start[c + 1] - dof_start[c], A_start[c]
         for r in range(m):
             y1 = y2 = y3 = 0.0
-            if m != 6:  # of a tree the transpose of the factor is kept
-                for k in range(r, m):
-                    x = A_factor[o + k * m + r]
-                    if x != 0.0:
-                        y1 += x * J[j + k]
-                        y2 += x * J[j + m + k]
-                        y3 += x * J[j + 2 * m + k]
-            for k in range(r + 1 if m == 6 else 0):
+            for k in range(r + 1):
                 x = A_factor[o + r * m + k]
                 y1 += x * J[j + k]
                 y2 += x * J[j + m + k]
@@ -76,21 +69,11 @@ def row_delassus(
     c = a
     while c >= 0:
         m, o = dof_start[c + 1] - dof_start[c], A_start[c]
-        if m == 6:
-            for r in range(m):
-                y = 0.0
-                for k in range(r + 1):
-                    y += A_factor[o + r * m + k] * J[j + k]
-                total += y * y
-        else:  # J has few numbers: those of one joint or two
-            for k in range(m):
-                if J[j + k] != 0.0:
-                    for i in range(k + 1):
-                        if J[j + i] != 0.0:
-                            product = 0.0
-                            for r in range(i + 1):
-                                product += A_factor[o + k * m + r] * A_factor[o + i * m + r]
-                            total += (1.0 if i == k else 2.0) * J[j + k] * J[j + i] * product
+        for r in range(m):
+            y = 0.0
+            for k in range(r + 1):
+                y += A_factor[o + r * m + k] * J[j + k]
+            total += y * y
         j += m
         c = b if c == a else -1
     return total

@@ -63,7 +63,7 @@ FLOAT_VECTORS = (
     Field("J", "flat", "-, m", "input: of each contact the 3 x n_a block, then the 3 x n_b block, rows t1, t2, n"),
     Field("row_J", "flat", "-, m", "input: of each row its entries in a, then in b"),
     Field("row_gamma", "(nr,)", "N s", "output: impulses of the rows"),
-    Field("A_factor", "like A", "", "factor of A^-1 of each clique, as `blocks.inverse_factor` keeps it"),
+    Field("A_factor", "like A", "", "L of A^-1 = L^T L of each clique"),
     Field("scratch", "like A", "", "copy of a block, while it is factorised"),
     Field("A_v_star", "(dofs,)", "N s", "A v*"),
     Field("scale", "(dofs,)", "1/sqrt(kg)", "diag(A)^(-1/2)"),
