@@ -116,10 +116,10 @@ def test_a_device_in_its_safe_state_is_an_error_of_the_experiment(start, statuse
     device = find_child(run.pid, "device_node")
     os.kill(device, signal.SIGSTOP)
     heard_until(lambda: heard_until.alive[-1] == 0)
-    # a node that gets no states sends no commands: it runs, so its middleware counts each deadline that passes
-    heard_until(lambda: int(heard_until.nodes.get("joystick/friction", {}).get("deadline missed: device_command", 0)))
     os.kill(device, signal.SIGCONT)
     heard_until(lambda: heard_until.alive[-1] == 1)
+    # without states for longer than the lease friction sent no command; its middleware counted, and now it can say so
+    heard_until(lambda: int(heard_until.nodes.get("joystick/friction", {}).get("deadline missed: device_command", 0)))
 
 
 @pytest.fixture
