@@ -13,6 +13,7 @@ import jinja2
 import matplotlib
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from haptic_bags.bag_writer import UNFINISHED
@@ -141,7 +142,7 @@ def _print(report: Report, target: Path, console: Console) -> None:
     table = Table("claim of the paper", "measured", "verdict")
     for claim in report.claims:
         style = {True: "green", False: "red", None: "yellow"}[claim.shown]
-        table.add_row(claim.text, claim.measured, f"[{style}]{claim.verdict}[/{style}]")
+        table.add_row(escape(claim.text), escape(claim.measured), f"[{style}]{claim.verdict}[/{style}]")
     console.print(table)
     for name, said in report.metrics.get("safety", {}).items():
         counts = ", ".join(f"{key} {value}" for key, value in said.items())

@@ -262,6 +262,16 @@ def _load(path: Path) -> dict[str, np.ndarray]:
 # --- the run ------------------------------------------------------------------------------------------------
 
 
+def _prepared(name: str, study: Study, words: list[str]) -> tuple[Any, Mapping[str, Task]]:
+    """The settings and the tasks of a study from its name:=value arguments."""
+    hint = f"see ./haptics study {name} --show-args"
+    settings = read_settings(study, parse_arguments(words), hint)
+    try:
+        return settings, study.tasks(settings)
+    except ValueError as error:
+        raise UsageError(str(error), hint) from None
+
+
 def run_study(
     name: str,
     words: list[str],
@@ -288,15 +298,10 @@ def run_study(
         HapticError: The study cannot be run, or a task failed.
     """
     study = load_study(name)
-    hint = f"see ./haptics study {name} --show-args"
     _check_workers(workers, scheduler)
     if scheduler is None:
         workers = workers or study.workers
-    settings = read_settings(study, parse_arguments(words), hint)
-    try:
-        tasks = study.tasks(settings)
-    except ValueError as error:
-        raise UsageError(str(error), hint) from None
+    settings, tasks = _prepared(name, study, words)
     digest = _digest(tasks)
     with _run_directory(name, digest, fresh) as (directory, before):
         facts: dict[str, Any] = {

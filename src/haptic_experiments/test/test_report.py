@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from rich.console import Console
 
 from haptic_bags.bags import Bag, Event
@@ -165,6 +166,15 @@ def test_a_report_has_metrics_a_figure_and_a_page(
     assert all(claim.verdict in text.getvalue() for claim in written.claims)
     notes = [note.get_text() for axes in written.figure.axes for note in axes.texts]
     assert ("no rest reached in this run" in notes) == (duration == 2.0)
+
+
+def test_the_terminal_shows_what_is_in_brackets(tmp_path: Path) -> None:
+    """Units in brackets are no styles."""
+    claims = [Claim("Drift [m] is small.", "1e-6 [m]", True)]
+    made = report.Report({}, claims, Figure, "", {})
+    text = StringIO()
+    report._print(made, tmp_path, Console(file=text, width=120))
+    assert "Drift [m] is small." in text.getvalue() and "1e-6 [m]" in text.getvalue()
 
 
 def test_a_directory_without_a_bag_has_no_report(tmp_path: Path) -> None:
