@@ -1,0 +1,95 @@
+"""What fails each claim of a report: recordings of experiments, altered number by number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+from pydantic import BaseModel, Field
+
+from haptic_bags.bags import Bag, read_custom_data
+from haptic_core.errors import HapticError
+from haptic_experiments.report import Claim, bags_of
+from haptic_experiments.study import Results, ResultTable, Study, StudyReport, Task
+from haptic_launch.experiments import load_experiment
+from haptic_verification.altered import judge
+
+
+class ClaimsSettings(BaseModel):
+    """Whose claims are looked at."""
+
+    runs: tuple[Path, ...] = Field(min_length=1, description="directories of runs, or of bags")
+
+
+@dataclass(frozen=True)
+class Claims:
+    """The claims of one run."""
+
+    directory: str
+
+    def run(self) -> dict[str, np.ndarray]:
+        """Text, verdict and what fails it, a row for each claim."""
+        bags = {name: Bag(path) for name, path in bags_of(Path(self.directory)).items()}
+        judged = judge(import_module(load_experiment(experiment_of(self.directory)).report).analyse, bags)
+        rows = [(one.claim.text, one.claim.verdict, one.failed_by) for one in judged]
+        return {"claims": np.array(rows)}
+
+
+def experiment_of(directory: str | Path) -> str:
+    """Name of the experiment of a run."""
+    return read_custom_data(next(iter(bags_of(Path(directory)).values()))).get("experiment", "unknown")
+
+
+def tasks(settings: ClaimsSettings) -> Mapping[str, Task]:
+    """One for each run, by the experiment's name."""
+    found = dict[str, Task]()
+    for directory in settings.runs:
+        try:
+            name = experiment_of(directory)
+        except HapticError as error:
+            raise ValueError(str(error)) from None
+        if name in found:
+            raise ValueError(f"runs: two of {name}, expected one run of each experiment")
+        found[name] = Claims(str(directory.resolve()))
+    return found
+
+
+def report(settings: ClaimsSettings, results: Results, directory: Path) -> StudyReport:
+    """Which claim failed under what, and which under nothing."""
+    del settings, directory
+    rows = [
+        (name, *(str(word) for word in row)) for name, result in sorted(results.items()) for row in result["claims"]
+    ]
+    judged = [row for row in rows if row[2] in ("shown", "NOT shown")]
+    never = [f"{name}: {text}" for name, text, _, failed_by in judged if not failed_by]
+    claims = [
+        Claim(
+            "Each claim that a run reaches fails with at least one altered recording.",
+            f"{len(judged) - len(never)} of {len(judged)} claims of {len(results)} experiments; "
+            f"{len(rows) - len(judged)} are not judged in these runs",
+            not never,
+        )
+    ]
+    metrics = {
+        "never_failed": never,
+        "failed_by": {
+            name: [{"claim": row[1], "verdict": row[2], "failed_by": row[3]} for row in rows if row[0] == name]
+            for name in sorted(results)
+        },
+    }
+    table = ResultTable("Claims and what fails them", ("experiment", "claim", "verdict", "fails with"), rows)
+    return StudyReport(metrics, claims, {}, [table])
+
+
+STUDY = Study(
+    title="What fails a claim",
+    paper="none: what the suite promises",
+    summary="Of recorded runs, each column of each topic and each number among the nodes' parameters is altered by "
+    "itself, mildly at first; the report is made again, and the first alteration is kept that fails a claim.",
+    settings=ClaimsSettings,
+    tasks=tasks,
+    report=report,
+)
