@@ -28,7 +28,9 @@ from convex_contact.problem.normal_laws import FunctionLaw, HertzLaw, LinearLaw,
 from convex_contact.problem.problem import ContactProblem
 from convex_contact.simulation.coupling import Coupling
 from convex_contact.simulation.dynamics import BodyState, JointLimits, WorldDynamics
+from convex_contact.simulation.joint import Joint
 from convex_contact.simulation.simulator import ContactReport, Simulator, StepStatistics
+from convex_contact.simulation.simulator_state import SimulatorState
 from convex_contact.solver.solution import Solution
 from convex_contact.solver.solver import solve
 from haptic_files.moved_modules import forward_moved_modules
@@ -57,6 +59,7 @@ __all__ = [
     "HolonomicConstraint",
     "Hull",
     "Hydroelastic",
+    "Joint",
     "JointActuator",
     "JointCoupler",
     "JointLaw",
@@ -76,6 +79,7 @@ __all__ = [
     "Rollout",
     "Shape",
     "Simulator",
+    "SimulatorState",
     "Sinusoid",
     "Solid",
     "Solution",

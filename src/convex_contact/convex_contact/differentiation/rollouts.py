@@ -380,10 +380,13 @@ def rollout(
     recorder = Recorder(r, simulator)
     q, v, time = np.empty((steps + 1, len(a.q))), np.empty((steps + 1, d.nv)), np.empty(steps + 1)
     q[0], v[0], time[0] = a.q, a.v, d.time
+    links = [i for i, body in enumerate(simulator.world.bodies) if body.kind == "link"]
     free = [(int(a.tree_body[t]), int(a.tree_v[t])) for t in r._free]
     for i in range(steps):
         if before is not None:
             before(i, simulator)
+        if a.body_wrench[links].any():
+            raise ValueError("simulator: expected no wrench on a link, got one; such wrenches have no derivatives here")
         held = a.body_wrench.copy(), a.effort.copy()
         if forces is not None:
             a.effort[:] += forces[i]

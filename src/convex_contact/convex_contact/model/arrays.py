@@ -81,7 +81,7 @@ WORLD_TABLE = (
     Field("body_tree", "(nb,)", "-", "tree that moves a body, -1: none"),
     Field("body_pose", "(nb, 12)", "-, m", "rotation row by row, position; of free bodies at the centre of mass"),
     Field("body_twist", "(nb, 6)", "m/s, rad/s", "[v; omega] at the start of the step, at the pose's origin"),
-    Field("body_wrench", "(nb, 6)", "N, N m", "[f; m] applied to free bodies, at the centre of mass"),
+    Field("body_wrench", "(nb, 6)", "N, N m", "[f; m] applied to free bodies and links, at the centre of mass"),
     Field("body_radius", "(nb,)", "m", "of a sphere about the pose's origin that holds all shapes"),
     Field("body_margin", "(nb,)", "m", "distance within which a body's contacts are looked for"),
     Field("body_speed", "(2, nb)", "m/s", "bounds of the speed of its points, while margins are made"),
@@ -227,6 +227,18 @@ class _Arrays:
         """Puts other arrays of the same kind in the place of some."""
         self.__dict__.update(arrays)
         self._record = None
+
+    def copies(self) -> dict[str, np.ndarray]:
+        """Copies of all arrays by name."""
+        return {name: self.__dict__[name].copy() for name in self._fields}
+
+    def restore(self, copies: dict[str, np.ndarray]) -> None:
+        """Takes back what :meth:`copies` gave; arrays that have grown since are replaced."""
+        for name, values in copies.items():
+            if self.__dict__[name].shape == values.shape:
+                self.__dict__[name][:] = values
+            else:
+                self.replace(**{name: values.copy()})
 
     def __getattr__(self, name: str) -> np.ndarray:  # for type checkers; arrays are found before
         raise AttributeError(name)

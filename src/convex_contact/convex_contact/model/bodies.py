@@ -218,6 +218,10 @@ class ArticulatedTree:
             jacobians[i, :, : self.model.nv] = jacobian.reshape(6, -1)  # of one joint it is (6,)
             twists[i] = jacobians[i, :, : self.model.nv] @ v
 
+    def center(self, link: int) -> np.ndarray:
+        """Centre of mass (3,) of a link in the frame of its pose, m."""
+        return np.array(self.model.inertias[self.link_joints[link]].lever)
+
     def moved(self, q: np.ndarray, v: np.ndarray, period: float) -> np.ndarray:
         """Coordinates (nq,) after a period at velocity v (nv,), exact on rotations."""
         return np.asarray(pin.integrate(self.model, q, period * v))

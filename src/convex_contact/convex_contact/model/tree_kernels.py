@@ -194,6 +194,7 @@ def _find_bias(w: WorldRecord, tree: int) -> None:
         f[j, 3] += w1 * l2 - w2 * l1 + v1 * p2 - v2 * p1
         f[j, 4] += w2 * l0 - w0 * l2 + v2 * p0 - v0 * p2
         f[j, 5] += w0 * l1 - w1 * l0 + v0 * p1 - v1 * p0
+        _subtract_wrench(w, j)
     for back in range(last - first):
         j = last - 1 - back
         k, parent = w.joint_v[j], w.joint_parent[j]
@@ -207,6 +208,20 @@ def _find_bias(w: WorldRecord, tree: int) -> None:
                 f[parent, r] += f[j, r]
             for r in range(10):
                 Y[parent, r] += Y[j, r]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def _subtract_wrench(w: WorldRecord, j: int) -> None:
+    """Takes the wrench that is applied to a link, at its centre of mass, off the force that its joint must give."""
+    f, Y, wrench, b = w.joint_force, w.joint_composite, w.body_wrench, w.joint_body[j]
+    m = Y[j, 0]
+    if m > 0.0:
+        x, y, z = Y[j, 1] / m, Y[j, 2] / m, Y[j, 3] / m
+        f[j, 3] -= y * wrench[b, 2] - z * wrench[b, 1]
+        f[j, 4] -= z * wrench[b, 0] - x * wrench[b, 2]
+        f[j, 5] -= x * wrench[b, 1] - y * wrench[b, 0]
+    for r in range(6):
+        f[j, r] -= wrench[b, r]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)

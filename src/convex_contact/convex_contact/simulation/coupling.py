@@ -223,6 +223,14 @@ class Coupling:
         self._memory[WRENCH:] = 0.0
         self.target(state.position, state.orientation)
 
+    def copies(self) -> tuple[np.ndarray, np.ndarray]:
+        """All that it remembers, for :meth:`restore`."""
+        return self._memory.copy(), self._jacobian.copy()
+
+    def restore(self, copies: tuple[np.ndarray, np.ndarray]) -> None:
+        """Takes back what :meth:`copies` gave."""
+        self._memory[:], self._jacobian[:] = copies
+
     def device_damping(self, period: float) -> float:
         """Least damping of a device, N s/m, that is passive when it holds this coupling's force for a period (s)."""
         return float(0.5 * period * self._memory[STIFFNESS] + self._memory[DAMPING])

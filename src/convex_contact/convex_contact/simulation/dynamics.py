@@ -215,6 +215,22 @@ class WorldDynamics:
         turning = np.array([a2 * z - a3 * y, a3 * x - a1 * z, a1 * y - a2 * x])  # np.cross takes ten times as long
         return BodyState(placement.position - lever, placement.orientation, velocity - turning, angular)
 
+    def jacobian(self, body: int | str) -> np.ndarray:
+        """Of the twist [linear; angular] of a body's frame (6, nv), world axes, by all velocities; see `Simulator`."""
+        number, a = self.world.number(body), self.arrays
+        J, tree, pose = np.zeros((6, self.nv)), a.body_tree[number], a.body_pose[number].copy()
+        if tree >= 0:
+            i, j = a.tree_v[tree], a.tree_v[tree + 1]
+            if self.world.bodies[number].kind == "free":
+                bodies.write_pose(pose, a.q[a.tree_q[tree] :][:7])
+                J[:, i:j] = np.eye(6)
+            else:
+                self._write_links(int(tree))
+                pose, J[:, i:j] = a.body_pose[number], a.link_jacobian[a.body_link[number], :, : j - i]
+            lever = -pose[:9].reshape(3, 3) @ self.world.bodies[number].center
+            J[:3] += np.cross(J[3:], lever, axis=0)
+        return J
+
     def prescribe(self, body: int | str, twist: Any, position: Any = None, orientation: Any = None) -> None:
         """Sets the twist (6,) of a prescribed body for the coming step, and where it is at its start.
 
@@ -262,9 +278,21 @@ class WorldDynamics:
             tree_kernels.prepare_trees(a.record, self.period)
         for tree in self._others:
             i, j, k, m = a.tree_q[tree], a.tree_q[tree + 1], a.tree_v[tree], a.tree_v[tree + 1]
-            effort, block = a.effort[k:m] + a.drive_effort[k:m], a.A[tree, : m - k, : m - k]
-            self._trees[tree].prepare(a.q[i:j], a.v[k:m], effort, self.period, block, a.v_star[k:m])
             self._write_links(tree)
+            effort, block = a.effort[k:m] + a.drive_effort[k:m], a.A[tree, : m - k, : m - k]
+            effort += self._applied(tree)
+            self._trees[tree].prepare(a.q[i:j], a.v[k:m], effort, self.period, block, a.v_star[k:m])
+
+    def _applied(self, tree: int) -> np.ndarray:
+        """Joint forces (nv,) of the wrenches on the links of a tree without kernels."""
+        a, model = self.arrays, self._trees[tree]
+        effort = np.zeros(a.tree_v[tree + 1] - a.tree_v[tree])
+        for i, number in enumerate(self._tree_bodies[tree]):
+            wrench = a.body_wrench[number].copy()
+            if wrench.any():
+                wrench[3:] += np.cross(a.body_pose[number, :9].reshape(3, 3) @ model.center(i), wrench[:3])
+                effort += a.link_jacobian[a.body_link[number], :, : len(effort)].T @ wrench
+        return effort
 
     def _write_links(self, tree: int) -> None:
         a = self.arrays

@@ -93,6 +93,19 @@ class JointRows:
     def __len__(self) -> int:
         return len(self._all.a)
 
+    def copies(self) -> tuple[np.ndarray, ...]:
+        """All that changes from step to step, for :meth:`restore`."""
+        return tuple(array.copy() for array in (*self._changing(), self.idle))
+
+    def restore(self, copies: tuple[np.ndarray, ...]) -> None:
+        """Takes back what :meth:`copies` gave."""
+        for array, values in zip(self._changing(), copies, strict=False):
+            array[:] = values
+        self.idle = self._idle[: len(copies[-1])]
+
+    def _changing(self) -> tuple[np.ndarray, ...]:
+        return self._all.parameters, *self._chosen, self._idle, self._motor_table
+
     def flat(self, d: WorldDynamics, *, everything: bool = False) -> TermInputs:
         """The rows of the coming step as `compiled_step.load_rows` takes them, after `WorldDynamics.prepare`.
 

@@ -61,6 +61,38 @@ class ContactReport:
     sticking: np.ndarray
     area: np.ndarray
 
+    def between(self, a: int, b: int) -> ContactReport:
+        """The contacts of two bodies, with the first as A: normals, velocities and impulses are turned where needed."""
+        turned = (self.body == [b, a]).all(axis=1)
+        chosen = np.flatnonzero(turned | (self.body == [a, b]).all(axis=1))
+        turned = turned[chosen]
+        frame, impulse, body = self.frame[chosen], self.impulse[chosen], self.body[chosen]
+        frame[turned, 1:] *= -1.0  # half a turn about t1, so that it stays right-handed
+        impulse[turned, 0] *= -1.0  # the impulse is the opposite one: that along t2 and n keeps its sign
+        body[turned] = body[turned, ::-1]
+        sign = np.where(turned, -1.0, 1.0)
+        return ContactReport(
+            body, self.position[chosen], frame, self.signed_distance[chosen], impulse,
+            sign[:, None] * self.slip_velocity[chosen], self.normal_velocity[chosen], self.sticking[chosen],
+            self.area[chosen],
+        )  # fmt: skip
+
+    def impulse_on(self, body: int, torsional: np.ndarray, point: np.ndarray) -> np.ndarray:
+        """The impulse of all contacts on a body and its moment about a point (6,), N s and N m s, world.
+
+        Args:
+            body: Number.
+            torsional: About the normals, on the second bodies (n,), N m s.
+            point: (3,), m, world.
+        """
+        total = np.zeros(6)
+        for side, sign in ((0, -1.0), (1, 1.0)):
+            k = self.body[:, side] == body
+            linear = sign * np.einsum("kr,krx->kx", self.impulse[k], self.frame[k])
+            angular = np.cross(self.position[k] - point, linear) + sign * torsional[k, None] * self.frame[k, 2]
+            total += np.concatenate([linear.sum(axis=0), angular.sum(axis=0)])
+        return total
+
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def contact_report_arrays(c: ContactRecord, s: Any, approximation: int, period: float) -> Any:

@@ -16,10 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import astuple
-from typing import Any
+from typing import overload
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
 from convex_contact.model.bodies import write_pose
@@ -29,38 +28,24 @@ from convex_contact.problem.approximations import approximation_named
 from convex_contact.problem.constraints import Constraint
 from convex_contact.problem.errors import ConvergenceError
 from convex_contact.problem.normal_laws import LinearLaw, NormalLaw
-from convex_contact.problem.problem import ContactProblem
-from convex_contact.problem.reference import DenseProblem
 from convex_contact.simulation.body_table import BodyTable
 from convex_contact.simulation.compiled_step import LIMIT_REACHED, NO_ROOM, load_rows, make_step, yielded
 from convex_contact.simulation.constraint_rows import NO_ROWS, flat_rows, joined_rows
 from convex_contact.simulation.coupling import Coupling
 from convex_contact.simulation.dynamics import BodyState, WorldDynamics
+from convex_contact.simulation.joint import Joint, joint_places
 from convex_contact.simulation.joint_rows import JointRows
-from convex_contact.simulation.reports import (
-    ContactReport,
-    StepStatistics,
-    contact_report_arrays,
-    stiction_tolerances,
-)
-from convex_contact.simulation.torsional_friction import torsional_constraints, torsional_impulses
+from convex_contact.simulation.last_step import LastStep
+from convex_contact.simulation.reports import ContactReport as ContactReport
+from convex_contact.simulation.reports import StepStatistics as StepStatistics
+from convex_contact.simulation.simulator_state import SimulatorState
 from convex_contact.solver import newton
 from convex_contact.solver.options import SolverOptions
-from convex_contact.solver.solution import Solution
 from convex_contact.solver.solver import REASONS
-from convex_contact.solver.workspace import (
-    TermInputs,
-    configure,
-    forget,
-    inputs,
-    load_of,
-    new_workspace,
-    outputs,
-    statistics,
-)
+from convex_contact.solver.workspace import TermInputs, configure, forget, inputs, new_workspace, statistics
 
 
-class Simulator:
+class Simulator(LastStep):
     """Moves a world in steps of constant length.
 
     Args:
@@ -163,8 +148,7 @@ class Simulator:
         ]
         self._elastoplastic = self.approximation == "lagged_elastoplastic"
         self._elastic = self._elastic_start = np.zeros((0, 2))
-        self._given = 0
-        self._solved = False
+        self._given, self._solved = 0, False
 
     # --- state -----------------------------------------------------------------------------------------------
 
@@ -173,9 +157,36 @@ class Simulator:
         """s."""
         return self.dynamics.time
 
-    def state(self, body: int | str) -> BodyState:
-        """Position, orientation and velocities of a body."""
-        return self.dynamics.state(body)
+    @overload
+    def state(self, body: int | str) -> BodyState: ...
+
+    @overload
+    def state(self, body: None = None) -> SimulatorState: ...
+
+    def state(self, body: int | str | None = None) -> BodyState | SimulatorState:
+        """Position, orientation and velocities of a body; without one the whole state, for :meth:`restore`."""
+        return SimulatorState(self) if body is None else self.dynamics.state(body)
+
+    def restore(self, state: SimulatorState) -> None:
+        """Goes back to a state that :meth:`state` gave: all that follows is the same to the last bit as from there on.
+
+        Raises:
+            ValueError: It is the state of another simulator.
+        """
+        state.give_back(self)
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of all joints with one velocity, ``tree/joint``."""
+        return tuple(joint_places(self.world))
+
+    def joint(self, name: str) -> Joint:
+        """A joint to read and to set, by its name or as ``tree/joint``; see :class:`Joint`."""
+        return Joint(self.dynamics, lambda: self.joint_laws, name)
+
+    def jacobian(self, body: int | str) -> np.ndarray:
+        """Of the twist [linear; angular] of a body's frame (6, nv), world axes, by all velocities of the world."""
+        return self.dynamics.jacobian(body)
 
     def body_states(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Positions (n, 3), quaternions (n, 4), velocities and angular velocities (n, 3) of all bodies of the world."""
@@ -218,7 +229,7 @@ class Simulator:
         a.v[a.tree_v[tree] :][:6] = np.concatenate([v + np.cross(omega, lever), omega])
 
     def apply_wrench(self, body: int | str, force: ArrayLike = (0, 0, 0), torque: ArrayLike = (0, 0, 0)) -> None:
-        """Sets the wrench on a free body, held until it is set again.
+        """Sets the wrench on a free body or a link, held until it is set again.
 
         Args:
             body: Number or name.
@@ -226,12 +237,12 @@ class Simulator:
             torque: About the centre of mass (3,), N m, world.
 
         Raises:
-            WorldError: The body is not free, or a value is wrong.
+            WorldError: No tree moves the body, or a value is wrong.
         """
         number = self.world.number(body)
         described = self.world.bodies[number]
-        if described.kind != "free":
-            raise WorldError(f"{described.name}: a wrench acts on a free body, not on a {described.kind} one")
+        if described.kind not in ("free", "link"):
+            raise WorldError(f"{described.name}: a wrench acts on a free body or a link, not on a {described.kind} one")
         f, m = vector(force, 3, f"{described.name}: force"), vector(torque, 3, f"{described.name}: torque")
         self.dynamics.arrays.body_wrench[number] = np.concatenate([f, m])
 
@@ -318,11 +329,6 @@ class Simulator:
             self.dynamics.prepare()  # for they may look at poses
         self._controllers = [controller.start(self.dynamics) for controller in self.world.controllers]
 
-    @property
-    def _constraints(self) -> list[Constraint]:
-        """Of the last step."""
-        return self._own + self._joint_rows.constraints()
-
     def _own_rows(self) -> TermInputs | None:
         """The rows of controllers and constraints in the coming step; None without any.
 
@@ -342,85 +348,3 @@ class Simulator:
         self._given = len(rows.a)
         if self._given:
             load_rows(self._workspace, rows)
-
-    # --- what a step did -------------------------------------------------------------------------------------
-
-    @property
-    def statistics(self) -> StepStatistics:
-        """Of the last step."""
-        s, contacts = statistics(self._workspace), int(self.dynamics.contacts.count[0])
-        return StepStatistics(s.iterations, s.factorizations, contacts, load_of(self._workspace), s.residual)
-
-    @property
-    def contacts(self) -> ContactReport:
-        """Of the last step; empty before the first."""
-        c = self.dynamics.contacts
-        if not self._solved:  # the workspace has no room yet
-            none = np.zeros((0, 3))
-            flat, flags = np.zeros(0), np.zeros(0, dtype=bool)
-            whole, frames = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 3, 3))
-            return ContactReport(whole, none, frames, flat, none, none, flat, flags, flat)
-        return ContactReport(*contact_report_arrays(c.record, self._workspace, self._chosen.code, self.period))
-
-    @property
-    def stiction_tolerance(self) -> np.ndarray:
-        """Effective stiction tolerance of the last step's contacts (n,), m/s; NaN where a contact bears no force.
-
-        It is the slip speed at which friction reaches its bound (Table I): v_s of Lagged and Similar, the larger of v_s
-        and sigma w mu gamma_n0 of their regularised forms (26), sigma w mu gamma_n of SAP, and 0 of
-        lagged_elastoplastic. It is empty before the first step.
-        """
-        contacts = int(self.dynamics.contacts.count[0]) if self._solved else 0
-        return stiction_tolerances(self._workspace, contacts, self._chosen.code) if contacts else np.zeros(0)
-
-    @property
-    def pressing(self) -> tuple[Any, np.ndarray]:
-        """For compiled code: the last step's contacts, and their impulses along t1, t2, n (at least n, 3), views."""
-        return self.dynamics.contacts.record, outputs(self._workspace).gamma
-
-    @property
-    def torsional_impulse(self) -> np.ndarray:
-        """About the normals of the last step's contacts, on their second bodies (n,), N m s; 0 where there is none."""
-        return torsional_impulses(self.dynamics, self._workspace, self._given)
-
-    @property
-    def elastic_displacement(self) -> np.ndarray:
-        """e of the last step's contacts at its end, along their t1, t2 (n, 2), m; of lagged_elastoplastic."""
-        return self._elastic.copy()
-
-    @property
-    def solution(self) -> Solution:
-        """The last step as :func:`~convex_contact.solve` gives it, for its cost, condition number or gradients.
-
-        Raises:
-            RuntimeError: There was no step yet.
-        """
-        if not self._solved:
-            raise RuntimeError("solution: there was no step yet")
-        options: dict[str, Any] = dict(self._options)
-        if self._elastoplastic:
-            options["elastic_displacement"] = self._elastic_start
-            options["tangential_stiffness"] = self._tangential[0] or None
-            options["tangential_damping"] = self._tangential[1]
-        problem = ContactProblem(
-            **self.dynamics.dense(),
-            period=self.period,
-            normal_law=None if self.approximation == "sap" else self._law,
-            constraints=self._constraints + torsional_constraints(self.dynamics, self._workspace, self._given),
-            **options,
-        )
-        velocity = self.dynamics.arrays.v.copy()
-        done = self.statistics
-
-        def solve_hessian(B: np.ndarray) -> np.ndarray:
-            H = DenseProblem(problem, self.approximation).hessian(velocity)
-            return np.asarray(scipy.linalg.solve(H, B, assume_a="pos"))
-
-        return Solution(
-            problem,
-            self._chosen,
-            velocity,
-            iterations=done.iterations,
-            residual=done.residual,
-            solve_hessian=solve_hessian,
-        )

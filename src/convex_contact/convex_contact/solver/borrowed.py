@@ -101,6 +101,30 @@ def borrow(typing_context: Any, w: Any) -> Any:
 
 
 @intrinsic
+def _copy_fields(typing_context: Any, target: Any, source: Any) -> Any:
+    """Numbers of a structref, and copies of its arrays, for another one of its type."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = signature.args[0]
+        old, new = (_Utils(context, builder, kind).get_data_struct(argument) for argument in arguments)
+        for name, field in kind.field_dict.items():
+            value = getattr(new, name)
+            if isinstance(field, types.Array):
+                value = context.compile_internal(builder, lambda array: array.copy(), field(field), (value,))
+                context.nrt.decref(builder, field, getattr(old, name))
+            setattr(old, name, value)
+        return context.get_dummy_value()
+
+    return types.void(target, source), generate
+
+
+@njit(cache=True)
+def copy_fields(target: Any, source: Any) -> None:
+    """Makes structref `target` equal to another one of its type; they share no array."""
+    _copy_fields(target, source)
+
+
+@intrinsic
 def _address(typing_context: Any, borrowed: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ptrtoint(arguments[0], context.get_value_type(types.uintp))

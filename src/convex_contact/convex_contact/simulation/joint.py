@@ -1,0 +1,120 @@
+"""A joint of an articulated tree in a simulation: where it is, how it moves, what drives it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from convex_contact.model.joints import Given, JointActuator, JointLaw
+from convex_contact.model.world import World, WorldError
+from convex_contact.problem import checks
+from convex_contact.simulation.dynamics import WorldDynamics
+
+
+def joint_places(world: World) -> dict[str, tuple[int, str]]:
+    """Tree and name within it of all joints that have one velocity, by ``tree/joint``."""
+    return {
+        f"{tree.name}/{name}": (number, name)
+        for number, tree in enumerate(world.trees)
+        if hasattr(tree.model, "model")
+        for name, joint in list(zip(tree.model.model.names, tree.model.model.joints, strict=True))[1:]
+        if joint.nv == 1
+    }
+
+
+class Joint:
+    """A joint with one velocity: revolute, continuous or prismatic. What is set acts from the next step on.
+
+    Args:
+        dynamics: The world in motion.
+        laws: Gives the motions, actuators and couplers of the simulator, which a reset makes anew.
+        name: As ``tree/joint``, or the joint's name alone if no other tree has it.
+
+    Attributes:
+        name: As ``tree/joint``.
+        lower: Limit of the position, m or rad; -inf if none.
+        upper: Likewise.
+
+    Raises:
+        WorldError: There is no such joint, or several.
+    """
+
+    def __init__(self, dynamics: WorldDynamics, laws: Callable[[], Sequence[JointLaw]], name: str) -> None:
+        places = joint_places(dynamics.world)
+        found = [known for known in places if name in (known, places[known][1])]
+        if len(found) != 1:
+            expected = f"one of {', '.join(found or places) or 'none'}"
+            raise WorldError(f"joint: expected {expected}, got {name!r}")
+        self.name = found[0]
+        tree, within = places[self.name]
+        model, a = dynamics.world.trees[tree].model.model, dynamics.arrays
+        joint = model.joints[model.getJointId(within)]
+        self._arrays, self._q, self._nq = a, int(a.tree_q[tree]) + joint.idx_q, joint.nq
+        self._v = int(a.tree_v[tree]) + joint.idx_v
+        self.lower, self.upper = -math.inf, math.inf
+        if joint.nq == 1:
+            low, high = float(model.lowerPositionLimit[joint.idx_q]), float(model.upperPositionLimit[joint.idx_q])
+            self.lower, self.upper = (low if low > -1e300 else -math.inf), (high if high < 1e300 else math.inf)
+        self._laws, self._place = laws, (tree, within)
+
+    def __repr__(self) -> str:
+        return f"Joint({self.name!r}, position={self.position:g}, velocity={self.velocity:g})"
+
+    @property
+    def position(self) -> float:
+        """m or rad; of a continuous joint within half a turn of zero. It may be set beyond the limits."""
+        q, i = self._arrays.q, self._q
+        return float(q[i]) if self._nq == 1 else math.atan2(q[i + 1], q[i])
+
+    @position.setter
+    def position(self, value: float) -> None:
+        q, i, x = self._arrays.q, self._q, checks.number(f"{self.name}: position", value)
+        if self._nq == 1:
+            q[i] = x
+        else:
+            q[i], q[i + 1] = math.cos(x), math.sin(x)
+
+    @property
+    def velocity(self) -> float:
+        """m/s or rad/s."""
+        return float(self._arrays.v[self._v])
+
+    @velocity.setter
+    def velocity(self, value: float) -> None:
+        self._arrays.v[self._v] = checks.number(f"{self.name}: velocity", value)
+
+    @property
+    def effort(self) -> float:
+        """Force or torque on the joint beside its motor's, until it is set again, N or N m."""
+        return float(self._arrays.effort[self._v])
+
+    @effort.setter
+    def effort(self, value: float) -> None:
+        self._arrays.effort[self._v] = checks.number(f"{self.name}: effort", value)
+
+    @property
+    def motor(self) -> JointActuator:
+        """The PD controller that the world gives the joint, with gains and targets that can be set.
+
+        Raises:
+            WorldError: The joint has none.
+        """
+        for law in self._laws():
+            if isinstance(law, JointActuator) and (law.tree, law.joint) == self._place:
+                return law
+        raise WorldError(f"{self.name}: expected a joint with a motor (World.actuate_joint), got one without")
+
+    @property
+    def target(self) -> Given:
+        """Target position of the motor, m or rad, or a function of time (s)."""
+        return self.motor.target_position
+
+    @target.setter
+    def target(self, value: Any) -> None:
+        self.motor.target_position = value
+
+    @property
+    def column(self) -> int:
+        """Its place among the velocities of the world, as in Jacobians."""
+        return self._v

@@ -1,0 +1,159 @@
+"""What the last step of a simulator did: its contacts, forces, statistics, and its problem for :func:`solve`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike
+
+from convex_contact.model.world import World, vector
+from convex_contact.problem.approximations import Approximation
+from convex_contact.problem.constraints import Constraint
+from convex_contact.problem.normal_laws import NormalLaw
+from convex_contact.problem.problem import ContactProblem
+from convex_contact.problem.reference import DenseProblem
+from convex_contact.simulation.dynamics import WorldDynamics
+from convex_contact.simulation.joint_rows import JointRows
+from convex_contact.simulation.reports import (
+    ContactReport,
+    StepStatistics,
+    contact_report_arrays,
+    stiction_tolerances,
+)
+from convex_contact.simulation.torsional_friction import torsional_constraints, torsional_impulses
+from convex_contact.solver.solution import Solution
+from convex_contact.solver.workspace import load_of, outputs, statistics
+
+
+class LastStep:
+    """What the last step of a :class:`Simulator` did; the simulator is one of these.
+
+    Attributes:
+        world, period, approximation, dynamics: As of the simulator.
+    """
+
+    world: World
+    period: float
+    approximation: str
+    dynamics: WorldDynamics
+    _chosen: Approximation
+    _law: NormalLaw
+    _options: dict[str, float]
+    _tangential: tuple[float, float]
+    _elastoplastic: bool
+    _elastic: np.ndarray
+    _elastic_start: np.ndarray
+    _workspace: Any
+    _joint_rows: JointRows
+    _own: list[Constraint]
+    _given: int
+    _solved: bool
+
+    @property
+    def statistics(self) -> StepStatistics:
+        """Of the last step."""
+        s, contacts = statistics(self._workspace), int(self.dynamics.contacts.count[0])
+        return StepStatistics(s.iterations, s.factorizations, contacts, load_of(self._workspace), s.residual)
+
+    @property
+    def contacts(self) -> ContactReport:
+        """Of the last step; empty before the first."""
+        c = self.dynamics.contacts
+        if not self._solved:  # the workspace has no room yet
+            none = np.zeros((0, 3))
+            flat, flags = np.zeros(0), np.zeros(0, dtype=bool)
+            whole, frames = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 3, 3))
+            return ContactReport(whole, none, frames, flat, none, none, flat, flags, flat)
+        return ContactReport(*contact_report_arrays(c.record, self._workspace, self._chosen.code, self.period))
+
+    def contacts_between(self, a: int | str, b: int | str) -> ContactReport:
+        """The contacts of two bodies; normals point from a into b, velocities and impulses are those of b."""
+        return self.contacts.between(self.world.number(a), self.world.number(b))
+
+    def contact_wrench(self, body: int | str, about: ArrayLike | None = None) -> np.ndarray:
+        """Mean force of all contacts on a body in the last step, and its torque (6,), N and N m, world; zero before.
+
+        Args:
+            body: Number or name.
+            about: The torque's reference point (3,), m, world; default: the origin of the body's frame, as it now lies.
+        """
+        number = self.world.number(body)
+        point = self.dynamics.state(number).position if about is None else vector(about, 3, "about")
+        return self.contacts.impulse_on(number, self.torsional_impulse, point) / self.period
+
+    @property
+    def contact_jacobian(self) -> np.ndarray:
+        """Of the last step's contacts (n, 3, nv): their velocities along t1, t2, n by all velocities of the world."""
+        return np.asarray(self.dynamics.dense()["J"].reshape(-1, 3, self.dynamics.nv))
+
+    @property
+    def stiction_tolerance(self) -> np.ndarray:
+        """Effective stiction tolerance of the last step's contacts (n,), m/s; NaN where a contact bears no force.
+
+        It is the slip speed at which friction reaches its bound (Table I): v_s of Lagged and Similar, the larger of v_s
+        and sigma w mu gamma_n0 of their regularised forms (26), sigma w mu gamma_n of SAP, and 0 of
+        lagged_elastoplastic. It is empty before the first step.
+        """
+        contacts = int(self.dynamics.contacts.count[0]) if self._solved else 0
+        return stiction_tolerances(self._workspace, contacts, self._chosen.code) if contacts else np.zeros(0)
+
+    @property
+    def pressing(self) -> tuple[Any, np.ndarray]:
+        """For compiled code: the last step's contacts, and their impulses along t1, t2, n (at least n, 3), views."""
+        return self.dynamics.contacts.record, outputs(self._workspace).gamma
+
+    @property
+    def torsional_impulse(self) -> np.ndarray:
+        """About the normals of the last step's contacts, on their second bodies (n,), N m s; 0 where there is none."""
+        if not self._solved:
+            return np.zeros(0)
+        return torsional_impulses(self.dynamics, self._workspace, self._given)
+
+    @property
+    def elastic_displacement(self) -> np.ndarray:
+        """e of the last step's contacts at its end, along their t1, t2 (n, 2), m; of lagged_elastoplastic."""
+        return self._elastic.copy()
+
+    @property
+    def _constraints(self) -> list[Constraint]:
+        """Of the last step."""
+        return self._own + self._joint_rows.constraints()
+
+    @property
+    def solution(self) -> Solution:
+        """The last step as :func:`~convex_contact.solve` gives it, for its cost, condition number or gradients.
+
+        Raises:
+            RuntimeError: There was no step yet.
+        """
+        if not self._solved:
+            raise RuntimeError("solution: there was no step yet")
+        options: dict[str, Any] = dict(self._options)
+        if self._elastoplastic:
+            options["elastic_displacement"] = self._elastic_start
+            options["tangential_stiffness"] = self._tangential[0] or None
+            options["tangential_damping"] = self._tangential[1]
+        problem = ContactProblem(
+            **self.dynamics.dense(),
+            period=self.period,
+            normal_law=None if self.approximation == "sap" else self._law,
+            constraints=self._constraints + torsional_constraints(self.dynamics, self._workspace, self._given),
+            **options,
+        )
+        velocity = self.dynamics.arrays.v.copy()
+        done = self.statistics
+
+        def solve_hessian(B: np.ndarray) -> np.ndarray:
+            H = DenseProblem(problem, self.approximation).hessian(velocity)
+            return np.asarray(scipy.linalg.solve(H, B, assume_a="pos"))
+
+        return Solution(
+            problem,
+            self._chosen,
+            velocity,
+            iterations=done.iterations,
+            residual=done.residual,
+            solve_hessian=solve_hessian,
+        )

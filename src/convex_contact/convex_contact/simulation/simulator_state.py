@@ -1,0 +1,75 @@
+"""All that a simulator remembers from step to step, to come back to it later."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from convex_contact.model.arrays import ContactArrays
+from convex_contact.solver.borrowed import copy_fields
+from convex_contact.solver.workspace import new_workspace
+
+if TYPE_CHECKING:
+    from convex_contact.simulation.simulator import Simulator
+
+
+class SimulatorState:
+    """A simulator as it is now: what it does after :meth:`give_back` is the same to the last bit as from here on.
+
+    It holds positions, velocities, time, applied forces, targets, the contacts and impulses of the last step and the
+    solver's memory, but no state of functions that the user gave.
+
+    Args:
+        simulator: Whose state it is.
+
+    Attributes:
+        time: s.
+    """
+
+    def __init__(self, simulator: Simulator) -> None:
+        d = simulator.dynamics
+        self._owner, self.time = simulator, d.time
+        self._arrays, self._contacts, self._previous = d.arrays.copies(), d.contacts.copies(), d.previous.copies()
+        self._workspace = _copied(simulator._workspace)
+        self._elastic = simulator._elastic.copy(), simulator._elastic_start.copy()
+        self._flags = simulator._given, simulator._solved
+        self._own = list(simulator._own)
+        self._laws = [copy(law) for law in simulator.joint_laws]
+        self._rows = simulator._joint_rows.copies()
+        self._pulling = list(simulator.couplings)
+        self._couplings = [coupling.copies() for coupling in (*simulator.springs, *self._pulling)]
+
+    def give_back(self, simulator: Simulator) -> None:
+        """Puts the simulator back to here; couplings that were made since are dropped.
+
+        Raises:
+            ValueError: The state is that of another simulator.
+        """
+        if simulator is not self._owner:
+            raise ValueError("state: expected one of this simulator, got that of another one")
+        d = simulator.dynamics
+        d.time = self.time
+        d.arrays.restore(self._arrays)
+        d.contacts, d.previous = (_contact_arrays(saved) for saved in (self._contacts, self._previous))
+        simulator._workspace = _copied(self._workspace)
+        simulator._elastic, simulator._elastic_start = (part.copy() for part in self._elastic)
+        simulator._given, simulator._solved = self._flags
+        simulator._own = list(self._own)
+        for law, saved in zip(simulator.joint_laws, self._laws, strict=True):
+            for field in fields(law):
+                setattr(law, field.name, getattr(saved, field.name))
+        simulator._joint_rows.restore(self._rows)
+        simulator.couplings[:] = self._pulling
+        for coupling, values in zip((*simulator.springs, *simulator.couplings), self._couplings, strict=True):
+            coupling.restore(values)
+
+
+def _copied(workspace: Any) -> Any:
+    made = new_workspace()
+    copy_fields(made, workspace)
+    return made
+
+
+def _contact_arrays(saved: dict[str, Any]) -> ContactArrays:
+    return ContactArrays(**{name: values.copy() for name, values in saved.items()})
