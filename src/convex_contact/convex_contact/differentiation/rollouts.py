@@ -364,6 +364,8 @@ def rollout(
     """
     if not isinstance(steps, int) or steps < 0:
         raise ValueError(f"steps: expected a whole number, not negative, got {steps!r}")
+    if simulator.control is not None:
+        raise ValueError("simulator: expected one with a period, got one with an accuracy")
     if simulator.constraints or simulator.joint_laws or simulator.world.controllers:
         raise ValueError("constraints: expected none but joint limits; others have no derivatives here")
     if simulator.dynamics.has_compliant_bodies:

@@ -39,18 +39,25 @@ from convex_contact.simulation.last_step import LastStep
 from convex_contact.simulation.reports import ContactReport as ContactReport
 from convex_contact.simulation.reports import StepStatistics as StepStatistics
 from convex_contact.simulation.simulator_state import SimulatorState
+from convex_contact.simulation.step_control import FIRST, StepControl
 from convex_contact.solver import newton
 from convex_contact.solver.options import SolverOptions
 from convex_contact.solver.solver import REASONS
 from convex_contact.solver.workspace import TermInputs, configure, forget, inputs, new_workspace, statistics
 
+#: a duration has passed when this share of the time is left
+ROUNDING = 1e-13
+
 
 class Simulator(LastStep):
-    """Moves a world in steps of constant length.
+    """Moves a world in steps of constant length, or of lengths that an accuracy allows.
 
     Args:
         world: The description; later changes to it are not seen.
-        period: dt, s.
+        period: dt, s. Either it or the accuracy is given.
+        accuracy: Largest error of a body's points in a step, m; steps choose their lengths (`step_control`).
+        largest_period: Of the steps with an accuracy, s.
+        second_order: Extrapolate steps with an accuracy: what is elastic keeps its energy at longer steps.
         approximation: "sap", "lagged", "lagged_regularized", "similar", "similar_regularized", "lagged_elastoplastic".
         stiction_tolerance: v_s, m/s.
         sigma: Regularisation of SAP and of eq. (26).
@@ -67,7 +74,9 @@ class Simulator(LastStep):
         still: A world in which nothing can move is taken, too.
 
     Attributes:
-        world, period, approximation: As given.
+        world, approximation: As given.
+        period: dt, s; with an accuracy that of the last step.
+        control: Chooses the lengths of steps, and counts them; None without an accuracy.
         dynamics: State, dynamics and contact candidates.
         constraints: Functions dynamics -> Constraint, called in each step; append your own.
         joint_laws: Motions, actuators and couplers of the world's joints, in its order (copies).
@@ -83,7 +92,10 @@ class Simulator(LastStep):
         self,
         world: World,
         *,
-        period: float,
+        period: float | None = None,
+        accuracy: float | None = None,
+        largest_period: float = 0.01,
+        second_order: bool = False,
         approximation: str = "lagged",
         stiction_tolerance: float = 1e-4,
         sigma: float = 1e-3,
@@ -122,18 +134,19 @@ class Simulator(LastStep):
         checks.number("max_iterations", max_iterations, minimum=1.0)
         self._solver_options = SolverOptions(relative_tolerance, absolute_tolerance, max_iterations, polish)
         self.world = world
+        if (period is None) == (accuracy is None):
+            raise ValueError(f"period, accuracy: expected one of them, got {period} and {accuracy}")
+        first = FIRST * largest_period if period is None else period
         self.dynamics = WorldDynamics(
-            world, period=period, threshold=threshold, speculative=speculative, linear_rotation=linear_rotation
+            world, period=first, threshold=threshold, speculative=speculative, linear_rotation=linear_rotation
         )
         self._bodies = BodyTable(self.dynamics)
         if self.dynamics.has_compliant_bodies and not isinstance(self._law, LinearLaw):
             raise ValueError(f"normal_law: expected a linear one with compliant bodies, got {normal_law!r}")
         if not self.dynamics.nv and not still:
             raise WorldError("world: expected a free body or an articulated tree, got none: nothing can move")
-        self.period = self.dynamics.period
         self._workspace = new_workspace()
-        numbers = (self.period, *self._options.values())
-        configure(self._workspace, self._chosen.code, self._law.code, *numbers, *astuple(self._solver_options))
+        self.set_period(self.dynamics.period)
         inputs(self._workspace).addresses[:] = self._law.addresses
         limits = self.dynamics.joint_limits() if joint_limits else None
         self._joint_limits = limits if limits is not None and len(limits.velocity) else None
@@ -149,6 +162,10 @@ class Simulator(LastStep):
         self._elastoplastic = self.approximation == "lagged_elastoplastic"
         self._elastic = self._elastic_start = np.zeros((0, 2))
         self._given, self._solved = 0, False
+        self.control: StepControl | None = None
+        if accuracy is not None:
+            steps = {"accuracy": accuracy, "largest_period": largest_period}
+            self.control = StepControl(self, **steps, second_order=second_order)
 
     # --- state -----------------------------------------------------------------------------------------------
 
@@ -268,19 +285,50 @@ class Simulator(LastStep):
         self._solved = False
         for coupling in (*self.springs, *self.couplings):
             coupling.reset()
+        if self.control is not None:
+            self.control.reset()
 
     # --- steps -----------------------------------------------------------------------------------------------
 
     def step(self, count: int = 1) -> None:
-        """Makes one step or more.
+        """Makes one step or more, with an accuracy each of a length of its own.
 
         Raises:
-            ConvergenceError: The solver did not converge; time and state are those before the failed step.
+            ConvergenceError: The solver did not converge, or the accuracy cannot be had; time and state are those
+                before the failed step.
         """
         for _ in range(count):
-            self._step()
+            if self.control is None:
+                self.make_step()
+            else:
+                self.control.step(self)
 
-    def _step(self) -> None:
+    def advance(self, duration: float) -> None:
+        """Makes steps until a duration (s) has passed.
+
+        Raises:
+            ValueError: Steps of constant length do not add up to it.
+            ConvergenceError: As of :meth:`step`.
+        """
+        duration = checks.number("duration", duration, minimum=0.0)
+        if self.control is None:
+            count = round(duration / self.period)
+            if abs(duration - count * self.period) > 1e-9 * duration:
+                raise ValueError(f"duration: expected a multiple of the period {self.period:g} s, got {duration:g} s")
+            self.step(count)
+            return
+        end = self.time + duration
+        while end - self.time > ROUNDING * end:
+            self.control.step(self, longest=end - self.time)
+
+    def set_period(self, period: float) -> None:
+        """Sets the length of the coming steps, s."""
+        self.period = self.dynamics.period = period
+        numbers = (period, *self._options.values())
+        configure(self._workspace, self._chosen.code, self._law.code, *numbers, *astuple(self._solver_options))
+
+    def make_step(self) -> None:
+        """Makes one step of length :attr:`period`; as :meth:`step` without an accuracy."""
         d = self.dynamics
         pulling = (*self.springs, *self.couplings)
         alone = not pulling and d.alone and not self._controllers

@@ -29,7 +29,7 @@ class SimulatorState:
 
     def __init__(self, simulator: Simulator) -> None:
         d = simulator.dynamics
-        self._owner, self.time = simulator, d.time
+        self._owner, self.time, self._period = simulator, d.time, d.period
         self._arrays, self._contacts, self._previous = d.arrays.copies(), d.contacts.copies(), d.previous.copies()
         self._workspace = _copied(simulator._workspace)
         self._elastic = simulator._elastic.copy(), simulator._elastic_start.copy()
@@ -50,6 +50,7 @@ class SimulatorState:
             raise ValueError("state: expected one of this simulator, got that of another one")
         d = simulator.dynamics
         d.time = self.time
+        simulator.period = d.period = self._period  # the workspace has it, too
         d.arrays.restore(self._arrays)
         d.contacts, d.previous = (_contact_arrays(saved) for saved in (self._contacts, self._previous))
         simulator._workspace = _copied(self._workspace)

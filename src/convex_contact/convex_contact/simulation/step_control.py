@@ -1,0 +1,162 @@
+"""Steps of their own lengths: each as long as the accuracy allows, by comparing one step with two of half its length.
+
+From q0, v0 one step of length h gives q1, v1, and two of h/2 give q2, v2. The implicit Euler method errs by c h^2 in a
+step, so the two halves err by half of what one step does, and their difference is the error of the halves:
+
+    e = max over bodies of |p2 - p1| + r |theta(R1, R2)|,
+
+p the position, R the orientation, r the radius of the body's shapes about it: no point of a body errs by more. A step
+with e above the accuracy is taken back; the next length is h times SAFETY (accuracy/e)^(1/2), within bounds. At an
+impact v jumps and e falls only with h: the step becomes short for once.
+
+With `second_order` the result is q2 + (q2 - q1), v2 + (v2 - v1), on rotations by the exponential map (Richardson's
+extrapolation): the term c h^2 cancels. What is compared is the error of a method that is not used; the true one is
+smaller.
+
+The method is that of error-controlled implicit Euler steps with convex contact (V. Kurtz and A. Castro, "CENIC", 2025).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pinocchio as pin
+
+from convex_contact.problem import checks
+from convex_contact.problem.errors import ConvergenceError
+
+if TYPE_CHECKING:
+    from convex_contact.simulation.simulator import Simulator
+    from convex_contact.simulation.simulator_state import SimulatorState
+
+#: share of the length at which the error would just be the accuracy
+SAFETY = 0.8
+#: bounds of the ratio of a step's length to the one before
+SHRINK, GROWTH = 0.1, 4.0
+#: length of the first step, and the shortest of all, as shares of the longest
+FIRST, SHORTEST = 0.1, 1e-8
+
+
+@dataclass
+class StepStatistics:
+    """Steps since the start or the last reset.
+
+    Attributes:
+        accepted: Steps that were taken; each solved three problems.
+        rejected: Steps that were taken back.
+        shortest: s.
+    """
+
+    accepted: int = 0
+    rejected: int = 0
+    shortest: float = math.inf
+
+
+class StepControl:
+    """Chooses the lengths of a simulator's steps.
+
+    Args:
+        simulator: Whose steps they are.
+        accuracy: Largest error of a body's points in a step, m.
+        largest_period: Longest step, s.
+        second_order: Extrapolate the result.
+
+    Attributes:
+        statistics: What was done.
+
+    Raises:
+        ValueError: A number is not positive, or the world has deformable bodies and is to be extrapolated.
+    """
+
+    def __init__(self, simulator: Simulator, *, accuracy: float, largest_period: float, second_order: bool) -> None:
+        self.accuracy = checks.number("accuracy", accuracy, above=0.0)
+        self.largest = checks.number("largest_period", largest_period, above=0.0)
+        self.second_order = second_order
+        d = simulator.dynamics
+        self._models = [tree.model.model for tree in simulator.world.trees if hasattr(tree.model, "model")]
+        if second_order and len(self._models) < len(simulator.world.trees):
+            raise ValueError("second_order: expected a world without deformable bodies, got one with")
+        self._moving = np.flatnonzero(d.arrays.body_tree >= 0)
+        self._radius = d.arrays.body_radius[self._moving]
+        self.reset()
+
+    def reset(self) -> None:
+        """Begins anew with a short step."""
+        self._next = FIRST * self.largest
+        self.statistics = StepStatistics()
+
+    def step(self, simulator: Simulator, longest: float = math.inf) -> float:
+        """Makes one step within the accuracy, and returns its length, s.
+
+        Args:
+            simulator: As given.
+            longest: The step is not longer than this, s.
+
+        Raises:
+            ConvergenceError: The shortest step has no solution, or errs by more than the accuracy.
+        """
+        before = simulator.state()
+        period = min(self._next, longest)
+        while True:
+            failure = None
+            try:
+                error = self._try(simulator, before, period)
+            except ConvergenceError as unsolved:
+                error, failure = math.inf, unsolved
+            ratio = SAFETY * math.sqrt(self.accuracy / error) if error > 0.0 else GROWTH
+            proposed = min(period * min(max(ratio, SHRINK), GROWTH), self.largest)
+            if error <= self.accuracy:
+                break
+            self.statistics.rejected += 1
+            simulator.restore(before)
+            if period <= SHORTEST * self.largest:
+                raise failure or ConvergenceError(
+                    f"an error of {error:.3g} m in a step of {period:.3g} s from t = {simulator.time:.9g} s",
+                    velocity=simulator.dynamics.arrays.v.copy(),
+                    iterations=0,
+                    residual=error,
+                    tolerance=self.accuracy,
+                )
+            period = min(proposed, SAFETY * period)
+        self.statistics.accepted += 1
+        self.statistics.shortest = min(self.statistics.shortest, period)
+        if period == self._next or proposed < self._next:  # one that was cut short says nothing about longer ones
+            self._next = proposed
+        return period
+
+    def _try(self, simulator: Simulator, start: SimulatorState, period: float) -> float:
+        """Makes a step, and from the start again two halves; returns the error, m."""
+        d = simulator.dynamics
+        simulator.set_period(period)
+        simulator.make_step()
+        whole = [part[self._moving] for part in simulator.body_states()[:2]]
+        q1, v1 = d.arrays.q.copy(), d.arrays.v.copy()
+        simulator.restore(start)
+        simulator.set_period(0.5 * period)
+        simulator.make_step()
+        simulator.make_step()
+        halves = [part[self._moving] for part in simulator.body_states()[:2]]
+        distance = np.linalg.norm(halves[0] - whole[0], axis=1)
+        cosine = np.einsum("bi,bi->b", halves[1], whole[1])
+        chord = np.linalg.norm(halves[1] - np.copysign(1.0, cosine)[:, None] * whole[1], axis=1)
+        angle = 4.0 * np.arcsin(np.minimum(0.5 * chord, 1.0))
+        if self.second_order:
+            self._extrapolate(simulator, q1, v1)
+        return float((distance + self._radius * angle).max())
+
+    def _extrapolate(self, simulator: Simulator, q1: np.ndarray, v1: np.ndarray) -> None:
+        """Moves the result of the halves on by its difference from that of the whole step."""
+        a = simulator.dynamics.arrays
+        a.v[:] = 2.0 * a.v - v1
+        for tree, model in enumerate(self._models):
+            i, j = a.tree_q[tree], a.tree_q[tree + 1]
+            a.q[i:j] = pin.integrate(model, a.q[i:j], pin.difference(model, q1[i:j], a.q[i:j]))
+        for tree in range(len(self._models), len(a.tree_kind)):
+            i = a.tree_q[tree]
+            whole, halves = q1[i : i + 7], a.q[i : i + 7]
+            turn = pin.Quaternion(halves[3:]) * pin.Quaternion(whole[3:]).conjugate()
+            halves[:3] += halves[:3] - whole[:3]
+            halves[3:] = (turn * pin.Quaternion(halves[3:])).normalized().coeffs()
