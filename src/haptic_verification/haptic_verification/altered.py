@@ -22,7 +22,7 @@ from haptic_experiments.kit.results import Claim
 Analyse = Callable[[dict[str, Bag]], Any]
 
 #: columns that say when a message was made, and of which tick it speaks; a report aligns by them
-_PLACES = ("tick", "stamp", "header", "time")
+_PLACES = ("tick", "stamp", "header", "time", "period")
 #: messages by which an altered column is late
 _LATE = 10
 #: noise of an altered column, as a share of its range
@@ -138,10 +138,13 @@ def alterations(bags: dict[str, Bag], columns: Sequence[tuple[str, str]]) -> Ite
     for names in [tuple(bags), *((name,) for name in bags if len(bags) > 1)]:
         where = f" in {names[0]} alone" if len(names) < len(bags) else ""
         nodes = sorted({node for name in names for node in nodes_of(bags[name])})
-        for words, change in ALTERATIONS.items():
+        for number, (words, change) in enumerate(ALTERATIONS.items()):
             for (topic, column), what in parts:
+                is_true = _is_true_or_false(bags[names[0]].topics.get(topic, {}).get(column))
+                if is_true and number:
+                    continue
                 changed = {name: with_columns(bags[name], topic, [column], change) for name in names}
-                yield f"{what} {words}{where}", {**bags, **changed}
+                yield f"{what} {'inverted' if is_true else words}{where}", {**bags, **changed}
             for node in nodes:
                 changed = {name: with_parameters(bags[name], node, change) for name in names}
                 yield f"parameters of {node} {words}{where}", {**bags, **changed}
@@ -151,6 +154,10 @@ def alterations(bags: dict[str, Bag], columns: Sequence[tuple[str, str]]) -> Ite
     for one, other in combinations(bags, 2):
         changed = {one: _with_topics(bags[one], bags[other].topics), other: _with_topics(bags[other], bags[one].topics)}
         yield f"the recordings of {one} and {other} exchanged", {**bags, **changed}
+
+
+def _is_true_or_false(values: Any) -> bool:
+    return isinstance(values, np.ndarray) and values.dtype.kind == "b"
 
 
 def columns_read(noted: Mapping[str, Bag]) -> list[tuple[str, str]]:
@@ -173,7 +180,7 @@ def _is_numeric(values: Any) -> bool:
 
 
 def with_columns(bag: Bag, topic: str, names: Sequence[str], change: Callable[[np.ndarray], np.ndarray]) -> Bag:
-    """The bag with columns of a topic altered; one of truth values is inverted by whatever the change is."""
+    """The bag with columns of a topic altered; one of truth values is inverted whatever the change is."""
     columns = bag.topics.get(topic, {})
     altered = {name: _altered_column(columns[name], change) for name in names if name in columns}
     return _with_topics(bag, {**bag.topics, topic: {**columns, **altered}}) if altered else bag
