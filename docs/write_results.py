@@ -7,6 +7,9 @@
 ``docs/results/metrics/<experiment>.json`` is the metrics.json of the recorded run. One page per family shows its
 experiments: what each is, its figure (docs/images/<experiment>.png), the claims with measurement and verdict, and the
 arguments of its launch file. A study of a paper has a section with its findings on the page of its family.
+
+``docs/results/fails_with.json`` says of each claim with which alteration of the run it is not shown any more
+(`./haptics study claims`); ``docs/results/fails_with.yaml`` says it, by hand, of those that no altered recording fails.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from haptic_experiments.study import load_study
 from haptic_launch.experiments import Experiment, experiment_names, load_experiment
@@ -43,6 +48,10 @@ STUDIES = {
         ("paper_fig3_points", "paper_fig4_stiffness", "paper_fig5_mopc", "paper_fig6_deviation"),
     )
 }
+#: what fails each claim, by experiment: found, and by hand
+FOUND, BY_HAND = RESULTS / "fails_with.json", RESULTS / "fails_with.yaml"
+#: words of claims that no recording decides
+_UNRECORDED = "takes less than"
 COMPOSED = ("composed", "Several rendering nodes on one device")
 HEADING = "<!-- Written by docs/write_results.py from docs/results/metrics. -->"
 VERDICTS = {True: "shown", False: "not shown", None: "not reached"}
@@ -57,9 +66,42 @@ def record(names: Sequence[str]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([ROOT / "haptics", command, name, *arguments], cwd=folder, check=True)
             (metrics,) = Path(folder).glob("runs/*/metrics.json")
+            if name not in STUDIES:
+                record_failures(name, metrics.parent)
             shutil.copyfile(metrics, METRICS / f"{name}.json")
             for figure in figures:
                 shutil.copyfile(metrics.with_name(f"{figure}.png"), IMAGES / f"{name}_{figure}.png")
+
+
+def record_failures(name: str, run: Path) -> None:
+    """Keeps what fails the claims of a run."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [ROOT / "haptics", "study", "claims", f"runs:={run}", f"without:={_UNRECORDED}"]
+        subprocess.run(command, cwd=folder, check=True)
+        (metrics,) = Path(folder).glob("runs/*/metrics.json")
+        (found,) = json.loads(metrics.read_text())["failed_by"].values()
+    known = json.loads(FOUND.read_text()) if FOUND.exists() else {}
+    known[name] = {claim["claim"]: claim["failed_by"] for claim in found if claim["failed_by"]}
+    FOUND.write_text(json.dumps(dict(sorted(known.items())), indent=1, ensure_ascii=False) + "\n")
+
+
+def failures(name: str) -> dict[str, str]:
+    """What fails each claim of an experiment or study, as far as it is known; found in recordings or by hand."""
+    return json.loads(FOUND.read_text()).get(name, {}) | (yaml.safe_load(BY_HAND.read_text()).get(name) or {})
+
+
+def wrong_failures() -> list[str]:
+    """What of that does not fit the recorded claims."""
+    found, by_hand = json.loads(FOUND.read_text()), yaml.safe_load(BY_HAND.read_text())
+    wrong = []
+    for name in sorted(found.keys() | by_hand.keys()):
+        shown = {claim["claim"] for claim in claims_of(name) if claim["shown"]}
+        texts, hand = {claim["claim"] for claim in claims_of(name)}, set(by_hand.get(name) or {})
+        wrong += [f"{name}: no such claim: {text}" for text in (found.get(name, {}).keys() | hand) - texts]
+        wrong += [f"{name}: said by hand, and found: {text}" for text in found.get(name, {}).keys() & hand]
+        if name in found:
+            wrong += [f"{name}: nothing is said to fail: {text}" for text in shown - found[name].keys() - hand]
+    return sorted(wrong)
 
 
 def family(description: LaunchDescription) -> tuple[str, str]:
@@ -86,10 +128,14 @@ def shown_claims(name: str) -> str:
     return f"{sum(claim['shown'] is True for claim in claims)} of {len(claims)}"
 
 
-def claims_table(claims: Sequence[dict[str, Any]]) -> str:
-    """The claims with measurement and verdict."""
-    rows = [f"| {cell(c['claim'])} | {cell(c['measured'])} | {VERDICTS[c['shown']]} |" for c in claims]
-    return "\n".join(["| claim | measured | verdict |", "| --- | --- | --- |", *rows])
+def claims_table(name: str) -> str:
+    """The claims of an experiment or study with measurement, verdict, and what fails them."""
+    fails = failures(name)
+    rows = [
+        f"| {cell(c['claim'])} | {cell(c['measured'])} | {VERDICTS[c['shown']]} | {cell(fails.get(c['claim'], ''))} |"
+        for c in claims_of(name)
+    ]
+    return "\n".join(["| claim | measured | verdict | fails with |", "| --- | --- | --- | --- |", *rows])
 
 
 def study_section(name: str) -> str:
@@ -103,12 +149,12 @@ def study_section(name: str) -> str:
             f"Counterpart: {about.paper}.",
             f"```\n./haptics study {name} {' '.join(arguments)}\n```",
             *(f"![{name}: {figure}](../images/{name}_{figure}.png)" for figure in figures),
-            claims_table(claims_of(name)),
+            claims_table(name),
         ]
     )
 
 
-def section(experiment: Experiment, description: LaunchDescription, claims: Sequence[dict[str, Any]]) -> str:
+def section(experiment: Experiment, description: LaunchDescription) -> str:
     """The section of one experiment."""
     name = experiment.name
     parts = [
@@ -121,7 +167,7 @@ def section(experiment: Experiment, description: LaunchDescription, claims: Sequ
         parts.append(f"![{experiment.title}](../images/{name}.png)")
     if (ROOT / "config" / name / "page.md").exists():
         parts.append(f"How it is made: [page of {name}](../../config/{name}/page.md).")
-    parts.append(claims_table(claims))
+    parts.append(claims_table(name))
     rows = []
     for argument in description.arguments:
         choices = f" ({', '.join(argument.choices)})" if argument.choices else ""
@@ -137,9 +183,15 @@ def pages() -> dict[str, str]:
     for name in experiment_names():
         experiment = load_experiment(name)
         description = load_launch_file(experiment.launch_file)
-        sections.setdefault(family(description), {})[name] = section(experiment, description, claims_of(name))
+        sections.setdefault(family(description), {})[name] = section(experiment, description)
     found = {}
-    index = [HEADING, "# Results", "One recorded run of every experiment, with its default arguments."]
+    index = [
+        HEADING,
+        "# Results",
+        "One recorded run of every experiment, with its default arguments. The last column of a table of claims says "
+        "with which alteration of the recorded run a claim was seen to fail. Where it is empty, it was not looked for "
+        "yet, or the run does not judge the claim.",
+    ]
     for page, title in [*FAMILIES.values(), COMPOSED]:
         members = sections[page, title]
         studies = [name for name, (own, _, _) in STUDIES.items() if own == page]
@@ -158,9 +210,10 @@ def main(arguments: Sequence[str]) -> int:
         record([word for word in arguments if word != "--record"] or [*experiment_names(), *STUDIES])
     old = [name for name, text in pages().items() if not _is(RESULTS / name, text)]
     if "--check" in arguments:
-        for name in old:
-            print(f"docs/results/{name} is not what docs/write_results.py writes")
-        return bool(old)
+        wrong = [f"{name} is not what docs/write_results.py writes" for name in old] + wrong_failures()
+        for text in wrong:
+            print(f"docs/results: {text}")
+        return bool(wrong)
     for name, text in pages().items():
         (RESULTS / name).write_text(text)
     return 0

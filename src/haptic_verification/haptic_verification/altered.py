@@ -88,19 +88,20 @@ class Judged:
     failed_by: str
 
 
-def judge(analyse: Analyse, bags: dict[str, Bag]) -> list[Judged]:
+def judge(analyse: Analyse, bags: dict[str, Bag], without: Sequence[str] = ()) -> list[Judged]:
     """The claims of a report, each with the first alteration that fails it.
 
     Args:
         analyse: The report of an experiment, as its module has it.
         bags: What was recorded, by variant.
+        without: Words of claims for which nothing is looked for, such as those on computing times.
     """
     noted = {
         name: _with_topics(bag, {topic: _Noted(c) for topic, c in bag.topics.items()}) for name, bag in bags.items()
     }
     claims = list(analyse(noted).claims)
     failed_by = ["" if claim.shown is not False else "the recording itself" for claim in claims]
-    wanted = {k for k, claim in enumerate(claims) if claim.shown}
+    wanted = {k for k, claim in enumerate(claims) if claim.shown and not any(words in claim.text for words in without)}
     for words, altered in alterations(bags, columns_read(noted)):
         if not wanted:
             break

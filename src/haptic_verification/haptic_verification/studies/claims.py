@@ -22,6 +22,9 @@ class ClaimsSettings(BaseModel):
     """Whose claims are looked at."""
 
     runs: tuple[Path, ...] = Field(min_length=1, description="directories of runs, or of bags")
+    without: tuple[str, ...] = Field(
+        (), description="words of claims that are left out, such as those on computing times"
+    )
 
 
 @dataclass(frozen=True)
@@ -29,11 +32,12 @@ class Claims:
     """The claims of one run."""
 
     directory: str
+    without: tuple[str, ...] = ()
 
     def run(self) -> dict[str, np.ndarray]:
         """Text, verdict and what fails it, a row for each claim."""
         bags = {name: Bag(path) for name, path in bags_of(Path(self.directory)).items()}
-        judged = judge(import_module(load_experiment(experiment_of(self.directory)).report).analyse, bags)
+        judged = judge(import_module(load_experiment(experiment_of(self.directory)).report).analyse, bags, self.without)
         rows = [(one.claim.text, one.claim.verdict, one.failed_by) for one in judged]
         return {"claims": np.array(rows)}
 
@@ -53,7 +57,7 @@ def tasks(settings: ClaimsSettings) -> Mapping[str, Task]:
             raise ValueError(str(error)) from None
         if name in found:
             raise ValueError(f"runs: two of {name}, expected one run of each experiment")
-        found[name] = Claims(str(directory.resolve()))
+        found[name] = Claims(str(directory.resolve()), settings.without)
     return found
 
 
