@@ -12,6 +12,7 @@ from pathlib import Path
 import machine
 import markdown
 import pytest
+import yaml
 from markdown_it import MarkdownIt
 
 from haptic_bringup import doctor
@@ -21,6 +22,7 @@ DOCS = ROOT / "docs"
 
 sys.path.insert(0, str(DOCS))
 import site_pages  # noqa: E402
+import write_results  # noqa: E402
 
 PAGES = {path.name: path.read_text() for path in sorted(DOCS.glob("*.md"))} | site_pages.pages()
 RESULTS = {path.name: path.read_text() for path in sorted((DOCS / "results").glob("*.md"))}
@@ -82,10 +84,26 @@ def test_an_experiment_has_a_section_with_its_claims_and_arguments(name: str) ->
     section = found[0].partition(f"\n## {name}\n")[2].partition("\n## ")[0]
     assert f"./haptics run {name}\n" in section
     claims = json.loads((DOCS / "results" / "metrics" / f"{name}.json").read_text())["claims"]
-    table = section.partition("| claim | measured | verdict |\n| --- | --- | --- |\n")[2].partition("\n\n")[0]
+    head = "| claim | measured | verdict | fails with |\n| --- | --- | --- | --- |\n"
+    table = section.partition(head)[2].partition("\n\n")[0]
     assert len(table.splitlines()) == len(claims) > 0
     assert "| `mode` | `lockstep` |" in section and "| `duration` |" in section
     assert (DOCS / "images" / f"{name}.png").exists() == (f"](../images/{name}.png)" in section)
+
+
+def test_what_fails_a_claim_must_fit_the_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = json.loads(write_results.FOUND.read_text())["friction_model_b"]
+    text, *others = known
+    altered = {"friction_model_b": {**{other: known[other] for other in others}, "It flies.": "a stone"}}
+    monkeypatch.setattr(write_results, "FOUND", tmp_path / "found.json")
+    write_results.FOUND.write_text(json.dumps(altered))
+    monkeypatch.setattr(write_results, "BY_HAND", tmp_path / "by_hand.yaml")
+    write_results.BY_HAND.write_text(yaml.safe_dump({"friction_model_b": {others[0]: "a wish"}}))
+    assert write_results.wrong_failures() == [
+        "friction_model_b: no such claim: It flies.",
+        f"friction_model_b: nothing is said to fail: {text}",
+        f"friction_model_b: said by hand, and found: {others[0]}",
+    ]
 
 
 def test_readme_is_short() -> None:
