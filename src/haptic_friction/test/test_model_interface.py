@@ -1,4 +1,4 @@
-"""Models as objects: parameters, state, reset, copies, and what they refuse."""
+"""Models as objects: stepping, state, reset, and refused input."""
 
 from __future__ import annotations
 
@@ -7,71 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from model_cases import EPS, LAWS, MODELS, STRIBECK, Make, Motion, every_model, observe, values
 
-from haptic_friction import (
-    AdmittanceModel,
-    AnisotropicLaw,
-    CoulombLaw,
-    FrictionLaw,
-    FrictionModel,
-    FunctionLaw,
-    ImpedanceModel,
-    ModelA,
-    ModelB,
-    ModelC,
-    ModelD,
-    StribeckLaw,
-    TableLaw,
-    ViscousCoulombLaw,
-    WithCompliance,
-    WithMass,
-)
-
-Motion = Callable[..., np.ndarray]
-
-EPS = np.finfo(float).eps
-MASS, SPRING, PERIOD = {"mass": 0.5}, {"stiffness": 6000.0, "damping": 60.0}, {"period": 1e-3}
-LAW = ViscousCoulombLaw(4.0, viscosity=5.0)
-STRIBECK = StribeckLaw(3.0, static_force=5.0, stribeck_velocity=0.05, viscosity=2.0)
-S, V = np.array([[3.0, 0.5], [0.5, 2.0]]), np.array([[3.0, 1.0], [1.0, 5.0]])
-#: of any number of dimensions, but for the tensors of two
-LAWS: dict[str, FrictionLaw] = {
-    "coulomb": CoulombLaw(4.0),
-    "viscous": LAW,
-    "stribeck": STRIBECK,
-    "stribeck (46)": STRIBECK.approximated(),
-    "table": TableLaw([0.0, 0.02, 0.1, 1.0], [5.0, 4.0, 3.0, 6.0]),
-    "function": FunctionLaw(lambda s: 3.0 + 2.0 / (1.0 + 20.0 * s), lambda s: -40.0 / (1.0 + 20.0 * s) ** 2),
-    "tensor": AnisotropicLaw(S, viscosity=2.0),
-    "tensors (59)": AnisotropicLaw(S, viscosity=V, exact=False),
-}
-
-Make = Callable[..., FrictionModel]
-MODELS: dict[str, Make] = {
-    "A": lambda law=LAW, n=2: ModelA(law, dimension=n, **MASS, **PERIOD),
-    "B": lambda law=LAW, n=2: ModelB(law, dimension=n, **MASS, **SPRING, **PERIOD),
-    "C": lambda law=LAW, n=2: ModelC(law, dimension=n, **SPRING, **PERIOD),
-    "D": lambda law=LAW, n=2: ModelD(law, dimension=n, **MASS, **SPRING, **PERIOD),
-    "mass and B": lambda law=LAW, n=2: WithMass(MODELS["B"](law, n), mass=2.0),
-    "mass and C": lambda law=LAW, n=2: WithMass(MODELS["C"](law, n), mass=2.0),
-    "compliance and A": lambda law=LAW, n=2: WithCompliance(MODELS["A"](law, n), stiffness=3000.0, damping=30.0),
-    "compliance and D": lambda law=LAW, n=2: WithCompliance(MODELS["D"](law, n), stiffness=3000.0, damping=30.0),
-}
-PARTS = ("A", "B", "C", "D")
-
-every_model = pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
-
-
-def values(model: FrictionModel, motion: Motion, steps: int, seed: int = 0) -> np.ndarray:
-    """Velocities of 0.2 m/s, or forces of 10 N."""
-    return motion(steps, model.dimension, seed=seed) * (50.0 if model.kind == "admittance" else 1.0)
-
-
-def observe(model: FrictionModel) -> tuple[Any, ...]:
-    """The whole state of a model as comparable values."""
-    arrays = (model.displacement, model.friction_force, model.sliding_velocity, *model.state.values())
-    return (*(tuple(array.tolist()) for array in arrays), model.sticking, model.dissipated_energy)
-
+from haptic_friction import AdmittanceModel, AnisotropicLaw, FrictionLaw, ImpedanceModel
 
 # step and simulate
 
@@ -152,6 +90,13 @@ def test_the_outputs_of_two_steps_are_two_arrays() -> None:
     np.testing.assert_array_equal(first, kept)
 
 
+def test_kinds_and_what_they_take() -> None:
+    for name in ("A", "D", "mass and B", "mass and C"):
+        assert isinstance(MODELS[name](), AdmittanceModel) and MODELS[name]().input_name == "force"
+    for name in ("B", "C", "compliance and A", "compliance and D"):
+        assert isinstance(MODELS[name](), ImpedanceModel) and MODELS[name]().input_name == "velocity"
+
+
 # State
 
 
@@ -219,8 +164,15 @@ def test_restore_refuses_unknown_names_and_bad_values_and_changes_nothing(make: 
         assert observe(model) == before
 
 
-# Reset
+@every_model
+def test_a_new_model_rests_and_sticks(make: Make) -> None:
+    model = make()
+    assert model.sticking and model.dissipated_energy == 0.0
+    assert all(not row.any() for row in model.state.values())
+    assert model.dimension == 2 and model.period == 1e-3
 
+
+# Reset
 
 RESETS: dict[str, list[str]] = {
     "A": ["velocity"],
@@ -308,130 +260,6 @@ def test_bad_input_is_refused_by_name_and_leaves_the_state(make: Make, motion: M
         assert observe(model) == before
 
 
-# Parameters
-
-
-ARGUMENTS: dict[str, tuple[Callable[..., FrictionModel], dict[str, float]]] = {
-    "A": (ModelA, {**MASS, **PERIOD}),
-    "B": (ModelB, {**MASS, **SPRING, **PERIOD}),
-    "C": (ModelC, {**SPRING, **PERIOD}),
-    "D": (ModelD, {**MASS, **SPRING, **PERIOD}),
-}
-UNITS = {"mass": "kg", "stiffness": "N/m", "damping": "N s/m", "period": "s"}
-
-
-@pytest.mark.parametrize(("name", "change"), [(name, key) for name in PARTS for key in ARGUMENTS[name][1]])
-def test_each_parameter_changes_the_result_and_is_shown(name: str, change: str, motion: Motion) -> None:
-    make, arguments = ARGUMENTS[name]
-    plain, changed = make(LAW, **arguments), make(LAW, **{**arguments, change: 1.1 * arguments[change]})
-    inputs = values(plain, motion, 100)
-    assert getattr(changed, change) == 1.1 * arguments[change]
-    expected = plain.simulate(inputs)
-    assert np.abs(changed.simulate(inputs) - expected).max() > 1e-4 * np.abs(expected).max()
-
-
-@pytest.mark.parametrize(("name", "change"), [(name, key) for name in PARTS for key in ARGUMENTS[name][1]])
-def test_parameters_out_of_range_are_refused_by_name(name: str, change: str) -> None:
-    make, arguments = ARGUMENTS[name]
-    zero = [] if change == "damping" or (name, change) == ("B", "mass") else [0.0]
-    for value in (-1.0, np.nan, np.inf, *zero):
-        with pytest.raises(ValueError) as caught:
-            make(LAW, **{**arguments, change: value})
-        message = str(caught.value)
-        assert message.startswith(f"{change}: expected ") and message.endswith(f"[{UNITS[change]}], got {value!r}")
-
-
-@pytest.mark.parametrize("name", PARTS)
-@pytest.mark.parametrize("dimension", [0, -1, 2.5, np.nan, np.inf])
-def test_a_dimension_that_is_no_whole_number_from_1_is_refused(name: str, dimension: float) -> None:
-    make, arguments = ARGUMENTS[name]
-    with pytest.raises(ValueError, match=f"^dimension: expected a whole number from 1, got {dimension}"):
-        make(LAW, dimension=dimension, **arguments)
-
-
-def test_damping_may_be_zero_and_so_may_the_mass_of_model_b() -> None:
-    for make in (ModelB, ModelD):
-        assert make(LAW, mass=1.0, stiffness=1e4, damping=0.0, **PERIOD).step([0.0])[0] == 0.0
-    assert ModelC(LAW, stiffness=1e4, damping=0.0, **PERIOD).step([0.0])[0] == 0.0
-    assert ModelB(LAW, mass=0.0, stiffness=1e4, damping=0.0, **PERIOD).step([0.0])[0] == 0.0
-
-
-def test_kinds_and_what_they_take() -> None:
-    for name in ("A", "D", "mass and B", "mass and C"):
-        assert isinstance(MODELS[name](), AdmittanceModel) and MODELS[name]().input_name == "force"
-    for name in ("B", "C", "compliance and A", "compliance and D"):
-        assert isinstance(MODELS[name](), ImpedanceModel) and MODELS[name]().input_name == "velocity"
-
-
-@every_model
-def test_a_new_model_rests_and_sticks(make: Make) -> None:
-    model = make()
-    assert model.sticking and model.dissipated_energy == 0.0
-    assert all(not row.any() for row in model.state.values())
-    assert model.dimension == 2 and model.period == 1e-3
-
-
-# Coupling
-
-
-def test_a_coupled_model_takes_the_parameters_over_and_leaves_the_part_alone(motion: Motion) -> None:
-    for part, coupled in ((MODELS["C"](), WithMass), (MODELS["A"](), WithCompliance)):
-        inputs = values(part, motion, 100)
-        part.simulate(inputs)
-        before = observe(part)
-        given: dict[str, float] = {"mass": 2.0} if coupled is WithMass else {"stiffness": 3000.0, "damping": 30.0}
-        make: Any = coupled
-        model = make(part, **given)
-        assert model.model is part and model.law is part.law
-        assert (model.period, model.dimension) == (part.period, part.dimension)
-        assert all(not row.any() for row in model.state.values())
-        assert {name: getattr(model, name) for name in given} == given
-        model.simulate(values(model, motion, 100))
-        assert observe(part) == before
-        expected = part.simulate(inputs)
-        part.restore({row: before[3 + k] for k, row in enumerate(part.rows)})
-        np.testing.assert_array_equal(part.simulate(inputs), expected)
-
-
-def test_a_compliance_may_be_a_spring_or_a_damper_alone() -> None:
-    spring = WithCompliance(MODELS["A"](LAW, 1), stiffness=1000.0, damping=0.0)
-    damper = WithCompliance(MODELS["A"](LAW, 1), stiffness=0.0, damping=20.0)
-    assert spring.step([0.5])[0] == pytest.approx(1000.0 * 1e-3 * 0.5, rel=4 * EPS)
-    assert damper.step([0.5])[0] == pytest.approx(20.0 * 0.5, rel=4 * EPS)
-
-
-@pytest.mark.parametrize("value", [-1.0, 0.0, np.nan, np.inf])
-def test_a_bad_mass_is_refused_by_name(value: float) -> None:
-    with pytest.raises(ValueError, match=r"^mass: expected a finite number above 0 \[kg\], got "):
-        WithMass(MODELS["C"](), mass=value)
-
-
-@pytest.mark.parametrize(("name", "unit"), [("stiffness", "N/m"), ("damping", "N s/m")])
-@pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
-def test_a_bad_compliance_is_refused_by_name(name: str, unit: str, value: float) -> None:
-    with pytest.raises(ValueError, match=rf"^{name}: expected a finite number, not negative \[{unit}\], got "):
-        WithCompliance(MODELS["A"](), **{"stiffness": 1.0, "damping": 1.0, name: value})
-
-
-def test_a_compliance_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^stiffness, damping: expected one above 0, got 0 for both"):
-        WithCompliance(MODELS["A"](), stiffness=0.0, damping=0.0)
-
-
-@pytest.mark.parametrize("name", ["A", "D", "mass and C", "compliance and A"])
-def test_a_mass_takes_impedances_that_are_not_coupled(name: str) -> None:
-    part: Any = MODELS[name]()
-    with pytest.raises(ValueError, match=r"^model: expected an impedance model that is not coupled, got "):
-        WithMass(part, mass=1.0)
-
-
-@pytest.mark.parametrize("name", ["B", "C", "mass and C", "compliance and A"])
-def test_a_compliance_takes_admittances_that_are_not_coupled(name: str) -> None:
-    part: Any = MODELS[name]()
-    with pytest.raises(ValueError, match=r"^model: expected an admittance model that is not coupled, got "):
-        WithCompliance(part, stiffness=1.0, damping=1.0)
-
-
 @pytest.mark.parametrize("size", [1e160, -1e308])
 @pytest.mark.parametrize("name", MODELS)
 def test_inputs_whose_square_could_overflow_are_refused_alike(name: str, size: float) -> None:
@@ -444,8 +272,3 @@ def test_inputs_whose_square_could_overflow_are_refused_alike(name: str, size: f
             call(value)
     for row, value in model.state.items():
         np.testing.assert_array_equal(value, before[row])
-
-
-def test_parameters_that_leave_no_finite_impedance_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"Z: expected a finite number above 0 .* got inf"):
-        ModelA(LAW, mass=1e-320, **PERIOD)
