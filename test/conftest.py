@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from setup_checkout import Checkout
 from started_runs import Run
 
 
@@ -26,3 +27,9 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Run]]:
         if run.process.poll() is None:
             run.process.send_signal(signal.SIGTERM)
             run.finish()
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    """A copy of the script with a small workspace."""
+    return Checkout(tmp_path)

@@ -1,16 +1,19 @@
-"""Synthetic bags with known answers, for the tests of the reports."""
+"""Synthetic bags with known answers, for the tests of the reports and of replays."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from replay_bags import a_run, write_bag
 from scipy.spatial.transform import Rotation
 
 from haptic_bags.bags import Bag, Event
+from haptic_bags.recording import Recording
 from haptic_core.commands import MOTION, NONE
 from haptic_experiments.experiments.friction_impedance import Run
 
@@ -281,3 +284,16 @@ def display_bag() -> Callable[..., Bag]:
         return bag
 
     return make
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    """A short recording, for tests that only read it."""
+    path = tmp_path_factory.mktemp("recorded") / "bag"
+    return Recording.read(write_bag(path, a_run(), experiment="friction_impedance", mode="lockstep"))
+
+
+@pytest.fixture
+def damaged(recording: Recording, tmp_path: Path) -> Path:
+    """A copy of the bag, to be damaged."""
+    return Path(shutil.copytree(recording.path, tmp_path / "bag"))

@@ -42,13 +42,12 @@ from haptic_viewer.parameters import ParameterPanel
 from haptic_viewer.plots import SIGNALS, Plot
 from haptic_viewer.scene import HAND, RENDERED, Arrow, Markers, Robot, floor, look_at
 from haptic_viewer.services import Services, WantedValues
+from haptic_viewer.state_line import StateLine
 from haptic_viewer.taps import Taps
-from haptic_viewer.text import Strong, plain
+from haptic_viewer.text import plain
 
 _FILE = Path(__file__).with_name("viewer.yaml")
 _MARKERS = "visualization_msgs/msg/MarkerArray"
-_LEVELS = ("", "warning", "error", "stale")
-_STATUS = ("", "safe stop", "fault")
 #: times between two looks at the graph, two drawings of the plots, two lines of the clock [s]
 _LOOK, _PLOT, _TELL = 1.0, 0.1, 0.25
 #: length of a force of 1 N [m]
@@ -80,7 +79,7 @@ class Viewer(Node):
         self._device: dict[str, Any] = {}
         self._device_name, self._sources = "", list[str]()
         self._description, self._watching = "", False
-        self._status: tuple[str | Strong, ...] = ()
+        self._state_line = StateLine()
         self._paused = False
         self._robot: Robot | None = None
         self._markers: dict[str, Markers] = {}
@@ -91,7 +90,6 @@ class Viewer(Node):
         self._handle_pose: np.ndarray | None = None
         self._looked = False
         self._last = dict.fromkeys(("look", "plot", "tell"), 0.0)
-        self._rate = (0.0, 0)
         self._tool = np.array([0.0] * 6 + [1.0])
         self._target: np.ndarray | None = None
         self._state: Any = None
@@ -174,10 +172,7 @@ class Viewer(Node):
     # ---- what the experiment says -----------------------------------------------------------------
 
     def _on_status(self, message: DiagnosticStatus) -> None:
-        self._shown("status", self._take_status, message.level[0], message.message)
-
-    def _take_status(self, level: int, message: str) -> None:
-        self._status = ("\n\n", Strong(_LEVELS[level]), f": {message}") if level else ()
+        self._shown("status", self._state_line.set_status, message.level[0], message.message)
 
     def _on_liveliness(self, event: Any) -> None:
         if not event.alive_count:
@@ -434,19 +429,10 @@ class Viewer(Node):
             self._looked = True
 
     def _tell(self) -> None:
-        state = self._state
-        if state is None:
+        if self._state is None:
             self._clock_panel.show("waiting for the first tick")
-            return
-        now, tick = time.monotonic(), int(state.tick)
-        then, before = self._rate
-        rate = max(tick - before, 0) / (now - then) if then else 0.0
-        self._rate = now, tick
-        stands = "paused" if self._paused else f"{rate * state.period:.2f} x real time"
-        status = _STATUS[min(state.status, 2)]
-        stop = (", ", Strong(status)) if status else ()
-        line = f"tick {tick}, {tick * state.period:.3f} s, {self._mode}, {stands}"
-        self._clock_panel.show(line, *stop, *self._status)
+        else:
+            self._clock_panel.show(*self._state_line.parts(self._state, self._mode, paused=self._paused))
 
 
 def main() -> None:

@@ -1,0 +1,245 @@
+"""The server of the page: who may open it, ports, tokens, and changes from several threads."""
+
+from __future__ import annotations
+
+import asyncio
+import http
+import socket
+import threading
+import urllib.error
+import urllib.request
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+import viser
+import zstandard
+from machine_speed import limit
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from haptic_bringup import runner
+from haptic_viewer import page as viewer_page
+from haptic_viewer.page import PageError, address, check_page, open_page
+
+# ---- who may open the page ------------------------------------------------------------------------
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def server() -> Any:
+    server = open_page("127.0.0.1", 0, "")
+    yield server
+    server.stop()
+
+
+def get(url: str, **headers: str) -> Any:
+    return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=limit(100.0))
+
+
+def subprotocol() -> list[Any]:
+    return [f"viser-v{viser.__version__}"]
+
+
+def test_the_page_listens_on_loopback_only(server: Any) -> None:
+    sockets = [one for one in Path("/proc/net/tcp").read_text().splitlines()[1:] if one.split()[3] == "0A"]
+    mine = [one.split()[1] for one in sockets if int(one.split()[1].split(":")[1], 16) == server.get_port()]
+    assert mine == [f"0100007F:{server.get_port():04X}"]  # 127.0.0.1
+    six = Path("/proc/net/tcp6").read_text()
+    assert f":{server.get_port():04X} " not in "".join(line.split("  ")[0] for line in six.splitlines()[1:])
+
+
+def test_the_page_is_whole_and_refers_to_nothing_elsewhere(server: Any) -> None:
+    answer = get(f"http://127.0.0.1:{server.get_port()}/")
+    text = answer.read().decode()
+    assert answer.status == 200 and "<html" in text and len(text) > 100_000
+    assert "https://" not in text.replace("https://www.w3.org", "")
+    policy = answer.headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'") and "http" not in policy
+
+
+def test_nobody_can_give_the_page_to_a_public_server(server: Any) -> None:
+    handlers = {message.__name__ for message in server._websock_server._incoming_handlers}
+    assert handlers and not any("Share" in name for name in handlers)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "::", "example.org"])
+def test_beyond_loopback_a_token_is_asked_for(host: str) -> None:
+    with pytest.raises(PageError, match=f"view_host {host}: .*without a token") as caught:
+        check_page(host, 0, "")
+    assert "view_token:=" in caught.value.hint
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_on_loopback_none_is(host: str) -> None:
+    check_page(host, 0, "")
+
+
+def test_a_taken_port_is_one_clear_error() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        for way in (check_page, open_page):
+            with pytest.raises(PageError, match=rf"view_port {port}: 127.0.0.1 cannot listen there: address already"):
+                way("127.0.0.1", port, "")
+
+
+def test_a_run_with_a_page_that_cannot_be_is_refused_before_anything_starts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from haptic_bringup import cli
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(runner, "launch", lambda *_: pytest.fail("started"))
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        for words in (["view", "tau_wall"], ["run", "tau_wall", "view:=true"]):
+            monkeypatch.setattr("sys.argv", ["haptics", *words, f"view_port:={taken.getsockname()[1]}"])
+            with pytest.raises(SystemExit) as caught:
+                cli.main()
+            assert caught.value.code == 1 and not list(tmp_path.iterdir())
+            error, hint = capsys.readouterr().err.splitlines()
+            assert error.startswith("error: view_port ") and "view_port:=8081" in hint
+
+
+@pytest.mark.parametrize("port", ["abc", "-1", "65536", "1.5"])
+@pytest.mark.parametrize("command", [["run", "tau_wall", "view:=true"], ["view", "tau_wall"], ["view"]])
+def test_what_is_no_port_is_a_usage_error(
+    command: list[str], port: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from haptic_bringup import cli
+
+    monkeypatch.setattr(runner, "launch", lambda *_: pytest.fail("started"))
+    monkeypatch.setattr("sys.argv", ["haptics", *command, f"view_port:={port}"])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert caught.value.code == 2 and f"view_port: expected a whole number from 0 to 65535, got '{port}'" in (
+        capsys.readouterr().err
+    )
+
+
+def test_view_runs_once_in_real_time_without_end_and_without_a_bag(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from haptic_bringup import cli
+
+    seen: list[dict[str, str]] = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(runner, "launch", lambda _, arguments: seen.append(dict(arguments)) or 0)
+    for words in (["view", "touch_clutter"], ["view", "touch_clutter", "pace:=0.5", "duration:=3.0"]):
+        monkeypatch.setattr("sys.argv", ["haptics", *words, "view_port:=0"])
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        assert caught.value.code == 0 and not list(tmp_path.iterdir())
+    first, second = seen  # two commands, one run each, though the experiment has variants
+    assert {"view": "true", "record": "false", "pace": "1.0", "view_port": "0"}.items() <= first.items()
+    assert float(first["duration"]) == 1e6
+    assert (second["pace"], second["duration"]) == ("0.5", "3.0")
+
+
+def test_a_token_opens_the_page_and_its_websocket() -> None:
+    server = open_page("127.0.0.1", free_port(), "s3cret")
+    url = f"http://127.0.0.1:{server.get_port()}/"
+    try:
+        for wrong in (url, f"{url}?token=secret", f"{url}?token="):
+            with pytest.raises(urllib.error.HTTPError) as caught:
+                get(wrong)
+            caught.value.close()  # a connection that is open is waited for when the server stops
+            assert caught.value.code == http.HTTPStatus.UNAUTHORIZED
+        assert address(server, "127.0.0.1", "s3cret") == f"{url}?token=s3cret"
+        answer = get(f"{url}?token=s3cret")
+        answer.close()
+        cookie = answer.headers["Set-Cookie"]
+        assert answer.status == 200 and "HttpOnly" in cookie and "SameSite=Strict" in cookie
+        socket_url, given = url.replace("http", "ws"), {"Cookie": cookie.split(";")[0]}
+        with pytest.raises(InvalidStatus):
+            connect(socket_url, subprotocols=subprotocol())
+        with connect(socket_url, subprotocols=subprotocol(), additional_headers=given) as connection:
+            assert connection.recv(timeout=limit(100.0))
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"Origin": "http://example.org"}, {"Host": "example.org"}, {"Origin": "http://127.0.0.1:1"}, {"Origin": "null"}],
+)
+def test_another_site_cannot_use_the_page(server: Any, headers: dict[str, str]) -> None:
+    port = server.get_port()
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        get(f"http://127.0.0.1:{port}/", **headers)
+    caught.value.close()
+    assert caught.value.code == http.HTTPStatus.FORBIDDEN
+    if "Origin" in headers:
+        with pytest.raises(InvalidStatus):
+            connect(f"ws://127.0.0.1:{port}/", subprotocols=subprotocol(), origin=headers["Origin"])  # type: ignore[arg-type]
+
+
+def test_where_the_guard_is_not_asked_no_page_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with another version of viser that starts its server otherwise."""
+    stopped = []
+    fake = SimpleNamespace(get_port=lambda: 0, stop=lambda: stopped.append(True))
+    monkeypatch.setattr(viewer_page.viser, "ViserServer", lambda **_: fake)
+    with pytest.raises(PageError):
+        open_page("127.0.0.1", 0, "")
+    assert stopped == [True]
+
+
+# ---- changes from several threads ----------------------------------------------------------------
+
+
+def test_another_thread_leaves_it_to_the_loop_to_wake_who_waits(server: Any) -> None:
+    loop = asyncio.new_event_loop()
+    signal = viewer_page._Signal(loop)
+    signal.set()
+    assert not signal.is_set()  # the loop does not run yet; asyncio's own event would touch its waiters here
+    assert loop.run_until_complete(signal.wait()) and signal.is_set()
+    signal.clear()
+
+    async def within() -> bool:
+        signal.set()
+        return signal.is_set()
+
+    assert loop.run_until_complete(within())
+    loop.close()
+    signal.clear()
+    signal.set()  # no one waits any more
+    assert isinstance(server._websock_server._broadcast_buffer.message_event, viewer_page._Signal)
+
+
+def test_any_thread_may_change_the_page(server: Any) -> None:
+    """Thousands of changes from two threads all reach a page that is open."""
+    url, errors = f"ws://127.0.0.1:{server.get_port()}/", list[BaseException]()
+    texts = [server.gui.add_html("0") for _ in range(2)]
+
+    def write(text: Any) -> None:
+        try:
+            for number in range(3000):
+                text.content = str(number)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=write, args=(text,)) for text in texts]
+    with connect(url, subprotocols=subprotocol(), max_queue=None) as connection:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        last = {text._impl.uuid for text in texts}
+        while last:
+            data = connection.recv(timeout=limit(100.0))
+            assert isinstance(data, bytes)
+            packed = zstandard.ZstdDecompressor().decompress(data[16 : 16 + int.from_bytes(data[8:16], "little")])
+            for message in msgspec.msgpack.decode(packed)["messages"]:
+                if message["type"] == "GuiUpdateMessage" and "2999" in str(message["updates"]):
+                    last.discard(message["uuid"])
+    assert errors == []

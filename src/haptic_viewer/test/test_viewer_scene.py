@@ -1,0 +1,161 @@
+"""The scene of the page: the robot, markers and forces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from visualization_msgs.msg import Marker, MarkerArray
+
+from haptic_core.markers import MarkerCanvas
+from haptic_core.parameters import load_parameter_specs
+from haptic_devices.node.device_node import find_device
+from haptic_viewer.scene import Arrow, Markers, Robot, unit_mesh
+
+SOURCES = Path(__file__).parents[2]
+
+
+class Scene:
+    """Stands for viser's: objects by name, with what was set last, and how often."""
+
+    def __init__(self) -> None:
+        self.things: dict[str, Any] = {}
+
+    def __getattr__(self, method: str) -> Any:
+        def add(name: str, *arguments: Any, **options: Any) -> Any:
+            thing = Thing(self, name, method, arguments, options)
+            self.things[name] = thing
+            return thing
+
+        return add
+
+
+class Thing:
+    def __init__(self, scene: Scene, name: str, method: str, arguments: Any, options: dict[str, Any]) -> None:
+        self.__dict__.update(scene=scene, name=name, method=method, arguments=arguments, sent=0, **options)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__[name] = value
+        self.__dict__["sent"] += 1
+
+    def remove(self) -> None:
+        del self.scene.things[self.name]
+
+
+def test_unit_meshes_have_edges_diameters_and_height_one() -> None:
+    for kind in ("box", "sphere", "cylinder"):
+        vertices, faces = unit_mesh(kind)
+        np.testing.assert_allclose(vertices.max(axis=0), 0.5, atol=2e-3)  # a sphere of 642 corners
+        np.testing.assert_allclose(vertices.min(axis=0), -0.5, atol=2e-3)
+        assert faces.max() == len(vertices) - 1
+
+
+@pytest.mark.parametrize(("name", "motion"), [("joystick", "paper"), ("five_bar", "paper_admittance")])
+def test_the_robot_stands_where_its_joints_are(name: str, motion: str) -> None:
+    specs = load_parameter_specs(SOURCES / "haptic_devices" / "haptic_devices" / "device_node.yaml")
+    values = {name: spec.default for name, spec in specs.items()} | {"device": name, "motion": motion}
+    device: Any = find_device(name)(values)
+    device.configure(1e-3)
+    device.activate()
+    scene, reading = Scene(), device.read()
+    robot = Robot(scene, device.robot_description())  # type: ignore[arg-type]
+    joints = dict(zip([joint.name for joint in device.joints], reading.position, strict=True))
+    joints |= dict(zip(device.passive_joints, device.passive_state()[0], strict=True))
+    before = [thing.position for thing in scene.things.values()]
+    robot.move(joints)
+    places = [np.array(thing.position) for thing in scene.things.values()]
+    assert max(np.linalg.norm(a - b) for a, b in zip(before, places, strict=True)) > 1e-3
+    # the tool's ball is at the tool point of the description
+    assert min(np.linalg.norm(place - reading.tool_pose[:3]) for place in places) < 1e-6
+    robot.move({**joints, "no joint of it": 1.0})
+    robot.remove()
+    assert scene.things == {}
+
+
+def canvas_message(*shapes: tuple[Any, ...]) -> MarkerArray:
+    canvas = MarkerCanvas("base", "node")
+    for method, *arguments in shapes:
+        getattr(canvas, method)(*arguments)
+    return canvas.message(Marker().header.stamp)
+
+
+RED, CLEAR, HIDDEN = (1.0, 0.0, 0.0, 1.0), (0.0, 0.0, 1.0, 0.25), (1.0, 0.0, 0.0, 0.0)
+TURN = np.array([0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5)])
+
+
+def test_markers_become_shapes_of_their_size_place_and_colour() -> None:
+    scene, p = Scene(), np.array([0.1, 0.2, 0.3])
+    markers = Markers(scene, "/markers")  # type: ignore[arg-type]
+    shapes = [
+        ("box", "wall 1", p, TURN, (1.0, 2.0, 3.0), CLEAR),
+        ("sphere", "ball", p, 0.05, RED),
+        ("cylinder", "disk", p, TURN, 0.1, 0.02, RED),
+        ("arrow", "force", p, 2 * p, 0.002, RED),
+        ("line", "rope", [p, 2 * p, 3 * p], 0.001, RED),
+        ("sphere", "gone", p, 0.05, HIDDEN),
+    ]
+    markers.show(canvas_message(*shapes))
+    box, ball, disk, force, rope, gone = scene.things.values()
+    assert box.scale == (1.0, 2.0, 3.0) and box.opacity == pytest.approx(0.25) and box.color == (0, 0, 255)
+    assert box.position == (0.1, 0.2, 0.3) and box.wxyz == (TURN[3], 0.0, 0.0, TURN[2])
+    assert ball.scale == (0.1, 0.1, 0.1) and disk.scale == (0.2, 0.2, 0.02) and ball.opacity is None
+    np.testing.assert_allclose(force.points, [[p, 2 * p]], rtol=1e-6)
+    np.testing.assert_allclose(rope.points, [[p, 2 * p], [2 * p, 3 * p]], rtol=1e-6)
+    assert ball.visible and not gone.visible
+    assert len(markers.points()) == 2  # the wall is scenery
+
+
+def test_triangles_have_their_place_and_are_sent_where_they_change() -> None:
+    scene, p = Scene(), np.array([0.1, 0.2, 0.3])
+    markers = Markers(scene, "/markers")  # type: ignore[arg-type]
+    corners, triangles = np.array([[0.3, 0.0, 0.0], [0.0, 0.3, 0.0], [0.0, 0.0, 0.3]]), np.array([[0, 1, 2]])
+    markers.show(canvas_message(("mesh", "gear", p, TURN, corners, triangles, CLEAR)))
+    (gear,) = scene.things.values()
+    np.testing.assert_allclose(gear.vertices, corners, rtol=1e-6)
+    assert gear.faces.tolist() == [[0, 1, 2]] and gear.opacity == pytest.approx(0.25) and gear.color == (0, 0, 255)
+    assert gear.position == (0.1, 0.2, 0.3) and gear.wxyz == (TURN[3], 0.0, 0.0, TURN[2])
+    np.testing.assert_allclose(markers.points(), [[0.0, 0.3, 0.4]], atol=1e-7)  # a quarter turn about z
+    first, sent = gear.vertices, gear.sent
+    markers.show(canvas_message(("mesh", "gear", 2 * p, TURN, corners, triangles, CLEAR)))
+    assert gear.vertices is first and gear.sent == sent + 1 and gear.position == (0.2, 0.4, 0.6)
+    markers.show(canvas_message(("mesh", "gear", 2 * p, TURN, 2 * corners, triangles, CLEAR)))
+    np.testing.assert_allclose(gear.vertices, 2 * corners, rtol=1e-6)
+
+
+def test_markers_that_have_not_changed_are_not_sent_again_and_those_left_out_go() -> None:
+    scene, p = Scene(), np.array([0.1, 0.2, 0.3])
+    markers = Markers(scene, "/markers")  # type: ignore[arg-type]
+    two = canvas_message(("sphere", "ball", p, 0.05, RED), ("arrow", "force", p, 2 * p, 0.002, RED))
+    markers.show(two)
+    sent = [thing.sent for thing in scene.things.values()]
+    markers.show(two)
+    assert [thing.sent for thing in scene.things.values()] == sent
+    ball, _ = scene.things.values()
+    markers.show(canvas_message(("sphere", "ball", 2 * p, 0.05, RED)))
+    assert list(scene.things.values()) == [ball] and ball.position == (0.2, 0.4, 0.6)
+    markers.show(MarkerArray(markers=[Marker(action=Marker.DELETEALL)]))
+    assert scene.things == {}
+
+
+def test_a_marker_of_another_kind_or_colour_replaces_the_one_of_its_name() -> None:
+    scene, p = Scene(), np.array([0.1, 0.2, 0.3])
+    markers = Markers(scene, "/markers")  # type: ignore[arg-type]
+    markers.show(canvas_message(("sphere", "ball", p, 0.05, RED), ("line", "rope", [p, 2 * p], 0.001, RED)))
+    markers.show(canvas_message(("box", "ball", p, TURN, (1.0, 1.0, 1.0), RED), ("line", "rope", [p, p], 0.001, CLEAR)))
+    ball, rope = scene.things.values()
+    np.testing.assert_array_equal(ball.arguments[0], unit_mesh("box")[0])
+    assert rope.arguments[1] == (0, 0, 255)
+
+
+def test_a_force_is_an_arrow_of_its_length_and_a_small_one_none() -> None:
+    scene = Scene()
+    arrow = Arrow(scene, "/force", (1, 2, 3))  # type: ignore[arg-type]
+    (thing,) = scene.things.values()
+    assert not thing.visible
+    arrow.show(np.array([0.1, 0.0, 0.0]), np.array([0.0, 5.0, 0.0]), 0.01)
+    assert thing.visible
+    np.testing.assert_allclose(thing.points, [[[0.1, 0.0, 0.0], [0.1, 0.05, 0.0]]], atol=1e-8)
+    arrow.show(np.zeros(3), np.array([0.0, 0.01, 0.0]), 0.01)
+    assert not thing.visible
