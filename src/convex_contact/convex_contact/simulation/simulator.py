@@ -88,6 +88,7 @@ class Simulator(LastStep):
             names it.
     """
 
+    # Longer than others by its arguments and their checks.
     def __init__(
         self,
         world: World,
