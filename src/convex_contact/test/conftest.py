@@ -276,3 +276,36 @@ def helpers() -> Any:
     for function in (shape_of, coal_distance, two_bodies, lagged_solution):
         setattr(Helpers, function.__name__, staticmethod(function))
     return Helpers
+
+
+#: a finger among boxes and balls on a floor, one of them sliding and spinning, and a belt
+_TABLE = """
+materials:
+  wood: {stiffness: 4.0e+4, dissipation: 2.0, relaxation_time: 1.0e-3, friction: 0.5}
+bodies:
+- {name: floor, shape: {type: half_space}, material: wood, fixed: true}
+- {name: finger, shape: {type: sphere, radius: 0.01}, mass: 0.05, material: wood, position: [0, 0, 0.0102]}
+- {name: box, shape: {type: box, size: [0.02, 0.02, 0.02]}, mass: 0.1, material: wood, position: [0.0215, 0, 0.01],
+   velocity: [-0.1, 0.05, 0], angular_velocity: [0, 0, 3]}
+- {name: ball, shape: {type: sphere, radius: 0.01}, mass: 0.1, material: wood, position: [0, 0.05, 0.0105],
+   angular_velocity: [20, 10, 5], velocity: [0.3, 0, 0]}
+- {name: can, shape: {type: cylinder, radius: 0.01, length: 0.03}, mass: 0.1, material: wood,
+   position: [0, -0.05, 0.015]}
+- {name: pill, shape: {type: capsule, radius: 0.01, length: 0.02}, mass: 0.1, material: wood, position: [0.1, 0, 0.03]}
+- name: pair
+  mass: 0.2
+  material: wood
+  position: [0.1, 0.1, 0.02]
+  shapes:
+  - {type: sphere, radius: 0.01, position: [0.02, 0, 0]}
+  - {type: box, size: [0.01, 0.02, 0.03], position: [-0.02, 0, 0]}
+- {name: belt, shape: {type: box, size: [0.1, 0.1, 0.02]}, material: wood, position: [0.3, 0, 0.01], prescribed: true}
+"""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A world file for the contact node."""
+    file = tmp_path_factory.mktemp("worlds") / "table.yaml"
+    file.write_text(_TABLE)
+    return str(file)
