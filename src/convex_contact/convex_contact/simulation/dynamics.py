@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -55,6 +55,9 @@ from convex_contact.simulation.contact_query import find_contacts as find_contac
 from convex_contact.simulation.contact_query import predict_margins as predict_margins
 from convex_contact.simulation.world_arrays import LARGE as LARGE
 from convex_contact.simulation.world_arrays import pair_arrays, world_arrays
+
+if TYPE_CHECKING:
+    import pinocchio as pin
 
 
 @dataclass(frozen=True)
@@ -411,9 +414,7 @@ class WorldDynamics:
             model = self._trees[tree].model
             for joint in list(model.joints)[1:]:  # the first is the world
                 if joint.nq == 1 and joint.nv == 1:
-                    low, high = model.lowerPositionLimit[joint.idx_q], model.upperPositionLimit[joint.idx_q]
-                    low = low if abs(low) < 1e300 else -math.inf
-                    high = high if abs(high) < 1e300 else math.inf
+                    low, high = position_limits(model, joint)
                     if not (math.isinf(low) and math.isinf(high)):
                         start_v, start_q = self.arrays.tree_v[tree], self.arrays.tree_q[tree]
                         rows.append((start_v + joint.idx_v, start_q + joint.idx_q, low, high))
@@ -439,6 +440,12 @@ class WorldDynamics:
         needed = int(a.counters[broad_phase.REQUIRED_CONTACTS])
         if needed > len(self.contacts.phi0):
             self.contacts = contacts.empty_contacts(2 * needed, self._width)
+
+
+def position_limits(model: pin.Model, joint: pin.JointModel) -> tuple[float, float]:
+    """Lower and upper limit of a joint with one coordinate, m or rad; infinite where the model has none."""
+    low, high = float(model.lowerPositionLimit[joint.idx_q]), float(model.upperPositionLimit[joint.idx_q])
+    return low if abs(low) < 1e300 else -math.inf, high if abs(high) < 1e300 else math.inf
 
 
 def _quaternion(pose: np.ndarray, out: np.ndarray) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from convex_contact.model.joints import Given, JointActuator, JointLaw
 from convex_contact.model.world import World, WorldError
 from convex_contact.problem import checks
-from convex_contact.simulation.dynamics import WorldDynamics
+from convex_contact.simulation.dynamics import WorldDynamics, position_limits
 
 
 def joint_places(world: World) -> dict[str, tuple[int, str]]:
@@ -52,10 +52,8 @@ class Joint:
         joint = model.joints[model.getJointId(within)]
         self._arrays, self._q, self._nq = a, int(a.tree_q[tree]) + joint.idx_q, joint.nq
         self._v = int(a.tree_v[tree]) + joint.idx_v
-        self.lower, self.upper = -math.inf, math.inf
-        if joint.nq == 1:
-            low, high = float(model.lowerPositionLimit[joint.idx_q]), float(model.upperPositionLimit[joint.idx_q])
-            self.lower, self.upper = (low if low > -1e300 else -math.inf), (high if high < 1e300 else math.inf)
+        unlimited = (-math.inf, math.inf)  # a continuous joint
+        self.lower, self.upper = position_limits(model, joint) if joint.nq == 1 else unlimited
         self._laws, self._place = laws, (tree, within)
 
     def __repr__(self) -> str:

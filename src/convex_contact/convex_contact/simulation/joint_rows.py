@@ -93,15 +93,16 @@ class JointRows:
     def __len__(self) -> int:
         return len(self._all.a)
 
-    def copies(self) -> tuple[np.ndarray, ...]:
-        """All that changes from step to step, for :meth:`restore`."""
-        return tuple(array.copy() for array in (*self._changing(), self.idle))
+    def copies(self) -> tuple[list[np.ndarray], int]:
+        """All that changes from step to step, for :meth:`restore`: arrays, and the number of idle limits."""
+        return [array.copy() for array in self._changing()], len(self.idle)
 
-    def restore(self, copies: tuple[np.ndarray, ...]) -> None:
+    def restore(self, copies: tuple[list[np.ndarray], int]) -> None:
         """Takes back what :meth:`copies` gave."""
-        for array, values in zip(self._changing(), copies, strict=False):
+        saved, idle = copies
+        for array, values in zip(self._changing(), saved, strict=True):
             array[:] = values
-        self.idle = self._idle[: len(copies[-1])]
+        self.idle = self._idle[:idle]
 
     def _changing(self) -> tuple[np.ndarray, ...]:
         return self._all.parameters, *self._chosen, self._idle, self._motor_table

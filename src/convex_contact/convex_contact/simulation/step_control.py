@@ -41,7 +41,7 @@ FIRST, SHORTEST = 0.1, 1e-8
 
 
 @dataclass
-class StepStatistics:
+class StepCounts:
     """Steps since the start or the last reset.
 
     Attributes:
@@ -86,7 +86,7 @@ class StepControl:
     def reset(self) -> None:
         """Begins anew with a short step."""
         self._next = FIRST * self.largest
-        self.statistics = StepStatistics()
+        self.statistics = StepCounts()
 
     def step(self, simulator: Simulator, longest: float = math.inf) -> float:
         """Makes one step within the accuracy, and returns its length, s.
