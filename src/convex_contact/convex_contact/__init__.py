@@ -26,6 +26,7 @@ from convex_contact.problem.errors import ConvergenceError
 from convex_contact.problem.implicit_terms import implicit_terms
 from convex_contact.problem.normal_laws import FunctionLaw, HertzLaw, LinearLaw, NormalLaw
 from convex_contact.problem.problem import ContactProblem
+from convex_contact.simulation.batch import Batch, BatchError
 from convex_contact.simulation.coupling import Coupling
 from convex_contact.simulation.dynamics import BodyState, JointLimits, WorldDynamics
 from convex_contact.simulation.joint import Joint
@@ -37,6 +38,8 @@ from haptic_files.moved_modules import forward_moved_modules
 
 __all__ = [
     "APPROXIMATIONS",
+    "Batch",
+    "BatchError",
     "Body",
     "BodyState",
     "Box",
