@@ -138,6 +138,46 @@ def test_pattern_is_not_found_where_it_is_not(answered: Any, words: str, name: s
 
 
 @pytest.mark.study
+def test_the_centre_is_not_identical_where_it_is_not(answered: Any) -> None:
+    settings, results, answer = answered("paper")
+    assert verdict(answer, "identical in the centre") is True
+    other = {n: {k: v.copy() for k, v in r.items()} for n, r in results.items()}
+    other["nine-mopc"]["deviation"][4, -1] += 1e-15
+    assert verdict(paper.answer(settings, other), "identical in the centre") is False
+
+
+@pytest.mark.study
+@pytest.mark.parametrize(("stiffer", "shown"), [(0.04, True), (-0.04, False)])
+def test_statistics_of_the_wall_are_those_of_the_runs(answered: Any, stiffer: float, shown: bool) -> None:
+    """Surfaces that rise by 10 % per row, of which MOPC's is stiffer in the lowest three rows, or softer."""
+    _, results, _ = answered("paper")
+    options: dict[str, Any] = {**SMALL, "rows": 7, "runs": 10, "controllers": ("sopc", "mopc")}
+    random, made = np.random.default_rng(3), {n: r for n, r in results.items() if n.startswith("nine")}
+    for row in range(7):
+        for name, gain in (("sopc", 0.0), ("mopc", stiffer if row < 3 else 0.0)):
+            figures = np.ones((2, 10, len(FIGURES)))
+            figures[..., 0] = 1e4 * (1.0 + 0.1 * row) * (1.0 + gain) + 50.0 * random.normal(size=(2, 10))
+            made[f"row{row:03d}-{name}"] = {"figures": figures}
+    answer = paper.answer(StudySettings(parts=("paper",), **options), made)
+    for words in ("varies less", "significantly stiffer at most", "all points are tested together"):
+        assert verdict(answer, words) is shown
+    assert verdict(answer, "falls with y") is verdict(answer, "does not change with x") is True
+
+
+@pytest.mark.study
+@pytest.mark.parametrize(
+    ("words", "figure", "places"),
+    [("penetrates less on average", "max_penetration", (1, slice(None))), ("softer in every row", "stiffness", (0, 8))],
+)
+def test_one_random_device_of_another_kind_is_seen(answered: Any, words: str, figure: str, places: Any) -> None:
+    settings, results, answer = answered("devices")
+    assert verdict(answer, words) is True
+    other = {n: {k: v.copy() for k, v in r.items()} for n, r in results.items()}
+    other["device-2"]["figures"][(*places, FIGURES.index(figure))] *= 3.0
+    assert verdict(devices.answer(settings, other), words) is False
+
+
+@pytest.mark.study
 def test_few_runs_do_not_judge_statistics(answered: Any) -> None:
     _, _, answer = answered("paper")
     assert verdict(answer, "significantly stiffer") is None
