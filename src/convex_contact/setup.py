@@ -14,7 +14,7 @@ setup(
         (f"share/{package}", ["package.xml"]),
     ],
     zip_safe=True,
-    install_requires=["coal", "numba", "numpy", "pin", "pydantic", "pyyaml", "scipy"],
+    install_requires=["coal", "numba", "numpy", "pin", "pydantic", "pyyaml", "scipy", "trimesh", "viser"],
     maintainer="Haptic suite maintainers",
     maintainer_email="haptic-suite@example.org",
     description="Convex contact: SAP, Lagged, regularised Lagged and Similar (Castro et al.).",

@@ -19,7 +19,8 @@ from convex_contact.model.deformable import DeformableTree
 from convex_contact.model.pressure_fields import PressureField
 from convex_contact.model.shapes import Capsule, Cylinder, HalfSpace, Shape, Sphere
 from convex_contact.model.world import Tree, World
-from convex_contact.simulation.simulator import ContactReport
+from convex_contact.simulation.body_table import BodyTable
+from convex_contact.simulation.simulator import ContactReport, Simulator
 
 #: red, green, blue, opacity
 Color = tuple[float, float, float, float]
@@ -33,6 +34,8 @@ FORCE: Color = (0.84, 0.15, 0.16, 1.0)
 COUPLING: Color = (0.58, 0.4, 0.74, 1.0)
 BONE: Color = (0.45, 0.45, 0.45, 1.0)
 HIDDEN: Color = (0.0, 0.0, 0.0, 0.0)
+#: of bodies by what moves them
+_COLORS = {"free": FREE, "link": FREE, "fixed": FIXED, "prescribed": PRESCRIBED}
 
 #: side and thickness of the plate that stands for a half space [m]
 PLATE, _THICKNESS = 1.0, 0.01
@@ -91,18 +94,23 @@ def _bones(world: World, tree: Tree) -> list[tuple[str, np.ndarray | int, int]]:
     return [(world.bodies[at[joint]].name, starts[by], at[joint]) for joint, by in carried if by in starts]
 
 
-class WorldDrawing:
-    """Draws a rendering's world, its contacts with their forces, and the coupling, tick by tick.
+class SimulationDrawing:
+    """Draws a simulator's world and its contacts with their forces, step by step.
 
     Args:
-        rendering: Whose world.
+        simulator: Whose world.
+        table: Where its bodies are, if somebody else reads it before each drawing.
         force_length: Of the arrow of 1 N, m/N in the world; 0: no arrows.
         scale: Metres of the world per metre of the canvas.
     """
 
-    def __init__(self, rendering: ContactRendering, *, force_length: float = 0.01, scale: float = 1.0) -> None:
-        self._rendering, self._force_length, self._scale = rendering, force_length, scale
-        world = rendering.simulator.world
+    def __init__(
+        self, simulator: Simulator, *, table: BodyTable | None = None, force_length: float = 0.01, scale: float = 1.0
+    ) -> None:
+        self._simulator, self._force_length, self._scale = simulator, force_length, scale
+        self._reads = table is None
+        self._table = BodyTable(simulator.dynamics) if table is None else table
+        world = simulator.world
         self._meshes = [(t, tree) for t, tree in enumerate(world.trees) if isinstance(tree.model, DeformableTree)]
         self._hidden = {i for _, tree in self._meshes for i in tree.bodies}  # drawn as a mesh
         self._bones = [bone for tree in world.trees for bone in _bones(world, tree)]
@@ -118,23 +126,21 @@ class WorldDrawing:
 
     def draw(self, canvas: Canvas) -> None:
         """Draws the present state."""
+        if self._reads:
+            self._table.read()
         self._bodies(canvas)
         self._lines(canvas)
         self._deformables(canvas)
-        simulator = self._rendering.simulator
-        self._contacts(canvas, simulator.contacts, simulator.period)
-        self._coupling(canvas)
+        self._contacts(canvas, self._simulator.contacts, self._simulator.period)
 
     # --- parts -----------------------------------------------------------------------------------------------
 
     def _bodies(self, canvas: Canvas) -> None:
-        rendering = self._rendering
-        table = rendering.bodies
-        colors = {"free": FREE, "link": FREE, "fixed": FIXED, "prescribed": PRESCRIBED}
-        for number, body in enumerate(rendering.simulator.world.bodies):
+        table = self._table
+        for number, body in enumerate(self._simulator.world.bodies):
             if number in self._hidden:
                 continue
-            color = PROXY if number == rendering.proxy and rendering.is_coupled else colors[body.kind]
+            color = self._color(number)
             x, y, z, w = table.orientation[number]
             turn = pin.Quaternion(w, x, y, z)
             for place, geometry in enumerate(body.geometries):
@@ -149,14 +155,17 @@ class WorldDrawing:
                 else:
                     self._shape(canvas, name, geometry.shape, position, orientation, color)
 
+    def _color(self, number: int) -> Color:
+        return _COLORS[self._simulator.world.bodies[number].kind]
+
     def _lines(self, canvas: Canvas) -> None:
-        s, place = 1.0 / self._scale, self._rendering.bodies.position
+        s, place = 1.0 / self._scale, self._table.position
         for name, parent, body in self._bones:
             start = parent if isinstance(parent, np.ndarray) else place[parent]
             canvas.line(name, [s * start, s * place[body]], s * _BONE_WIDTH, BONE)
 
     def _deformables(self, canvas: Canvas) -> None:
-        a = self._rendering.simulator.dynamics.arrays
+        a = self._simulator.dynamics.arrays
         for t, tree in self._meshes:
             vertices = tree.model.positions(a.q[a.tree_q[t] : a.tree_q[t + 1]])
             canvas.mesh(tree.name, *_HERE, vertices / self._scale, tree.model.drawn, FREE)
@@ -200,6 +209,29 @@ class WorldDrawing:
             if self._force_length > 0.0:
                 canvas.arrow(f"contact force {place}", np.zeros(3), np.array([0.0, 0.0, s * width]), s * width, HIDDEN)
         self._drawn = max(self._drawn, len(order))
+
+
+class WorldDrawing(SimulationDrawing):
+    """Draws a rendering's world, its contacts with their forces, and the coupling, tick by tick.
+
+    Args:
+        rendering: Whose world.
+        force_length: Of the arrow of 1 N, m/N in the world; 0: no arrows.
+        scale: Metres of the world per metre of the canvas.
+    """
+
+    def __init__(self, rendering: ContactRendering, *, force_length: float = 0.01, scale: float = 1.0) -> None:
+        super().__init__(rendering.simulator, table=rendering.bodies, force_length=force_length, scale=scale)
+        self._rendering = rendering
+
+    def draw(self, canvas: Canvas) -> None:
+        """Draws the present state."""
+        super().draw(canvas)
+        self._coupling(canvas)
+
+    def _color(self, number: int) -> Color:
+        moved = number == self._rendering.proxy and self._rendering.is_coupled
+        return PROXY if moved else super()._color(number)
 
     def _coupling(self, canvas: Canvas) -> None:
         rendering = self._rendering

@@ -1,0 +1,386 @@
+"""A simulation on a browser page, by viser: bodies, forces of the contacts, pause, pace, and recordings that replay.
+
+    >>> page = show(simulator)
+    >>> page.record()
+    >>> page.run(5.0, before=lambda simulator: simulator.apply_wrench("ball", force=(0.1, 0.0, 0.0)))
+    >>> page.save("ball.html")  # opens in any browser, without Python
+
+The page is this machine's alone unless `host` says otherwise; whoever can open it can pause and reset the simulation.
+"""
+
+from __future__ import annotations
+
+import math
+import socket
+import time
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import trimesh
+import viser
+
+from convex_contact.model.shapes import HalfSpace, Hull, Shape
+from convex_contact.problem import checks
+from convex_contact.simulation.reports import ContactReport
+from convex_contact.simulation.simulator import Simulator
+from convex_contact.view.drawing import FORCE, LARGEST_COUNT, POINT, Color, SimulationDrawing
+
+#: drawings per second, of the clock or of simulated time when that is faster
+FRAME_RATE = 30.0
+#: a run that lags this far behind the clock goes on from where it is [s]
+_LAG = 0.25
+#: colours of bodies that move, in turn
+_PALETTE: tuple[Color, ...] = (
+    (0.12, 0.47, 0.71, 1.0),
+    (0.95, 0.6, 0.2, 1.0),
+    (0.35, 0.65, 0.4, 1.0),
+    (0.65, 0.45, 0.7, 1.0),
+    (0.85, 0.45, 0.45, 1.0),
+    (0.5, 0.65, 0.75, 1.0),
+)
+#: arrows of the forces: radii of shaft and head and length of the head, over the width of lines
+_ARROW = (1.0, 2.2, 5.0)
+#: the heaviest load at first is drawn over this share of the scene's size
+_REACH = 0.3
+
+
+def _wxyz(quaternion: np.ndarray) -> tuple[float, float, float, float]:
+    x, y, z, w = (float(value) for value in quaternion)
+    return w, x, y, z
+
+
+def _look(color: Color) -> dict[str, Any]:
+    red, green, blue, opacity = color
+    shade = (round(255 * red), round(255 * green), round(255 * blue))
+    return {"color": shade, "opacity": None if opacity >= 1.0 else opacity}
+
+
+class _PageCanvas:
+    """What is drawn on the page; a shape is sent whole once, later only where it is."""
+
+    def __init__(self, scene: viser.SceneApi) -> None:
+        self._scene, self._handles = scene, dict[str, Any]()
+
+    def _put(
+        self, name: str, add: Callable[..., Any], position: np.ndarray, orientation: np.ndarray, **shape: Any
+    ) -> None:
+        place = {"position": tuple(position.tolist()), "wxyz": _wxyz(orientation)}
+        handle = self._handles.get(name)
+        if handle is None:
+            self._handles[name] = add(f"/world/{len(self._handles)}", **shape, **place)
+            return
+        for key, value in place.items():
+            if not np.array_equal(getattr(handle, key), value):
+                setattr(handle, key, value)
+
+    def cylinder(
+        self, name: str, position: np.ndarray, orientation: np.ndarray, radius: float, length: float, color: Color
+    ) -> None:
+        size = {"radius": radius, "height": length}
+        self._put(name, self._scene.add_cylinder, position, orientation, **size, **_look(color))
+
+    def box(
+        self, name: str, position: np.ndarray, orientation: np.ndarray, size: Sequence[float], color: Color
+    ) -> None:
+        x, y, z = (float(value) for value in size)
+        self._put(name, self._scene.add_box, position, orientation, dimensions=(x, y, z), **_look(color))
+
+    def sphere(self, name: str, position: np.ndarray, radius: float, color: Color) -> None:
+        turn = np.array([0.0, 0.0, 0.0, 1.0])
+        self._put(name, self._scene.add_icosphere, position, turn, radius=radius, **_look(color))
+
+    def mesh(
+        self, name: str, position: np.ndarray, orientation: np.ndarray, vertices: np.ndarray, triangles: np.ndarray,
+        color: Color,
+    ) -> None:  # fmt: skip
+        points = np.asarray(vertices, dtype=np.float32)
+        faces = np.asarray(triangles, dtype=np.uint32)
+        self._put(
+            name, self._scene.add_mesh_simple, position, orientation,
+            vertices=points, faces=faces, flat_shading=True, side="double", **_look(color),
+        )  # fmt: skip
+        handle = self._handles[name]
+        if not np.array_equal(handle.vertices, points):  # a deformable body
+            handle.vertices = points
+
+    def line(self, name: str, points: Sequence[np.ndarray] | np.ndarray, width: float, color: Color) -> None:
+        ends = np.asarray(points, dtype=np.float32)
+        pieces = np.stack([ends[:-1], ends[1:]], axis=1)
+        handle = self._handles.get(name)
+        if handle is None:
+            place, shade = f"/world/{len(self._handles)}", _look(color)["color"]
+            self._handles[name] = self._scene.add_line_segments(place, pieces, shade, thickness=width)
+        elif not np.array_equal(handle.points, pieces):
+            handle.points = pieces
+
+    def arrow(self, name: str, start: np.ndarray, end: np.ndarray, width: float, color: Color) -> None:
+        self.line(name, [start, end], width, color)
+
+    def loads(self, points: np.ndarray, forces: np.ndarray, width: float) -> None:
+        """Points (n, 3) where bodies touch, and arrows (n, 3) from there; all are one object each."""
+        at = np.asarray(points, dtype=np.float32)
+        arrows = np.stack([at, at + np.asarray(forces, dtype=np.float32)], axis=1)
+        if "loads" not in self._handles:
+            shaft, head, length = (width * part for part in _ARROW)
+            self._handles["touching"] = self._scene.add_point_cloud(
+                "/touching", np.zeros((0, 3)), _look(POINT)["color"],
+                point_size=3.0 * width, point_shape="circle", precision="float32",
+            )  # fmt: skip
+            self._handles["loads"] = self._scene.add_arrows(
+                "/loads", np.zeros((0, 2, 3)), _look(FORCE)["color"],
+                shaft_radius=shaft, head_radius=head, head_length=length,
+            )  # fmt: skip
+        if len(at) or self._handles["loads"].visible:
+            for name, values in (("touching", at), ("loads", arrows)):
+                handle = self._handles[name]
+                handle.visible = bool(len(at))
+                if len(at):
+                    handle.points = values
+
+
+class _PageDrawing(SimulationDrawing):
+    """As for markers, but bodies have colours of their own, hulls their faces, and a contact is no object."""
+
+    def __init__(self, simulator: Simulator, force_length: float) -> None:
+        super().__init__(simulator, force_length=force_length)
+        moving = [i for i, body in enumerate(simulator.world.bodies) if body.kind in ("free", "link")]
+        self._colors = {number: _PALETTE[k % len(_PALETTE)] for k, number in enumerate(moving)}
+        self._faces = dict[int, tuple[np.ndarray, np.ndarray]]()
+        self.loads_shown = True
+
+    def _color(self, number: int) -> Color:
+        return self._colors.get(number) or super()._color(number)
+
+    def _shape(
+        self, canvas: Any, name: str, shape: Shape, position: np.ndarray, orientation: np.ndarray, color: Color
+    ) -> None:
+        if not isinstance(shape, Hull):
+            super()._shape(canvas, name, shape, position, orientation, color)
+            return
+        if id(shape) not in self._faces:
+            hull: Any = trimesh.convex.convex_hull(shape.vertices)
+            self._faces[id(shape)] = np.asarray(hull.vertices), np.asarray(hull.faces)
+        canvas.mesh(name, position, orientation, *self._faces[id(shape)], color)
+
+    def _contacts(self, canvas: Any, report: ContactReport, period: float) -> None:
+        force = np.einsum("nk,nki->ni", report.impulse, report.frame) / period
+        size = np.linalg.norm(force, axis=1)
+        order = np.argsort(-size, kind="stable")[:LARGEST_COUNT]
+        order = order[size[order] > 0.0] if self.loads_shown else order[:0]
+        canvas.loads(report.position[order], self._force_length * force[order], self._width)
+
+
+def _weight(simulator: Simulator) -> float:
+    """Of all that moves, N; 1 N where nothing weighs."""
+    world = simulator.world
+    mass = sum(body.mass for body in world.bodies if body.kind == "free") + sum(
+        sum(inertia.mass for inertia in tree.model.model.inertias)
+        for tree in world.trees
+        if hasattr(tree.model, "model")
+    )
+    return float(mass * np.linalg.norm(world.gravity)) or 1.0
+
+
+class Page:
+    """A simulation on a browser page.
+
+    Args:
+        simulator: Whose world and contacts.
+        host: Address to listen on; only this machine can reach the default.
+        port: TCP port, 0: a free one.
+        force_length: Of the arrow of 1 N, m/N; None: the weight of all that moves is as long as 0.3 of the scene.
+        verbose: Print the address.
+
+    Attributes:
+        server: The page's, of viser; a user's own controls go there.
+        address: URL.
+        real_time_factor: Simulated time over that of the clock, of the last second of a run; nan before.
+
+    Raises:
+        OSError: The port is taken.
+        ValueError: An argument is out of its bounds.
+    """
+
+    def __init__(
+        self,
+        simulator: Simulator,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 8080,
+        force_length: float | None = None,
+        verbose: bool = True,
+    ) -> None:
+        self.simulator = simulator
+        if force_length is None:
+            force_length = _REACH * self._size() / _weight(simulator)
+        self._drawing = _PageDrawing(simulator, checks.number("force_length", force_length, minimum=0.0))
+        with socket.socket() as probe:  # viser takes another port where one is taken
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+        with redirect_stdout(StringIO()):  # it says more than the address
+            self.server = viser.ViserServer(host=host, port=port, verbose=False)
+        self.address = f"http://{host}:{self.server.get_port()}/"
+        self.real_time_factor = math.nan
+        self._canvas = _PageCanvas(self.server.scene)
+        self._recorder: Any = None
+        self._recorded = simulator.time
+        self._closed = False
+        self._controls()
+        if verbose:
+            print(self.address, flush=True)
+
+    def _size(self) -> float:
+        """Extent of what can move, m."""
+        position = self.simulator.body_states()[0]
+        bodies = self.simulator.world.bodies
+        kept = [
+            position[i] for i, b in enumerate(bodies) if not any(isinstance(g.shape, HalfSpace) for g in b.geometries)
+        ]
+        radii = [g.shape.radius for b in bodies for g in b.geometries if not isinstance(g.shape, HalfSpace)]
+        spread = float(np.linalg.norm(np.ptp(np.array(kept), axis=0))) if kept else 0.0
+        return spread + 2.0 * max(radii, default=0.5)
+
+    def _controls(self) -> None:
+        gui, scene = self.server.gui, self.server.scene
+        gui.configure_theme(show_share_button=False, show_logo=False)
+        self._paused = gui.add_checkbox("pause", False)
+        self._once = gui.add_button("one step")
+        self._again = gui.add_button("reset")
+        self._speed = gui.add_slider("pace", min=0.05, max=4.0, step=0.05, initial_value=1.0)
+        self._loads = gui.add_checkbox("contact forces", True)
+        self._line: Any = gui.add_text("state", "", disabled=True)
+        self._steps_asked, self._reset_asked = 0, False
+
+        @self._once.on_click
+        def _(_event: Any) -> None:
+            self._steps_asked += 1
+
+        @self._again.on_click
+        def _(_event: Any) -> None:
+            self._reset_asked = True
+
+        scene.set_up_direction("+z")
+        scene.configure_default_lights(cast_shadow=True)
+        size, middle = self._size(), self._middle()
+        camera = self.server.initial_camera
+        camera.position = tuple((middle + size * np.array([1.0, -1.4, 0.8])).tolist())
+        camera.look_at = tuple(middle.tolist())
+
+    def _middle(self) -> np.ndarray:
+        position = self.simulator.body_states()[0]
+        moving = [i for i, body in enumerate(self.simulator.world.bodies) if body.kind in ("free", "link")]
+        return np.asarray(position[moving].mean(axis=0)) if moving else np.zeros(3)
+
+    def update(self) -> None:
+        """Draws the present state."""
+        self._drawing.loads_shown = self._loads.value
+        with self.server.atomic():
+            self._drawing.draw(self._canvas)
+            contacts = int((self.simulator.contacts.impulse[:, 2] > 0.0).sum())
+            pace = "" if math.isnan(self.real_time_factor) else f", {self.real_time_factor:.2f} of real time"
+            self._line.value = f"{self.simulator.time:.3f} s, {contacts} contacts{pace}"
+        if self._recorder is not None and self.simulator.time > self._recorded:
+            self._recorder.insert_sleep(self.simulator.time - self._recorded)
+            self._recorded = self.simulator.time
+
+    def run(
+        self, duration: float | None = None, *, speed: float | None = None,
+        before: Callable[[Simulator], None] | None = None,
+    ) -> None:  # fmt: skip
+        """Steps and draws at the pace of the clock, as far as the machine can; the page's pause and reset act.
+
+        Args:
+            duration: Simulated time, s; None: until :meth:`close`, or until it is interrupted from the keyboard.
+            speed: Simulated time over that of the clock; None: as the page says; infinite: as fast as it goes.
+            before: Called with the simulator before each step, to set forces and targets.
+
+        Raises:
+            ConvergenceError: A step failed; the state before it is shown.
+            ValueError: The duration is negative, or the speed not positive.
+        """
+        duration = math.inf if duration is None else checks.number("duration", duration, minimum=0.0)
+        if speed is not None and not speed > 0.0:
+            raise ValueError(f"speed: expected a positive number, got {speed}")
+        left, began = duration, (time.monotonic(), self.simulator.time)
+        clock = time.monotonic()
+        try:
+            while left > 1e-9 * self.simulator.time and not self._closed:
+                if self._reset_asked:
+                    self._reset_asked = False
+                    self.simulator.reset()
+                    self._recorded = 0.0
+                    began = time.monotonic(), 0.0
+                pace = self._speed.value if speed is None else speed
+                frame = (1.0 if math.isinf(pace) else pace) / FRAME_RATE
+                steps = self._steps_asked if self._paused.value else 0
+                self._steps_asked = 0
+                left -= self._advance(0.0 if self._paused.value else min(frame, left), steps, before)
+                now = time.monotonic()
+                if now - began[0] >= 1.0:
+                    self.real_time_factor = (self.simulator.time - began[1]) / (now - began[0])
+                    began = now, self.simulator.time
+                self.update()
+                clock = max(clock + 1.0 / FRAME_RATE, now - _LAG)
+                if not math.isinf(pace) or self._paused.value:
+                    time.sleep(max(0.0, clock - time.monotonic()))
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.update()
+
+    def _advance(self, duration: float, steps: int, before: Callable[[Simulator], None] | None) -> float:
+        """Makes steps until a duration has passed, or so many; returns the time that passed, s."""
+        start = self.simulator.time
+        while steps > 0 or self.simulator.time - start < duration * (1.0 - 1e-9):
+            if before is not None:
+                before(self.simulator)
+            self.simulator.step()
+            steps -= 1
+        return self.simulator.time - start
+
+    # --- recordings ------------------------------------------------------------------------------------------
+
+    def record(self) -> None:
+        """Begins a recording, from the present state on; one that was not saved is dropped."""
+        self.update()
+        self._recorder, self._recorded = self.server.get_scene_serializer(), self.simulator.time
+
+    def save(self, path: str | Path) -> None:
+        """Ends the recording, and writes it.
+
+        Args:
+            path: A name that ends in ``.html`` (a page that opens in any browser) or in ``.viser``.
+
+        Raises:
+            RuntimeError: Nothing was recorded.
+            ValueError: Another ending.
+        """
+        file = Path(path)
+        if file.suffix not in (".html", ".viser"):
+            raise ValueError(f"path: expected a name that ends in .html or .viser, got {file.name!r}")
+        if self._recorder is None:
+            raise RuntimeError("save: there is no recording; record() begins one")
+        recorder, self._recorder = self._recorder, None
+        if file.suffix == ".html":
+            file.write_text(recorder.as_html(), encoding="utf-8")
+        else:
+            file.write_bytes(recorder.serialize())
+
+    def close(self) -> None:
+        """Closes the page, and ends a run that another thread has started."""
+        self._closed = True
+        self.server.stop()
+
+    def __enter__(self) -> Page:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _repr_html_(self) -> str:
+        """The page as the output of a notebook's cell."""
+        return f'<iframe src="{self.address}" width="100%" height="500" frameborder="0"></iframe>'

@@ -1,0 +1,125 @@
+"""A simulation on a browser page: what is drawn, pause and reset, recordings that replay."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+import zstandard
+
+from convex_contact import Material, Simulator, World
+from convex_contact.view import show
+from convex_contact.view.page import Page
+
+
+@pytest.fixture
+def simulator() -> Simulator:
+    """A ball, a box and a hull that fall on a floor."""
+    material = Material(stiffness=1e5, friction=0.5)
+    world = World()
+    world.add_half_space("floor", material=material)
+    world.add_sphere("ball", mass=0.5, radius=0.05, position=(0.0, 0.0, 0.06), material=material)
+    world.add_box("box", mass=0.5, size=(0.1, 0.08, 0.06), position=(0.3, 0.0, 0.04), material=material)
+    points = [(0.0, 0.0, 0.0), (0.1, 0.0, 0.0), (0.0, 0.1, 0.0), (0.0, 0.0, 0.1)]
+    world.add_hull("wedge", mass=0.2, points=points, position=(-0.3, 0.0, 0.02), material=material)
+    return Simulator(world, period=2e-3)
+
+
+@pytest.fixture
+def page(simulator: Simulator) -> Iterator[Page]:
+    """Of that simulator, with a port of its own."""
+    with show(simulator, port=0, verbose=False) as made:
+        yield made
+
+
+def handles(page: Page) -> dict[str, Any]:
+    """What is on the page, by name."""
+    return page._canvas._handles
+
+
+def test_bodies_are_where_the_simulation_has_them(page: Page) -> None:
+    page.run(0.3, speed=np.inf)
+    for name in ("ball", "box", "wedge"):
+        state, shown = page.simulator.state(name), handles(page)[name]
+        np.testing.assert_allclose(shown.position, state.position, atol=1e-6)  # sent with single precision
+        np.testing.assert_allclose(np.roll(shown.wxyz, -1), state.orientation, atol=1e-6)
+    assert handles(page)["wedge"].vertices.shape == (4, 3)
+    assert handles(page)["floor"].position[2] == pytest.approx(-0.005)  # a plate below the surface
+
+
+def test_arrows_are_as_long_as_the_forces(simulator: Simulator) -> None:
+    simulator.step(500)  # all at rest
+    with Page(simulator, port=0, force_length=0.02, verbose=False) as page:
+        page.update()
+        arrows = np.array(handles(page)["loads"].points)
+        total = (arrows[:, 1] - arrows[:, 0]).sum(axis=0) / 0.02
+        np.testing.assert_allclose(total, [0.0, 0.0, 1.2 * 9.81], atol=1e-3)  # the weight, on the bodies
+        page._loads.value = False
+        page.update()
+        assert not handles(page)["loads"].visible and not handles(page)["touching"].visible
+
+
+def test_nothing_moves_while_it_is_paused_but_by_single_steps(page: Page) -> None:
+    page._paused.value = True
+    page._steps_asked = 3
+    page.run(3 * 2e-3)
+    assert page.simulator.time == pytest.approx(6e-3)
+
+
+def test_a_reset_leads_back_to_the_description(page: Page) -> None:
+    page.run(0.2, speed=np.inf)
+    page._reset_asked = True
+    page.run(0.1, speed=np.inf)
+    assert page.simulator.time == pytest.approx(0.1)
+
+
+def test_what_is_done_before_each_step_acts(page: Page) -> None:
+    times = []
+    page.run(0.02, speed=np.inf, before=lambda simulator: times.append(simulator.time))
+    np.testing.assert_allclose(times, 2e-3 * np.arange(10), atol=1e-12)
+
+
+def test_a_recording_lasts_as_long_as_what_was_simulated(page: Page, tmp_path: Path) -> None:
+    page.simulator.set_state("ball", velocity=(0.0, 0.5, 0.0))
+    page.record()
+    page.run(0.5, speed=np.inf)
+    page.save(tmp_path / "fall.viser")
+    data = (tmp_path / "fall.viser").read_bytes()
+    inner = zstandard.ZstdDecompressor().decompressobj().decompress(data[8:])
+    (length,) = struct.unpack("<Q", inner[:8])
+    recorded = msgspec.msgpack.decode(inner[8 : 8 + length])
+    assert recorded["durationSeconds"] == pytest.approx(0.5)
+    times = [time for time, _ in recorded["messages"]]
+    assert times == sorted(times) and len(set(times)) > 10  # about 15 frames
+    page.record()
+    page.run(0.1, speed=np.inf)
+    page.save(tmp_path / "fall.html")
+    assert "__VISER_EMBED_DATA__" in (tmp_path / "fall.html").read_text(encoding="utf-8")
+
+
+def test_what_cannot_be_is_refused(page: Page, simulator: Simulator, tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="there is no recording"):
+        page.save(tmp_path / "fall.html")
+    page.record()
+    with pytest.raises(ValueError, match=r"^path: expected a name that ends in \.html or \.viser, got 'fall\.mp4'$"):
+        page.save(tmp_path / "fall.mp4")
+    page.save(tmp_path / "fall.viser")  # the recording is still there
+    with pytest.raises(ValueError, match=r"^speed: expected a positive number"):
+        page.run(1.0, speed=0.0)
+    with pytest.raises(ValueError, match=r"^force_length: "):
+        show(simulator, port=0, force_length=-1.0)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(OSError, match="in use"):
+            show(simulator, port=taken.getsockname()[1])
+
+
+def test_a_notebook_shows_the_page(page: Page) -> None:
+    assert f'src="{page.address}"' in page._repr_html_() and page.address.startswith("http://127.0.0.1:")
