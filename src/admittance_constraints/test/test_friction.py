@@ -92,6 +92,19 @@ def test_two_friction_elements_stick_together_where_neither_sticks_alone(push: f
     assert np.linalg.norm(r.friction_force[3:]) <= 0.01 + 1e-14
 
 
+def test_two_elements_that_slide_obey_both_laws_at_once() -> None:
+    """Coupled by the inertia, in a plane: components that are zero throughout do not end the iteration early."""
+    friction = FreeDirectionFriction(translation=CoulombLaw(1.0), rotation=ViscousCoulombLaw(0.01, viscosity=0.02))
+    inertia = np.diag([2.0, 2.0, 2.0, 0.01, 0.01, 0.01])
+    inertia[0, 5] = inertia[5, 0] = 0.1  # the centre of mass lies off the tool
+    mobility, velocity = np.linalg.inv(inertia), np.array([0.3, 0.1, 0.0, 0.0, 0.0, 2.0])
+    wrench = friction.solve(velocity, mobility, np.eye(6), PERIOD, 6).wrench
+    after = velocity + PERIOD * mobility @ wrench
+    turning = after[3:] / np.linalg.norm(after[3:])
+    np.testing.assert_allclose(wrench[:3], -after[:3] / np.linalg.norm(after[:3]), atol=1e-12)
+    np.testing.assert_allclose(wrench[3:], -0.01 * turning - 0.02 * after[3:], atol=1e-12)
+
+
 def test_breakaway_force_is_that_of_the_law() -> None:
     for push, moves in ((1.0 - 1e-9, False), (1.0 + 1e-9, True)):
         g = generator(plane(), FreeDirectionFriction(translation=CoulombLaw(1.0)), z=[0, 0, 0])

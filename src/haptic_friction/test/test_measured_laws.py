@@ -226,3 +226,9 @@ def test_a_slope_that_is_infinite_at_rest_only_is_accepted() -> None:
     law = FunctionLaw(lambda s: 1.0 + math.sqrt(s), lambda s: 0.5 / math.sqrt(s))
     # s + Z (1 + sqrt(s)) = 0.75 with Z = 0.5 has the root s = 0.25
     assert law.projected([0.0, 1.0 * 0.25 + 0.5 * 1.5], 0.5) == pytest.approx([0.0, 1.5], rel=16 * EPS)
+
+
+def test_a_slope_that_rounding_of_a_large_force_hides_is_accepted() -> None:
+    """Differences of 1e6 N leave no digit of 1e-3 N s/m at 1 nm/s: the derivative cannot be refused there."""
+    law = FunctionLaw(lambda s: 1e6 + 1e-3 * s, lambda s: 1e-3)
+    assert law.force([2.0]) == pytest.approx([1e6 + 2e-3], rel=4 * EPS)

@@ -50,6 +50,14 @@ def study(small: StudySettings) -> Any:
     return {n: np.array([work[f"row{r:03d}-{n}"].run()["figures"] for r in (0, 1)]) for n in ("sopc", "mopc")}
 
 
+@pytest.mark.parametrize(
+    ("size", "count", "kept"),
+    [("full", 9, [*range(9)]), ("full", 3, [0, 1, 2]), ("quick", 9, [0, 4, 8]), ("quick", 3, [0, 1, 2])],
+)
+def test_a_quick_study_takes_the_first_middle_and_last(size: Any, count: int, kept: list[int]) -> None:
+    assert StudySettings(size=size).thin(range(count)) == kept
+
+
 def test_plan(device: TauDevice) -> None:
     settings = StudySettings()
     assert settings.grid == (11, 11, 20)

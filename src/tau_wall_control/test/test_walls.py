@@ -269,6 +269,21 @@ def test_the_papers_wall(design: Any, play: Any, wall: Plane, scheme: str) -> No
     assert log.position[-1, 2] > 2e-3
 
 
+def test_a_tool_that_is_deep_at_once_is_pushed_out_to_the_surface(
+    device: TauDevice, design: Any, wall: Plane
+) -> None:
+    """Contact begins at the surface, whatever the depth of the first sample: the force is that of the depth."""
+    pushes = []
+    for depth in (1e-4, 2e-4):
+        r = HoldingWall(design("scheduled"), wall)
+        theta = device.inverse_kinematics((0.0, 0.0, -depth))
+        r.reset(theta)
+        state = r.step(theta, np.zeros(6))
+        assert state.in_contact[0] and not state.saturated and state.penetration[0] == pytest.approx(depth, rel=1e-6)
+        pushes.append(state.push[0])
+    assert pushes[0] > 0.1 and pushes[1] == pytest.approx(2.0 * pushes[0], rel=0.02)  # turns with the linkage
+
+
 def test_saturation_is_counted(device: TauDevice, design: Any, render: Any) -> None:
     r = render(design("stiff"))
     r.reset(device.inverse_kinematics((0, 0, -0.003)))
