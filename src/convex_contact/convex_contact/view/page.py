@@ -44,8 +44,10 @@ _PALETTE: tuple[Color, ...] = (
 )
 #: arrows of the forces: radii of shaft and head and length of the head, over the width of lines
 _ARROW = (1.0, 2.2, 5.0)
-#: the heaviest load at first is drawn over this share of the scene's size
-_REACH = 0.3
+#: the weight of all that moves is drawn as so many times the scene's size; it is shared by many contacts
+_REACH = 1.0
+#: place of the camera from the middle, over the scene's size
+_CAMERA = (0.65, -0.9, 0.5)
 
 
 def _wxyz(quaternion: np.ndarray) -> tuple[float, float, float, float]:
@@ -192,7 +194,7 @@ class Page:
         simulator: Whose world and contacts.
         host: Address to listen on; only this machine can reach the default.
         port: TCP port, 0: a free one.
-        force_length: Of the arrow of 1 N, m/N; None: the weight of all that moves is as long as 0.3 of the scene.
+        force_length: Of the arrow of 1 N, m/N; None: the weight of all that moves is as long as the scene.
         verbose: Print the address.
 
     Attributes:
@@ -267,7 +269,7 @@ class Page:
         scene.configure_default_lights(cast_shadow=True)
         size, middle = self._size(), self._middle()
         camera = self.server.initial_camera
-        camera.position = tuple((middle + size * np.array([1.0, -1.4, 0.8])).tolist())
+        camera.position = tuple((middle + size * np.array(_CAMERA)).tolist())
         camera.look_at = tuple(middle.tolist())
 
     def _middle(self) -> np.ndarray:
