@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from matplotlib.figure import Figure
 from pydantic import BaseModel
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from haptic_experiments.kit.results import Claim, ResultTable
+from haptic_experiments.kit.results import Claim, ResultTable, plain
 from haptic_experiments.report import render_page
 
 #: columns and rows of tables that are also printed
@@ -53,7 +50,7 @@ def write(made: StudyReport, about: Any, settings: BaseModel, name: str, directo
         directory: Directory of the run.
     """
     claims = [{"claim": c.text, "measured": c.measured, "shown": c.shown} for c in made.claims]
-    document = _plain({"study": name, "claims": claims, **made.metrics})
+    document = plain({"study": name, "claims": claims, **made.metrics})
     (directory / "metrics.json").write_text(json.dumps(document, indent=2, allow_nan=False) + "\n")
     images = []
     for name, (figure, caption) in made.figures.items():
@@ -65,17 +62,6 @@ def write(made: StudyReport, about: Any, settings: BaseModel, name: str, directo
         parameters["timings [s]"] = made.timings
     page = render_page(about, made.claims, images, parameters, document, made.tables)
     (directory / "report.html").write_text(page)
-
-
-def _plain(value: Any) -> Any:
-    """Converts numbers for JSON: infinite ones and NaN to None, those of NumPy to Python's."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, Mapping):
-        return {key: _plain(x) for key, x in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(x) for x in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def show(made: StudyReport, directory: Path, console: Console) -> None:

@@ -8,10 +8,11 @@ at which the tool was led to the mechanism, as there is no motion of the mechani
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -27,6 +28,9 @@ from haptic_devices.loop import OK
 from haptic_experiments.kit.figures import Curve, Panel, panels, shade
 from haptic_experiments.kit.phases import PhasedRun
 from haptic_experiments.kit.results import Claims, Report
+from haptic_experiments.kit.signals import Spread
+
+_Numbers = TypeVar("_Numbers")
 
 NAMESPACE = "/cobotic_hand_controller"
 #: stiffness that impedance displays reach, "a few kN/m" [N/m]
@@ -35,6 +39,33 @@ IMPEDANCE_LIMIT = 5e3
 COUNTS = 10.0
 #: residual of a holonomic constraint that passes for rounding [m] or [rad]
 RESIDUAL = 1e-12
+
+
+@dataclass(frozen=True)
+class DisplayNumbers:
+    """Numbers of every mechanism's report; errors are those of the measured tool against the reference.
+
+    Attributes:
+        ticks: Number of ticks that count.
+        led_ticks: Number of ticks left out because the tool was led to the mechanism.
+        stopped_ticks: Number of ticks left out because the display's status was not OK.
+        refused_ticks: Number of ticks whose step was refused.
+        holonomic_residual: Largest residual of the holonomic constraints [m] or [rad].
+        tracking_error: Distance [m].
+        turning_error: Angle [rad].
+        position_resolution: One count of the display's sensors in position [m]; NaN if it is not known.
+        angle_resolution: One count in orientation [rad]; NaN if it is not known.
+    """
+
+    ticks: int
+    led_ticks: int
+    stopped_ticks: int
+    refused_ticks: int
+    holonomic_residual: float
+    tracking_error: Spread
+    turning_error: Spread
+    position_resolution: float
+    angle_resolution: float
 
 
 @dataclass(frozen=True)
@@ -157,19 +188,19 @@ class DisplayRun(PhasedRun):
         """Sentence of the general report about changed parameters; empty if there are none."""
         return f" Changed during the run: {', '.join(self.changed)}." if self.changed else ""
 
-    def common_metrics(self) -> dict[str, Any]:
-        """Numbers of every mechanism's report; errors are those of the measured tool against the reference."""
-        return {
-            "ticks": len(self.time),
-            "led_ticks": self.led,
-            "stopped_ticks": self.stopped,
-            "refused_ticks": self.refused,
-            "holonomic_residual": float(np.abs(self.state["constraint_residual"]).max()),
-            "tracking_error": spread(self.tracking_error),
-            "turning_error": spread(self.turning_error),
-            "position_resolution": self.device.get("position_resolution"),
-            "angle_resolution": self.device.get("angle_resolution"),
-        }
+    def common_numbers(self) -> DisplayNumbers:
+        """Numbers of every mechanism's report."""
+        return DisplayNumbers(
+            ticks=len(self.time),
+            led_ticks=self.led,
+            stopped_ticks=self.stopped,
+            refused_ticks=self.refused,
+            holonomic_residual=float(np.abs(self.state["constraint_residual"]).max()),
+            tracking_error=Spread.of(self.tracking_error),
+            turning_error=Spread.of(self.turning_error),
+            position_resolution=self.device.get("position_resolution", math.nan),
+            angle_resolution=self.device.get("angle_resolution", math.nan),
+        )
 
 
 def _is_led(state: dict[str, Any]) -> np.ndarray:
@@ -228,21 +259,11 @@ def _mechanism(name: str, entries: tuple[str, ...]) -> Mechanism:
 _ready_mechanism = lru_cache(maxsize=8)(_mechanism)
 
 
-def spread(values: np.ndarray) -> dict[str, float]:
-    """RMS, 99 % and largest magnitude of a signal."""
-    size = np.abs(values)
-    return {
-        "rms": float(np.sqrt(np.mean(size**2))),
-        "p99": float(np.percentile(size, 99)),
-        "largest": float(size.max()),
-    }
-
-
 def display_report(
     bags: Mapping[str, Bag],
     kind: type[Mechanism],
-    measure: Callable[[DisplayRun], dict[str, Any]],
-    judge: Callable[[Claims, dict[str, Any]], None],
+    measure: Callable[[DisplayRun], _Numbers],
+    judge: Callable[[Claims, _Numbers], None],
     draw: Callable[[DisplayRun], Figure],
     caption: str,
 ) -> Report:
@@ -262,11 +283,11 @@ def display_report(
     runs = {name: DisplayRun.from_bag(bag) for name, bag in bags.items()}
     if not all(type(run.mechanism) is kind and not run.changed for run in runs.values()):
         return general_report(runs)
-    metrics, run = {name: measure(run) for name, run in runs.items()}, next(iter(runs.values()))
+    numbers, run = {name: measure(run) for name, run in runs.items()}, next(iter(runs.values()))
     claims = Claims()
-    judge(claims, next(iter(metrics.values())))
+    judge(claims, next(iter(numbers.values())))
     parameters = {"constraints": run.parameters}
-    return Report({"runs": metrics}, claims, lambda: draw(run), caption + run.left_out, parameters)
+    return Report({"runs": numbers}, claims, lambda: draw(run), caption + run.left_out, parameters)
 
 
 def signal_panel(run: DisplayRun, title: str, values: np.ndarray, **settings: Any) -> Panel:
@@ -277,16 +298,15 @@ def signal_panel(run: DisplayRun, title: str, values: np.ndarray, **settings: An
 
 def general_report(runs: Mapping[str, DisplayRun]) -> Report:
     """Report about another mechanism, or one whose parameters changed: it judges no claim of the paper."""
-    claims = Claims()
-    for run in runs.values():
-        numbers = run.common_metrics()
+    claims, common = Claims(), {name: run.common_numbers() for name, run in runs.items()}
+    for run, numbers in zip(runs.values(), common.values(), strict=True):
         claims.say(
             f"The reference satisfies the holonomic constraints of {run.parameters['mechanism']}.",
-            f"largest residual {numbers['holonomic_residual']:.1e} (rounding: below {RESIDUAL:g}); the tool is at "
-            f"most {1e3 * numbers['tracking_error']['largest']:.2g} mm and "
-            f"{1e3 * numbers['turning_error']['largest']:.2g} mrad from it; {run.refused} steps refused."
+            f"largest residual {numbers.holonomic_residual:.1e} (rounding: below {RESIDUAL:g}); the tool is at "
+            f"most {1e3 * numbers.tracking_error.largest:.2g} mm and "
+            f"{1e3 * numbers.turning_error.largest:.2g} mrad from it; {run.refused} steps refused."
             f"{run.left_out}{run.changes}",
-            numbers["holonomic_residual"] < RESIDUAL if not run.stopped else None,
+            numbers.holonomic_residual < RESIDUAL if not run.stopped else None,
         )
 
     def curves(values: Callable[[DisplayRun], np.ndarray]) -> list[Curve]:
@@ -300,6 +320,6 @@ def general_report(runs: Mapping[str, DisplayRun]) -> Report:
         )
         return panels(*rows, size=(11, 9), sharex=True)
 
-    metrics = {"runs": {name: run.common_metrics() for name, run in runs.items()}}
     caption = "Error of the measured tool against the reference, and the reference's kinetic energy."
-    return Report(metrics, claims, draw, caption, {"constraints": next(iter(runs.values())).parameters})
+    parameters = {"constraints": next(iter(runs.values())).parameters}
+    return Report({"runs": common}, claims, draw, caption, parameters)
