@@ -44,7 +44,7 @@ def signals() -> Callable[..., Run]:
         velocity = np.where(slides[:, None], [0.1, 0.0], 0.0)
         contact = np.cumsum(T * velocity, axis=0) + np.outer(np.where(slides, 0.0, drift * (time - 1.0)), [0.0, 1.0])
         position = contact + force / K
-        return Run(T, time, position, position, velocity, force, force / K, ~slides, PHASES)
+        return Run(T, time, position, position, velocity, force, ~slides, PHASES, force / K)
 
     return make
 

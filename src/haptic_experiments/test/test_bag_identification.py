@@ -47,7 +47,7 @@ def recorded() -> tuple[Run, np.ndarray]:
     for k in range(N):
         force[k] = model.step(seen[k])
         displacement[k], sticking[k] = model.displacement, model.sticking
-    return Run(T, time, measured, position, velocity, force, displacement, sticking, []), seen
+    return Run(T, time, measured, position, velocity, force, sticking, [], displacement), seen
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -70,7 +70,7 @@ def test_force_across_the_motion_does_not_show_opposition(signals: Signals, clai
 
 @pytest.mark.parametrize("share", [0.9, 1.1])
 def test_a_drift_of_one_encoder_count_is_the_limit(share: float, signals: Signals, claims: Claims) -> None:
-    length = rest_drifts(signals())[0]["length"]
+    length = rest_drifts(signals())[0].length
     assert [claim.shown for claim in claims(signals(drift=share * COUNT / length))] == [True, share < 1.0, True]
 
 
