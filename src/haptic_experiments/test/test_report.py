@@ -17,7 +17,8 @@ from rich.console import Console
 from haptic_bags.bags import Bag, Event
 from haptic_core.errors import HapticError
 from haptic_experiments import report
-from haptic_experiments.experiments.friction_impedance import Run, analyse, rest_drifts
+from haptic_experiments.experiments.friction_impedance import analyse
+from haptic_experiments.kit.joystick_run import Run, rest_drifts
 from haptic_experiments.report import Claim, safety_of, write_report
 
 Signals = Callable[..., Run]

@@ -12,10 +12,11 @@ from admittance_runs import F, M, T, bag_of, drifting, five_bar, ideal_run, turn
 
 from haptic_bags.bags import Bag
 from haptic_experiments.experiments import friction_admittance
-from haptic_experiments.experiments.friction_admittance import Case, analyse
+from haptic_experiments.experiments.friction_admittance import analyse
 from haptic_experiments.kit import manipulator
 from haptic_experiments.kit.grip import Stability
 from haptic_experiments.kit.manipulator import Motion
+from haptic_experiments.kit.manipulator_case import Case
 
 #: places of the claims in the report of one bag
 STRAIGHT, CURVE, REST, ISOTROPY, ANNIHILATION, MASS, MODEL_C, PARALLEL = range(8)

@@ -11,13 +11,7 @@ import pytest
 
 from convex_contact.scenes.barrett_finger import Finger
 from convex_contact.scenes.gear_spectrum import harmonic_bins
-from haptic_experiments.experiments.barrett_finger import (
-    LINK_RATIO,
-    WORM_RATIO,
-    FingerRun,
-    measure,
-    meshing,
-)
+from haptic_experiments.experiments.barrett_finger import LINK_RATIO, WORM_RATIO, FingerRun, measure, meshing
 
 PERIOD, SPEED = 5e-4, 190.0
 #: times at which the link is blocked and the clutch is free, s

@@ -10,13 +10,8 @@ import pytest
 
 from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
-from haptic_experiments.experiments.friction_impedance import (
-    Run,
-    analyse,
-    chatter_force,
-    opposition,
-    rest_drifts,
-)
+from haptic_experiments.experiments.friction_impedance import analyse
+from haptic_experiments.kit.joystick_run import Run, chatter_force, opposition, rest_drifts
 from haptic_experiments.kit.planar import radius_of_curvature
 
 Signals = Callable[..., Run]
@@ -131,7 +126,7 @@ def circle(radius: float) -> Run:
     velocity = 0.1 * np.column_stack((-np.sin(angle), np.cos(angle)))
     force = 40.0 * velocity
     sticking = np.arange(10_000) % 5000 == 0
-    return Run(T, time, position, position, velocity, force, sticking, [], force / 6000.0)
+    return Run(T, time, [], position, position, velocity, force, sticking, force / 6000.0)
 
 
 def test_the_radius_of_a_circle(signals: Signals) -> None:

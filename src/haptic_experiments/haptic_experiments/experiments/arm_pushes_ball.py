@@ -12,16 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from convex_contact.control.ilqr import Trajectory
-from convex_contact.scenes.pushing_arm import (
-    BALL_RADIUS,
-    HAND,
-    HAND_RADIUS,
-    PERIOD,
-    Push,
-    Touch,
-    push,
-    touches,
-)
+from convex_contact.scenes.pushing_arm import BALL_RADIUS, HAND, HAND_RADIUS, PERIOD, Push, Touch, push, touches
 from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
 from haptic_core.parameters import parse_entries

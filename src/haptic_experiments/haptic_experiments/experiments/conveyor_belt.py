@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -12,9 +12,9 @@ from convex_contact.scenes import one_body as scene
 from convex_contact.scenes.closed_forms import gliding_time
 from haptic_bags.bags import Bag
 from haptic_experiments.kit import contact
-from haptic_experiments.kit.contact import PAPER, ContactRun, Convergence, curves
+from haptic_experiments.kit.contact import PAPER, ContactRun, Convergence, ConvergenceNumbers, curves
 from haptic_experiments.kit.figures import Curve, Panel, panels
-from haptic_experiments.kit.results import MERGED, Claims, Report
+from haptic_experiments.kit.results import Claims, Report
 
 #: time steps of the paper's study, and of its reference [s]; length [s]
 PERIODS, REFERENCE, DURATION = (2e-3, 1e-2, 5e-2), 2e-4, 2.0
@@ -56,19 +56,6 @@ class RunNumbers:
     spike: float
     largest_slip: float
     largest_friction: float
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """Numbers of the report.
-
-    Attributes:
-        runs: Numbers by run.
-        study: Convergence over the time step.
-    """
-
-    runs: dict[str, RunNumbers]
-    study: Convergence = field(metadata=MERGED)
 
 
 def slip(run: ContactRun) -> np.ndarray:
@@ -120,7 +107,8 @@ def analyse(bags: dict[str, Bag]) -> Report:
         contact.compared(claims, text, measured, EXPECTED[key], judged=standard, absolute=_TOLERANCES[key])
     _judge_study(claims, study)
     parameters = {"contact": next(iter(runs.values())).parameters}
-    return Report(Numbers(numbers, study), claims, lambda: _figure(runs, study.errors), _CAPTION, parameters)
+    made = ConvergenceNumbers(numbers, study)
+    return Report(made, claims, lambda: _figure(runs, study.errors), _CAPTION, parameters)
 
 
 def _judge_study(claims: Claims, study: Convergence) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -13,9 +13,9 @@ from convex_contact.scenes import one_body as scene
 from convex_contact.simulation.convergence import convergence_order
 from haptic_bags.bags import Bag
 from haptic_experiments.kit import contact
-from haptic_experiments.kit.contact import PAPER, ContactRun, Convergence, curves
+from haptic_experiments.kit.contact import PAPER, ContactRun, Convergence, ConvergenceNumbers, curves
 from haptic_experiments.kit.figures import Panel, panels
-from haptic_experiments.kit.results import MERGED, Claims, Report
+from haptic_experiments.kit.results import Claims, Report
 
 #: time steps of the paper's study, and of its reference [s]; length [s]
 PERIODS, REFERENCE, DURATION = (4e-4, 2e-3, 1e-2), 4e-5, 0.3
@@ -46,19 +46,6 @@ class RunNumbers:
     rolling: float | None
     rolling_speed: float | None
     largest_force: float
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """Numbers of the report.
-
-    Attributes:
-        runs: Numbers by run.
-        study: Convergence over the time step.
-    """
-
-    runs: dict[str, RunNumbers]
-    study: Convergence = field(metadata=MERGED)
 
 
 def slip_of(run: ContactRun) -> np.ndarray:
@@ -108,7 +95,8 @@ def analyse(bags: dict[str, Bag]) -> Report:
     _judge_speed(claims, numbers)
     _judge_study(claims, study)
     parameters = {"contact": next(iter(runs.values())).parameters}
-    return Report(Numbers(numbers, study), claims, lambda: _figure(runs, study.errors), _CAPTION, parameters)
+    made = ConvergenceNumbers(numbers, study)
+    return Report(made, claims, lambda: _figure(runs, study.errors), _CAPTION, parameters)
 
 
 def _judge_speed(claims: Claims, numbers: Mapping[str, RunNumbers]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,20 +11,15 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
 from haptic_bags.bags import Bag
-from haptic_devices.five_bar import FiveBar
-from haptic_devices.hands.operator import HandParameters
 from haptic_experiments.kit import manipulator
 from haptic_experiments.kit.figures import legend_or_note
-from haptic_experiments.kit.grip import GripSettings, Stability, claim_mass, draw_map, stability
-from haptic_experiments.kit.manipulator import Motion, Run
-from haptic_experiments.kit.planar import delay_words, draw_path, draw_position_and_force, joint_legend
-from haptic_experiments.kit.results import AFTER_DATA, OPTIONAL, Claims, Report
+from haptic_experiments.kit.grip import Stability, claim_mass, draw_map, stability
+from haptic_experiments.kit.manipulator import Run
+from haptic_experiments.kit.manipulator_case import COMPENSATIONS, Case, RunNumbers
+from haptic_experiments.kit.planar import draw_path, draw_position_and_force, joint_legend
+from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
 from haptic_experiments.kit.signals import worst
-from haptic_friction.factory import make_law
 from haptic_friction.reference.motions import noise_drift
-
-#: laws whose magnitude follows from the node's parameters alone
-_LAWS = ("coulomb", "viscous_coulomb", "stribeck")
 
 # Limits of the verdicts. They were set before any run of this experiment was seen. The definitions of a rest and of
 # straight motion (SHORTEST_REST, STRAIGHT_TIME of manipulator.py) were changed after first runs: in rests of 0.6 s
@@ -38,39 +33,6 @@ _ALONG_ANGLE = np.radians(10.0)
 _INWARD_SHARE = 0.95
 #: a feedforward of friction is worth its name if it takes half of the friction away
 _COMPENSATED_SHARE = 0.5
-
-_COMPENSATIONS = {"none": "no compensation", "model_c": "one model C", "parallel": "models C in parallel"}
-
-
-@dataclass(frozen=True)
-class RunNumbers:
-    """Numbers of one bag; a part is None where the run does not show it.
-
-    Attributes:
-        label: Delay and compensation in words.
-        command_delay_ticks: Delay of the commands.
-        mode: Mode of the loop.
-        compensation: Friction compensation of the servo.
-        ticks: Number of ticks.
-        rests: The rests of the hand.
-        curve: Curves.
-        shaking: RMS of the true velocity above 30 Hz while the tool slides [m/s].
-        straight: Straight motions.
-        isotropy: Friction by direction of motion.
-        joints: Joint friction and what the compensation leaves of it.
-    """
-
-    label: str
-    command_delay_ticks: int
-    mode: str
-    compensation: str
-    ticks: int
-    rests: list[manipulator.Rest]
-    curve: manipulator.Curved | None
-    shaking: float | None
-    straight: manipulator.Straight | None = field(metadata=OPTIONAL)
-    isotropy: manipulator.Isotropy | None = field(metadata=OPTIONAL)
-    joints: manipulator.Compensated | None = field(metadata=OPTIONAL)
 
 
 @dataclass(frozen=True)
@@ -86,93 +48,6 @@ class Numbers:
     encoder_count_at_tool: float | None
     stability: Stability | None
     runs: dict[str, RunNumbers]
-
-
-@dataclass(frozen=True)
-class Case:
-    """One bag with what is known about it.
-
-    Attributes:
-        run: the signals.
-        motion: force and motion below 20 Hz.
-        friction: parameters of the friction node.
-        node: parameters of the device node.
-        device: the simulated manipulator; None if it is not known.
-        hand: Parameters of the hand that holds it; None without a hand.
-    """
-
-    run: Run
-    motion: Motion
-    friction: dict[str, Any]
-    node: dict[str, Any]
-    device: FiveBar | None
-    hand: HandParameters | None
-
-    @classmethod
-    def of(cls, bag: Bag) -> Case:
-        """Reads a bag."""
-        run, description = Run.from_bag(bag), bag.started("device")
-        hand = description.get("hand")
-        return cls(
-            run=run,
-            motion=Motion.of(run),
-            friction=bag.parameters("friction"),
-            node=bag.parameters("device"),
-            device=manipulator.manipulator(description),
-            hand=HandParameters(**hand) if hand else None,
-        )
-
-    @property
-    def compensation(self) -> str:
-        """Which friction compensation the servo had."""
-        return self.device.parameters.compensation if self.device else "none"
-
-    @property
-    def label(self) -> str:
-        """Delay and compensation in words."""
-        delay = delay_words(self.node["mode"], self.node["command_delay_ticks"])
-        return delay if self.compensation == "none" else f"{delay}, {_COMPENSATIONS[self.compensation]}"
-
-    @property
-    def is_of_the_paper(self) -> bool:
-        """The mass slides by model A, with a friction whose magnitude is known and not zero."""
-        p = self.friction
-        return p["model"] == "A" and p["law"] in _LAWS and p["friction_force"] > 0.0
-
-    @property
-    def settings(self) -> GripSettings:
-        """Period, delay and friction of the run."""
-        p = self.friction
-        return GripSettings(self.run.period, self.node["command_delay_ticks"], float(p["friction_force"]), p["mass"])
-
-    def resistance(self) -> np.ndarray:
-        """Friction force of the law at the speed of each sample (n,) [N]; NaN for a law that is not known."""
-        if self.friction["law"] not in _LAWS:
-            return np.full(len(self.run.time), np.nan)
-        law = make_law(self.friction)
-        return np.array([law.magnitude(speed) for speed in self.motion.speed])
-
-    def measure(self) -> RunNumbers:
-        """All numbers of this bag."""
-        run, motion, mass, resistance = self.run, self.motion, float(self.friction["mass"]), self.resistance()
-        joints, known = None, bool(np.isfinite(resistance).all())
-        if self.device is not None:
-            friction = manipulator.friction_torque(self.device, run)
-            added = manipulator.compensation_torque(self.device, run)
-            joints = manipulator.compensated(run, friction, added)
-        return RunNumbers(
-            label=self.label,
-            command_delay_ticks=self.node["command_delay_ticks"],
-            mode=self.node["mode"],
-            compensation=self.compensation,
-            ticks=len(run.time),
-            rests=manipulator.rests(run, mass),
-            curve=manipulator.curve(motion, mass),
-            shaking=manipulator.shaking(run, motion),
-            straight=manipulator.straight(motion, mass, resistance) if known else None,
-            isotropy=manipulator.isotropy(run, motion, self.device, mass, resistance) if known else None,
-            joints=joints,
-        )
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
@@ -435,9 +310,9 @@ def _draw_joints(friction: Axes, error: Axes, cases: dict[str, Case]) -> None:
         if kind == next(iter(kinds)):
             friction.plot(run.time, torque[:, 0], **_STYLES["none"], label="friction torque")
         if kind != "none":
-            friction.plot(run.time, left[:, 0], **_STYLES[kind], label=f"left by {_COMPENSATIONS[kind]}")
+            friction.plot(run.time, left[:, 0], **_STYLES[kind], label=f"left by {COMPENSATIONS[kind]}")
         lengths = 1e3 * np.linalg.norm(run.position - run.target, axis=1)
-        error.plot(run.time, lengths, **_STYLES[kind], label=_COMPENSATIONS[kind])
+        error.plot(run.time, lengths, **_STYLES[kind], label=COMPENSATIONS[kind])
     friction.set(ylabel="torque (N m)", title="friction of the first joint")
     error.set(xlabel="time (s)", ylabel="error (mm)", title="servo's error at the tool")
     for axes in (friction, error):

@@ -17,12 +17,7 @@ from matplotlib.figure import Figure
 from convex_contact import World
 from convex_contact.model.world_source import open_world
 from convex_contact.node import worlds_folder
-from convex_contact.scenes.contact_surfaces import (
-    ClosedForms,
-    closed_forms_of,
-    compliant_geometry,
-    touching_heights,
-)
+from convex_contact.scenes.contact_surfaces import ClosedForms, closed_forms_of, compliant_geometry, touching_heights
 from haptic_bags.bags import Bag
 from haptic_core.parameters import parse_entries
 from haptic_experiments.kit.contact import STYLES, ContactRun, curves, runs_of

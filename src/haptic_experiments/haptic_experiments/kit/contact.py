@@ -6,9 +6,9 @@ Rows are ticks. The state of tick k is that at k T; contacts are those of the st
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -18,9 +18,10 @@ from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
 from haptic_core.parameters import parse_entries
 from haptic_experiments.kit.figures import Curve, Panel
-from haptic_experiments.kit.results import Claims
+from haptic_experiments.kit.results import MERGED, Claims
 
 _Scene = TypeVar("_Scene")
+_Run = TypeVar("_Run")
 
 #: line of each approximation
 STYLES: dict[str, dict[str, Any]] = {
@@ -306,6 +307,19 @@ class Convergence:
     def is_first_order(self) -> bool:
         """Lagged and Similar converge with an order of 1 within 0.15."""
         return all(abs(self.orders[name] - 1.0) < 0.15 for name in ("lagged", "similar"))
+
+
+@dataclass(frozen=True)
+class ConvergenceNumbers(Generic[_Run]):
+    """Numbers of the report of a body with its convergence.
+
+    Attributes:
+        runs: Numbers by run.
+        study: Convergence over the time step.
+    """
+
+    runs: dict[str, _Run]
+    study: Convergence = field(metadata=MERGED)
 
 
 def curve(name: str, approximation: str, x: np.ndarray, y: np.ndarray, **style: Any) -> Curve:

@@ -26,7 +26,7 @@ from haptic_core.errors import HapticError
 from haptic_core.parameters import parse_entries
 from haptic_devices.loop import OK
 from haptic_experiments.kit.figures import Curve, Panel, panels, shade
-from haptic_experiments.kit.phases import PhasedRun
+from haptic_experiments.kit.phases import PhasedRun, phased
 from haptic_experiments.kit.results import Claims, Report
 from haptic_experiments.kit.signals import Spread
 
@@ -90,8 +90,6 @@ class DisplayRun(PhasedRun):
     """The signals of one bag on common ticks.
 
     Attributes:
-        period: T [s].
-        time: Times of the ticks [s], shape (n,).
         mechanism: The rendered mechanism.
         measured: Motion by the display's sensors.
         true: Motion of the simulated display.
@@ -99,7 +97,6 @@ class DisplayRun(PhasedRun):
         wrench: Measured wrench of the user on the tool [N; N m], shape (n, 6).
         touched: Whether the simulated hand acts on the tool, shape (n,).
         state: Fields of ConstrainedReference, rows as `reference`.
-        phases: Phases of the hand's plan.
         device: Numbers of the display.
         parameters: Parameters of the node.
         led: Number of ticks left out because the tool was led to the mechanism.
@@ -108,8 +105,6 @@ class DisplayRun(PhasedRun):
         changed: Parameters of the node that were changed during the run.
     """
 
-    period: float
-    time: np.ndarray
     mechanism: Mechanism
     measured: ToolPath
     true: ToolPath
@@ -117,7 +112,6 @@ class DisplayRun(PhasedRun):
     wrench: np.ndarray
     touched: np.ndarray
     state: dict[str, np.ndarray]
-    phases: list[dict[str, Any]]
     device: dict[str, Any]
     parameters: dict[str, Any]
     led: int = 0
@@ -145,8 +139,7 @@ class DisplayRun(PhasedRun):
         device, truth, due = (ticks[name] for name in names)
         frames = _Frames(node)
         return cls(
-            period=ticks.period,
-            time=ticks.time,
+            **phased(ticks, bag),
             mechanism=mechanism_of(node),
             measured=frames.path(device["tool_pose"], device["tool_twist"]),
             true=frames.path(truth["tool_pose"], truth["tool_twist"]),
@@ -154,7 +147,6 @@ class DisplayRun(PhasedRun):
             wrench=frames.rotated(device["tool_wrench"]),
             touched=truth["operator_wrench"].any(axis=1),
             state={name: due[name] for name, values in state.items() if isinstance(values, np.ndarray)},
-            phases=start.get("phases", []),
             device=start.get("device", {}),
             parameters=node,
             led=int(led.sum()),

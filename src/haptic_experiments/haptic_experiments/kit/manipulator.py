@@ -16,6 +16,7 @@ from scipy.signal import butter, sosfiltfilt
 from haptic_bags.bags import Bag
 from haptic_devices.five_bar import FiveBar, FiveBarParameters, friction_analysis
 from haptic_devices.five_bar.friction_analysis import coulomb_forces, tool_forces
+from haptic_experiments.kit.phases import phased
 from haptic_experiments.kit.planar import PlanarRun, radius_of_curvature, travel
 from haptic_experiments.kit.results import MERGED, key
 from haptic_friction.reference.motions import free_drift
@@ -74,8 +75,7 @@ class Run(PlanarRun):
         started = (acts >= 0)[:, None]
         position = device["tool_pose"][:, 0:2]
         return cls(
-            period=ticks.period,
-            time=ticks.time,
+            **phased(ticks, bag),
             measured=position,
             position=truth["tool_pose"][:, 0:2],
             velocity=truth["tool_twist"][:, 0:2],
@@ -85,7 +85,6 @@ class Run(PlanarRun):
             target_velocity=np.where(started, command["tool_twist"][acts, 0:2], 0.0),
             joints=truth["joint_position"],
             sticking=friction["sticking"][:, 0].astype(bool),
-            phases=bag.started("device").get("phases", []),
         )
 
 

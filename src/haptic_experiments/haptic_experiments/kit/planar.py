@@ -16,24 +16,18 @@ class PlanarRun(PhasedRun):
     """The signals of a run on common ticks, along x and y.
 
     Attributes:
-        period: T [s].
-        time: Times of the ticks (n,) [s].
         measured: Position of the tool by the encoders (n, 2) [m].
         position: True position of the tool (n, 2) [m].
         velocity: True velocity of the tool (n, 2) [m/s].
         force: Force (n, 2) [N].
         sticking: Flags (n,).
-        phases: Phases of the hand's plan.
     """
 
-    period: float
-    time: np.ndarray
     measured: np.ndarray
     position: np.ndarray
     velocity: np.ndarray
     force: np.ndarray
     sticking: np.ndarray
-    phases: list[dict[str, Any]]
 
 
 def delay_words(mode: str, ticks: int) -> str:
