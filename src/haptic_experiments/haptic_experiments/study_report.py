@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from haptic_experiments.kit.results import Claim, ResultTable, plain
-from haptic_experiments.report import render_page
+from haptic_experiments.report import print_claims, render_page
 
 #: columns and rows of tables that are also printed
 WIDEST, LONGEST = 7, 15
@@ -75,9 +75,5 @@ def show(made: StudyReport, directory: Path, console: Console) -> None:
             table.add_row(*map(escape, row))
         console.print(table)
     if made.claims:
-        table = Table("claim", "measured", "verdict")
-        for claim in made.claims:
-            style = {True: "green", False: "red", None: "yellow"}[claim.shown]
-            table.add_row(escape(claim.text), escape(claim.measured), f"[{style}]{claim.verdict}[/{style}]")
-        console.print(table)
+        print_claims(made.claims, "claim", console)
     console.print(f"report: {directory / 'report.html'}", highlight=False, soft_wrap=True)
