@@ -127,7 +127,7 @@ def test_transitions_and_bisection() -> None:
     flags = np.zeros((100, 2), dtype=bool)
     flags[10:40, 0] = flags[50:53, 0] = flags[:, 1] = True
     run: Any = SimpleNamespace(sticking=flags)
-    assert report.transitions(run, T) == [{"phases": 1, "changes": 4}, {"phases": 1, "changes": 0}]
+    assert report.transitions(run, T) == [report.Transitions(1, 4), report.Transitions(1, 0)]
     assert bisected(lambda x: x > 0.3, 10.0, 1e-3, 30) == pytest.approx(0.3, rel=1e-6)
     assert bisected(lambda x: x < 70.0, 0.1, 1e3, 30) == pytest.approx(70.0, rel=1e-6)
     assert bisected(lambda x: True, 10.0, 1e-3) == 1e-3

@@ -26,7 +26,7 @@ from haptic_launch.experiments import load_experiment
 
 matplotlib.use("Agg")
 
-__all__ = ["Claim", "Report", "ResultTable", "bags_of", "render_page", "safety_of", "write_report"]
+__all__ = ["Claim", "Report", "ResultTable", "bags_of", "print_claims", "render_page", "safety_of", "write_report"]
 
 
 def bags_of(directory: Path) -> dict[str, Path]:
@@ -138,12 +138,17 @@ def render_page(
     )
 
 
-def _print(report: Report, target: Path, console: Console) -> None:
-    table = Table("claim of the paper", "measured", "verdict")
-    for claim in report.claims:
+def print_claims(claims: Sequence[Claim], title: str, console: Console) -> None:
+    """Prints a table of claims; `title` is that of the first column."""
+    table = Table(title, "measured", "verdict")
+    for claim in claims:
         style = {True: "green", False: "red", None: "yellow"}[claim.shown]
         table.add_row(escape(claim.text), escape(claim.measured), f"[{style}]{claim.verdict}[/{style}]")
     console.print(table)
+
+
+def _print(report: Report, target: Path, console: Console) -> None:
+    print_claims(report.claims, "claim of the paper", console)
     for name, said in report.metrics.get("safety", {}).items():
         counts = ", ".join(f"{key} {value}" for key, value in said.items())
         console.print(f"safety, ticks of {name}: {counts}", highlight=False, soft_wrap=True)

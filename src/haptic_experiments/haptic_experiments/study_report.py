@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from matplotlib.figure import Figure
 from pydantic import BaseModel
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from haptic_experiments.kit.results import Claim, ResultTable
-from haptic_experiments.report import render_page
+from haptic_experiments.kit.results import Claim, ResultTable, plain
+from haptic_experiments.report import print_claims, render_page
 
 #: columns and rows of tables that are also printed
 WIDEST, LONGEST = 7, 15
@@ -53,7 +50,7 @@ def write(made: StudyReport, about: Any, settings: BaseModel, name: str, directo
         directory: Directory of the run.
     """
     claims = [{"claim": c.text, "measured": c.measured, "shown": c.shown} for c in made.claims]
-    document = _plain({"study": name, "claims": claims, **made.metrics})
+    document = plain({"study": name, "claims": claims, **made.metrics})
     (directory / "metrics.json").write_text(json.dumps(document, indent=2, allow_nan=False) + "\n")
     images = []
     for name, (figure, caption) in made.figures.items():
@@ -67,17 +64,6 @@ def write(made: StudyReport, about: Any, settings: BaseModel, name: str, directo
     (directory / "report.html").write_text(page)
 
 
-def _plain(value: Any) -> Any:
-    """Converts numbers for JSON: infinite ones and NaN to None, those of NumPy to Python's."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, Mapping):
-        return {key: _plain(x) for key, x in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(x) for x in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def show(made: StudyReport, directory: Path, console: Console) -> None:
     """Prints the tables that are not too large, and the claims."""
     for t in made.tables:
@@ -89,9 +75,5 @@ def show(made: StudyReport, directory: Path, console: Console) -> None:
             table.add_row(*map(escape, row))
         console.print(table)
     if made.claims:
-        table = Table("claim", "measured", "verdict")
-        for claim in made.claims:
-            style = {True: "green", False: "red", None: "yellow"}[claim.shown]
-            table.add_row(escape(claim.text), escape(claim.measured), f"[{style}]{claim.verdict}[/{style}]")
-        console.print(table)
+        print_claims(made.claims, "claim", console)
     console.print(f"report: {directory / 'report.html'}", highlight=False, soft_wrap=True)

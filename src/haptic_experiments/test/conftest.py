@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 from haptic_bags.bags import Bag, Event
 from haptic_bags.recording import Recording
 from haptic_core.commands import MOTION, NONE
-from haptic_experiments.experiments.friction_impedance import Run
+from haptic_experiments.kit.joystick_run import Run
 
 #: period (s), friction force (N), stiffness (N/m), damping (N s/m)
 T, F, K, B = 1e-3, 4.0, 6000.0, 10.0
@@ -44,7 +44,7 @@ def signals() -> Callable[..., Run]:
         velocity = np.where(slides[:, None], [0.1, 0.0], 0.0)
         contact = np.cumsum(T * velocity, axis=0) + np.outer(np.where(slides, 0.0, drift * (time - 1.0)), [0.0, 1.0])
         position = contact + force / K
-        return Run(T, time, position, position, velocity, force, force / K, ~slides, PHASES)
+        return Run(T, time, PHASES, position, position, velocity, force, ~slides, force / K)
 
     return make
 

@@ -14,8 +14,9 @@ from haptic_bags.bags import Bag, Event
 from haptic_core.errors import HapticError
 from haptic_devices.components import encoder
 from haptic_experiments import identification
-from haptic_experiments.experiments.friction_impedance import Run, analyse, measurement_delay
+from haptic_experiments.experiments.friction_impedance import analyse
 from haptic_experiments.identification import friction_signals, identify_bag, known_parameters
+from haptic_experiments.kit.joystick_run import Run, measurement_delay
 from haptic_friction import ModelC, ViscousCoulombLaw
 
 Bags = Callable[..., Bag]
@@ -47,7 +48,7 @@ def recorded() -> tuple[Run, np.ndarray]:
     for k in range(N):
         force[k] = model.step(seen[k])
         displacement[k], sticking[k] = model.displacement, model.sticking
-    return Run(T, time, measured, position, velocity, force, displacement, sticking, []), seen
+    return Run(T, time, [], measured, position, velocity, force, sticking, displacement), seen
 
 
 @pytest.fixture(autouse=True, scope="module")

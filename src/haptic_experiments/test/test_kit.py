@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,55 @@ from haptic_bags.ticks import Ticks
 from haptic_core.errors import HapticError
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.phases import PhasedRun
-from haptic_experiments.kit.results import Claims
+from haptic_experiments.kit.results import HIDDEN, MERGED, OPTIONAL, Claims, Report, key, plain
+from haptic_experiments.kit.signals import Counts, Percentiles, Spread, path_length, worst
+
+
+@dataclass(frozen=True)
+class Part:
+    inside: float
+    start: float = field(default=0.5, metadata=key("from"))
+
+
+@dataclass(frozen=True)
+class Numbers:
+    part: Part
+    merged: Part | None = field(metadata=MERGED)
+    optional: float | None = field(metadata=OPTIONAL)
+    missing: float | None = None
+    drawn: float = field(default=3.0, metadata=HIDDEN)
+
+
+def test_numbers_become_what_metrics_json_has() -> None:
+    whole = Numbers(part=Part(1.0), merged=Part(2.0), optional=4.0)
+    part = {"inside": 1.0, "from": 0.5}
+    assert plain(whole) == {"part": part, "inside": 2.0, "from": 0.5, "optional": 4.0, "missing": None}
+    assert plain(Numbers(part=Part(1.0), merged=None, optional=None)) == {"part": part, "missing": None}
+
+
+def test_arrays_and_numbers_of_numpy_become_those_of_python() -> None:
+    pair = namedtuple("pair", "one other")
+    values = [np.arange(2), np.float64(0.5), np.bool_(True), (np.int32(3), float("nan")), pair(np.inf, "word")]
+    found = plain({"values": values})
+    assert found == {"values": [[0, 1], 0.5, True, [3, None], {"one": None, "other": "word"}]}
+    assert [type(x) for x in (found["values"][0][1], found["values"][2])] == [int, bool]
+
+
+def test_a_report_converts_its_numbers_once() -> None:
+    report = Report({"runs": {"bag": Part(np.float64(1.0))}}, [], Figure, "")
+    assert report.metrics == {"runs": {"bag": {"inside": 1.0, "from": 0.5}}}
+    report.metrics["safety"] = 1
+    assert "safety" in report.metrics
+
+
+def test_measures_of_signals() -> None:
+    values = np.array([-4.0, 0.0, 3.0])
+    assert Spread.of(values).largest == 4.0 and Spread.of(values).rms == pytest.approx(np.sqrt(25.0 / 3.0))
+    assert Counts.of(np.array([9, 1, 2]), first=1) == Counts(mean=1.5, largest=9)
+    assert Percentiles.of(np.arange(101.0)) == Percentiles(p50=50.0, p99=99.0)
+    assert path_length(np.array([[[0.0, 0.0]], [[3.0, 4.0]], [[0.0, 0.0]]])) == pytest.approx([10.0])
+    assert worst([None, Part(1.0), Part(-2.0)], lambda part: part.inside) == Part(-2.0)
+    assert worst([None], lambda part: 0.0) is None
 
 
 @pytest.mark.parametrize(
@@ -89,9 +139,8 @@ def test_too_few_common_ticks_are_one_clear_error() -> None:
 
 
 def test_panels_draw_every_curve_and_shade_the_phases_within_the_run() -> None:
-    run = PhasedRun()
-    run.time, run.period = np.linspace(0.0, 1.0, 11), 0.1
-    run.phases = [{"name": kind, "kind": kind, "start": s, "end": s + 2.0} for kind, s in (("push", 0.5), ("tap", 2.0))]
+    phases = [{"name": kind, "kind": kind, "start": s, "end": s + 2.0} for kind, s in (("push", 0.5), ("tap", 2.0))]
+    run = PhasedRun(period=0.1, time=np.linspace(0.0, 1.0, 11), phases=phases)
     curves = [Curve(run.time, run.time**k, f"order {k}") for k in (1, 2)]
     first = Panel("distance (mm)", curves, settings={"ylim": (0.0, 2.0)}, shaded=run)
     figure = panels(first, [Panel("force (N)", curves[:1]), Panel("effort (N m)", [])], size=(8, 6))

@@ -17,7 +17,8 @@ from rich.console import Console
 from haptic_bags.bags import Bag, Event
 from haptic_core.errors import HapticError
 from haptic_experiments import report
-from haptic_experiments.experiments.friction_impedance import Run, analyse, rest_drifts
+from haptic_experiments.experiments.friction_impedance import analyse
+from haptic_experiments.kit.joystick_run import Run, rest_drifts
 from haptic_experiments.report import Claim, safety_of, write_report
 
 Signals = Callable[..., Run]
@@ -70,7 +71,7 @@ def test_force_across_the_motion_does_not_show_opposition(signals: Signals, clai
 
 @pytest.mark.parametrize("share", [0.9, 1.1])
 def test_a_drift_of_one_encoder_count_is_the_limit(share: float, signals: Signals, claims: Claims) -> None:
-    length = rest_drifts(signals())[0]["length"]
+    length = rest_drifts(signals())[0].length
     assert [claim.shown for claim in claims(signals(drift=share * COUNT / length))] == [True, share < 1.0, True]
 
 

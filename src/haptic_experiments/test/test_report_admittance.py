@@ -12,18 +12,20 @@ from admittance_runs import F, M, T, bag_of, drifting, five_bar, ideal_run, turn
 
 from haptic_bags.bags import Bag
 from haptic_experiments.experiments import friction_admittance
-from haptic_experiments.experiments.friction_admittance import Case, analyse
+from haptic_experiments.experiments.friction_admittance import analyse
 from haptic_experiments.kit import manipulator
+from haptic_experiments.kit.grip import Stability
 from haptic_experiments.kit.manipulator import Motion
+from haptic_experiments.kit.manipulator_case import Case
 
 #: places of the claims in the report of one bag
 STRAIGHT, CURVE, REST, ISOTROPY, ANNIHILATION, MASS, MODEL_C, PARALLEL = range(8)
 #: what the stability part of the metrics says in tests of other parts
-STABILITY = {
-    "smallest_mass": {"1": [1.2, 1.2], "4": [2.1, 2.3]},
-    "shaking": [[1.0, 1.0, 0.1], [1.0, 2.0, 0.0], [4.0, 1.0, 0.1], [4.0, 2.0, 0.1]],
-    "delay": 0,
-}
+STABILITY = Stability(
+    smallest_mass={"1": [1.2, 1.2], "4": [2.1, 2.3]},
+    shaking=[(1.0, 1.0, 0.1), (1.0, 2.0, 0.0), (4.0, 1.0, 0.1), (4.0, 2.0, 0.1)],
+    delay=0,
+)
 
 
 @pytest.fixture
@@ -96,11 +98,11 @@ def test_the_smallest_mass_is_a_finding_whatever_the_numbers(
     monkeypatch.setattr(friction_admittance, "draw_map", lambda *arguments: None)
     changes: list[dict[str, Any]] = [{}, {"smallest_mass": {"1": [1.2, 1.2], "4": [0.9, 2.3]}}]
     for change in changes:
-        monkeypatch.setattr(friction_admittance, "stability", lambda *arguments, c=change: STABILITY | c)
+        monkeypatch.setattr(friction_admittance, "stability", lambda *arguments, c=change: replace(STABILITY, **c))
         claim = analyse({"bag": bag_of(ideal_run())}).claims[MASS]
         assert claim.shown is None and not claim.judged and claim.verdict == "a finding, not judged"
         assert "assumption: the gears have an elasticity" in claim.measured
-        assert f"{(STABILITY | change)['smallest_mass']['4'][0]:.2f} kg in one 4 times as firm" in claim.measured
+        assert f"{replace(STABILITY, **change).smallest_mass['4'][0]:.2f} kg in one 4 times as firm" in claim.measured
 
 
 @pytest.mark.usefixtures("quick")
@@ -147,7 +149,7 @@ def test_the_map_is_that_of_the_suite_s_hand_whoever_holds_the_grip() -> None:
 
 def test_without_a_hand_or_with_an_unknown_device_there_is_no_map() -> None:
     case = Case.of(bag_of(ideal_run(), held=False))
-    assert friction_admittance.stability(case.device, case.hand, case.settings) == {}
+    assert friction_admittance.stability(case.device, case.hand, case.settings) is None
     report = analyse({"bag": bag_of(ideal_run(), device={"length": 1.0})})
     assert [report.claims[place].shown for place in (REST, ISOTROPY, ANNIHILATION, MASS)] == [None] * 4
     assert report.claims[STRAIGHT].shown is True

@@ -11,13 +11,7 @@ import pytest
 
 from convex_contact.scenes.barrett_finger import Finger
 from convex_contact.scenes.gear_spectrum import harmonic_bins
-from haptic_experiments.experiments.barrett_finger import (
-    LINK_RATIO,
-    WORM_RATIO,
-    FingerRun,
-    measure,
-    meshing,
-)
+from haptic_experiments.experiments.barrett_finger import LINK_RATIO, WORM_RATIO, FingerRun, measure, meshing
 
 PERIOD, SPEED = 5e-4, 190.0
 #: times at which the link is blocked and the clutch is free, s
@@ -50,12 +44,14 @@ def made(gear: Any = np.cos) -> FingerRun:
 def test_phases_ratios_and_torques_are_found() -> None:
     numbers = measure(made())
     scene = Finger()
-    assert numbers["blocked_s"] == pytest.approx(BLOCKED) and numbers["disengaged_s"] == pytest.approx(FREE)
-    assert numbers["ratio_worm"] == pytest.approx(2.5) and numbers["ratio_link"] == pytest.approx(125.0)
-    assert numbers["motor_speed"] == pytest.approx(SPEED)
-    assert numbers["loading_torque_Nm"] == numbers["held_torque_Nm"] == pytest.approx(0.015)
-    assert numbers["breakaway_torque_Nm"] == pytest.approx(scene.breakaway_torque(numbers["press_N"]))
-    assert numbers["drift_rad"] == pytest.approx(0.0, abs=1e-12) and numbers["held_force_N"] == pytest.approx(7.0)
+    assert numbers.blocked == pytest.approx(BLOCKED) and numbers.disengaged == pytest.approx(FREE)
+    assert numbers.driving.ratio_worm == pytest.approx(2.5) and numbers.driving.ratio_link == pytest.approx(125.0)
+    assert numbers.driving.motor_speed == pytest.approx(SPEED)
+    assert numbers.loading_torque == numbers.held_torque == pytest.approx(0.015)
+    assert numbers.breakaway_torque == pytest.approx(scene.breakaway_torque(numbers.press))
+    assert numbers.afterwards.drift == pytest.approx(0.0, abs=1e-12) and numbers.afterwards.held_force == pytest.approx(
+        7.0
+    )
 
 
 def test_harmonics_of_the_teeth_are_told_from_noise() -> None:
@@ -64,8 +60,8 @@ def test_harmonics_of_the_teeth_are_told_from_noise() -> None:
     assert meshing(made())["worm"] == pytest.approx(mesh / 20)
     # the fifth harmonic is above half the sampling rate, and folded back
     tones = made(lambda t: sum(np.sin(2.0 * math.pi * k * mesh * t + k) for k in (1, 2, 5)))
-    assert measure(tones)["ripple_at_meshing"] > 0.98
+    assert measure(tones).driving.ripple_at_meshing > 0.98
     random = np.random.default_rng(1)
     noise = made(lambda t: random.standard_normal(len(t)))
     counted = harmonic_bins(len(noise.gear[noise.driving]))
-    assert measure(noise)["ripple_at_meshing"] == pytest.approx(counted, abs=0.1)
+    assert measure(noise).driving.ripple_at_meshing == pytest.approx(counted, abs=0.1)

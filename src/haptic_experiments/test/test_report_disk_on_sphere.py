@@ -126,20 +126,20 @@ def test_the_radial_error_is_taken_apart_by_the_force(bag_of: Callable[..., Bag]
     high = np.where(PRESSED, -7e-5, np.where(PULLED, 5e-5, 2e-5))
     numbers = measure(DisplayRun.from_bag(bag_of(slide(high), true=slide(0.5 * high, lean=1e-3))))
     # 599 ticks of each push
-    assert numbers["radial_under_force"]["rms"] == pytest.approx(np.sqrt((7e-5**2 + 5e-5**2) / 2))
-    assert numbers["radial_under_force"]["largest"] == pytest.approx(7e-5)
-    assert numbers["radial_without_force"]["rms"] == pytest.approx(2e-5)
-    assert (numbers["push"], numbers["pull"]) == pytest.approx((-20.0, 20.0))
-    assert numbers["true_radial"]["largest"] == pytest.approx(3.5e-5)
-    assert numbers["true_tangent"]["rms"] == pytest.approx(1e-3) and numbers["tangent"]["largest"] < 1e-14
+    assert numbers.radial_under_force.rms == pytest.approx(np.sqrt((7e-5**2 + 5e-5**2) / 2))
+    assert numbers.radial_under_force.largest == pytest.approx(7e-5)
+    assert numbers.radial_without_force.rms == pytest.approx(2e-5)
+    assert (numbers.push, numbers.pull) == pytest.approx((-20.0, 20.0))
+    assert numbers.true_radial.largest == pytest.approx(3.5e-5)
+    assert numbers.true_tangent.rms == pytest.approx(1e-3) and numbers.tangent.largest < 1e-14
 
 
 def test_forces_between_are_neither(bag_of: Callable[..., Bag]) -> None:
     numbers = measure(DisplayRun.from_bag(bag_of(wrench=force(pressed=14.9, pulled=1.6))))
-    assert numbers["radial_under_force"] is None and numbers["radial_without_force"] is not None
+    assert numbers.radial_under_force is None and numbers.radial_without_force is not None
     always = np.zeros((len(TIME), 6))
     always[:, :3] = -2.0 * normal(TILT)
-    assert measure(DisplayRun.from_bag(bag_of(wrench=always)))["radial_without_force"] is None
+    assert measure(DisplayRun.from_bag(bag_of(wrench=always))).radial_without_force is None
 
 
 # ---- the pole -------------------------------------------------------------------------------------
@@ -151,13 +151,13 @@ def test_passing_the_pole_is_the_nearest_between_two_places_far_from_it(
 ) -> None:
     start = np.linspace(0.0, LEAN, 300)  # from the pole, which is no passing
     numbers = measure(DisplayRun.from_bag(bag_of(slide(tilt=start), wrench=None)))
-    assert numbers["passed_pole_within"] > 0.5  # it stays down
-    assert measure(DisplayRun.from_bag(bag_of(slide(tilt=0.4 * start), wrench=None)))["passed_pole_within"] is None
+    assert numbers.passed_pole_within > 0.5  # it stays down
+    assert measure(DisplayRun.from_bag(bag_of(slide(tilt=0.4 * start), wrench=None))).passed_pole_within is None
     tilt = np.concatenate((start, nearest + np.abs(TILT[300:])))
     numbers = measure(DisplayRun.from_bag(bag_of(slide(tilt=tilt))))
     # the pole is between two samples of 1.3 mrad
-    assert numbers["passed_pole_within"] == pytest.approx(nearest, abs=1e-3)
-    assert numbers["largest_tilt"] == pytest.approx(LEAN + nearest, abs=1e-6)
+    assert numbers.passed_pole_within == pytest.approx(nearest, abs=1e-3)
+    assert numbers.largest_tilt == pytest.approx(LEAN + nearest, abs=1e-6)
 
 
 # ---- claims ---------------------------------------------------------------------------------------
@@ -234,5 +234,5 @@ def test_the_suite_s_own_plan_is_a_motion_of_the_disk(display_bag: Callable[...,
     for topic in ("device_state", "simulation_state"):
         bag.topics[f"/cobotic_hand_controller/{topic}"].update(tool_pose=pose, tool_twist=twist)
     numbers = measure(DisplayRun.from_bag(bag))
-    assert numbers["radial"]["largest"] < 1e-15 and numbers["tangent"]["largest"] < 1e-12
-    assert numbers["passed_pole_within"] < 0.01 < 1.0 < numbers["largest_tilt"]
+    assert numbers.radial.largest < 1e-15 and numbers.tangent.largest < 1e-12
+    assert numbers.passed_pole_within < 0.01 < 1.0 < numbers.largest_tilt

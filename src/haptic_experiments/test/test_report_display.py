@@ -17,7 +17,8 @@ from haptic_bags.bags import Bag, Event
 from haptic_core.errors import HapticError
 from haptic_experiments.experiments import disk_on_sphere, rolling_disk, two_link_circle
 from haptic_experiments.kit import display
-from haptic_experiments.kit.display import DisplayRun, spread
+from haptic_experiments.kit.display import DisplayRun
+from haptic_experiments.kit.signals import Spread
 
 #: period (s) and number of ticks
 T, N = 1e-3, 400
@@ -171,8 +172,8 @@ def test_ticks_that_a_topic_misses_are_left_out(display_bag: Callable[..., Bag])
 def test_the_way_to_the_mechanism_is_not_a_motion_of_it(display_bag: Callable[..., Bag]) -> None:
     run = DisplayRun.from_bag(display_bag("RollingDisk", motion(), led=100, refused=7))
     assert run.time[0] == pytest.approx(101 * T) and run.tracking_error.max() < 1e-15
-    numbers = run.common_metrics()
-    assert (numbers["ticks"], numbers["led_ticks"], numbers["refused_ticks"]) == (N - 101, 100, 7)
+    numbers = run.common_numbers()
+    assert (numbers.ticks, numbers.led_ticks, numbers.refused_ticks) == (N - 101, 100, 7)
 
 
 def test_the_way_back_after_a_stop_is_not_either(display_bag: Callable[..., Bag]) -> None:
@@ -191,7 +192,7 @@ def test_the_safe_state_is_left_out_and_told(display_bag: Callable[..., Bag]) ->
     bag = display_bag("RollingDisk", motion(), stopped=slice(300, None), led=100, phases=phases)
     run = DisplayRun.from_bag(bag)
     np.testing.assert_array_equal(np.round(run.time / T), np.arange(101, 300))
-    assert run.common_metrics()["stopped_ticks"] == N - 300
+    assert run.common_numbers().stopped_ticks == N - 300
     assert run.left_out == " Left out: 100 ticks on the way to the mechanism and 100 ticks in the safe state."
     report = rolling_disk.analyse({"bag": bag})
     assert report.caption.endswith(run.left_out)
@@ -229,9 +230,9 @@ def test_the_hand_acts_where_its_wrench_is_not_zero(display_bag: Callable[..., B
 
 def test_spread_is_rms_quantile_and_largest() -> None:
     values = np.concatenate((np.full(990, -3.0), np.full(10, 5.0)))
-    found = spread(values)
-    assert found["rms"] == pytest.approx(np.sqrt(0.99 * 9.0 + 0.01 * 25.0))
-    assert found["p99"] == pytest.approx(3.0, abs=0.1) and found["largest"] == 5.0
+    found = Spread.of(values)
+    assert found.rms == pytest.approx(np.sqrt(0.99 * 9.0 + 0.01 * 25.0))
+    assert found.p99 == pytest.approx(3.0, abs=0.1) and found.largest == 5.0
 
 
 # ---- mechanisms -----------------------------------------------------------------------------------

@@ -10,15 +10,7 @@ import pytest
 
 from admittance_constraints import PointOnParaboloid, ReferenceGenerator, split_number
 from convex_contact import Material, Simulator, World
-from haptic_experiments.experiments.cobot_guided_tool import (
-    GuidedRun,
-    Pushing,
-    chatter,
-    coefficients,
-    difference,
-    energies,
-    rest,
-)
+from haptic_experiments.kit.guided_run import GuidedRun, Pushing, chatter, coefficients, difference, energies, rest
 from haptic_experiments.kit.guided_world import GuidedWorld, RunAwayError, SurfaceFriction
 from haptic_experiments.kit.split_limit import BODY_MASS, STIFFNESSES, pressed
 from haptic_friction import CoulombLaw, ModelC
@@ -176,10 +168,10 @@ def test_what_a_delay_of_the_force_adds() -> None:
     force = np.zeros((5, 3))
     force[1:4, 0] = [-1.0, -2.0, -3.0]
     found = energies(pushing(position=x, contact=force, friction=2.0 * force), late=1)
-    assert found["contact"] == pytest.approx(-8e-3) and found["contact_made"] == pytest.approx(6e-3)
-    assert found["friction"] == pytest.approx(-16e-3) and found["friction_made"] == pytest.approx(12e-3)
+    assert found.contact == pytest.approx(-8e-3) and found.contact_made == pytest.approx(6e-3)
+    assert found.friction == pytest.approx(-16e-3) and found.friction_made == pytest.approx(12e-3)
     now = energies(pushing(position=x, contact=force), late=0)
-    assert now["contact"] == pytest.approx(-14e-3) and now["contact_made"] == 0.0
+    assert now.contact == pytest.approx(-14e-3) and now.contact_made == 0.0
 
 
 def test_differences_are_the_largest_and_those_of_the_end() -> None:
@@ -188,9 +180,9 @@ def test_differences_are_the_largest_and_those_of_the_end() -> None:
     place, force = np.zeros((6, 3)), np.zeros((6, 3))
     place[3], force[1, 2] = [3e-3, 4e-3, 0.0], -7.0
     found = difference(pushing(bodies=bodies), pushing(6, position=place, friction=force))
-    assert found["motion"] == pytest.approx(5e-3) and (found["contact"], found["friction"]) == (0.0, 7.0)
-    np.testing.assert_allclose(found["bodies"], [5e-3, 2e-3])
-    np.testing.assert_allclose(found["bodies_end"], [1e-3, 2e-3])
+    assert found.motion == pytest.approx(5e-3) and (found.contact, found.friction) == (0.0, 7.0)
+    np.testing.assert_allclose(found.bodies, [5e-3, 2e-3])
+    np.testing.assert_allclose(found.bodies_end, [1e-3, 2e-3])
 
 
 def test_the_coefficient_is_that_of_the_pressed_slides_and_the_worst() -> None:

@@ -10,13 +10,8 @@ import pytest
 
 from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
-from haptic_experiments.experiments.friction_impedance import (
-    Run,
-    analyse,
-    chatter_force,
-    opposition,
-    rest_drifts,
-)
+from haptic_experiments.experiments.friction_impedance import analyse
+from haptic_experiments.kit.joystick_run import Run, chatter_force, opposition, rest_drifts
 from haptic_experiments.kit.planar import radius_of_curvature
 
 Signals = Callable[..., Run]
@@ -69,12 +64,12 @@ def test_chatter_is_the_rms_of_what_lies_above_50_hz() -> None:
 @pytest.mark.parametrize("drift", [0.0, 1e-6, -3e-5])
 def test_the_drift_of_a_rest_is_that_of_the_contact_not_of_the_spring(drift: float, signals: Signals) -> None:
     (rest,) = rest_drifts(signals(drift=drift))
-    assert rest["start"] == pytest.approx(1.6) and rest["length"] == pytest.approx(2.4, abs=2 * T)
+    assert rest.start == pytest.approx(1.6) and rest.length == pytest.approx(2.4, abs=2 * T)
     # the displacement follows the force exactly: what is left is the line, to the rounding of 0.1 m
-    assert rest["drift"] == pytest.approx(abs(drift) * rest["length"], abs=1e-13)
-    assert rest["travel"] > 1e-4  # of the spring: 1 N peak to peak over 6000 N/m
-    assert rest["largest_force"] == pytest.approx(2.5, rel=1e-3)
-    assert rest["sticking_share"] == 1.0 and rest["chatter_force"] < 1e-3
+    assert rest.drift == pytest.approx(abs(drift) * rest.length, abs=1e-13)
+    assert rest.travel > 1e-4  # of the spring: 1 N peak to peak over 6000 N/m
+    assert rest.largest_force == pytest.approx(2.5, rel=1e-3)
+    assert rest.sticking_share == 1.0 and rest.chatter_force < 1e-3
 
 
 def test_tremor_beside_the_spring_hardly_counts_as_drift(signals: Signals) -> None:
@@ -83,8 +78,8 @@ def test_tremor_beside_the_spring_hardly_counts_as_drift(signals: Signals) -> No
     run.position[:, 1] += amplitude * np.sin(omega * run.time)
     (rest,) = rest_drifts(run)
     # a straight line through whole periods of a sine over the length L rises by 12 A/(omega L)
-    bound = 12 * amplitude / (omega * rest["length"])
-    assert abs(rest["drift"] - 1e-5 * rest["length"]) < 1.01 * bound < 1e-6
+    bound = 12 * amplitude / (omega * rest.length)
+    assert abs(rest.drift - 1e-5 * rest.length) < 1.01 * bound < 1e-6
 
 
 def test_short_rests_and_other_phases_have_no_drift(signals: Signals) -> None:
@@ -99,28 +94,28 @@ def test_opposition_is_the_angle_between_force_and_velocity(angle: float, signal
     run = signals(duration=1.0)
     cosine, sine = np.cos(np.radians(angle)), np.sin(np.radians(angle))
     result = opposition(replace(run, force=run.force @ [[cosine, sine], [-sine, cosine]]), YIELD, *SENSOR)
-    for name in ("median_angle", "p95_angle"):
-        assert np.degrees(result[name]) == pytest.approx(abs(angle), abs=1e-5)  # arccos near 1: sqrt(2 eps)
-    assert result["opposing_share"] == (abs(angle) < 90.0)
+    for found in (result.median_angle, result.p95_angle):
+        assert np.degrees(found) == pytest.approx(abs(angle), abs=1e-5)  # arccos near 1: sqrt(2 eps)
+    assert result.opposing_share == (abs(angle) < 90.0)
     # straight on nothing lags: what is left are two counts of 1.2e-5 m across F/K = 6.7e-4 m, 1.5 degrees
-    assert result["within_steady_lag_share"] == (abs(angle) < 1.4)
+    assert result.within_steady_lag_share == (abs(angle) < 1.4)
     # the first F/K = 0.67 mm of the way, 7 samples, the stretch may point anywhere
-    assert result["within_lag_share"] == pytest.approx(float(abs(angle) < 1.4), abs=0.01)
-    assert result["mean_force"] == pytest.approx(F) and result["sign_flips_per_second"] == 0.0
-    assert result["samples"] >= 999
+    assert result.within_lag_share == pytest.approx(float(abs(angle) < 1.4), abs=0.01)
+    assert result.mean_force == pytest.approx(F) and result.sign_flips_per_second == 0.0
+    assert result.samples >= 999
 
 
 def test_opposition_counts_sign_flips(signals: Signals) -> None:
     run = signals(duration=1.0)
     run.force[500:600] *= -1.0
-    assert opposition(run, YIELD, *SENSOR)["sign_flips_per_second"] == pytest.approx(2.0, rel=2e-3)
+    assert opposition(run, YIELD, *SENSOR).sign_flips_per_second == pytest.approx(2.0, rel=2e-3)
 
 
 def test_opposition_needs_speed_force_and_sliding(signals: Signals) -> None:
     run = signals(duration=1.0)
-    assert opposition(replace(run, velocity=0.1 * run.velocity), YIELD, *SENSOR) == {}
-    assert opposition(replace(run, force=0.0 * run.force), YIELD, *SENSOR) == {}
-    assert opposition(replace(run, sticking=np.ones_like(run.sticking)), YIELD, *SENSOR) == {}
+    assert opposition(replace(run, velocity=0.1 * run.velocity), YIELD, *SENSOR) is None
+    assert opposition(replace(run, force=0.0 * run.force), YIELD, *SENSOR) is None
+    assert opposition(replace(run, sticking=np.ones_like(run.sticking)), YIELD, *SENSOR) is None
 
 
 def circle(radius: float) -> Run:
@@ -131,7 +126,7 @@ def circle(radius: float) -> Run:
     velocity = 0.1 * np.column_stack((-np.sin(angle), np.cos(angle)))
     force = 40.0 * velocity
     sticking = np.arange(10_000) % 5000 == 0
-    return Run(T, time, position, position, velocity, force, force / 6000.0, sticking, [])
+    return Run(T, time, [], position, position, velocity, force, sticking, force / 6000.0)
 
 
 def test_the_radius_of_a_circle(signals: Signals) -> None:
@@ -149,7 +144,7 @@ def test_in_curves_the_force_may_lag_as_the_spring_does_and_no_more(radius: floa
     for factor, within in ((0.0, True), (1.0, True), (2.5, False)):
         cosine, sine = np.cos(factor * lag), np.sin(factor * lag)
         result = opposition(replace(run, force=run.force @ [[cosine, sine], [-sine, cosine]]), YIELD, *SENSOR)
-        assert result["samples"] == 9998 and result["median_angle"] == pytest.approx(factor * lag, abs=1e-3)
+        assert result.samples == 9998 and result.median_angle == pytest.approx(factor * lag, abs=1e-3)
         # until the lag has settled, over some F/K of a way of 1 m, it is smaller
-        assert result["within_lag_share"] == pytest.approx(float(within), abs=0.02)
-        assert result["within_steady_lag_share"] == float(within)
+        assert result.within_lag_share == pytest.approx(float(within), abs=0.02)
+        assert result.within_steady_lag_share == float(within)

@@ -130,58 +130,58 @@ def test_the_twist_of_the_bag_is_that_of_the_mechanism(display_bag: Callable[...
 def test_the_rolling_error_is_in_percent_of_the_speed(rolled: float, bag_of: Callable[..., Bag]) -> None:
     numbers = measure(DisplayRun.from_bag(bag_of(disk(rolled=rolled), true=disk(rolled=1.02))))
     expected = 100.0 * abs(1.0 - rolled) * V / (V + 1e-3)
-    assert numbers["rolling_error_median"] == pytest.approx(expected, abs=1e-9)
-    assert numbers["rolling_error_p95"] == pytest.approx(expected, abs=1e-9)
-    assert numbers["true_rolling_error_median"] == pytest.approx(2.0 * V / (V + 1e-3))
+    assert numbers.rolling.rolling_error_median == pytest.approx(expected, abs=1e-9)
+    assert numbers.rolling.rolling_error_p95 == pytest.approx(expected, abs=1e-9)
+    assert numbers.rolling.true_rolling_error_median == pytest.approx(2.0 * V / (V + 1e-3))
 
 
 def test_the_rolling_error_does_not_see_a_slip_sideways_but_the_report_does(bag_of: Callable[..., Bag]) -> None:
     numbers = measure(DisplayRun.from_bag(bag_of(disk(sideways=-0.02), true=disk(sideways=0.01))))
-    assert numbers["rolling_error_median"] == pytest.approx(0.0, abs=1e-9)
-    assert numbers["sideways"]["rms"] == pytest.approx(0.02) and numbers["true_sideways"]["rms"] == pytest.approx(0.01)
-    assert numbers["sideways_error_median"] == pytest.approx(100.0 * 0.02 / (V + 1e-3))
-    assert numbers["reference_sideways"] < 1e-16 and numbers["reference_rolling"] < 1e-16
+    assert numbers.rolling.rolling_error_median == pytest.approx(0.0, abs=1e-9)
+    assert numbers.sideways.rms == pytest.approx(0.02) and numbers.true_sideways.rms == pytest.approx(0.01)
+    assert numbers.rolling.sideways_error_median == pytest.approx(100.0 * 0.02 / (V + 1e-3))
+    assert numbers.reference_sideways < 1e-16 and numbers.reference_rolling < 1e-16
 
 
 def test_the_reference_s_errors_are_its_own(bag_of: Callable[..., Bag]) -> None:
     numbers = measure(DisplayRun.from_bag(bag_of(reference=disk(sideways=1e-4, rolled=0.9))))
-    assert numbers["reference_sideways"] == pytest.approx(1e-4)
-    assert numbers["reference_rolling"] == pytest.approx(0.1 * V)
-    assert numbers["rolling_error_median"] == pytest.approx(0.0, abs=1e-9)
+    assert numbers.reference_sideways == pytest.approx(1e-4)
+    assert numbers.reference_rolling == pytest.approx(0.1 * V)
+    assert numbers.rolling.rolling_error_median == pytest.approx(0.0, abs=1e-9)
 
 
 def test_height_and_upright_are_of_the_measured_state(bag_of: Callable[..., Bag]) -> None:
     tilted = disk(height=2e-5, tilt=-3e-4)
     numbers = measure(DisplayRun.from_bag(bag_of(tilted, true=disk(height=-5e-6, tilt=1e-4))))
-    assert numbers["height"]["rms"] == pytest.approx(2e-5) == numbers["height"]["largest"]
-    assert numbers["upright"]["rms"] == pytest.approx(3e-4) == numbers["upright"]["p99"]
-    assert numbers["true_height"]["largest"] == pytest.approx(5e-6)
-    assert numbers["true_upright"]["largest"] == pytest.approx(1e-4)
+    assert numbers.height.rms == pytest.approx(2e-5) == numbers.height.largest
+    assert numbers.upright.rms == pytest.approx(3e-4) == numbers.upright.p99
+    assert numbers.true_height.largest == pytest.approx(5e-6)
+    assert numbers.true_upright.largest == pytest.approx(1e-4)
 
 
 def test_the_radius_is_the_mechanism_s(display_bag: Callable[..., Bag]) -> None:
     bag = display_bag("RollingDisk", disk(), phases=PHASES, mechanism_parameters=["radius=0.04"])
     numbers = measure(DisplayRun.from_bag(bag))
-    assert numbers["height"]["rms"] == pytest.approx(0.01)
-    assert numbers["rolling_error_median"] == pytest.approx(100.0 * V / 3.0 / (V + 1e-3))
+    assert numbers.height.rms == pytest.approx(0.01)
+    assert numbers.rolling.rolling_error_median == pytest.approx(100.0 * V / 3.0 / (V + 1e-3))
 
 
 # ---- Fig. 8, pushes -------------------------------------------------------------------------------
 
 
 def test_parking_shifts_by_what_the_two_ways_add_up_to(bag_of: Callable[..., Bag]) -> None:
-    parking = measure(DisplayRun.from_bag(bag_of()))["parking"]
+    parking = measure(DisplayRun.from_bag(bag_of())).parking
     # from the first sample of the one way to the last of the other; one sample of 0.05 mm is not rolled
     sample = 1.001 * V * T
-    assert parking["across"] == pytest.approx(2.0 * V * np.sin(TURN) * np.cos(TURN), abs=sample)
-    assert parking["along"] == pytest.approx(2.0 * V * np.sin(TURN) ** 2, abs=sample)
-    assert parking["rolled"] == pytest.approx(2.0 * V, abs=2 * sample) and parking["slipped"] < 1e-15
+    assert parking.across == pytest.approx(2.0 * V * np.sin(TURN) * np.cos(TURN), abs=sample)
+    assert parking.along == pytest.approx(2.0 * V * np.sin(TURN) ** 2, abs=sample)
+    assert parking.rolled == pytest.approx(2.0 * V, abs=2 * sample) and parking.slipped < 1e-15
 
 
 def test_slips_to_and_fro_do_not_cancel(bag_of: Callable[..., Bag]) -> None:
     slipping = disk(sideways=0.004 * (FORWARD * 1.0 - BACK * 1.0))
-    parking = measure(DisplayRun.from_bag(bag_of(slipping)))["parking"]
-    assert parking["slipped"] == pytest.approx(0.004, rel=2e-3)
+    parking = measure(DisplayRun.from_bag(bag_of(slipping))).parking
+    assert parking.slipped == pytest.approx(0.004, rel=2e-3)
 
 
 def test_a_push_counts_force_and_way_along_its_direction(bag_of: Callable[..., Bag]) -> None:
@@ -190,10 +190,10 @@ def test_a_push_counts_force_and_way_along_its_direction(bag_of: Callable[..., B
     x = x + moved
     x[:, :2] += rolled * (TIME > 2.3)[:, None]  # the disk may roll while it is pushed
     numbers = measure(DisplayRun.from_bag(bag_of((x, xdot), true=(disk()[0] + given_way(3e-5), xdot))))
-    push, lean = numbers["push"], numbers["lean"]
-    assert (push["force"], push["moved"], push["truly_moved"]) == pytest.approx((20.0, 4e-5, 3e-5))
-    assert (lean["force"], lean["moved"], lean["truly_moved"]) == pytest.approx((20.0, 4e-5, 3e-5))
-    assert lean["height_rms"] == pytest.approx(4e-5 * np.sqrt(0.5), rel=3e-3)  # half of 500 ticks
+    push, lean = numbers.push, numbers.lean
+    assert (push.force, push.moved, push.truly_moved) == pytest.approx((20.0, 4e-5, 3e-5))
+    assert (lean.force, lean.moved, lean.truly_moved) == pytest.approx((20.0, 4e-5, 3e-5))
+    assert lean.height_rms == pytest.approx(4e-5 * np.sqrt(0.5), rel=3e-3)  # half of 500 ticks
 
 
 # ---- claims ---------------------------------------------------------------------------------------
@@ -294,6 +294,6 @@ def test_the_suite_s_own_plans_are_motions_of_the_disk(display_bag: Callable[...
         for topic in ("device_state", "simulation_state"):
             bag.topics[f"/cobotic_hand_controller/{topic}"].update(tool_pose=pose, tool_twist=twist)
         numbers = measure(DisplayRun.from_bag(bag))
-        assert numbers["height"]["largest"] < 1e-15 and numbers["upright"]["largest"] < 1e-12
-        assert numbers["rolling_error_p95"] < 1e-9 and numbers["sideways"]["largest"] < 1e-15
-        assert (numbers["parking"] is not None) == parks
+        assert numbers.height.largest < 1e-15 and numbers.upright.largest < 1e-12
+        assert numbers.rolling.rolling_error_p95 < 1e-9 and numbers.sideways.largest < 1e-15
+        assert (numbers.parking is not None) == parks

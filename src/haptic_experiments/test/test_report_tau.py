@@ -17,7 +17,7 @@ from haptic_experiments.experiments.tau_corner import together_claim
 from haptic_experiments.experiments.tau_wall_tour import border_claim, borders, crossing_claim
 from haptic_experiments.kit import tau
 from haptic_experiments.kit.results import Claims
-from haptic_experiments.kit.tau import WallRun
+from haptic_experiments.kit.wall_run import WallRun, pushes, releases, taps, wall_numbers
 from tau_wall_control import TauDevice
 from tau_wall_control.device.parameters import load_parameters
 from tau_wall_control.simulation.limits import tap_bound
@@ -91,20 +91,20 @@ def pushed(deepest: float = 2e-4, left: float = 1e-5, ripple: float = 0.0) -> Wa
 
 
 def test_a_push_is_its_force_over_the_deepest_penetration() -> None:
-    (push,) = tau.pushes(pushed())
-    assert push["force"] == pytest.approx(5.0, rel=1e-12)
-    assert push["penetration"] == pytest.approx(2e-4, rel=1e-12)
-    assert push["stiffness"] == pytest.approx(25e3, rel=1e-12)
-    assert push["static"] == pytest.approx(1e-5, rel=1e-12)
-    assert push["restless"] == pytest.approx(0.0, abs=1e-9)  # of the solution for the efforts
-    assert push["rmse"] == pytest.approx(np.sqrt((199 * 1e-5**2 + 2e-4**2) / 200), rel=1e-12)
-    assert (push["contact"], push["saturated"], push["sideways"]) == (1.0, 0.0, 0.0)
+    (push,) = pushes(pushed())
+    assert push.force == pytest.approx(5.0, rel=1e-12)
+    assert push.penetration == pytest.approx(2e-4, rel=1e-12)
+    assert push.stiffness == pytest.approx(25e3, rel=1e-12)
+    assert push.static == pytest.approx(1e-5, rel=1e-12)
+    assert push.restless == pytest.approx(0.0, abs=1e-9)  # of the solution for the efforts
+    assert push.rmse == pytest.approx(np.sqrt((199 * 1e-5**2 + 2e-4**2) / 200), rel=1e-12)
+    assert (push.contact, push.saturated, push.sideways) == (1.0, 0.0, 0.0)
 
 
 def test_the_force_is_the_walls_without_the_weight() -> None:
     run = pushed(ripple=0.3)
     np.testing.assert_allclose(run.force[:, 0], -run.hand[:, 2], atol=1e-9)
-    assert tau.pushes(run)[0]["restless"] == pytest.approx(0.3, rel=1e-3)  # of a square wave
+    assert pushes(run)[0].restless == pytest.approx(0.3, rel=1e-3)  # of a square wave
 
 
 @pytest.mark.parametrize(
@@ -118,26 +118,26 @@ def test_the_force_is_the_walls_without_the_weight() -> None:
     ],
 )
 def test_claims_on_a_push(run: WallRun, rests: bool, stiff: bool) -> None:
-    n = tau.common_metrics(run)
+    n = wall_numbers(run)
     assert shown(tau.rest_claim, run, n) is rests
     assert shown(tau.stiffness_claim, run, n, 20e3) is stiff
 
 
 def test_a_ramp_is_no_push_at_rest_and_a_push_that_was_cut_off_is_none() -> None:
     ramp = replace(pushed(), phases=[{"name": "ramp", "kind": "push", "start": 0.1, "end": 0.3}])
-    (push,) = tau.pushes(ramp)
-    assert push["stiffness"] is push["static"] is push["restless"] is None
+    (push,) = pushes(ramp)
+    assert np.isnan([push.stiffness, push.static, push.restless]).all()
     cut = replace(pushed(), phases=[{"name": "step", "kind": "push", "start": 0.1, "end": 0.5}])
-    assert tau.pushes(cut) == []
-    n = tau.common_metrics(cut)
+    assert pushes(cut) == []
+    n = wall_numbers(cut)
     assert shown(tau.rest_claim, cut, n) is None and shown(tau.stiffness_claim, cut, n, 1.0) is None
 
 
 def test_saturated_ticks_are_counted() -> None:
     run = pushed()
     run.saturation[100:150, 3] = 1.0
-    assert tau.pushes(run)[0]["saturated"] == 0.25
-    assert tau.common_metrics(run)["saturated"] == pytest.approx(50 / 400)
+    assert pushes(run)[0].saturated == 0.25
+    assert wall_numbers(run).saturated == pytest.approx(50 / 400)
 
 
 # ---- taps and releases ------------------------------------------------------------------------------
@@ -156,24 +156,24 @@ def tapped(depth: float, speed: float = 0.5, **other: Any) -> WallRun:
 
 
 def test_a_tap_is_measured_against_the_energy_bound() -> None:
-    (tap,) = tau.taps(tapped(1e-3))
-    assert tap["speed"] == 0.5
-    assert tap["penetration"] == pytest.approx(1e-3, rel=2e-3)  # between two samples of the sine
+    (tap,) = taps(tapped(1e-3))
+    assert tap.speed == 0.5
+    assert tap.penetration == pytest.approx(1e-3, rel=2e-3)  # between two samples of the sine
     bound = tap_bound(mechanism(), np.zeros(3), 0.5)
-    assert tap["energy_bound"] == pytest.approx(bound, rel=0.01)  # at the place of the impact, 0.3 mm away
-    assert tap["allowed"] == pytest.approx(1.2 * tap["energy_bound"], rel=1e-12)
-    assert tap["late"] == 0.0
+    assert tap.energy_bound == pytest.approx(bound, rel=0.01)  # at the place of the impact, 0.3 mm away
+    assert tap.allowed == pytest.approx(1.2 * tap.energy_bound, rel=1e-12)
+    assert tap.late == 0.0
 
 
 @pytest.mark.parametrize(("share", "holds"), [(1.15, True), (1.25, False)])
 def test_the_claim_on_taps(share: float, holds: bool) -> None:
-    bound = tau.taps(tapped(1e-3))[0]["energy_bound"]
+    bound = taps(tapped(1e-3))[0].energy_bound
     run = tapped(share * bound)
-    assert shown(tau.tap_claim, run, tau.common_metrics(run)) is holds
+    assert shown(tau.tap_claim, run, wall_numbers(run)) is holds
 
 
 def test_delay_and_realtime_are_told_beside_the_bound() -> None:
-    late = [tau.taps(tapped(1e-3, **other))[0]["late"] for other in ({"delay": 2}, {"mode": "realtime"})]
+    late = [taps(tapped(1e-3, **other))[0].late for other in ({"delay": 2}, {"mode": "realtime"})]
     np.testing.assert_allclose(late, [2.0 * T * 0.5, T * 0.5], rtol=1e-12)
 
 
@@ -192,20 +192,20 @@ def released(after: float, pull: float = 0.0) -> WallRun:
 )
 def test_the_claim_on_releases(after: float, pull: float, holds: bool) -> None:
     run = released(after, pull)
-    (release,) = tau.releases(run)
-    assert release["contact_ends"] == pytest.approx(after, abs=1e-12)
-    assert release["pull"] == pytest.approx(pull, abs=1e-9)
-    assert shown(tau.release_claim, run, tau.common_metrics(run)) is holds
+    (release,) = releases(run)
+    assert release.contact_ends == pytest.approx(after, abs=1e-12)
+    assert release.pull == pytest.approx(pull, abs=1e-9)
+    assert shown(tau.release_claim, run, wall_numbers(run)) is holds
 
 
 def test_what_did_not_happen_is_not_judged() -> None:
     run = made(height(np.full(50, 1e-3)), [])
-    n = tau.common_metrics(run)
+    n = wall_numbers(run)
     claims = Claims()
     tau.tap_claim(claims, run, n)
     tau.release_claim(claims, run, n)
     together_claim(claims, run)
-    border_claim(claims, run, {"borders": borders(run)})
+    border_claim(claims, run, borders(run))
     assert [claim.shown for claim in claims] == [None] * 4
 
 
@@ -246,9 +246,9 @@ def toured(jump: float, scheme: str = "mopc") -> WallRun:
 
 def test_jumps_at_the_borders_are_told_from_the_drift() -> None:
     found = borders(toured(0.05))
-    assert (found["operating_points"], found["crossed"]) == (list(range(9)), 8)
-    assert found["effort_elsewhere"] == pytest.approx(4e-4, rel=1e-9)  # four samples of drift
-    assert found["effort_at"] == pytest.approx(0.05 + 4e-4, rel=1e-9)
+    assert (found.operating_points, found.crossed) == (list(range(9)), 8)
+    assert found.effort_elsewhere == pytest.approx(4e-4, rel=1e-9)  # four samples of drift
+    assert found.effort_at == pytest.approx(0.05 + 4e-4, rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -257,8 +257,8 @@ def test_jumps_at_the_borders_are_told_from_the_drift() -> None:
 )  # fmt: skip
 def test_switched_gains_jump_and_interpolated_ones_do_not(scheme: str, jump: float, holds: bool) -> None:
     run = toured(jump, scheme)
-    assert shown(border_claim, run, {"borders": borders(run)}) is holds
-    assert shown(crossing_claim, run, {"borders": borders(run)}) is True
+    assert shown(border_claim, run, borders(run)) is holds
+    assert shown(crossing_claim, run, borders(run)) is True
 
 
 @pytest.mark.parametrize("mu", [0.0, 0.3])
@@ -267,10 +267,10 @@ def test_a_slide_has_its_way_its_depth_and_its_friction(mu: float) -> None:
     force = np.tile([-4.0 * mu, 0.0, 4.0], (1000, 1))
     phases = [{"name": "row", "kind": "slide", "start": 0.1, "end": 0.9}]
     (row,) = slides(made(position, phases, force=force))
-    assert row["way"] == pytest.approx(0.04 * 799 / 999, rel=1e-12)
-    assert row["penetration"] == pytest.approx(2e-5, rel=1e-12)
-    assert row["contact"] == 1.0
-    assert row["friction"] == pytest.approx(mu, abs=1e-9)
+    assert row.displacement == pytest.approx(0.04 * 799 / 999, rel=1e-12)
+    assert row.penetration == pytest.approx(2e-5, rel=1e-12)
+    assert row.contact == 1.0
+    assert row.friction == pytest.approx(mu, abs=1e-9)
 
 
 # ---- a bag ------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from admittance_constraints import ReferenceGenerator, TwoLinkOnCircle
 from haptic_bags.bags import Bag
 from haptic_experiments.experiments import two_link_circle
-from haptic_experiments.experiments.two_link_circle import analyse, measure, signals_of
+from haptic_experiments.experiments.two_link_circle import Numbers, analyse, measure, signals_of
 from haptic_experiments.kit.display import DisplayRun
 from haptic_experiments.report import Claim
 
@@ -132,7 +132,7 @@ def judged(bag_of: Callable[..., Bag], monkeypatch: pytest.MonkeyPatch) -> Calla
     return claims
 
 
-def numbers_of(bag: Bag) -> dict[str, Any]:
+def numbers_of(bag: Bag) -> Numbers:
     return measure(DisplayRun.from_bag(bag))
 
 
@@ -142,15 +142,15 @@ def numbers_of(bag: Bag) -> dict[str, Any]:
 def test_the_signals_of_the_ideal_run(ideal: Motion, bag_of: Callable[..., Bag]) -> None:
     run = DisplayRun.from_bag(bag_of())
     found = signals_of(run)
-    np.testing.assert_allclose(found["total"], run.state["kinetic_energy"], rtol=1e-12, atol=1e-18)
-    np.testing.assert_allclose(found["measured_total"], found["total"], rtol=1e-9, atol=1e-15)
-    np.testing.assert_allclose(found["measured_links"], found["links"], rtol=1e-9, atol=1e-14)
+    np.testing.assert_allclose(found.total, run.state["kinetic_energy"], rtol=1e-12, atol=1e-18)
+    np.testing.assert_allclose(found.measured_total, found.total, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(found.measured_links, found.links, rtol=1e-9, atol=1e-14)
     led = run.time < LED - T / 2
     rate = RATE * np.minimum(run.time / START_UP, 1.0)
-    np.testing.assert_allclose(found["speed"][led], RADIUS * rate[led], atol=1e-12)
-    np.testing.assert_allclose(found["measured_speed"], found["speed"], atol=1e-15)
-    np.testing.assert_allclose(found["force"], ideal.force[1:], atol=1e-12)
-    assert np.abs(found["error"]).max() < 1e-15 and np.abs(found["radial"]).max() < 1e-15
+    np.testing.assert_allclose(found.speed[led], RADIUS * rate[led], atol=1e-12)
+    np.testing.assert_allclose(found.measured_speed, found.speed, atol=1e-15)
+    np.testing.assert_allclose(found.force, ideal.force[1:], atol=1e-12)
+    assert np.abs(found.error).max() < 1e-15 and np.abs(found.radial).max() < 1e-15
 
 
 @pytest.mark.parametrize("ahead", [0.0, 4e-4, -3e-3])
@@ -164,13 +164,13 @@ def test_the_error_is_measured_along_the_circle_and_the_distance_from_it(
     xdot[:, :2] = 0.1 * np.column_stack((-np.sin(angle), np.cos(angle)))
     bag = bag_of(measured=(x, xdot))
     found, numbers = signals_of(DisplayRun.from_bag(bag)), numbers_of(bag)
-    np.testing.assert_allclose(found["error"], ahead, atol=1e-14)  # also where the angle starts anew at pi
-    np.testing.assert_allclose(found["radial"], outside, atol=1e-15)
-    np.testing.assert_allclose(found["measured_speed"], 0.1, atol=1e-14)
-    led = found["speed"][round(START_UP / T) : round(LED / T) - 1]
+    np.testing.assert_allclose(found.error, ahead, atol=1e-14)  # also where the angle starts anew at pi
+    np.testing.assert_allclose(found.radial, outside, atol=1e-15)
+    np.testing.assert_allclose(found.measured_speed, 0.1, atol=1e-14)
+    led = found.speed[round(START_UP / T) : round(LED / T) - 1]
     np.testing.assert_allclose(led, RADIUS * RATE, rtol=1e-12)
-    assert numbers["free_direction"]["rms"] == pytest.approx(abs(ahead), abs=1e-14)
-    assert numbers["radial"]["largest"] == pytest.approx(abs(outside), abs=1e-14)
+    assert numbers.free_direction.rms == pytest.approx(abs(ahead), abs=1e-14)
+    assert numbers.radial.largest == pytest.approx(abs(outside), abs=1e-14)
 
 
 def test_the_error_is_small_where_the_angles_begin_anew(display_bag: Callable[..., Bag]) -> None:
@@ -183,7 +183,7 @@ def test_the_error_is_small_where_the_angles_begin_anew(display_bag: Callable[..
     numbers = {"q": np.ones((500, 2)), "q_velocity": np.ones((500, 2))}
     for (reference, measured), error in ((both, -2e-4 * RADIUS), (both[::-1], 2e-4 * RADIUS)):
         bag = display_bag("TwoLinkOnCircle", measured, reference=reference, numbers=numbers)
-        np.testing.assert_allclose(signals_of(DisplayRun.from_bag(bag))["error"], error, atol=1e-15)
+        np.testing.assert_allclose(signals_of(DisplayRun.from_bag(bag)).error, error, atol=1e-15)
 
 
 def test_a_circle_of_another_size(display_bag: Callable[..., Bag]) -> None:
@@ -195,37 +195,37 @@ def test_a_circle_of_another_size(display_bag: Callable[..., Bag]) -> None:
     numbers = {"q": q, "q_velocity": np.ones_like(q)}
     bag = display_bag("TwoLinkOnCircle", (x, xdot), numbers=numbers, mechanism_parameters=["circle_radius=0.04"])
     found = numbers_of(bag)
-    assert found["radial"]["largest"] < 1e-15 and found["circle_radius"] == 0.04
+    assert found.radial.largest < 1e-15 and found.circle_radius == 0.04
 
 
 def test_the_lead_counts_after_the_start_up(ideal: Motion, bag_of: Callable[..., Bag]) -> None:
-    led = numbers_of(bag_of())["led"]
-    assert led["from"] == pytest.approx(START_UP, abs=2 * T) and led["to_its_end"] is True
-    assert led["speed"] == pytest.approx(RADIUS * RATE, rel=1e-3) and led["speed_deviation"] < 1e-3
+    led = numbers_of(bag_of()).led
+    assert led.start == pytest.approx(START_UP, abs=2 * T) and led.to_its_end is True
+    assert led.speed == pytest.approx(RADIUS * RATE, rel=1e-3) and led.speed_deviation < 1e-3
     part = slice(round(START_UP / T) + 1, round(LED / T))
     energy, force = ideal.energy[part], ideal.force[part]
-    assert (led["energy_low"], led["energy_high"]) == pytest.approx((energy.min(), energy.max()), rel=0.02)
-    assert led["pushed"] == pytest.approx(np.mean(force > 0.5), abs=2e-3)
-    assert led["held_back"] == pytest.approx(np.mean(force < -0.5), abs=2e-3)
+    assert (led.energy_low, led.energy_high) == pytest.approx((energy.min(), energy.max()), rel=0.02)
+    assert led.pushed == pytest.approx(np.mean(force > 0.5), abs=2e-3)
+    assert led.held_back == pytest.approx(np.mean(force < -0.5), abs=2e-3)
     # the energy has as many extrema as the force changes its sign, 1.3 rounds with two maxima each or one
-    assert led["turns"] == np.sum(np.diff(np.sign(force[np.abs(force) > 0.5])) != 0) >= 3
+    assert led.turns == np.sum(np.diff(np.sign(force[np.abs(force) > 0.5])) != 0) >= 3
 
 
 def test_the_release_counts_from_when_the_hand_has_let_go(ideal: Motion, bag_of: Callable[..., Bag]) -> None:
-    free = numbers_of(bag_of())["released"]
+    free = numbers_of(bag_of()).released
     first = round(LED / T) + LETTING_GO
-    assert free["from"] == pytest.approx(first * T) and free["to"] == pytest.approx(LED + FREE - T)
-    assert free["energy"] == pytest.approx(ideal.energy[first]) and free["spent"] is False
-    assert free["largest_rise"] == pytest.approx(np.diff(ideal.energy[first:]).max(), abs=1e-15)
-    assert free["largest_rise"] < 0.0
+    assert free.start == pytest.approx(first * T) and free.end == pytest.approx(LED + FREE - T)
+    assert free.energy == pytest.approx(ideal.energy[first]) and free.spent is False
+    assert free.largest_rise == pytest.approx(np.diff(ideal.energy[first:]).max(), abs=1e-15)
+    assert free.largest_rise < 0.0
     rate = ideal.qdot[first:, 0]
     places = np.flatnonzero(np.diff(np.sign(rate)))
-    assert free["reversals"] == len(places) > 1
+    assert free.reversals == len(places) > 1
     beside = [max(rate[k] ** 2, rate[k + 1] ** 2) / ideal.energy[first + k + 1] for k in places]
-    assert free["first_at_reversal"] == pytest.approx(2.0 * 0.15**2 / 6.0 * max(beside), rel=1e-9)
-    assert free["second_smallest_share"] == pytest.approx(1.0 - largest_first_share(), abs=2e-3)
-    assert free["force"] == 0.0 and free["speed_rises"] >= 2 and free["largest_speed_rise"] > 0.01
-    assert free["measured_rise"] < 1e-15
+    assert free.first_at_reversal == pytest.approx(2.0 * 0.15**2 / 6.0 * max(beside), rel=1e-9)
+    assert free.second_smallest_share == pytest.approx(1.0 - largest_first_share(), abs=2e-3)
+    assert free.force == 0.0 and free.speed_rises >= 2 and free.largest_speed_rise > 0.01
+    assert free.measured_rise < 1e-15
 
 
 def largest_first_share() -> float:
@@ -247,10 +247,10 @@ def slowed(ideal: Motion, factor: np.ndarray | float, beginning: float = LED) ->
 def test_energies_are_followed_until_a_thousandth_is_left(ideal: Motion, bag_of: Callable[..., Bag]) -> None:
     first = round(LED / T) + LETTING_GO
     decay = np.exp(-np.maximum(T * (np.arange(len(ideal.q)) - first), 0.0) / 0.3)
-    free = numbers_of(bag_of(slowed(ideal, decay)))["released"]
+    free = numbers_of(bag_of(slowed(ideal, decay))).released
     energy = ideal.energy * decay**2
-    assert free["spent"] is True
-    assert free["to"] == pytest.approx(T * (first + np.argmax(energy[first:] < 1e-3 * energy[first]) - 1))
+    assert free.spent is True
+    assert free.end == pytest.approx(T * (first + np.argmax(energy[first:] < 1e-3 * energy[first]) - 1))
 
 
 @pytest.mark.parametrize(
@@ -288,12 +288,10 @@ def test_a_rise_of_the_measured_energy_is_told_and_judged(
 ) -> None:
     faster = tool[1].copy()
     faster[4000:4005] *= np.linspace(1.02, 1.2, 5)[:, None]
-    free = numbers_of(bag_of(measured=(tool[0], faster)))["released"]
-    assert free["measured_rise"] == pytest.approx(0.44 * ideal.energy[4004], rel=0.02)
+    free = numbers_of(bag_of(measured=(tool[0], faster))).released
+    assert free.measured_rise == pytest.approx(0.44 * ideal.energy[4004], rel=0.02)
     claim = judged(measured=(tool[0], faster))[ENERGY]
-    assert (
-        claim.shown is False and f"it was at most {1e3 * free['measured_rise']:.2g} mJ above before" in claim.measured
-    )
+    assert claim.shown is False and f"it was at most {1e3 * free.measured_rise:.2g} mJ above before" in claim.measured
 
 
 def test_a_measured_tool_beyond_the_links_reach_leaves_numbers(tool: Coordinates, bag_of: Callable[..., Bag]) -> None:

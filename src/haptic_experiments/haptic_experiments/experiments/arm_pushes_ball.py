@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -11,16 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from convex_contact.control.ilqr import Trajectory
-from convex_contact.scenes.pushing_arm import (
-    BALL_RADIUS,
-    HAND,
-    HAND_RADIUS,
-    PERIOD,
-    Push,
-    Touch,
-    push,
-    touches,
-)
+from convex_contact.scenes.pushing_arm import BALL_RADIUS, HAND, HAND_RADIUS, PERIOD, Push, Touch, push, touches
 from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
 from haptic_core.parameters import parse_entries
@@ -32,6 +24,34 @@ from haptic_experiments.kit.results import Claims, Report
 ARRIVED = 0.05
 #: largest distance of the node's motion from the optimised one, which its solver's tolerance leaves [m]
 PLAYED = 1e-6
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of the report.
+
+    Attributes:
+        approximation: Name of the contact approximation.
+        iterations: Number of iterations.
+        converged, reason: Whether the optimisation converged, and why it ended.
+        costs: Cost before the first and after each iteration.
+        distance_from_target: Distance of the ball from the target at the end [m].
+        speed_at_the_end: Speed of the ball at the end [m/s].
+        played_apart: Largest distance of the node's ball from the optimised motion [m]; None if ticks are missing.
+        largest_effort: Largest effort of a joint [N m].
+        touches: Contacts found.
+    """
+
+    approximation: str
+    iterations: int
+    converged: bool
+    reason: str
+    costs: np.ndarray
+    distance_from_target: float
+    speed_at_the_end: float
+    played_apart: float | None
+    largest_effort: float
+    touches: Sequence[Touch]
 
 
 def problem_of(run: ContactRun) -> tuple[Push, Trajectory]:
@@ -101,18 +121,18 @@ def analyse(bags: dict[str, Bag]) -> Report:
     text = "The node plays the optimised inputs: its ball moves as in the optimisation."
     claims.below(text, apart, PLAYED, "m", about=f"largest distance over {n - 1} ticks")
     claims.insert(1, claims.pop())
-    metrics = {
-        "approximation": name,
-        "iterations": len(solved.iterations),
-        "converged": solved.converged,
-        "reason": solved.reason,
-        "costs": solved.costs.tolist(),
-        "distance_from_target": float(np.linalg.norm(problem.target - path[-1, :2])),
-        "speed_at_the_end": float(np.linalg.norm(speed[-1])),
-        "played_apart": apart,
-        "largest_effort": float(np.abs(solved.inputs).max()),
-        "touches": [vars(touch) | {"bodies": list(touch.bodies)} for touch in found],
-    }
+    numbers = Numbers(
+        approximation=name,
+        iterations=len(solved.iterations),
+        converged=solved.converged,
+        reason=solved.reason,
+        costs=solved.costs,
+        distance_from_target=float(np.linalg.norm(problem.target - path[-1, :2])),
+        speed_at_the_end=float(np.linalg.norm(speed[-1])),
+        played_apart=apart,
+        largest_effort=float(np.abs(solved.inputs).max()),
+        touches=found,
+    )
 
     def figure() -> Figure:
         drawn = draw(problem, solved.costs, solved.states, solved.inputs, found)
@@ -120,7 +140,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
         drawn.axes[0].legend(fontsize=8)
         return drawn
 
-    return Report(metrics, claims, figure, CAPTION, {"contact": run.parameters})
+    return Report(numbers, claims, figure, CAPTION, {"contact": run.parameters})
 
 
 CAPTION = (

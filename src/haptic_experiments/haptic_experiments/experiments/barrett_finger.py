@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -15,7 +14,7 @@ from convex_contact.scenes.gear_spectrum import harmonic_bins, harmonic_power, s
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.contact import ContactRun, curve, runs_by_variant
 from haptic_experiments.kit.figures import Curve, Panel, mark, panels
-from haptic_experiments.kit.results import Claims, Report
+from haptic_experiments.kit.results import MERGED, OPTIONAL, Claims, Report, key
 
 SCENE = "convex_contact.barrett_finger:barrett_finger"
 #: rotations of the motor per rotation of the proximal worm, and of the proximal link
@@ -27,6 +26,79 @@ LOCKED = 0.9
 #: fewest ticks of driving from which ratios and spectra are computed
 _DRIVEN = 100
 _SHORT = "the run does not drive long enough"
+
+
+@dataclass(frozen=True)
+class Driving:
+    """Numbers while the finger closes evenly.
+
+    Attributes:
+        ratio_worm, ratio_link: Rotations of the motor per rotation of the worm and of the link; None without driving.
+        motor_speed: Mean speed of the motor [rad/s].
+        torque, ripple: Mean and standard deviation of the wheel's torque on the worm [N m].
+        ripple_at_meshing: Fraction of the power of the gear's torque at multiples of the meshing frequency.
+    """
+
+    ratio_worm: float
+    ratio_link: float
+    motor_speed: float
+    torque: float = field(metadata=key("driving_torque_Nm"))
+    ripple: float = field(metadata=key("driving_ripple_Nm"))
+    ripple_at_meshing: float
+
+
+@dataclass(frozen=True)
+class NotDriving:
+    """Ratios of a run that does not drive long enough."""
+
+    ratio_worm: None = None
+    ratio_link: None = None
+
+
+@dataclass(frozen=True)
+class Afterwards:
+    """Numbers after the breakaway.
+
+    Attributes:
+        residual_torque: Largest torque of wheel and clutch together on the worm [N m].
+        held_force: Mean force of the obstacle on the link [N].
+        drift: Rotation of the link [rad].
+        distal_turned: Rotation of the distal joint [rad].
+    """
+
+    residual_torque: float = field(metadata=key("residual_torque_Nm"))
+    held_force: float = field(metadata=key("held_force_N"))
+    drift: float = field(metadata=key("drift_rad"))
+    distal_turned: float = field(metadata=key("distal_turned_rad"))
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of one run; torques on the proximal worm.
+
+    Attributes:
+        step: Time step [s].
+        mean_contacts, mean_iterations: Mean numbers of contacts and of Newton iterations of a step.
+        loading_torque: Largest torque of the wheel during the loading [N m].
+        held_torque: Torque of the wheel before the reversal [N m].
+        press: Force of the gear on the washer then [N].
+        driving: While the finger closes.
+        blocked, disengaged: Times of the first contact with the obstacle and of the breakaway [s]; None: never.
+        breakaway_torque: Largest torque of the wheel between them [N m]; None without.
+        afterwards: After the breakaway; None where the run ends too early.
+    """
+
+    step: float = field(metadata=key("step_s"))
+    mean_contacts: float
+    mean_iterations: float
+    loading_torque: float = field(metadata=key("loading_torque_Nm"))
+    held_torque: float = field(metadata=key("held_torque_Nm"))
+    press: float = field(metadata=key("press_N"))
+    driving: Driving | NotDriving = field(metadata=MERGED)
+    blocked: float | None = field(metadata=key("blocked_s"))
+    disengaged: float | None = field(metadata=key("disengaged_s"))
+    breakaway_torque: float | None = field(metadata={**key("breakaway_torque_Nm"), **OPTIONAL})
+    afterwards: Afterwards | None = field(metadata=MERGED)
 
 
 @dataclass(frozen=True)
@@ -132,40 +204,51 @@ def meshing(run: FingerRun) -> dict[str, float]:
     return {"worm": turns / WORM_RATIO, "pinion": turns * PINION_TEETH}
 
 
-def measure(run: FingerRun) -> dict[str, Any]:
-    """Numbers of one run."""
-    scene, time, here = run.scene, run.time, run.driving
-    loading = time <= scene.loading_time + 1e-9
-    numbers: dict[str, Any] = {
-        "step_s": run.run.step,
-        "mean_contacts": float(run.run.contact_count[1:].mean()),
-        "mean_iterations": float(run.run.iterations[1:].mean()),
-        "loading_torque_Nm": float((-run.wheel[loading]).max(initial=0.0)),
-        "held_torque_Nm": float(-run.wheel[loading][-1]),
-        "press_N": float(run.press[loading][-1]),
-        "ratio_worm": None,
-        "ratio_link": None,
-    }
-    if here.stop - here.start >= _DRIVEN:
-        turned = run.motor[here][-1] - run.motor[here][0]
-        numbers["ratio_worm"] = float(-turned / (run.worm[here][-1] - run.worm[here][0]))
-        numbers["ratio_link"] = float(turned / (run.link[here][-1] - run.link[here][0]))
-        numbers["motor_speed"] = float(turned / (time[here][-1] - time[here][0]))
-        numbers["driving_torque_Nm"] = float(run.wheel[here].mean())
-        numbers["driving_ripple_Nm"] = float(run.wheel[here].std())
-        numbers["ripple_at_meshing"] = harmonic_power(run.gear[here], run.run.period, meshing(run)["pinion"])
-    blocked, free = run.blocked, run.disengaged
-    numbers["blocked_s"] = None if blocked is None else float(time[blocked])
-    numbers["disengaged_s"] = None if free is None else float(time[free])
-    if blocked is not None and free is not None:
-        numbers["breakaway_torque_Nm"] = float(run.wheel[blocked:free].max())
-        later = slice(free + 10, None)
-        if len(time[later]) > 10:
-            numbers["residual_torque_Nm"] = float(np.abs(run.wheel[later] + run.clutch[later]).max())
-            numbers["held_force_N"] = float(run.obstacle[later].mean())
-            numbers["drift_rad"] = float(run.link[-1] - run.link[later][0])
-            numbers["distal_turned_rad"] = float(run.distal[-1] - run.distal[free])
-    return numbers
+def measure(run: FingerRun) -> Numbers:
+    """Measures one run."""
+    time, blocked, free = run.time, run.blocked, run.disengaged
+    loading = time <= run.scene.loading_time + 1e-9
+    broken = blocked is not None and free is not None
+    return Numbers(
+        step=run.run.step,
+        mean_contacts=float(run.run.contact_count[1:].mean()),
+        mean_iterations=float(run.run.iterations[1:].mean()),
+        loading_torque=float((-run.wheel[loading]).max(initial=0.0)),
+        held_torque=float(-run.wheel[loading][-1]),
+        press=float(run.press[loading][-1]),
+        driving=_driving(run),
+        blocked=None if blocked is None else float(time[blocked]),
+        disengaged=None if free is None else float(time[free]),
+        breakaway_torque=float(run.wheel[blocked:free].max()) if broken else None,
+        afterwards=None if free is None else _afterwards(run, free),
+    )
+
+
+def _driving(run: FingerRun) -> Driving | NotDriving:
+    here = run.driving
+    if here.stop - here.start < _DRIVEN:
+        return NotDriving()
+    motor, worm, link, time = (float(x[here][-1] - x[here][0]) for x in (run.motor, run.worm, run.link, run.time))
+    return Driving(
+        ratio_worm=-motor / worm,
+        ratio_link=motor / link,
+        motor_speed=motor / time,
+        torque=float(run.wheel[here].mean()),
+        ripple=float(run.wheel[here].std()),
+        ripple_at_meshing=harmonic_power(run.gear[here], run.run.period, meshing(run)["pinion"]),
+    )
+
+
+def _afterwards(run: FingerRun, free: int) -> Afterwards | None:
+    later = slice(free + 10, None)
+    if len(run.time[later]) <= 10:
+        return None
+    return Afterwards(
+        residual_torque=float(np.abs(run.wheel[later] + run.clutch[later]).max()),
+        held_force=float(run.obstacle[later].mean()),
+        drift=float(run.link[-1] - run.link[later][0]),
+        distal_turned=float(run.distal[-1] - run.distal[free]),
+    )
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
@@ -179,32 +262,32 @@ def analyse(bags: dict[str, Bag]) -> Report:
     _judge_breakaway(claims, run, e)
     _judge_similar(claims, runs, numbers)
     words = [
-        f"{name} {e['mean_contacts']:.0f} contacts, {e['mean_iterations']:.1f} iterations, {1e3 * e['step_s']:g} ms"
+        f"{name} {e.mean_contacts:.0f} contacts, {e.mean_iterations:.1f} iterations, {1e3 * e.step:g} ms"
         for name, e in numbers.items()
     ]
     claims.say("About 1100 contacts per step, at steps of 0.5 ms.", "; ".join(words))
     return Report({"runs": numbers}, claims, lambda: _figure(runs, first), _CAPTION, {"contact": run.run.parameters})
 
 
-def _judge_loading(claims: Claims, run: FingerRun, e: dict[str, Any]) -> None:
+def _judge_loading(claims: Claims, run: FingerRun, e: Numbers) -> None:
     limit = WORM_RATIO * run.scene.loading_effort
-    expected = run.scene.clutch_force(e["loading_torque_Nm"])
-    met = abs(e["held_torque_Nm"] / limit - 1.0) < 0.02 and abs(e["press_N"] / expected - 1.0) < 0.05
+    expected = run.scene.clutch_force(e.loading_torque)
+    met = abs(e.held_torque / limit - 1.0) < 0.02 and abs(e.press / expected - 1.0) < 0.05
     claims.say(
         "Loading: the proximal gear winds down on the washer until the motor reaches its effort limit.",
-        f"{1e2 * e['held_torque_Nm']:.3f} N cm on the worm before the reversal, {WORM_RATIO:g} times the limit is "
-        f"{1e2 * limit:.3f} (within 2 %); at most {1e2 * e['loading_torque_Nm']:.3f} while the rotor is stopped; the "
-        f"gear presses with {e['press_N']:.2f} N, T/(p/2 pi + mu r) is {expected:.2f} N (within 5 %)",
+        f"{1e2 * e.held_torque:.3f} N cm on the worm before the reversal, {WORM_RATIO:g} times the limit is "
+        f"{1e2 * limit:.3f} (within 2 %); at most {1e2 * e.loading_torque:.3f} while the rotor is stopped; the "
+        f"gear presses with {e.press:.2f} N, T/(p/2 pi + mu r) is {expected:.2f} N (within 5 %)",
         met if run.time[-1] > run.scene.loading_time else None,
     )
 
 
-def _judge_driving(claims: Claims, run: FingerRun, e: dict[str, Any]) -> None:
+def _judge_driving(claims: Claims, run: FingerRun, e: Numbers) -> None:
     hammering = (
         "The torques hammer as loads pass from tooth to tooth: the FFT has harmonics at the meshing frequencies."
     )
-    found = meshing(run)
-    if not found:
+    found, driving = meshing(run), e.driving
+    if isinstance(driving, NotDriving):
         claims.say("Driving: gear and clutch are engaged.", unless=_SHORT)
         claims.say(hammering, unless=_SHORT)
         return
@@ -212,70 +295,67 @@ def _judge_driving(claims: Claims, run: FingerRun, e: dict[str, Any]) -> None:
     play = 2.0 * run.scene.backlash / (0.5e-3 * PINION_TEETH / 2) / abs(np.ptp(run.motor[run.driving]))
     claims.say(
         "Driving: gear and clutch are engaged, the worm and the link turn at the ratios of the teeth.",
-        f"{e['ratio_worm']:.4f} ({WORM_RATIO:g}) and {e['ratio_link']:.2f} ({LINK_RATIO:g}) rotations of the motor; "
-        f"backlash explains a fraction of {play:.4f} (limit; of the link twice this)",
-        abs(e["ratio_worm"] / WORM_RATIO - 1.0) < play and abs(e["ratio_link"] / LINK_RATIO - 1.0) < 2.0 * play,
+        f"{driving.ratio_worm:.4f} ({WORM_RATIO:g}) and {driving.ratio_link:.2f} ({LINK_RATIO:g}) rotations of the "
+        f"motor; backlash explains a fraction of {play:.4f} (limit; of the link twice this)",
+        abs(driving.ratio_worm / WORM_RATIO - 1.0) < play and abs(driving.ratio_link / LINK_RATIO - 1.0) < 2.0 * play,
     )
     noise = harmonic_bins(len(run.gear[run.driving]))
     claims.say(
         hammering,
-        f"worm {found['worm']:.1f} Hz, pinion {found['pinion']:.1f} Hz; {100 * e['ripple_at_meshing']:.0f} % of the "
+        f"worm {found['worm']:.1f} Hz, pinion {found['pinion']:.1f} Hz; {100 * driving.ripple_at_meshing:.0f} % of the "
         f"power of the gear's torque lies at multiples of the pinion's, {100 * noise:.0f} % of the frequencies do "
-        f"(limit twice this); ripple of the wheel's torque {1e2 * e['driving_ripple_Nm']:.4f} N cm rms, mean "
-        f"{1e2 * e['driving_torque_Nm']:.3f}",
-        e["ripple_at_meshing"] > 2.0 * noise,
+        f"(limit twice this); ripple of the wheel's torque {1e2 * driving.ripple:.4f} N cm rms, mean "
+        f"{1e2 * driving.torque:.3f}",
+        driving.ripple_at_meshing > 2.0 * noise,
     )
 
 
-def _judge_breakaway(claims: Claims, run: FingerRun, e: dict[str, Any]) -> None:
+def _judge_breakaway(claims: Claims, run: FingerRun, e: Numbers) -> None:
     text = (
         "Breakaway: the blocked clutch's torque grows until it exceeds the limit that loading reached; then the gear "
         "slips, unwinds and leaves the washer."
     )
-    if e["disengaged_s"] is None:
-        shown = None if e["blocked_s"] is None else False
+    torque, after = e.breakaway_torque, e.afterwards
+    if torque is None:
+        shown = None if e.blocked is None else False
         claims.say(text, "the clutch does not disengage in this run", shown)
     else:
-        expected = run.scene.breakaway_torque(e["press_N"])
+        expected = run.scene.breakaway_torque(e.press)
         claims.say(
             text,
-            f"blocked at {e['blocked_s']:.4f} s, largest torque {1e2 * e['breakaway_torque_Nm']:.3f} N cm "
+            f"blocked at {e.blocked:.4f} s, largest torque {1e2 * torque:.3f} N cm "
             f"(F (mu r - p/2 pi) = {1e2 * expected:.3f}, within 5 %; loading reached "
-            f"{1e2 * e['loading_torque_Nm']:.3f}), free at {e['disengaged_s']:.4f} s",
-            abs(e["breakaway_torque_Nm"] / expected - 1.0) < 0.05,
+            f"{1e2 * e.loading_torque:.3f}), free at {e.disengaged:.4f} s",
+            abs(torque / expected - 1.0) < 0.05,
         )
     text = "Then no net torque is on the worm; stiction holds it, the link stays, the distal joint goes on."
-    if "drift_rad" not in e:
+    if torque is None or after is None:
         claims.say(text, unless="not long enough after the breakaway")
         return
     claims.say(
         text,
-        f"at most {1e2 * e['residual_torque_Nm']:.4f} N cm on the worm (limit 5 % of the breakaway); the obstacle "
-        f"still bears {e['held_force_N']:.2f} N, the link moves by {1e6 * e['drift_rad']:.1f} urad (limit 1000), the "
-        f"distal joint by {e['distal_turned_rad']:.3f} rad",
-        e["residual_torque_Nm"] < 0.05 * e["breakaway_torque_Nm"]
-        and abs(e["drift_rad"]) < 1e-3
-        and e["held_force_N"] > 0.0,
+        f"at most {1e2 * after.residual_torque:.4f} N cm on the worm (limit 5 % of the breakaway); the obstacle "
+        f"still bears {after.held_force:.2f} N, the link moves by {1e6 * after.drift:.1f} urad (limit 1000), the "
+        f"distal joint by {after.distal_turned:.3f} rad",
+        after.residual_torque < 0.05 * torque and abs(after.drift) < 1e-3 and after.held_force > 0.0,
     )
 
 
-def _judge_similar(claims: Claims, runs: dict[str, FingerRun], numbers: dict[str, dict[str, Any]]) -> None:
+def _judge_similar(claims: Claims, runs: dict[str, FingerRun], numbers: dict[str, Numbers]) -> None:
     similar = [name for name, run in runs.items() if run.run.approximation == "similar"]
-    driven = {name: e for name, e in numbers.items() if e["ratio_link"] is not None}
+    driven = {name: (e.step, e.driving) for name, e in numbers.items() if isinstance(e.driving, Driving)}
     words = [
-        f"{name} at {1e3 * e['step_s']:g} ms: the motor turns at "
-        f"{100 * e['motor_speed'] / runs[name].scene.motor_speed:.0f} % of its speed, wheel's torque "
-        f"{1e2 * e['driving_torque_Nm']:.3f} N cm, ripple {1e2 * e['driving_ripple_Nm']:.3f}"
-        for name, e in driven.items()
+        f"{name} at {1e3 * step:g} ms: the motor turns at "
+        f"{100 * e.motor_speed / runs[name].scene.motor_speed:.0f} % of its speed, wheel's torque "
+        f"{1e2 * e.torque:.3f} N cm, ripple {1e2 * e.ripple:.3f}"
+        for name, (step, e) in driven.items()
     ]
     locked = []
     for name in set(similar) & driven.keys():
-        e = driven[name]
-        others = [
-            f["motor_speed"] for other, f in driven.items() if other not in similar and f["step_s"] == e["step_s"]
-        ]
+        own, e = driven[name]
+        others = [f.motor_speed for other, (step, f) in driven.items() if other not in similar and step == own]
         if others:
-            locked.append(e["motor_speed"] < LOCKED * min(others))
+            locked.append(e.motor_speed < LOCKED * min(others))
     claims.say(
         "With Similar the wheel's teeth lock spuriously as they glide in the worm's thread.",
         "; ".join(words) + (f" (locked: below {100 * LOCKED:g} % of the others)" if words else ""),

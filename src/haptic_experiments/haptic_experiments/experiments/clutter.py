@@ -6,6 +6,7 @@ The bags hold the run at one time step; the sweeps over time step and stiffness 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,77 @@ def spheres(stiffness: float = STIFFNESS) -> World:
     return open_world("clutter_spheres", {"materials.surface.stiffness": 2.0 * stiffness}, folder)
 
 
+@dataclass(frozen=True)
+class Stages:
+    """Means over the first and the last second of a run; NaN where it was not asked for."""
+
+    early: float
+    late: float
+
+
+@dataclass(frozen=True)
+class Iterations(Stages):
+    """Newton iterations of a step.
+
+    Attributes:
+        mean: Mean over the run.
+        largest: Largest number.
+    """
+
+    mean: float
+    largest: int
+
+
+@dataclass(frozen=True)
+class RunNumbers:
+    """Numbers of one bag.
+
+    Attributes:
+        iterations: Newton iterations.
+        condition: Condition numbers of the Hessian.
+        penetration, median_penetration: Depth of the overlapping contacts at rest [m]; NaN without any.
+        largest_residual: Largest relative residual of the solver.
+    """
+
+    iterations: Iterations
+    condition: Stages
+    penetration: float
+    median_penetration: float
+    largest_residual: float
+
+
+@dataclass(frozen=True)
+class SweepNumbers:
+    """Means of a simulation of the spheres, as in `RunStatistics`; penetrations in m."""
+
+    iterations: float
+    condition: float
+    penetration: float
+    median_penetration: float
+
+    @classmethod
+    def of(cls, found: RunStatistics) -> SweepNumbers:
+        """Leaves out times and series."""
+        return cls(found.iterations, found.condition, found.penetration, found.median_penetration)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of the report, by approximation; a sweep has None where a step did not converge.
+
+    Attributes:
+        runs: Numbers by run.
+        by_period: Sweep over the time step, by its text [s].
+        by_stiffness: Sweep over the stiffness, by its text [N/m].
+        stiction_tolerance: Effective tolerance [m/s]: largest in the first third of a run, and mean in the last.
+    """
+
+    runs: dict[str, RunNumbers]
+    by_period: dict[str, dict[str, SweepNumbers | None]]
+    by_stiffness: dict[str, dict[str, SweepNumbers | None]]
+    stiction_tolerance: dict[str, Stages]
+
+
 #: of a run with a step that did not converge
 FAILED = RunStatistics(np.nan, np.nan, np.nan, np.nan, np.nan, np.full(1, np.nan))
 Sweeps = Mapping[str, Mapping[float, RunStatistics]]
@@ -53,29 +125,29 @@ def sweep(name: str, period: float, stiffness: float, *, tolerances: bool = Fals
         return FAILED
 
 
-def measure(run: ContactRun) -> dict[str, Any]:
-    """Numbers of one bag; early is the first second, late the last."""
+def measure(run: ContactRun) -> RunNumbers:
+    """Measures one bag."""
     end = run.time[-1]
     early, late = (run.time > 0.0) & (run.time <= 1.0), run.time > end - 1.0
     settled = [c.signed_distance for c, t in zip(run.contacts, run.time, strict=True) if t > end - SETTLED]
     deep = np.concatenate([-distance[distance < 0.0] for distance in settled])
-    return {
-        "iterations": {
-            "mean": float(run.iterations[1:].mean()),
-            "largest": int(run.iterations.max()),
-            "early": float(run.iterations[early].mean()),
-            "late": float(run.iterations[late].mean()),
-        },
-        "condition": {"early": _mean(run.condition[early]), "late": _mean(run.condition[late])},
-        "penetration": float(deep.mean()) if len(deep) else None,
-        "median_penetration": float(np.median(deep)) if len(deep) else None,
-        "largest_residual": float(run.residual.max()),
-    }
+    return RunNumbers(
+        iterations=Iterations(
+            mean=float(run.iterations[1:].mean()),
+            largest=int(run.iterations.max()),
+            early=float(run.iterations[early].mean()),
+            late=float(run.iterations[late].mean()),
+        ),
+        condition=Stages(_mean(run.condition[early]), _mean(run.condition[late])),
+        penetration=float(deep.mean()) if len(deep) else np.nan,
+        median_penetration=float(np.median(deep)) if len(deep) else np.nan,
+        largest_residual=float(run.residual.max()),
+    )
 
 
-def _mean(values: np.ndarray) -> float | None:
+def _mean(values: np.ndarray) -> float:
     known = values[np.isfinite(values)]
-    return float(known.mean()) if len(known) else None
+    return float(known.mean()) if len(known) else np.nan
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
@@ -95,66 +167,59 @@ def analyse(bags: dict[str, Bag]) -> Report:
     _judge_time(claims, numbers)
     _judge_periods(claims, by_period, tolerances)
     _judge_stiffnesses(claims, by_stiffness)
-    metrics = {
-        "runs": numbers,
-        "by_period": _plain(by_period),
-        "by_stiffness": _plain(by_stiffness),
-        "stiction_tolerance": tolerances,
-    }
+    made = Numbers(numbers, _means(by_period), _means(by_stiffness), tolerances)
     costs = [f"{n.replace('_', ' ')} {1e3 * of[STIFFNESS].step_time:.2f} ms" for n, of in by_stiffness.items()]
     caption = f"{_CAPTION} CPU time per step at {PERIOD:g} s and {STIFFNESS:g} N/m: {', '.join(costs)}."
     parameters = {"contact": next(iter(runs.values())).parameters}
-    return Report(metrics, claims, lambda: _figure(runs, by_period, by_stiffness), caption, parameters)
+    return Report(made, claims, lambda: _figure(runs, by_period, by_stiffness), caption, parameters)
 
 
-def _plain(sweeps: Sweeps) -> dict[str, Any]:
-    """Without times and series; None for a run that failed."""
-    names = ("iterations", "condition", "penetration", "median_penetration")
+def _means(sweeps: Sweeps) -> dict[str, dict[str, SweepNumbers | None]]:
     return {
-        name: {
-            f"{value:g}": None if swept is FAILED else {key: getattr(swept, key) for key in names}
-            for value, swept in of.items()
-        }
+        name: {f"{value:g}": None if found is FAILED else SweepNumbers.of(found) for value, found in of.items()}
         for name, of in sweeps.items()
     }
 
 
-def _late_and_early(tolerance: np.ndarray) -> dict[str, float]:
+def _late_and_early(tolerance: np.ndarray) -> Stages:
     third = len(tolerance) // 3
-    return {"early": float(np.nanmax(tolerance[:third])), "late": float(np.nanmean(tolerance[-third:]))}
+    return Stages(float(np.nanmax(tolerance[:third])), float(np.nanmean(tolerance[-third:])))
 
 
-def _judge_time(claims: Claims, numbers: Mapping[str, Mapping[str, Any]]) -> None:
+def _judge_time(claims: Claims, numbers: Mapping[str, RunNumbers]) -> None:
     text = (
         "More iterations and worse condition while the objects collide, and the reverse for SAP's condition (Fig. 15)."
     )
-    known = {name: entry for name, entry in numbers.items() if entry["condition"]["early"] is not None}
+    known = {name: n for name, n in numbers.items() if np.isfinite(n.condition.early)}
     if not {"lagged", "similar", "sap"} <= known.keys():
         claims.say(text, unless="no run of SAP, Lagged and Similar with condition numbers")
         return
-    falls = all(known[name][key]["early"] > known[name][key]["late"]
-                for name in ("lagged", "similar") for key in ("iterations", "condition"))  # fmt: skip
+    falls = all(
+        stages.early > stages.late
+        for name in ("lagged", "similar")
+        for stages in (known[name].iterations, known[name].condition)
+    )
     claims.say(
         text,
         "; ".join(
-            f"{name}: {entry['iterations']['early']:.1f} then {entry['iterations']['late']:.1f} iterations, condition "
-            f"{entry['condition']['early']:.1e} then {entry['condition']['late']:.1e}"
-            for name, entry in known.items()
+            f"{name}: {n.iterations.early:.1f} then {n.iterations.late:.1f} iterations, condition "
+            f"{n.condition.early:.1e} then {n.condition.late:.1e}"
+            for name, n in known.items()
         ),
-        falls and known["sap"]["condition"]["late"] > known["sap"]["condition"]["early"],
+        falls and known["sap"].condition.late > known["sap"].condition.early,
     )
     if "lagged_regularized" in known:
-        plain, regularized = ({key: known[name][key]["early"] for key in ("iterations", "condition")}
-                              for name in ("lagged", "lagged_regularized"))  # fmt: skip
+        (work, one), (less, other) = (
+            (known[name].iterations.early, known[name].condition.early) for name in ("lagged", "lagged_regularized")
+        )
         claims.say(
             "The regularised tolerance (26) saves Lagged iterations and condition while they collide (Fig. 15).",
-            f"iterations {plain['iterations']:.1f} and {regularized['iterations']:.1f}, condition "
-            f"{plain['condition']:.1e} and {regularized['condition']:.1e}",
-            all(regularized[key] < plain[key] for key in plain),
+            f"iterations {work:.1f} and {less:.1f}, condition {one:.1e} and {other:.1e}",
+            less < work and other < one,
         )
 
 
-def _judge_periods(claims: Claims, sweeps: Sweeps, tolerances: Mapping[str, Mapping[str, float]]) -> None:
+def _judge_periods(claims: Claims, sweeps: Sweeps, tolerances: Mapping[str, Stages]) -> None:
     short, long = PERIODS[0], PERIODS[-1]
     ratio = {name: of[long].condition / of[short].condition for name, of in sweeps.items()}
     work = {name: of[long].iterations / of[short].iterations for name, of in sweeps.items()}
@@ -162,9 +227,9 @@ def _judge_periods(claims: Claims, sweeps: Sweeps, tolerances: Mapping[str, Mapp
     claims.say(
         "SAP and the regularised Lagged have a wide stiction tolerance in collisions, and SAP afterwards one far "
         "below v_s (Fig. 16).",
-        "; ".join(f"{name}: up to {t['early']:.1e}, then {t['late']:.1e} m/s" for name, t in tolerances.items())
+        "; ".join(f"{name}: up to {t.early:.1e}, then {t.late:.1e} m/s" for name, t in tolerances.items())
         + f"; v_s {STICTION_TOLERANCE:g} m/s",
-        sap["early"] > STICTION_TOLERANCE > 2.0 * sap["late"] and regularized["early"] > STICTION_TOLERANCE,
+        sap.early > STICTION_TOLERANCE > 2.0 * sap.late and regularized.early > STICTION_TOLERANCE,
     )
     claims.say(
         "The condition number of Lagged and Similar grows with the time step, that of SAP little (Fig. 17).",

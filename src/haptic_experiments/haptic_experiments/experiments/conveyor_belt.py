@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from convex_contact.scenes import one_body as scene
 from convex_contact.scenes.closed_forms import gliding_time
-from convex_contact.simulation.convergence import convergence_order, position_errors
 from haptic_bags.bags import Bag
 from haptic_experiments.kit import contact
-from haptic_experiments.kit.contact import PAPER, ContactRun, curves
+from haptic_experiments.kit.contact import PAPER, ContactRun, Convergence, ConvergenceNumbers, curves
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import Claims, Report
 
@@ -40,6 +39,25 @@ _TEXTS = {
 }
 
 
+@dataclass(frozen=True)
+class RunNumbers:
+    """Numbers of one run.
+
+    Attributes:
+        gliding: Gap under the slipping box over that of Table I, mean; None if it does not slip.
+        largest_gap: Largest gap under the box [mm].
+        spike: Largest normal force over the weight.
+        largest_slip: Largest velocity along the belt [m/s].
+        largest_friction: Largest friction over that of the weight.
+    """
+
+    gliding: float | None
+    largest_gap: float
+    spike: float
+    largest_slip: float
+    largest_friction: float
+
+
 def slip(run: ContactRun) -> np.ndarray:
     """Velocity of the box against the belt (n, 3) [m/s]."""
     return np.asarray(run.velocity[:, run.body("box")] - run.velocity[:, run.body("belt")])
@@ -61,56 +79,50 @@ def predicted_gap(run: ContactRun, approximation: str) -> np.ndarray:
     return np.asarray(scene.BOX_FRICTION * np.abs(slip(run)[:, 0]) * reach)
 
 
-def measure(run: ContactRun) -> dict[str, Any]:
-    """Numbers of one run."""
+def measure(run: ContactRun) -> RunNumbers:
+    """Measures one run."""
     force, slipping = run.force_on(run.body("belt"), run.body("box")), np.abs(slip(run)[:, 0])
     slips = slipping > _SLIPS
     # Lagged, which glides at no gap, is compared with the gap of Similar
     glides = gliding_time(run.approximation, 1.0) > 0.0
     predicted = predicted_gap(run, run.approximation if glides else "similar")
-    return {
-        "gliding": float(np.mean(gap(run)[slips] / predicted[slips])) if slips.any() else None,
-        "largest_gap": 1e3 * float(gap(run).max()),
-        "spike": float(force[:, 2].max() / (scene.BOX_MASS * scene.GRAVITY)),
-        "largest_slip": float(slipping.max()),
-        "largest_friction": float(np.abs(force[:, 0]).max() / (scene.BOX_FRICTION * scene.BOX_MASS * scene.GRAVITY)),
-    }
+    return RunNumbers(
+        gliding=float(np.mean(gap(run)[slips] / predicted[slips])) if slips.any() else None,
+        largest_gap=1e3 * float(gap(run).max()),
+        spike=float(force[:, 2].max() / (scene.BOX_MASS * scene.GRAVITY)),
+        largest_slip=float(slipping.max()),
+        largest_friction=float(np.abs(force[:, 0]).max() / (scene.BOX_FRICTION * scene.BOX_MASS * scene.GRAVITY)),
+    )
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
     runs = contact.runs_of(bags)
     numbers = {name: measure(run) for name, run in runs.items()}
-    errors = position_errors(
-        lambda *_: scene.conveyor_belt(), "box",
-        approximations=tuple(contact.STYLES), reference=REFERENCE, periods=PERIODS, duration=DURATION,
-    )  # fmt: skip
-    orders = {name: convergence_order(of) for name, of in errors.items()}
+    study = Convergence.of(scene.conveyor_belt, "box", reference=REFERENCE, periods=PERIODS, duration=DURATION)
     standard = all(run.is_of("convex_contact.scenes:conveyor_belt", 1e-2) for run in runs.values())
     claims = Claims()
     for key, text in _TEXTS.items():
-        measured = {name: numbers[name][key] for name in PAPER if name in numbers}
+        measured = {name: getattr(numbers[name], key) for name in PAPER if name in numbers}
         contact.compared(claims, text, measured, EXPECTED[key], judged=standard, absolute=_TOLERANCES[key])
-    _judge_study(claims, errors, orders)
+    _judge_study(claims, study)
     parameters = {"contact": next(iter(runs.values())).parameters}
-    metrics = {"runs": numbers, "errors": contact.plain(errors), "orders": orders}
-    return Report(metrics, claims, lambda: _figure(runs, errors), _CAPTION, parameters)
+    made = ConvergenceNumbers(numbers, study)
+    return Report(made, claims, lambda: _figure(runs, study.errors), _CAPTION, parameters)
 
 
-def _judge_study(claims: Claims, errors: dict[str, dict[float, float]], orders: dict[str, float]) -> None:
-    lagged, similar = errors["lagged"], errors["similar"]
+def _judge_study(claims: Claims, study: Convergence) -> None:
+    sap, lagged, similar = (study.errors[name] for name in PAPER)
     short, middle = PERIODS[:2]
-    contact.compared(
-        claims, "The position error of Lagged (m) at each time step (Fig. 4).",
-        {f"{p:g} s": lagged[p] for p in PERIODS}, {f"{p:g} s": EXPECTED_ERRORS[p] for p in PERIODS}, relative=_ROUNDED,
-    )  # fmt: skip
+    text = "The position error of Lagged (m) at each time step (Fig. 4)."
+    study.compare_lagged(claims, text, EXPECTED_ERRORS, _ROUNDED)
     claims.say(
         "Lagged and Similar converge with first order, Similar with the larger error (Fig. 4).",
-        f"order {orders['lagged']:.2f} and {orders['similar']:.2f} (1 within 0.15); error at {short:g} s "
+        f"order {study.orders['lagged']:.2f} and {study.orders['similar']:.2f} (1 within 0.15); error at {short:g} s "
         f"{1e3 * lagged[short]:.2f} and {1e3 * similar[short]:.2f} mm",
-        all(abs(orders[name] - 1.0) < 0.15 for name in ("lagged", "similar")) and similar[short] > lagged[short],
+        study.is_first_order and similar[short] > lagged[short],
     )
-    excess = {p: errors["sap"][p] / lagged[p] for p in (short, middle)}
+    excess = {p: sap[p] / lagged[p] for p in (short, middle)}
     claims.say(
         "The error of SAP falls less with the step, since tau_d mu |v_t| does not vanish (Fig. 4, where it levels "
         "off).",

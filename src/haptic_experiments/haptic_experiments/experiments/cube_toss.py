@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -32,6 +33,35 @@ from haptic_experiments.kit.results import Claims, Report
 _REPLAYED = 1e-6
 
 
+@dataclass(frozen=True)
+class Replay:
+    """Largest difference of the replayed cube from the recording: position [m], rotation [rad]."""
+
+    position: float
+    rotation: float
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Errors of one run against the recording.
+
+    Attributes:
+        toss: Number of the toss.
+        samples: Number of its samples.
+        position_error, last_position_error: Position error, mean and at the end, over the cube's width.
+        rotation_error, last_rotation_error: Rotation error, mean and at the end [deg].
+        replay: Difference of what is shown as the recording.
+    """
+
+    toss: int
+    samples: int
+    position_error: float
+    rotation_error: float
+    last_position_error: float
+    last_rotation_error: float
+    replay: Replay
+
+
 def toss_of(run: ContactRun) -> Toss:
     """The recorded toss that a run is beside.
 
@@ -58,23 +88,23 @@ def simulated(run: ContactRun, body: str, toss: Toss) -> tuple[np.ndarray, np.nd
     return run.position[1 : toss.samples, number], run.orientation[1 : toss.samples, number]
 
 
-def measure(run: ContactRun, toss: Toss) -> dict[str, Any]:
-    """Errors of one run."""
+def measure(run: ContactRun, toss: Toss) -> Numbers:
+    """Measures one run."""
     position, orientation = simulated(run, "cube", toss)
     shown = simulated(run, "recording", toss)
     far, turned = mean_errors(position, orientation, toss)
-    return {
-        "toss": toss.number,
-        "samples": toss.samples,
-        "position_error": far,
-        "rotation_error": turned,
-        "last_position_error": float(position_errors(position, toss)[-1]),
-        "last_rotation_error": float(np.degrees(rotation_errors(orientation, toss)[-1])),
-        "replay": {
-            "position": float(np.abs(shown[0] - toss.position[1:]).max()),
-            "rotation": float(rotation_errors(shown[1], toss).max()),
-        },
-    }
+    return Numbers(
+        toss=toss.number,
+        samples=toss.samples,
+        position_error=far,
+        rotation_error=turned,
+        last_position_error=float(position_errors(position, toss)[-1]),
+        last_rotation_error=float(np.degrees(rotation_errors(orientation, toss)[-1])),
+        replay=Replay(
+            position=float(np.abs(shown[0] - toss.position[1:]).max()),
+            rotation=float(rotation_errors(shown[1], toss).max()),
+        ),
+    )
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
@@ -83,7 +113,8 @@ def analyse(bags: dict[str, Bag]) -> Report:
     tosses = {name: toss_of(run) for name, run in runs.items()}
     numbers = {name: measure(run, tosses[name]) for name, run in runs.items()}
     first, claims = next(iter(runs)), Claims()
-    far, turned = (max(entry["replay"][key] for entry in numbers.values()) for key in ("position", "rotation"))
+    far = max(n.replay.position for n in numbers.values())
+    turned = max(n.replay.rotation for n in numbers.values())
     claims.say(
         "What is shown beside the simulation is the recording.",
         f"at most {far:.1e} m and {turned:.1e} rad from it (below {_REPLAYED:g})",
@@ -91,9 +122,9 @@ def analyse(bags: dict[str, Bag]) -> Report:
     )
     _judge_rest(claims, runs[first], tosses[first])
     words = [
-        f"{name}: {100 * entry['position_error']:.1f} % of the width and {entry['rotation_error']:.1f} deg on average, "
-        f"{100 * entry['last_position_error']:.1f} % and {entry['last_rotation_error']:.1f} deg at the end"
-        for name, entry in numbers.items()
+        f"{name}: {100 * n.position_error:.1f} % of the width and {n.rotation_error:.1f} deg on average, "
+        f"{100 * n.last_position_error:.1f} % and {n.last_rotation_error:.1f} deg at the end"
+        for name, n in numbers.items()
     ]
     claims.say(
         "Error of the simulation against the recording (one toss says little; for all see docs/contact.md).",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,7 +13,8 @@ from convex_contact.scenes.peg import Peg, caging
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.contact import ContactRun
 from haptic_experiments.kit.figures import Curve, Panel, panels
-from haptic_experiments.kit.results import Claims, Report
+from haptic_experiments.kit.results import Claims, Report, key
+from haptic_experiments.kit.signals import Counts, Percentiles
 
 NAMESPACE = "/joystick"
 SCENE = "convex_contact.peg_scene:deformable_peg"
@@ -24,6 +25,49 @@ LIFTED = 0.02
 #: the ends of a wall's contact zone lead its middle by more than so much where it closes round the peg [m]
 CAGED = 2e-4
 _FINGERS = ("left", "right")
+
+
+@dataclass(frozen=True)
+class StepTime(Percentiles):
+    """Time of a step [s]; `mean` is its mean."""
+
+    mean: float
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of one run.
+
+    Attributes:
+        vertices, tetrahedra: Sizes of a finger's mesh.
+        lift: Largest height of the peg's foot above the table [m].
+        inserted: Whether the peg is in the holder at the end.
+        end_above_table: Height of its foot at the end [m].
+        end_from_holder: Horizontal distance of its centre from the holder's at the end [m].
+        grip_force: Mean normal force of a finger while the peg is lifted [N].
+        caging: By how much the ends of a wall's contact zone then lead its middle, mean [m].
+        wall_displacement: Largest displacement of the gripping wall [m].
+        bearing_contacts: Contacts with a normal force; the mean while the peg is lifted.
+        candidates: Contacts.
+        iterations: Newton iterations.
+        step_time: Time of a step [s].
+        felt_force: Largest force on the device [N].
+    """
+
+    vertices: int
+    tetrahedra: int
+    lift: float = field(metadata=key("largest_lift_m"))
+    inserted: bool
+    end_above_table: float = field(metadata=key("end_above_table_m"))
+    end_from_holder: float = field(metadata=key("end_from_holder_m"))
+    grip_force: float = field(metadata=key("grip_force_N"))
+    caging: float = field(metadata=key("caging_m"))
+    wall_displacement: float = field(metadata=key("largest_way_of_the_wall_m"))
+    bearing_contacts: Counts
+    candidates: Counts
+    iterations: Counts
+    step_time: StepTime = field(metadata=key("step_time_s"))
+    felt_force: float = field(metadata=key("largest_felt_force_N"))
 
 
 def peg_force(run: ContactRun, *fingers: str) -> np.ndarray:
@@ -37,8 +81,8 @@ def wall(run: ContactRun, scene: Peg, finger: str) -> tuple[np.ndarray, np.ndarr
     return scene.wall_displacement(finger, run.names, run.position, run.orientation)
 
 
-def measure(run: ContactRun, scene: Peg) -> dict[str, Any]:
-    """Numbers of one run."""
+def measure(run: ContactRun, scene: Peg) -> Numbers:
+    """Measures one run."""
     place = run.position[:, run.body("peg")]
     height = place[:, 2] - 0.5 * scene.length
     grip = peg_force(run, *_FINGERS)
@@ -47,28 +91,23 @@ def measure(run: ContactRun, scene: Peg) -> dict[str, Any]:
     stations, moved = wall(run, scene, "left")
     closed = caging(stations, moved)
     mesh, end = scene.finger.mesh()[0], place[-1]
-    return {
-        "vertices": len(mesh.vertices),
-        "tetrahedra": len(mesh.tetrahedra),
-        "largest_lift_m": float(height.max()),
-        "inserted": scene.inserted(end),
-        "end_above_table_m": float(end[2] - 0.5 * scene.length),
-        "end_from_holder_m": float(np.hypot(end[0], end[1] - scene.holder)),
-        "grip_force_N": float(0.5 * grip[lifted].mean()) if lifted.any() else 0.0,
-        "caging_m": float(closed[lifted].mean()) if lifted.any() else 0.0,
-        "largest_way_of_the_wall_m": float(np.abs(moved).max()),
-        "bearing_contacts": {
-            "mean": float(bearing[lifted].mean()) if lifted.any() else 0.0,
-            "largest": int(bearing.max()),
-        },
-        "candidates": {"mean": float(run.contact_count.mean()), "largest": int(run.contact_count.max())},
-        "iterations": {"mean": float(run.iterations[1:].mean()), "largest": int(run.iterations.max())},
-        "step_time_s": {
-            "mean": float(run.solve_time[1:].mean()),
-            **{name: float(np.percentile(run.solve_time[1:], q)) for name, q in (("p50", 50), ("p99", 99))},
-        },
-        "largest_felt_force_N": float(np.linalg.norm(run.wrench[:, :3], axis=1).max()),
-    }
+    times = run.solve_time[1:]
+    return Numbers(
+        vertices=len(mesh.vertices),
+        tetrahedra=len(mesh.tetrahedra),
+        lift=float(height.max()),
+        inserted=scene.inserted(end),
+        end_above_table=float(end[2] - 0.5 * scene.length),
+        end_from_holder=float(np.hypot(end[0], end[1] - scene.holder)),
+        grip_force=float(0.5 * grip[lifted].mean()) if lifted.any() else 0.0,
+        caging=float(closed[lifted].mean()) if lifted.any() else 0.0,
+        wall_displacement=float(np.abs(moved).max()),
+        bearing_contacts=Counts(float(bearing[lifted].mean()) if lifted.any() else 0.0, int(bearing.max())),
+        candidates=Counts.of(run.contact_count),
+        iterations=Counts.of(run.iterations, first=1),
+        step_time=StepTime(**vars(Percentiles.of(times)), mean=float(times.mean())),
+        felt_force=float(np.linalg.norm(run.wrench[:, :3], axis=1).max()),
+    )
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
@@ -78,31 +117,31 @@ def analyse(bags: dict[str, Bag]) -> Report:
     numbers = {name: measure(run, scenes[name]) for name, run in runs.items()}
     first = next(iter(runs))
     run, scene, entry = runs[first], scenes[first], numbers[first]
-    step, candidates, bearing = entry["step_time_s"], entry["candidates"], entry["bearing_contacts"]
+    step, candidates, bearing = entry.step_time, entry.candidates, entry.bearing_contacts
     claims = Claims()
     claims.say(
         "The arm is teleoperated, and places the rigid cylinder into the rigid holder.",
-        f"lifted by {1e3 * entry['largest_lift_m']:.0f} mm (more than {1e3 * LIFTED:g} mm); at the end its foot is "
-        f"{1e3 * entry['end_above_table_m']:.1f} mm above the table, its centre {1e3 * entry['end_from_holder_m']:.1f} "
+        f"lifted by {1e3 * entry.lift:.0f} mm (more than {1e3 * LIFTED:g} mm); at the end its foot is "
+        f"{1e3 * entry.end_above_table:.1f} mm above the table, its centre {1e3 * entry.end_from_holder:.1f} "
         "mm beside the holder's",
-        entry["inserted"] and entry["largest_lift_m"] > LIFTED,
+        entry.inserted and entry.lift > LIFTED,
     )
     claims.say(
         "The fingers bend round what they grip (caging).",
-        f"the ends of a wall's contact zone lead its middle by {1e3 * entry['caging_m']:.2f} mm (more than "
-        f"{1e3 * CAGED:g} mm), with {entry['grip_force_N']:.1f} N per finger",
-        entry["caging_m"] > CAGED,
+        f"the ends of a wall's contact zone lead its middle by {1e3 * entry.caging:.2f} mm (more than "
+        f"{1e3 * CAGED:g} mm), with {entry.grip_force:.1f} N per finger",
+        entry.caging > CAGED,
     )
     claims.say(
         "The mean time of a step is 24.5 ms, on the authors' computer; fast enough for interactive teleoperation.",
-        f"{1e3 * step['mean']:.1f} ms (median {1e3 * step['p50']:.1f}, p99 {1e3 * step['p99']:.1f} ms) for "
-        f"{entry['vertices']} vertices and {entry['tetrahedra']} tetrahedra per finger",
-        step["mean"] <= PAPER_STEP,
+        f"{1e3 * step.mean:.1f} ms (median {1e3 * step.p50:.1f}, p99 {1e3 * step.p99:.1f} ms) for "
+        f"{entry.vertices} vertices and {entry.tetrahedra} tetrahedra per finger",
+        step.mean <= PAPER_STEP,
     )
     claims.say(
         f"The largest and mean numbers of contact constraints are {PAPER_LARGEST} and {PAPER_MEAN}.",
-        f"candidates: {candidates['largest']} and {candidates['mean']:.1f}; contacts that bear: at most "
-        f"{bearing['largest']}, {bearing['mean']:.1f} while the peg is lifted",
+        f"candidates: {candidates.largest} and {candidates.mean:.1f}; contacts that bear: at most "
+        f"{bearing.largest}, {bearing.mean:.1f} while the peg is lifted",
     )
     return Report({"runs": numbers}, claims, lambda: _figure(run, scene), _CAPTION, {"contact": run.parameters})
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -15,14 +15,15 @@ from haptic_bags.bags import Bag
 from haptic_experiments.kit.display import (
     COUNTS,
     IMPEDANCE_LIMIT,
+    DisplayNumbers,
     DisplayRun,
     ToolPath,
     display_report,
     signal_panel,
-    spread,
 )
 from haptic_experiments.kit.figures import Panel, panels
-from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
+from haptic_experiments.kit.results import AFTER_DATA, MERGED, Claims, Report
+from haptic_experiments.kit.signals import Spread
 
 #: force along the normal that counts as large [N]
 LARGE_FORCE = 15.0
@@ -32,6 +33,36 @@ TANGENT_LIMIT = 0.0087
 _DOWN, _AT_THE_POLE = 0.5, 0.01
 #: interval at which Fig. 10 shows the disk [s]
 _SHOWN = 1.0
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of one run, of the measured tool and (`true_...`) of the true one.
+
+    Attributes:
+        common: Those of every mechanism.
+        radial, true_radial: Deviation from the sphere's surface [m].
+        tangent, true_tangent: Angle between the disk's axis and the sphere's normal [rad].
+        orientation: How the node integrates the orientation.
+        largest_tilt: Largest angle of the disk from the vertical [rad].
+        passed_pole_within: Smallest such angle between two times of being down [rad]; None without.
+        push, pull: Smallest and largest force along the normal, outward positive [N].
+        radial_under_force: Deviation from the surface under a large force [m]; None without such a force.
+        radial_without_force: Deviation from the surface without force [m]; None if there is always one.
+    """
+
+    common: DisplayNumbers = field(metadata=MERGED)
+    radial: Spread
+    tangent: Spread
+    true_radial: Spread
+    true_tangent: Spread
+    orientation: str
+    largest_tilt: float
+    passed_pole_within: float | None
+    push: float
+    pull: float
+    radial_under_force: Spread | None
+    radial_without_force: Spread | None
 
 
 def deviation(run: DisplayRun, path: ToolPath) -> SphereDeviation:
@@ -45,25 +76,25 @@ def normal_force(run: DisplayRun) -> np.ndarray:
     return np.asarray(np.sum(run.wrench[:, :3] * deviation(run, run.measured).normal, axis=1))
 
 
-def measure(run: DisplayRun) -> dict[str, Any]:
-    """Numbers of one run."""
+def measure(run: DisplayRun) -> Numbers:
+    """Measures one run."""
     measured, true, force = deviation(run, run.measured), deviation(run, run.true), normal_force(run)
     down = np.flatnonzero(measured.tilt > _DOWN)
-    numbers = run.common_metrics() | {
-        "radial": spread(measured.radial),
-        "tangent": spread(measured.tangency),
-        "true_radial": spread(true.radial),
-        "true_tangent": spread(true.tangency),
-        "orientation": run.parameters["orientation"],
-        "largest_tilt": float(measured.tilt.max()),
-        "passed_pole_within": float(measured.tilt[down[0] : down[-1]].min()) if len(down) > 1 else None,
-        "push": float(force.min()),
-        "pull": float(force.max()),
-    }
     pushed, free = np.abs(force) > LARGE_FORCE, np.abs(force) < 0.1 * LARGE_FORCE
-    for name, flags in (("radial_under_force", pushed), ("radial_without_force", free)):
-        numbers[name] = spread(measured.radial[flags]) if flags.any() else None
-    return numbers
+    return Numbers(
+        common=run.common_numbers(),
+        radial=Spread.of(measured.radial),
+        tangent=Spread.of(measured.tangency),
+        true_radial=Spread.of(true.radial),
+        true_tangent=Spread.of(true.tangency),
+        orientation=run.parameters["orientation"],
+        largest_tilt=float(measured.tilt.max()),
+        passed_pole_within=float(measured.tilt[down[0] : down[-1]].min()) if len(down) > 1 else None,
+        push=float(force.min()),
+        pull=float(force.max()),
+        radial_under_force=Spread.of(measured.radial[pushed]) if pushed.any() else None,
+        radial_without_force=Spread.of(measured.radial[free]) if free.any() else None,
+    )
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
@@ -71,41 +102,41 @@ def analyse(bags: dict[str, Bag]) -> Report:
     return display_report(bags, DiskOnSphere, measure, _judge, _figure, _CAPTION)
 
 
-def _judge(claims: Claims, n: dict[str, Any]) -> None:
+def _judge(claims: Claims, n: Numbers) -> None:
     _judge_radial(claims, n)
-    tangent = n["tangent"]
+    tangent = n.tangent
     claims.say(
         "The disk stays tangent to the sphere (Fig. 11B).",
-        f"angle between disk axis and normal: RMS {1e3 * tangent['rms']:.2g} mrad, largest "
-        f"{1e3 * tangent['largest']:.2g} mrad (limit half a degree, {1e3 * TANGENT_LIMIT:.2g} mrad, {AFTER_DATA}); one "
-        f"count is {1e3 * n['angle_resolution']:g} mrad; true largest {1e3 * n['true_tangent']['largest']:.2g} mrad",
-        tangent["largest"] < TANGENT_LIMIT,
+        f"angle between disk axis and normal: RMS {1e3 * tangent.rms:.2g} mrad, largest "
+        f"{1e3 * tangent.largest:.2g} mrad (limit half a degree, {1e3 * TANGENT_LIMIT:.2g} mrad, {AFTER_DATA}); one "
+        f"count is {1e3 * n.common.angle_resolution:g} mrad; true largest {1e3 * n.true_tangent.largest:.2g} mrad",
+        tangent.largest < TANGENT_LIMIT,
     )
     _judge_pole(claims, n)
 
 
-def _judge_radial(claims: Claims, n: dict[str, Any]) -> None:
+def _judge_radial(claims: Claims, n: Numbers) -> None:
     text = "Small radial error even during the application of a large radial force (Fig. 11A, C)."
-    under, without = n["radial_under_force"], n["radial_without_force"]
+    under, without = n.radial_under_force, n.radial_without_force
     if under is None:
         claims.say(text, unless=f"no force above {LARGE_FORCE:g} N along the normal")
         return
-    stiffness, count = LARGE_FORCE / max(under["largest"], 1e-9), n["position_resolution"]
-    quiet = f", without force {1e6 * without['rms']:.2g} µm RMS" if without else ""
+    stiffness, count = LARGE_FORCE / max(under.largest, 1e-9), n.common.position_resolution
+    quiet = f", without force {1e6 * without.rms:.2g} µm RMS" if without else ""
     claims.say(
         text,
-        f"up to {max(-n['push'], 0.0):.1f} N inwards, {max(n['pull'], 0.0):.1f} N outwards; radial error above "
-        f"{LARGE_FORCE:g} N: {1e6 * under['rms']:.2g} µm RMS (limit {COUNTS:g} counts of {1e6 * count:g} µm, "
-        f"{AFTER_DATA}), largest {1e6 * under['largest']:.2g} µm (limit {1e-3 * IMPEDANCE_LIMIT:g} kN/m){quiet}; true "
-        f"largest {1e6 * n['true_radial']['largest']:.2g} µm",
-        under["rms"] <= COUNTS * count and stiffness > IMPEDANCE_LIMIT,
+        f"up to {max(-n.push, 0.0):.1f} N inwards, {max(n.pull, 0.0):.1f} N outwards; radial error above "
+        f"{LARGE_FORCE:g} N: {1e6 * under.rms:.2g} µm RMS (limit {COUNTS:g} counts of {1e6 * count:g} µm, "
+        f"{AFTER_DATA}), largest {1e6 * under.largest:.2g} µm (limit {1e-3 * IMPEDANCE_LIMIT:g} kN/m){quiet}; true "
+        f"largest {1e6 * n.true_radial.largest:.2g} µm",
+        under.rms <= COUNTS * count and stiffness > IMPEDANCE_LIMIT,
     )
 
 
-def _judge_pole(claims: Claims, n: dict[str, Any]) -> None:
-    within, lowest, refused = n["passed_pole_within"], f"{np.degrees(n['largest_tilt']):.0f}°", n["refused_ticks"]
+def _judge_pole(claims: Claims, n: Numbers) -> None:
+    within, lowest, refused = n.passed_pole_within, f"{np.degrees(n.largest_tilt):.0f}°", n.common.refused_ticks
     unless = ""
-    if n["orientation"] != "quaternion":
+    if n.orientation != "quaternion":
         unless = f"this run integrates angles; {refused} steps refused"
     elif within is None:
         unless = f"the disk went down to {lowest}, not twice to more than {_DOWN:g} rad"

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from convex_contact.scenes import closed_forms
 from convex_contact.scenes import one_body as scene
-from convex_contact.simulation.convergence import convergence_order, position_errors
+from convex_contact.simulation.convergence import convergence_order
 from haptic_bags.bags import Bag
 from haptic_experiments.kit import contact
-from haptic_experiments.kit.contact import PAPER, ContactRun, curves
+from haptic_experiments.kit.contact import PAPER, ContactRun, Convergence, ConvergenceNumbers, curves
 from haptic_experiments.kit.figures import Panel, panels
 from haptic_experiments.kit.results import Claims, Report
 
@@ -31,6 +31,23 @@ EXPECTED_ERRORS = {4e-4: 9.3e-5, 2e-3: 5.1e-4, 1e-2: 2.6e-3}
 _TICK, _ROUNDED = 1e-6, 0.1
 
 
+@dataclass(frozen=True)
+class RunNumbers:
+    """Numbers of one run; times are those of the end of a step, None where the run does not reach it.
+
+    Attributes:
+        first_contact: Time of the first contact [s].
+        rolling: Time from which the sphere rolls [s].
+        rolling_speed: Speed at which it then rolls [m/s].
+        largest_force: Largest normal force of the ground [N].
+    """
+
+    first_contact: float | None
+    rolling: float | None
+    rolling_speed: float | None
+    largest_force: float
+
+
 def slip_of(run: ContactRun) -> np.ndarray:
     """Velocity of the sphere's lowest point along the ground (n,) [m/s]."""
     ball = run.body("ball")
@@ -42,29 +59,25 @@ def force_of(run: ContactRun) -> np.ndarray:
     return run.force_on(run.body("floor"), run.body("ball"))
 
 
-def measure(run: ContactRun) -> dict[str, Any]:
-    """Numbers of one run; times are those of the end of a step."""
+def measure(run: ContactRun) -> RunNumbers:
+    """Measures one run."""
     force = force_of(run)
     touched = np.flatnonzero(force[:, 2] > 0.0)
     slow = np.abs(slip_of(run)) < _ROLLS
     rolls = np.flatnonzero(slow & (run.tick >= (run.tick[touched[0]] if len(touched) else np.inf)))
-    return {
-        "first_contact": float(run.time[touched[0]]) if len(touched) else None,
-        "rolling": float(run.time[rolls[0]]) if len(rolls) else None,
-        "rolling_speed": float(run.velocity[rolls[0], run.body("ball"), 0]) if len(rolls) else None,
-        "largest_force": float(force[:, 2].max()),
-    }
+    return RunNumbers(
+        first_contact=float(run.time[touched[0]]) if len(touched) else None,
+        rolling=float(run.time[rolls[0]]) if len(rolls) else None,
+        rolling_speed=float(run.velocity[rolls[0], run.body("ball"), 0]) if len(rolls) else None,
+        largest_force=float(force[:, 2].max()),
+    )
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
     runs = contact.runs_of(bags)
     numbers = {name: measure(run) for name, run in runs.items()}
-    errors = position_errors(
-        lambda *_: scene.falling_sphere(), "ball",
-        approximations=tuple(contact.STYLES), reference=REFERENCE, periods=PERIODS, duration=DURATION,
-    )  # fmt: skip
-    orders = {name: convergence_order(of) for name, of in errors.items()}
+    study = Convergence.of(scene.falling_sphere, "ball", reference=REFERENCE, periods=PERIODS, duration=DURATION)
     standard = all(
         run.is_of("convex_contact.scenes:falling_sphere", 2e-3) and run.parameters["world_parameters"] in ([], [""])
         for run in runs.values()
@@ -77,18 +90,18 @@ def analyse(bags: dict[str, Bag]) -> Report:
     }
     claims = Claims()
     for key, text in texts.items():
-        measured = {name: numbers[name][key] for name in PAPER if name in numbers}
+        measured = {name: getattr(numbers[name], key) for name in PAPER if name in numbers}
         contact.compared(claims, text, measured, EXPECTED[key], judged=standard, absolute=_TICK)
     _judge_speed(claims, numbers)
-    _judge_study(claims, errors, orders)
+    _judge_study(claims, study)
     parameters = {"contact": next(iter(runs.values())).parameters}
-    metrics = {"runs": numbers, "errors": contact.plain(errors), "orders": orders}
-    return Report(metrics, claims, lambda: _figure(runs, errors), _CAPTION, parameters)
+    made = ConvergenceNumbers(numbers, study)
+    return Report(made, claims, lambda: _figure(runs, study.errors), _CAPTION, parameters)
 
 
-def _judge_speed(claims: Claims, numbers: Mapping[str, Mapping[str, Any]]) -> None:
+def _judge_speed(claims: Claims, numbers: Mapping[str, RunNumbers]) -> None:
     expected = closed_forms.rolling_speed(scene.BALL_SPEED)
-    speeds = {name: entry["rolling_speed"] for name, entry in numbers.items() if entry["rolling_speed"] is not None}
+    speeds = {name: n.rolling_speed for name, n in numbers.items() if n.rolling_speed is not None}
     words = "; ".join(f"{name} {speed:.4f}" for name, speed in speeds.items())
     claims.say(
         "With Lagged it rolls at 5/7 of its first speed, by its angular momentum about the ground.",
@@ -99,19 +112,15 @@ def _judge_speed(claims: Claims, numbers: Mapping[str, Mapping[str, Any]]) -> No
     )
 
 
-def _judge_study(claims: Claims, errors: dict[str, dict[float, float]], orders: dict[str, float]) -> None:
-    contact.compared(
-        claims, "The position error of Lagged (m) at each step (Fig. 7).",
-        {f"{p:g} s": errors["lagged"][p] for p in PERIODS}, {f"{p:g} s": EXPECTED_ERRORS[p] for p in PERIODS},
-        relative=_ROUNDED,
-    )  # fmt: skip
+def _judge_study(claims: Claims, study: Convergence) -> None:
+    study.compare_lagged(claims, "The position error of Lagged (m) at each step (Fig. 7).", EXPECTED_ERRORS, _ROUNDED)
     small, middle = PERIODS[:2]
-    slope = convergence_order(errors["sap"], (small, middle))
+    slope = convergence_order(study.errors["sap"], (small, middle))
     claims.say(
         "Lagged and Similar converge with first order; SAP keeps an error (Fig. 7).",
-        f"order {orders['lagged']:.2f} and {orders['similar']:.2f} (1 within 0.15); of SAP between {middle:g} and "
-        f"{small:g} s {slope:.2f} (below 0.7)",
-        all(abs(orders[name] - 1.0) < 0.15 for name in ("lagged", "similar")) and slope < 0.7,
+        f"order {study.orders['lagged']:.2f} and {study.orders['similar']:.2f} (1 within 0.15); of SAP between "
+        f"{middle:g} and {small:g} s {slope:.2f} (below 0.7)",
+        study.is_first_order and slope < 0.7,
     )
 
 

@@ -11,19 +11,15 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
 from haptic_bags.bags import Bag
-from haptic_devices.five_bar import FiveBar
-from haptic_devices.hands.operator import HandParameters
 from haptic_experiments.kit import manipulator
 from haptic_experiments.kit.figures import legend_or_note
-from haptic_experiments.kit.grip import GripSettings, claim_mass, draw_map, stability
-from haptic_experiments.kit.manipulator import Motion, Run
-from haptic_experiments.kit.planar import delay_words, draw_path, draw_position_and_force, joint_legend
+from haptic_experiments.kit.grip import Stability, claim_mass, draw_map, stability
+from haptic_experiments.kit.manipulator import Run
+from haptic_experiments.kit.manipulator_case import COMPENSATIONS, Case, RunNumbers
+from haptic_experiments.kit.planar import draw_path, draw_position_and_force, joint_legend
 from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
-from haptic_friction.factory import make_law
+from haptic_experiments.kit.signals import worst
 from haptic_friction.reference.motions import noise_drift
-
-#: laws whose magnitude follows from the node's parameters alone
-_LAWS = ("coulomb", "viscous_coulomb", "stribeck")
 
 # Limits of the verdicts. They were set before any run of this experiment was seen. The definitions of a rest and of
 # straight motion (SHORTEST_REST, STRAIGHT_TIME of manipulator.py) were changed after first runs: in rests of 0.6 s
@@ -38,94 +34,20 @@ _INWARD_SHARE = 0.95
 #: a feedforward of friction is worth its name if it takes half of the friction away
 _COMPENSATED_SHARE = 0.5
 
-_COMPENSATIONS = {"none": "no compensation", "model_c": "one model C", "parallel": "models C in parallel"}
-
 
 @dataclass(frozen=True)
-class Case:
-    """One bag with what is known about it.
+class Numbers:
+    """Numbers of the report.
 
     Attributes:
-        run: the signals.
-        motion: force and motion below 20 Hz.
-        friction: parameters of the friction node.
-        node: parameters of the device node.
-        device: the simulated manipulator; None if it is not known.
-        hand: Parameters of the hand that holds it; None without a hand.
+        encoder_count_at_tool: Largest displacement of the tool by one count [m]; None if the device is not known.
+        stability: Stability of the held grip; None without a device or a hand.
+        runs: Numbers by bag.
     """
 
-    run: Run
-    motion: Motion
-    friction: dict[str, Any]
-    node: dict[str, Any]
-    device: FiveBar | None
-    hand: HandParameters | None
-
-    @classmethod
-    def of(cls, bag: Bag) -> Case:
-        """Reads a bag."""
-        run, description = Run.from_bag(bag), bag.started("device")
-        hand = description.get("hand")
-        return cls(
-            run=run,
-            motion=Motion.of(run),
-            friction=bag.parameters("friction"),
-            node=bag.parameters("device"),
-            device=manipulator.manipulator(description),
-            hand=HandParameters(**hand) if hand else None,
-        )
-
-    @property
-    def compensation(self) -> str:
-        """Which friction compensation the servo had."""
-        return self.device.parameters.compensation if self.device else "none"
-
-    @property
-    def label(self) -> str:
-        """Delay and compensation in words."""
-        delay = delay_words(self.node["mode"], self.node["command_delay_ticks"])
-        return delay if self.compensation == "none" else f"{delay}, {_COMPENSATIONS[self.compensation]}"
-
-    @property
-    def is_of_the_paper(self) -> bool:
-        """The mass slides by model A, with a friction whose magnitude is known and not zero."""
-        p = self.friction
-        return p["model"] == "A" and p["law"] in _LAWS and p["friction_force"] > 0.0
-
-    @property
-    def settings(self) -> GripSettings:
-        """Period, delay and friction of the run."""
-        p = self.friction
-        return GripSettings(self.run.period, self.node["command_delay_ticks"], float(p["friction_force"]), p["mass"])
-
-    def resistance(self) -> np.ndarray:
-        """Friction force of the law at the speed of each sample (n,) [N]; NaN for a law that is not known."""
-        if self.friction["law"] not in _LAWS:
-            return np.full(len(self.run.time), np.nan)
-        law = make_law(self.friction)
-        return np.array([law.magnitude(speed) for speed in self.motion.speed])
-
-    def measure(self) -> dict[str, Any]:
-        """All numbers of this bag."""
-        run, motion, mass, resistance = self.run, self.motion, float(self.friction["mass"]), self.resistance()
-        result: dict[str, Any] = {
-            "label": self.label,
-            "command_delay_ticks": self.node["command_delay_ticks"],
-            "mode": self.node["mode"],
-            "compensation": self.compensation,
-            "ticks": len(run.time),
-            "rests": manipulator.rests(run, mass),
-            "curve": manipulator.curve(motion, mass),
-            "shaking": manipulator.shaking(run, motion),
-        }
-        if np.isfinite(resistance).all():
-            result["straight"] = manipulator.straight(motion, mass, resistance)
-            result["isotropy"] = manipulator.isotropy(run, motion, self.device, mass, resistance)
-        if self.device is not None:
-            friction = manipulator.friction_torque(self.device, run)
-            added = manipulator.compensation_torque(self.device, run)
-            result["joints"] = manipulator.compensated(run, friction, added)
-        return result
+    encoder_count_at_tool: float | None
+    stability: Stability | None
+    runs: dict[str, RunNumbers]
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
@@ -135,14 +57,14 @@ def analyse(bags: dict[str, Bag]) -> Report:
     first = next(iter(cases.values()))
     count = encoder_count(first)
     found = stability(first.device, first.hand, first.settings)
-    metrics: dict[str, Any] = {"encoder_count_at_tool": count, "stability": found, "runs": runs}
-    claims = _claims(first, runs, count)
-    claim_mass(claims, found, [result["shaking"] for result in runs.values()])
-    _claim_compensations(claims, runs)
+    numbers = Numbers(count, found, runs)
+    claims = _claims(first, list(runs.values()), count)
+    claim_mass(claims, found, [result.shaking for result in runs.values()])
+    _claim_compensations(claims, list(runs.values()))
     description = next(iter(bags.values())).started("device")
     parameters = {"friction": first.friction, "device": first.node}
     parameters |= {name: description[name] for name in ("device", "hand") if description.get(name)}
-    return Report(_finite(metrics), claims, lambda: _figure(cases, metrics), _CAPTION, parameters)
+    return Report(numbers, claims, lambda: _figure(cases, numbers), _CAPTION, parameters)
 
 
 def encoder_count(case: Case) -> float | None:
@@ -153,30 +75,15 @@ def encoder_count(case: Case) -> float | None:
     return p.encoder_resolution * max(p.length_upper_arm, p.length_forearm)
 
 
-def _finite(values: Any) -> Any:
-    """Numbers that JSON has: an infinite one becomes None."""
-    if isinstance(values, dict):
-        return {name: _finite(value) for name, value in values.items()}
-    if isinstance(values, list):
-        return [_finite(value) for value in values]
-    return None if isinstance(values, float) and not np.isfinite(values) else values
-
-
 # ---- claims ---------------------------------------------------------------------------------------
 
 
-def _worst(runs: dict[str, Any], part: str, key: str) -> dict[str, Any]:
-    """The part of the run in which a number of it is largest; empty if no run has it."""
-    found = [result[part] for result in runs.values() if key in result.get(part, {})]
-    return max(found, key=lambda values: abs(values[key]), default={})
-
-
-def _claims(case: Case, runs: dict[str, Any], count: float | None) -> Claims:
+def _claims(case: Case, runs: list[RunNumbers], count: float | None) -> Claims:
     """The claims about a mass that slides by model A."""
     claims = Claims()
     _claim_straight(claims, case, runs)
     _claim_curve(claims, case, runs)
-    for result in runs.values():
+    for result in runs:
         _claim_rest(claims, case, result, count)
     _claim_joint_friction(claims, case, runs)
     if not case.is_of_the_paper:
@@ -186,130 +93,128 @@ def _claims(case: Case, runs: dict[str, Any], count: float | None) -> Claims:
     return claims
 
 
-def _claim_straight(claims: Claims, case: Case, runs: dict[str, Any]) -> None:
+def _claim_straight(claims: Claims, case: Case, runs: list[RunNumbers]) -> None:
     text = (
         "During straight motions the measured force has the direction of the motion: kinetic friction (Fig. 16, a-d)."
     )
-    angle, left = _worst(runs, "straight", "p95_angle"), _worst(runs, "straight", "residual_rms")
-    if not angle:
+    parts = [result.straight for result in runs]
+    angle, left = worst(parts, lambda part: part.p95_angle), worst(parts, lambda part: part.residual_rms)
+    if angle is None or left is None:
         claims.say(text, unless="no straight motion")
         return
     force, mass = case.friction["friction_force"], case.friction["mass"]
     claims.say(
         text,
-        f"angle between h and the true velocity: median {np.degrees(angle['median_angle']):.1f}°, 95 % below "
-        f"{np.degrees(angle['p95_angle']):.1f}° (limit {np.degrees(_ALONG_ANGLE):.0f}°); |h - M a| "
-        f"{left['mean_friction']:.3f} N on average (F = {force:g} N, M = {mass:g} kg); h - F v/|v| - M a "
-        f"{left['residual_rms']:.3f} N RMS below {manipulator.MOTION_FREQUENCY:g} Hz (limit {_FORCE_SHARE * force:.2g} "
+        f"angle between h and the true velocity: median {np.degrees(angle.median_angle):.1f}°, 95 % below "
+        f"{np.degrees(angle.p95_angle):.1f}° (limit {np.degrees(_ALONG_ANGLE):.0f}°); |h - M a| "
+        f"{left.mean_friction:.3f} N on average (F = {force:g} N, M = {mass:g} kg); h - F v/|v| - M a "
+        f"{left.residual_rms:.3f} N RMS below {manipulator.MOTION_FREQUENCY:g} Hz (limit {_FORCE_SHARE * force:.2g} "
         f"N; worst of {len(runs)} runs)",
-        angle["p95_angle"] < _ALONG_ANGLE and left["residual_rms"] < _FORCE_SHARE * force,
+        angle.p95_angle < _ALONG_ANGLE and left.residual_rms < _FORCE_SHARE * force,
     )
 
 
-def _claim_curve(claims: Claims, case: Case, runs: dict[str, Any]) -> None:
+def _claim_curve(claims: Claims, case: Case, runs: list[RunNumbers]) -> None:
     text = "In the curve the force is slanted to the inside, by the centrifugal force M v²/R (Fig. 16, d-e)."
-    worst = _worst(runs, "curve", "difference_rms")
-    if not worst:
+    curve = worst((result.curve for result in runs), lambda part: part.difference_rms)
+    if curve is None:
         claims.say(text, unless="no curve")
         return
-    off = abs(worst["mean_inward"] / worst["mean_expected"] - 1.0) if worst["mean_expected"] else np.inf
+    off = abs(curve.mean_inward / curve.mean_expected - 1.0) if curve.mean_expected else np.inf
     claims.say(
         text,
-        f"slanted by {np.degrees(worst['median_slant']):.0f}° (median), to the inside in "
-        f"{100 * worst['inward_share']:.0f} % of the samples (at least {100 * _INWARD_SHARE:g} %); component towards "
-        f"the inside {worst['mean_inward']:.2f} N on average, M v²/R {worst['mean_expected']:.2f} N (within "
-        f"{100 * _FORCE_SHARE:g} %); at most {worst['largest_inward']:.2f} and {worst['largest_expected']:.2f} N; "
-        f"difference {worst['difference_rms']:.2f} N RMS",
-        off < _FORCE_SHARE and worst["inward_share"] > _INWARD_SHARE,
+        f"slanted by {np.degrees(curve.median_slant):.0f}° (median), to the inside in "
+        f"{100 * curve.inward_share:.0f} % of the samples (at least {100 * _INWARD_SHARE:g} %); component towards "
+        f"the inside {curve.mean_inward:.2f} N on average, M v²/R {curve.mean_expected:.2f} N (within "
+        f"{100 * _FORCE_SHARE:g} %); at most {curve.largest_inward:.2f} and {curve.largest_expected:.2f} N; "
+        f"difference {curve.difference_rms:.2f} N RMS",
+        off < _FORCE_SHARE and curve.inward_share > _INWARD_SHARE,
     )
 
 
-def _claim_rest(claims: Claims, case: Case, result: dict[str, Any], count: float | None) -> None:
+def _claim_rest(claims: Claims, case: Case, result: RunNumbers, count: float | None) -> None:
     text = (
         "Below F the end-effector is stationary and does not drift under a fluctuating force (Fig. 17, c); "
-        f"{result['label']}."
+        f"{result.label}."
     )
     hold = case.friction["static_force" if case.friction["law"] == "stribeck" else "friction_force"]
-    rests = [rest for rest in result["rests"] if rest["largest_force"] < hold]
+    rests = [rest for rest in result.rests if rest.largest_force < hold]
     if not rests or count is None:
         claims.say(text, unless=f"no rest below {hold:g} N long enough")
         return
-    worst = max(rests, key=lambda rest: rest["drift"])
-    free = max(rests, key=lambda rest: rest["length"])
+    drifts = max(rests, key=lambda rest: rest.drift)
+    free = max(rests, key=lambda rest: rest.length)
     noise = case.device.parameters.force_noise if case.device else 0.0
-    alone = noise_drift(noise, case.friction["mass"], case.run.period, free["length"])
-    speed = max(rest["largest_target_speed"] for rest in rests)
+    alone = noise_drift(noise, case.friction["mass"], case.run.period, free.length)
+    speed = max(rest.largest_target_speed for rest in rests)
     claims.say(
         text,
         f"commanded velocity {'exactly zero' if speed == 0.0 else f'up to {speed:.1e} m/s'}; true position drifts "
-        f"{1e6 * worst['drift']:.1f} µm in {worst['length']:.1f} s (limit, one encoder count: {1e6 * count:.1f} µm; "
+        f"{1e6 * drifts.drift:.1f} µm in {drifts.length:.1f} s (limit, one encoder count: {1e6 * count:.1f} µm; "
         f"rests from {manipulator.SHORTEST_REST:g} s on count, {AFTER_DATA}), "
-        f"gives way elastically by {1e6 * max(rest['travel'] for rest in rests):.0f} µm to forces up to "
-        f"{max(rest['largest_force'] for rest in rests):.1f} N. Without friction the same force would take the mass "
-        f"{free['free_drift']:.2f} m in {free['length']:.1f} s, its fluctuation about the mean alone "
-        f"{1e3 * free['free_drift_about_mean']:.0f} mm, the sensor's noise alone {1e3 * alone:.1f} mm (standard "
+        f"gives way elastically by {1e6 * max(rest.travel for rest in rests):.0f} µm to forces up to "
+        f"{max(rest.largest_force for rest in rests):.1f} N. Without friction the same force would take the mass "
+        f"{free.free_drift:.2f} m in {free.length:.1f} s, its fluctuation about the mean alone "
+        f"{1e3 * free.free_drift_about_mean:.0f} mm, the sensor's noise alone {1e3 * alone:.1f} mm (standard "
         "deviation)",
-        speed == 0.0 and worst["drift"] < count,
+        speed == 0.0 and drifts.drift < count,
     )
 
 
-def _claim_joint_friction(claims: Claims, case: Case, runs: dict[str, Any]) -> None:
+def _claim_joint_friction(claims: Claims, case: Case, runs: list[RunNumbers]) -> None:
     force = case.friction["friction_force"]
     limit = _FORCE_SHARE * force
     text = "The force is isotropic and homogeneous, although that of the joints' friction would not be."
-    worst = _worst(runs, "isotropy", "largest_deviation")
-    if "joint_friction_along" not in worst or len(worst["sectors"]) < 4:
+    parts = [result.isotropy for result in runs]
+    found = worst(parts, lambda part: part.largest_deviation)
+    if found is None or found.joint_friction is None or len(found.sectors) < 4:
         claims.say(text, unless="not enough directions of motion")
     else:
-        sizes, (low, high) = [sector[1] for sector in worst["sectors"]], worst["joint_friction_along"]
+        sizes, (low, high) = [sector[1] for sector in found.sectors], found.joint_friction.along
         claims.say(
             text,
             f"|h - M a| is {min(sizes):.2f} to {max(sizes):.2f} N in {len(sizes)} sectors of 30°, at most "
-            f"{worst['largest_deviation']:.3f} N off the law (limit {limit:.2g} N); the joints' Coulomb friction alone "
+            f"{found.largest_deviation:.3f} N off the law (limit {limit:.2g} N); the joints' Coulomb friction alone "
             f"would ask for {low:.0f} to {high:.0f} N along the motion, up to "
-            f"{np.degrees(worst['joint_friction_angle']):.0f}° beside it, by direction and place",
-            worst["largest_deviation"] < limit and high / low > 1.0 + 2.0 * _FORCE_SHARE,
+            f"{np.degrees(found.joint_friction.angle):.0f}° beside it, by direction and place",
+            found.largest_deviation < limit and high / low > 1.0 + 2.0 * _FORCE_SHARE,
         )
     text = "The joint friction torque is almost totally annihilated by the stiff PID servo."
-    worst, error = _worst(runs, "isotropy", "joint_friction_share"), _worst(runs, "joints", "tracking_rms")
-    if not worst or not error:
+    joints = worst((part.joint_friction for part in parts if part is not None), lambda part: part.share)
+    error = worst((result.joints for result in runs), lambda part: part.tracking_rms)
+    if joints is None or error is None:
         claims.say(text, unless="no motion")
         return
-    share, size = worst["joint_friction_share"], worst["joint_friction_rms"]
+    share, size = joints.share, joints.rms
     claims.say(
         text,
-        f"of the joints' friction ({error['friction_rms']:.1f} N m RMS each, {size:.0f} N at the tool) the measured "
+        f"of the joints' friction ({error.friction_rms:.1f} N m RMS each, {size:.0f} N at the tool) the measured "
         f"force contains {100 * share:.2f} %, {abs(share) * size:.3f} N (limit {limit:.2g} N); the servo's error is "
-        f"{1e3 * error['tracking_rms']:.3f} mm RMS, at most {1e3 * error['largest_tracking_error']:.2f} mm (true "
+        f"{1e3 * error.tracking_rms:.3f} mm RMS, at most {1e3 * error.largest_tracking_error:.2f} mm (true "
         "position of the tool)",
         abs(share) * size < limit,
     )
 
 
-def _claim_compensations(claims: Claims, runs: dict[str, Any]) -> None:
+def _claim_compensations(claims: Claims, runs: list[RunNumbers]) -> None:
     """Section VI: each compensation against the run without one at the same delay."""
-    by_kind = {
-        (r["compensation"], r["command_delay_ticks"]): r["joints"] for r in reversed(runs.values()) if r.get("joints")
-    }
+    known = [(r.compensation, r.command_delay_ticks, r.joints) for r in runs if r.joints is not None]
+    bare_at = {delay: joints for kind, delay, joints in reversed(known) if kind == "none"}
     for kind, name in (("model_c", "one model C a joint"), ("parallel", "models C in parallel")):
-        pairs = [
-            (by_kind["none", r["command_delay_ticks"]], r["joints"])
-            for r in runs.values()
-            if r["compensation"] == kind and r.get("joints") and ("none", r["command_delay_ticks"]) in by_kind
-        ]
+        pairs = [(bare_at[delay], joints) for own, delay, joints in known if own == kind and delay in bare_at]
         text = f"Models C can compensate joint friction (future work of section VI): {name}."
         if not pairs:
             claims.say(text, unless="no run with it beside one without, at the same delay")
             continue
         bare, joints = pairs[0]
-        share = joints["residual_rms"] / joints["friction_rms"] if joints["friction_rms"] else np.inf
+        share = joints.residual_rms / joints.friction_rms if joints.friction_rms else np.inf
         claims.say(
             text,
-            f"residual friction {joints['residual_rms']:.2f} N m RMS of {joints['friction_rms']:.2f} N m (limit "
-            f"{100 * _COMPENSATED_SHARE:g} % of it), at most {joints['largest_residual']:.1f} N m; servo's error "
-            f"{1e3 * joints['tracking_rms']:.3f} mm RMS, at most {1e3 * joints['largest_tracking_error']:.2f} mm "
-            f"(without: {1e3 * bare['tracking_rms']:.3f} mm, {1e3 * bare['largest_tracking_error']:.2f} mm)",
-            share < _COMPENSATED_SHARE and joints["tracking_rms"] < bare["tracking_rms"],
+            f"residual friction {joints.residual_rms:.2f} N m RMS of {joints.friction_rms:.2f} N m (limit "
+            f"{100 * _COMPENSATED_SHARE:g} % of it), at most {joints.largest_residual:.1f} N m; servo's error "
+            f"{1e3 * joints.tracking_rms:.3f} mm RMS, at most {1e3 * joints.largest_tracking_error:.2f} mm "
+            f"(without: {1e3 * bare.tracking_rms:.3f} mm, {1e3 * bare.largest_tracking_error:.2f} mm)",
+            share < _COMPENSATED_SHARE and joints.tracking_rms < bare.tracking_rms,
         )
 
 
@@ -334,7 +239,7 @@ _STYLES: dict[str, dict[str, Any]] = {
 }
 
 
-def _figure(cases: dict[str, Case], metrics: dict[str, Any]) -> Figure:
+def _figure(cases: dict[str, Case], numbers: Numbers) -> Figure:
     figure = Figure(figsize=(14, 15), layout="constrained")
     rows: list[Any] = [
         ["path", "path", "map"],
@@ -347,10 +252,10 @@ def _figure(cases: dict[str, Case], metrics: dict[str, Any]) -> Figure:
     )
     first = next(iter(cases.values()))
     _draw_path(axes["path"], first.run)
-    draw_map(axes["map"], first.device, first.hand, first.settings, metrics["stability"])
+    draw_map(axes["map"], first.device, first.hand, first.settings, numbers.stability)
     _draw_time(axes["time"], first)
     _draw_joints(axes["friction"], axes["error"], cases)
-    _draw_directions(axes["polar"], first, next(iter(metrics["runs"].values())))
+    _draw_directions(axes["polar"], first, next(iter(numbers.runs.values())).isotropy)
     return figure
 
 
@@ -405,9 +310,9 @@ def _draw_joints(friction: Axes, error: Axes, cases: dict[str, Case]) -> None:
         if kind == next(iter(kinds)):
             friction.plot(run.time, torque[:, 0], **_STYLES["none"], label="friction torque")
         if kind != "none":
-            friction.plot(run.time, left[:, 0], **_STYLES[kind], label=f"left by {_COMPENSATIONS[kind]}")
+            friction.plot(run.time, left[:, 0], **_STYLES[kind], label=f"left by {COMPENSATIONS[kind]}")
         lengths = 1e3 * np.linalg.norm(run.position - run.target, axis=1)
-        error.plot(run.time, lengths, **_STYLES[kind], label=_COMPENSATIONS[kind])
+        error.plot(run.time, lengths, **_STYLES[kind], label=COMPENSATIONS[kind])
     friction.set(ylabel="torque (N m)", title="friction of the first joint")
     error.set(xlabel="time (s)", ylabel="error (mm)", title="servo's error at the tool")
     for axes in (friction, error):
@@ -418,9 +323,9 @@ def _draw_joints(friction: Axes, error: Axes, cases: dict[str, Case]) -> None:
         legend_or_note(axes, "the device is not known", loc="upper right", ncols=3, fontsize=9)
 
 
-def _draw_directions(axes: Any, case: Case, result: dict[str, Any]) -> None:
+def _draw_directions(axes: Any, case: Case, isotropy: manipulator.Isotropy | None) -> None:
     axes.set_title("force by direction of motion (N)")
-    sectors = np.array(result.get("isotropy", {}).get("sectors", [])).reshape(-1, 3)
+    sectors = np.array(isotropy.sectors if isotropy else []).reshape(-1, 3)
     axes.plot(sectors[:, 0], sectors[:, 1], "ko", ms=5, label="rendered, |h - M a|")
     if case.device is not None:
         angle = np.linspace(0.0, 2.0 * np.pi, 361)

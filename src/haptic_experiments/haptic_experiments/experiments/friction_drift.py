@@ -6,9 +6,8 @@ friction force and is then taken away, and sliding to rest against a constant pu
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,10 @@ from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.comparison import ScriptedRun
+from haptic_experiments.kit.drift import ModelNumbers, RunNumbers, costs, measure, position
 from haptic_experiments.kit.figures import legend_or_note
 from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
-from haptic_experiments.kit.signals import largest
-from haptic_friction.factory import make_model, parameters_of
-from haptic_friction.reference.drift import FLIP_RATIO, ROUGHNESS_RATIO, Drift, Load, Stop, load_flips
+from haptic_friction.reference.drift import FLIP_RATIO, ROUGHNESS_RATIO
 
 #: displacement [m] that is left after unloading from which on a model counts as drifting: far above rounding (below
 #: 1e-16 m), far below the elastic yield under the load (3e-5 m)
@@ -30,143 +28,38 @@ _DRIFT = 1e-9
 _ROUNDING = 1e-15
 #: speed [m/s] that is left of a stop from which on the mass counts as moving
 _CREEP = 1e-9
-#: repetitions of the timed run; the fastest counts
-_TIMED = 3
 
 #: title of the times in the report's parameters
 _COST = "time per step of the compiled loop, on the machine of this report"
 
-_NAMES = {
-    "A": "model A",
-    "B": "model B",
-    "C": "model C + mass",
-    "D": "model D",
-    "karnopp": "Karnopp",
-    "quinn": "Quinn",
-    "regularized_coulomb": "regularised",
-    "explicit_coulomb": "explicit Coulomb",
-    "dahl": "Dahl",
-    "lugre": "LuGre",
-    "elastoplastic": "elastoplastic",
-    "reset_integrator": "reset integrator",
-    "hayward_armstrong": "Hayward-Armstrong",
-}
-#: what tells columns of one model apart, with symbol, unit and its size
-_DISTINCTIONS = {
-    "velocity_threshold": ("ε", "mm/s", 1e-3),
-    "stiffness": ("K", "kN/m", 1e3),
-    "damping": ("B", "N s/m", 1.0),
-    "mass": ("M", "kg", 1.0),
-}
-_WITH_THRESHOLD = ("karnopp", "quinn", "regularized_coulomb")
 _PROPOSED = ("A", "C", "D")
-
-
-def labels(run: ScriptedRun) -> list[str]:
-    """A name for each column: the model's, and what tells it apart from the others of the same model."""
-    found = []
-    for column, model in enumerate(run.models):
-        others = [c for c, other in enumerate(run.models) if other == model and c != column]
-        parts = [_NAMES.get(model, model)]
-        for name, (symbol, unit, size) in _DISTINCTIONS.items():
-            if name == "velocity_threshold" and model not in _WITH_THRESHOLD:
-                continue
-            value = run.number(name, column)
-            # the usual choice of damping goes with the stiffness: it says nothing more
-            known = name == "damping" and len(parts) > 1
-            if not known and any(run.number(name, other) != value for other in others):
-                parts.append(f"{symbol} = {value / size:g} {unit}")
-        label = ", ".join(parts)
-        found.append(label if label not in found else f"{label} ({column})")
-    return found
-
-
-def position(run: ScriptedRun) -> np.ndarray:
-    """x (n, columns) [m] of the masses: the sum of T v; over missed ticks the velocity is held."""
-    return np.cumsum(run.velocity * (run.period * np.diff(run.tick, prepend=run.tick[0] - 1))[:, None], axis=0)
-
-
-def costs(run: ScriptedRun) -> dict[str, float]:
-    """Time of one step [ns] of each model's compiled loop over the recorded input, on the machine at hand.
-
-    A model whose law stands in a file or module that is not there any more is left out.
-    """
-    force, measured = run.input_force[:, None], {}
-    for column, label in enumerate(labels(run)):
-        try:
-            model = make_model(parameters_of(run.parameters, column), dimension=1)
-        except ValueError:
-            continue
-        times = []
-        for _ in range(_TIMED):
-            model.reset()
-            start = time.perf_counter()
-            model.simulate(force)
-            times.append(time.perf_counter() - start)
-        measured[label] = 1e9 * min(times) / len(force)
-    return measured
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
     runs = {name: ScriptedRun.from_bag(bag) for name, bag in bags.items()}
-    metrics: dict[str, Any] = {"runs": {name: _metrics(run) for name, run in runs.items()}}
-    drifting, stopping = _first(metrics, "drift"), _first(metrics, "stop")
-    first, results = next(iter(runs.values())), metrics["runs"]
-    claims = _claims(Evidence("drift", results.get(drifting)), Evidence("stop", results.get(stopping)))
+    numbers = {name: measure(run) for name, run in runs.items()}
+    drifting, stopping = _first(numbers, "drift"), _first(numbers, "stop")
+    first = next(iter(runs.values()))
+    claims = _claims(Evidence("drift", numbers.get(drifting)), Evidence("stop", numbers.get(stopping)))
     cost = costs(first)
     parameters: dict[str, dict[str, Any]] = {"comparison": first.parameters, "device": first.device}
     parameters[_COST] = {label: f"{value:.0f} ns" for label, value in cost.items()}
-    return Report(metrics, claims, lambda: _figure(runs, metrics, drifting, stopping, cost), _CAPTION, parameters)
+    return Report(
+        {"runs": numbers}, claims, lambda: _figure(runs, numbers, drifting, stopping, cost), _CAPTION, parameters
+    )
 
 
-def _first(metrics: dict[str, Any], kind: str) -> str:
+def _first(numbers: dict[str, RunNumbers], kind: str) -> str:
     """Name of the first run of a kind; empty if there is none."""
-    return next((name for name, run in metrics["runs"].items() if run["kind"] == kind), "")
-
-
-def _metrics(run: ScriptedRun) -> dict[str, Any]:
-    """All numbers of one run."""
-    x, load, start, F = position(run), run.input_force, run.number("initial_velocity"), run.number("friction_force")
-    ends, columns = Load.of(load), range(len(run.models))
-    common = {
-        "kind": "stop" if start else "drift",
-        "mode": run.device["mode"],
-        "ticks": len(run.tick),
-        "period": run.period,
-        "friction_force": F,
-        "largest_load": largest(load),
-        "load_below_friction_force": bool(largest(load) < F),
-    }
-    measured: Sequence[Drift | Stop]
-    if start:
-        # the slowest way to rest is with the pull along the motion
-        margin = F - largest(load)
-        heaviest = max(run.number("mass", column) for column in columns)
-        rests = margin > 0.0 and heaviest * abs(start) / margin < 0.5 * run.period * len(x)
-        measured = [Stop.of(x[:, c], run.velocity[:, c]) for c in columns]
-        common |= {"initial_velocity": start, "should_rest": bool(rests)}
-    else:
-        measured = [Drift.of(x[:, c], run.velocity[:, c], run.force[:, c], load, run.period) for c in columns]
-        common |= {
-            "load_duration": ends.end * run.period,
-            "unloaded": bool(ends.zero < len(x)),
-            "load_sign_flips_per_second": load_flips(load, run.period),
-            # the creep of the regularised model, eps/F h, summed over the run
-            "impulse": float(run.period * load.sum()),
-        }
-    models = {}
-    for column, (name, numbers) in enumerate(zip(labels(run), measured, strict=True)):
-        own = {parameter: run.number(parameter, column) for parameter in _DISTINCTIONS}
-        models[name] = {"model": run.models[column], **own, **asdict(numbers)}
-    return {**common, "models": models}
+    return next((name for name, run in numbers.items() if run.kind == kind), "")
 
 
 # Claims
 
-Results = dict[str, dict[str, Any]]  # by label of the column
+Results = dict[str, ModelNumbers]  # by label of the column
 #: makes words about the results of some models in a run, and the verdict
-Verdict = Callable[[dict[str, Any], Results], tuple[str, bool | None]]
+Verdict = Callable[[RunNumbers, Results], tuple[str, bool | None]]
 _NO_MODEL = "the run does not have the model"
 
 
@@ -180,22 +73,22 @@ class Evidence:
     """
 
     kind: str
-    run: dict[str, Any] | None
+    run: RunNumbers | None
 
     def of(self, *models: str) -> Results:
         """Results of some models; empty if the run cannot judge them."""
         if self.run is None or self.missing:
             return {}
-        return {name: result for name, result in self.run["models"].items() if result["model"] in models}
+        return {name: result for name, result in self.run.models.items() if result.model in models}
 
     @property
     def missing(self) -> str:
         """Reason why the run judges nothing; empty if it can."""
         if self.run is None:
             return f"no run that shows a {self.kind}"
-        if not self.run["load_below_friction_force"]:
-            return f"the load reaches {self.run['largest_load']:.3g} N, F is {self.run['friction_force']:g} N"
-        if not self.run.get("unloaded", self.run.get("should_rest")):
+        if not self.run.load_below_friction_force:
+            return f"the load reaches {self.run.largest_load:.3g} N, F is {self.run.friction_force:g} N"
+        if not self.run.is_long_enough:
             return f"the run ends before the {'load is taken away' if self.kind == 'drift' else 'mass rests'}"
         return ""
 
@@ -243,88 +136,89 @@ def metres(value: float) -> str:
     return f"{value:.1e} m"
 
 
-def _left(result: dict[str, Any]) -> str:
-    return metres(result["residual_displacement"])
+def _left(result: ModelNumbers) -> str:
+    return metres(result.motion.residual_displacement)
 
 
-def _drifts(result: dict[str, Any]) -> bool:
-    return abs(result["residual_displacement"]) > _DRIFT
+def _drifts(result: ModelNumbers) -> bool:
+    return bool(abs(result.motion.residual_displacement) > _DRIFT)
 
 
-def _no_drift(run: dict[str, Any], found: Results) -> tuple[str, bool]:
+def _no_drift(run: RunNumbers, found: Results) -> tuple[str, bool]:
     parts = [f"{name} {_left(result)}" for name, result in found.items()]
     words = (
-        f"left after {run['load_duration']:.3g} s of load up to {run['largest_load']:.3g} N (F = "
-        f"{run['friction_force']:g} N): {'; '.join(parts)} (limit {_DRIFT:g} m)"
+        f"left after {run.about.load_duration:.3g} s of load up to {run.largest_load:.3g} N (F = "
+        f"{run.friction_force:g} N): {'; '.join(parts)} (limit {_DRIFT:g} m)"
     )
     return words, not any(map(_drifts, found.values()))
 
 
-def _no_chatter(run: dict[str, Any], found: Results) -> tuple[str, bool | None]:
-    if all(result["chatters"] is None for result in found.values()):
+def _no_chatter(run: RunNumbers, found: Results) -> tuple[str, bool | None]:
+    if all(result.motion.chatters is None for result in found.values()):
         return "no load", None
     parts = [
-        f"{n} {r['roughness_over_load']:.3g} times as rough as the load, {r['sign_flips_per_second']:.0f} sign flips/s"
-        for n, r in found.items()
+        f"{name} {drift.roughness_over_load:.3g} times as rough as the load, {drift.sign_flips_per_second:.0f} sign "
+        "flips/s"
+        for name, drift in ((name, result.motion) for name, result in found.items())
     ]
     words = (
         f"friction force (second differences): {'; '.join(parts)}; the load itself flips "
-        f"{run['load_sign_flips_per_second']:.0f} times/s (limits: {ROUGHNESS_RATIO:g} times as rough, "
+        f"{run.about.load_sign_flips_per_second:.0f} times/s (limits: {ROUGHNESS_RATIO:g} times as rough, "
         f"{FLIP_RATIO:g} times the flips, {AFTER_DATA}: the models have a gap from 7 to 366 times)"
     )
-    return words, not any(result["chatters"] for result in found.values())
+    return words, not any(result.motion.chatters for result in found.values())
 
 
 def _threshold(found: Results, held: Results) -> tuple[str, bool | None]:
     if len(found) < 2:
         return "only one threshold in this run", None
-    parts = [f"{r['largest_speed']:.2g} m/s with ε = {r['velocity_threshold']:g} m/s" for r in found.values()]
-    drifts = [abs(result["residual_displacement"]) for result in held.values()]
+    parts = [f"{r.motion.largest_speed:.2g} m/s with ε = {r.velocity_threshold:g} m/s" for r in found.values()]
+    drifts = [abs(result.motion.residual_displacement) for result in held.values()]
     rest = f"; from rest under the fluctuating load it drifts {metres(max(drifts))}" if drifts else ""
-    speeds = [result["largest_speed"] for result in found.values()]
+    speeds = [result.motion.largest_speed for result in found.values()]
     words = f"speed left after a stop: {', '.join(parts)} (they differ by more than {_CREEP:g} m/s){rest}"
     return words, max(speeds) - min(speeds) > _CREEP
 
 
-def _drift_or_chatter(run: dict[str, Any], found: Results) -> tuple[str, bool]:
+def _drift_or_chatter(run: RunNumbers, found: Results) -> tuple[str, bool]:
     """A model that drifts or chatters with at least one of its choices of parameters."""
     parts = []
     for name, result in found.items():
-        rough = result["roughness_over_load"]
+        rough = result.motion.roughness_over_load
         chatter = f", {rough:.3g} times as rough as the load" if rough is not None else ""
-        rate = f"{1e3 * result['drift_rate']:.2g} mm/s at the end of the load"
+        rate = f"{1e3 * result.motion.drift_rate:.2g} mm/s at the end of the load"
         parts.append(f"{name}: {_left(result)} left, {rate}{chatter}")
     words = f"{'; '.join(parts)} (limits {_DRIFT:g} m; {ROUGHNESS_RATIO:g} times, {AFTER_DATA})"
-    return words, any(_drifts(result) or result["chatters"] for result in found.values())
+    return words, any(_drifts(result) or result.motion.chatters for result in found.values())
 
 
-def _creep(run: dict[str, Any], found: Results) -> tuple[str, bool]:
+def _creep(run: RunNumbers, found: Results) -> tuple[str, bool]:
     words, shown = _drift_or_chatter(run, found)
-    creeps = [metres(r["velocity_threshold"] / run["friction_force"] * run["impulse"]) for r in found.values()]
+    creeps = [metres(r.velocity_threshold / run.friction_force * run.about.impulse) for r in found.values()]
     return f"{words}; a creep of ε h/F makes {', '.join(creeps)}", shown
 
 
-def _elastoplastic(run: dict[str, Any], found: Results) -> tuple[str, bool | None]:
-    own, lugre = ([r for r in found.values() if r["model"] == model] for model in ("elastoplastic", "lugre"))
-    pairs = [(a, b) for a in own for b in lugre if a["stiffness"] == b["stiffness"]]
+def _elastoplastic(run: RunNumbers, found: Results) -> tuple[str, bool | None]:
+    own, lugre = ([r for r in found.values() if r.model == model] for model in ("elastoplastic", "lugre"))
+    pairs = [(a, b) for a in own for b in lugre if a.stiffness == b.stiffness]
     if not pairs:
         return _NO_MODEL, None
-    parts = [f"{_left(mine)} left, LuGre {_left(other)} with K = {mine['stiffness']:g} N/m" for mine, other in pairs]
+    parts = [f"{_left(mine)} left, LuGre {_left(other)} with K = {mine.stiffness:g} N/m" for mine, other in pairs]
     words = (
         f"{'; '.join(parts)} (limit {_DRIFT:g} m, as for every model); it is elastic up to 0.7 F, and the load reaches "
-        f"{run['largest_load'] / run['friction_force']:.2g} F"
+        f"{run.largest_load / run.friction_force:.2g} F"
     )
     return words, not any(_drifts(mine) for mine, _ in pairs)
 
 
-def _oscillation(run: dict[str, Any], found: Results, damped: Results) -> tuple[str, bool]:
-    half = 0.5 * run["ticks"] * run["period"]
+def _oscillation(run: RunNumbers, found: Results, damped: Results) -> tuple[str, bool]:
+    half = 0.5 * run.ticks * run.period
     parts = [
-        f"{name} {r['largest_speed']:.2g} m/s, {r['velocity_sign_changes'] / half:.0f} sign changes/s"
-        for name, r in {**found, **damped}.items()
+        f"{name} {stop.largest_speed:.2g} m/s, {stop.velocity_sign_changes / half:.0f} sign changes/s"
+        for name, stop in ((name, result.motion) for name, result in {**found, **damped}.items())
     ]
     words = f"speed left from {half:.3g} s on, after a stop: {'; '.join(parts)} (limit {_CREEP:g} m/s)"
-    return words, any(r["largest_speed"] > _CREEP and r["velocity_sign_changes"] > 0 for r in found.values())
+    return words, any(r.motion.largest_speed > _CREEP and r.motion.velocity_sign_changes > 0 for r in found.values())
 
 
 # Figure
@@ -354,7 +248,7 @@ _AVERAGING, _DETAIL, _ENVELOPE = 0.1, 0.1, 0.02
 
 
 def _figure(
-    runs: dict[str, ScriptedRun], metrics: dict[str, Any], drifting: str, stopping: str, cost: dict[str, float]
+    runs: dict[str, ScriptedRun], numbers: dict[str, RunNumbers], drifting: str, stopping: str, cost: dict[str, float]
 ) -> Figure:
     figure = Figure(figsize=(16, 20), layout="constrained")
     rows: Any = figure.subfigures(len(_PANELS), 1, height_ratios=(3, 3, 3.5, 3))
@@ -365,11 +259,11 @@ def _figure(
             panel.set_title(titles[name])
         axes |= own
     if drifting:
-        _draw_positions(axes, runs[drifting], metrics["runs"][drifting])
-        _draw_forces(axes, runs[drifting], metrics["runs"][drifting])
-        _draw_drift(axes, metrics["runs"][drifting])
+        _draw_positions(axes, runs[drifting], numbers[drifting])
+        _draw_forces(axes, runs[drifting], numbers[drifting])
+        _draw_drift(axes, numbers[drifting])
     if stopping:
-        _draw_stop(axes["stop"], runs[stopping], metrics["runs"][stopping])
+        _draw_stop(axes["stop"], runs[stopping], numbers[stopping])
     _draw_bars(axes["cost"], list(cost), list(cost.values()), "time per step (ns)")
     for name, panel in axes.items():
         legend_or_note(panel, "not reached in this run", fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
@@ -391,20 +285,20 @@ def _windows(values: np.ndarray, period: float, length: float) -> np.ndarray:
     return values[: whole * rows].reshape(whole, rows, values.shape[1])
 
 
-def _draw_positions(axes: dict[str, Axes], run: ScriptedRun, result: dict[str, Any]) -> None:
+def _draw_positions(axes: dict[str, Axes], run: ScriptedRun, result: RunNumbers) -> None:
     x, times = (_windows(v, run.period, _AVERAGING).mean(axis=1) for v in (position(run), run.time[:, None]))
-    for column, name in enumerate(result["models"]):
+    for column, name in enumerate(result.models):
         panel, scale = (axes["moving"], 1e3) if abs(x[-1, column]) > _LARGE else (axes["staying"], 1e6)
         panel.plot(times, scale * x[:, column], label=name, **_style(column))
     axes["moving"].set(xlabel="time (s)", ylabel="position (mm)")
     axes["staying"].set(xlabel="time (s)", ylabel="position (µm)")
 
 
-def _draw_forces(axes: dict[str, Axes], run: ScriptedRun, result: dict[str, Any]) -> None:
-    end = round(result["load_duration"] / run.period)
+def _draw_forces(axes: dict[str, Axes], run: ScriptedRun, result: RunNumbers) -> None:
+    end = round(result.about.load_duration / run.period)
     part = slice(max(0, end - round(_DETAIL / run.period)), end)
-    for column, (name, model) in enumerate(result["models"].items()):
-        panel = axes["rough"] if model["chatters"] else axes["smooth"]
+    for column, (name, model) in enumerate(result.models.items()):
+        panel = axes["rough"] if model.motion.chatters else axes["smooth"]
         panel.plot(run.time[part], run.force[part, column], label=name, **_style(column))
     for panel in (axes["rough"], axes["smooth"]):
         if panel.has_data():
@@ -412,12 +306,12 @@ def _draw_forces(axes: dict[str, Axes], run: ScriptedRun, result: dict[str, Any]
         panel.set(xlabel="time (s)", ylabel="friction force (N)")
 
 
-def _draw_drift(axes: dict[str, Axes], result: dict[str, Any]) -> None:
-    names, models = list(result["models"]), list(result["models"].values())
-    if result["unloaded"]:
-        left = [abs(model["residual_displacement"]) for model in models]
+def _draw_drift(axes: dict[str, Axes], result: RunNumbers) -> None:
+    names, drifts = list(result.models), [model.motion for model in result.models.values()]
+    if result.about.unloaded:
+        left = [abs(drift.residual_displacement) for drift in drifts]
         _draw_bars(axes["residual"], names, left, "|position| after unloading (m)", _SMALLEST_DISPLACEMENT)
-    ratios = [model["roughness_over_load"] for model in models]
+    ratios = [drift.roughness_over_load for drift in drifts]
     if None not in ratios:
         _draw_bars(axes["roughness"], names, ratios, "roughness of the force over that of the load", 0.1)
 
@@ -441,9 +335,9 @@ def _draw_bars(axes: Axes, names: list[str], values: list[float], label: str, sm
         axes.text(max(value, smallest), place, f" {text}", va="center", fontsize=8)
 
 
-def _draw_stop(axes: Axes, run: ScriptedRun, result: dict[str, Any]) -> None:
+def _draw_stop(axes: Axes, run: ScriptedRun, result: RunNumbers) -> None:
     speed, times = (_windows(v, run.period, _ENVELOPE) for v in (np.abs(run.velocity), run.time[:, None]))
-    for column, name in enumerate(result["models"]):
+    for column, name in enumerate(result.models):
         envelope = np.maximum(speed[:, :, column].max(axis=1), _SMALLEST_SPEED)
         axes.semilogy(times[:, 0, 0], envelope, label=name, **_style(column))
     axes.axvspan(run.time[len(run.time) // 2], run.time[-1], color="0.9", zorder=0)

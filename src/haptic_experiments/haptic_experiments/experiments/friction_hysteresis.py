@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.comparison import ScriptedRun
 from haptic_experiments.kit.figures import legend_or_note
-from haptic_experiments.kit.results import Claims, Report
+from haptic_experiments.kit.results import MERGED, Claims, Report
 from haptic_experiments.kit.signals import largest
 from haptic_friction.reference.hysteresis import LoadingCurve, MeasuredLoop, masing, measured_loops
 
@@ -72,6 +72,40 @@ class Column:
         return sorted((loop for loop in simple if loop.amplitude > 0.999 * size), key=lambda loop: loop.speed)
 
 
+@dataclass(frozen=True)
+class ModelNumbers:
+    """Numbers of a column.
+
+    Attributes:
+        model: Name of the model.
+        damping: B [N s/m].
+        column: Loops; None without a first-loading curve.
+    """
+
+    model: str
+    damping: float
+    column: Column | None = field(metadata=MERGED)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of the run.
+
+    Attributes:
+        mode: Mode of the loop.
+        ticks: Number of ticks.
+        period: T [s].
+        largest_displacement: Largest displacement of the free end [m].
+        models: Numbers of the columns, by name.
+    """
+
+    mode: str
+    ticks: int
+    period: float
+    largest_displacement: float
+    models: dict[str, ModelNumbers]
+
+
 def loading_curve(run: ScriptedRun, column: int) -> LoadingCurve | None:
     """Curve of parallel elements or of a single model C with Coulomb friction; None for any other column."""
     damping_time = run.number("damping", column) / run.number("stiffness", column)
@@ -106,19 +140,14 @@ def analyse(bags: dict[str, Bag]) -> Report:
     x, names = displacement(run), labels(run)
     curves = [loading_curve(run, column) for column in range(len(names))]
     columns = [Column.of(run, x, i, curve) if curve else None for i, curve in enumerate(curves)]
-    metrics = {
-        "mode": run.device["mode"],
-        "ticks": len(run.tick),
-        "period": run.period,
-        "largest_displacement": largest(x),
-        "models": {
-            name: {"model": model, "damping": run.number("damping", i), **(asdict(column) if column else {})}
-            for i, (name, model, column) in enumerate(zip(names, run.models, columns, strict=True))
-        },
+    models = {
+        name: ModelNumbers(run.models[i], run.number("damping", i), column)
+        for i, (name, column) in enumerate(zip(names, columns, strict=True))
     }
+    numbers = Numbers(run.device["mode"], len(run.tick), run.period, largest(x), models)
     known = {i: column for i, column in enumerate(columns) if column}
     parameters = {"comparison": run.parameters, "device": run.device}
-    return Report(metrics, _claims(run, names, known), lambda: _figure(run, x, names, known), _CAPTION, parameters)
+    return Report(numbers, _claims(run, names, known), lambda: _figure(run, x, names, known), _CAPTION, parameters)
 
 
 # Claims

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.comparison import (
+    Case,
+    ColumnNumbers,
     ScriptedRun,
-    figure_beside_alternative,
-    measured_by_period,
-    named,
+    alternative_report,
+    at_shortest_period,
+    eigenvalue_claim,
     pairs_of_periods,
     power_of_ten,
     stiffness_style,
 )
-from haptic_experiments.kit.results import Claims, Report
+from haptic_experiments.kit.results import HIDDEN, MERGED, Claims, Report
 from haptic_experiments.kit.signals import dominant_mode, largest, roughness
 from haptic_friction.design import evaluate_model_c
 from haptic_friction.reference.motions import ramp_response
@@ -32,6 +34,69 @@ _VIBRATING = 10.0
 _GROWTH = 1e-3
 #: a force beyond so many times F is not drawn
 _CUT = 6.0
+
+
+@dataclass(frozen=True)
+class Sliding:
+    """Motion of the alternative while it slides.
+
+    Attributes:
+        growth: Factor per step of the strongest mode; None if it does not slide for long enough.
+        spectral_radius: Largest eigenvalue of its map.
+        monotone, stable: Whether the map is free of oscillation, and stable.
+    """
+
+    growth: float | None
+    spectral_radius: float
+    monotone: bool
+    stable: bool
+
+
+@dataclass(frozen=True)
+class Ramp(Case):
+    """Numbers of a column that slides at a ramp.
+
+    Attributes:
+        largest_force: Largest force h [N].
+        deviation: Largest difference of the force from that of the continuous motion [N].
+        force_step: Rise of the force in the step before it slides [N].
+        roughness_ratio: RMS of the force's second differences over that of the continuous motion.
+        sliding: While it slides; None if it is not the alternative.
+    """
+
+    largest_force: float = field(metadata=HIDDEN)
+    deviation: float
+    force_step: float
+    roughness_ratio: float
+    sliding: Sliding | None = field(metadata=MERGED)
+
+    @property
+    def vibrates(self) -> bool:
+        """The force is much rougher than that of the continuous motion."""
+        return self.roughness_ratio > _VIBRATING
+
+    @property
+    def is_monotone(self) -> bool:
+        """The alternative's map is free of oscillation."""
+        return self.sliding is not None and self.sliding.monotone
+
+    @property
+    def is_unstable(self) -> bool:
+        """The alternative's map is unstable."""
+        return self.sliding is not None and not self.sliding.stable
+
+
+@dataclass(frozen=True)
+class Numbers(ColumnNumbers):
+    """Numbers of one model in one run.
+
+    Attributes:
+        largest_force: Largest force h [N].
+        roughness: RMS of the force's second differences [N].
+    """
+
+    largest_force: float
+    roughness: float
 
 
 def free_growth(run: ScriptedRun, column: int) -> float | None:
@@ -56,110 +121,90 @@ def slope_of(run: ScriptedRun) -> float | None:
     return slope if run.is_complete and is_ramp and slope > 0.0 else None
 
 
-def measure(run: ScriptedRun, column: int) -> dict[str, Any]:
-    """Numbers of one model in one run."""
-    element, h = run.element(column), run.force[:, column]
-    T, K, B, M = element.values()
-    numbers: dict[str, Any] = {**element, "largest_force": largest(h), "roughness": roughness(h)}
-    slope = slope_of(run)
+def measure(run: ScriptedRun, column: int) -> Numbers:
+    """Measures one model in one run."""
+    h = run.force[:, column]
+    return Numbers(run.element(column), _ramp(run, column), largest(h), roughness(h))
+
+
+def _ramp(run: ScriptedRun, column: int) -> Ramp | None:
+    """Measures a column at a ramp; None where the run has no closed form, or does not yet slide."""
+    element, h, slope = run.element(column), run.force[:, column], slope_of(run)
+    T, K, B, M = element.period, element.stiffness, element.damping, element.mass
     if run.parameters["law"] != "coulomb" or slope is None or M * K > 1.000001 * B * B / 4.0:
-        return numbers
+        return None
     F = run.parameters["friction_force"]
     exact = ramp_response(run.time, slope=slope, mass=M, stiffness=K, damping=B, force=F)
     if exact[-1] < F:
-        return numbers  # it did not yet slide
-    breakaway = int(np.argmax(exact >= F)) * T
-    numbers |= {
-        "deviation": largest(h - exact),
-        "force_step": slope * (K * breakaway + B) * T,
-        "roughness_ratio": roughness(h) / roughness(exact),
-    }
-    if run.models[column] == _ALTERNATIVE:
+        return None
+    breakaway, sliding = int(np.argmax(exact >= F)) * T, None
+    if element.model == _ALTERNATIVE:
         design = evaluate_model_c(mass=M, stiffness=K, damping=B, period=T)
-        numbers |= {
-            "growth": free_growth(run, column),
-            "spectral_radius": design.spectral_radius,
-            "monotone": design.is_monotone,
-            "stable": design.is_stable,
-        }
-    return numbers
+        sliding = Sliding(free_growth(run, column), design.spectral_radius, design.is_monotone, design.is_stable)
+    return Ramp(
+        element=element,
+        largest_force=largest(h),
+        deviation=largest(h - exact),
+        force_step=slope * (K * breakaway + B) * T,
+        roughness_ratio=roughness(h) / roughness(exact),
+        sliding=sliding,
+    )
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
-    runs, metrics, entries = measured_by_period(bags, measure)
-    known = [entry for entry in entries if "deviation" in entry]
-    claims = Claims()
-    _claim_original(claims, [entry for entry in known if entry["model"] == _ORIGINAL])
-    _claim_alternative(claims, [entry for entry in known if entry["model"] == _ALTERNATIVE])
-    first = next(iter(runs.values()))
-    parameters = {"comparison": first.parameters, "device": first.device}
-    return Report(
-        {"runs": metrics},
-        claims,
-        lambda: figure_beside_alternative(runs, _ORIGINAL, _ALTERNATIVE, _draw, figure_part="a", height=3.8),
-        _CAPTION,
-        parameters,
-    )
+    models = (_ORIGINAL, _ALTERNATIVE)
+    return alternative_report(bags, models, measure, _judge, _draw, _CAPTION, figure_part="a", height=3.8)
 
 
-def _vibrates(entry: dict[str, Any]) -> bool:
-    return bool(entry["roughness_ratio"] > _VIBRATING)
+def _judge(claims: Claims, originals: list[Ramp], alternatives: list[Ramp]) -> None:
+    _claim_original(claims, originals)
+    _claim_alternative(claims, alternatives)
 
 
-def _claim_original(claims: Claims, cases: list[dict[str, Any]]) -> None:
+def _claim_original(claims: Claims, cases: list[Ramp]) -> None:
     text = "The stiffness of model B is not limited: its force neither vibrates nor grows (Fig. 13, left)."
     if not cases:
         missing = "Coulomb friction, critical damping or more, and a ramp that makes it slide"
         claims.say(text, unless=f"no run of model {_ORIGINAL} with {missing}")
         return
-    worst = max(cases, key=lambda entry: entry["deviation"] / entry["force_step"])
-    number = max(entry["period"] ** 2 * entry["stiffness"] / entry["mass"] for entry in cases)
+    worst = max(cases, key=lambda case: case.deviation / case.force_step)
     claims.say(
         text,
-        f"{len(cases)} cases up to T^2 K/M = {number:.3g}: at most "
-        f"{worst['deviation']:.3f} N from the continuous motion ({named(worst)}; before it slides the force rises "
-        f"by {worst['force_step']:.3f} N a step, the limit), second differences at most "
-        f"{max(entry['roughness_ratio'] for entry in cases):.2f} times those of that motion (limit {_VIBRATING:g})",
-        all(entry["deviation"] < entry["force_step"] and not _vibrates(entry) for entry in cases),
+        f"{len(cases)} cases up to T^2 K/M = {max(case.element.ratio for case in cases):.3g}: at most "
+        f"{worst.deviation:.3f} N from the continuous motion ({worst.element.words}; before it slides the force rises "
+        f"by {worst.force_step:.3f} N a step, the limit), second differences at most "
+        f"{max(case.roughness_ratio for case in cases):.2f} times those of that motion (limit {_VIBRATING:g})",
+        all(case.deviation < case.force_step and not case.vibrates for case in cases),
     )
 
 
-def _claim_alternative(claims: Claims, cases: list[dict[str, Any]]) -> None:
-    shortest = min((entry["period"] for entry in cases), default=0.0)
-    short = [entry for entry in cases if entry["period"] == shortest]
-    extreme = [entry for entry in short if entry["monotone"] or not entry["stable"]]
-    both = any(not entry["stable"] for entry in short) and any(entry["monotone"] for entry in short)
-    parts = [f"{named(entry)}: second differences {entry['roughness_ratio']:.3g} times" for entry in short]
+def _claim_alternative(claims: Claims, cases: list[Ramp]) -> None:
+    short = at_shortest_period(cases)
+    both = any(case.is_unstable for case in short) and any(case.is_monotone for case in short)
+    parts = [f"{case.element.words}: second differences {case.roughness_ratio:.3g} times" for case in short]
     claims.say(
         "The alternative becomes vibratory or unstable with high stiffness (Fig. 13, right).",
         f"{'; '.join(parts)} those of the continuous motion (limit {_VIBRATING:g})",
-        all(_vibrates(entry) == (not entry["stable"]) for entry in extreme),
+        all(case.vibrates == case.is_unstable for case in short if case.is_monotone or case.is_unstable),
         unless="" if both else "no low and no high stiffness of model A with a spring in front at one period",
     )
-    pairs = pairs_of_periods(cases, lambda entry: entry["monotone"], lambda entry: not entry["stable"])
+    pairs = pairs_of_periods(cases, lambda case: case.is_monotone, lambda case: case.is_unstable)
     parts = [
-        f"{named(entry)}: force up to {entry['largest_force']:.3g} N, second differences "
-        f"{entry['roughness_ratio']:.3g} times those of the continuous motion (limit {_VIBRATING:g})"
-        for entry in (pairs[0] if pairs else ())
+        f"{case.element.words}: force up to {case.largest_force:.3g} N, second differences "
+        f"{case.roughness_ratio:.3g} times those of the continuous motion (limit {_VIBRATING:g})"
+        for case in (pairs[0] if pairs else ())
     ]
     claims.say(
         "The alternative becomes vibratory or unstable with a large timestep size.",
         "; ".join(parts),
-        all(_vibrates(long) and not _vibrates(short) for short, long in pairs),
+        all(long.vibrates and not short.vibrates for short, long in pairs),
         unless="" if pairs else "no stiffness that is stable at one period and unstable at a longer one",
     )
-    measured = [entry for entry in cases if entry["growth"] is not None]
-    parts = [
-        f"{named(entry)}: {entry['growth']:.4f} per step (eigenvalue {entry['spectral_radius']:.4f})"
-        for entry in measured
-    ]
-    claims.say(
-        "What makes it unstable is the added delay: while it slides, its map has the eigenvalues of (63).",
-        f"{'; '.join(parts)}; limit {100 * _GROWTH:g} %",
-        all(abs(entry["growth"] / entry["spectral_radius"] - 1.0) < _GROWTH for entry in measured),
-        unless="" if measured else "no alternative that slides for long enough",
-    )
+    text = "What makes it unstable is the added delay: while it slides, its map has the eigenvalues of (63)."
+    slides = [(case, case.sliding) for case in cases if case.sliding is not None]
+    growths = [(case, s.growth, s.spectral_radius) for case, s in slides if s.growth is not None]
+    eigenvalue_claim(claims, text, growths, _GROWTH, "no alternative that slides for long enough")
 
 
 _CAPTION = (

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.comparison import (
+    Case,
+    ColumnNumbers,
     ScriptedRun,
-    figure_beside_alternative,
-    measured_by_period,
-    named,
+    alternative_report,
+    at_shortest_period,
+    eigenvalue_claim,
     pairs_of_periods,
     power_of_ten,
     stiffness_style,
 )
-from haptic_experiments.kit.results import Claims, Report
+from haptic_experiments.kit.results import MERGED, Claims, Report
 from haptic_experiments.kit.signals import dominant_mode, largest, sign_changes
 from haptic_friction.design import CONVERGENCE_LIMIT, INSTABILITY_LIMIT, evaluate_model_c
 from haptic_friction.reference.motions import slide_to_rest
@@ -38,143 +40,181 @@ _GROWTH = 1e-3
 _CRITICAL = 1e-6
 
 
-def measure(run: ScriptedRun, column: int) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Sticking:
+    """Motion of the alternative while it sticks.
+
+    Attributes:
+        decay: Factor per step of the strongest mode; None if it does not stick for long enough.
+        spectral_radius: Largest eigenvalue of its map.
+    """
+
+    decay: float | None
+    spectral_radius: float
+
+
+@dataclass(frozen=True)
+class Stop(Case):
+    """Numbers of a column that slides to rest.
+
+    Attributes:
+        stop_step: First step that ends without a velocity forward (1-based).
+        sign_changes: Changes of the velocity's sign from the start; 1 is the spring's pull back after the stop.
+        pull_back: Largest speed against the start velocity [m/s].
+        left: Largest speed in the last tenth of the run over that.
+        deviation: Largest difference of the velocity from the continuous motion [m/s].
+        velocity_step: T F/M [m/s].
+        sticking: While it sticks; None if it is not the alternative.
+    """
+
+    stop_step: int
+    sign_changes: int
+    pull_back: float
+    left: float
+    deviation: float
+    velocity_step: float
+    sticking: Sticking | None = field(metadata=MERGED)
+
+    @property
+    def rests(self) -> bool:
+        """The object is at rest at the end."""
+        return self.left < _AT_REST
+
+    @property
+    def words(self) -> str:
+        """The stop in words."""
+        plural = "" if self.sign_changes == 1 else "s"
+        return (
+            f"{self.element.words}: {self.sign_changes} change{plural} of sign, {self.left:.2g} of the pull back left"
+        )
+
+
+@dataclass(frozen=True)
+class Numbers(ColumnNumbers):
     """Numbers of one model in one run.
 
-    `sign_changes` counts from the start, 1 being the spring's pull back after the stop; `left` is the largest speed
-    in the last tenth of the run over the largest against the start velocity.
+    Attributes:
+        ratio: T^2 K/M.
     """
+
+    ratio: float
+
+
+def measure(run: ScriptedRun, column: int) -> Numbers:
+    """Measures one model in one run."""
+    element = run.element(column)
+    return Numbers(element, _stop(run, column), element.ratio)
+
+
+def _stop(run: ScriptedRun, column: int) -> Stop | None:
+    """Measures a column that slides to rest; None where the run has no closed form, or ends too early."""
     u, start, F = run.velocity[:, column], run.parameters["initial_velocity"], run.parameters["friction_force"]
     element = run.element(column)
-    T, K, B, M = element.values()
-    numbers: dict[str, Any] = {**element, "ratio": T * T * K / M}
+    T, K, B, M = element.period, element.stiffness, element.damping, element.mass
     is_free = run.is_complete and not run.input_force.any() and run.parameters["law"] == "coulomb"
     if not is_free or start <= 0.0 or F == 0.0 or abs(B * B / (4.0 * K * M) - 1.0) > _CRITICAL:
-        return numbers
+        return None
     if 2.0 * start * M / F > run.time[-1] or F * B / (K * M * start) > _FILLING:
-        return numbers  # the run ends before the object has come to rest, or the spring fills too slowly
+        return None  # the run ends before the object has come to rest, or the spring fills too slowly
     pull_back = max(largest(np.minimum(u, 0.0)), _SMALL * start)
     exact = slide_to_rest(run.time + T, mass=M, stiffness=K, damping=B, force=F, start=start)
-    numbers |= {
-        "stop_step": int(np.argmax(u <= 0.0)) + 1,
-        "sign_changes": sign_changes(np.where(np.abs(u) > _SMALL * start, u, 0.0)),
-        "pull_back": pull_back,
-        "left": largest(u[-max(1, round(_END * len(u))) :]) / pull_back,
-        "deviation": largest(u - exact),
-        "velocity_step": T * F / M,
-    }
-    if run.models[column] == _ALTERNATIVE:
-        design = evaluate_model_c(mass=M, stiffness=K, damping=B, period=T)
+    sticking = None
+    if element.model == _ALTERNATIVE:
         slides = np.flatnonzero(~run.sticking[:, column])
         # the velocity of the first step that sticks still answers to a force of sliding
         stuck = u[int(slides[-1]) + 2 if len(slides) else 0 :]
-        numbers |= {
-            "decay": dominant_mode(stuck[np.abs(stuck) > _SMALL * start]),
-            "spectral_radius": design.spectral_radius,
-        }
-    return numbers
+        decay = dominant_mode(stuck[np.abs(stuck) > _SMALL * start])
+        sticking = Sticking(decay, evaluate_model_c(mass=M, stiffness=K, damping=B, period=T).spectral_radius)
+    return Stop(
+        element=element,
+        stop_step=int(np.argmax(u <= 0.0)) + 1,
+        sign_changes=sign_changes(np.where(np.abs(u) > _SMALL * start, u, 0.0)),
+        pull_back=pull_back,
+        left=largest(u[-max(1, round(_END * len(u))) :]) / pull_back,
+        deviation=largest(u - exact),
+        velocity_step=T * F / M,
+        sticking=sticking,
+    )
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
-    runs, metrics, entries = measured_by_period(bags, measure)
-    known = [entry for entry in entries if "stop_step" in entry]
-    alternatives = sorted((e for e in known if e["model"] == _ALTERNATIVE), key=lambda entry: float(entry["ratio"]))
-    claims = Claims()
-    _claim_original(claims, [entry for entry in known if entry["model"] == _ORIGINAL])
+    models = (_ORIGINAL, _ALTERNATIVE)
+    return alternative_report(bags, models, measure, _judge, _draw, _CAPTION, figure_part="b", height=4.4)
+
+
+def _judge(claims: Claims, originals: list[Stop], alternatives: list[Stop]) -> None:
+    alternatives = sorted(alternatives, key=lambda case: case.element.ratio)
+    _claim_original(claims, originals)
     _claim_vibration(claims, alternatives)
     _claim_limits(claims, alternatives)
-    first = next(iter(runs.values()))
-    parameters = {"comparison": first.parameters, "device": first.device}
-    return Report(
-        {"runs": metrics},
-        claims,
-        lambda: figure_beside_alternative(runs, _ORIGINAL, _ALTERNATIVE, _draw, figure_part="b", height=4.4),
-        _CAPTION,
-        parameters,
-    )
 
 
-def _rests(entry: dict[str, Any]) -> bool:
-    return bool(entry["left"] < _AT_REST)
-
-
-def _words(entry: dict[str, Any]) -> str:
-    changes = entry["sign_changes"]
-    plural = "" if changes == 1 else "s"
-    return f"{named(entry)}: {changes} change{plural} of sign, {entry['left']:.2g} of the pull back left"
-
-
-def _claim_original(claims: Claims, cases: list[dict[str, Any]]) -> None:
+def _claim_original(claims: Claims, cases: list[Stop]) -> None:
     text = "The stiffness of model D is not limited: it comes to rest without oscillation (Fig. 14, left)."
     if not cases:
         missing = "Coulomb friction, critical damping, a start velocity and no force until it rests"
         claims.say(text, unless=f"no run of model {_ORIGINAL} with {missing}")
         return
-    worst = max(cases, key=lambda entry: entry["deviation"] / entry["velocity_step"])
+    worst = max(cases, key=lambda case: case.deviation / case.velocity_step)
     claims.say(
         text,
-        f"{len(cases)} cases up to T^2 K/M = {max(e['ratio'] for e in cases):.3g}: at most "
-        f"{max(e['sign_changes'] for e in cases)} change of sign each (1 is the spring's pull back), at the end at "
-        f"most {max(e['left'] for e in cases):.1e} of it left (limit {_AT_REST:g}); at most "
-        f"{1e3 * worst['deviation']:.2f} mm/s from the continuous motion ({named(worst)}; limit T F/M = "
-        f"{1e3 * worst['velocity_step']:g} mm/s)",
-        all(e["sign_changes"] <= 1 and _rests(e) and e["deviation"] < e["velocity_step"] for e in cases),
+        f"{len(cases)} cases up to T^2 K/M = {max(case.element.ratio for case in cases):.3g}: at most "
+        f"{max(case.sign_changes for case in cases)} change of sign each (1 is the spring's pull back), at the end at "
+        f"most {max(case.left for case in cases):.1e} of it left (limit {_AT_REST:g}); at most "
+        f"{1e3 * worst.deviation:.2f} mm/s from the continuous motion ({worst.element.words}; limit T F/M = "
+        f"{1e3 * worst.velocity_step:g} mm/s)",
+        all(case.sign_changes <= 1 and case.rests and case.deviation < case.velocity_step for case in cases),
     )
 
 
-def _claim_vibration(claims: Claims, cases: list[dict[str, Any]]) -> None:
-    shortest = min((entry["period"] for entry in cases), default=0.0)
-    short = [entry for entry in cases if entry["period"] == shortest]
-    low = [entry for entry in short if entry["ratio"] <= CONVERGENCE_LIMIT]
-    high = [entry for entry in short if entry["ratio"] > INSTABILITY_LIMIT]
+def _claim_vibration(claims: Claims, cases: list[Stop]) -> None:
+    short = at_shortest_period(cases)
+    low = [case for case in short if case.element.ratio <= CONVERGENCE_LIMIT]
+    high = [case for case in short if case.element.ratio > INSTABILITY_LIMIT]
     claims.say(
         "The alternative becomes vibratory or unstable with high stiffness (Fig. 14, right).",
-        f"{'; '.join(map(_words, short))} (limit {_AT_REST:g})",
-        all(map(_rests, low)) and not any(map(_rests, high)),
+        f"{'; '.join(case.words for case in short)} (limit {_AT_REST:g})",
+        all(case.rests for case in low) and not any(case.rests for case in high),
         unless="" if low and high else "no low and no high stiffness of a mass on model C at one period",
     )
     pairs = pairs_of_periods(
-        cases, lambda entry: entry["ratio"] <= CONVERGENCE_LIMIT, lambda entry: entry["ratio"] > CONVERGENCE_LIMIT
+        cases, lambda a: a.element.ratio <= CONVERGENCE_LIMIT, lambda b: b.element.ratio > CONVERGENCE_LIMIT
     )
     claims.say(
         "The alternative becomes vibratory or unstable with a large timestep size.",
-        f"{'; '.join(map(_words, pairs[0] if pairs else ()))} (limit {_AT_REST:g})",
-        all(_rests(a) and b["sign_changes"] > a["sign_changes"] for a, b in pairs),
+        f"{'; '.join(case.words for case in (pairs[0] if pairs else ()))} (limit {_AT_REST:g})",
+        all(a.rests and b.sign_changes > a.sign_changes for a, b in pairs),
         unless="" if pairs else "no stiffness below 1/4 at one period and above it at a longer one",
     )
 
 
-def _claim_limits(claims: Claims, cases: list[dict[str, Any]]) -> None:
-    def sides(limit: float) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str]:
+def _claim_limits(claims: Claims, cases: list[Stop]) -> None:
+    def sides(limit: float) -> tuple[list[Stop], list[Stop], str]:
         """Cases on both sides of a ratio, and what is missing."""
-        inside, outside = ([e for e in cases if (e["ratio"] <= limit) is below] for below in (True, False))
+        inside, outside = ([e for e in cases if (e.element.ratio <= limit) is below] for below in (True, False))
         return inside, outside, "" if inside and outside else "no cases on both sides of the limit"
 
     inside, outside, missing = sides(CONVERGENCE_LIMIT * (1.0 + _CRITICAL))
-    changes = ", ".join(f"{e['ratio']:.3g}: {e['sign_changes']}" for e in cases)
+    changes = ", ".join(f"{case.element.ratio:.3g}: {case.sign_changes}" for case in cases)
     claims.say(
         "With critical damping, T^2 K/M < 1/4 is necessary for a convergence without oscillation; 1/4 is the margin.",
         f"T^2 K/M and sign changes: {changes} (1 is the spring's pull back)",
-        all(e["sign_changes"] <= 1 for e in inside) and all(e["sign_changes"] > 1 for e in outside),
+        all(case.sign_changes <= 1 for case in inside) and all(case.sign_changes > 1 for case in outside),
         unless=missing,
     )
     below, above, missing = sides(INSTABILITY_LIMIT)
-    left = ", ".join(f"{e['ratio']:.3g}: {e['left']:.2g}" for e in cases)
+    left = ", ".join(f"{case.element.ratio:.3g}: {case.left:.2g}" for case in cases)
     claims.say(
         f"It does not come to rest from T^2 K/M = (2 sqrt 2 - 2)^2 = {INSTABILITY_LIMIT:.3f} on (from (63)).",
         f"T^2 K/M and share of the pull back at the end: {left} (limit {_AT_REST:g})",
-        all(map(_rests, below)) and not any(map(_rests, above)),
+        all(case.rests for case in below) and not any(case.rests for case in above),
         unless=missing,
     )
-    measured = [entry for entry in cases if entry["decay"] is not None]
-    parts = [f"{named(e)}: {e['decay']:.4f} per step (eigenvalue {e['spectral_radius']:.4f})" for e in measured]
-    claims.say(
-        "While it sticks, its velocity decays with the eigenvalues of (63).",
-        f"{'; '.join(parts)}; limit {100 * _GROWTH:g} %",
-        all(abs(entry["decay"] / entry["spectral_radius"] - 1.0) < _GROWTH for entry in measured),
-        unless="" if measured else "no alternative that sticks for long enough",
-    )
+    text = "While it sticks, its velocity decays with the eigenvalues of (63)."
+    sticks = [(case, case.sticking) for case in cases if case.sticking is not None]
+    decays = [(case, s.decay, s.spectral_radius) for case, s in sticks if s.decay is not None]
+    eigenvalue_claim(claims, text, decays, _GROWTH, "no alternative that sticks for long enough")
 
 
 _CAPTION = (

@@ -6,8 +6,8 @@ wall is inferred from the caption of Fig. 11 and from section IV-A.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.comparison import ScriptedRun
 from haptic_experiments.kit.figures import shade_stretches
-from haptic_experiments.kit.results import Claims, Report
+from haptic_experiments.kit.results import MERGED, OPTIONAL, Claims, Report
 from haptic_experiments.kit.signals import largest, phases, rms
 from haptic_friction.reference.rigid_chain import rigid_chain
 
@@ -33,6 +33,67 @@ _FINER = 4
 _ROUNDING = 1e-12
 #: largest difference from the rigid limit: of the share of time that sticks, and of the positions, RMS over RMS
 _STICK_SHARE, _POSITION = 0.02, 0.03
+
+
+@dataclass(frozen=True)
+class ContactNumbers:
+    """Numbers of the steady motion of one contact and its body, and (`rigid_...`) of rigid contacts.
+
+    Attributes:
+        stick_phases_per_period: Number of stick phases in each drive period.
+        stick_phase_lengths, rigid_stick_phase_lengths: Length of each of them [s].
+        stick_share, rigid_stick_share: Fraction of the time that sticks.
+        position_rms: RMS of the body's position [m].
+        position_difference_rms: RMS of its difference from the rigid contacts' [m].
+        force_difference_rms: RMS of the force's difference from the rigid contacts' [N].
+    """
+
+    stick_phases_per_period: list[int]
+    stick_phase_lengths: list[float]
+    rigid_stick_phase_lengths: list[float]
+    stick_share: float
+    rigid_stick_share: float
+    position_rms: float
+    position_difference_rms: float
+    force_difference_rms: float
+
+    @property
+    def ratio(self) -> float:
+        """Difference of the position over the position, RMS."""
+        return float(self.position_difference_rms / self.position_rms) if self.position_rms else np.inf
+
+
+@dataclass(frozen=True)
+class Steady:
+    """Numbers of the steady motion.
+
+    Attributes:
+        drive_periods: Number of drive periods.
+        contact_1, contact_2: Numbers of the contacts.
+    """
+
+    drive_periods: int
+    contact_1: ContactNumbers
+    contact_2: ContactNumbers
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of a run.
+
+    Attributes:
+        period: T [s].
+        ticks: Number of ticks.
+        largest_overload: By how much a friction force exceeds its limit, over the limit.
+        momentum_residual: Result of `momentum_residual`; None for an unknown chain.
+        steady: Steady motion; None where it does not last two periods beyond the transient.
+    """
+
+    period: float
+    ticks: int
+    largest_overload: float
+    momentum_residual: float | None = field(default=None, metadata=OPTIONAL)
+    steady: Steady | None = field(default=None, metadata=MERGED)
 
 
 def bodies(run: ScriptedRun) -> tuple[np.ndarray, np.ndarray]:
@@ -71,36 +132,37 @@ def is_known_chain(run: ScriptedRun) -> bool:
     return chain == _CHAIN and len(p["body_mass"]) == 2 and p["law"] == "coulomb" and run.is_complete
 
 
-def measure(run: ScriptedRun) -> dict[str, Any]:
-    """Numbers of a run; those of the steady motion only where it lasts two periods beyond the transient."""
-    T, limits = run.period, np.array(run.parameters["friction_force"])
+def measure(run: ScriptedRun) -> Numbers:
+    """Measures a run."""
+    limits = np.array(run.parameters["friction_force"])
     overload = largest(np.maximum(np.abs(run.force) - limits, 0.0) / np.maximum(limits, 1e-300))
-    numbers: dict[str, Any] = {"period": T, "ticks": len(run.tick), "largest_overload": overload}
     if not is_known_chain(run):
-        return numbers
-    numbers["momentum_residual"] = momentum_residual(run)
-    periods = drive_periods(run)[_TRANSIENT:]
+        return Numbers(run.period, len(run.tick), overload)
+    return Numbers(run.period, len(run.tick), overload, momentum_residual(run), _steady(run))
+
+
+def _steady(run: ScriptedRun) -> Steady | None:
+    T, periods = run.period, drive_periods(run)[_TRANSIENT:]
     if len(periods) < 2:
-        return numbers
-    first, last = periods[0][0], periods[-1][1]
+        return None
     position, force, sticking = _rigid(run)
-    own = bodies(run)[1]
-    numbers["drive_periods"] = len(periods)
-    for contact in (0, 1):
+    own, part = bodies(run)[1], slice(periods[0][0], periods[-1][1])
+
+    def measured(contact: int) -> ContactNumbers:
         found = [stick_phases(run.sticking[:, contact], T, *limits) for limits in periods]
-        lengths = [T * (end - start) for of_period in found for start, end in of_period]
         rigid = [T * (b - a) for limits in periods for a, b in stick_phases(sticking[:, contact], T, *limits)]
-        numbers[f"contact_{contact + 1}"] = {
-            "stick_phases_per_period": [len(of_period) for of_period in found],
-            "stick_phase_lengths": lengths,
-            "rigid_stick_phase_lengths": rigid,
-            "stick_share": float(run.sticking[first:last, contact].mean()),
-            "rigid_stick_share": float(sticking[first:last, contact].mean()),
-            "position_rms": rms(own[first:last, contact]),
-            "position_difference_rms": rms(own[first:last, contact] - position[first:last, contact]),
-            "force_difference_rms": rms(run.force[first:last, contact] - force[first:last, contact]),
-        }
-    return numbers
+        return ContactNumbers(
+            stick_phases_per_period=[len(of_period) for of_period in found],
+            stick_phase_lengths=[T * (end - start) for of_period in found for start, end in of_period],
+            rigid_stick_phase_lengths=rigid,
+            stick_share=float(run.sticking[part, contact].mean()),
+            rigid_stick_share=float(sticking[part, contact].mean()),
+            position_rms=rms(own[part, contact]),
+            position_difference_rms=rms(own[part, contact] - position[part, contact]),
+            force_difference_rms=rms(run.force[part, contact] - force[part, contact]),
+        )
+
+    return Steady(len(periods), measured(0), measured(1))
 
 
 def _rigid(run: ScriptedRun) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -122,66 +184,63 @@ def _rigid(run: ScriptedRun) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
     runs = {name: ScriptedRun.from_bag(bag, "network") for name, bag in bags.items()}
-    metrics = {name: measure(run) for name, run in runs.items()}
+    numbers = {name: measure(run) for name, run in runs.items()}
     name, run = next(iter(runs.items()))
-    claims = _claims(metrics[name])
+    claims = _claims(numbers[name])
     if run.parameters["model"] != _MODEL:
         claims.set_aside(f"model {run.parameters['model']}")
     parameters = {"network": run.parameters, "device": run.device}
-    return Report({"runs": metrics}, claims, lambda: _figure(run), _CAPTION, parameters)
+    return Report({"runs": numbers}, claims, lambda: _figure(run), _CAPTION, parameters)
 
 
-def _claims(numbers: dict[str, Any]) -> Claims:
-    claims, contacts = Claims(), [name for name in ("contact_1", "contact_2") if name in numbers]
+def _claims(numbers: Numbers) -> Claims:
+    claims, steady = Claims(), numbers.steady
     chain = "no run of two bodies in a row with Coulomb friction"
-    missing = "" if contacts else f"{chain} over enough periods of the base"
-    found = [(name.replace("_", " "), numbers[name]) for name in contacts]
+    missing = "" if steady else f"{chain} over enough periods of the base"
+    found = [("contact 1", steady.contact_1), ("contact 2", steady.contact_2)] if steady else []
 
     def span(counts: list[int]) -> str:
         return str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
 
-    def lengths(n: dict[str, Any]) -> str:
-        found = [1e3 * length for length in n["stick_phase_lengths"]]
+    def lengths(n: ContactNumbers) -> str:
+        found = [1e3 * length for length in n.stick_phase_lengths]
         return f" of {min(found):.0f} to {max(found):.0f} ms" if found else ""
 
     claims.say(
         "Realistic stick-slip oscillations are demonstrated in both frictional contacts (Fig. 11).",
         "; ".join(
-            f"{name}: {span(n['stick_phases_per_period'])} stick phases{lengths(n)} in each of "
-            f"{len(n['stick_phases_per_period'])} periods, {100 * n['stick_share']:.0f} % of the time"
+            f"{name}: {span(n.stick_phases_per_period)} stick phases{lengths(n)} in each of "
+            f"{len(n.stick_phases_per_period)} periods, {100 * n.stick_share:.0f} % of the time"
             for name, n in found
         ),
-        all(min(n["stick_phases_per_period"]) >= 1 and 0.0 < n["stick_share"] < 1.0 for _, n in found),
+        all(min(n.stick_phases_per_period) >= 1 and 0.0 < n.stick_share < 1.0 for _, n in found),
         unless=missing,
     )
-
-    def ratio(n: dict[str, Any]) -> float:
-        return float(n["position_difference_rms"] / n["position_rms"]) if n["position_rms"] else np.inf
-
     claims.say(
         "They are those of the same system with rigid Coulomb contacts, computed without the model.",
         "; ".join(
-            f"{name} sticks {100 * n['stick_share']:.1f} % of the time (rigid: {100 * n['rigid_stick_share']:.1f} %), "
-            f"its body's position {1e3 * n['position_difference_rms']:.2f} mm RMS off ({100 * ratio(n):.1f} %)"
+            f"{name} sticks {100 * n.stick_share:.1f} % of the time (rigid: {100 * n.rigid_stick_share:.1f} %), "
+            f"its body's position {1e3 * n.position_difference_rms:.2f} mm RMS off ({100 * n.ratio:.1f} %)"
             for name, n in found
         )
         + f"; limits {100 * _STICK_SHARE:g} % of the time and {100 * _POSITION:g} % of the position",
         all(
-            ratio(n) < _POSITION
-            and abs(n["stick_share"] - n["rigid_stick_share"]) < _STICK_SHARE
-            and len(n["stick_phase_lengths"]) == len(n["rigid_stick_phase_lengths"])
+            n.ratio < _POSITION
+            and abs(n.stick_share - n.rigid_stick_share) < _STICK_SHARE
+            and len(n.stick_phase_lengths) == len(n.rigid_stick_phase_lengths)
             for _, n in found
         ),
         unless=missing,
     )
-    overload, residual = numbers["largest_overload"], numbers.get("momentum_residual", np.nan)
-    limit = _ROUNDING / numbers["period"]  # v' is a difference over T
+    overload, known = numbers.largest_overload, numbers.momentum_residual is not None
+    residual = np.nan if numbers.momentum_residual is None else numbers.momentum_residual
+    limit = _ROUNDING / numbers.period  # v' is a difference over T
     claims.say(
         "No contact carries more than its friction force, and each step balances the forces of the one before (60).",
         f"|f| exceeds F by at most {overload:.1e} F (limit {_ROUNDING:g} F); M v' and the forces on the bodies differ "
         f"by at most {residual:.1e} of the largest (limit {limit:g})",
         overload < _ROUNDING and residual < limit,
-        unless="" if "momentum_residual" in numbers else chain,
+        unless="" if known else chain,
     )
     return claims
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.comparison import ScriptedRun
 from haptic_experiments.kit.figures import Curve, Panel, panels
-from haptic_experiments.kit.results import Claims, Report
+from haptic_experiments.kit.results import MERGED, Claims, Report
 from haptic_experiments.kit.signals import largest, sign_changes
 from haptic_friction.reference.motions import model_a_motion, stop_time
 
@@ -18,6 +18,51 @@ from haptic_friction.reference.motions import model_a_motion, stop_time
 _MODEL = "A"
 #: a few hundred additions of numbers around 1, each off by at most 1.1e-16
 _ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Known:
+    """Numbers of a run whose motion has a closed form.
+
+    Attributes:
+        kind: "stop" or "reversal".
+        stop_time: Time at which the continuous motion has no velocity [s].
+        velocity_deviation, force_deviation: Largest differences from the closed form [m/s], [N].
+    """
+
+    kind: str
+    stop_time: float
+    velocity_deviation: float
+    force_deviation: float
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of one model in one run.
+
+    Attributes:
+        period: T [s].
+        first_zero_step: First step that ends at a velocity of exactly zero (1-based); None if there is none.
+        nonzero_after: Number of later ones that do not; None without such a step.
+        sign_changes: Changes of the velocity's sign.
+        final_velocity, final_force: Velocity [m/s] and friction force [N] at the end.
+        known: Beside the closed form; None without one.
+    """
+
+    period: float
+    first_zero_step: int | None
+    nonzero_after: int | None
+    sign_changes: int
+    final_velocity: float
+    final_force: float
+    known: Known | None = field(metadata=MERGED)
+
+    @property
+    def words(self) -> str:
+        """Step and changes of sign in words."""
+        step, changes = self.first_zero_step, self.sign_changes
+        zero = f"exactly zero at step {step} ({step * self.period:.4g} s)" if step else "no step exactly zero"
+        return f"T = {1e3 * self.period:g} ms: {zero}, {changes} sign change{'' if changes == 1 else 's'}"
 
 
 def setting(run: ScriptedRun) -> dict[str, float] | None:
@@ -35,83 +80,70 @@ def setting(run: ScriptedRun) -> dict[str, float] | None:
     return found if constant and stop_time(**found) < run.time[-1] else None
 
 
-def measure(run: ScriptedRun, column: int) -> dict[str, Any]:
-    """Numbers of one model in one run.
-
-    `first_zero_step` is the first step that ends at a velocity of exactly zero (1-based, None if there is none),
-    `nonzero_after` how many later ones do not.
-    """
+def measure(run: ScriptedRun, column: int) -> Numbers:
+    """Measures one model in one run."""
     v, f = run.velocity[:, column], run.force[:, column]
-    zeros = np.flatnonzero(v == 0.0)
-    numbers: dict[str, Any] = {
-        "period": run.period,
-        "first_zero_step": int(zeros[0]) + 1 if len(zeros) else None,
-        "nonzero_after": int(np.count_nonzero(v[zeros[0] :])) if len(zeros) else None,
-        "sign_changes": sign_changes(np.concatenate(([run.parameters["initial_velocity"]], v))),
-        "final_velocity": float(v[-1]),
-        "final_force": float(f[-1]),
-    }
-    known = setting(run)
-    if column == run.column(_MODEL) and known:
-        velocity, force = model_a_motion(len(v), period=run.period, **known)
-        numbers |= {
-            "kind": "stop" if abs(known["pull"]) <= known["force"] else "reversal",
-            "stop_time": stop_time(**known),
-            "velocity_deviation": largest(v - velocity),
-            "force_deviation": largest(f - force),
-        }
-    return numbers
+    zeros, due, known = np.flatnonzero(v == 0.0), setting(run), None
+    if column == run.column(_MODEL) and due:
+        velocity, force = model_a_motion(len(v), period=run.period, **due)
+        kind = "stop" if abs(due["pull"]) <= due["force"] else "reversal"
+        known = Known(kind, stop_time(**due), largest(v - velocity), largest(f - force))
+    return Numbers(
+        period=run.period,
+        first_zero_step=int(zeros[0]) + 1 if len(zeros) else None,
+        nonzero_after=int(np.count_nonzero(v[zeros[0] :])) if len(zeros) else None,
+        sign_changes=sign_changes(np.concatenate(([run.parameters["initial_velocity"]], v))),
+        final_velocity=float(v[-1]),
+        final_force=float(f[-1]),
+        known=known,
+    )
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
     runs = {name: ScriptedRun.from_bag(bag) for name, bag in bags.items()}
     runs = dict(sorted(runs.items(), key=lambda item: (-float(item[1].input_force[0]), item[1].period)))
-    metrics = {name: {m: measure(run, i) for i, m in enumerate(run.labels)} for name, run in runs.items()}
-    cases = [of_run[_MODEL] for of_run in metrics.values() if "kind" in of_run.get(_MODEL, {})]
+    numbers = {name: {m: measure(run, i) for i, m in enumerate(run.labels)} for name, run in runs.items()}
+    models = [of_run[_MODEL] for of_run in numbers.values() if _MODEL in of_run]
+    cases = [(case, case.known) for case in models if case.known is not None]
     first = next(iter(runs.values()))
     parameters = {"comparison": first.parameters, "device": first.device}
-    return Report({"runs": metrics}, _claims(cases), lambda: _figure(runs), _CAPTION, parameters)
+    return Report({"runs": numbers}, _claims(cases), lambda: _figure(runs), _CAPTION, parameters)
 
 
-def _claims(cases: list[dict[str, Any]]) -> Claims:
+def _claims(cases: list[tuple[Numbers, Known]]) -> Claims:
     claims, missing = Claims(), f"no run of model {_MODEL} with Coulomb friction and a constant pull "
-    stops, turns = ([case for case in cases if case["kind"] == kind] for kind in ("stop", "reversal"))
-
-    def words(case: dict[str, Any]) -> str:
-        step, changes = case["first_zero_step"], case["sign_changes"]
-        zero = f"exactly zero at step {step} ({step * case['period']:.4g} s)" if step else "no step exactly zero"
-        return f"T = {1e3 * case['period']:g} ms: {zero}, {changes} sign change{'' if changes == 1 else 's'}"
-
+    stops = [(case, known.stop_time) for case, known in cases if known.kind == "stop"]
+    turns = [case for case, known in cases if known.kind == "reversal"]
     claims.say(
         "The object reaches the zero velocity without chattering, irrespective of the timestep size (Fig. 6).",
         "; ".join(
-            f"{words(case)}, {case['nonzero_after']} later steps not zero, v0 M/(F - h) = {case['stop_time']:.4g} s"
-            for case in stops
+            f"{case.words}, {case.nonzero_after} later steps not zero, v0 M/(F - h) = {end:.4g} s"
+            for case, end in stops
         ),
         all(
-            case["first_zero_step"] == int(np.ceil(case["stop_time"] / case["period"] - 1e-9))
-            and case["nonzero_after"] == 0
-            and case["sign_changes"] == 0
-            for case in stops
+            case.first_zero_step == int(np.ceil(end / case.period - 1e-9))
+            and case.nonzero_after == 0
+            and case.sign_changes == 0
+            for case, end in stops
         ),
         unless="" if stops else f"{missing}below F",
     )
     claims.say(
         "Pulled harder than F the velocity is reversed after crossing zero; it may or may not be exactly zero at one "
         "step (Fig. 7).",
-        "; ".join(f"{words(case)}, {case['final_velocity']:.3f} m/s at the end" for case in turns),
-        all(case["sign_changes"] == 1 for case in turns),
+        "; ".join(f"{case.words}, {case.final_velocity:.3f} m/s at the end" for case in turns),
+        all(case.sign_changes == 1 for case in turns),
         unless="" if turns else f"{missing}above F",
     )
-    velocity = max((case["velocity_deviation"] for case in cases), default=0.0)
-    force = max((case["force_deviation"] for case in cases), default=0.0)
+    velocity = max((known.velocity_deviation for _, known in cases), default=0.0)
+    force = max((known.force_deviation for _, known in cases), default=0.0)
     claims.say(
         "Each step is the solution of (12) and (13): the closed form of the motion, straight lines in time.",
         f"at most {velocity:.1e} m/s and {force:.1e} N off (runs: {len(cases)}; limits {_ROUNDING:g} m/s and "
         f"{_ROUNDING:g}/T N)",
         # the force of the step that crosses zero is a difference of velocities over T/M
-        velocity < _ROUNDING and all(case["force_deviation"] < _ROUNDING / case["period"] for case in cases),
+        velocity < _ROUNDING and all(known.force_deviation < _ROUNDING / case.period for case, known in cases),
         unless="" if cases else f"{missing}against the motion",
     )
     return claims

@@ -5,7 +5,7 @@ Times to failure over the frequency, and their errors, are the study `grasp`.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -15,13 +15,41 @@ from convex_contact.scenes.grasp import LOST, Grasp
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.contact import ContactRun, curve, runs_by_variant
 from haptic_experiments.kit.figures import Curve, Panel, panels
-from haptic_experiments.kit.results import Claims, Report
+from haptic_experiments.kit.results import Claims, Report, key
 
 SCENE = "convex_contact.grasp_scene:grasp"
 #: fractions of the pendulum frequency up to which the rod must be held, and from which it must be lost [-]
 SLOW, FAST = 0.75, 1.0
 #: tilt of a rod that is held, at most [rad]
 SECURE = np.radians(2.0)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of one run.
+
+    Attributes:
+        frequency: Frequency of the circle [Hz].
+        pendulum_frequency: Frequency of the rod as a compound pendulum [Hz].
+        time_to_failure_s: Time at which the rod is lost [s]; None if it is held.
+        largest_tilt_deg: Largest tilt of the rod while it is held [deg].
+        creep_um_per_s: Speed at which a held rod sinks, over whole turns at the end [um/s]; None if it is lost.
+        mean_pad_force: Mean normal force of a pad while the rod is held [N].
+        largest_distance_from_circle_m: Largest distance of the hand from its circle [m].
+    """
+
+    frequency: float = field(metadata=key("frequency_Hz"))
+    pendulum_frequency: float = field(metadata=key("pendulum_frequency_Hz"))
+    time_to_failure_s: float | None
+    largest_tilt_deg: float
+    creep_um_per_s: float | None
+    mean_pad_force: float = field(metadata=key("mean_pad_force_N"))
+    largest_distance_from_circle_m: float
+
+    @property
+    def is_held(self) -> bool:
+        """The rod is not lost."""
+        return self.time_to_failure_s is None
 
 
 def offset(run: ContactRun, scene: Grasp) -> np.ndarray:
@@ -42,8 +70,8 @@ def pads(run: ContactRun) -> np.ndarray:
     return np.array([c.normal_force[(c.body == rod).any(axis=1)].sum() for c in run.contacts])
 
 
-def measure(run: ContactRun, scene: Grasp) -> dict[str, Any]:
-    """Numbers of one run; the creep is that of whole turns at its end."""
+def measure(run: ContactRun, scene: Grasp) -> Numbers:
+    """Measures one run."""
     force, moved = pads(run), offset(run, scene)
     bearing = np.flatnonzero(force > 0.0)
     last = float(run.time[bearing[-1]]) if len(bearing) else 0.0
@@ -55,15 +83,15 @@ def measure(run: ContactRun, scene: Grasp) -> dict[str, Any]:
     hand = run.position[:, run.body("gripper/hand"), :2]
     angle = 2.0 * np.pi * scene.frequency * run.time
     circle = scene.circle_radius * np.column_stack([np.cos(angle), np.sin(angle)])
-    return {
-        "frequency_Hz": scene.frequency,
-        "pendulum_frequency_Hz": scene.pendulum_frequency,
-        "time_to_failure_s": last if lost else None,
-        "largest_tilt_deg": float(np.degrees(tilt(run)[run.time <= last].max(initial=0.0))),
-        "creep_um_per_s": None if lost else float(1e6 * sunk / (run.time[-1] - run.time[first])),
-        "mean_pad_force_N": float(0.5 * force[1:][run.time[1:] <= last].mean()) if last > 0.0 else 0.0,
-        "largest_distance_from_circle_m": float(np.linalg.norm(hand - circle, axis=1).max()),
-    }
+    return Numbers(
+        frequency=scene.frequency,
+        pendulum_frequency=scene.pendulum_frequency,
+        time_to_failure_s=last if lost else None,
+        largest_tilt_deg=float(np.degrees(tilt(run)[run.time <= last].max(initial=0.0))),
+        creep_um_per_s=None if lost else float(1e6 * sunk / (run.time[-1] - run.time[first])),
+        mean_pad_force=float(0.5 * force[1:][run.time[1:] <= last].mean()) if last > 0.0 else 0.0,
+        largest_distance_from_circle_m=float(np.linalg.norm(hand - circle, axis=1).max()),
+    )
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
@@ -71,14 +99,14 @@ def analyse(bags: dict[str, Bag]) -> Report:
     runs = runs_by_variant(bags)
     scenes = {name: run.scene(SCENE, Grasp) for name, run in runs.items()}
     numbers = {name: measure(run, scenes[name]) for name, run in runs.items()}
-    ratios = {name: e["frequency_Hz"] / e["pendulum_frequency_Hz"] for name, e in numbers.items()}
+    ratios = {name: e.frequency / e.pendulum_frequency for name, e in numbers.items()}
     slow = {name: numbers[name] for name, ratio in ratios.items() if ratio <= SLOW}
     fast = {name: numbers[name] for name, ratio in ratios.items() if ratio >= FAST}
     claims = Claims()
     _judge_frequencies(claims, slow, fast)
     _judge_creep(claims, runs, slow)
-    held = {name: entry for name, entry in numbers.items() if entry["time_to_failure_s"] is None}
-    forces = {name: e["mean_pad_force_N"] / (0.5 * scenes[name].effort_limit) for name, e in held.items()}
+    held = {name: e for name, e in numbers.items() if e.is_held}
+    forces = {name: e.mean_pad_force / (0.5 * scenes[name].effort_limit) for name, e in held.items()}
     claims.say(
         "The motor saturates: each pad presses with half its effort limit, in the mean over a run that holds the rod.",
         "; ".join(f"{name} {force:.4f} times that" for name, force in forces.items()) + " (1 within 0.01)",
@@ -86,7 +114,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
         unless="" if forces else "no run holds the rod",
     )
     limits = {name: _elongation_limit(run, scenes[name]) for name, run in runs.items()}
-    far = {name: entry["largest_distance_from_circle_m"] for name, entry in numbers.items()}
+    far = {name: e.largest_distance_from_circle_m for name, e in numbers.items()}
     claims.say(
         "The hand is on its circle at every tick.",
         f"at most {1e9 * max(far.values()):.0f} nm from it (limits up to {1e9 * max(limits.values()):.0f} nm)",
@@ -105,26 +133,25 @@ def _elongation_limit(run: ContactRun, scene: Grasp) -> float:
     return 2e-3 * (run.step**2) * scene.circle_radius * (2.0 * np.pi * scene.frequency) ** 2 + 1e-12
 
 
-def _judge_frequencies(claims: Claims, slow: dict[str, Any], fast: dict[str, Any]) -> None:
+def _judge_frequencies(claims: Claims, slow: dict[str, Numbers], fast: dict[str, Numbers]) -> None:
     tilt = np.degrees(SECURE)
     words = [
-        f"{name} ({e['frequency_Hz']:g} Hz) {'held' if e['time_to_failure_s'] is None else 'lost'}, tilt at most "
-        f"{e['largest_tilt_deg']:.2f} deg"
+        f"{name} ({e.frequency:g} Hz) {'held' if e.is_held else 'lost'}, tilt at most {e.largest_tilt_deg:.2f} deg"
         for name, e in slow.items()
     ]
     claims.say(
         "At low frequencies the rod is secure.",
         "; ".join(words) + f" (below {tilt:g} deg)",
-        all(e["time_to_failure_s"] is None and np.radians(e["largest_tilt_deg"]) < SECURE for e in slow.values()),
+        all(e.is_held and np.radians(e.largest_tilt_deg) < SECURE for e in slow.values()),
         unless="" if slow else "no slow run",
     )
     words = [
-        f"{name} ({e['frequency_Hz']:g} Hz, pendulum {e['pendulum_frequency_Hz']:.2f} Hz) "
-        + ("held" if e["time_to_failure_s"] is None else f"lost after {e['time_to_failure_s']:.2f} s")
-        + f", tilt up to {e['largest_tilt_deg']:.0f} deg"
+        f"{name} ({e.frequency:g} Hz, pendulum {e.pendulum_frequency:.2f} Hz) "
+        + ("held" if e.is_held else f"lost after {e.time_to_failure_s:.2f} s")
+        + f", tilt up to {e.largest_tilt_deg:.0f} deg"
         for name, e in fast.items()
     ]
-    lost = [e["time_to_failure_s"] is not None and np.radians(e["largest_tilt_deg"]) > SECURE for e in fast.values()]
+    lost = [not e.is_held and np.radians(e.largest_tilt_deg) > SECURE for e in fast.values()]
     claims.say(
         "Near its compound-pendulum frequency it rocks, slides and falls.",
         "; ".join(words) + f" (above {tilt:g} deg)",
@@ -133,8 +160,8 @@ def _judge_frequencies(claims: Claims, slow: dict[str, Any], fast: dict[str, Any
     )
 
 
-def _judge_creep(claims: Claims, runs: dict[str, ContactRun], slow: dict[str, Any]) -> None:
-    creep = {name: e["creep_um_per_s"] for name, e in slow.items() if e["creep_um_per_s"] is not None}
+def _judge_creep(claims: Claims, runs: dict[str, ContactRun], slow: dict[str, Numbers]) -> None:
+    creep = {name: e.creep_um_per_s for name, e in slow.items() if e.creep_um_per_s is not None}
     elastoplastic = [name for name in creep if runs[name].approximation == "lagged_elastoplastic"]
     held = [abs(creep[name]) for name in elastoplastic]
     others = [abs(speed) for name, speed in creep.items() if name not in elastoplastic]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,12 +17,7 @@ from matplotlib.figure import Figure
 from convex_contact import World
 from convex_contact.model.world_source import open_world
 from convex_contact.node import worlds_folder
-from convex_contact.scenes.contact_surfaces import (
-    ClosedForms,
-    closed_forms_of,
-    compliant_geometry,
-    touching_heights,
-)
+from convex_contact.scenes.contact_surfaces import ClosedForms, closed_forms_of, compliant_geometry, touching_heights
 from haptic_bags.bags import Bag
 from haptic_core.parameters import parse_entries
 from haptic_experiments.kit.contact import STYLES, ContactRun, curves, runs_of
@@ -33,6 +28,37 @@ from haptic_experiments.kit.results import Claims, Report
 _SETTLED, _LAST = 0.06, 0.9
 #: friction that is held on the lid's inclined rim bears a little of it; the disk's faces bear friction in their middles
 _REST, _FRICTION = 5e-3, 0.02
+
+
+@dataclass(frozen=True)
+class RunNumbers:
+    """Numbers of one run.
+
+    Attributes:
+        ball_depth, lid_depth: Depths at rest [m].
+        sliding: Deceleration of the block [m/s^2]; None if the run is too short.
+        spinning: Deceleration of the disk [rad/s^2]; None if the run is too short.
+        faces: Mean number of contacts.
+    """
+
+    ball_depth: float
+    lid_depth: float
+    sliding: float | None
+    spinning: float | None
+    faces: float
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of the report.
+
+    Attributes:
+        runs: Numbers by run.
+        expected: Closed forms.
+    """
+
+    runs: dict[str, RunNumbers]
+    expected: ClosedForms
 
 
 def world_of(run: ContactRun) -> World:
@@ -49,19 +75,19 @@ def _deceleration(time: np.ndarray, speed: np.ndarray) -> float | None:
     return -float(np.polyfit(time[during], speed[during], 1)[0])
 
 
-def measure(run: ContactRun, world: World) -> dict[str, float | None]:
-    """Depths at rest [m] and decelerations [m/s^2], [rad/s^2] of one run."""
+def measure(run: ContactRun, world: World) -> RunNumbers:
+    """Measures one run."""
     height = {name: run.position[:, run.body(name), 2] for name in ("ball", "lid")}
     level = touching_heights(world)
     rest = {name: level[name] - float(z[int(_LAST * len(z)) :].mean()) for name, z in height.items()}
     slide, spin = run.velocity[:, run.body("block"), 0], run.angular_velocity[:, run.body("disk"), 2]
-    return {
-        "ball_depth": rest["ball"],
-        "lid_depth": rest["lid"],
-        "sliding": _deceleration(run.time, slide),
-        "spinning": _deceleration(run.time, spin),
-        "faces": float(run.contact_count[1:].mean()),
-    }
+    return RunNumbers(
+        ball_depth=rest["ball"],
+        lid_depth=rest["lid"],
+        sliding=_deceleration(run.time, slide),
+        spinning=_deceleration(run.time, spin),
+        faces=float(run.contact_count[1:].mean()),
+    )
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
@@ -74,10 +100,11 @@ def analyse(bags: dict[str, Bag]) -> Report:
     claims = Claims()
 
     def judge(
-        text: str, key: str, value: float, unit: str, low: float, high: float, scale: float = 1.0, uneven: str = "none"
+        text: str, key: str, unit: str, low: float, high: float, scale: float = 1.0, uneven: str = "none"
     ) -> None:
-        """All runs have a value, up to a difference between low and high, but those whose load is uneven."""
-        seen = {name: entry[key] for name, entry in numbers.items()}
+        """All runs have the closed form's value, up to a difference between low and high, but those of uneven load."""
+        value = getattr(model, key)
+        seen = {name: getattr(n, key) for name, n in numbers.items()}
         words = ", ".join(f"{name} {'none' if x is None else f'{scale * x:.4g}'}" for name, x in seen.items())
         judged = [x for name, x in seen.items() if not name.startswith(uneven)]
         missing = not judged or any(x is None for x in judged)
@@ -94,7 +121,6 @@ def analyse(bags: dict[str, Bag]) -> Report:
         "The ball rests where the pressure over its patch bears the weight; its polyhedron lies a little below the "
         "sphere.",
         "ball_depth",
-        model.ball_depth,
         "mm",
         0.0,
         model.polyhedron,
@@ -103,7 +129,6 @@ def analyse(bags: dict[str, Bag]) -> Report:
     judge(
         "A compliant lid on a compliant pad rests where their gradients in series bear it.",
         "lid_depth",
-        model.lid_depth,
         "mm",
         -_REST * model.lid_depth,
         _REST * model.lid_depth,
@@ -112,7 +137,6 @@ def analyse(bags: dict[str, Bag]) -> Report:
     judge(
         "A sliding block is slowed by mu g.",
         "sliding",
-        model.sliding,
         "m/s²",
         -_FRICTION * model.sliding,
         _FRICTION * model.sliding,
@@ -121,14 +145,13 @@ def analyse(bags: dict[str, Bag]) -> Report:
         "A spinning disk is slowed by the torsional friction of an even pressure, 4 mu g/(3 R); not with Similar, "
         "which is stiffer where it slides faster, k (1 + mu d |v_t|), and loads the rim.",
         "spinning",
-        model.spinning,
         "rad/s²",
         -_FRICTION * model.spinning,
         _FRICTION * model.spinning,
         uneven="similar",
     )
-    metrics, parameters = {"runs": numbers, "expected": asdict(model)}, {"contact": first.parameters}
-    return Report(metrics, claims, lambda: _figure(runs, world, model), _CAPTION, parameters)  # fmt: skip
+    parameters = {"contact": first.parameters}
+    return Report(Numbers(numbers, model), claims, lambda: _figure(runs, world, model), _CAPTION, parameters)
 
 
 _CAPTION = (

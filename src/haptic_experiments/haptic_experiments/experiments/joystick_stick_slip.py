@@ -6,22 +6,24 @@ is measured with lighter slabs and with stiffer contacts.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
+from haptic_experiments.kit.composed import ComposedNumbers, RunAndImplicit, SplitAndImplicit, latency_metrics
 from haptic_experiments.kit.figures import shade_stretches
 from haptic_experiments.kit.node_graph import draw, latencies
 from haptic_experiments.kit.results import Claims, Report
 from haptic_experiments.kit.signals import largest, phases, rms
 from haptic_experiments.kit.stick_slip import (
     LIGHTEST,
-    LIGHTEST_KEYS,
     NAMES,
     PAPER,
-    STIFFEST_KEYS,
+    Margins,
     Scene,
     StickSlip,
     energy,
@@ -29,7 +31,7 @@ from haptic_experiments.kit.stick_slip import (
     true_velocity,
 )
 from haptic_friction import ContactNetwork, ImplicitNetwork
-from haptic_friction.reference.networks import stuck_radius
+from haptic_friction.reference.networks import EnergyBalance, stuck_radius
 from haptic_launch.experiments import load_experiment
 
 #: largest effect of rounding between the nodes and the library over a run [m], [N]: the same sums in another order
@@ -53,35 +55,124 @@ COUNT_WORK = 6e-5
 LATE, DELAYED = ("one tick late", "two ticks late"), ("no delay", "one tick of delay")
 
 
+_SIGNALS = ("tool", "position", "force")
+
+
+@dataclass(frozen=True)
+class Signals:
+    """A number of the tool's position [m], the slabs' positions [m] and the contacts' forces [N]."""
+
+    tool: float
+    position: float
+    force: float
+
+
+@dataclass(frozen=True)
+class Difference(Signals):
+    """Difference of two computations: the largest, as in `Signals`, its RMS (`..._rms`), and the dissipated energy's.
+
+    Attributes:
+        tool_rms, position_rms, force_rms: RMS of the differences [m], [m], [N].
+        dissipated: Difference of the dissipated energies [J].
+    """
+
+    tool_rms: float
+    position_rms: float
+    force_rms: float
+    dissipated: float
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """Number of phases of sticking of at least `SHORTEST`, and of changes between sticking and sliding in all."""
+
+    phases: int
+    changes: int
+
+
+@dataclass(frozen=True)
+class RunNumbers(ComposedNumbers):
+    """Numbers of one run.
+
+    Attributes:
+        mode: Mode of the loop.
+        ticks: Number of ticks.
+        missed: Fraction of the ticks that went on without an answer of all nodes.
+        stopped: Number of ticks in the safe state.
+        command_delay_ticks: Ticks between a command and the period in which it acts.
+        against_library: Difference from the library's network; None if ticks were missed.
+        against_split, against_implicit: Difference from the graph of the nodes, and from one implicit step.
+        split_against_implicit: Difference between these two.
+        rms: RMS of the run's signals.
+        transitions: Of each contact, by computation.
+        stick_share: Fraction of the time that each contact sticks.
+        rest_change: RMS of each contact force's change from tick to tick at rest [N].
+        energy, energy_implicit: Balance of the energy [J].
+    """
+
+    mode: str
+    ticks: int
+    missed: float
+    stopped: int
+    command_delay_ticks: int
+    against_library: Difference | None
+    against_split: Difference
+    against_implicit: Difference
+    split_against_implicit: Difference
+    rms: Signals
+    transitions: dict[str, list[Transitions]]
+    stick_share: list[float]
+    rest_change: RunAndImplicit[list[float]]
+    energy: EnergyBalance
+    energy_implicit: EnergyBalance
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of the report.
+
+    Attributes:
+        runs: Numbers by run.
+        margins: Costs of the delay.
+    """
+
+    runs: dict[str, RunNumbers]
+    margins: Margins
+
+
 def missed(bag: Bag) -> float:
     """Fraction of the device's ticks that went on without an answer of all nodes."""
     counts = [event.detail for event in bag.events if event.source == "device" and "missed" in event.detail]
     return float(counts[-1]["missed"] / counts[-1]["ticks"]) if counts else float("nan")
 
 
-def difference(one: StickSlip, other: StickSlip) -> dict[str, float]:
-    """Largest and RMS difference of tool, slabs and forces [m], [N], and of the dissipated energy [J]."""
+def difference(one: StickSlip, other: StickSlip) -> Difference:
+    """Compares two computations on their common ticks."""
     n = min(len(one.tool), len(other.tool))
-    apart = {name: getattr(one, name)[:n] - getattr(other, name)[:n] for name in ("tool", "position", "force")}
-    return {
-        **{name: largest(values) for name, values in apart.items()},
-        **{f"{name}_rms": rms(values) for name, values in apart.items()},
-        "dissipated": float(one.dissipated.sum() - other.dissipated.sum()),
-    }
+    tool, position, force = (getattr(one, name)[:n] - getattr(other, name)[:n] for name in _SIGNALS)
+    return Difference(
+        tool=largest(tool),
+        position=largest(position),
+        force=largest(force),
+        tool_rms=rms(tool),
+        position_rms=rms(position),
+        force_rms=rms(force),
+        dissipated=float(one.dissipated.sum() - other.dissipated.sum()),
+    )
 
 
-def transitions(run: StickSlip, period: float) -> list[dict[str, int]]:
-    """Of each contact: phases of sticking of at least `SHORTEST`, and changes between sticking and sliding in all."""
+def transitions(run: StickSlip, period: float) -> list[Transitions]:
+    """Counts the transitions of each contact."""
     shortest = max(1, round(SHORTEST / period))
     return [
-        {"phases": len(phases(flags, shortest)), "changes": int(np.count_nonzero(np.diff(flags)))}
+        Transitions(len(phases(flags, shortest)), int(np.count_nonzero(np.diff(flags))))
         for flags in run.sticking.T.astype(int)
     ]
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
-    numbers: dict[str, Any] = {}
+    numbers: dict[str, RunNumbers] = {}
     claims = Claims()
     runs: dict[str, tuple[Scene, StickSlip, StickSlip]] = {}
     for name, bag in bags.items():
@@ -95,12 +186,11 @@ def analyse(bags: dict[str, Bag]) -> Report:
     margin = margins(first, next(iter(runs.values()))[0])
     _claim_margins(claims, margin)
     parameters = {source: first.parameters(source) for source in ("contact", *NAMES)}
-    metrics = {"runs": numbers, "margins": margin}
-    return Report(metrics, claims, lambda: _figure(runs, first, margin), _CAPTION, parameters)
+    return Report(Numbers(numbers, margin), claims, lambda: _figure(runs, first, margin), _CAPTION, parameters)
 
 
-def measure(bag: Bag, scene: Scene, run: StickSlip, implicit: StickSlip) -> dict[str, Any]:
-    """Numbers of one run."""
+def measure(bag: Bag, scene: Scene, run: StickSlip, implicit: StickSlip) -> RunNumbers:
+    """Measures one run."""
     T, device = scene.period, bag.topics["/joystick/device_state"]
     complete = len(run.tool) == len(device["tick"])
     split = scene.together(ContactNetwork, len(run.tool), delay=scene.delay)
@@ -113,55 +203,53 @@ def measure(bag: Bag, scene: Scene, run: StickSlip, implicit: StickSlip) -> dict
         "split_without_counts": scene.played(true, run.tool),
         "fine_without_counts": scene.fine(true, run.tool),
     }
-    return {
-        "mode": bag.custom["mode"],
-        "ticks": len(run.tool),
-        "missed": missed(bag),
-        "stopped": int(np.count_nonzero(device["status"])),
-        "command_delay_ticks": scene.delay,
-        "against_library": difference(run, scene.played(run.base, run.tool)) if complete else None,
-        "against_split": difference(run, split),
-        "against_implicit": difference(run, implicit),
-        "split_against_implicit": difference(split, implicit),
-        "rms": {field: rms(getattr(run, field)) for field in ("tool", "position", "force")},
-        "transitions": {name: transitions(one, T) for name, one in counted.items()},
-        "stick_share": run.sticking.mean(axis=0).tolist(),
-        "rest_change": {
-            name: [rms(change) for change in np.diff(one.force[-rest:], axis=0).T]
-            for name, one in (("run", run), ("implicit", implicit))
-        },
-        "energy": energy(run, scene)._asdict(),
-        "energy_implicit": energy(implicit, scene)._asdict(),
-        "latency_p50_p99": {f"{a} -> {b}": seconds for (a, b), seconds in latencies(bag).items()},
-        "step_time": {"split": split.step_time, "implicit": implicit.step_time},
-    }
+    changes = [[rms(change) for change in np.diff(one.force[-rest:], axis=0).T] for one in (run, implicit)]
+    return RunNumbers(
+        mode=bag.custom["mode"],
+        ticks=len(run.tool),
+        missed=missed(bag),
+        stopped=int(np.count_nonzero(device["status"])),
+        command_delay_ticks=scene.delay,
+        against_library=difference(run, scene.played(run.base, run.tool)) if complete else None,
+        against_split=difference(run, split),
+        against_implicit=difference(run, implicit),
+        split_against_implicit=difference(split, implicit),
+        rms=Signals(*(rms(getattr(run, name)) for name in _SIGNALS)),
+        transitions={name: transitions(one, T) for name, one in counted.items()},
+        stick_share=run.sticking.mean(axis=0).tolist(),
+        rest_change=RunAndImplicit(*changes),
+        energy=energy(run, scene),
+        energy_implicit=energy(implicit, scene),
+        latency_p50_p99=latency_metrics(bag),
+        step_time=SplitAndImplicit(split.step_time, implicit.step_time),
+    )
 
 
-def _by_contact(values: list[Any]) -> str:
+def _by_contact(values: Iterable[Any]) -> str:
     return ", ".join(f"{contact} {value}" for contact, value in zip(NAMES, values, strict=True))
 
 
-def _claim_run(claims: Claims, name: str, n: dict[str, Any]) -> None:
-    apart, size, counted = n["against_implicit"], n["rms"], n["transitions"]
-    library = n["against_library"] or {"position": np.nan, "force": np.nan}
+def _claim_run(claims: Claims, name: str, n: RunNumbers) -> None:
+    apart, size, counted = n.against_implicit, n.rms, n.transitions
+    off, force = (n.against_library.position, n.against_library.force) if n.against_library else (np.nan, np.nan)
     # the network leaves a stopped device alone, and missed ticks are no stick-slip
-    sound, lockstep = not n["stopped"] and not n["missed"] > MISSED, n["mode"] == "lockstep"
+    sound, lockstep = not n.stopped and not n.missed > MISSED, n.mode == "lockstep"
     claims.say(
         f"The network of nodes is the library's network, eq. (60), but for rounding ({name}).",
-        f"motion differs by {library['position']:.1e} m, forces by {library['force']:.1e} N at the most (limits "
+        f"motion differs by {off:.1e} m, forces by {force:.1e} N at the most (limits "
         f"{SAME_MOTION:g} m, {SAME_FORCE:g} N)",
-        library["position"] <= SAME_MOTION and library["force"] <= SAME_FORCE,
-        unless="" if n["against_library"] else "ticks were missed",
+        off <= SAME_MOTION and force <= SAME_FORCE,
+        unless="" if n.against_library else "ticks were missed",
     )
-    sticks = all(0.1 < share < 0.95 for share in n["stick_share"]) and all(c["phases"] > 4 for c in counted["run"])
+    sticks = all(0.1 < share < 0.95 for share in n.stick_share) and all(c.phases > 4 for c in counted["run"])
     claims.say(
         f"Both contacts stick and slip ({name}).",
-        f"{_by_contact([c['phases'] for c in counted['run']])} stick phases of at least {1e3 * SHORTEST:g} ms (limit 5)"
-        f", {_by_contact([f'{100 * share:.0f} %' for share in n['stick_share']])} of the time (limits 10 and 95 %)",
+        f"{_by_contact([c.phases for c in counted['run']])} stick phases of at least {1e3 * SHORTEST:g} ms (limit 5)"
+        f", {_by_contact([f'{100 * share:.0f} %' for share in n.stick_share])} of the time (limits 10 and 95 %)",
         sticks if sound else None,
     )
-    words = {kind: _by_contact([of["changes"] for of in contacts]) for kind, contacts in counted.items()}
-    changes = {kind: np.array([of["changes"] for of in contacts]) for kind, contacts in counted.items()}
+    changes = {kind: np.array([of.changes for of in contacts]) for kind, contacts in counted.items()}
+    words = {kind: _by_contact(counts) for kind, counts in changes.items()}
     more = changes["run"] - changes["implicit"] <= np.maximum(4, 0.25 * changes["implicit"])
     same = np.abs(changes["split_without_counts"] - changes["fine_without_counts"]) <= 2
     claims.say(
@@ -173,51 +261,55 @@ def _claim_run(claims: Claims, name: str, n: dict[str, Any]) -> None:
     )
     claims.say(
         f"Bodies and contacts in one implicit step move the tool and the slabs the same way ({name}).",
-        f"tool {1e3 * apart['tool']:.3f} mm, slabs {1e3 * apart['position']:.3f} mm, forces {apart['force']:.2f} N "
-        f"apart at the most; RMS {1e3 * apart['tool_rms']:.3f} mm, {1e3 * apart['position_rms']:.3f} mm, "
-        f"{apart['force_rms']:.3f} N (limit {100 * APART:g} % of each RMS)",
-        all(apart[f"{field}_rms"] < APART * size[field] for field in size) if lockstep else None,
+        f"tool {1e3 * apart.tool:.3f} mm, slabs {1e3 * apart.position:.3f} mm, forces {apart.force:.2f} N "
+        f"apart at the most; RMS {1e3 * apart.tool_rms:.3f} mm, {1e3 * apart.position_rms:.3f} mm, "
+        f"{apart.force_rms:.3f} N (limit {100 * APART:g} % of each RMS)",
+        (
+            apart.tool_rms < APART * size.tool
+            and apart.position_rms < APART * size.position
+            and apart.force_rms < APART * size.force
+        )
+        if lockstep
+        else None,
     )
-    mj = {key: 1e3 * value for key, value in n["energy"].items()}
+    mj = EnergyBalance(*(1e3 * value for value in n.energy))
     claims.say(
         f"The network is passive at the tool, and its energy is accounted for ({name}).",
-        f"work {mj['work']:.1f} mJ, stored {mj['stored']:.1f} mJ, rubbed {mj['rubbed']:.1f} mJ, damped "
-        f"{mj['damped']:.1f} mJ, open {mj['open']:.1f} mJ (limit {100 * OPEN:g} % of the work; implicit: "
-        f"{1e3 * n['energy_implicit']['open']:.1f} mJ); work less stored at least {mj['least_loss']:.4f} mJ (limit "
+        f"work {mj.work:.1f} mJ, stored {mj.stored:.1f} mJ, rubbed {mj.rubbed:.1f} mJ, damped "
+        f"{mj.damped:.1f} mJ, open {mj.open:.1f} mJ (limit {100 * OPEN:g} % of the work; implicit: "
+        f"{1e3 * n.energy_implicit.open:.1f} mJ); work less stored at least {mj.least_loss:.4f} mJ (limit "
         f"{-1e3 * COUNT_WORK:g} mJ)",
-        n["energy"]["least_loss"] > -COUNT_WORK and abs(mj["open"]) < OPEN * mj["work"] if sound else None,
+        n.energy.least_loss > -COUNT_WORK and abs(mj.open) < OPEN * mj.work if sound else None,
     )
     if not lockstep:
         claims.say(
             f"At 1 kHz at most 1 % of the ticks are missed, and none is spent in the safe state ({name}).",
-            f"{100 * n['missed']:.2f} %; {n['stopped']} ticks in the safe state",
-            n["missed"] <= MISSED and not n["stopped"],
+            f"{100 * n.missed:.2f} %; {n.stopped} ticks in the safe state",
+            n.missed <= MISSED and not n.stopped,
         )
 
 
-def _claim_margins(claims: Claims, n: dict[str, Any]) -> None:
-    for name, words in (("run", "the run's contacts"), ("paper", "the paper's contacts")):
-        found = [(n[name][key], late) for key, late in zip(LIGHTEST_KEYS, LATE, strict=True)]
+def _claim_margins(claims: Claims, n: Margins) -> None:
+    for slabs, words in ((n.run, "the run's contacts"), (n.paper, "the paper's contacts")):
         parts = [
-            f"{late}: {one['simulated']:.3f} of the mass, by the map {one['stuck_map']:.3f}" for one, late in found
+            f"{late}: {one.simulated:.3f} of the mass, by the map {one.stuck_map:.3f}"
+            for one, late in zip(slabs.split, LATE, strict=True)
         ]
         claims.say(
             f"With {words} the split network is unstable below the mass that its linear map tells, the implicit one at "
             "none.",
-            f"{'; '.join(parts)} (limit {100 * MAP:g} % apart); implicit quiet down to {n[name]['implicit']:g} (limit "
+            f"{'; '.join(parts)} (limit {100 * MAP:g} % apart); implicit quiet down to {slabs.implicit:g} (limit "
             f"{LIGHTEST:g})",
-            all(abs(one["simulated"] / one["stuck_map"] - 1.0) < MAP for one, _ in found)
-            and n[name]["implicit"] == LIGHTEST,
+            all(abs(one.simulated / one.stuck_map - 1.0) < MAP for one in slabs.split) and slabs.implicit == LIGHTEST,
         )
-    bears = [(n[key], words) for key, words in zip(STIFFEST_KEYS, DELAYED, strict=True)]
     parts = [
-        f"{words}: split {1e-3 * one['split']:.0f} kN/m, implicit {1e-3 * one['implicit']:.0f} kN/m"
-        for one, words in bears
+        f"{words}: split {1e-3 * one.split:.0f} kN/m, implicit {1e-3 * one.implicit:.0f} kN/m"
+        for one, words in zip(n.stiffest, DELAYED, strict=True)
     ]
     claims.say(
         "At the joystick the implicit step bears a stiffer contact than the split one.",
-        f"{'; '.join(parts)} ({1e-3 * n['tried']:.0f} kN/m at the most)",
-        all(one["split"] < one["implicit"] for one, _ in bears),
+        f"{'; '.join(parts)} ({1e-3 * n.tried:.0f} kN/m at the most)",
+        all(one.split < one.implicit for one in n.stiffest),
     )
 
 
@@ -229,7 +321,7 @@ _CAPTION = (
 )
 
 
-def _figure(runs: dict[str, tuple[Scene, StickSlip, StickSlip]], bag: Bag, margin: dict[str, Any]) -> Figure:
+def _figure(runs: dict[str, tuple[Scene, StickSlip, StickSlip]], bag: Bag, margin: Margins) -> Figure:
     figure = Figure(figsize=(12, 15), layout="constrained")
     grid = figure.add_gridspec(5, 2, height_ratios=(4.2, 3, 2.2, 2.2, 3))
     place = figure.add_subplot(grid[1, :])
@@ -263,20 +355,21 @@ def _figure(runs: dict[str, tuple[Scene, StickSlip, StickSlip]], bag: Bag, margi
     return figure
 
 
-def _draw_map(axes: Any, scene: Scene, margin: dict[str, Any]) -> None:
+def _draw_map(axes: Any, scene: Scene, margin: Margins) -> None:
     """Largest eigenvalue over the slabs' mass, of the run's contacts and the paper's."""
     masses = np.geomspace(0.03, 3.0, 200)
-    kinds: list[tuple[str, str, Any, dict[str, Any], str]] = [
-        ("C3", LATE[0], ContactNetwork, {"delay": 0}, LIGHTEST_KEYS[0]),
-        ("C4", LATE[1], ContactNetwork, {"delay": 1}, LIGHTEST_KEYS[1]),
-        ("C2", "implicit", ImplicitNetwork, {}, ""),
+    kinds: list[tuple[str, str, Any, dict[str, Any]]] = [
+        ("C3", LATE[0], ContactNetwork, {"delay": 0}),
+        ("C4", LATE[1], ContactNetwork, {"delay": 1}),
+        ("C2", "implicit", ImplicitNetwork, {}),
     ]
-    for style, (name, elements) in zip(("-", "--"), (("run", scene.elements), ("paper", [PAPER, PAPER])), strict=True):
-        for color, words, kind, options, key in kinds:
+    contacts = (("-", "run", scene.elements, margin.run), ("--", "paper", [PAPER, PAPER], margin.paper))
+    for style, name, elements, slabs in contacts:
+        for color, words, kind, options in kinds:
             radius = [stuck_radius(scene.network(kind, elements=elements, lighter=m, **options)) for m in masses]
             axes.plot(masses, radius, style, color=color, label=f"{words}, contacts of the {name}")
-            if key:
-                axes.plot(margin[name][key]["simulated"], 1.0, "x", color=color)
+            if kind is ContactNetwork:
+                axes.plot(slabs.split[options["delay"]].simulated, 1.0, "x", color=color)
     axes.axhline(1.0, color="0.7", linewidth=0.8, zorder=0)
     axes.set(xscale="log", ylim=(0.8, 1.6), xlabel="mass of the slabs, over the run's", ylabel="largest eigenvalue")
     axes.legend(fontsize=7)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -15,14 +15,15 @@ from haptic_bags.bags import Bag
 from haptic_experiments.kit.display import (
     COUNTS,
     IMPEDANCE_LIMIT,
+    DisplayNumbers,
     DisplayRun,
     ToolPath,
     display_report,
     signal_panel,
-    spread,
 )
 from haptic_experiments.kit.figures import Panel, panels
-from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
+from haptic_experiments.kit.results import AFTER_DATA, MERGED, Claims, Report
+from haptic_experiments.kit.signals import Spread
 
 #: epsilon of Fig. 9D [m/s]
 EPSILON = 1e-3
@@ -34,6 +35,95 @@ ROLLING_ERROR = 5.0
 _SHOWN, _SHOWN_UNTIL = 0.1, 2.4
 
 
+@dataclass(frozen=True)
+class Rolling:
+    """Errors of rolling while the disk rolls, in percent of its speed plus `EPSILON`.
+
+    Attributes:
+        rolling_error_median, rolling_error_p95: Error of Fig. 9D of the measured disk [%].
+        true_rolling_error_median: Median of that of the true disk [%].
+        sideways_error_median: Median of the measured velocity along the axis [%].
+    """
+
+    rolling_error_median: float
+    rolling_error_p95: float
+    true_rolling_error_median: float
+    sideways_error_median: float
+
+
+@dataclass(frozen=True)
+class Parking:
+    """Parallel parking.
+
+    Attributes:
+        across, along: Displacement across and along the first heading [m].
+        rolled: Rolled distance [m].
+        slipped: Range of the integral of the velocity along the axis, so that slips to and fro do not cancel [m].
+    """
+
+    across: float
+    along: float
+    rolled: float
+    slipped: float
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """Effect of a push against the constraints.
+
+    Attributes:
+        force: Largest force in its direction [N].
+        moved, truly_moved: Largest displacement of the measured and of the true tool in that direction [m].
+    """
+
+    force: float
+    moved: float
+    truly_moved: float
+
+
+@dataclass(frozen=True)
+class Leaned(Pushed):
+    """Effect of a push from above.
+
+    Attributes:
+        height_rms: RMS of the height's error meanwhile [m].
+    """
+
+    height_rms: float
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of one run, of the measured disk, the true one (`true_...`) and the reference (`reference_...`).
+
+    Attributes:
+        common: Those of every mechanism.
+        height, true_height: Error of the height [m].
+        upright, true_upright: Error of the upright orientation [rad].
+        reference_sideways: Largest velocity along the axis [m/s].
+        reference_rolling: Largest difference of speed and rolling speed [m/s].
+        sideways, true_sideways: Velocity along the axis [m/s].
+        rolling: Errors of rolling; None if the disk does not roll.
+        parking: Parallel parking; None if it is not there to its end.
+        push: Push across the wheel plane; None if it is not there to its end.
+        lean: Push from above; None if it is not there to its end.
+    """
+
+    common: DisplayNumbers = field(metadata=MERGED)
+    height: Spread
+    upright: Spread
+    true_height: Spread
+    true_upright: Spread
+    reference_sideways: float
+    reference_rolling: float
+    sideways: Spread
+    true_sideways: Spread
+    rolling: Rolling | None = field(metadata=MERGED)
+    parking: Parking | None
+    push: Pushed | None
+    lean: Leaned | None
+
+
 def rolling(run: DisplayRun, path: ToolPath) -> RollingMotion:
     """The quantities of Fig. 9 of a motion."""
     assert isinstance(run.mechanism, RollingDisk)
@@ -41,35 +131,41 @@ def rolling(run: DisplayRun, path: ToolPath) -> RollingMotion:
     return run.mechanism.rolling_motion(path.position, rotation, path.velocity, path.angular_velocity)
 
 
-def measure(run: DisplayRun) -> dict[str, Any]:
-    """Numbers of one run."""
+def measure(run: DisplayRun) -> Numbers:
+    """Measures one run."""
     measured, true, reference = (rolling(run, path) for path in (run.measured, run.true, run.reference))
-    numbers = run.common_metrics() | {
-        "height": spread(measured.height),
-        "upright": spread(measured.upright),
-        "true_height": spread(true.height),
-        "true_upright": spread(true.upright),
-        "reference_sideways": float(np.abs(reference.sideways).max()),
-        "reference_rolling": float(np.abs(reference.speed - reference.rolling_speed).max()),
-        "sideways": spread(measured.sideways),
-        "true_sideways": spread(true.sideways),
-    }
+    return Numbers(
+        common=run.common_numbers(),
+        height=Spread.of(measured.height),
+        upright=Spread.of(measured.upright),
+        true_height=Spread.of(true.height),
+        true_upright=Spread.of(true.upright),
+        reference_sideways=float(np.abs(reference.sideways).max()),
+        reference_rolling=float(np.abs(reference.speed - reference.rolling_speed).max()),
+        sideways=Spread.of(measured.sideways),
+        true_sideways=Spread.of(true.sideways),
+        rolling=_rolling(measured, true),
+        parking=_parking(run, measured),
+        push=_push(run, measured),
+        lean=_lean(run, measured),
+    )
+
+
+def _rolling(measured: RollingMotion, true: RollingMotion) -> Rolling | None:
     rolls, truly_rolls = (np.abs(motion.speed) > ROLLING_SPEED for motion in (measured, true))
-    if rolls.any() and truly_rolls.any():
-        errors = measured.rolling_error(EPSILON)[rolls]
-        slips = np.abs(measured.sideways[rolls]) / (np.abs(measured.speed[rolls]) + EPSILON)
-        numbers["rolling_error_median"] = float(np.median(errors))
-        numbers["rolling_error_p95"] = float(np.percentile(errors, 95))
-        numbers["true_rolling_error_median"] = float(np.median(true.rolling_error(EPSILON)[truly_rolls]))
-        numbers["sideways_error_median"] = float(100.0 * np.median(slips))
-    return numbers | {"parking": _parking(run, measured), "push": _push(run, measured), "lean": _lean(run, measured)}
+    if not rolls.any() or not truly_rolls.any():
+        return None
+    errors = measured.rolling_error(EPSILON)[rolls]
+    slips = np.abs(measured.sideways[rolls]) / (np.abs(measured.speed[rolls]) + EPSILON)
+    return Rolling(
+        rolling_error_median=float(np.median(errors)),
+        rolling_error_p95=float(np.percentile(errors, 95)),
+        true_rolling_error_median=float(np.median(true.rolling_error(EPSILON)[truly_rolls])),
+        sideways_error_median=float(100.0 * np.median(slips)),
+    )
 
 
-def _parking(run: DisplayRun, motion: RollingMotion) -> dict[str, float] | None:
-    """Displacements across and along the first heading by parallel parking, rolled distance, and slip.
-
-    The slip is the range of the integral of the velocity along the axis, so that slips to and fro do not cancel.
-    """
+def _parking(run: DisplayRun, motion: RollingMotion) -> Parking | None:
     flags = run.named("forward", "back")
     if not flags.any() or flags[-1]:
         return None
@@ -78,16 +174,15 @@ def _parking(run: DisplayRun, motion: RollingMotion) -> dict[str, float] | None:
     shift = run.measured.position[last, :2] - run.measured.position[first, :2]
     ahead = np.array((np.cos(heading), np.sin(heading)))
     slip = np.concatenate(([0.0], np.cumsum(run.period * motion.sideways[part])))
-    return {
-        "across": float(abs(ahead[0] * shift[1] - ahead[1] * shift[0])),
-        "along": float(ahead @ shift),
-        "rolled": float(run.period * np.abs(motion.speed[part]).sum()),
-        "slipped": float(np.ptp(slip)),
-    }
+    return Parking(
+        across=float(abs(ahead[0] * shift[1] - ahead[1] * shift[0])),
+        along=float(ahead @ shift),
+        rolled=float(run.period * np.abs(motion.speed[part]).sum()),
+        slipped=float(np.ptp(slip)),
+    )
 
 
-def _push(run: DisplayRun, motion: RollingMotion) -> dict[str, float] | None:
-    """The push across the wheel plane: force along the axis, and displacement of the disk."""
+def _push(run: DisplayRun, motion: RollingMotion) -> Pushed | None:
     flags = run.named("push sideways")
     if not flags.any() or flags[-1]:
         return None
@@ -95,26 +190,21 @@ def _push(run: DisplayRun, motion: RollingMotion) -> dict[str, float] | None:
     return _displaced(run, flags, np.array((np.sin(heading), -np.cos(heading), 0.0)))
 
 
-def _lean(run: DisplayRun, motion: RollingMotion) -> dict[str, float] | None:
-    """The push on the disk from above, with the RMS of the height's error meanwhile."""
+def _lean(run: DisplayRun, motion: RollingMotion) -> Leaned | None:
     flags = run.named("push down")
     if not flags.any() or flags[-1]:
         return None
     found = _displaced(run, flags, np.array((0.0, 0.0, -1.0)))
-    return found | {"height_rms": spread(motion.height[flags])["rms"]}
+    return Leaned(**vars(found), height_rms=Spread.of(motion.height[flags]).rms)
 
 
-def _displaced(run: DisplayRun, flags: np.ndarray, along: np.ndarray) -> dict[str, float]:
-    """Largest force along a direction (3,), and displacement of the tool along it, measured and true."""
+def _displaced(run: DisplayRun, flags: np.ndarray, along: np.ndarray) -> Pushed:
+    """Measures a push in a direction (3,)."""
     moved, truly_moved = (
         float(np.abs((path.position[flags] - path.position[flags][0]) @ along).max())
         for path in (run.measured, run.true)
     )
-    return {
-        "force": float(np.abs(run.wrench[flags, :3] @ along).max()),
-        "moved": moved,
-        "truly_moved": truly_moved,
-    }
+    return Pushed(float(np.abs(run.wrench[flags, :3] @ along).max()), moved, truly_moved)
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
@@ -122,72 +212,73 @@ def analyse(bags: dict[str, Bag]) -> Report:
     return display_report(bags, RollingDisk, measure, _judge, _figure, _CAPTION)
 
 
-def _judge(claims: Claims, n: dict[str, Any]) -> None:
-    height, upright, lean = n["height"], n["upright"], n["lean"]
+def _judge(claims: Claims, n: Numbers) -> None:
+    height, upright, lean, display = n.height, n.upright, n.lean, n.common
     pressed = "nothing presses on the disk"
     if lean is not None:
-        pressed = f"under {lean['force']:.1f} N from above RMS {1e6 * lean['height_rms']:.2g} µm (same limit)"
+        pressed = f"under {lean.force:.1f} N from above RMS {1e6 * lean.height_rms:.2g} µm (same limit)"
     claims.say(
         "The error of the disk's height is negligible, on the order of the display's position resolution (Fig. 9A).",
-        f"measured RMS {1e6 * height['rms']:.2g} µm (limit {COUNTS:g} counts of {1e6 * n['position_resolution']:g} µm, "
-        f"{AFTER_DATA}), largest {1e6 * height['largest']:.2g} µm; true largest "
-        f"{1e6 * n['true_height']['largest']:.2g} µm; {pressed}",
-        max(height["rms"], lean["height_rms"] if lean else 0.0) <= COUNTS * n["position_resolution"],
+        f"measured RMS {1e6 * height.rms:.2g} µm (limit {COUNTS:g} counts of {1e6 * display.position_resolution:g} µm, "
+        f"{AFTER_DATA}), largest {1e6 * height.largest:.2g} µm; true largest "
+        f"{1e6 * n.true_height.largest:.2g} µm; {pressed}",
+        max(height.rms, lean.height_rms if lean else 0.0) <= COUNTS * display.position_resolution,
     )
     claims.say(
         "So is the error of its upright orientation (Fig. 9B).",
-        f"measured RMS {1e3 * upright['rms']:.2g} mrad (limit {COUNTS:g} counts of "
-        f"{1e3 * n['angle_resolution']:g} mrad, {AFTER_DATA}), largest {1e3 * upright['largest']:.2g} mrad; true "
-        f"largest {1e3 * n['true_upright']['largest']:.2g} mrad",
-        upright["rms"] <= COUNTS * n["angle_resolution"],
+        f"measured RMS {1e3 * upright.rms:.2g} mrad (limit {COUNTS:g} counts of "
+        f"{1e3 * display.angle_resolution:g} mrad, {AFTER_DATA}), largest {1e3 * upright.largest:.2g} mrad; true "
+        f"largest {1e3 * n.true_upright.largest:.2g} mrad",
+        upright.rms <= COUNTS * display.angle_resolution,
     )
     _judge_rolling(claims, n)
-    _judge_parking(claims, n["parking"])
-    _judge_pushes(claims, {"across the wheel plane": n["push"], "from above": lean})
+    _judge_parking(claims, n.parking)
+    _judge_pushes(claims, {"across the wheel plane": n.push, "from above": lean})
 
 
-def _judge_rolling(claims: Claims, n: dict[str, Any]) -> None:
+def _judge_rolling(claims: Claims, n: Numbers) -> None:
     text = "The nonholonomic constraint is maintained effectively (Fig. 9D)."
-    if "rolling_error_median" not in n:
+    rolls = n.rolling
+    if rolls is None:
         claims.say(text, unless=f"the disk never rolled faster than {ROLLING_SPEED:g} m/s")
         return
     claims.say(
         text,
-        f"100 |v - r w|/(|v| + 1 mm/s), above {1e3 * ROLLING_SPEED:g} mm/s: median {n['rolling_error_median']:.2g} % "
-        f"(limit {ROLLING_ERROR:g} %, {AFTER_DATA}; true {n['true_rolling_error_median']:.2g} %), 95 % below "
-        f"{n['rolling_error_p95']:.2g} %; sideways, which this does not see, likewise median "
-        f"{n['sideways_error_median']:.2g} % (same limit), {1e3 * n['sideways']['rms']:.2g} mm/s RMS (true "
-        f"{1e3 * n['true_sideways']['rms']:.2g}); reference: |v - r w| at most {n['reference_rolling']:.1e}, sideways "
-        f"{n['reference_sideways']:.1e} m/s",
-        max(n["rolling_error_median"], n["sideways_error_median"]) < ROLLING_ERROR,
+        f"100 |v - r w|/(|v| + 1 mm/s), above {1e3 * ROLLING_SPEED:g} mm/s: median {rolls.rolling_error_median:.2g} % "
+        f"(limit {ROLLING_ERROR:g} %, {AFTER_DATA}; true {rolls.true_rolling_error_median:.2g} %), 95 % below "
+        f"{rolls.rolling_error_p95:.2g} %; sideways, which this does not see, likewise median "
+        f"{rolls.sideways_error_median:.2g} % (same limit), {1e3 * n.sideways.rms:.2g} mm/s RMS (true "
+        f"{1e3 * n.true_sideways.rms:.2g}); reference: |v - r w| at most {n.reference_rolling:.1e}, sideways "
+        f"{n.reference_sideways:.1e} m/s",
+        max(rolls.rolling_error_median, rolls.sideways_error_median) < ROLLING_ERROR,
     )
 
 
-def _judge_parking(claims: Claims, parking: dict[str, float] | None) -> None:
+def _judge_parking(claims: Claims, parking: Parking | None) -> None:
     text = 'The disk moves sideways by "parallel parking" motions, without sliding sideways (Fig. 8).'
     if parking is None:
         claims.say(text, unless="no parking to its end")
         return
     claims.say(
         text,
-        f"{1e3 * parking['across']:.1f} mm across by rolling {1e3 * parking['rolled']:.0f} mm to and fro; along "
-        f"{1e3 * parking['along']:.1f} mm; slip along the axis {1e3 * parking['slipped']:.2g} mm, limit a tenth of the "
+        f"{1e3 * parking.across:.1f} mm across by rolling {1e3 * parking.rolled:.0f} mm to and fro; along "
+        f"{1e3 * parking.along:.1f} mm; slip along the axis {1e3 * parking.slipped:.2g} mm, limit a tenth of the "
         "shift across",
-        parking["across"] > 10.0 * parking["slipped"] and parking["across"] > abs(parking["along"]),
+        parking.across > 10.0 * parking.slipped and parking.across > abs(parking.along),
     )
 
 
-def _judge_pushes(claims: Claims, pushes: dict[str, dict[str, float] | None]) -> None:
+def _judge_pushes(claims: Claims, pushes: dict[str, Pushed | None]) -> None:
     done = {name: push for name, push in pushes.items() if push}
     words = [
-        f"{push['force']:.1f} N {name} move the measured tool by at most {1e6 * push['moved']:.0f} µm, the true one by "
-        f"{1e6 * push['truly_moved']:.0f} µm"
+        f"{push.force:.1f} N {name} move the measured tool by at most {1e6 * push.moved:.0f} µm, the true one by "
+        f"{1e6 * push.truly_moved:.0f} µm"
         for name, push in done.items()
     ]
     claims.say(
         "Infinitely rigid constraints, where an impedance display is limited to a few kN/m.",
         f"{'; '.join(words)} (limit {1e-3 * IMPEDANCE_LIMIT:g} kN/m)",
-        all(push["force"] > IMPEDANCE_LIMIT * max(push["moved"], push["truly_moved"]) for push in done.values()),
+        all(push.force > IMPEDANCE_LIMIT * max(push.moved, push.truly_moved) for push in done.values()),
         unless="" if done else "no push to its end",
     )
 

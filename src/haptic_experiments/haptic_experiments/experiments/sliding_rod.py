@@ -6,6 +6,7 @@ The bags hold steps of the loop; the paper's figures need steps of 1e-5 s and be
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,55 @@ EXPECTED_STICK = 0.21
 _TIME, _FORCE, _STICK = 0.05, 0.02, 0.01
 
 
+@dataclass(frozen=True)
+class RunNumbers:
+    """Numbers of one bag.
+
+    Attributes:
+        period: Time step [s].
+        peak_time, peak_force: Time [ms] and height [N] of the largest normal force of the impact.
+        highest: Largest height of the rod's centre [m].
+        last_speed: Horizontal speed at the end [m/s].
+    """
+
+    period: float
+    peak_time: float
+    peak_force: float
+    highest: float
+    last_speed: float
+
+
+@dataclass(frozen=True)
+class Peak:
+    """Peak of the normal force at the paper's step: time [ms] and height [N]."""
+
+    time: float
+    force: float
+
+    @classmethod
+    def of(cls, fine: Impact, coarse: Impact) -> Peak:
+        """The peak of impacts at FINE and at twice FINE."""
+        time = at_paper_step(1e3 * fine.peak[0], 1e3 * coarse.peak[0])
+        return cls(time, at_paper_step(fine.peak[1], coarse.peak[1]))
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of the report; "without" and "with" are those without and with dissipation.
+
+    Attributes:
+        runs: Numbers by run.
+        peaks: Peaks by dissipation and approximation.
+        stick: Durations of the stick without dissipation, at the paper's step, by approximation [ms].
+        errors: Position errors by dissipation, approximation and time step [m].
+    """
+
+    runs: dict[str, RunNumbers]
+    peaks: dict[str, dict[str, Peak]]
+    stick: dict[str, float]
+    errors: dict[str, dict[str, dict[float, float]]]
+
+
 def fine_study(dissipation: bool, period: float) -> dict[str, Impact]:
     """Impacts at short steps, by approximation."""
     return {name: simulate_impact(name, period=period, duration=IMPACT, dissipation=dissipation) for name in PAPER}
@@ -46,19 +96,19 @@ def at_paper_step(fine: float, coarse: float) -> float:
     return extrapolated(fine, coarse, FINE, PAPER_STEP)
 
 
-def measure(run: ContactRun) -> dict[str, Any]:
-    """Numbers of one bag."""
+def measure(run: ContactRun) -> RunNumbers:
+    """Measures one bag."""
     rod = run.body("rod")
     force = run.force_on(run.body("floor"), rod)
     later = run.time > 0.005
     k = int(np.flatnonzero(later)[force[later, 2].argmax()]) if later.any() else 0
-    return {
-        "period": run.step,
-        "peak_time": 1e3 * float(run.time[k]),
-        "peak_force": float(force[k, 2]),
-        "highest": float(run.position[:, rod, 2].max()),
-        "last_speed": float(run.velocity[-1, rod, 0]),
-    }
+    return RunNumbers(
+        period=run.step,
+        peak_time=1e3 * float(run.time[k]),
+        peak_force=float(force[k, 2]),
+        highest=float(run.position[:, rod, 2].max()),
+        last_speed=float(run.velocity[-1, rod, 0]),
+    )
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
@@ -75,9 +125,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
         )
         for kind, dissipation in kinds.items()
     }  # fmt: skip
-    peaks = {
-        kind: {name: _peak(impact, coarse[kind][name]) for name, impact in of.items()} for kind, of in fine.items()
-    }
+    peaks = {kind: {n: Peak.of(impact, coarse[kind][n]) for n, impact in of.items()} for kind, of in fine.items()}
     sticks = {
         name: at_paper_step(1e3 * impact.sticking_time, 1e3 * coarse["without"][name].sticking_time)
         for name, impact in fine["without"].items()
@@ -87,35 +135,26 @@ def analyse(bags: dict[str, Bag]) -> Report:
     _judge_stick(claims, fine["without"]["lagged"], sticks)
     _judge_orders(claims, errors)
     _judge_bags(claims, numbers)
-    metrics = {
-        "runs": numbers,
-        "peaks": {kind: {name: {"time": t, "force": f} for name, (t, f) in of.items()} for kind, of in peaks.items()},
-        "stick": sticks,
-        "errors": {kind: contact.plain(table) for kind, table in errors.items()},
-    }
     parameters = {"contact": next(iter(runs.values())).parameters}
-    return Report(metrics, claims, lambda: _figure(fine, errors, runs), _CAPTION, parameters)
+    made = Numbers(numbers, peaks, sticks, errors)
+    return Report(made, claims, lambda: _figure(fine, errors, runs), _CAPTION, parameters)
 
 
-def _peak(fine: Impact, coarse: Impact) -> tuple[float, float]:
-    """Time [ms] and height [N] of the peak at the paper's step."""
-    return at_paper_step(1e3 * fine.peak[0], 1e3 * coarse.peak[0]), at_paper_step(fine.peak[1], coarse.peak[1])
-
-
-def _judge_peaks(claims: Claims, peaks: Mapping[str, Mapping[str, tuple[float, float]]]) -> None:
+def _judge_peaks(claims: Claims, peaks: Mapping[str, Mapping[str, Peak]]) -> None:
     without, with_it = peaks["without"], peaks["with"]
-    time, force = ([peak[i] for peak in without.values()] for i in (0, 1))
+    time, force = [peak.time for peak in without.values()], [peak.force for peak in without.values()]
     claims.say(
         "Without dissipation the three approximations give the same impact (Fig. 9).",
         f"peaks at {', '.join(f'{t:.3f}' for t in time)} ms (within 0.05 ms) of {', '.join(f'{f:.0f}' for f in force)} "
         "N (within 5 %)",
-        max(time) - min(time) < 0.05 and max(force) - min(force) < 0.05 * without["lagged"][1],
+        max(time) - min(time) < 0.05 and max(force) - min(force) < 0.05 * without["lagged"].force,
     )
-    times, forces = ({name: peak[i] for name, peak in with_it.items()} for i in (0, 1))
-    alone = [{"without": number} for number in without["lagged"]]
+    times = {name: peak.time for name, peak in with_it.items()}
+    forces = {name: peak.force for name, peak in with_it.items()}
+    alone = without["lagged"]
     later = "With dissipation Similar strikes earlier than Lagged and SAP later (Fig. 11): time of the peak (ms)."
-    compared(claims, "Its time (ms).", alone[0], EXPECTED_TIME, absolute=_TIME)
-    compared(claims, "Its force (N).", alone[1], EXPECTED_FORCE, relative=_FORCE)
+    compared(claims, "Its time (ms).", {"without": alone.time}, EXPECTED_TIME, absolute=_TIME)
+    compared(claims, "Its force (N).", {"without": alone.force}, EXPECTED_FORCE, relative=_FORCE)
     compared(claims, later, times, EXPECTED_TIME, absolute=_TIME)
     compared(claims, "The forces of these peaks (N).", forces, EXPECTED_FORCE, relative=_FORCE)
 
@@ -147,16 +186,16 @@ def _judge_orders(claims: Claims, errors: Mapping[str, Mapping[str, dict[float, 
     )
 
 
-def _judge_bags(claims: Claims, numbers: Mapping[str, Mapping[str, Any]]) -> None:
-    paper = {name: entry for name, entry in numbers.items() if name in PAPER}
+def _judge_bags(claims: Claims, numbers: Mapping[str, RunNumbers]) -> None:
+    paper = {name: n for name, n in numbers.items() if name in PAPER}
     words = [
-        f"{name}: {entry['peak_force']:.0f} N at {entry['peak_time']:.2f} ms, then {entry['last_speed']:.1f} m/s"
-        for name, entry in paper.items()
+        f"{name}: {n.peak_force:.0f} N at {n.peak_time:.2f} ms, then {n.last_speed:.1f} m/s"
+        for name, n in paper.items()
     ]
     claims.say(
         "The rod jams and is thrown up in the loop as well, whose steps are longer.",
         "; ".join(words) + f" (below {0.8 * ROD_SPEED:g} m/s)",
-        all(entry["last_speed"] < 0.8 * ROD_SPEED for entry in paper.values()),
+        all(n.last_speed < 0.8 * ROD_SPEED for n in paper.values()),
         unless="" if words else "no run of the paper's approximations",
     )
 

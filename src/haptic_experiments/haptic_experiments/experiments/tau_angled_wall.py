@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from dataclasses import dataclass, field
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -10,31 +11,65 @@ from matplotlib.figure import Figure
 from haptic_bags.bags import Bag
 from haptic_experiments.kit import tau
 from haptic_experiments.kit.figures import Curve, Panel, panels
-from haptic_experiments.kit.results import Claims, Report
-from haptic_experiments.kit.tau import WallRun
+from haptic_experiments.kit.results import MERGED, Claims, Report, key
+from haptic_experiments.kit.wall_run import WallNumbers, WallRun, wall_numbers
 
 #: what every step of the hand must meet [N/m]
 STIFF = 2e4
 
 
+@dataclass(frozen=True)
+class Slide:
+    """A slide along the walls, after its first 0.1 s; NaN where a number does not apply.
+
+    Attributes:
+        name: Name of the phase.
+        displacement: Displacement of the tool, from the beginning on [m].
+        penetration: Largest depth [m].
+        contact: Fraction of the ticks in contact.
+        friction: Mean of the walls' force against the motion, over their push.
+    """
+
+    name: str
+    displacement: float = field(metadata=key("way"))
+    penetration: float
+    contact: float
+    friction: float
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of one run.
+
+    Attributes:
+        common: Those of every report of walls.
+        slides: Slides.
+    """
+
+    common: WallNumbers = field(metadata=MERGED)
+    slides: list[Slide]
+
+
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
-    return tau.wall_report(bags, _judge, _figure, _CAPTION, lambda run: {"slides": slides(run)})
+    return tau.wall_report(bags, measure, _judge, _figure, _CAPTION)
 
 
-def _judge(claims: Claims, run: WallRun, n: dict[str, Any]) -> None:
-    tau.rest_claim(claims, run, n)
-    tau.stiffness_claim(claims, run, n, STIFF)
-    slide_claim(claims, run, n)
-    tau.release_claim(claims, run, n)
-    tau.tap_claim(claims, run, n)
+def measure(run: WallRun) -> Numbers:
+    """Measures one run."""
+    return Numbers(wall_numbers(run), slides(run))
 
 
-def slides(run: WallRun) -> list[dict[str, Any]]:
-    """Each slide: displacement along the wall, largest depth and share of contact after its first 0.1 s, and friction.
+def _judge(claims: Claims, run: WallRun, n: Numbers) -> None:
+    tau.rest_claim(claims, run, n.common)
+    tau.stiffness_claim(claims, run, n.common, STIFF)
+    slide_claim(claims, run, n.slides)
+    tau.release_claim(claims, run, n.common)
+    tau.tap_claim(claims, run, n.common)
 
-    `friction` is the mean of the walls' force against the motion, over their push [-].
-    """
+
+def slides(run: WallRun) -> list[Slide]:
+    """Measures each slide."""
     result = []
     for phase, part in run.parts("slide"):
         late = slice(part.start + round(0.1 / run.period), part.stop)
@@ -46,28 +81,28 @@ def slides(run: WallRun) -> list[dict[str, Any]]:
         push = run.force[late][moves].clip(min=0.0).sum(axis=1).mean()
         touched = run.in_contact[part].any(axis=0)
         result.append(
-            {
-                "name": phase["name"],
-                "way": float(np.linalg.norm(run.position[part.stop - 1] - run.position[part.start])),
-                "penetration": float(run.depth[late][:, touched].max()) if touched.any() else None,
-                "contact": float(run.in_contact[late][:, touched].any(axis=1).mean()) if touched.any() else 0.0,
-                "friction": float(against / push) if push > 0.0 else None,
-            }
+            Slide(
+                name=phase["name"],
+                displacement=float(np.linalg.norm(run.position[part.stop - 1] - run.position[part.start])),
+                penetration=float(run.depth[late][:, touched].max()) if touched.any() else math.nan,
+                contact=float(run.in_contact[late][:, touched].any(axis=1).mean()) if touched.any() else 0.0,
+                friction=float(against / push) if push > 0.0 else math.nan,
+            )
         )
     return result
 
 
-def slide_claim(claims: Claims, run: WallRun, n: dict[str, Any]) -> None:
+def slide_claim(claims: Claims, run: WallRun, all_slides: list[Slide]) -> None:
     """Adds: the tool is free along the walls, or has the friction that was asked for."""
     wanted = run.parameters["friction_coefficient"]
-    found = [slide for slide in n["slides"] if slide["friction"] is not None]
-    words = ", ".join(f"{slide['friction']:.3f} over {1e3 * slide['way']:.0f} mm" for slide in found)
-    contact = min((slide["contact"] for slide in found), default=0.0)
+    found = [slide for slide in all_slides if not math.isnan(slide.friction)]
+    words = ", ".join(f"{slide.friction:.3f} over {1e3 * slide.displacement:.0f} mm" for slide in found)
+    contact = min((slide.contact for slide in found), default=0.0)
     claims.say(
         f"Along the wall the tool is free, or held back by the friction asked for, {wanted:g} ({run.name}).",
         f"coefficient of friction {words} (limit {FRICTION:g} from it); in contact for {100 * contact:.1f} % (limit "
         f"{100 * CONTACT:g} %)",
-        all(abs(slide["friction"] - wanted) < FRICTION for slide in found) and contact > CONTACT,
+        all(abs(slide.friction - wanted) < FRICTION for slide in found) and contact > CONTACT,
         unless="" if found else "no slide in contact",
     )
 

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d import Axes3D
 
 from haptic_bags.bags import Bag
-from haptic_experiments.experiments.tau_angled_wall import slides
+from haptic_experiments.experiments.tau_angled_wall import Numbers, measure
 from haptic_experiments.kit import tau
 from haptic_experiments.kit.figures import Curve, Panel
 from haptic_experiments.kit.results import Claims, Report
-from haptic_experiments.kit.tau import WallRun
+from haptic_experiments.kit.wall_run import WallRun
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
-    return tau.wall_report(bags, _judge, _figure, _CAPTION, lambda run: {"slides": slides(run)})
+    return tau.wall_report(bags, measure, _judge, _figure, _CAPTION)
 
 
-def _judge(claims: Claims, run: WallRun, n: dict[str, Any]) -> None:
-    tau.rest_claim(claims, run, n)
+def _judge(claims: Claims, run: WallRun, n: Numbers) -> None:
+    tau.rest_claim(claims, run, n.common)
     together_claim(claims, run)
-    tau.release_claim(claims, run, n)
+    tau.release_claim(claims, run, n.common)
 
 
 def together_claim(claims: Claims, run: WallRun) -> None:

@@ -8,7 +8,7 @@ its difference from the run is the effect of the messages.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,11 @@ from matplotlib.figure import Figure
 from haptic_bags.bags import Bag
 from haptic_bags.ticks import Rows
 from haptic_experiments.graph import Graph
-from haptic_experiments.kit import tau
-from haptic_experiments.kit.composed import GraphPanel, latency_metrics, variation
+from haptic_experiments.kit.composed import ComposedNumbers, GraphPanel, SplitAndImplicit, latency_metrics, variation
 from haptic_experiments.kit.figures import Curve, Panel, panels
-from haptic_experiments.kit.results import Claims, Report
-from haptic_experiments.kit.tau import WallRun
-from haptic_experiments.kit.wall_friction import CHATTER, WallFriction, dissipated
+from haptic_experiments.kit.results import MERGED, Claims, Report
+from haptic_experiments.kit.wall_friction import CHATTER, WallFriction, dissipated, stability_claim
+from haptic_experiments.kit.wall_run import WallNumbers, WallRun, wall_numbers
 
 #: fraction by which friction over push may differ from the coefficient: by rounding, or with a push that is a tick late
 #: by what the encoders' counts change the push by from tick to tick
@@ -33,8 +32,74 @@ SETTLED = 0.1
 LEFT = 7.5e-5
 #: how far the tool may be from that of one implicit step: a fifth of what friction gives at the edge of the cone [m]
 APART = 1.5e-4
-#: fractions of the dissipation, and of the stable stiffness, by which run and implicit step may differ
-DISSIPATION, STIFFNESS = 0.05, 0.8
+#: fraction of the dissipation by which run and implicit step may differ
+DISSIPATION = 0.05
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Difference of two runs.
+
+    Attributes:
+        motion: Largest difference of a coordinate of the tools [m].
+        friction: Largest difference of a component of the frictions [N].
+        dissipated: Difference of the dissipated energies [J].
+    """
+
+    motion: float
+    friction: float
+    dissipated: float
+
+    @classmethod
+    def of(cls, one: Rubbing, other: Rubbing) -> Difference:
+        """Compares two runs at the same ticks."""
+        return cls(
+            float(np.abs(one.position - other.position).max()),
+            float(np.abs(one.friction - other.friction).max()),
+            one.dissipated - other.dissipated,
+        )
+
+
+@dataclass(frozen=True)
+class Lean:
+    """Displacement of the tool by the leaning hand.
+
+    Attributes:
+        given: Displacement [m].
+        left: Displacement that is left afterwards [m].
+        share: Largest friction over the push.
+    """
+
+    given: float
+    left: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Numbers(ComposedNumbers):
+    """Numbers of one run; None where it does not rest, or does not lean.
+
+    Attributes:
+        walls: Those of every report of walls.
+        dissipated: Energy that the friction dissipated [J].
+        delayed_inputs: Sources whose message of the tick before the friction node takes.
+        coefficient: Median of friction over push of each slide, by name.
+        lean: Effect of the leaning hand.
+        against_split, against_implicit: Difference from the graph of the nodes, and from one implicit step.
+        chatter: Variation of the friction from tick to tick at rest [N].
+        stable_stiffness, stable_stiffness_implicit: Largest stable stiffness of the friction [N/m].
+    """
+
+    walls: WallNumbers = field(metadata=MERGED)
+    dissipated: float
+    delayed_inputs: list[str]
+    coefficient: dict[str, float]
+    lean: Lean | None
+    against_split: Difference
+    against_implicit: Difference
+    chatter: float | None
+    stable_stiffness: float | None
+    stable_stiffness_implicit: float | None
 
 
 @dataclass(frozen=True)
@@ -99,18 +164,9 @@ def of_graph(made: Graph, ticks: int, friction: str = "friction/state") -> Rubbi
     return replace(_rubbing(truth, wall, acted, energy), step_time=done.step_time()).at(np.arange(ticks))
 
 
-def difference(one: Rubbing, other: Rubbing) -> dict[str, float]:
-    """Largest distance of the tools [m] and of the frictions [N], and the difference of what they dissipated [J]."""
-    return {
-        "motion": float(np.abs(one.position - other.position).max()),
-        "friction": float(np.abs(one.friction - other.friction).max()),
-        "dissipated": one.dissipated - other.dissipated,
-    }
-
-
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
-    metrics: dict[str, Any] = {}
+    numbers: dict[str, Numbers] = {}
     claims = Claims()
     runs: dict[str, tuple[WallRun, Rubbing, Rubbing]] = {}
     for name, bag in bags.items():
@@ -121,25 +177,25 @@ def analyse(bags: dict[str, Bag]) -> Report:
         split = of_graph(scene.split, n).at(ticks)
         resting = walls.named("rest", "lean back")
         rested = bool(resting.any())
-        numbers = metrics[name] = {
-            **tau.common_metrics(walls),
-            "dissipated": run.dissipated,
-            "delayed_inputs": [source for source in bag.parameters("friction")["delayed_inputs"] if source],
-            "coefficient": _coefficients(walls, run),
-            "lean": _lean(walls, run),
-            "against_split": difference(run, split),
-            "against_implicit": difference(run, implicit),
-            "chatter": variation(run.friction, resting) if rested else None,
-            "stable_stiffness": scene.stable_stiffness(resting, implicit=False) if rested else None,
-            "stable_stiffness_implicit": scene.stable_stiffness(resting, implicit=True) if rested else None,
-            "latency_p50_p99": latency_metrics(bag),
-            "step_time": {"implicit": implicit.step_time, "split": split.step_time},
-        }
+        numbers[name] = Numbers(
+            walls=wall_numbers(walls),
+            dissipated=run.dissipated,
+            delayed_inputs=[source for source in bag.parameters("friction")["delayed_inputs"] if source],
+            coefficient=_coefficients(walls, run),
+            lean=_lean(walls, run),
+            against_split=Difference.of(run, split),
+            against_implicit=Difference.of(run, implicit),
+            chatter=variation(run.friction, resting) if rested else None,
+            stable_stiffness=scene.stable_stiffness(resting, implicit=False) if rested else None,
+            stable_stiffness_implicit=scene.stable_stiffness(resting, implicit=True) if rested else None,
+            latency_p50_p99=latency_metrics(bag),
+            step_time=SplitAndImplicit(split.step_time, implicit.step_time),
+        )
         runs[name] = (walls, run, implicit)
-        _claims(claims, name, walls, numbers, bag.parameters("friction")["friction_coefficient"])
+        _claims(claims, name, walls, numbers[name], bag.parameters("friction")["friction_coefficient"])
     first = next(iter(bags.values()))
     parameters = {source: first.parameters(source) for source in ("wall", "friction")}
-    return Report({"runs": metrics}, claims, lambda: _figure(runs, first), _CAPTION, parameters)
+    return Report({"runs": numbers}, claims, lambda: _figure(runs, first), _CAPTION, parameters)
 
 
 def _coefficients(walls: WallRun, run: Rubbing) -> dict[str, float]:
@@ -154,64 +210,57 @@ def _coefficients(walls: WallRun, run: Rubbing) -> dict[str, float]:
     return found
 
 
-def _lean(walls: WallRun, run: Rubbing) -> dict[str, float] | None:
-    """Displacement of the tool by the leaning hand, and what is left of it [m]; None if the run ended before."""
+def _lean(walls: WallRun, run: Rubbing) -> Lean | None:
+    """Measures the effect of the leaning hand; None if the run ended before."""
     leans = [part for phase, part in walls.parts("slide") if "lean" in phase["name"]]
     if len(leans) < 2:
         return None
     part, back = leans
     settled = slice(part.start + round(SETTLED / walls.period), part.stop)
     origin = run.position[settled.start, :2]
-    return {
-        "given": float(np.linalg.norm(run.position[part.stop - 1, :2] - origin)),
-        "left": float(np.linalg.norm(run.position[back.stop - 1, :2] - origin)),
-        "share": float((np.linalg.norm(run.friction[settled], axis=1) / run.push[settled]).max()),
-    }
+    return Lean(
+        given=float(np.linalg.norm(run.position[part.stop - 1, :2] - origin)),
+        left=float(np.linalg.norm(run.position[back.stop - 1, :2] - origin)),
+        share=float((np.linalg.norm(run.friction[settled], axis=1) / run.push[settled]).max()),
+    )
 
 
-def _claims(claims: Claims, name: str, walls: WallRun, n: dict[str, Any], mu: float) -> None:
-    split, implicit, late = n["against_split"], n["against_implicit"], bool(n["delayed_inputs"])
+def _claims(claims: Claims, name: str, walls: WallRun, n: Numbers, mu: float) -> None:
+    split, implicit, late = n.against_split, n.against_implicit, bool(n.delayed_inputs)
     allowed = COEFFICIENT_LATE if late else COEFFICIENT
     when = "of the tick before" if late else "of the same tick"
     if walls.mode == "lockstep" and not walls.delay:
         claims.identical(
             f"The nodes do what one process does that takes the push {when} ({name}).",
-            {"tool [m]": split["motion"], "friction [N]": split["friction"]},
+            {"tool [m]": split.motion, "friction [N]": split.friction},
         )
-    sliding, lean, chatter = n["coefficient"], n["lean"], n["chatter"]
+    sliding, lean, chatter = n.coefficient, n.lean, n.chatter
     text = f"Sliding friction is {mu:g} times the push{' but for the tick of delay' if late else ''} ({name})."
     claims.all_near(text, sliding, mu, relative=allowed)
-    yielding = (
-        {} if not lean else {"friction over push": (lean["share"], mu), "left [µm]": (1e6 * lean["left"], 1e6 * LEFT)}
-    )
+    yielding = {} if not lean else {"friction over push": (lean.share, mu), "left [µm]": (1e6 * lean.left, 1e6 * LEFT)}
     claims.all_below(
         f"Within the friction cone the tool gives way elastically and comes back ({name}).",
         yielding,
-        about=f"{1e3 * lean['given']:.2f} mm given;" if lean else "the hand did not lean;",
+        about=f"{1e3 * lean.given:.2f} mm given;" if lean else "the hand did not lean;",
     )
     unrested = "" if chatter is not None else "the tool did not rest"
     about = "friction varies from tick to tick by"
     claims.below(f"The resting tool does not chatter ({name}).", chatter, CHATTER, "N", about=about, unless=unrested)
     apart = {
-        "tool [mm]": (1e3 * implicit["motion"], 1e3 * APART),
-        "dissipation [mJ]": (1e3 * abs(implicit["dissipated"]), 1e3 * DISSIPATION * n["dissipated"]),
+        "tool [mm]": (1e3 * implicit.motion, 1e3 * APART),
+        "dissipation [mJ]": (1e3 * abs(implicit.dissipated), 1e3 * DISSIPATION * n.dissipated),
     }
     claims.all_below(
         f"Wall and friction in one implicit step move the tool the same way ({name}).",
         apart,
-        about=f"friction differs by {implicit['friction']:.2f} N (where it turns);",
+        about=f"friction differs by {implicit.friction:.2f} N (where it turns);",
         unless="" if sliding else "no slide",
     )
     text = f"Splitting costs no stability ({name})."
-    if unrested:
+    if n.stable_stiffness is None or n.stable_stiffness_implicit is None:
         claims.say(text, unrested)
     else:
-        claims.say(
-            text,
-            f"quiet up to a friction stiffness of {1e-3 * n['stable_stiffness']:.0f} kN/m; in one implicit step up to "
-            f"{1e-3 * n['stable_stiffness_implicit']:.0f} kN/m (limit {STIFFNESS:g} times that)",
-            n["stable_stiffness"] > STIFFNESS * n["stable_stiffness_implicit"],
-        )
+        stability_claim(claims, text, n.stable_stiffness, n.stable_stiffness_implicit)
 
 
 _CAPTION = (

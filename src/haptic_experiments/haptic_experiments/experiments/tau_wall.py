@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
 from haptic_experiments.kit import tau
 from haptic_experiments.kit.figures import panels
 from haptic_experiments.kit.results import Claims, Report
-from haptic_experiments.kit.tau import WallRun
+from haptic_experiments.kit.wall_run import WallNumbers, WallRun, wall_numbers
 
 #: what every step of the hand must meet [N/m]; above some 20 kN/m a real device's links would give way
 STIFF = 2e4
@@ -18,10 +16,10 @@ STIFF = 2e4
 
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
-    return tau.wall_report(bags, _judge, _figure, _CAPTION)
+    return tau.wall_report(bags, wall_numbers, _judge, _figure, _CAPTION)
 
 
-def _judge(claims: Claims, run: WallRun, n: dict[str, Any]) -> None:
+def _judge(claims: Claims, run: WallRun, n: WallNumbers) -> None:
     tau.rest_claim(claims, run, n)
     tau.stiffness_claim(claims, run, n, STIFF)
     tau.release_claim(claims, run, n)

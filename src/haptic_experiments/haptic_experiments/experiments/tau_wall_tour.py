@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
-from haptic_experiments.experiments.tau_angled_wall import slide_claim, slides
+from haptic_experiments.experiments.tau_angled_wall import Numbers as SlideNumbers
+from haptic_experiments.experiments.tau_angled_wall import measure as measure_slides
+from haptic_experiments.experiments.tau_angled_wall import slide_claim
 from haptic_experiments.kit import tau
 from haptic_experiments.kit.figures import Curve, Panel, panels
-from haptic_experiments.kit.results import Claims, Report
-from haptic_experiments.kit.tau import WallRun
+from haptic_experiments.kit.results import MERGED, Claims, Report
+from haptic_experiments.kit.wall_run import WallRun
 
 #: ticks before and after a place that are averaged: what the encoders' counts do to the efforts falls to a third
 WINDOW = 4
@@ -26,18 +29,55 @@ JUMPS, SMOOTH = 4.0, 2.0
 SUBSPACES = 9
 
 
+@dataclass(frozen=True)
+class Borders:
+    """Jumps at the borders of the operating points, and elsewhere, in the slides; means, NaN without any.
+
+    Attributes:
+        operating_points: Operating points of the slides in contact.
+        crossed: Number of borders crossed.
+        effort_at, effort_elsewhere, largest_effort_at: Jumps of a joint's effort [N m].
+        force_at, force_elsewhere, largest_force_at: Jumps of the walls' force [N].
+    """
+
+    operating_points: list[int]
+    crossed: int
+    effort_at: float
+    effort_elsewhere: float
+    largest_effort_at: float
+    force_at: float
+    force_elsewhere: float
+    largest_force_at: float
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of one run.
+
+    Attributes:
+        sliding: Those of a run with slides.
+        borders: Jumps at the borders.
+    """
+
+    sliding: SlideNumbers = field(metadata=MERGED)
+    borders: Borders
+
+
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
-    return tau.wall_report(
-        bags, _judge, _figure, _CAPTION, lambda run: {"slides": slides(run), "borders": borders(run)}
-    )
+    return tau.wall_report(bags, measure, _judge, _figure, _CAPTION)
 
 
-def _judge(claims: Claims, run: WallRun, n: dict[str, Any]) -> None:
-    crossing_claim(claims, run, n)
-    border_claim(claims, run, n)
-    slide_claim(claims, run, n)
-    tau.tap_claim(claims, run, n)
+def measure(run: WallRun) -> Numbers:
+    """Measures one run."""
+    return Numbers(measure_slides(run), borders(run))
+
+
+def _judge(claims: Claims, run: WallRun, n: Numbers) -> None:
+    crossing_claim(claims, run, n.borders)
+    border_claim(claims, run, n.borders)
+    slide_claim(claims, run, n.sliding.slides)
+    tau.tap_claim(claims, run, n.sliding.common)
 
 
 def jumps(run: WallRun) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -67,55 +107,47 @@ def jumps(run: WallRun) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.array(places, dtype=int), np.array(at, dtype=bool), np.reshape(sizes, (-1, 2))
 
 
-def borders(run: WallRun) -> dict[str, Any]:
-    """Operating points of the slides in contact, and the jumps of `jumps` at their borders and elsewhere, means."""
+def borders(run: WallRun) -> Borders:
+    """Measures the jumps of `jumps` at the borders and elsewhere."""
     places, at, sizes = jumps(run)
     points = np.unique(run.operating_point[places]) if len(places) else np.empty(0, dtype=int)
-    mean = [sizes[flags].mean(axis=0).tolist() if flags.any() else [None, None] for flags in (at, ~at)]
-    largest = sizes[at].max(axis=0).tolist() if at.any() else [None, None]
-    return {
-        "operating_points": points.tolist(),
-        "crossed": int(at.sum()),
-        "effort_at": mean[0][0],
-        "effort_elsewhere": mean[1][0],
-        "largest_effort_at": largest[0],
-        "force_at": mean[0][1],
-        "force_elsewhere": mean[1][1],
-        "largest_force_at": largest[1],
-    }
+    none = [math.nan, math.nan]
+    mean, elsewhere = (sizes[flags].mean(axis=0).tolist() if flags.any() else none for flags in (at, ~at))
+    largest = sizes[at].max(axis=0).tolist() if at.any() else none
+    effort, force = zip(mean, elsewhere, largest, strict=True)
+    return Borders(points.tolist(), int(at.sum()), *effort, *force)
 
 
-def crossing_claim(claims: Claims, run: WallRun, n: dict[str, Any]) -> None:
+def crossing_claim(claims: Claims, run: WallRun, found: Borders) -> None:
     """Adds: the tool is in all nine subspaces of the paper's plane."""
-    found, p = n["borders"], run.parameters
-    count = len(found["operating_points"])
+    p, count = run.parameters, len(found.operating_points)
     per_axis = len(p["wall_normals"]) == 3 and p["per_axis"] in (0, 3)
     other = p["scheme"] == "sopc" or p["controller_file"] or not per_axis
     claims.say(
         f"The tool crosses all subspaces of the wall in contact ({run.name}).",
-        f"{count} of {SUBSPACES} subspaces, {found['crossed']} borders",
+        f"{count} of {SUBSPACES} subspaces, {found.crossed} borders",
         count == SUBSPACES,
         unless=f"{count} operating points in use; not the paper's 27" if other else "",
     )
 
 
-def border_claim(claims: Claims, run: WallRun, n: dict[str, Any]) -> None:
+def border_claim(claims: Claims, run: WallRun, found: Borders) -> None:
     """Adds: switched gains jump at the borders, interpolated ones do not."""
-    found, switched = n["borders"], run.parameters["scheme"] == "mopc"
+    switched = run.parameters["scheme"] == "mopc"
     text = (
         f"Switching between operating points (the paper's MOPC) jumps at the borders ({run.name})."
         if switched
         else f"Interpolated gains and the weight of the pose itself do not jump at the borders ({run.name})."
     )
-    if found["effort_at"] is None or run.parameters["controller_file"]:
+    if math.isnan(found.effort_at) or run.parameters["controller_file"]:
         claims.say(text, "no border was crossed")
         return
-    ratio = found["effort_at"] / found["effort_elsewhere"]
+    ratio = found.effort_at / found.effort_elsewhere
     claims.say(
         text,
-        f"effort {1e3 * found['effort_at']:.1f} mN m (largest {1e3 * found['largest_effort_at']:.1f}), elsewhere "
-        f"{1e3 * found['effort_elsewhere']:.1f}: {ratio:.1f} times (limit {JUMPS if switched else SMOOTH:g}); force "
-        f"{found['force_at']:.2f} N, elsewhere {found['force_elsewhere']:.2f} N",
+        f"effort {1e3 * found.effort_at:.1f} mN m (largest {1e3 * found.largest_effort_at:.1f}), elsewhere "
+        f"{1e3 * found.effort_elsewhere:.1f}: {ratio:.1f} times (limit {JUMPS if switched else SMOOTH:g}); force "
+        f"{found.force_at:.2f} N, elsewhere {found.force_elsewhere:.2f} N",
         ratio > JUMPS if switched else ratio < SMOOTH,
     )
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
 from matplotlib import colormaps
@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.contact import ContactRun
 from haptic_experiments.kit.figures import Curve, Panel, panels
-from haptic_experiments.kit.results import Claims, Report
+from haptic_experiments.kit.results import HIDDEN, Claims, Report, key
+from haptic_experiments.kit.signals import Counts, Percentiles, path_length
 
 NAMESPACE = "/joystick"
 #: an object has been moved when it has gone so far [m]
@@ -24,6 +25,40 @@ _FAST, _FAST_SHARE = 60.0, 0.05
 _DEEP = 1e-3
 #: energy of ten objects of 0.15 kg that settle by 0.1 mm at most, which the world may give at the start [J]
 _SETTLING = 10 * 0.15 * 9.81 * 1e-4
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of one run.
+
+    Attributes:
+        ticks: Number of ticks.
+        largest_force, mean_force: Force on the tool [N].
+        fast_share: Fraction of the force's RMS above `_FAST`.
+        path_length: Length of the path of each object [m].
+        moved, objects: Number of objects that were moved, and of all.
+        lowest_object: Lowest centre of an object [m].
+        deepest_contact: Depth of the deepest contact [m].
+        least_energy, energy: Energy that the tool has put into the world, at least and at the end [J].
+        saturated_ticks: Number of ticks at the bound of the force.
+        iterations: Newton iterations.
+        step_time: Time of a step [s].
+    """
+
+    ticks: int
+    largest_force: float
+    mean_force: float
+    fast_share: float
+    path_length: dict[str, float] = field(metadata=key("way"))
+    moved: int
+    objects: int
+    lowest_object: float
+    deepest_contact: float
+    least_energy: float
+    energy: float
+    saturated_ticks: int
+    iterations: Counts
+    step_time: Percentiles = field(metadata=HIDDEN)
 
 
 def port_energy(run: ContactRun) -> np.ndarray:
@@ -40,30 +75,30 @@ def fast_share(force: np.ndarray, period: float) -> float:
     return float(np.sqrt(spectrum[frequency > _FAST].sum() / whole)) if whole > 0.0 else 0.0
 
 
-def measure(run: ContactRun) -> dict[str, Any]:
-    """Numbers of one run."""
+def measure(run: ContactRun) -> Numbers:
+    """Measures one run."""
     force = np.linalg.norm(run.wrench[:, :3], axis=1)
     proxy = run.parameters["proxy"]
     objects = [i for i, mass in enumerate(run.masses) if mass > 0.0 and run.names[i] != proxy]
-    path_length = np.linalg.norm(np.diff(run.position[:, objects], axis=0), axis=2).sum(axis=0)
+    lengths = path_length(run.position[:, objects])
     depth = [max(0.0, float(-c.signed_distance.min(initial=0.0))) for c in run.contacts]
     energy = port_energy(run)
-    return {
-        "ticks": len(run.tick),
-        "largest_force": float(force.max()),
-        "mean_force": float(force.mean()),
-        "fast_share": fast_share(run.wrench[:, :3], run.period),
-        "way": {run.names[i]: float(w) for i, w in zip(objects, path_length, strict=True)},
-        "moved": int(np.sum(np.linalg.norm(run.position[-1, objects] - run.position[0, objects], axis=1) > _MOVED)),
-        "objects": len(objects),
-        "lowest_object": float(run.position[:, objects, 2].min()),
-        "deepest_contact": float(np.max(depth)),
-        "least_energy": float(energy.min()) + 0.0,
-        "energy": float(energy[-1]),
-        "saturated_ticks": int(np.sum(force > 0.999999 * run.parameters["max_force"])),
-        "iterations": {"mean": float(run.iterations[1:].mean()), "largest": int(run.iterations.max())},
-        "step_time": {name: float(np.percentile(run.solve_time[1:], q)) for name, q in (("p50", 50), ("p99", 99))},
-    }
+    return Numbers(
+        ticks=len(run.tick),
+        largest_force=float(force.max()),
+        mean_force=float(force.mean()),
+        fast_share=fast_share(run.wrench[:, :3], run.period),
+        path_length={run.names[i]: float(length) for i, length in zip(objects, lengths, strict=True)},
+        moved=int(np.sum(np.linalg.norm(run.position[-1, objects] - run.position[0, objects], axis=1) > _MOVED)),
+        objects=len(objects),
+        lowest_object=float(run.position[:, objects, 2].min()),
+        deepest_contact=float(np.max(depth)),
+        least_energy=float(energy.min()) + 0.0,
+        energy=float(energy[-1]),
+        saturated_ticks=int(np.sum(force > 0.999999 * run.parameters["max_force"])),
+        iterations=Counts.of(run.iterations, first=1),
+        step_time=Percentiles.of(run.solve_time[1:]),
+    )
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
@@ -74,14 +109,13 @@ def analyse(bags: dict[str, Bag]) -> Report:
     claims = Claims()
     _judge_coupling(claims, runs, numbers, labels)
     _judge_motion(claims, next(iter(numbers.values())))
-    worst = max(entry["deepest_contact"] for entry in numbers.values())
+    worst = max(n.deepest_contact for n in numbers.values())
     text = f"Bodies keep their shape: no contact is deeper than {1e3 * _DEEP:g} mm."
     claims.below(text, 1e3 * worst, 1e3 * _DEEP, "mm", about="deepest contact")
-    steps = {labels[name]: entry.pop("step_time") for name, entry in numbers.items()}
     times = [
-        f" {label}: a tick of the simulation took {1e6 * step['p50']:.0f} µs (median), {1e6 * step['p99']:.0f} µs "
-        "(99 %)."
-        for label, step in steps.items()
+        f" {labels[name]}: a tick of the simulation took {1e6 * n.step_time.p50:.0f} µs (median), "
+        f"{1e6 * n.step_time.p99:.0f} µs (99 %)."
+        for name, n in numbers.items()
     ]
     parameters = {"contact": next(iter(runs.values())).parameters}
     return Report({"runs": numbers}, claims, lambda: _figure(runs, labels), _CAPTION + "".join(times), parameters)
@@ -92,17 +126,17 @@ def _delay(run: ContactRun) -> int:
 
 
 def _judge_coupling(
-    claims: Claims, runs: dict[str, ContactRun], numbers: dict[str, Any], labels: dict[str, str]
+    claims: Claims, runs: dict[str, ContactRun], numbers: dict[str, Numbers], labels: dict[str, str]
 ) -> None:
     coupled = all(run.parameters["proxy"] and np.any(run.wrench) for run in runs.values())
     unless = "" if coupled else "a run without a force on the tool"
-    entries, saturated = numbers.values(), any(entry["saturated_ticks"] for entry in numbers.values())
-    settled = all(entry["least_energy"] > -_SETTLING for entry in entries)
+    saturated = any(n.saturated_ticks for n in numbers.values())
+    settled = all(n.least_energy > -_SETTLING for n in numbers.values())
     claims.say(
         "The world with its virtual coupling is passive: it never gives the tool more energy than it got.",
         "; ".join(
-            f"{labels[name]}: {1e3 * entry['least_energy']:.2g} mJ at least, {1e3 * entry['energy']:.3g} mJ at the end"
-            for name, entry in numbers.items()
+            f"{labels[name]}: {1e3 * n.least_energy:.2g} mJ at least, {1e3 * n.energy:.3g} mJ at the end"
+            for name, n in numbers.items()
         )
         + f" (limit {-1e3 * _SETTLING:.2g} mJ, which objects give as they settle)",
         settled if not saturated else None,
@@ -111,23 +145,22 @@ def _judge_coupling(
     claims.say(
         f"Contact is stable: the force on the tool has little above {_FAST:g} Hz, and stays below its bound.",
         "; ".join(
-            f"{labels[name]}: up to {entry['largest_force']:.2f} N, {100 * entry['fast_share']:.1f} % of its RMS above "
-            f"(limit {100 * _FAST_SHARE:g} %), {entry['saturated_ticks']} ticks at the bound"
-            for name, entry in numbers.items()
+            f"{labels[name]}: up to {n.largest_force:.2f} N, {100 * n.fast_share:.1f} % of its RMS above "
+            f"(limit {100 * _FAST_SHARE:g} %), {n.saturated_ticks} ticks at the bound"
+            for name, n in numbers.items()
         ),
-        all(entry["fast_share"] < _FAST_SHARE for entry in entries) and not saturated,
+        all(n.fast_share < _FAST_SHARE for n in numbers.values()) and not saturated,
         unless=unless,
     )
 
 
-def _judge_motion(claims: Claims, first: dict[str, Any]) -> None:
-    farthest = max(first["way"], key=first["way"].get, default="none")
+def _judge_motion(claims: Claims, first: Numbers) -> None:
+    farthest, length = max(first.path_length.items(), key=lambda item: item[1], default=("none", 0.0))
     claims.say(
         "The objects are pushed about, and stay on the table.",
-        f"{first['moved']} of {first['objects']} objects end more than {1e3 * _MOVED:g} mm away; {farthest} went "
-        f"farthest, {first['way'].get(farthest, 0.0):.2f} m; lowest centre "
-        f"{1e3 * first['lowest_object']:.1f} mm above the table",
-        bool(first["moved"]) and first["lowest_object"] > 0.0,
+        f"{first.moved} of {first.objects} objects end more than {1e3 * _MOVED:g} mm away; {farthest} went "
+        f"farthest, {length:.2f} m; lowest centre {1e3 * first.lowest_object:.1f} mm above the table",
+        bool(first.moved) and first.lowest_object > 0.0,
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,9 +11,10 @@ from matplotlib.figure import Figure
 
 from admittance_constraints import TwoLinkOnCircle
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.display import DisplayRun, display_report, spread
+from haptic_experiments.kit.display import DisplayNumbers, DisplayRun, display_report
 from haptic_experiments.kit.figures import Curve, Panel, panels, shade
-from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
+from haptic_experiments.kit.results import AFTER_DATA, MERGED, Claims, Report, key
+from haptic_experiments.kit.signals import Spread
 
 #: energies are followed until this fraction of the energy at the release is left
 _REST = 1e-3
@@ -35,12 +36,115 @@ _SMALL_ERROR = 1e-2
 _NO_RELEASE = "the run ends before the release"
 
 
-def signals_of(run: DisplayRun) -> dict[str, np.ndarray]:
-    """Signals of Fig. 12, arrays (n,) or (n, 2), of the reference and (`measured_...`) of the measured tool.
+@dataclass(frozen=True)
+class Signals:
+    """Signals of Fig. 12, of the reference and (`measured_...`) of the measured tool.
 
-    speed: of the end point along the circle [m/s]; error: measured less reference along the circle [m]; radial:
-    measured distance from the circle [m]; force: measured, along the circle [N].
+    Attributes:
+        links, measured_links: Kinetic energies of the links (n, 2) [J].
+        total, measured_total: Their sums (n,) [J].
+        first_rate: Rate of the first joint (n,) [rad/s].
+        speed, measured_speed: Speed of the end point along the circle (n,) [m/s].
+        error: Measured less reference position along the circle (n,) [m].
+        radial: Measured distance from the circle (n,) [m].
+        force: Measured force along the circle (n,) [N].
     """
+
+    links: np.ndarray
+    total: np.ndarray
+    first_rate: np.ndarray
+    measured_links: np.ndarray
+    measured_total: np.ndarray
+    speed: np.ndarray
+    measured_speed: np.ndarray
+    error: np.ndarray
+    radial: np.ndarray
+    force: np.ndarray
+
+
+@dataclass(frozen=True)
+class Led:
+    """Numbers while the hand leads the end point round, from when it is first as fast as it is half of that time.
+
+    Attributes:
+        to_its_end: Whether the run goes on until the hand lets go.
+        start: Time from which it counts [s].
+        speed: Mean speed along the circle [m/s].
+        speed_deviation: Standard deviation of that speed [m/s].
+        energy_low, energy_high: Smallest and largest kinetic energy [J].
+        pushed: Fraction of the time in which the hand pushes.
+        held_back: Fraction of the time in which it holds back.
+        turns: Number of changes between the two.
+    """
+
+    to_its_end: bool
+    start: float = field(metadata=key("from"))
+    speed: float
+    speed_deviation: float
+    energy_low: float
+    energy_high: float
+    pushed: float
+    held_back: float
+    turns: int
+
+
+@dataclass(frozen=True)
+class Released:
+    """Numbers after the release, from when the hand does not act any more until the energy is spent.
+
+    Attributes:
+        start, end: Times between which it counts [s].
+        spent: Whether the energy is spent within the run.
+        energy: Kinetic energy at the start [J].
+        largest_rise: Largest change of the energy in a tick [J]; None for a single tick.
+        measured_rise: Largest rise of the measured energy above the least value before [J]; None without any.
+        speed_rises: Number of times that the speed began to rise.
+        largest_speed_rise: Largest rise of the speed above the least value before [m/s].
+        reversals: Number of changes of sign of the first joint's rate.
+        first_at_reversal: Largest fraction of the energy in the first link beside a reversal; None without any.
+        second_smallest_share: Smallest fraction of the energy in the second link.
+        measured_second_smallest_share: The same of the measured energy; None where nothing moves.
+        force: Largest measured force along the circle [N].
+    """
+
+    start: float = field(metadata=key("from"))
+    end: float = field(metadata=key("to"))
+    spent: bool
+    energy: float
+    largest_rise: float | None
+    measured_rise: float | None
+    speed_rises: int
+    largest_speed_rise: float
+    reversals: int
+    first_at_reversal: float | None
+    second_smallest_share: float
+    measured_second_smallest_share: float | None
+    force: float
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of one run.
+
+    Attributes:
+        common: Those of every mechanism.
+        circle_radius: Radius of the circle [m].
+        free_direction: Error along the circle [m].
+        radial: Distance from the circle [m].
+        led: While the hand leads; None if it does not.
+        released: After the release; None without.
+    """
+
+    common: DisplayNumbers = field(metadata=MERGED)
+    circle_radius: float
+    free_direction: Spread
+    radial: Spread
+    led: Led | None
+    released: Released | None
+
+
+def signals_of(run: DisplayRun) -> Signals:
+    """Computes the signals of a run."""
     mechanism = run.mechanism
     assert isinstance(mechanism, TwoLinkOnCircle)
     q, qdot = run.state["q"], run.state["q_velocity"]
@@ -49,83 +153,82 @@ def signals_of(run: DisplayRun) -> dict[str, np.ndarray]:
     measured = mechanism.link_energies(*mechanism.joint_motion(p, run.measured.velocity, q))
     angle, wanted = (np.unwrap(np.arctan2(position[:, 1], position[:, 0])) for position in (p, x))
     tangent, reference_tangent = (np.column_stack((-np.sin(a), np.cos(a))) for a in (angle, wanted))
-    return {
-        "links": links,
-        "total": links.sum(axis=1),
-        "first_rate": qdot[:, 0],
-        "measured_links": measured,
-        "measured_total": measured.sum(axis=1),
-        "speed": np.sum(run.reference.velocity[:, :2] * reference_tangent, axis=1),
-        "measured_speed": np.sum(run.measured.velocity[:, :2] * tangent, axis=1),
-        "error": mechanism.circle_radius * ((angle - wanted + np.pi) % (2.0 * np.pi) - np.pi),
-        "radial": np.hypot(p[:, 0], p[:, 1]) - mechanism.circle_radius,
-        "force": np.sum(run.wrench[:, :2] * tangent, axis=1),
-    }
+    return Signals(
+        links=links,
+        total=links.sum(axis=1),
+        first_rate=qdot[:, 0],
+        measured_links=measured,
+        measured_total=measured.sum(axis=1),
+        speed=np.sum(run.reference.velocity[:, :2] * reference_tangent, axis=1),
+        measured_speed=np.sum(run.measured.velocity[:, :2] * tangent, axis=1),
+        error=mechanism.circle_radius * ((angle - wanted + np.pi) % (2.0 * np.pi) - np.pi),
+        radial=np.hypot(p[:, 0], p[:, 1]) - mechanism.circle_radius,
+        force=np.sum(run.wrench[:, :2] * tangent, axis=1),
+    )
 
 
-def measure(run: DisplayRun) -> dict[str, Any]:
-    """Numbers of one run."""
+def measure(run: DisplayRun) -> Numbers:
+    """Measures one run."""
     s = signals_of(run)
     assert isinstance(run.mechanism, TwoLinkOnCircle)
-    return run.common_metrics() | {
-        "circle_radius": run.mechanism.circle_radius,
-        "free_direction": spread(s["error"]),
-        "radial": spread(s["radial"]),
-        "led": _led(run, s),
-        "released": _released(run, s),
-    }
+    return Numbers(
+        common=run.common_numbers(),
+        circle_radius=run.mechanism.circle_radius,
+        free_direction=Spread.of(s.error),
+        radial=Spread.of(s.radial),
+        led=_led(run, s),
+        released=_released(run, s),
+    )
 
 
-def _led(run: DisplayRun, s: dict[str, np.ndarray]) -> dict[str, Any] | None:
-    """While the hand leads the end point round, from when it is first as fast as it is half of that time."""
+def _led(run: DisplayRun, s: Signals) -> Led | None:
     leads = run.named("push") & run.during("slide")
     if not leads.any():
         return None
-    fast = leads & (s["measured_speed"] >= np.median(s["measured_speed"][leads]))
+    fast = leads & (s.measured_speed >= np.median(s.measured_speed[leads]))
     leads[: np.flatnonzero(fast)[0]] = False
-    speed, total, force = (s[name][leads] for name in ("measured_speed", "total", "force"))
-    return {
-        "to_its_end": not bool(leads[-1]),
-        "from": float(run.time[leads][0]),
-        "speed": float(speed.mean()),
-        "speed_deviation": float(speed.std()),
-        "energy_low": float(total.min()),
-        "energy_high": float(total.max()),
-        "pushed": float(np.mean(force > _FORCE)),
-        "held_back": float(np.mean(force < -_FORCE)),
-        "turns": len(_changes(force * (np.abs(force) > _FORCE))),
-    }
+    speed, total, force = (values[leads] for values in (s.measured_speed, s.total, s.force))
+    return Led(
+        to_its_end=not bool(leads[-1]),
+        start=float(run.time[leads][0]),
+        speed=float(speed.mean()),
+        speed_deviation=float(speed.std()),
+        energy_low=float(total.min()),
+        energy_high=float(total.max()),
+        pushed=float(np.mean(force > _FORCE)),
+        held_back=float(np.mean(force < -_FORCE)),
+        turns=len(_changes(force * (np.abs(force) > _FORCE))),
+    )
 
 
-def _released(run: DisplayRun, s: dict[str, np.ndarray]) -> dict[str, Any] | None:
-    """After the release, from when the hand does not act any more until the energy is spent."""
+def _released(run: DisplayRun, s: Signals) -> Released | None:
     free = run.during("release") & ~run.touched
     first = int(np.argmax(free))
-    if not free.any() or s["total"][first] == 0.0:
+    if not free.any() or s.total[first] == 0.0:
         return None
-    total = s["total"][first:]
+    total = s.total[first:]
     spent = np.flatnonzero(total < _REST * total[0])
     part = slice(first, first + int(spent[0]) if len(spent) else len(run.time))
-    total, links, speed = s["total"][part], s["links"][part], np.abs(s["speed"][part])
-    measured = s["measured_total"][part]
+    total, links, speed = s.total[part], s.links[part], np.abs(s.speed[part])
+    measured = s.measured_total[part]
     measured = measured[np.isfinite(measured)]
-    reversals = _changes(s["first_rate"][part])
+    reversals = _changes(s.first_rate[part])
     beside = np.maximum(links[reversals - 1, 0], links[reversals, 0])
-    return {
-        "from": float(run.time[part.start]),
-        "to": float(run.time[part.stop - 1]),
-        "spent": len(spent) > 0,
-        "energy": float(total[0]),
-        "largest_rise": float(np.diff(total).max()) if len(total) > 1 else None,
-        "measured_rise": _rise(measured) if len(measured) else None,
-        "speed_rises": int(np.sum(np.diff(np.sign(np.diff(speed))[np.diff(speed) != 0]) > 0)),
-        "largest_speed_rise": _rise(speed),
-        "reversals": len(reversals),
-        "first_at_reversal": float((beside / total[reversals]).max()) if len(reversals) else None,
-        "second_smallest_share": float((links[:, 1] / total).min()),
-        "measured_second_smallest_share": _share(s["measured_links"][part], s["measured_total"][part]),
-        "force": float(np.abs(s["force"][part]).max()),
-    }
+    return Released(
+        start=float(run.time[part.start]),
+        end=float(run.time[part.stop - 1]),
+        spent=len(spent) > 0,
+        energy=float(total[0]),
+        largest_rise=float(np.diff(total).max()) if len(total) > 1 else None,
+        measured_rise=_rise(measured) if len(measured) else None,
+        speed_rises=int(np.sum(np.diff(np.sign(np.diff(speed))[np.diff(speed) != 0]) > 0)),
+        largest_speed_rise=_rise(speed),
+        reversals=len(reversals),
+        first_at_reversal=float((beside / total[reversals]).max()) if len(reversals) else None,
+        second_smallest_share=float((links[:, 1] / total).min()),
+        measured_second_smallest_share=_share(s.measured_links[part], s.measured_total[part]),
+        force=float(np.abs(s.force[part]).max()),
+    )
 
 
 def _share(links: np.ndarray, total: np.ndarray) -> float | None:
@@ -151,68 +254,64 @@ def analyse(bags: dict[str, Bag]) -> Report:
     return display_report(bags, TwoLinkOnCircle, measure, _judge, _figure, _CAPTION)
 
 
-def _judge(claims: Claims, n: dict[str, Any]) -> None:
-    _judge_energy(claims, n["released"])
-    _judge_links(claims, n["released"])
-    _judge_lead(claims, n["led"])
-    error, radial, limit = n["free_direction"], n["radial"], _SMALL_ERROR * n["circle_radius"]
+def _judge(claims: Claims, n: Numbers) -> None:
+    _judge_energy(claims, n.released)
+    _judge_links(claims, n.released)
+    _judge_lead(claims, n.led)
+    error, radial, limit = n.free_direction, n.radial, _SMALL_ERROR * n.circle_radius
     claims.say(
         "The error in the direction of free motion is small (Fig. 12C).",
-        f"along the circle {1e3 * error['rms']:.2g} mm RMS (limit {1e3 * limit:.2g} mm, 1 % of the radius, "
-        f"{AFTER_DATA}), largest "
-        f"{1e3 * error['largest']:.2g} mm; radially {1e3 * radial['rms']:.2g} mm RMS, largest "
-        f"{1e3 * radial['largest']:.2g} mm",
-        error["rms"] < limit,
+        f"along the circle {1e3 * error.rms:.2g} mm RMS (limit {1e3 * limit:.2g} mm, 1 % of the radius, "
+        f"{AFTER_DATA}), largest {1e3 * error.largest:.2g} mm; radially {1e3 * radial.rms:.2g} mm RMS, largest "
+        f"{1e3 * radial.largest:.2g} mm",
+        error.rms < limit,
     )
 
 
-def _judge_energy(claims: Claims, free: dict[str, Any] | None) -> None:
+def _judge_energy(claims: Claims, free: Released | None) -> None:
     text = "Once released, the kinetic energy falls monotonically, although the speed rises at times (Fig. 12A, B)."
-    if free is None or free["largest_rise"] is None:
+    if free is None or free.largest_rise is None:
         claims.say(text, unless=_NO_RELEASE)
         return
-    since = f"from {free['from']:.2f} s on, when the hand has let go, {1e3 * free['energy']:.0f} mJ"
-    if free["largest_rise"] > 0.0:
-        claims.say(text, f"{since}: it rose by up to {free['largest_rise']:.1e} J in a tick", False)
-    elif not free["speed_rises"]:
+    since = f"from {free.start:.2f} s on, when the hand has let go, {1e3 * free.energy:.0f} mJ"
+    if free.largest_rise > 0.0:
+        claims.say(text, f"{since}: it rose by up to {free.largest_rise:.1e} J in a tick", False)
+    elif not free.speed_rises:
         no_rise = f"{since}: no rise in any tick; the speed did not rise, either"
-        claims.say(text, no_rise, False if free["spent"] else None)
+        claims.say(text, no_rise, False if free.spent else None)
     else:
-        measured, most = free["measured_rise"], _MEASURED_RISE * free["energy"]
-        also = (
-            ""
-            if measured is None
-            else (
+        measured, most, also = free.measured_rise, _MEASURED_RISE * free.energy, ""
+        if measured is not None:
+            also = (
                 f"; of the measured tool it was at most {1e3 * measured:.2g} mJ above before (limit "
                 f"{100 * _MEASURED_RISE:g} % of the start, {1e3 * most:.2g} mJ, {AFTER_DATA})"
             )
-        )
         claims.say(
             text,
-            f"{since}: no rise in any tick of the reference (largest change {free['largest_rise']:.1e} J), its speed "
-            f"rose {free['speed_rises']} times, by up to {1e3 * free['largest_speed_rise']:.0f} mm/s{also}",
+            f"{since}: no rise in any tick of the reference (largest change {free.largest_rise:.1e} J), its speed "
+            f"rose {free.speed_rises} times, by up to {1e3 * free.largest_speed_rise:.0f} mm/s{also}",
             measured is None or measured < most,
         )
 
 
-def _judge_links(claims: Claims, free: dict[str, Any] | None) -> None:
+def _judge_links(claims: Claims, free: Released | None) -> None:
     first_text = "The kinetic energy of link 1 goes to zero each time it reverses."
     second_text = "The kinetic energy of link 2 never approaches zero."
     if free is None:
         claims.say(first_text, unless=_NO_RELEASE)
         claims.say(second_text, unless=_NO_RELEASE)
         return
-    first, second = free["first_at_reversal"], free["second_smallest_share"]
+    first, second = free.first_at_reversal, free.second_smallest_share
     if first is None:
         claims.say(first_text, unless="no reversal after the release")
     else:
         claims.say(
             first_text,
-            f"{free['reversals']} reversals; at most {100 * first:.2g} % of the total in the two ticks beside one "
+            f"{free.reversals} reversals; at most {100 * first:.2g} % of the total in the two ticks beside one "
             f"(limit {100 * _ZERO:g} %)",
             first < _ZERO,
         )
-    measured = free["measured_second_smallest_share"]
+    measured = free.measured_second_smallest_share
     claims.say(
         second_text,
         ""
@@ -226,19 +325,19 @@ def _judge_links(claims: Claims, free: dict[str, Any] | None) -> None:
     )
 
 
-def _judge_lead(claims: Claims, led: dict[str, Any] | None) -> None:
+def _judge_lead(claims: Claims, led: Led | None) -> None:
     text = "To keep the speed constant the user must alternately push and hold back, as the energy rises and falls."
     if led is None:
         claims.say(text, unless="the hand does not lead in this run")
         return
-    shown = led["turns"] >= _CHANGES
+    shown = led.turns >= _CHANGES
     claims.say(
         text,
-        f"while energy went between {1e3 * led['energy_low']:.0f} and {1e3 * led['energy_high']:.0f} mJ, the hand "
-        f"pushed {100 * led['pushed']:.0f} % of the time, held back {100 * led['held_back']:.0f} % (above {_FORCE:g} "
-        f"N), and changed {led['turns']} times between the two (limit {_CHANGES}, {AFTER_DATA}); the speed was "
-        f"{1e3 * led['speed']:.0f} mm/s with an RMS deviation of {1e3 * led['speed_deviation']:.0f} mm/s",
-        shown if shown or led["to_its_end"] else None,
+        f"while energy went between {1e3 * led.energy_low:.0f} and {1e3 * led.energy_high:.0f} mJ, the hand "
+        f"pushed {100 * led.pushed:.0f} % of the time, held back {100 * led.held_back:.0f} % (above {_FORCE:g} "
+        f"N), and changed {led.turns} times between the two (limit {_CHANGES}, {AFTER_DATA}); the speed was "
+        f"{1e3 * led.speed:.0f} mm/s with an RMS deviation of {1e3 * led.speed_deviation:.0f} mm/s",
+        shown if shown or led.to_its_end else None,
     )
 
 
@@ -250,27 +349,27 @@ _CAPTION = (
 )
 
 
-def _enlarge_release(axes: Axes, run: DisplayRun, s: dict[str, np.ndarray]) -> None:
+def _enlarge_release(axes: Axes, run: DisplayRun, s: Signals) -> None:
     """The energies after the release once more, on a logarithmic scale."""
     axes.margins(y=0.2)
     shade(axes, run, ("release",))
     free = run.during("release") & ~run.touched
-    if not s["total"][free].any():
+    if not s.total[free].any():
         return
     inset = axes.inset_axes((0.6, 0.28, 0.38, 0.54))
-    most = 1e3 * float(s["total"][free].max())
-    for values, color in zip((s["total"], *s["links"].T), ("black", "tab:blue", "tab:orange"), strict=True):
+    most = 1e3 * float(s.total[free].max())
+    for values, color in zip((s.total, *s.links.T), ("black", "tab:blue", "tab:orange"), strict=True):
         inset.plot(run.time[free], np.maximum(1e3 * values[free], 1e-5 * most), color=color, linewidth=1.0)
     inset.set(yscale="log", ylim=(1e-3 * most, 2.0 * most))
     inset.set_title("released, logarithmic", fontsize="small")
     inset.tick_params(labelsize="small")
 
 
-def _draw_distance(axes: Axes, run: DisplayRun, s: dict[str, np.ndarray]) -> None:
+def _draw_distance(axes: Axes, run: DisplayRun, s: Signals) -> None:
     """The distance from the circle on an axis of its own at the right."""
     shade(axes, run, ("release",))
     radial = axes.twinx()
-    radial.plot(run.time, 1e6 * s["radial"], color="tab:red", linewidth=0.5)
+    radial.plot(run.time, 1e6 * s.radial, color="tab:red", linewidth=0.5)
     radial.set_ylabel("distance from the circle (µm)", color="tab:red")
 
 
@@ -280,19 +379,19 @@ def _figure(run: DisplayRun) -> Figure:
     every = slice(None, None, max(1, len(t) // 300))
     released = partial(shade, run=run, kinds=("release",))
     energies = [
-        Curve(t[every], 1e3 * s["measured_total"][every], "total, measured", dots),
-        Curve(t, 1e3 * s["total"], "total", {**black, "linewidth": 1.5}),
-        Curve(t, 1e3 * s["links"][:, 0], "link 1", {"color": "tab:blue", "linewidth": 1.5}),
-        Curve(t, 1e3 * s["links"][:, 1], "link 2", {"color": "tab:orange", "linewidth": 1.5}),
+        Curve(t[every], 1e3 * s.measured_total[every], "total, measured", dots),
+        Curve(t, 1e3 * s.total, "total", {**black, "linewidth": 1.5}),
+        Curve(t, 1e3 * s.links[:, 0], "link 1", {"color": "tab:blue", "linewidth": 1.5}),
+        Curve(t, 1e3 * s.links[:, 1], "link 2", {"color": "tab:orange", "linewidth": 1.5}),
     ]
-    speed, error = (Curve(t, 1e3 * s[name], style=black) for name in ("measured_speed", "error"))
+    speed, error = (Curve(t, 1e3 * values, style=black) for values in (s.measured_speed, s.error))
     title = "D: force along the circle, distance from it"
     return panels(
         Panel("energy (mJ)", energies, "", title="A: kinetic energy", legend={"loc": "upper left", "ncols": 4},
               extra=partial(_enlarge_release, run=run, s=s)),
         Panel("speed (mm/s)", [speed], "", title="B: speed along the circle", extra=released),
         Panel("error (mm)", [error], "", title="C: error along the circle", extra=released),
-        Panel("force (N)", [Curve(t, s["force"], style=black)], title=title,
+        Panel("force (N)", [Curve(t, s.force, style=black)], title=title,
               extra=partial(_draw_distance, run=run, s=s)),
         size=(11, 11), sharex=True,
     )  # fmt: skip

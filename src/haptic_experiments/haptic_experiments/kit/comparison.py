@@ -6,15 +6,16 @@ network, in the order of the node's parameters.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
+from haptic_experiments.kit.results import HIDDEN, MERGED, Claims, Report
 
 NAMESPACE = "/script"
 #: a model that diverges is followed up to here
@@ -26,6 +27,62 @@ STYLES: tuple[dict[str, Any], ...] = (
     {"color": "black", "linestyle": (0, (4, 2)), "linewidth": 1.2},
     {"color": "black", "linestyle": "-", "linewidth": 1.0},
 )
+
+
+@dataclass(frozen=True)
+class Element:
+    """Parameters of one column.
+
+    Attributes:
+        model: Name of the model.
+        period: T [s].
+        stiffness: K [N/m].
+        damping: B [N s/m].
+        mass: M [kg].
+    """
+
+    model: str = field(metadata=HIDDEN)
+    period: float
+    stiffness: float
+    damping: float
+    mass: float
+
+    @property
+    def ratio(self) -> float:
+        """T^2 K/M."""
+        return self.period * self.period * self.stiffness / self.mass
+
+    @property
+    def words(self) -> str:
+        """Stiffness and period in words."""
+        return f"K = {power_of_ten(self.stiffness)} N/m, T = {1e3 * self.period:g} ms"
+
+
+@dataclass(frozen=True)
+class Case:
+    """Numbers of a column that can judge claims.
+
+    Attributes:
+        element: Parameters.
+    """
+
+    element: Element = field(metadata=HIDDEN)
+
+
+@dataclass(frozen=True)
+class ColumnNumbers:
+    """Numbers of a column.
+
+    Attributes:
+        element: Parameters.
+        case: Numbers that judge claims; None if the column cannot.
+    """
+
+    element: Element = field(metadata=MERGED)
+    case: Any = field(metadata=MERGED)
+
+
+_Case = TypeVar("_Case", bound=Case)
 
 
 @dataclass(frozen=True)
@@ -114,32 +171,60 @@ class ScriptedRun:
             return float(values)
         return float(values[column if len(values) > 1 else 0])
 
-    def element(self, column: int) -> dict[str, float]:
-        """Period [s], stiffness [N/m], damping [N s/m] and mass [kg] of one column."""
-        return {"period": self.period} | {name: self.number(name, column) for name in ("stiffness", "damping", "mass")}
+    def element(self, column: int) -> Element:
+        """Parameters of one column."""
+        values = (self.number(name, column) for name in ("stiffness", "damping", "mass"))
+        return Element(self.models[column], self.period, *values)
 
 
-def measured_by_period(
-    bags: dict[str, Bag], measure: Callable[[ScriptedRun, int], dict[str, Any]]
-) -> tuple[dict[str, ScriptedRun], dict[str, dict[str, Any]], list[dict[str, Any]]]:
-    """Runs, shortest period first, and what `measure` says of each of their columns.
+def alternative_report(
+    bags: Mapping[str, Bag],
+    models: tuple[str, str],
+    measure: Callable[[ScriptedRun, int], ColumnNumbers],
+    judge: Callable[[Claims, list[Any], list[Any]], None],
+    draw: Callable[[Axes, ScriptedRun, list[int]], None],
+    caption: str,
+    **figure: Any,
+) -> Report:
+    """Makes the report of a model beside its alternative, runs of the shortest period first.
 
     Args:
         bags: Bags of a comparison.
-        measure: Makes the numbers of one column of a run.
-
-    Returns:
-        Runs by the name of their bag, the numbers by bag and label, and the same as one list with the model's name.
+        models: Names of the model and of its alternative's model.
+        measure: Measures a column of a run.
+        judge: Adds the claims, by the cases of the model and of the alternative.
+        draw: Draws some columns of a run.
+        caption: Caption of the figure.
+        **figure: Other arguments of `figure_beside_alternative`.
     """
     runs = {name: ScriptedRun.from_bag(bag) for name, bag in bags.items()}
     runs = dict(sorted(runs.items(), key=lambda item: item[1].period))
-    metrics = {name: {label: measure(run, i) for i, label in enumerate(run.labels)} for name, run in runs.items()}
-    entries = [
-        {**numbers, "model": model}
-        for run, of_run in zip(runs.values(), metrics.values(), strict=True)
-        for model, numbers in zip(run.models, of_run.values(), strict=True)
-    ]
-    return runs, metrics, entries
+    numbers = {name: {label: measure(run, i) for i, label in enumerate(run.labels)} for name, run in runs.items()}
+    cases = [column.case for of_run in numbers.values() for column in of_run.values() if column.case is not None]
+    claims = Claims()
+    judge(claims, *([case for case in cases if case.element.model == model] for model in models))
+    first = next(iter(runs.values()))
+    parameters = {"comparison": first.parameters, "device": first.device}
+    return Report(
+        {"runs": numbers}, claims, lambda: figure_beside_alternative(runs, *models, draw, **figure), caption, parameters
+    )
+
+
+def eigenvalue_claim(
+    claims: Claims, text: str, factors: Sequence[tuple[Case, float, float]], agreement: float, missing: str
+) -> None:
+    """Adds the claim that velocities change from step to step by the factors of a linear map.
+
+    Args:
+        claims: Claims to which it is added.
+        text: The claim.
+        factors: Cases with the measured factor and the eigenvalue of the map.
+        agreement: Largest relative difference of the two.
+        missing: Reason why no run shows it, if there are no factors.
+    """
+    parts = [f"{c.element.words}: {factor:.4f} per step (eigenvalue {due:.4f})" for c, factor, due in factors]
+    met = all(abs(factor / due - 1.0) < agreement for _, factor, due in factors)
+    claims.say(text, f"{'; '.join(parts)}; limit {100 * agreement:g} %", met, unless="" if factors else missing)
 
 
 def _bounded(values: np.ndarray) -> np.ndarray:
@@ -160,16 +245,17 @@ def power_of_ten(value: float) -> str:
     return f"{float(mantissa):g} × 10{digits}"
 
 
-def named(entry: dict[str, Any]) -> str:
-    """Which of a comparison's cases an entry is, in words."""
-    return f"K = {power_of_ten(entry['stiffness'])} N/m, T = {1e3 * entry['period']:g} ms"
+def at_shortest_period(cases: Sequence[_Case]) -> list[_Case]:
+    """Cases of the shortest period."""
+    shortest = min((case.element.period for case in cases), default=0.0)
+    return [case for case in cases if case.element.period == shortest]
 
 
 def pairs_of_periods(
-    entries: list[dict[str, Any]], short: Callable[[dict[str, Any]], bool], long: Callable[[dict[str, Any]], bool]
-) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    cases: Sequence[_Case], short: Callable[[_Case], bool], long: Callable[[_Case], bool]
+) -> list[tuple[_Case, _Case]]:
     """Cases of one stiffness of which the first meets one condition and the second another."""
-    return [(a, b) for a in entries for b in entries if a["stiffness"] == b["stiffness"] and short(a) and long(b)]
+    return [(a, b) for a in cases for b in cases if a.element.stiffness == b.element.stiffness and short(a) and long(b)]
 
 
 def figure_beside_alternative(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,6 +14,38 @@ from haptic_launch.experiments import load_experiment
 
 if TYPE_CHECKING:
     from haptic_bags.bags import Bag
+
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class SplitAndImplicit(Generic[_T]):
+    """A number of the nodes, which step in turn, and of one implicit step; in the unit that its owner says."""
+
+    split: _T
+    implicit: _T
+
+
+@dataclass(frozen=True)
+class RunAndImplicit(Generic[_T]):
+    """A number of a run, and of one implicit step; in the unit that its owner says."""
+
+    run: _T
+    implicit: _T
+
+
+@dataclass(frozen=True)
+class ComposedNumbers:
+    """Numbers of every run of several rendering nodes.
+
+    Attributes:
+        latency_p50_p99: Median and 99th percentile of the time from publishing to receiving, by edge [s].
+        step_time: Median time of a tick, computed in one process [s].
+    """
+
+    latency_p50_p99: dict[str, tuple[float, float]]
+    step_time: SplitAndImplicit[Any]
 
 
 def latency_metrics(bag: Bag) -> dict[str, tuple[float, float]]:

@@ -6,19 +6,22 @@ Rows are ticks. The state of tick k is that at k T; contacts are those of the st
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from convex_contact import World
+from convex_contact.simulation.convergence import convergence_order, position_errors
 from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
 from haptic_core.parameters import parse_entries
 from haptic_experiments.kit.figures import Curve, Panel
-from haptic_experiments.kit.results import Claims
+from haptic_experiments.kit.results import MERGED, Claims
 
 _Scene = TypeVar("_Scene")
+_Run = TypeVar("_Run")
 
 #: line of each approximation
 STYLES: dict[str, dict[str, Any]] = {
@@ -271,9 +274,52 @@ def compared(
 # ---- studies and figures ---------------------------------------------------------------------------------------------
 
 
-def plain(table: Mapping[str, Mapping[float, float]]) -> dict[str, dict[str, float]]:
-    """Errors by approximation and time step, with names that JSON knows."""
-    return {name: {f"{period:g}": error for period, error in of.items()} for name, of in table.items()}
+@dataclass(frozen=True)
+class Convergence:
+    """Position errors of a body over the time step of the simulation.
+
+    Attributes:
+        errors: Position errors [m] by approximation and time step [s].
+        orders: Orders of convergence by approximation.
+    """
+
+    errors: dict[str, dict[float, float]]
+    orders: dict[str, float]
+
+    @classmethod
+    def of(cls, world: Callable[[], World], body: str, **study: Any) -> Convergence:
+        """Simulates with all approximations.
+
+        Args:
+            world: Makes the world.
+            body: Name of the body.
+            **study: Reference, time steps and length, see `position_errors`.
+        """
+        errors = position_errors(lambda *_: world(), body, approximations=tuple(STYLES), **study)
+        return cls(errors, {name: convergence_order(of) for name, of in errors.items()})
+
+    def compare_lagged(self, claims: Claims, text: str, expected: Mapping[float, float], relative: float) -> None:
+        """Adds the claim that the errors of Lagged [m] by time step [s] are those expected, as in `compared`."""
+        found = {f"{period:g} s": self.errors["lagged"][period] for period in expected}
+        compared(claims, text, found, {f"{period:g} s": e for period, e in expected.items()}, relative=relative)
+
+    @property
+    def is_first_order(self) -> bool:
+        """Lagged and Similar converge with an order of 1 within 0.15."""
+        return all(abs(self.orders[name] - 1.0) < 0.15 for name in ("lagged", "similar"))
+
+
+@dataclass(frozen=True)
+class ConvergenceNumbers(Generic[_Run]):
+    """Numbers of the report of a body with its convergence.
+
+    Attributes:
+        runs: Numbers by run.
+        study: Convergence over the time step.
+    """
+
+    runs: dict[str, _Run]
+    study: Convergence = field(metadata=MERGED)
 
 
 def curve(name: str, approximation: str, x: np.ndarray, y: np.ndarray, **style: Any) -> Curve:

@@ -8,10 +8,11 @@ at which the tool was led to the mechanism, as there is no motion of the mechani
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -25,8 +26,11 @@ from haptic_core.errors import HapticError
 from haptic_core.parameters import parse_entries
 from haptic_devices.loop import OK
 from haptic_experiments.kit.figures import Curve, Panel, panels, shade
-from haptic_experiments.kit.phases import PhasedRun
+from haptic_experiments.kit.phases import PhasedRun, phased
 from haptic_experiments.kit.results import Claims, Report
+from haptic_experiments.kit.signals import Spread
+
+_Numbers = TypeVar("_Numbers")
 
 NAMESPACE = "/cobotic_hand_controller"
 #: stiffness that impedance displays reach, "a few kN/m" [N/m]
@@ -35,6 +39,33 @@ IMPEDANCE_LIMIT = 5e3
 COUNTS = 10.0
 #: residual of a holonomic constraint that passes for rounding [m] or [rad]
 RESIDUAL = 1e-12
+
+
+@dataclass(frozen=True)
+class DisplayNumbers:
+    """Numbers of every mechanism's report; errors are those of the measured tool against the reference.
+
+    Attributes:
+        ticks: Number of ticks that count.
+        led_ticks: Number of ticks left out because the tool was led to the mechanism.
+        stopped_ticks: Number of ticks left out because the display's status was not OK.
+        refused_ticks: Number of ticks whose step was refused.
+        holonomic_residual: Largest residual of the holonomic constraints [m] or [rad].
+        tracking_error: Distance [m].
+        turning_error: Angle [rad].
+        position_resolution: One count of the display's sensors in position [m]; NaN if it is not known.
+        angle_resolution: One count in orientation [rad]; NaN if it is not known.
+    """
+
+    ticks: int
+    led_ticks: int
+    stopped_ticks: int
+    refused_ticks: int
+    holonomic_residual: float
+    tracking_error: Spread
+    turning_error: Spread
+    position_resolution: float
+    angle_resolution: float
 
 
 @dataclass(frozen=True)
@@ -59,8 +90,6 @@ class DisplayRun(PhasedRun):
     """The signals of one bag on common ticks.
 
     Attributes:
-        period: T [s].
-        time: Times of the ticks [s], shape (n,).
         mechanism: The rendered mechanism.
         measured: Motion by the display's sensors.
         true: Motion of the simulated display.
@@ -68,7 +97,6 @@ class DisplayRun(PhasedRun):
         wrench: Measured wrench of the user on the tool [N; N m], shape (n, 6).
         touched: Whether the simulated hand acts on the tool, shape (n,).
         state: Fields of ConstrainedReference, rows as `reference`.
-        phases: Phases of the hand's plan.
         device: Numbers of the display.
         parameters: Parameters of the node.
         led: Number of ticks left out because the tool was led to the mechanism.
@@ -77,8 +105,6 @@ class DisplayRun(PhasedRun):
         changed: Parameters of the node that were changed during the run.
     """
 
-    period: float
-    time: np.ndarray
     mechanism: Mechanism
     measured: ToolPath
     true: ToolPath
@@ -86,7 +112,6 @@ class DisplayRun(PhasedRun):
     wrench: np.ndarray
     touched: np.ndarray
     state: dict[str, np.ndarray]
-    phases: list[dict[str, Any]]
     device: dict[str, Any]
     parameters: dict[str, Any]
     led: int = 0
@@ -114,8 +139,7 @@ class DisplayRun(PhasedRun):
         device, truth, due = (ticks[name] for name in names)
         frames = _Frames(node)
         return cls(
-            period=ticks.period,
-            time=ticks.time,
+            **phased(ticks, bag),
             mechanism=mechanism_of(node),
             measured=frames.path(device["tool_pose"], device["tool_twist"]),
             true=frames.path(truth["tool_pose"], truth["tool_twist"]),
@@ -123,7 +147,6 @@ class DisplayRun(PhasedRun):
             wrench=frames.rotated(device["tool_wrench"]),
             touched=truth["operator_wrench"].any(axis=1),
             state={name: due[name] for name, values in state.items() if isinstance(values, np.ndarray)},
-            phases=start.get("phases", []),
             device=start.get("device", {}),
             parameters=node,
             led=int(led.sum()),
@@ -157,19 +180,19 @@ class DisplayRun(PhasedRun):
         """Sentence of the general report about changed parameters; empty if there are none."""
         return f" Changed during the run: {', '.join(self.changed)}." if self.changed else ""
 
-    def common_metrics(self) -> dict[str, Any]:
-        """Numbers of every mechanism's report; errors are those of the measured tool against the reference."""
-        return {
-            "ticks": len(self.time),
-            "led_ticks": self.led,
-            "stopped_ticks": self.stopped,
-            "refused_ticks": self.refused,
-            "holonomic_residual": float(np.abs(self.state["constraint_residual"]).max()),
-            "tracking_error": spread(self.tracking_error),
-            "turning_error": spread(self.turning_error),
-            "position_resolution": self.device.get("position_resolution"),
-            "angle_resolution": self.device.get("angle_resolution"),
-        }
+    def common_numbers(self) -> DisplayNumbers:
+        """Numbers of every mechanism's report."""
+        return DisplayNumbers(
+            ticks=len(self.time),
+            led_ticks=self.led,
+            stopped_ticks=self.stopped,
+            refused_ticks=self.refused,
+            holonomic_residual=float(np.abs(self.state["constraint_residual"]).max()),
+            tracking_error=Spread.of(self.tracking_error),
+            turning_error=Spread.of(self.turning_error),
+            position_resolution=self.device.get("position_resolution", math.nan),
+            angle_resolution=self.device.get("angle_resolution", math.nan),
+        )
 
 
 def _is_led(state: dict[str, Any]) -> np.ndarray:
@@ -228,21 +251,11 @@ def _mechanism(name: str, entries: tuple[str, ...]) -> Mechanism:
 _ready_mechanism = lru_cache(maxsize=8)(_mechanism)
 
 
-def spread(values: np.ndarray) -> dict[str, float]:
-    """RMS, 99 % and largest magnitude of a signal."""
-    size = np.abs(values)
-    return {
-        "rms": float(np.sqrt(np.mean(size**2))),
-        "p99": float(np.percentile(size, 99)),
-        "largest": float(size.max()),
-    }
-
-
 def display_report(
     bags: Mapping[str, Bag],
     kind: type[Mechanism],
-    measure: Callable[[DisplayRun], dict[str, Any]],
-    judge: Callable[[Claims, dict[str, Any]], None],
+    measure: Callable[[DisplayRun], _Numbers],
+    judge: Callable[[Claims, _Numbers], None],
     draw: Callable[[DisplayRun], Figure],
     caption: str,
 ) -> Report:
@@ -262,11 +275,11 @@ def display_report(
     runs = {name: DisplayRun.from_bag(bag) for name, bag in bags.items()}
     if not all(type(run.mechanism) is kind and not run.changed for run in runs.values()):
         return general_report(runs)
-    metrics, run = {name: measure(run) for name, run in runs.items()}, next(iter(runs.values()))
+    numbers, run = {name: measure(run) for name, run in runs.items()}, next(iter(runs.values()))
     claims = Claims()
-    judge(claims, next(iter(metrics.values())))
+    judge(claims, next(iter(numbers.values())))
     parameters = {"constraints": run.parameters}
-    return Report({"runs": metrics}, claims, lambda: draw(run), caption + run.left_out, parameters)
+    return Report({"runs": numbers}, claims, lambda: draw(run), caption + run.left_out, parameters)
 
 
 def signal_panel(run: DisplayRun, title: str, values: np.ndarray, **settings: Any) -> Panel:
@@ -277,16 +290,15 @@ def signal_panel(run: DisplayRun, title: str, values: np.ndarray, **settings: An
 
 def general_report(runs: Mapping[str, DisplayRun]) -> Report:
     """Report about another mechanism, or one whose parameters changed: it judges no claim of the paper."""
-    claims = Claims()
-    for run in runs.values():
-        numbers = run.common_metrics()
+    claims, common = Claims(), {name: run.common_numbers() for name, run in runs.items()}
+    for run, numbers in zip(runs.values(), common.values(), strict=True):
         claims.say(
             f"The reference satisfies the holonomic constraints of {run.parameters['mechanism']}.",
-            f"largest residual {numbers['holonomic_residual']:.1e} (rounding: below {RESIDUAL:g}); the tool is at "
-            f"most {1e3 * numbers['tracking_error']['largest']:.2g} mm and "
-            f"{1e3 * numbers['turning_error']['largest']:.2g} mrad from it; {run.refused} steps refused."
+            f"largest residual {numbers.holonomic_residual:.1e} (rounding: below {RESIDUAL:g}); the tool is at "
+            f"most {1e3 * numbers.tracking_error.largest:.2g} mm and "
+            f"{1e3 * numbers.turning_error.largest:.2g} mrad from it; {run.refused} steps refused."
             f"{run.left_out}{run.changes}",
-            numbers["holonomic_residual"] < RESIDUAL if not run.stopped else None,
+            numbers.holonomic_residual < RESIDUAL if not run.stopped else None,
         )
 
     def curves(values: Callable[[DisplayRun], np.ndarray]) -> list[Curve]:
@@ -300,6 +312,6 @@ def general_report(runs: Mapping[str, DisplayRun]) -> Report:
         )
         return panels(*rows, size=(11, 9), sharex=True)
 
-    metrics = {"runs": {name: run.common_metrics() for name, run in runs.items()}}
     caption = "Error of the measured tool against the reference, and the reference's kinetic energy."
-    return Report(metrics, claims, draw, caption, {"constraints": next(iter(runs.values())).parameters})
+    parameters = {"constraints": next(iter(runs.values())).parameters}
+    return Report({"runs": common}, claims, draw, caption, parameters)

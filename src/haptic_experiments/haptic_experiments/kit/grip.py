@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,22 +41,31 @@ class GripSettings(NamedTuple):
     mass: float
 
 
+@dataclass(frozen=True)
+class Stability:
+    """Stability of grasps that are multiples of the suite's own hand, also where another hand held the grip.
+
+    Attributes:
+        smallest_mass: Smallest rendered mass [kg] without and with a tick of delay, by firmness of the grasp.
+        shaking: Firmness, mass [kg] and RMS velocity above 8 Hz [m/s], infinite where it is too fast, of the simulated
+            device under model A with the run's friction and delay.
+        delay: Delay of the run [ticks].
+    """
+
+    smallest_mass: dict[str, list[float]]
+    shaking: list[tuple[float, float, float]]
+    delay: int
+
+
 def usual_hand() -> HandParameters:
     """The hand of hand.yaml."""
     return load_parameters(HandParameters, HAND_FILE)
 
 
-def stability(device: FiveBar | None, held: HandParameters | None, settings: GripSettings) -> dict[str, Any]:
-    """Smallest rendered mass by grasp and delay (linear loop), and oscillations of the simulated device.
-
-    The grasps are multiples of the suite's own hand, also where another hand held the grip in the run.
-
-    Returns:
-        `smallest_mass`: [kg] by firmness and delay; `shaking`: firmness, mass [kg], RMS velocity above 8 Hz [m/s],
-        of the simulated device under model A with the run's F and delay. Empty without a device or a hand.
-    """
+def stability(device: FiveBar | None, held: HandParameters | None, settings: GripSettings) -> Stability | None:
+    """Finds the smallest mass of the linear loop, and simulates the device; None without a device or a hand."""
     if device is None or held is None:
-        return {}
+        return None
     hand, period, delay = usual_hand(), settings.period, settings.delay
     limits = {
         f"{firmness:g}": [smallest_mass(device, hand, firmness, period=period, delay=d) for d in (0, 1)]
@@ -63,14 +73,14 @@ def stability(device: FiveBar | None, held: HandParameters | None, settings: Gri
     }
     own: dict[str, Any] = {"friction_force": settings.friction_force, "period": period, "delay": delay}
     shaking = [
-        [firmness, float(mass), oscillation(device.parameters, grasp(hand, firmness), float(mass), **own)]
+        (firmness, float(mass), oscillation(device.parameters, grasp(hand, firmness), float(mass), **own))
         for firmness in (1.0, _FIRM)
         for mass in _PAPER_MASS * np.array([0.5, 1.0, 2.0])
     ]
-    return {"smallest_mass": limits, "shaking": shaking, "delay": delay}
+    return Stability(limits, shaking, delay)
 
 
-def claim_mass(claims: Claims, found: dict[str, Any], measured: Sequence[float | None]) -> None:
+def claim_mass(claims: Claims, found: Stability | None, measured: Sequence[float | None]) -> None:
     """Adds the finding about the smallest mass, which the assumed elasticity of the gears makes.
 
     Args:
@@ -79,11 +89,11 @@ def claim_mass(claims: Claims, found: dict[str, Any], measured: Sequence[float |
         measured: RMS velocity above 30 Hz of the runs [m/s].
     """
     text = "With a mass of less than about 2 kg the grip tends to oscillate, especially in a firm grasp."
-    if not found:
+    if found is None:
         claims.say(text, unless="no hand, or a device that is not known")
         return
-    normal, firm = found["smallest_mass"]["1"], found["smallest_mass"][f"{_FIRM:g}"]
-    shaking = {(firmness, mass): value for firmness, mass, value in found["shaking"]}
+    normal, firm = found.smallest_mass["1"], found.smallest_mass[f"{_FIRM:g}"]
+    shaking = {(firmness, mass): value for firmness, mass, value in found.shaking}
     masses = sorted({mass for _, mass in shaking})
 
     def words(firmness: float) -> str:
@@ -101,12 +111,12 @@ def claim_mass(claims: Claims, found: dict[str, Any], measured: Sequence[float |
         f"mass near {_PAPER_MASS:g} kg; with rigid gears it is far below (docs/devices.md). Then the smallest stable "
         f"mass (linear loop) is {normal[0]:.2f} kg in the hand's normal grasp, {firm[0]:.2f} kg in one {_FIRM:g} times "
         f"as firm; with one tick of delay {normal[1]:.2f} and {firm[1]:.2f} kg. Shaking of the simulated grip led at "
-        f"80 mm/s, delay {found['delay']}, normal grasp: {words(1.0)}; firm: {words(_FIRM)}{own}",
+        f"80 mm/s, delay {found.delay}, normal grasp: {words(1.0)}; firm: {words(_FIRM)}{own}",
     )
 
 
 def draw_map(
-    axes: Axes, device: FiveBar | None, held: HandParameters | None, settings: GripSettings, found: dict[str, Any]
+    axes: Axes, device: FiveBar | None, held: HandParameters | None, settings: GripSettings, found: Stability | None
 ) -> None:
     """Draws where the linear loop is unstable, over rendered mass and stiffness of the grasp.
 
@@ -118,19 +128,19 @@ def draw_map(
         found: Result of `stability`.
     """
     axes.set(xlabel="stiffness of the grasp (N/m)", ylabel="rendered mass M (kg)", title="when the grip oscillates")
-    if not found or device is None or held is None:
+    if found is None or device is None or held is None:
         axes.text(0.5, 0.5, "no hand, or a device\nthat is not known", ha="center", transform=axes.transAxes)
         return
     hand, masses, firmness = usual_hand(), np.geomspace(0.25, 8.0, 41), np.geomspace(0.25, 8.0, 13)
     stiffness = hand.stiffness * firmness
     for delay, style in ((0, "--"), (1, "-")):
         radii = spectral_radius_map(device, hand, masses, firmness, period=settings.period, delay=delay)
-        if delay == min(found["delay"], 1):
+        if delay == min(found.delay, 1):
             axes.contourf(stiffness, masses, radii, levels=[1.0, np.inf], colors=["tab:red"], alpha=0.12)
         axes.contour(stiffness, masses, radii, levels=[1.0], colors="black", linestyles=style, linewidths=1.2)
     shakes: dict[str, Any] = {"color": "tab:red", "marker": "x", "mew": 2}
     quiet: dict[str, Any] = {"color": "tab:green", "marker": "o", "mew": 2, "fillstyle": "none"}
-    for grip, mass, value in found["shaking"]:
+    for grip, mass, value in found.shaking:
         axes.plot(hand.stiffness * grip, mass, ms=9, **(shakes if value > _SHAKING else quiet))
     axes.plot(held.stiffness, settings.mass, "*", color="tab:blue", ms=9)
     axes.set(xscale="log", yscale="log", xlim=(stiffness[0], stiffness[-1]), ylim=(masses[0], masses[-1]))

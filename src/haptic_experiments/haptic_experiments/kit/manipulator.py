@@ -6,7 +6,7 @@ measurement of that tick: the motion commanded at that tick, or the delay earlie
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,9 @@ from scipy.signal import butter, sosfiltfilt
 from haptic_bags.bags import Bag
 from haptic_devices.five_bar import FiveBar, FiveBarParameters, friction_analysis
 from haptic_devices.five_bar.friction_analysis import coulomb_forces, tool_forces
+from haptic_experiments.kit.phases import phased
 from haptic_experiments.kit.planar import PlanarRun, radius_of_curvature, travel
+from haptic_experiments.kit.results import MERGED, key
 from haptic_friction.reference.motions import free_drift
 
 NAMESPACE = "/five_bar"
@@ -44,35 +46,19 @@ SECTORS, SECTOR_SAMPLES = 12, 50
 
 @dataclass(frozen=True)
 class Run(PlanarRun):
-    """The signals of one bag on common ticks.
+    """The signals of one bag on common ticks; the force is that of the hand, as measured.
 
     Attributes:
-        period: T [s].
-        time: Times of the ticks (n,) [s].
-        measured: Tool position by the encoders (n, 2) [m].
-        position: True tool position (n, 2) [m].
-        velocity: True tool velocity (n, 2) [m/s].
-        force: Measured force h of the hand (n, 2) [N].
         intention: Position that the hand wants (n, 2) [m].
         target: Commanded position with which the servo compares this tick's measurement (n, 2) [m].
         target_velocity: Commanded velocity, exactly zero while model A sticks (n, 2) [m/s].
         joints: True angles of the motors (n, 2) [rad].
-        sticking: Flags (n,).
-        phases: Phases of the hand's plan.
     """
 
-    period: float
-    time: np.ndarray
-    measured: np.ndarray
-    position: np.ndarray
-    velocity: np.ndarray
-    force: np.ndarray
     intention: np.ndarray
     target: np.ndarray
     target_velocity: np.ndarray
     joints: np.ndarray
-    sticking: np.ndarray
-    phases: list[dict[str, Any]]
 
     @classmethod
     def from_bag(cls, bag: Bag) -> Run:
@@ -89,8 +75,7 @@ class Run(PlanarRun):
         started = (acts >= 0)[:, None]
         position = device["tool_pose"][:, 0:2]
         return cls(
-            period=ticks.period,
-            time=ticks.time,
+            **phased(ticks, bag),
             measured=position,
             position=truth["tool_pose"][:, 0:2],
             velocity=truth["tool_twist"][:, 0:2],
@@ -100,7 +85,6 @@ class Run(PlanarRun):
             target_velocity=np.where(started, command["tool_twist"][acts, 0:2], 0.0),
             joints=truth["joint_position"],
             sticking=friction["sticking"][:, 0].astype(bool),
-            phases=bag.started("device").get("phases", []),
         )
 
 
@@ -163,6 +147,136 @@ class Motion:
         return self.force - resistance[:, None] * self.along - mass * self.acceleration
 
 
+@dataclass(frozen=True)
+class Straight:
+    """Straight motions: direction of the measured force, and what M a and friction leave of it.
+
+    Attributes:
+        samples: Number of samples.
+        median_angle, p95_angle: Angle between measured force and velocity [rad].
+        mean_force: Mean of the measured force [N].
+        mean_friction: Mean of |h - M a| [N].
+        residual_rms: RMS of h - F v/|v| - M a [N].
+    """
+
+    samples: int
+    median_angle: float
+    p95_angle: float
+    mean_force: float
+    mean_friction: float
+    residual_rms: float
+
+
+@dataclass(frozen=True)
+class Curved:
+    """Curves: the force's component towards the inside against M v^2/R.
+
+    Attributes:
+        samples: Number of samples.
+        median_slant: Angle of the force to the motion, towards the inside [rad].
+        inward_share: Fraction of the samples with a force towards the inside.
+        mean_inward, largest_inward: Force towards the inside [N].
+        mean_expected, largest_expected: M v^2/R [N].
+        difference_rms: RMS of their difference [N].
+    """
+
+    samples: int
+    median_slant: float
+    inward_share: float
+    mean_inward: float
+    mean_expected: float
+    largest_inward: float
+    largest_expected: float
+    difference_rms: float
+
+
+@dataclass(frozen=True)
+class Rest:
+    """A rest without its beginning: commanded motion, drift, and what a free mass would do.
+
+    The gears are elastic, so that the force displaces the tool. The drift is the slope of a straight line times the
+    length of the rest, fitted to the true position together with that compliance (position = c + d t + S h).
+
+    Attributes:
+        name: Name of the phase.
+        start, length: Start and length [s].
+        largest_force: Largest force [N].
+        force_rms_about_mean: RMS of the force about its mean [N].
+        largest_target_speed: Largest commanded speed [m/s].
+        target_travel, travel, measured_travel: Diagonal of the box of commanded, true and measured positions [m].
+        sticking_share: Fraction of the ticks that stick.
+        drift: Drift [m].
+        free_drift, free_drift_about_mean: Displacement of a free mass under the force, and under its fluctuation [m].
+    """
+
+    name: str
+    start: float
+    length: float
+    largest_force: float
+    force_rms_about_mean: float
+    largest_target_speed: float
+    target_travel: float
+    sticking_share: float
+    drift: float
+    travel: float
+    measured_travel: float
+    free_drift: float
+    free_drift_about_mean: float
+
+
+@dataclass(frozen=True)
+class Compensated:
+    """Joint friction, what the compensation leaves of it, and the servo's error, while the hand leads.
+
+    Attributes:
+        friction_rms, residual_rms: RMS of the torque of one joint, in all and left [N m].
+        largest_residual: Largest torque that is left [N m].
+        tracking_rms, largest_tracking_error: Error of the tool's position [m].
+    """
+
+    friction_rms: float
+    residual_rms: float
+    largest_residual: float
+    tracking_rms: float
+    largest_tracking_error: float
+
+
+@dataclass(frozen=True)
+class JointFriction:
+    """The joints' Coulomb friction at the tool, over 72 directions and the positions of the run.
+
+    Attributes:
+        along: Range of its component along the motion [N].
+        force: Range of the force [N].
+        angle: Largest angle to the motion [rad].
+        rms: RMS of that of the run [N].
+        share: Its fraction in the measured force, by regression of the rest of that on J^-T tau.
+    """
+
+    along: tuple[float, float] = field(metadata=key("joint_friction_along"))
+    force: tuple[float, float] = field(metadata=key("joint_friction_force"))
+    angle: float = field(metadata=key("joint_friction_angle"))
+    rms: float = field(metadata=key("joint_friction_rms"))
+    share: float = field(metadata=key("joint_friction_share"))
+
+
+@dataclass(frozen=True)
+class Isotropy:
+    """Rendered friction |h - M a| by direction of motion.
+
+    Viscous and Stribeck parts of a law depend on the speed: what counts is the deviation from the law.
+
+    Attributes:
+        sectors: Middle [rad], |h - M a| [N] and mean deviation [N] of each sector of directions that has samples.
+        largest_deviation: Largest of these deviations [N].
+        joint_friction: Force that the joints' friction would ask for; None if the device is not known.
+    """
+
+    sectors: list[tuple[float, float, float]]
+    largest_deviation: float
+    joint_friction: JointFriction | None = field(metadata=MERGED)
+
+
 def smooth(values: np.ndarray, period: float) -> np.ndarray:
     """What signals (n, k) contain below 20 Hz, without phase shift; short or slowly sampled ones as they are."""
     if len(values) < 50 or 2.0 * MOTION_FREQUENCY * period >= 0.9:
@@ -176,73 +290,69 @@ def rms(values: np.ndarray) -> float:
     return float(np.sqrt(np.mean(np.sum(values.reshape(len(values), -1) ** 2, axis=1))))
 
 
-def straight(motion: Motion, mass: float, resistance: np.ndarray) -> dict[str, float]:
-    """Straight motions: angle between measured force and velocity, and what M a and friction leave of the force."""
+def straight(motion: Motion, mass: float, resistance: np.ndarray) -> Straight | None:
+    """Measures the straight motions of a mass [kg] against a resistance (n,) [N]; None if there are none."""
     chosen = motion.straight
     if not chosen.any():
-        return {}
+        return None
     force, along = motion.force[chosen], motion.along[chosen]
     across = along[:, 0] * force[:, 1] - along[:, 1] * force[:, 0]
     angle = np.abs(np.arctan2(across, np.sum(along * force, axis=1)))
     friction = force - mass * motion.acceleration[chosen]
-    return {
-        "samples": int(chosen.sum()),
-        "median_angle": float(np.median(angle)),
-        "p95_angle": float(np.percentile(angle, 95)),
-        "mean_force": float(np.linalg.norm(force, axis=1).mean()),
-        "mean_friction": float(np.linalg.norm(friction, axis=1).mean()),
-        "residual_rms": rms(motion.residual(mass, resistance)[chosen]),
-    }
+    return Straight(
+        samples=int(chosen.sum()),
+        median_angle=float(np.median(angle)),
+        p95_angle=float(np.percentile(angle, 95)),
+        mean_force=float(np.linalg.norm(force, axis=1).mean()),
+        mean_friction=float(np.linalg.norm(friction, axis=1).mean()),
+        residual_rms=rms(motion.residual(mass, resistance)[chosen]),
+    )
 
 
-def curve(motion: Motion, mass: float) -> dict[str, float]:
-    """Curves: the force's component towards the inside against M v^2/R, and its slant."""
+def curve(motion: Motion, mass: float) -> Curved | None:
+    """Measures the curves of a mass [kg]; None if there are none."""
     chosen = motion.curved
     if not chosen.any():
-        return {}
+        return None
     force = motion.force[chosen]
     inward = np.sum(force * motion.inside[chosen], axis=1)
     expected = mass * motion.normal[chosen]
     slant = np.arctan2(inward, np.sum(force * motion.along[chosen], axis=1))
-    return {
-        "samples": int(chosen.sum()),
-        "median_slant": float(np.median(slant)),
-        "inward_share": float(np.mean(inward > 0.0)),
-        "mean_inward": float(inward.mean()),
-        "mean_expected": float(expected.mean()),
-        "largest_inward": float(inward.max()),
-        "largest_expected": float(expected.max()),
-        "difference_rms": rms(inward - expected),
-    }
+    return Curved(
+        samples=int(chosen.sum()),
+        median_slant=float(np.median(slant)),
+        inward_share=float(np.mean(inward > 0.0)),
+        mean_inward=float(inward.mean()),
+        mean_expected=float(expected.mean()),
+        largest_inward=float(inward.max()),
+        largest_expected=float(expected.max()),
+        difference_rms=rms(inward - expected),
+    )
 
 
-def rests(run: Run, mass: float) -> list[dict[str, Any]]:
-    """Each rest: does the commanded motion stand still, does the tool drift, and what would a free mass do.
-
-    The gears are elastic, so that the force displaces the tool. The drift is the slope of a straight line times the
-    length of the rest, fitted to the true position together with that compliance (position = c + d t + S h).
-    """
+def rests(run: Run, mass: float) -> list[Rest]:
+    """Measures each rest; `mass` is that of the free mass [kg]."""
     results = []
     for phase, part in run.settled_rests(SETTLING, SHORTEST_REST):
         time, force, position = run.time[part] - run.time[part.start], run.force[part], run.position[part]
         regressors = np.column_stack((np.ones_like(time), time, force - force.mean(axis=0)))
         drift = np.linalg.lstsq(regressors, position - position[0], rcond=None)[0][1] * time[-1]
         results.append(
-            {
-                "name": phase["name"],
-                "start": float(phase["start"] + SETTLING),
-                "length": float(time[-1]),
-                "largest_force": float(np.linalg.norm(force, axis=1).max()),
-                "force_rms_about_mean": rms(force - force.mean(axis=0)),
-                "largest_target_speed": float(np.linalg.norm(run.target_velocity[part], axis=1).max()),
-                "target_travel": travel(run.target[part]),
-                "sticking_share": float(run.sticking[part].mean()),
-                "drift": float(np.linalg.norm(drift)),
-                "travel": travel(position),
-                "measured_travel": travel(run.measured[part]),
-                "free_drift": free_drift(force, mass, run.period),
-                "free_drift_about_mean": free_drift(force - force.mean(axis=0), mass, run.period),
-            }
+            Rest(
+                name=phase["name"],
+                start=float(phase["start"] + SETTLING),
+                length=float(time[-1]),
+                largest_force=float(np.linalg.norm(force, axis=1).max()),
+                force_rms_about_mean=rms(force - force.mean(axis=0)),
+                largest_target_speed=float(np.linalg.norm(run.target_velocity[part], axis=1).max()),
+                target_travel=travel(run.target[part]),
+                sticking_share=float(run.sticking[part].mean()),
+                drift=float(np.linalg.norm(drift)),
+                travel=travel(position),
+                measured_travel=travel(run.measured[part]),
+                free_drift=free_drift(force, mass, run.period),
+                free_drift_about_mean=free_drift(force - force.mean(axis=0), mass, run.period),
+            )
         )
     return results
 
@@ -265,35 +375,26 @@ def compensation_torque(device: FiveBar, run: Run) -> np.ndarray:
     return friction_analysis.compensation_torque(device, run.target, run.target_velocity, run.period)
 
 
-def compensated(run: Run, friction: np.ndarray, added: np.ndarray) -> dict[str, float]:
-    """Joint friction, what the compensation leaves of it, and the servo's error, while the hand leads."""
+def compensated(run: Run, friction: np.ndarray, added: np.ndarray) -> Compensated | None:
+    """Measures torques of friction and compensation (n, 2) [N m] while the hand leads; None if it does not."""
     leads = run.during("slide")
     if not leads.any():
-        return {}
+        return None
     error = run.position[leads] - run.target[leads]
-    return {
-        "friction_rms": rms(friction[leads]) / 2.0**0.5,  # of one joint
-        "residual_rms": rms((friction - added)[leads]) / 2.0**0.5,
-        "largest_residual": float(np.abs(friction - added)[leads].max()),
-        "tracking_rms": rms(error),
-        "largest_tracking_error": float(np.linalg.norm(error, axis=1).max()),
-    }
+    return Compensated(
+        friction_rms=rms(friction[leads]) / 2.0**0.5,  # of one joint
+        residual_rms=rms((friction - added)[leads]) / 2.0**0.5,
+        largest_residual=float(np.abs(friction - added)[leads].max()),
+        tracking_rms=rms(error),
+        largest_tracking_error=float(np.linalg.norm(error, axis=1).max()),
+    )
 
 
-def isotropy(run: Run, motion: Motion, device: FiveBar | None, mass: float, resistance: np.ndarray) -> dict[str, Any]:
-    """Rendered friction |h - M a| by direction of motion, against the force that the joints' friction would ask for.
-
-    Viscous and Stribeck parts of a law depend on the speed: what counts is the deviation from the law.
-
-    Returns:
-        Mean deviation of each sector of directions that has samples (`sectors`: middle [rad], |h - M a| [N], deviation
-        [N]), and the largest of them. Of the joints' friction, over 72 directions and the positions of the run: range
-        of its component along the motion and of the force, largest angle [rad] to the motion; its fraction in the
-        measured force, by regression of the rest of that on J^-T tau.
-    """
+def isotropy(run: Run, motion: Motion, device: FiveBar | None, mass: float, resistance: np.ndarray) -> Isotropy | None:
+    """Measures the friction that a mass [kg] and a resistance (n,) [N] leave of the force; None without motion."""
     chosen = motion.sliding
     if not chosen.any():
-        return {}
+        return None
     friction = np.linalg.norm(motion.force - mass * motion.acceleration, axis=1)
     width = 2.0 * np.pi / SECTORS
     sector = np.round(np.arctan2(motion.along[:, 1], motion.along[:, 0]) / width).astype(int) % SECTORS
@@ -302,29 +403,28 @@ def isotropy(run: Run, motion: Motion, device: FiveBar | None, mass: float, resi
         inside = chosen & (sector == place)
         if inside.sum() >= SECTOR_SAMPLES:
             deviation = float((friction - resistance)[inside].mean())
-            sectors.append([place * width, float(friction[inside].mean()), deviation])
-    result: dict[str, Any] = {
-        "sectors": sectors,
-        "largest_deviation": max((abs(s[2]) for s in sectors), default=0.0),
-    }
-    if device is None:
-        return result
+            sectors.append((place * width, float(friction[inside].mean()), deviation))
+    joints = None if device is None else _joint_friction(run, motion, device, motion.residual(mass, resistance))
+    return Isotropy(sectors, max((abs(s[2]) for s in sectors), default=0.0), joints)
+
+
+def _joint_friction(run: Run, motion: Motion, device: FiveBar, residual: np.ndarray) -> JointFriction:
+    """Measures the joints' friction; `residual` (n, 2) [N] is the rest of the measured force."""
+    chosen = motion.sliding
     direction = np.arange(72) * np.pi / 36.0
     unit = np.column_stack((np.cos(direction), np.sin(direction)))
     every = np.flatnonzero(chosen)[:: max(1, chosen.sum() // 50)]
     forces = np.array([coulomb_forces(device, run.joints[place], direction) for place in every])
     sizes, along = np.linalg.norm(forces, axis=2), np.sum(forces * unit, axis=2)
     felt = smooth(tool_forces(device, run.joints, friction_torque(device, run)), run.period)[chosen]
-    left = motion.residual(mass, resistance)[chosen]
     squares = float(np.sum(felt**2))
-    return {
-        **result,
-        "joint_friction_along": [float(along.min()), float(along.max())],
-        "joint_friction_force": [float(sizes.min()), float(sizes.max())],
-        "joint_friction_angle": float(np.arccos(np.clip(along / sizes, -1.0, 1.0)).max()) if sizes.all() else 0.0,
-        "joint_friction_rms": rms(felt),
-        "joint_friction_share": float(np.sum(left * felt)) / squares if squares else 0.0,
-    }
+    return JointFriction(
+        along=(float(along.min()), float(along.max())),
+        force=(float(sizes.min()), float(sizes.max())),
+        angle=float(np.arccos(np.clip(along / sizes, -1.0, 1.0)).max()) if sizes.all() else 0.0,
+        rms=rms(felt),
+        share=float(np.sum(residual[chosen] * felt)) / squares if squares else 0.0,
+    )
 
 
 def shaking(run: Run, motion: Motion) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -63,6 +63,7 @@ def draw(axes: Axes, edges: Sequence[Edge], measured: Mapping[tuple[str, str], t
         words = edge.message.rsplit("/", 1)[-1] + (", tick before" if edge.delayed else "")
         joined.setdefault((edge.source, edge.target, edge.delayed), []).append(words)
     heights = [float(place[1]) for place in places.values()]
+    centred: dict[str, Any] = {"ha": "center", "va": "center"}
     for (source, target, delayed), messages in joined.items():
         start, stop = places[source], end if target == CLOCK else places[target]
         along = stop - start
@@ -83,19 +84,13 @@ def draw(axes: Axes, edges: Sequence[Edge], measured: Mapping[tuple[str, str], t
             float(middle[0]),
             float(middle[1]),
             words,
-            ha="center",
-            va="center",
+            **centred,
             fontsize=7,
             bbox={"fc": "white", "ec": "none", "pad": 1},
         )
     for node, place in [*places.items(), (CLOCK, end)]:
         axes.text(
-            float(place[0]),
-            float(place[1]),
-            node,
-            ha="center",
-            va="center",
-            bbox={"boxstyle": "round", "fc": "#dce9f5", "ec": "0.3"},
+            float(place[0]), float(place[1]), node, **centred, bbox={"boxstyle": "round", "fc": "#dce9f5", "ec": "0.3"}
         )
     axes.set_xlim(-0.7, end[0] + 0.7)
     axes.set_ylim(min(heights) - 0.6, max(heights) + 0.6)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.results import ResultTable
+from haptic_experiments.kit.results import ResultTable, key, plain
 
 CAPTION = (
     "Energy that each port absorbed since the start, and the damping that controllers added. A port whose energy falls "
@@ -19,21 +19,46 @@ CAPTION = (
 
 
 @dataclass(frozen=True)
+class PortNumbers:
+    """Energy at a port.
+
+    Attributes:
+        final, lowest: Energy that the port absorbed, at the end and at least [J].
+        power: Largest power that it gave [W].
+        dissipated: Energy that the controller dissipated [J].
+        largest_injected_damping: Largest damping that the controller added [N s/m] or [N m s/rad].
+        ticks_with_damping: Number of ticks with such a damping.
+    """
+
+    final: float = field(metadata=key("final_energy_J"))
+    lowest: float = field(metadata=key("lowest_energy_J"))
+    power: float = field(metadata=key("largest_power_given_W"))
+    dissipated: float = field(metadata=key("dissipated_by_controller_J"))
+    largest_injected_damping: float
+    ticks_with_damping: int
+
+
+@dataclass(frozen=True)
 class Balance:
     """What a report says about passivity.
 
     Attributes:
-        metrics: by bag and port.
-        line: the most active port in words.
-        table: of all ports.
-        figure, caption: energy and damping over time.
+        numbers: Numbers by bag and port.
+        line: The most active port in words.
+        table: Table of all ports.
+        figure, caption: Energy and damping over time.
     """
 
-    metrics: dict[str, dict[str, Any]]
+    numbers: dict[str, dict[str, PortNumbers]]
     line: str
     table: ResultTable
     figure: Figure
     caption: str
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """The numbers as metrics.json has them."""
+        return dict(plain(self.numbers))
 
 
 def balance(bags: Mapping[str, Bag]) -> Balance | None:
@@ -46,37 +71,34 @@ def balance(bags: Mapping[str, Bag]) -> Balance | None:
     }
     if not ports:
         return None
-    metrics: dict[str, dict[str, Any]] = {}
+    numbers: dict[str, dict[str, PortNumbers]] = {}
     for (name, port), content in ports.items():
         energy, damping = np.asarray(content["energy"]), np.asarray(content["injected_damping"])
-        metrics.setdefault(name, {})[port] = {
-            "final_energy_J": float(energy[-1]),
-            "lowest_energy_J": float(energy.min()),
-            "largest_power_given_W": float(max(0.0, -np.min(content["power"]))),
-            "dissipated_by_controller_J": float(content["dissipated_energy"][-1]),
-            "largest_injected_damping": float(damping.max()),
-            "ticks_with_damping": int(np.count_nonzero(damping)),
-        }
+        numbers.setdefault(name, {})[port] = PortNumbers(
+            final=float(energy[-1]),
+            lowest=float(energy.min()),
+            power=float(max(0.0, -np.min(content["power"]))),
+            dissipated=float(content["dissipated_energy"][-1]),
+            largest_injected_damping=float(damping.max()),
+            ticks_with_damping=int(np.count_nonzero(damping)),
+        )
     rows = [
         (
             name,
             port,
-            *(
-                f"{1e3 * numbers[key]:.4g}"
-                for key in ("final_energy_J", "lowest_energy_J", "dissipated_by_controller_J")
-            ),
-            f"{numbers['largest_power_given_W']:.3g}",
-            f"{numbers['largest_injected_damping']:.3g}",
+            *(f"{1e3 * energy:.4g}" for energy in (n.final, n.lowest, n.dissipated)),
+            f"{n.power:.3g}",
+            f"{n.largest_injected_damping:.3g}",
         )
-        for name, its in metrics.items()
-        for port, numbers in its.items()
+        for name, its in numbers.items()
+        for port, n in its.items()
     ]
     header = ("bag", "port", "energy [mJ]", "lowest [mJ]", "by the controller [mJ]", "power given [W]", "damping")
     table = ResultTable("Energy at the ports", header, rows)
-    name, port = min(ports, key=lambda key: metrics[key[0]][key[1]]["lowest_energy_J"])
-    lowest = metrics[name][port]["lowest_energy_J"]
+    name, port = min(ports, key=lambda at: numbers[at[0]][at[1]].lowest)
+    lowest = numbers[name][port].lowest
     line = f"passivity: {len(ports)} ports observed; lowest energy {1e3 * lowest:.4g} mJ, at {port} of {name}"
-    return Balance(metrics, line, table, _figure(ports), CAPTION)
+    return Balance(numbers, line, table, _figure(ports), CAPTION)
 
 
 def _figure(ports: Mapping[tuple[str, str], Mapping[str, Any]]) -> Figure:

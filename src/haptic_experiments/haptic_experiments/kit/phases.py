@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from haptic_bags.bags import Bag
+from haptic_bags.ticks import Ticks
 
+
+@dataclass(frozen=True)
 class PhasedRun:
     """A run whose rows are ticks and whose hand followed a plan.
 
@@ -56,3 +61,8 @@ class PhasedRun:
         for phase in phases:
             flags[self.part(phase["start"], phase["end"])] = True
         return flags
+
+
+def phased(ticks: Ticks, bag: Bag) -> dict[str, Any]:
+    """Fields of `PhasedRun` by name: those of common ticks, and the phases that the device reported at its start."""
+    return {"period": ticks.period, "time": ticks.time, "phases": bag.started("device").get("phases", [])}

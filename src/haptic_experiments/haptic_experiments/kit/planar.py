@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,23 @@ from matplotlib.axes import Axes
 from haptic_experiments.kit.phases import PhasedRun
 
 
+@dataclass(frozen=True)
 class PlanarRun(PhasedRun):
-    """A run with its path.
+    """The signals of a run on common ticks, along x and y.
 
     Attributes:
-        measured: Measured position of the tool (n, 2) [m].
+        measured: Position of the tool by the encoders (n, 2) [m].
+        position: True position of the tool (n, 2) [m].
+        velocity: True velocity of the tool (n, 2) [m/s].
         force: Force (n, 2) [N].
+        sticking: Flags (n,).
     """
 
     measured: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
     force: np.ndarray
+    sticking: np.ndarray
 
 
 def delay_words(mode: str, ticks: int) -> str:

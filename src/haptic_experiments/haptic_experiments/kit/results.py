@@ -3,14 +3,55 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 
 #: behind a limit in a claim's sentence that was chosen when the numbers were known
 AFTER_DATA = "chosen after the data"
+
+#: metadata of a dataclass's field whose own fields stand beside those of its owner in metrics.json; none if it is None
+MERGED = {"merged": True}
+#: metadata of a dataclass's field that metrics.json does not have while it is None
+OPTIONAL = {"optional": True}
+#: metadata of a dataclass's field that is not in metrics.json
+HIDDEN = {"hidden": True}
+
+
+def key(name: str) -> dict[str, str]:
+    """Metadata of a dataclass's field that has another name in metrics.json."""
+    return {"key": name}
+
+
+def plain(value: Any) -> Any:
+    """Converts the numbers of a report for JSON.
+
+    Dataclasses and named tuples become mappings (see `MERGED`, `OPTIONAL`, `HIDDEN` and `key`), arrays become lists,
+    numbers of NumPy those of Python, infinite numbers and NaN None.
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if is_dataclass(value):
+        return _fields(value)
+    if isinstance(value, Mapping):
+        return {name: plain(x) for name, x in value.items()}
+    if isinstance(value, list | tuple):
+        return plain(value._asdict()) if hasattr(value, "_asdict") else [plain(x) for x in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _fields(numbers: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for each in fields(numbers):
+        value, how = getattr(numbers, each.name), each.metadata
+        if "hidden" in how or (value is None and how.keys() & {"merged", "optional"}):
+            continue
+        found |= plain(value) if "merged" in how else {how.get("key", each.name): plain(value)}
+    return found
 
 
 @dataclass(frozen=True)
@@ -144,18 +185,23 @@ class Report:
     """What an experiment's report module returns.
 
     Attributes:
-        metrics: Numbers of the runs, for metrics.json.
+        numbers: Numbers of the runs: a dataclass, or a mapping to dataclasses.
         claims: Each with its verdict.
         draw: Draws the figure; only called when the figure is needed, since that takes longer than the numbers.
         caption: Text below the figure.
         parameters: Parameters of the nodes by name, for the page.
     """
 
-    metrics: dict[str, Any]
+    numbers: Any
     claims: list[Claim]
     draw: Callable[[], Figure]
     caption: str
     parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @functools.cached_property
+    def metrics(self) -> dict[str, Any]:
+        """The numbers as metrics.json has them."""
+        return dict(plain(self.numbers))
 
     @functools.cached_property
     def figure(self) -> Figure:

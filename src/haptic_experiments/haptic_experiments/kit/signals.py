@@ -2,11 +2,81 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
 import numpy as np
 
 from haptic_friction.reference.drift import roughness, sign_changes
 
-__all__ = ["dominant_mode", "largest", "phases", "rms", "roughness", "sign_changes"]
+__all__ = [
+    "Counts",
+    "Percentiles",
+    "Spread",
+    "dominant_mode",
+    "largest",
+    "path_length",
+    "phases",
+    "rms",
+    "roughness",
+    "sign_changes",
+    "worst",
+]
+
+_Part = TypeVar("_Part")
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Magnitude of a signal, in its unit.
+
+    Attributes:
+        rms: Root of the mean square.
+        p99: 99th percentile.
+        largest: Largest magnitude.
+    """
+
+    rms: float
+    p99: float
+    largest: float
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> Spread:
+        """Measures a signal (n,)."""
+        size = np.abs(values)
+        return cls(float(np.sqrt(np.mean(size**2))), float(np.percentile(size, 99)), float(size.max()))
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many there were in each tick.
+
+    Attributes:
+        mean: Mean.
+        largest: Largest number.
+    """
+
+    mean: float
+    largest: int
+
+    @classmethod
+    def of(cls, values: np.ndarray, first: int = 0) -> Counts:
+        """Measures numbers (n,), their mean from the tick `first` on."""
+        return cls(float(values[first:].mean()), int(values.max()))
+
+
+@dataclass(frozen=True)
+class Percentiles:
+    """Median and 99th percentile of a signal, in its unit."""
+
+    p50: float
+    p99: float
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> Percentiles:
+        """Measures a signal (n,)."""
+        return cls(float(np.percentile(values, 50)), float(np.percentile(values, 99)))
 
 
 def largest(values: np.ndarray) -> float:
@@ -17,6 +87,16 @@ def largest(values: np.ndarray) -> float:
 def rms(values: np.ndarray) -> float:
     """Root of the mean square of all numbers of an array."""
     return float(np.sqrt(np.mean(np.square(values))))
+
+
+def path_length(position: np.ndarray) -> np.ndarray:
+    """Length of each path (b,) [m] of positions (n, b, 3) [m]."""
+    return np.asarray(np.linalg.norm(np.diff(position, axis=0), axis=2).sum(axis=0))
+
+
+def worst(parts: Iterable[_Part | None], size: Callable[[_Part], float]) -> _Part | None:
+    """The part of which a number is largest in magnitude; None if there is none."""
+    return max((part for part in parts if part is not None), key=lambda part: abs(size(part)), default=None)
 
 
 def phases(flags: np.ndarray, shortest: int = 1) -> list[tuple[int, int]]:

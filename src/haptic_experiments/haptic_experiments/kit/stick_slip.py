@@ -20,6 +20,7 @@ from haptic_bags.bags import Bag
 from haptic_core.parameters import parse_entries
 from haptic_experiments import graph
 from haptic_experiments.graph_steps import NetworkStep, Step
+from haptic_experiments.kit.composed import SplitAndImplicit
 from haptic_friction import BASE, Body, Contact, ContactNetwork, CoulombLaw, ImplicitNetwork, ModelC, NetworkRun
 from haptic_friction.network_renderer import NetworkRenderer
 from haptic_friction.reference.networks import EnergyBalance, energy_balance, restlessness, stuck_radius
@@ -36,8 +37,6 @@ PAPER = (3e4, 300.0)
 SWEPT = 4000
 #: ends of the sweeps: factor on the mass, and on the stiffness
 LIGHTEST, STIFFEST = 1e-3, 1e3
-#: keys of the lightest slabs and of the stiffest contacts, by delay [ticks]
-LIGHTEST_KEYS, STIFFEST_KEYS = ("one_tick", "two_ticks"), ("stiffest_lower_no_delay", "stiffest_lower_one_tick_delay")
 
 
 @dataclass(frozen=True)
@@ -242,14 +241,60 @@ def bisected(quiet: Callable[[float], bool], good: float, bad: float, steps: int
     return good
 
 
-def lightest(scene: Scene, base: np.ndarray, elements: list[tuple[float, float]]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class SplitMass:
+    """Factor on the slabs' masses down to which the split network is quiet: by its linear map, and simulated."""
+
+    stuck_map: float
+    simulated: float
+
+
+@dataclass(frozen=True)
+class Lightest:
     """Factors on the slabs' masses down to which networks are quiet.
 
-    The simulations are led by the true velocity of the tool, so that no counts make them restless.
+    Attributes:
+        one_tick, two_ticks: Of the split network, without and with a tick of delay.
+        implicit: Of the implicit network; `LIGHTEST` if it is quiet everywhere.
+    """
 
-    Returns:
-        By delay, of the split network: `stuck_map` and `simulated`; `implicit`: the same of the implicit network,
-        `LIGHTEST` if it is quiet everywhere.
+    one_tick: SplitMass
+    two_ticks: SplitMass
+    implicit: float
+
+    @property
+    def split(self) -> tuple[SplitMass, SplitMass]:
+        """The split network's, by the delay."""
+        return self.one_tick, self.two_ticks
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Costs of the delay.
+
+    Attributes:
+        run, paper: The lightest slabs, with the run's contacts and with the paper's.
+        stiffest_lower_no_delay, stiffest_lower_one_tick_delay: The stiffest lower contact that is quiet at the joystick
+            in the hand [N/m].
+        tried: The stiffest contact that was tried [N/m].
+    """
+
+    run: Lightest
+    paper: Lightest
+    stiffest_lower_no_delay: SplitAndImplicit[float]
+    stiffest_lower_one_tick_delay: SplitAndImplicit[float]
+    tried: float
+
+    @property
+    def stiffest(self) -> tuple[SplitAndImplicit[float], SplitAndImplicit[float]]:
+        """The stiffest contacts, by the delay."""
+        return self.stiffest_lower_no_delay, self.stiffest_lower_one_tick_delay
+
+
+def lightest(scene: Scene, base: np.ndarray, elements: list[tuple[float, float]]) -> Lightest:
+    """Finds the lightest slabs.
+
+    The simulations are led by the true velocity of the tool, so that no counts make them restless.
     """
 
     def calm(lighter: float, kind: Callable[..., Any], **options: Any) -> bool:
@@ -259,12 +304,11 @@ def lightest(scene: Scene, base: np.ndarray, elements: list[tuple[float, float]]
     def stable(lighter: float, delay: int) -> bool:
         return stuck_radius(scene.network(elements=elements, lighter=lighter, delay=delay)) < 1.0
 
-    found: dict[str, Any] = {}
-    for delay in (0, 1):
+    def split(delay: int) -> SplitMass:
         by_map = bisected(partial(stable, delay=delay), 10.0, LIGHTEST, 30)
-        simulated = bisected(partial(calm, kind=ContactNetwork, delay=delay), 10.0, LIGHTEST)
-        found[LIGHTEST_KEYS[delay]] = {"stuck_map": by_map, "simulated": simulated}
-    return found | {"implicit": bisected(partial(calm, kind=ImplicitNetwork), 10.0, LIGHTEST)}
+        return SplitMass(by_map, bisected(partial(calm, kind=ContactNetwork, delay=delay), 10.0, LIGHTEST))
+
+    return Lightest(split(0), split(1), bisected(partial(calm, kind=ImplicitNetwork), 10.0, LIGHTEST))
 
 
 def stiffest(scene: Scene, kind: Callable[..., Any], delay: int) -> float:
@@ -279,16 +323,17 @@ def stiffest(scene: Scene, kind: Callable[..., Any], delay: int) -> float:
     return K * bisected(calm, 0.1, STIFFEST, 8)
 
 
-def margins(bag: Bag, scene: Scene) -> dict[str, Any]:
-    """Costs of the delay: the lightest slabs, and the stiffest contact at the joystick, split and implicit."""
-    base = true_velocity(bag)[:SWEPT]
-    found: dict[str, Any] = {
-        name: lightest(scene, base, elements) for name, elements in (("run", scene.elements), ("paper", [PAPER, PAPER]))
-    }
-    kinds = {"split": ContactNetwork, "implicit": ImplicitNetwork}
-    for delay in (0, 1):
-        found[STIFFEST_KEYS[delay]] = {name: stiffest(scene, kind, delay) for name, kind in kinds.items()}
-    return {**found, "tried": STIFFEST * scene.elements[0][0]}
+def margins(bag: Bag, scene: Scene) -> Margins:
+    """Finds the costs of the delay."""
+    base, kinds = true_velocity(bag)[:SWEPT], (ContactNetwork, ImplicitNetwork)
+    contacts = [SplitAndImplicit(*(stiffest(scene, kind, delay) for kind in kinds)) for delay in (0, 1)]
+    return Margins(
+        run=lightest(scene, base, scene.elements),
+        paper=lightest(scene, base, [PAPER, PAPER]),
+        stiffest_lower_no_delay=contacts[0],
+        stiffest_lower_one_tick_delay=contacts[1],
+        tried=STIFFEST * scene.elements[0][0],
+    )
 
 
 def true_velocity(bag: Bag) -> np.ndarray:

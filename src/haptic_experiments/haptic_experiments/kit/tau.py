@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -11,25 +12,9 @@ from matplotlib.figure import Figure
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.figures import Curve, Panel
 from haptic_experiments.kit.results import Claims, Report
-from haptic_experiments.kit.wall_run import TAP_MARGIN, WallRun, common_metrics, pushes, releases, taps
+from haptic_experiments.kit.wall_run import TAP_MARGIN, WallNumbers, WallRun
 
-__all__ = [
-    "WallRun",
-    "common_metrics",
-    "depth_panel",
-    "effort_panel",
-    "force_panel",
-    "pushes",
-    "release_claim",
-    "releases",
-    "rest_claim",
-    "stiffness_claim",
-    "tap_claim",
-    "taps",
-    "time_claim",
-    "wall_report",
-    "zoom_panel",
-]
+_Numbers = TypeVar("_Numbers")
 
 #: a control step may take so long [s]
 STEP_LIMIT = 150e-6
@@ -48,80 +33,78 @@ PULL = 0.05
 
 def wall_report(
     bags: Mapping[str, Bag],
-    judge: Callable[[Claims, WallRun, dict[str, Any]], None],
+    measure: Callable[[WallRun], _Numbers],
+    judge: Callable[[Claims, WallRun, _Numbers], None],
     figure: Callable[[dict[str, WallRun]], Figure],
     caption: str,
-    measure: Callable[[WallRun], dict[str, Any]] = lambda run: {},
 ) -> Report:
     """Makes a report of runs with walls alone.
 
     Args:
         bags: Of the runs, by name.
-        judge: Adds the claims on a run with its metrics.
+        measure: Makes the numbers of a run.
+        judge: Adds the claims on a run with its numbers.
         figure: Draws the runs.
         caption: Of the figure.
-        measure: Metrics of a run beside the common ones.
     """
     runs = {name: WallRun.from_bag(bag) for name, bag in bags.items()}
-    metrics = {name: {**common_metrics(run), **measure(run)} for name, run in runs.items()}
+    numbers = {name: measure(run) for name, run in runs.items()}
     claims = Claims()
     for name, run in runs.items():
-        judge(claims, run, metrics[name])
+        judge(claims, run, numbers[name])
     time_claim(claims, runs)
     first = next(iter(runs.values()))
     words = caption + first.left_out
-    return Report({"runs": metrics}, claims, lambda: figure(runs), words, {"wall": first.parameters})
+    return Report({"runs": numbers}, claims, lambda: figure(runs), words, {"wall": first.parameters})
 
 
-def rest_claim(claims: Claims, run: WallRun, n: dict[str, Any]) -> None:
+def rest_claim(claims: Claims, run: WallRun, n: WallNumbers) -> None:
     """Adds: no push makes the walls bounce, and none leaves a depth."""
-    steady = [push for push in n["pushes"] if push["restless"] is not None]
+    steady = [push for push in n.pushes if not math.isnan(push.restless)]
     numbers = {}
     if steady:
-        worst = max(steady, key=lambda push: push["restless"])
-        deepest = max(abs(push["static"]) for push in steady)
-        numbers = {f"variation of the force at '{worst['name']}' [N]": (worst["restless"], RESTLESS)}
+        worst = max(steady, key=lambda push: push.restless)
+        deepest = max(abs(push.static) for push in steady)
+        numbers = {f"variation of the force at '{worst.name}' [N]": (worst.restless, RESTLESS)}
         numbers["depth left [µm]"] = (1e6 * deepest, 1e6 * STATIC)
     text = f"The walls come to rest under every push, and hold it without depth in the end ({run.name})."
     claims.all_below(text, numbers, about=f"{len(steady)} pushes;")
 
 
-def stiffness_claim(claims: Claims, run: WallRun, n: dict[str, Any], wanted: float) -> None:
+def stiffness_claim(claims: Claims, run: WallRun, n: WallNumbers, wanted: float) -> None:
     """Adds: every push meets more than a stiffness [N/m]."""
-    steady = [push for push in n["pushes"] if push["stiffness"] is not None]
-    numbers = ", ".join(
-        f"{p['force']:.1f} N: {1e3 * p['penetration']:.3f} mm, {1e-3 * p['stiffness']:.1f} kN/m" for p in steady
-    )
+    steady = [push for push in n.pushes if not math.isnan(push.stiffness)]
+    numbers = ", ".join(f"{p.force:.1f} N: {1e3 * p.penetration:.3f} mm, {1e-3 * p.stiffness:.1f} kN/m" for p in steady)
     claims.say(
         f"A step of the hand's force meets more than {1e-3 * wanted:g} kN/m ({run.name}).",
         f"{numbers} (limit {1e-3 * wanted:g} kN/m)",
-        all(push["stiffness"] > wanted for push in steady),
+        all(push.stiffness > wanted for push in steady),
         unless="" if steady else "no push",
     )
 
 
-def tap_claim(claims: Claims, run: WallRun, n: dict[str, Any]) -> None:
+def tap_claim(claims: Claims, run: WallRun, n: WallNumbers) -> None:
     """Adds: taps stay within the motors' energy bound."""
     words = [
-        f"{tap['speed']:.2f} m/s: {1e3 * tap['penetration']:.2f} mm (allowed {1e3 * tap['allowed']:.2f} mm"
-        + (f", and {1e3 * tap['late']:.2f} mm in the ticks of delay)" if tap["late"] else ")")
-        for tap in n["taps"]
+        f"{tap.speed:.2f} m/s: {1e3 * tap.penetration:.2f} mm (allowed {1e3 * tap.allowed:.2f} mm"
+        + (f", and {1e3 * tap.late:.2f} mm in the ticks of delay)" if tap.late else ")")
+        for tap in n.taps
     ]
     claims.say(
         f"A tap passes the wall by no more than {TAP_MARGIN:g} m v²/(2 F_max), the motors' energy bound, plus the "
         f"static penetration ({run.name}).",
         "; ".join(words),
-        all(tap["penetration"] <= tap["allowed"] for tap in n["taps"]),
+        all(tap.penetration <= tap.allowed for tap in n.taps),
         unless="" if words else "no tap",
     )
 
 
-def release_claim(claims: Claims, run: WallRun, n: dict[str, Any]) -> None:
+def release_claim(claims: Claims, run: WallRun, n: WallNumbers) -> None:
     """Adds: a released tool leaves the walls."""
     numbers = {}
-    for found in n["releases"]:
-        numbers[f"{found['name']}: contact ends after [ms]"] = (1e3 * found["contact_ends"], 1e3 * LEAVING)
-        numbers[f"{found['name']}: pull [N]"] = (found["pull"], PULL)
+    for found in n.releases:
+        numbers[f"{found.name}: contact ends after [ms]"] = (1e3 * found.contact_ends, 1e3 * LEAVING)
+        numbers[f"{found.name}: pull [N]"] = (found.pull, PULL)
     claims.all_below(f"A released tool does not stick: contact ends, and no wall pulls ({run.name}).", numbers)
 
 

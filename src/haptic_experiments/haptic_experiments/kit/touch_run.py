@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from convex_contact.haptics.settings import ToolPlace
 from haptic_bags.bags import Bag
 from haptic_bags.ticks import Ticks
 from haptic_experiments.kit.composed import variation
-from haptic_experiments.kit.phases import PhasedRun
+from haptic_experiments.kit.phases import PhasedRun, phased
 from haptic_experiments.kit.touch_process import TOPICS, Touch, pressed_planes
 
 #: above this frequency the tool's motion at rest is not the hand's, whose tremor ends at 12 Hz [Hz]
@@ -24,7 +23,6 @@ class TouchRun(PhasedRun):
     """Signals of a bag.
 
     Attributes:
-        period, time, phases: As in `PhasedRun`.
         touch: Of the run as the nodes give it; depth of the true tool, without works and step time.
         plane: Point, of the tool, and normal of the plane that pushes at each tick (n, 6); nan without.
         momentum: Of each body that can move, its change of momentum less all impulses on it (n, b) [N s].
@@ -33,9 +31,6 @@ class TouchRun(PhasedRun):
         missed: Fraction of the ticks that some node did not answer.
     """
 
-    period: float
-    time: np.ndarray
-    phases: list[dict[str, Any]]
     touch: Touch
     plane: np.ndarray
     momentum: np.ndarray
@@ -66,9 +61,7 @@ class TouchRun(PhasedRun):
                 depth[k] = max(depth[k], inside)
         frame = ToolPlace.of(bag.parameters("contact")).frame.rotation
         return cls(
-            period=ticks.period,
-            time=ticks.time,
-            phases=bag.started("device").get("phases", []),
+            **phased(ticks, bag),
             touch=replace(touch, depth=depth),
             plane=plane,
             momentum=_imbalance(ticks, touch, masses, frame),
@@ -109,16 +102,33 @@ def _imbalance(ticks: Ticks, touch: Touch, masses: np.ndarray, frame: np.ndarray
 # ---- measures -----------------------------------------------------------------------------------------
 
 
-def difference(one: Touch, other: Touch, part: np.ndarray | slice = slice(None)) -> dict[str, float]:
-    """Largest distances of tools, of bodies [m], and of pushes and frictions [N]."""
+@dataclass(frozen=True)
+class Difference:
+    """Largest distance of tools and of bodies [m], and of pushes and of frictions [N]."""
+
+    motion: float
+    bodies: float
+    push: float
+    friction: float
+
+
+@dataclass(frozen=True)
+class Vibration:
+    """The highest line of a signal above `VIBRATION`: its frequency [Hz], and its amplitude in the signal's unit."""
+
+    frequency: float
+    amplitude: float
+
+
+def difference(one: Touch, other: Touch, part: np.ndarray | slice = slice(None)) -> Difference:
+    """Compares two runs in a part of their common ticks."""
     n = min(len(one.position), len(other.position))
 
-    def apart(name: str) -> np.ndarray:
+    def apart(name: str) -> float:
         a, b = (getattr(touch, name)[:n][part] for touch in (one, other))
-        return np.linalg.norm((a - b)[..., :3], axis=-1)
+        return float(np.linalg.norm((a - b)[..., :3], axis=-1).max(initial=0.0))
 
-    names = {"motion": "position", "bodies": "pose", "push": "push", "friction": "friction"}
-    return {name: float(apart(field).max(initial=0.0)) for name, field in names.items()}
+    return Difference(*(apart(name) for name in ("position", "pose", "push", "friction")))
 
 
 def transitions(sticking: np.ndarray, load: np.ndarray, lasting: int) -> int:
@@ -145,9 +155,9 @@ def spectrum(signal: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]
     return np.fft.rfftfreq(n, period), np.linalg.norm(lines, axis=1)
 
 
-def vibration(signal: np.ndarray, period: float) -> dict[str, float]:
-    """The highest line above `VIBRATION`: its frequency [Hz] and amplitude."""
+def vibration(signal: np.ndarray, period: float) -> Vibration:
+    """Finds the highest line of a signal (n, 3)."""
     frequency, amplitude = spectrum(signal, period)
     fast = np.flatnonzero(frequency > VIBRATION)
     k = fast[np.argmax(amplitude[fast])]
-    return {"frequency": float(frequency[k]), "amplitude": float(amplitude[k])}
+    return Vibration(float(frequency[k]), float(amplitude[k]))

@@ -14,6 +14,7 @@ from haptic_experiments import graph
 from haptic_experiments.graph import Graph
 from haptic_experiments.graph_steps import FrictionStep, Step, WallStep
 from haptic_experiments.kit.composed import variation
+from haptic_experiments.kit.results import Claims
 from haptic_friction.factory import make_law
 from tau_wall_control import TauError, WallRenderer
 from tau_wall_control.control.controller import WallController
@@ -21,6 +22,8 @@ from tau_wall_control.walls.planes import planes_from_lists
 
 #: friction may vary so from tick to tick at rest: counts of the encoders through its damping [N]
 CHATTER = 0.1
+#: stable stiffness of the run over that of the implicit step
+STIFFNESS = 0.8
 
 
 class WallFrictionStep(WallStep):
@@ -110,6 +113,16 @@ class WallFriction:
             return variation(done.ticks(topic)[topic]["force"], part) < CHATTER
 
         return stiffest(is_quiet, steps)
+
+
+def stability_claim(claims: Claims, text: str, split: float, implicit: float, where: str = "") -> None:
+    """Adds: walls and friction that step in turn are stable up to the same stiffness as in one implicit step [N/m]."""
+    claims.say(
+        text,
+        f"{where}quiet up to a friction stiffness of {1e-3 * split:.0f} kN/m; in one implicit step up to "
+        f"{1e-3 * implicit:.0f} kN/m (limit {STIFFNESS:g} times that)",
+        split > STIFFNESS * implicit,
+    )
 
 
 def stiffest(is_quiet: Callable[[float], bool], steps: int) -> float:

@@ -7,6 +7,7 @@ weight exert on the tool, G^T (tau - tau_g), by the model that the controller ha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +19,7 @@ from haptic_bags.bags import Bag
 from haptic_core.commands import NONE
 from haptic_core.errors import HapticError
 from haptic_devices.loop import OK
-from haptic_experiments.kit.phases import PhasedRun
+from haptic_experiments.kit.phases import PhasedRun, phased
 from tau_wall_control import TauDevice, TauError
 from tau_wall_control.device.rotations import rotation_from_quaternion
 from tau_wall_control.simulation.limits import tap_bound
@@ -34,8 +35,6 @@ class WallRun(PhasedRun):
     """The signals of one bag on common ticks, up to a change of the walls.
 
     Attributes:
-        period: T [s].
-        time: (n,) [s].
         position: true tool (n, 3) [m].
         velocity: true tool (n, 3) [m/s].
         measured: pose of the tool by the encoders (n, 7).
@@ -46,7 +45,6 @@ class WallRun(PhasedRun):
         in_contact: (n, w).
         operating_point: (n,).
         device: as the controller knows it.
-        phases: of the hand's plan.
         parameters: of the wall node.
         delay: command_delay_ticks of the device.
         stopped: ticks at which the device's status was not OK.
@@ -56,8 +54,6 @@ class WallRun(PhasedRun):
         mode: of the loop.
     """
 
-    period: float
-    time: np.ndarray
     position: np.ndarray
     velocity: np.ndarray
     measured: np.ndarray
@@ -69,7 +65,6 @@ class WallRun(PhasedRun):
     in_contact: np.ndarray
     operating_point: np.ndarray
     device: TauDevice
-    phases: list[dict[str, Any]]
     parameters: dict[str, Any]
     delay: int = 0
     stopped: int = 0
@@ -97,8 +92,7 @@ class WallRun(PhasedRun):
         except TauError as error:
             raise HapticError(f"the run's mechanism cannot be made for the report: {error}") from None
         return cls(
-            period=ticks.period,
-            time=ticks.time,
+            **phased(ticks, bag),
             position=truth["tool_pose"][:, :3],
             velocity=truth["tool_twist"][:, :3],
             measured=device["tool_pose"],
@@ -110,7 +104,6 @@ class WallRun(PhasedRun):
             in_contact=np.array(wall["in_contact"], dtype=bool),
             operating_point=np.asarray(wall["operating_point"]),
             device=mechanism,
-            phases=start.get("phases", []),
             parameters=node,
             delay=int(start["parameters"]["command_delay_ticks"]),
             stopped=int(np.sum(whole[f"{NAMESPACE}/device_state"]["status"] != OK)),
@@ -177,14 +170,118 @@ def _same(wall: Mapping[str, Any], i: int) -> bool:
 # ---- pushes, taps, releases -------------------------------------------------------------------------
 
 
-def pushes(run: WallRun) -> list[dict[str, Any]]:
-    """Each push of the hand: what it was, how far the tool went, and whether it came to rest.
+@dataclass(frozen=True)
+class Push:
+    """A push of the hand; NaN where a number does not apply, as those of rest under a ramp.
 
-    `force` is the hand's along the walls' normals, mean of the last quarter but for its end [N]; `penetration` the
-    largest of all walls from the push on [m]; `stiffness` force over penetration of the wall where that is the most
-    [N/m]; `static` the depth that is left in the last quarter [m]; `restless` the standard deviation of the walls'
-    force in the second half, the largest of all walls [N]; `rmse` of the depth of the walls in contact [m].
+    Attributes:
+        name: Name of the phase.
+        force: Force of the hand along the wall's normal, mean of the last quarter but for its end [N].
+        penetration: Largest depth of all walls from the push on [m].
+        stiffness: Force over penetration of the wall where that is the most [N/m].
+        static: Depth that is left in the last quarter [m].
+        rmse: RMS depth of the walls in contact [m].
+        restless: Standard deviation of the walls' force in the second half, the largest of all walls [N].
+        contact: Fraction of the ticks in contact.
+        saturated: Fraction of the ticks with a motor at its limit.
+        sideways: Largest displacement of the tool across all normals [m].
     """
+
+    name: str
+    force: float
+    penetration: float
+    stiffness: float
+    static: float
+    rmse: float
+    restless: float
+    contact: float
+    saturated: float
+    sideways: float
+
+
+@dataclass(frozen=True)
+class Tap:
+    """A tap: the fingers open before the wall, and the motors alone stop the tool.
+
+    Attributes:
+        name: Name of the phase.
+        speed: Speed at the impact [m/s].
+        penetration: Largest depth [m].
+        energy_bound: m v^2/(2 F_max) at the place and speed of the impact (`limits.tap_bound`) [m].
+        static: Depth that the strongest push leaves [m].
+        allowed: `TAP_MARGIN` times the bound plus that [m].
+        late: Distance that the tool goes on during the ticks of delay, which the bound does not contain [m].
+        rebound: Speed out of the wall [m/s].
+        saturated: Time with a motor at its limit [s].
+    """
+
+    name: str
+    speed: float
+    penetration: float
+    energy_bound: float
+    static: float
+    allowed: float
+    late: float
+    rebound: float
+    saturated: float
+
+
+@dataclass(frozen=True)
+class Release:
+    """The hand lets go of a pushed tool.
+
+    Attributes:
+        name: Name of the phase.
+        contact_ends: Time until contact ends [s].
+        pull: Largest pull towards the wall [N].
+        speed: Speed out of the wall at the end [m/s].
+    """
+
+    name: str
+    contact_ends: float
+    pull: float
+    speed: float
+
+
+@dataclass(frozen=True)
+class WallNumbers:
+    """Numbers of every report of walls.
+
+    Attributes:
+        scheme: Control scheme.
+        mode: Mode of the loop.
+        delay: Delay of the commands [ticks].
+        ticks: Number of ticks.
+        stopped_ticks: Number of ticks at which the device's status was not OK.
+        refused_ticks: Number of ticks that the node has answered without effort.
+        control_step: Times of the node's control steps [s]; None if it published none.
+        contact: Fraction of the ticks in contact.
+        saturated: Fraction of the ticks with a motor at its limit.
+        largest_penetration: Largest depth [m].
+        largest_force: Largest force of a wall [N].
+        pushes: Pushes of the hand.
+        taps: Taps.
+        releases: Releases.
+    """
+
+    scheme: str
+    mode: str
+    delay: int
+    ticks: int
+    stopped_ticks: int
+    refused_ticks: int
+    control_step: dict[str, float] | None
+    contact: float
+    saturated: float
+    largest_penetration: float
+    largest_force: float
+    pushes: list[Push]
+    taps: list[Tap]
+    releases: list[Release]
+
+
+def pushes(run: WallRun) -> list[Push]:
+    """Measures each push of the hand."""
     result = []
     for phase, part in run.parts("push"):
         n = part.stop - part.start
@@ -195,18 +292,18 @@ def pushes(run: WallRun) -> list[dict[str, Any]]:
         penetration = max(float(depth[:, wall].max()), 0.0)
         steady = "ramp" not in phase["name"]
         result.append(
-            {
-                "name": phase["name"],
-                "force": float(pushed[wall]) if steady else None,
-                "penetration": penetration,
-                "stiffness": float(pushed[wall]) / penetration if steady and penetration > 0.0 else None,
-                "static": float(run.depth[late][:, wall].mean()) if steady else None,
-                "rmse": float(np.sqrt(np.mean(depth[:, touched] ** 2))) if touched.any() else None,
-                "restless": float(run.force[part.stop - n // 2 : part.stop - 2].std(axis=0).max()) if steady else None,
-                "contact": float(run.in_contact[part][:, touched].mean()) if touched.any() else 0.0,
-                "saturated": float((run.saturation[part] >= 1.0 - 1e-9).any(axis=1).mean()),
-                "sideways": _sideways(run, part),
-            }
+            Push(
+                name=phase["name"],
+                force=float(pushed[wall]) if steady else math.nan,
+                penetration=penetration,
+                stiffness=float(pushed[wall]) / penetration if steady and penetration > 0.0 else math.nan,
+                static=float(run.depth[late][:, wall].mean()) if steady else math.nan,
+                rmse=float(np.sqrt(np.mean(depth[:, touched] ** 2))) if touched.any() else math.nan,
+                restless=float(run.force[part.stop - n // 2 : part.stop - 2].std(axis=0).max()) if steady else math.nan,
+                contact=float(run.in_contact[part][:, touched].mean()) if touched.any() else 0.0,
+                saturated=float((run.saturation[part] >= 1.0 - 1e-9).any(axis=1).mean()),
+                sideways=_sideways(run, part),
+            )
         )
     return result
 
@@ -218,14 +315,9 @@ def _sideways(run: WallRun, part: slice) -> float:
     return float(np.linalg.norm(moved, axis=1).max()) if len(basis) else 0.0
 
 
-def taps(run: WallRun) -> list[dict[str, Any]]:
-    """Each tap: the fingers open before the wall, the motors alone stop the tool.
-
-    `energy_bound` is m v^2/(2 F_max) at the place and speed of the impact (`limits.tap_bound`), `static` the depth that
-    the strongest push leaves, `allowed` 1.2 times the bound plus that [m]; `late` is what the tool goes on during the
-    ticks of delay, which the bound does not contain.
-    """
-    static = max((push["static"] for push in pushes(run) if push["static"] is not None), default=0.0)
+def taps(run: WallRun) -> list[Tap]:
+    """Measures each tap."""
+    static = max((push.static for push in pushes(run) if not math.isnan(push.static)), default=0.0)
     ticks = run.delay + (1 if run.mode == "realtime" else 0)
     result = []
     for phase, part in run.parts("release"):
@@ -240,23 +332,23 @@ def taps(run: WallRun) -> list[dict[str, Any]]:
         speed = float(run.speed_in[k - 1, wall])
         bound = tap_bound(run.device, run.position[k], speed, normal=run.normals[wall])
         result.append(
-            {
-                "name": phase["name"].split(",")[0],
-                "speed": speed,
-                "penetration": float(run.depth[first, wall].max()),
-                "energy_bound": float(bound),
-                "static": max(0.0, float(static)),
-                "allowed": TAP_MARGIN * float(bound) + max(0.0, float(static)),
-                "late": ticks * run.period * speed,
-                "rebound": float(-run.speed_in[first, wall].min()),
-                "saturated": float((run.saturation[first] >= 1.0 - 1e-9).any(axis=1).sum()) * run.period,
-            }
+            Tap(
+                name=phase["name"].split(",")[0],
+                speed=speed,
+                penetration=float(run.depth[first, wall].max()),
+                energy_bound=float(bound),
+                static=max(0.0, float(static)),
+                allowed=TAP_MARGIN * float(bound) + max(0.0, float(static)),
+                late=ticks * run.period * speed,
+                rebound=float(-run.speed_in[first, wall].min()),
+                saturated=float((run.saturation[first] >= 1.0 - 1e-9).any(axis=1).sum()) * run.period,
+            )
         )
     return result
 
 
-def releases(run: WallRun) -> list[dict[str, Any]]:
-    """Each time the hand let go of a pushed tool: when contact ended, and the greatest pull towards the wall [N]."""
+def releases(run: WallRun) -> list[Release]:
+    """Measures each release of a pushed tool."""
     result = []
     for phase, part in run.parts("release"):
         if "tap" in phase["name"]:
@@ -264,32 +356,31 @@ def releases(run: WallRun) -> list[dict[str, Any]]:
         contact = run.in_contact[part].any(axis=1)
         touching = np.flatnonzero(contact)
         result.append(
-            {
-                "name": phase["name"],
-                "contact_ends": (int(touching[-1]) + 1) * run.period if len(touching) else 0.0,
-                "pull": float(max(0.0, -run.force[part].min())),
-                "speed": float(-run.speed_in[part.stop - 1].min()),
-            }
+            Release(
+                name=phase["name"],
+                contact_ends=(int(touching[-1]) + 1) * run.period if len(touching) else 0.0,
+                pull=float(max(0.0, -run.force[part].min())),
+                speed=float(-run.speed_in[part.stop - 1].min()),
+            )
         )
     return result
 
 
-def common_metrics(run: WallRun) -> dict[str, Any]:
-    """Metrics of every report of walls."""
-    touched = run.in_contact.any(axis=1)
-    return {
-        "scheme": run.parameters["scheme"],
-        "mode": run.mode,
-        "delay": run.delay,
-        "ticks": len(run.time),
-        "stopped_ticks": run.stopped,
-        "refused_ticks": run.refused,
-        "control_step": run.timing or None,
-        "contact": float(touched.mean()),
-        "saturated": float((run.saturation >= 1.0 - 1e-9).any(axis=1).mean()),
-        "largest_penetration": float(max(0.0, run.depth.max())),
-        "largest_force": float(run.force.max()),
-        "pushes": pushes(run),
-        "taps": taps(run),
-        "releases": releases(run),
-    }
+def wall_numbers(run: WallRun) -> WallNumbers:
+    """Measures what every report of walls has."""
+    return WallNumbers(
+        scheme=run.parameters["scheme"],
+        mode=run.mode,
+        delay=run.delay,
+        ticks=len(run.time),
+        stopped_ticks=run.stopped,
+        refused_ticks=run.refused,
+        control_step=run.timing or None,
+        contact=float(run.in_contact.any(axis=1).mean()),
+        saturated=float((run.saturation >= 1.0 - 1e-9).any(axis=1).mean()),
+        largest_penetration=float(max(0.0, run.depth.max())),
+        largest_force=float(run.force.max()),
+        pushes=pushes(run),
+        taps=taps(run),
+        releases=releases(run),
+    )

@@ -141,10 +141,10 @@ def report(settings: PushSettings, results: Results, directory: Path) -> StudyRe
     metrics: dict[str, Any] = {
         "iterations": len(costs) - 1,
         "converged": bool(own["converged"]),
-        "costs": costs.tolist(),
-        "largest_gradient": own["gradient"].tolist(),
+        "costs": costs,
+        "largest_gradient": own["gradient"],
         "gradient_error": worst,
-        "touches": [vars(touch) | {"bodies": list(touch.bodies)} for touch in found],
+        "touches": found,
     }
     others = {}
     if "differences" in results:
@@ -153,7 +153,7 @@ def report(settings: PushSettings, results: Results, directory: Path) -> StudyRe
         timings["iteration with differences, median"] = float(np.median(other["iteration_time"]))
         timings["linearization with differences"] = float(other["linearization_time"])
         ratio = timings["linearization with differences"] / timings["linearization"]
-        metrics["costs_with_differences"] = other["costs"].tolist()
+        metrics["costs_with_differences"] = other["costs"]
         claims.say(
             "The derivatives are cheaper than differences of the same steps, and lead to the same cost.",
             f"{1e3 * timings['linearization']:.0f} ms of processor per linearisation, differences {ratio:.1f} times as "

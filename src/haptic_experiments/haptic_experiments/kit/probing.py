@@ -1,0 +1,336 @@
+"""A run of `dental_probe` as arrays, also in one process, and measures of taps, of the groove and of the forces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from convex_contact.scenes.tooth import groove_height
+from haptic_bags.bags import Bag
+from haptic_bags.ticks import Ticks
+from haptic_devices.motions.wall import GROOVE
+from haptic_experiments import graph
+from haptic_experiments.graph import Graph
+from haptic_experiments.graph_steps import Inputs, WallStep
+from haptic_experiments.kit.phases import PhasedRun
+from haptic_experiments.kit.wall_friction import WallFriction, dissipated
+from tau_wall_control import MovingPlanes, TauDevice
+from tau_wall_control.control.controller import WallController
+from tau_wall_control.device.rotations import rotation_from_quaternion
+from tau_wall_control.walls.factory import make_device
+
+#: cusps of the tooth, and which of them lie on the side of +y
+CUSPS, LEFT = 4, np.array([False, False, True, True])
+#: the tool has settled in the groove this long after a phase has begun [s]
+SETTLED = 0.2
+#: the hand's tremor ends here [Hz]
+TREMOR = 15.0
+#: topics that make a `Probing`
+TOPICS = ("device_state", "simulation_state", "contact/planes", "wall/state", "friction/state")
+
+
+@dataclass(frozen=True)
+class TickTimes:
+    """Median time of a tick's planes, and of its rendering [s]."""
+
+    planes: float
+    rendering: float
+
+
+@dataclass(frozen=True)
+class Probing(PhasedRun):
+    """Motion and forces of a run; rows are ticks.
+
+    Attributes:
+        position, velocity: True tool (n, 3) [m], [m/s].
+        push: Of each cusp (n, 4) [N].
+        contact: Contact with each cusp (n, 4).
+        friction: On the tool (n, 3) [N].
+        dissipated: By the friction in all [J].
+        effort: Commanded in all (n, 6) [N m].
+        force: Of wall and friction on the tool, within the motors' limits (n, 3) [N]; empty in a graph.
+        power: Of both on the tool (n,) [W]; empty in a graph.
+        step_time: Times of a tick; None if not measured.
+    """
+
+    position: np.ndarray
+    velocity: np.ndarray
+    push: np.ndarray
+    contact: np.ndarray
+    friction: np.ndarray
+    dissipated: float
+    effort: np.ndarray = field(default_factory=lambda: np.zeros((0, 6)))
+    force: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+    power: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    step_time: TickTimes | None = None
+
+    def at(self, ticks: np.ndarray) -> Probing:
+        """The same at some of its ticks."""
+        names = ("time", "position", "velocity", "push", "contact", "friction", "effort")
+        return replace(self, **{name: getattr(self, name)[ticks] for name in names if len(getattr(self, name))})
+
+    def span(self, name: str, after: float = 0.0) -> slice:
+        """Samples of the phase of a name, from some time after its beginning on; empty if it is not there."""
+        for phase in self.phases:
+            if phase["name"] == name:
+                return self.part(phase["start"] + after, phase["end"])
+        return slice(0, 0)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Largest difference of two runs.
+
+    Attributes:
+        motion, motion_in_the_groove: Distance of the tools, at all and while they are in the groove [m].
+        push, friction: Difference of the forces [N].
+        dissipated: Difference of the dissipated energies [J].
+    """
+
+    motion: float
+    motion_in_the_groove: float
+    push: float
+    friction: float
+    dissipated: float
+
+
+@dataclass(frozen=True)
+class Tap:
+    """A tap on a cusp.
+
+    Attributes:
+        name: Name of the phase.
+        speed, rebound: Speed at the touch, and when the tool leaves [m/s].
+        peak_force: Largest force [N].
+        penetration: Largest depth of the true tool [m].
+        stiffness: Force over depth [N/m].
+    """
+
+    name: str
+    speed: float
+    peak_force: float
+    penetration: float
+    stiffness: float
+    rebound: float
+
+
+@dataclass(frozen=True)
+class InGroove:
+    """The tip in the groove, in one phase.
+
+    Attributes:
+        sideways: Largest distance from the groove's line, sideways [m].
+        depth: Largest depth [m].
+        height: Largest distance from the groove's height [m].
+        both_flanks, both_push: Fraction of the ticks in which both flanks are in contact, and push.
+        planes: Largest number of planes that push.
+        length: Length of the path along the groove [m].
+    """
+
+    sideways: float
+    depth: float
+    height: float
+    both_flanks: float
+    both_push: float
+    planes: int
+    length: float
+
+
+def _probing(ticks: Ticks, phases: list[dict[str, Any]], friction: str = "friction/state") -> Probing:
+    """Signals of a bag or of a graph without efforts; `friction` is the topic that has the friction.
+
+    Without the topic of the planes there is one, which counts as the first cusp.
+    """
+    truth, wall, n = ticks["simulation_state"], ticks["wall/state"], len(ticks.tick)
+    keys = ticks["contact/planes"]["key"] if "contact/planes" in ticks else [[0]] * n
+    push, contact = np.zeros((n, CUSPS)), np.zeros((n, CUSPS), dtype=bool)
+    for row, (key, pressing, touching) in enumerate(zip(keys, wall["push"], wall["in_contact"], strict=True)):
+        if len(key) == len(pressing):
+            key = np.asarray(key, dtype=int)
+            push[row, key], contact[row, key] = pressing, touching
+    if "dissipated_energy" in ticks[friction]:
+        energy = float(ticks[friction]["dissipated_energy"][-1])
+    else:
+        energy = dissipated(ticks[friction]["force"], ticks["device_state"]["tool_twist"][:, :3], ticks.period)
+    return Probing(
+        period=ticks.period,
+        time=ticks.time,
+        phases=phases,
+        position=truth["tool_pose"][:, :3],
+        velocity=truth["tool_twist"][:, :3],
+        push=push,
+        contact=contact,
+        friction=-np.asarray(ticks[friction]["force"]),
+        dissipated=energy,
+    )
+
+
+def of_bag(bag: Bag) -> Probing:
+    """Signals of a recorded run."""
+    ticks = bag.ticks("/tau", *TOPICS)
+    run, device = _probing(ticks, bag.started("device").get("phases", [])), ticks["device_state"]
+    effort, force, power = _beyond_weight(
+        make_device(bag.parameters("wall")),
+        device["tool_pose"],
+        device["joint_velocity"],
+        np.array(ticks["wall/state"]["effort"]),
+        run.friction,
+    )
+    energy = float(bag.topics["/tau/friction/state"]["dissipated_energy"][-1])
+    return replace(run, effort=effort, force=force, power=power, dissipated=energy)
+
+
+def of_graph(made: Graph, ticks: np.ndarray, phases: list[dict[str, Any]], friction: str = "friction/state") -> Probing:
+    """Signals at some ticks of a run in one process; see `_probing` for the others.
+
+    The efforts are all that the steps command.
+    """
+    planes = ("contact/planes",) if "contact" in made.steps else ()
+    topics = ("device_state", "simulation_state", *planes, "wall/state", friction)
+    efforts: list[np.ndarray] = []
+
+    def observe(graph: Graph) -> None:
+        efforts.append(graph.loop.collector.effort(graph.loop.device.jacobian()).copy())
+
+    done = made.run(int(ticks[-1]) + 1, topics=topics, observe=observe)
+    rendering = [name for name in made.steps if name != "contact"]
+    spent = TickTimes(done.step_time("contact") if planes else 0.0, done.step_time(*rendering))
+    run = _probing(done.ticks(*topics), phases, friction)
+    return replace(run, effort=np.array(efforts), step_time=spent).at(ticks)
+
+
+def _beyond_weight(
+    device: TauDevice, poses: np.ndarray, rates: np.ndarray, effort: np.ndarray, friction: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Efforts of wall and friction (n, 6) [N m], and their force (n, 3) [N] and power (n,) [W] beyond the weight."""
+    total, force, power = np.empty_like(effort), np.empty((len(effort), 3)), np.empty(len(effort))
+    for k, (pose, rate, one) in enumerate(zip(poses, rates, effort, strict=True)):
+        d = device.dynamics(pose[:3], rotation_from_quaternion(pose[3:]))
+        G = d.actuated_map
+        total[k] = one + np.linalg.solve(G.T, np.concatenate([friction[k], np.zeros(3)]))
+        wrench = G.T @ device.saturated(total[k]) - d.gravity_force
+        force[k], power[k] = wrench[:3], float(wrench @ np.linalg.solve(G, rate))
+    return total, force, power
+
+
+class FlatWallStep(WallStep):
+    """`wall_node` with one plane that stands still at the groove's height."""
+
+    def __init__(self, values: Mapping[str, Any], *, controller: WallController) -> None:
+        super().__init__({**values, "inputs": ["contact:planes"]}, controller=controller)
+        self.values = values
+
+    def planes(self, reading: Any, inputs: Inputs) -> MovingPlanes:
+        return MovingPlanes([0], [GROOVE], [[0.0, 0.0, 1.0]], [[0.0, 0.0, 0.0]], [0.0], [0])
+
+
+def difference(one: Probing, other: Probing) -> Difference:
+    """Compares two runs at the same ticks."""
+    rest = one.named("rest", "along", "back", "to the pit", "out of")
+    apart = np.linalg.norm(one.position - other.position, axis=1)
+    return Difference(
+        motion=float(apart.max(initial=0.0)),
+        motion_in_the_groove=float(apart[rest].max(initial=0.0)),
+        push=float(np.abs(one.push - other.push).max(initial=0.0)),
+        friction=float(np.abs(one.friction - other.friction).max(initial=0.0)),
+        dissipated=one.dissipated - other.dissipated,
+    )
+
+
+def taps(run: Probing, distance: np.ndarray) -> list[Tap]:
+    """Measures each tap; `distance` is that of the true tool from the tooth (n,) [m]."""
+    found = []
+    for phase in run.phases:
+        if not phase["name"].endswith("let go") or "tap" not in phase["name"]:
+            continue
+        part = run.part(phase["start"] - 0.01, phase["end"])
+        inside = np.flatnonzero(distance[part] < 0.0)
+        if not len(inside):
+            continue
+        touch = part.start + int(inside[0])
+        speed = float(-run.velocity[touch - 1, 2])
+        push, depth = float(np.linalg.norm(run.force[part], axis=1).max()), float(-distance[part].min())
+        found.append(
+            Tap(
+                name=phase["name"].split(",")[0],
+                speed=speed,
+                peak_force=push,
+                penetration=depth,
+                stiffness=push / depth,
+                rebound=float(run.velocity[touch : part.stop, 2].max()),
+            )
+        )
+    return found
+
+
+def groove(run: Probing, distance: np.ndarray, radius: float) -> dict[str, InGroove]:
+    """Measures each phase in the groove; rests are phases of their own."""
+    numbers: dict[str, InGroove] = {}
+    for name in ("rest in the groove", "along the groove", "back", "to the pit", "rest in the pit", "out of the pit"):
+        part = run.span(name, SETTLED)
+        if part.stop - part.start < 10:
+            continue
+        p, touching, pushing = run.position[part], run.contact[part], run.push[part] > 0.0
+        numbers[name] = InGroove(
+            sideways=float(np.abs(p[:, 1]).max()),
+            depth=float(-distance[part].min()),
+            height=float(np.abs(p[:, 2] - groove_height(p[:, 0], radius)).max()),
+            both_flanks=_both(touching),
+            both_push=_both(pushing),
+            planes=int(pushing.sum(axis=1).max()),
+            length=float(np.ptp(p[:, 0])),
+        )
+    return numbers
+
+
+def _both(flags: np.ndarray) -> float:
+    """Fraction of the rows in which a cusp of either side of the groove is among the flags (n, 4)."""
+    return float((flags[:, LEFT].any(axis=1) & flags[:, ~LEFT].any(axis=1)).mean())
+
+
+def jerk(run: Probing) -> float:
+    """Largest change of a torque from tick to tick while the tip slides along the groove, in contact [N m]."""
+    largest = 0.0
+    for name in ("along the groove", "back"):
+        part = run.span(name, SETTLED)
+        if part.stop - part.start > 2:
+            largest = max(largest, float(np.abs(np.diff(run.effort[part], axis=0)).max()))
+    return largest
+
+
+def spectrum(run: Probing, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Frequencies [Hz] and amplitudes [N] of the push of all planes while the tip rests."""
+    part = run.span(name, SETTLED)
+    push = run.push[part].sum(axis=1)
+    n = len(push)
+    if n < 16:
+        return np.zeros(0), np.zeros(0)
+    window = np.hanning(n)
+    amplitude = 2.0 * np.abs(np.fft.rfft((push - push.mean()) * window)) / window.sum()
+    return np.fft.rfftfreq(n, run.period), amplitude
+
+
+def ringing_of(run: Probing, name: str) -> float:
+    """Largest line of the push above the hand's tremor [N]."""
+    frequency, amplitude = spectrum(run, name)
+    return float(amplitude[frequency > TREMOR].max(initial=0.0))
+
+
+def flat_graph(bag: Bag, scene: WallFriction) -> Graph:
+    """The graph of a run whose wall is flat."""
+
+    wall = partial(FlatWallStep, controller=scene.controller)
+    return graph.of_bag(bag, only=("wall", "friction"), steps={"wall": wall})
+
+
+def until_rest(run: Probing) -> np.ndarray:
+    """Flags of the ticks up to the end of the first rest in the groove, True where the tool has settled there."""
+    for phase in run.phases:
+        if phase["name"] == "rest in the groove":
+            first, end = (round(time / run.period) for time in (phase["start"] + SETTLED, phase["end"]))
+            return np.arange(end) >= first
+    return np.zeros(1, dtype=bool)
