@@ -33,6 +33,8 @@ TITLES = {"ours": "this suite", "mujoco": "MuJoCo", "drake": "Drake"}
 #: steps before the first that is timed, which may compile; shortest observed time for the errors [observations]
 WARM, SHORTEST = 3, 2
 NUMBERS = ("seconds", "steps", "us per step", "median", "p99", "ms per s", "times")
+#: of these, those that depend on the machine and its load
+ABSOLUTE = {"us per step", "median", "p99", "ms per s"}
 LEGEND = """seconds: simulated; fewer than others where the processor time of a run reached its limit
 us per step: mean of processor time; median and 99th percentile where all steps have one length
 ms per s: processor time per simulated second; times: that over the first row of this suite in the same seconds
@@ -207,16 +209,22 @@ def growth(results: Results, engine: str, words: str) -> str:
     return f"{np.polyfit(np.log(points[:, 0]), np.log(points[:, 1]), 1)[0]:.2f}"
 
 
-def cells(results: Results) -> tuple[list[str], list[list[str]]]:
-    """Head and rows of a family's table."""
+def cells(results: Results, relative: bool = False) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of a family's table.
+
+    Args:
+        results: Of the family.
+        relative: Leave out the columns that depend on the machine and its load.
+    """
     first = next(iter(results.family.settings["ours"])).words
     names = list(dict.fromkeys(name for row in results.rows.values() for name in row.errors))
-    head = [results.family.size, "engine", "setting", *NUMBERS, *names]
+    kept = [k for k, name in enumerate(NUMBERS) if not (relative and name in ABSOLUTE)]
+    head = [results.family.size, "engine", "setting", *(NUMBERS[k] for k in kept), *names]
     grows = results.family.grows and len(results.sizes) > 1
     body = []
     for (size, engine, words), row in results.rows.items():
-        reference = results.rows[size, "ours", first]
-        line = [str(size), TITLES[engine], words, *costs(row, reference, results.family.sample)]
+        numbers = costs(row, results.rows[size, "ours", first], results.family.sample)
+        line = [str(size), TITLES[engine], words, *(numbers[k] for k in kept)]
         line += [number(row.errors[name]) if name in row.errors else "" for name in names]
         if row.failure:
             line[-1] = f"{line[-1]} fails: {row.failure}".strip()
@@ -239,9 +247,14 @@ def shown(results: Results) -> Table:
     return made
 
 
-def markdown(results: Results) -> str:
-    """The table of a family as Markdown; a size stands in its first row alone."""
-    head, body = cells(results)
+def markdown(results: Results, relative: bool) -> str:
+    """The table of a family as Markdown; a size stands in its first row alone.
+
+    Args:
+        results: Of the family.
+        relative: As of `cells`.
+    """
+    head, body = cells(results, relative)
     lines = [f"{results.family.title[0].upper()}{results.family.title[1:]}:", "", row_of(head)]
     lines.append(row_of(["---"] * len(head)))
     last = ""
@@ -283,6 +296,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--limit", type=float, help="processor time of a run, s; default 4, quick 1")
     parser.add_argument("--quick", action="store_true", help="the smallest scene of each kind, and shorter")
     parser.add_argument("--markdown", type=Path, help="file for the tables as Markdown")
+    parser.add_argument("--relative", action="store_true", help="no absolute times in it, as of a loaded machine")
     arguments = parser.parse_args()
     arguments.limit = arguments.limit or (1.0 if arguments.quick else 4.0)
     return arguments
@@ -303,7 +317,7 @@ def main() -> None:
     try:
         for results in runs(pools, arguments.scenes, arguments):
             console.print(shown(results))
-            texts.append(markdown(results))
+            texts.append(markdown(results, arguments.relative))
             if arguments.markdown:
                 arguments.markdown.write_text("\n".join([*texts, f"{machine(engines)}.\n"]))
     finally:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -162,32 +163,38 @@ BOX, BALL, PULL, SLIDING, GRIP = 10.0, 1.0, 150.0, 0.4, 0.8
 DIRECTION = np.array([0.5, math.sqrt(0.75), 0.0])
 
 
-def rolling(side: int) -> Scene:
-    """A box on the ground, pulled at its centre so that it slides, with `side` x `side` balls that roll on it.
+def rolling(count: int) -> Scene:
+    """A box on the ground, pulled at its centre so that it slides, with balls that roll on it.
 
-    Friction by the harmonic mean is 0.4 and 0.8 with 0.8 of box and balls, and 4/15 of the ground.
+    Friction by the harmonic mean is 0.4 and 0.8 with 0.8 of box and balls, and 4/15 of the ground. All start at the
+    depths at which contacts bear the weights: the friction of the first step is that of the others.
     """
-    half = np.array([10.0, 10.0, 0.5])
+    half, contact = np.array([10.0, 10.0, 0.5]), Contact()
+    depth = (BOX + count * BALL) * GRAVITY / (4.0 * contact.stiffness)
+    top = 2.0 * half[2] - depth
     items = [
-        Body("box", half, BOX, np.array([0.0, 0.0, half[2]]), force=PULL * DIRECTION, friction=GRIP,
+        Body("box", half, BOX, np.array([0.0, 0.0, half[2] - depth]), force=PULL * DIRECTION, friction=GRIP,
              larger_friction=SLIDING)
     ]  # fmt: skip
+    side = math.ceil(math.sqrt(count))
     pitch = 16.0 / side
-    for x, y in np.ndindex(side, side):
-        place = pitch * (np.array([x, y]) - 0.5 * (side - 1))
+    for k in range(count):
+        place = pitch * (np.array(divmod(k, side)) - 0.5 * (side - 1))
         items.append(
-            sphere(0.5, BALL, np.array([*place, 2.0 * half[2] + 0.5]), friction=GRIP, larger_friction=GRIP)
+            sphere(0.5, BALL, np.array([*place, top + 0.5 - BALL * GRAVITY / contact.stiffness]), friction=GRIP,
+                   larger_friction=GRIP)
         )  # fmt: skip
-    return Scene(items, [FLOOR], Contact(), plane_friction=4.0 / 15.0, plane_larger_friction=SLIDING)
+    return Scene(items, [FLOOR], contact, plane_friction=4.0 / 15.0, plane_larger_friction=SLIDING)
 
 
 def pulled(count: int) -> Scene:
     """Balls of 1 kg on the ground, pulled with 0.5 to 1.5 times the force 3.5 mu m g from which on they slide."""
     contact, radius = Contact(friction=0.4), 0.1
+    height = radius - BALL * GRAVITY / contact.stiffness
     items = []
     for k, share in enumerate(np.linspace(0.5, 1.5, count)):
         force = share * 3.5 * contact.friction * BALL * GRAVITY
-        items.append(sphere(radius, BALL, np.array([0.0, 0.5 * k, radius]), force=np.array([force, 0.0, 0.0])))
+        items.append(sphere(radius, BALL, np.array([0.0, 0.5 * k, height]), force=np.array([force, 0.0, 0.0])))
     return Scene(items, [FLOOR], contact)
 
 
@@ -209,16 +216,17 @@ def bouncing(count: int, dissipation: float = 0.0) -> Scene:
     return Scene(items, [FLOOR], Contact(1e6, dissipation, 0.0, 0.0))
 
 
-def grid(side: int, elastic: bool) -> Scene:
-    """`side`^3 balls in a grid, disturbed at random, that fall on the ground: 666 and elastic 666.
+def grid(count: int, elastic: bool) -> Scene:
+    """Balls in a cubic grid, disturbed at random, that fall on the ground: 666 and elastic 666, of 6^3 balls.
 
     Args:
-        side: Balls along an edge.
+        count: Number of balls.
         elastic: Neither dissipation nor friction.
     """
     random = np.random.default_rng(SEED)
+    side = math.ceil(round(count ** (1.0 / 3.0), 9))
     items = []
-    for index in np.ndindex(side, side, side):
+    for index in islice(np.ndindex(side, side, side), count):
         place = 0.21 * np.array(index) + np.array([0.0, 0.0, 1.1]) + 1e-3 * random.uniform(0.0, 1.0, 3)
         items.append(sphere(BOUNCER, HEAVY, place))
     return Scene(items, [FLOOR], Contact(1e6, 0.0, 0.0, 0.0) if elastic else Contact(1e7, 10.0, 1e-4, 0.5))
