@@ -219,6 +219,8 @@ def bouncing(count: int, dissipation: float = 0.0) -> Scene:
 def grid(count: int, elastic: bool) -> Scene:
     """Balls in a cubic grid, disturbed at random, that fall on the ground: 666 and elastic 666, of 6^3 balls.
 
+    They start close to the ground with the speed of a fall of 1 m.
+
     Args:
         count: Number of balls.
         elastic: Neither dissipation nor friction.
@@ -227,8 +229,8 @@ def grid(count: int, elastic: bool) -> Scene:
     side = math.ceil(round(count ** (1.0 / 3.0), 9))
     items = []
     for index in islice(np.ndindex(side, side, side), count):
-        place = 0.21 * np.array(index) + np.array([0.0, 0.0, 1.1]) + 1e-3 * random.uniform(0.0, 1.0, 3)
-        items.append(sphere(BOUNCER, HEAVY, place))
+        place = 0.21 * np.array(index) + np.array([0.0, 0.0, 0.11]) + 1e-3 * random.uniform(0.0, 1.0, 3)
+        items.append(sphere(BOUNCER, HEAVY, place, velocity=np.array([0.0, 0.0, -math.sqrt(2.0 * GRAVITY * FALL)])))
     return Scene(items, [FLOOR], Contact(1e6, 0.0, 0.0, 0.0) if elastic else Contact(1e7, 10.0, 1e-4, 0.5))
 
 

@@ -24,8 +24,8 @@ SHORT: dict[str, tuple[int, float, dict[str, float]]] = {
     # the first impact is after 0.45 s; the accuracy is 0.1 mm
     "bouncing": (1, 0.25, {"restitution": 0.1, "energy": 0.2}),
     "restitution": (1, 0.4, {"restitution": 0.1, "energy": 0.2}),
-    "666": (8, 0.7, {"largest [m]": 1e-3}),
-    "elastic666": (8, 0.6, {"largest": 0.1}),
+    "666": (8, 0.5, {"largest [m]": 1e-3}),
+    "elastic666": (8, 0.2, {"largest": 0.1}),
     "quadrupeds": (1, 0.5, {"slip [m]": 1e-3, "largest [m]": 1e-3}),
     # first order in the step
     "chains": (3, 0.5, {"energy": 0.05, "momentum": 0.01, "largest [m]": 1e-3}),
