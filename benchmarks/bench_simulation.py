@@ -17,6 +17,7 @@ import platform
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,8 @@ from simulation_settings import FAMILIES, Family, Setting
 TITLES = {"ours": "this suite", "mujoco": "MuJoCo", "drake": "Drake"}
 #: steps before the first that is timed, which may compile; shortest observed time for the errors [observations]
 WARM, SHORTEST = 3, 2
+#: what engines raise where a step fails
+FAILURES = (ArithmeticError, RuntimeError, ValueError)
 NUMBERS = ("seconds", "steps", "us per step", "median", "p99", "ms per s", "times")
 #: of these, those that depend on the machine and its load
 ABSOLUTE = {"us per step", "median", "p99", "ms per s"}
@@ -91,8 +94,9 @@ def measure(engine: str, name: str, size: int, number: int, share: float, limit:
     make = importlib.import_module(f"simulation_{engine}").Simulation
     scene = family.build(size)
     warm = make(scene, setting)
-    for _ in range(WARM):
-        advance(warm, setting, family.sample)
+    with suppress(*FAILURES):
+        for _ in range(WARM):
+            advance(warm, setting, family.sample)
     del warm
     gc.collect()
     simulation = make(scene, setting)
@@ -103,7 +107,7 @@ def measure(engine: str, name: str, size: int, number: int, share: float, limit:
     for _ in range(round(share * family.seconds / family.sample)):
         try:
             spent, each = advance(simulation, setting, family.sample)
-        except (RuntimeError, ValueError) as error:
+        except FAILURES as error:
             failure = str(error).splitlines()[0][:80]
             break
         cost.append(spent)

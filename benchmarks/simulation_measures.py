@@ -289,17 +289,18 @@ def standing_errors(motion: Motion, damping_ratio: float) -> Errors:
 
 
 def falling_errors(motion: Motion, damping_ratio: float) -> Errors:
-    """Largest relative errors of energy and of angular momentum before the first contact, and penetrations.
+    """Largest error of the angular momentum before the first contact, largest rise of the energy, and penetrations.
 
-    The energy is counted from the floor.
+    The momentum is relative to that of the start, the rise of the energy above an earlier one, which no force here can
+    make, to the energy of the start above the floor.
     """
     lowest = np.array([link_gaps(motion.scene, motion, k).min() for k in range(len(motion.time))])
     landed = np.flatnonzero(lowest < FREE)
     free = slice(0, max(2, int(landed[0])) if len(landed) else len(lowest))
-    energy, momentum = motion.energy()[free], motion.angular_momentum()[free]
+    energy, momentum = motion.energy(), motion.angular_momentum()[free]
     turning = np.linalg.norm(momentum - momentum[0], axis=1).max() / np.linalg.norm(momentum[0])
-    flight = {"energy": float(np.abs(energy / energy[0] - 1.0).max()), "momentum": float(turning)}
-    return {**flight, **penetration(motion)}
+    rise = (energy - np.minimum.accumulate(energy)).max() / energy[0]
+    return {"momentum": float(turning), "rise": float(rise), **penetration(motion)}
 
 
 def tower_errors(motion: Motion, damping_ratio: float) -> Errors:

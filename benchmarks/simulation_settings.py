@@ -205,11 +205,11 @@ FAMILIES: dict[str, Family] = {
         rigid(5e-3, "lagged", "lagged_elastoplastic", "sap"),
     ),
     "chains": Family(
-        "chains that fall on a floor; energy and momentum: in flight", "joints",
+        "chains that fall on a floor; errors of angular momentum in flight, rise of energy", "joints",
         scenes.falling_chain, measures.falling_errors, (10, 20, 40), 1.0, 1e-2, rigid(2e-3, "lagged", "sap"),
     ),
     "trees": Family(
-        "binary trees that fall on a floor; energy and momentum: in flight", "joints",
+        "binary trees that fall on a floor; errors of angular momentum in flight, rise of energy", "joints",
         scenes.falling_tree, measures.falling_errors, (31, 63, 127), 0.6, 1e-2, rigid(2e-3, "lagged", "sap"),
     ),
     "towers": Family(

@@ -14,8 +14,9 @@ import numpy as np
 SEED = 17
 #: of the links of chains and binary trees: length, radius of the sphere at the far end [m], mass [kg]
 LENGTH, RADIUS, MASS = 0.1, 0.02, 0.1
-#: largest speed of their joints at the start [rad/s], height of their lowest point above the floor [m]
-SPEED, HEIGHT = 2.0, 0.3
+#: largest speed of their joints at the start [rad/s], height of their lowest point above the floor [m], damping of the
+#: joints [N m s/rad]: without it a chain whips so fast that steps of 2 ms gain energy
+SPEED, HEIGHT, DAMPING = 0.3, 0.3, 0.02
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class Tree:
         stiffness: Of PD controllers that hold the angles of the start, N m/rad; 0: no motors.
         damping: Of these, N m s/rad.
         armature: Inertia of the motors' rotors as the joints see them, kg m^2.
+        joint_damping: Of the joints themselves, N m s/rad.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Tree:
     stiffness: float = 0.0
     damping: float = 0.0
     armature: float = 0.0
+    joint_damping: float = 0.0
 
     @property
     def moved(self) -> tuple[Link, ...]:
@@ -100,7 +103,8 @@ class Tree:
             parts.append(
                 f'<joint name="{link.joint}" type="revolute"><parent link="{self.links[link.parent].name}"/>'
                 f'<child link="{link.name}"/><origin xyz="{numbers(link.origin)}"/><axis xyz="{numbers(link.axis)}"/>'
-                f'<limit lower="-9" upper="9" effort="1e6" velocity="1e6"/></joint>'
+                f'<limit lower="-9" upper="9" effort="1e6" velocity="1e6"/><dynamics damping="{self.joint_damping!r}"/>'
+                f"</joint>"
             )
         return "".join([*parts, "</robot>"])
 
@@ -153,7 +157,7 @@ def jointed(parents: list[int], spread: list[float]) -> Tree:
         float((position + rotation @ link.spheres[0])[2]) - link.radius
         for link, (rotation, position) in zip(tree.links, tree.frames(), strict=True)
     )
-    return Tree("tree", tree.links, np.array([0.0, 0.0, HEIGHT - lowest]))
+    return Tree("tree", tree.links, np.array([0.0, 0.0, HEIGHT - lowest]), joint_damping=DAMPING)
 
 
 def chain(joints: int) -> Tree:

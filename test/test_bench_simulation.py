@@ -28,8 +28,8 @@ SHORT: dict[str, tuple[int, float, dict[str, float]]] = {
     "elastic666": (8, 0.2, {"largest": 0.1}),
     "quadrupeds": (1, 0.5, {"slip [m]": 1e-3, "largest [m]": 1e-3}),
     # first order in the step
-    "chains": (3, 0.5, {"energy": 0.05, "momentum": 0.01, "largest [m]": 1e-3}),
-    "trees": (3, 0.8, {"energy": 0.05, "momentum": 0.01, "largest [m]": 1e-3}),
+    "chains": (3, 0.5, {"momentum": 0.01, "rise": 1e-3, "largest [m]": 1e-3}),
+    "trees": (3, 0.8, {"momentum": 0.01, "rise": 1e-3, "largest [m]": 1e-3}),
     "towers": (1, 0.1, {"sideways [m]": 1e-9, "height [m]": 1e-9}),
     "hulls": (3, 0.3, {"largest [m]": 1e-3}),
 }
