@@ -107,12 +107,12 @@ def measure(engine: str, name: str, size: int, number: int, share: float, limit:
     for _ in range(round(share * family.seconds / family.sample)):
         try:
             spent, each = advance(simulation, setting, family.sample)
+            observations.append(simulation.observe())
         except FAILURES as error:
             failure = str(error).splitlines()[0][:80]
             break
         cost.append(spent)
         steps += each
-        observations.append(simulation.observe())
         if not np.isfinite(observations[-1].position).all():
             failure = "positions are not finite"
             observations.pop()
@@ -174,7 +174,7 @@ def runs(
                         job = pool.submit(measure, engine, name, size, number, share, arguments.limit)
                         row, key = job.result(), (size, engine, setting.words)
                         old = results.rows.get(key)
-                        if old is None or row.cost.sum() < old.cost.sum():
+                        if old is None or np.mean(row.cost) < np.mean(old.cost):
                             results.rows[key] = row
         yield results
 

@@ -18,6 +18,9 @@ from simulation_trees import Tree
 
 TITLE = "MuJoCo"
 VERSION = mujoco.__version__
+mujoco.set_mju_user_warning(lambda text: None)  # else it writes a file; `observe` reports what diverges
+#: warnings after which MuJoCo begins anew
+_UNSTABLE = (mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL, mujoco.mjtWarning.mjWARN_BADQACC)
 #: impedance with which a contact's acceleration adds to others', the least that MuJoCo takes
 _SOFT = "0.0001 0.0001 0.001 0.5 2"
 
@@ -133,8 +136,14 @@ class Simulation:
         return round(self.data.time / self._period)
 
     def observe(self) -> Observation:
-        """The bodies now."""
+        """The bodies now.
+
+        Raises:
+            RuntimeError: The motion diverged.
+        """
         model, data = self.model, self.data
+        if any(data.warning[kind].number for kind in _UNSTABLE):
+            raise RuntimeError("the motion diverged")
         mujoco.mj_kinematics(model, data)
         mujoco.mj_comPos(model, data)
         mujoco.mj_comVel(model, data)
