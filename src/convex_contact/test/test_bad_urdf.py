@@ -408,6 +408,18 @@ def test_a_reader_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest
     assert found is not None and "expected a mesh such as STL" in found
 
 
+def test_a_mesh_is_read_again_when_its_file_changes(tmp_path: Path) -> None:
+    path = tmp_path / "mesh.obj"
+    sizes = []
+    for size in (1, 2):
+        path.write_text(TETRAHEDRON.replace("v 1", f"v {size}"))
+        once, twice = (mesh_files.read_meshes([path])[0] for _ in range(2))
+        assert once is twice
+        sizes.append(once.vertices.max())
+        os.utime(path, ns=(0, 10**9 * size))  # another time, however coarse the clock of the file system
+    assert sizes == [1.0, 2.0]
+
+
 def test_a_mesh_reaches_no_other_file(tmp_path: Path) -> None:
     """An OBJ names a FIFO as its library of materials, which would block its reader for ever."""
     os.mkfifo(tmp_path / "library.mtl")

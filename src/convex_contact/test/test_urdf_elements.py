@@ -192,7 +192,7 @@ def test_the_effort_limit_of_the_file_saturates_a_motor(tmp_path: Path) -> None:
     sim = Simulator(world, period=DT)
     sim.step(5)
     assert sim.joint("x").velocity == pytest.approx(5 * DT * 7.0 / MASS, rel=1e-9)
-    sim.joint("x").effort = 100.0  # somebody pushes: that is not the motor's
+    sim.joint("x").effort = 100.0  # of a hand: the motor's limit does not bound it
     before = sim.joint("x").velocity
     sim.step()
     assert sim.joint("x").velocity - before == pytest.approx(DT * 107.0 / MASS, rel=1e-9)

@@ -89,6 +89,9 @@ def test_density_scale_and_the_arguments_of_a_body_are_options(tmp_path: Path) -
     for density in (0.0, -1.0, math.nan, math.inf):
         with pytest.raises(WorldError, match=r"^t: mass: expected a positive number"):
             World.load(path, density=density)
+    for scale in ((1, 2), (1, 1, math.nan), 0.1):
+        with pytest.raises(WorldError, match=r"^t: scale: expected 3 finite numbers"):
+            World.load(path, scale=scale)
 
 
 @pytest.mark.parametrize("name", [*MESHES, "wedge.stl"])
@@ -112,6 +115,18 @@ def test_a_urdf_is_one_tree_named_after_the_robot() -> None:
     assert world.to_yaml() == by_hand.to_yaml()
     floating = World.load(DATA / "arm.urdf", floating=True, position=(0, 0, 2))
     np.testing.assert_array_equal(floating.trees[0].q[:7], [0, 0, 2, 0, 0, 0, 1])
+
+
+def test_a_urdf_without_joints_is_a_fixed_body_that_others_meet(tmp_path: Path) -> None:
+    path = tmp_path / "table.urdf"
+    shape = '<collision><geometry><box size="2 2 0.2"/></geometry></collision>'
+    path.write_text(f'<robot name="table"><link name="top">{shape}</link></robot>')
+    world = World.load(path, position=(0, 0, -0.1))
+    world.add_sphere("ball", mass=1.0, radius=0.1, position=(0, 0, 0.0999))
+    sim = Simulator(world, period=1e-3)
+    sim.step(200)
+    assert sim.state("ball").position[2] == pytest.approx(0.1, abs=1e-3)
+    assert sim.contact_wrench("ball")[2] == pytest.approx(9.81, rel=1e-3)
 
 
 @pytest.mark.parametrize("suffix", [".yaml", ".yml"])

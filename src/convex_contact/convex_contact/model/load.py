@@ -16,7 +16,7 @@ from typing import Any
 from convex_contact.model.materials import Material
 from convex_contact.model.mesh_files import SUFFIXES, hull_of, read_meshes
 from convex_contact.model.urdf_document import read_urdf
-from convex_contact.model.world import Geometry, Placement, World, WorldError
+from convex_contact.model.world import Geometry, Placement, World, WorldError, vector
 from convex_contact.model.xml_document import XmlError
 from haptic_files import FileError
 
@@ -77,8 +77,9 @@ def load_mesh(
     Raises:
         WorldError: The file has no mesh, or a value is wrong.
     """
+    factors = vector(scale, 3, f"{path.stem}: scale")
     try:
-        hull = hull_of(read_meshes([path])[0], scale)
+        hull = hull_of(read_meshes([path])[0], factors.tolist())
     except FileError as error:
         raise WorldError(str(error)) from None
     except ValueError as error:

@@ -26,6 +26,8 @@ SUFFIXES = (".dae", ".glb", ".obj", ".off", ".ply", ".stl")
 TIME_LIMIT = 60.0
 #: largest coordinate [m]
 LARGEST = 1e6
+#: number of meshes that are remembered while their files do not change
+REMEMBERED = 64
 
 
 @dataclass(frozen=True)
@@ -41,19 +43,43 @@ class MeshFile:
     triangles: np.ndarray
 
 
+_READ: dict[tuple[object, ...], MeshFile] = {}
+
+
 def read_meshes(paths: Sequence[Path], *, triangles: bool = False) -> list[MeshFile]:
-    """Reads the meshes of files.
+    """Reads the meshes of files; those that have not changed since the last call are not read again.
 
     Args:
         paths: Of the files.
         triangles: Whether their triangles are wanted, too.
 
     Returns:
-        One for each path.
+        One for each path, with arrays that must not be changed.
 
     Raises:
         FileError: A file cannot be read or has no mesh.
     """
+    keys = [_key(path, triangles) for path in paths]
+    new = {key: path for key, path in zip(keys, paths, strict=True) if key not in _READ}
+    found = {key: _READ[key] for key in keys if key in _READ}
+    found |= zip(new, _read_new(list(new.values()), triangles), strict=True)
+    _READ.update(found)
+    while len(_READ) > REMEMBERED:
+        _READ.pop(next(iter(_READ)), None)
+    return [found[key] for key in keys]
+
+
+def _key(path: Path, triangles: bool) -> tuple[object, ...]:
+    """What tells an unchanged file from others."""
+    try:
+        state = path.stat()
+    except (OSError, ValueError):  # reading it gives the error
+        return path, triangles
+    return path, triangles, state.st_ino, state.st_size, state.st_mtime_ns
+
+
+def _read_new(paths: Sequence[Path], triangles: bool) -> list[MeshFile]:
+    """Reads the meshes of files by a process."""
     if not paths:
         return []
     with tempfile.TemporaryDirectory() as folder:
@@ -80,6 +106,8 @@ def _read(output: Path, path: Path) -> MeshFile:
             mesh = MeshFile(arrays["vertices"], arrays["triangles"])
     except (OSError, ValueError, KeyError, EOFError):
         raise FileError(f"{path}: expected a mesh such as STL, OBJ or DAE") from None
+    for array in (mesh.vertices, mesh.triangles):
+        array.flags.writeable = False  # several worlds share it
     if not (np.abs(mesh.vertices) <= LARGEST).all():  # NaN, too
         raise FileError(f"{path}: expected vertices with coordinates up to {LARGEST:g} m, got others")
     return mesh

@@ -1,4 +1,4 @@
-"""XML documents of files that nobody has checked, as elements that know their lines.
+"""XML documents of files that are not checked yet, as elements with the numbers of their lines.
 
 The parser refuses document types, so that no entity expands and no other file is opened, and documents that are nested
 deeper or have more elements than a robot needs. Its errors give the line and the expectation; they do not quote the
