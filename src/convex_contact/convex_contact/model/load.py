@@ -20,6 +20,8 @@ from convex_contact.model.world import Geometry, Placement, World, WorldError, v
 from convex_contact.model.xml_document import XmlError
 from haptic_files import FileError
 
+#: module that reads MJCF
+MJCF = "convex_contact.model.mjcf"
 #: density of the body of a mesh that gives none, that of water [kg/m^3]
 DENSITY = 1000.0
 
@@ -97,8 +99,10 @@ def load_xml(path: Path, **options: Any) -> World:
         WorldError: This version does not read MJCF, or the file is wrong.
     """
     try:
-        module = importlib.import_module("convex_contact.model.mjcf")
-    except ModuleNotFoundError:
+        module = importlib.import_module(MJCF)
+    except ModuleNotFoundError as error:
+        if error.name != MJCF:
+            raise
         raise WorldError(f"{path.name}: expected a URDF, a world file or a mesh; this version reads no MJCF") from None
     world: World = module.load_mjcf(path, **options)
     return world
