@@ -345,6 +345,7 @@ def warned(path: Path) -> list[str]:
         ('<limit effort="1" velocity="1" jerk="3"/>', "revolute", "line 1: attribute jerk of limit is not simulated"),
         ('<dynamics friction="1"/>', "planar", "line 1: dynamics of a planar joint are not simulated"),
         ('<dynamics damping="1"/>', "floating", "line 1: dynamics of a floating joint are not simulated"),
+        ('<mimic joint="j"/>', "fixed", "line 1: mimic of a fixed joint is not simulated"),
         ('<limit effort="1" velocity="1"/>', "floating", "line 1: limit of a floating joint is not simulated"),
         ("<a_spring/>" * 6, "revolute", "; ".join(["line 1: a_spring in joint is not simulated"] * 4) + "; and 2 more"),
     ],

@@ -26,6 +26,8 @@ from haptic_files import kind_of, read_bytes
 MAX_LINKS = 1000
 #: what stands for no limit of a position in the text for Pinocchio
 UNLIMITED = "1e308"
+#: least moment of inertia, a 0 that was rounded [kg m^2]
+ROUNDED_ZERO = -1e-12
 #: how far the largest principal moment may exceed the sum of the others by rounded digits
 ROUNDED_DIGITS = 0.01
 
@@ -142,7 +144,7 @@ def urdf_document(root: Element) -> UrdfDocument:
                 f"expected one of {', '.join(_KINDS)}, got {kind_of(joint.attributes.get('type'))}", "type"
             )
     _check_tree(links, joints)
-    followed = _followed(joints)
+    followed = _followed(joints, document.ignored)
     parts += [_joint(joint, document, followed) for joint in joints]
     document.text = "".join((root.written("name")[:-2], ">", *parts, "</robot>"))
     return document
@@ -200,11 +202,10 @@ def _link(link: Element, document: UrdfDocument) -> str:
 def _inertial(inertial: Element, document: UrdfDocument) -> str:
     mass, inertia = inertial.required("mass"), inertial.required("inertia")
     mass.number("value", minimum=0.0)
-    xx, yy, zz, xy, xz, yz = (inertia.number(name) for name in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"))
+    xx, yy, zz = (inertia.number(name, minimum=ROUNDED_ZERO) for name in ("ixx", "iyy", "izz"))
+    xy, xz, yz = (inertia.number(name) for name in ("ixy", "ixz", "iyz"))
     moments = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    if moments[0] < -1e-6 * abs(moments[2]):
-        raise inertia.error(f"expected principal moments of 0 or more, got {moments[0]:g}")
-    if moments[2] > (1.0 + ROUNDED_DIGITS) * (moments[0] + moments[1]):
+    if moments[2] > (1.0 + ROUNDED_DIGITS) * (moments[0] + moments[1]) + 1e-15:  # or moments[0] is negative
         document.ignored.append(f"line {inertia.line}: no rigid body has this inertia")
     names = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
     return f"<inertial>{_origin(inertial)}{mass.written('value')}{inertia.written(*names)}</inertial>"
@@ -276,8 +277,8 @@ def _check_tree(links: list[Element], joints: list[Element]) -> None:
             raise link.error("expected a tree of links, got a loop of joints that it is in")
 
 
-def _followed(joints: list[Element]) -> set[str]:
-    """Names of the joints with mimic, and of those that they follow.
+def _followed(joints: list[Element], ignored: list[str]) -> set[str]:
+    """Names of the joints with mimic, and of those that they follow; the mimic of a fixed joint is ignored.
 
     Raises:
         XmlError: A joint follows none of one coordinate, or itself over others.
@@ -289,6 +290,9 @@ def _followed(joints: list[Element]) -> set[str]:
     for joint in joints:
         mimic = joint.one("mimic")
         if mimic is None:
+            continue
+        if joint.attributes["type"] == "fixed":
+            ignored.append(f"line {mimic.line}: mimic of a fixed joint is not simulated")
             continue
         if not {joint.name(), mimic.name("joint")} <= usable:
             raise mimic.error("expected two joints that are revolute, continuous or prismatic", "joint")
