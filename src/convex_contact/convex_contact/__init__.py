@@ -3,11 +3,20 @@
 from convex_contact._moved import MOVED
 from convex_contact.differentiation.rollouts import Gradients, Rollout, rollout
 from convex_contact.haptics.contact_renderer import ContactRenderer
-from convex_contact.model.joints import JointActuator, JointCoupler, JointLaw, JointMotion, Sinusoid, Steps
+from convex_contact.model.joints import (
+    JointActuator,
+    JointCoupler,
+    JointFriction,
+    JointLaw,
+    JointMotion,
+    Sinusoid,
+    Steps,
+)
 from convex_contact.model.materials import Material, PairLaw
 from convex_contact.model.native import NativeLibraryError
 from convex_contact.model.pressure_fields import Hydroelastic, PressureField, RigidSurface
 from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Solid, Sphere
+from convex_contact.model.urdf import UrdfWarning
 from convex_contact.model.world import Body, Geometry, Placement, Tree, World, WorldError
 from convex_contact.problem.approximations import APPROXIMATIONS
 from convex_contact.problem.constraints import (
@@ -65,6 +74,7 @@ __all__ = [
     "Joint",
     "JointActuator",
     "JointCoupler",
+    "JointFriction",
     "JointLaw",
     "JointLimit",
     "JointLimits",
@@ -90,6 +100,7 @@ __all__ = [
     "StepStatistics",
     "Steps",
     "Tree",
+    "UrdfWarning",
     "WeldConstraint",
     "World",
     "WorldDynamics",

@@ -45,7 +45,7 @@ def test_rows_are_those_of_the_constraints() -> None:
     path = Sinusoid(0.03, 2.0, 0.4, 0.01)
     gains = {"proportional_gain": 300.0, "derivative_gain": 7.0, "effort_limit": 5.0, "target_position": 0.01}
     w.move_joint("gripper", "x", path)
-    w.actuate_joint("gripper", "left", target_velocity=0.2, feedforward=0.5, **gains)
+    w.actuate_joint("gripper", "left", target_velocity=0.2, feedforward=0.5, velocity_limit=math.inf, **gains)
     w.couple_joints("gripper", "right", "left", ratio=-2.0, offset=0.03)
     sim = stepped(w, DT, 1)
     unit = np.eye(4)

@@ -16,7 +16,7 @@ from convex_contact.model.shapes import HalfSpace, Shape
 from haptic_math.quantities import finite_array
 
 if TYPE_CHECKING:
-    pass
+    from convex_contact.model.joints import JointLaw
 
 
 #: Twist [linear; angular] (6,) of a prescribed body in the world at a time (s).
@@ -166,6 +166,8 @@ class Tree:
         source: The URDF file, and how it was read.
         drive: Joint forces (nv,) as a function of the time at which a step starts, N or N m, beside those that are set;
             None: none.
+        own_laws: Couplers and friction of its file, which are among the world's joint laws, too.
+        motors: Limits of effort (N or N m) and velocity (m/s or rad/s) of its joints' motors by name, as in its file.
     """
 
     name: str
@@ -175,6 +177,21 @@ class Tree:
     bodies: list[int]
     source: dict[str, Any]
     drive: Drive | None = None
+    own_laws: list[JointLaw] = field(default_factory=list)
+    motors: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def motor_limits(self, joint: str, given: dict[str, Any]) -> dict[str, Any]:
+        """The values of a joint's motor, with the limits of the file for those that are not given.
+
+        Raises:
+            ValueError: A limit of the file is 0.
+        """
+        names = ("effort_limit", "velocity_limit")
+        limits = dict(zip(names, self.motors.get(joint, (math.inf, math.inf)), strict=True))
+        for name, limit in limits.items():
+            if limit == 0.0 and name not in given:
+                raise ValueError(f"{name}: expected a number above 0, got none, and 0 in the file")
+        return limits | given
 
 
 def vector(values: Any, length: int, where: str) -> np.ndarray:

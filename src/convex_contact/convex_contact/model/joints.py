@@ -1,4 +1,4 @@
-"""Drives of the joints of articulated trees: a prescribed motion, a motor with its controller, a gear to another one.
+"""Drives of the joints of articulated trees: a prescribed motion, a motor with its controller, a gear, friction.
 
 They are parts of a world's description; the simulator makes of each one, in every step, a row of the convex problem
 (`constraints`):
@@ -7,7 +7,9 @@ They are parts of a world's description; the simulator makes of each one, in eve
   (q_d(t + dt) - q_d(t))/dt, q is on the motion at the end of every step, but for 2 dt R times the impulse that this
   takes, R the near-rigid limit; the velocity is that of the middle of the step.
 * :class:`JointActuator`: u = kp (q_d - q) + kd (v_d - v) + u_0 at the end of the step, clamped at the effort limit.
+  Beyond its velocity limit it brakes with all its effort.
 * :class:`JointCoupler`: q = ratio q_other + offset, likewise a stiff spring.
+* :class:`JointFriction`: v = 0 as long as this takes no more than the friction; then Coulomb friction.
 """
 
 from __future__ import annotations
@@ -129,6 +131,8 @@ class JointActuator:
         target_velocity: v_d, m/s or rad/s.
         feedforward: u_0, N or N m.
         effort_limit: Largest |u|, N or N m, above 0; may be inf.
+        velocity_limit: Beyond this |v| (m/s or rad/s, above 0) the motor brakes with up to its effort limit; below, it
+            does not matter. If it is inf when a simulator is made, the simulator has no such limit.
     """
 
     tree: int
@@ -139,6 +143,7 @@ class JointActuator:
     target_velocity: Given = 0.0
     feedforward: Given = 0.0
     effort_limit: Given = math.inf
+    velocity_limit: float = math.inf
 
     _LOWEST: ClassVar[dict[str, float | None]] = {
         "proportional_gain": 0.0, "derivative_gain": 0.0, "target_position": None, "target_velocity": None,
@@ -153,8 +158,10 @@ class JointActuator:
     def __setattr__(self, name: str, value: Any) -> None:
         if not (callable(value) and name in self.TIMED):
             value = self._checked(name, value)
-        object.__setattr__(self, name, value)
         shared = self.__dict__.get("_shared")
+        if shared is not None and name == "velocity_limit" and value < self.velocity_limit == math.inf:
+            raise ValueError("velocity_limit: expected inf, as when the simulator was made, got a limit")
+        object.__setattr__(self, name, value)
         if shared is not None and name in self._NUMBERS:
             shared[self._NUMBERS.index(name)] = math.nan if callable(value) else value
 
@@ -168,8 +175,8 @@ class JointActuator:
     def _checked(self, name: str, value: Any) -> Any:
         if name in self._LOWEST:
             return checks.number(name, value, minimum=self._LOWEST[name])
-        if name == "effort_limit" and not value > 0.0:
-            raise ValueError(f"effort_limit: expected a number above 0, or inf, got {value!r}")
+        if name in ("effort_limit", "velocity_limit") and not value > 0.0:
+            raise ValueError(f"{name}: expected a number above 0, or inf, got {value!r}")
         return value
 
     def at(self, name: str, time: float) -> float:
@@ -232,7 +239,74 @@ class JointCoupler:
         return rigid_row(period, q[0] - self.ratio * q[1] - self.offset)
 
 
-JointLaw = JointMotion | JointActuator | JointCoupler
+@dataclass
+class JointFriction:
+    """Coulomb friction of a joint: it holds the joint up to a force or torque, and resists its motion by that.
+
+    The row is gamma = clamp(-v/R, -dt F, dt F) with the near-rigid limit R. A joint at rest therefore creeps at
+    beta^2/(4 pi^2) = 2.5e-4 of the speed that its load would give it in a step without friction.
+
+    Attributes:
+        tree: Number of the tree.
+        joint: Name of a joint of one velocity.
+        friction: F, N or N m, not negative.
+    """
+
+    tree: int
+    joint: str
+    friction: float
+
+    def __post_init__(self) -> None:
+        self.friction = checks.number("friction", self.friction, minimum=0.0)
+
+    @property
+    def terms(self) -> tuple[tuple[str, float], ...]:
+        """As of :class:`JointMotion`."""
+        return ((self.joint, 1.0),)
+
+    def numbers(self, q: Sequence[float], time: float, period: float) -> Numbers:
+        """As of :class:`JointMotion`."""
+        _, _, R, beta, _, _ = rigid_row(period, 0.0)
+        return 0.0, 0.0, R, beta, -period * self.friction, period * self.friction
+
+
+@dataclass(frozen=True)
+class SpeedLimit:
+    """One side of the velocity limit of a motor, as a row of its own; made by the simulator.
+
+    Between its velocity limits +-V the motor has the effort u(v) of its controller. Beyond V, u falls to -E, with the
+    effort limit E. That is the sum of two rows: the controller's with the impulse dt u(V) as its lower bound, and one
+    of target V whose impulse goes down from 0 to -dt (u(V) + E). Likewise beyond -V.
+
+    Attributes:
+        motor: The motor.
+        sign: 1 for V, -1 for -V.
+    """
+
+    motor: JointActuator
+    sign: float
+
+    @property
+    def tree(self) -> int:
+        """Number of the tree."""
+        return self.motor.tree
+
+    @property
+    def terms(self) -> tuple[tuple[str, float], ...]:
+        """As of :class:`JointMotion`."""
+        return ((self.motor.joint, -self.sign),)
+
+    def limit(self, period: float, controller: np.ndarray, numbers: np.ndarray) -> None:
+        """Writes the numbers of the row (6,), and the bound in those of the controller's row (6,)."""
+        V = min(self.motor.velocity_limit, 1e100)  # inf would make NaN
+        _, target, R, _, lower, upper = controller.tolist()
+        there = min(max((target - self.sign * V) / R, lower), upper)
+        _, _, rigid, beta, _, _ = rigid_row(period, 0.0)
+        numbers[:] = 0.0, -V, rigid, beta, 0.0, there - lower if self.sign > 0.0 else upper - there
+        controller[4 if self.sign > 0.0 else 5] = there
+
+
+JointLaw = JointMotion | JointActuator | JointCoupler | JointFriction
 
 
 class Controller(Protocol):

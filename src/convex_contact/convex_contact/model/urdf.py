@@ -1,32 +1,51 @@
 """Articulated trees from URDF files, by Pinocchio.
 
-Joints, masses, damping (``<dynamics damping>``), limits and collision shapes come from the file; what URDF has no
-place for (armature, springs) is given beside it. Meshes become their convex hulls. Links that are welded together are
-one body; a body is named ``<tree>/<link>`` after the link that its joint moves. Bodies that a joint connects do not
-collide.
+Joints, masses, damping and friction (``<dynamics>``), limits, mimic and collision shapes come from the file; what URDF
+has no place for (armature, springs) is given beside it. Meshes become their convex hulls. Links that are welded
+together are one body; a body is named ``<tree>/<link>`` after the link that its joint moves. Bodies that a joint
+connects do not collide.
+
+Of a joint's limits, those of the position hold whatever force it takes, those of effort and velocity are its motor's:
+they are the defaults of :meth:`~convex_contact.model.world.World.actuate_joint`. Friction is a
+:class:`~convex_contact.model.joints.JointFriction`, mimic a :class:`~convex_contact.model.joints.JointCoupler`. What a
+file has beside these is refused, listed in a :class:`UrdfWarning`, or made for other programs
+(`convex_contact.model.urdf_document`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
-from xml.parsers import expat
 
-import coal
 import numpy as np
 import pinocchio as pin
 
 from convex_contact.model.bodies import ArticulatedTree
+from convex_contact.model.joints import JointCoupler, JointFriction, JointLaw
 from convex_contact.model.materials import Material
-from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Sphere
+from convex_contact.model.mesh_files import hull_of, read_meshes
+from convex_contact.model.shapes import Shape
+from convex_contact.model.urdf_document import UrdfDocument, UrdfJoint, UrdfMesh, read_urdf
 from convex_contact.model.world import Body, Geometry, Placement, Tree, Vector, WorldError, vector
-from haptic_files import FileError, check_file, read_bytes
+from convex_contact.model.xml_document import XmlError
+from haptic_files import FileError
 
 if TYPE_CHECKING:
     from convex_contact.model.world import World
+
+#: so many parts that are not simulated are listed in a warning
+LISTED = 4
+#: what Pinocchio refuses after all checks
+NOT_READ = "expected a URDF model, of which Pinocchio did not read all"
+#: least eigenvalue of a mass matrix that numbers can be trusted with, kg or kg m^2
+LEAST_INERTIA = 1e-18
+
+
+class UrdfWarning(UserWarning):
+    """A URDF file has parts that are not simulated."""
 
 
 # Longer than others by its arguments and their documentation.
@@ -36,6 +55,7 @@ def add_urdf(
     path: str | Path,
     *,
     material: Material | None = None,
+    materials: Mapping[str, Material] | None = None,
     position: Vector = (0.0, 0.0, 0.0),
     orientation: Vector = (0.0, 0.0, 0.0, 1.0),
     floating: bool = False,
@@ -45,6 +65,7 @@ def add_urdf(
     armature: Any = 0.0,
     stiffness: Any = 0.0,
     damping: Any = None,
+    friction: Any = None,
     self_collision: bool = True,
 ) -> int:
     """Adds the tree of a URDF file to a world.
@@ -53,7 +74,8 @@ def add_urdf(
         world: The world.
         name: Unique; the links' bodies are called ``<name>/<link>``.
         path: The file.
-        material: Of all its surfaces.
+        material: Of its surfaces.
+        materials: Of the surfaces of links by name, in place of `material`.
         position: Of its root in the world (3,), m (at the start if it floats).
         orientation: Of its root, quaternion (x, y, z, w).
         floating: The root moves freely. Its coordinates are then Pinocchio's free flyer: position and quaternion
@@ -65,6 +87,7 @@ def add_urdf(
         armature: Inertia of the rotors as the joints see them, a number for all joints or (joint velocities,).
         stiffness: Of springs at the joints, likewise; at rest at ``q``.
         damping: Of the joints, likewise; default: the file's.
+        friction: Of the joints, N or N m, likewise; default: the file's.
         self_collision: Links that no joint connects can touch each other.
 
     Returns:
@@ -72,20 +95,27 @@ def add_urdf(
 
     Raises:
         WorldError: The file cannot be read, or a length does not fit.
+
+    Warns:
+        UrdfWarning: Parts of the file are not simulated.
     """
     file = Path(path)
     if not name or any(other.name == name for other in world.trees):
         raise WorldError(f"name: {name!r} is empty or taken")
-    description, directories = _description(file, name, package_dirs)
+    document = _document(file, name)
     root = Placement.of(position, orientation, name)
-    model, shapes = _read(file, name, floating, description, directories)
+    unknown = sorted(set(materials or {}) - document.shapes.keys())
+    if unknown:
+        raise WorldError(f"{name}: materials: expected names of links of {file.name}, got {unknown[0]!r}")
+    shapes = _shapes(document, file, name, package_dirs)
+    model, poses = _read(file, name, floating, document)
     model.gravity.linear = world.gravity
     welded = pin.SE3.Identity() if floating else root.se3
     for joint in range(1, model.njoints):
         if model.parents[joint] == 0:
             model.jointPlacements[joint] = welded * model.jointPlacements[joint]
     free = 6 if floating else 0
-    start = _start(model, floating, root) if q is None else vector(q, model.nq, f"{name}: q")
+    start = _start(model, floating, root, document) if q is None else vector(q, model.nq, f"{name}: q")
     tree = ArticulatedTree(
         model=model,
         link_joints=list(range(1, model.njoints)),
@@ -95,60 +125,152 @@ def add_urdf(
         armature=np.array(model.armature) + _per_joint(model, free, armature, f"{name}: armature"),
     )
     speed = np.zeros(model.nv) if v is None else vector(v, model.nv, f"{name}: v")
-    inertia = np.linalg.eigvalsh(tree.mass_matrix(tree.rest))
-    if not inertia[0] > 1e-12 * inertia[-1]:
+    mass = tree.mass_matrix(tree.rest)
+    if not np.isfinite(mass).all():
+        raise WorldError(f"{name}: {file.name}: expected a mass matrix of finite numbers, got others")
+    inertia = np.linalg.eigvalsh(mass)
+    if model.nv and not inertia[0] > max(1e-12 * inertia[-1], LEAST_INERTIA):
         raise WorldError(
             f"{name}: {file.name}: a joint moves no mass; its link needs an <inertial>, or give an armature"
         )
+    laws = _laws(len(world.trees), name, model, free, document, friction)
     surface = material or Material()
-    bodies = _add_links(world, name, file, tree, shapes, surface, root, self_collision)
-    given = {"armature": armature, "stiffness": stiffness, "damping": damping, "self_collision": self_collision}
+    surfaces = dict.fromkeys(shapes, surface) | dict(materials or {})
+    geometries = {
+        link: [Geometry(shape, pose, surfaces[link]) for shape, pose in zip(solids, poses[link], strict=True)]
+        for link, solids in shapes.items()
+    }
+    bodies = _add_links(world, name, tree, geometries, root, self_collision)
+    given = {"armature": armature, "stiffness": stiffness, "damping": damping, "friction": friction}
     source = {
         "urdf": str(file.resolve()),
         "material": surface,
+        "materials": dict(materials or {}),
         "position": root.position,
         "orientation": root.orientation,
         "floating": floating,
         "package_dirs": [str(Path(directory).resolve()) for directory in package_dirs],
+        "self_collision": self_collision,
     }
-    world.trees.append(Tree(name, tree, tree.rest.copy(), speed, bodies, source | given))
+    motors = {joint.name: (joint.effort_limit, joint.velocity_limit) for joint in document.joints.values()}
+    world.trees.append(Tree(name, tree, tree.rest.copy(), speed, bodies, source | given, own_laws=laws, motors=motors))
+    world.joint_laws += laws
+    _warn(document, file, name)
     return len(world.trees) - 1
 
 
-def _description(file: Path, name: str, package_dirs: Sequence[str | Path]) -> tuple[bytes, list[str]]:
-    """Reads a URDF file, and checks the meshes that it names; returns it, and the folders of its packages.
-
-    Raises:
-        WorldError: The file or a mesh cannot be read.
-    """
-    directories = [str(directory) for directory in (*package_dirs, file.parent)]
+def _document(file: Path, name: str) -> UrdfDocument:
     try:
-        description = read_bytes(file)
-        for mesh in _mesh_files(description, directories):
-            check_file(mesh)
+        return read_urdf(file)
     except FileError as error:
         raise WorldError(f"{name}: {error}") from None
-    return description, directories
+    except XmlError as error:
+        raise WorldError(f"{name}: {file.name}: {error}") from None
+
+
+def _shapes(
+    document: UrdfDocument, file: Path, name: str, package_dirs: Sequence[str | Path]
+) -> dict[str, list[Shape]]:
+    """The collision shapes of the links, with the hulls of the meshes.
+
+    Raises:
+        WorldError: There is no such mesh, or it has no hull.
+    """
+    places: dict[str, Path] = {}
+    for mesh in (shape for shapes in document.shapes.values() for shape in shapes if isinstance(shape, UrdfMesh)):
+        if mesh.filename not in places:
+            found = _mesh_file(mesh.filename, [*package_dirs, file.parent])
+            if found is None:
+                expected = "expected a file, or one below package_dirs or the URDF's folder"
+                raise WorldError(
+                    f"{name}: {file.name}: line {mesh.line}: mesh: filename: {expected}, got none that exists"
+                )
+            places[mesh.filename] = found
+    try:
+        meshes = dict(zip(places, read_meshes(list(places.values())), strict=True))
+    except FileError as error:
+        raise WorldError(f"{name}: {file.name}: mesh: {error}") from None
+
+    def solid(shape: Shape | UrdfMesh) -> Shape:
+        if not isinstance(shape, UrdfMesh):
+            return shape
+        try:
+            return hull_of(meshes[shape.filename], shape.scale)
+        except ValueError as error:
+            raise WorldError(f"{name}: {file.name}: line {shape.line}: mesh: {error}") from None
+
+    return {link: [solid(shape) for shape in shapes] for link, shapes in document.shapes.items()}
+
+
+def _mesh_file(filename: str, directories: Sequence[str | Path]) -> Path | None:
+    """The file that the filename of a mesh leads to."""
+    scheme, separator, rest = filename.partition("://")
+    path = rest if separator else filename
+    inside = [Path(directory, path.lstrip("/")) for directory in directories]
+    for candidate in inside if scheme == "package" and separator else [Path(path), *inside]:
+        with suppress(OSError, ValueError):
+            if candidate.exists():
+                return candidate
+    return None
 
 
 def _read(
-    file: Path, name: str, floating: bool, description: bytes, directories: list[str]
-) -> tuple[pin.Model, pin.GeometryModel]:
-    """Returns Pinocchio's model and collision geometry of a URDF file.
+    file: Path, name: str, floating: bool, document: UrdfDocument
+) -> tuple[pin.Model, dict[str, list[Placement]]]:
+    """Returns Pinocchio's model of a URDF file, and the poses of its collision shapes in the bodies, by link.
 
     Raises:
         WorldError: It describes no model.
     """
+    root = [pin.JointModelFreeFlyer()] if floating else []
     try:
-        model = (
-            pin.buildModelFromUrdf(str(file), pin.JointModelFreeFlyer())
-            if floating
-            else pin.buildModelFromUrdf(str(file))
-        )
-        shapes = pin.buildGeomFromUrdf(model, str(file), pin.GeometryType.COLLISION, package_dirs=directories)
+        model = pin.buildModelFromXML(document.text, *root)
+        items = pin.buildGeomFromUrdfString(model, document.text, pin.GeometryType.COLLISION).geometryObjects
     except (ValueError, RuntimeError):  # their texts may quote the file
-        raise WorldError(f"{name}: {file.name}: {_fault(description)}") from None
-    return model, shapes
+        raise WorldError(f"{name}: {file.name}: {NOT_READ}") from None
+    poses: dict[str, list[Placement]] = {link: [] for link in document.shapes}
+    for item in items:
+        poses[str(model.frames[item.parentFrame].name)].append(Placement.from_se3(item.placement))
+    counts = {link: len(shapes) for link, shapes in document.shapes.items()}
+    if {link: len(found) for link, found in poses.items()} != counts or not set(document.joints) <= set(model.names):
+        raise WorldError(f"{name}: {file.name}: {NOT_READ}")
+    return model, poses
+
+
+def _laws(number: int, name: str, model: pin.Model, free: int, document: UrdfDocument, friction: Any) -> list[JointLaw]:
+    """Couplers of the joints with mimic, and the friction of joints.
+
+    Args:
+        number: Of the tree.
+        name: Of the tree.
+        model: Of Pinocchio.
+        free: Velocities of the root.
+        document: The file.
+        friction: For all joints or for each velocity; None: the file's.
+
+    Raises:
+        WorldError: A length does not fit, or a joint of several velocities has friction.
+    """
+    given = None if friction is None else _per_joint(model, free, friction, f"{name}: friction")
+    laws: list[JointLaw] = []
+    for joint in list(model.names)[2 if free else 1 :]:
+        made, entry = model.joints[model.getJointId(joint)], document.joints.get(str(joint), UrdfJoint(str(joint)))
+        if entry.mimic is not None:
+            laws.append(JointCoupler(number, entry.name, *entry.mimic))
+        values = [entry.friction] if given is None else given[made.idx_v : made.idx_v + made.nv].tolist()
+        if made.nv > 1 and any(values) and np.ndim(friction):
+            raise WorldError(f"{name}: friction: expected 0 at {entry.name}, which has {made.nv} velocities")
+        if made.nv == 1 and values[0]:
+            laws.append(JointFriction(number, entry.name, values[0]))
+    return laws
+
+
+def _warn(document: UrdfDocument, file: Path, name: str) -> None:
+    """Warns in one line of the parts that are not simulated."""
+    parts = document.ignored
+    if parts:
+        more = f"; and {len(parts) - LISTED} more" if len(parts) > LISTED else ""
+        warnings.warn(f"{name}: {file.name}: {'; '.join(parts[:LISTED])}{more}", UrdfWarning, stacklevel=4)
 
 
 def _per_joint(model: pin.Model, free: int, values: Any, where: str) -> np.ndarray:
@@ -162,19 +284,15 @@ def _per_joint(model: pin.Model, free: int, values: Any, where: str) -> np.ndarr
 
 
 def _add_links(
-    world: World, name: str, file: Path, tree: ArticulatedTree, shapes: pin.GeometryModel, surface: Material,
-    root: Placement, self_collision: bool,
+    world: World, name: str, tree: ArticulatedTree, geometries: dict[str, list[Geometry]], root: Placement,
+    self_collision: bool,
 ) -> list[int]:  # fmt: skip
     """Adds the bodies of a tree's links, and which of them pass through each other; returns their numbers."""
     model, number = tree.model, len(world.trees)
     by_joint: dict[int, list[Geometry]] = {joint: [] for joint in range(model.njoints)}
-    for i, shape in enumerate(shapes.geometryObjects):
-        placement = Placement.from_se3(shape.placement)
-        try:
-            solid = _shape(shape)
-        except ValueError as error:
-            raise WorldError(f"{name}: {file.name}: collision shape {i}: {error}") from None
-        by_joint[shape.parentJoint].append(Geometry(solid, placement, surface))
+    for frame in model.frames:
+        if frame.type == pin.FrameType.BODY:
+            by_joint[frame.parentJoint] += geometries.get(str(frame.name), [])
     bodies = []
     root_at: dict[str, Any] = {"position": root.position, "orientation": root.orientation, "fixed": True}
     base = world.add_body(f"{name}/{_link(model, 0)}", geometries=by_joint[0], **root_at) if by_joint[0] else None
@@ -194,35 +312,8 @@ def _add_links(
     return bodies
 
 
-def _mesh_files(description: bytes, directories: Sequence[str]) -> Iterator[Path]:
-    """Existing files that the meshes of a URDF name; none where it is not XML."""
-    try:
-        root = ElementTree.fromstring(description)
-    except (ElementTree.ParseError, ValueError, LookupError):
-        return
-    for mesh in root.iter("mesh"):
-        name = mesh.get("filename", "")
-        for scheme in ("package://", "file://"):
-            name = name.removeprefix(scheme)
-        for path in (Path(name), *(Path(directory, name.lstrip("/")) for directory in directories)):
-            with suppress(OSError, ValueError):
-                if name and path.exists():
-                    yield path
-
-
-def _fault(description: bytes) -> str:
-    """Describes why a file is not a URDF model, without what it says."""
-    try:
-        ElementTree.fromstring(description)
-    except ElementTree.ParseError as error:
-        line, column = error.position
-        return f"line {line}, column {column + 1}: not XML: {expat.ErrorString(error.code)}"
-    except (ValueError, LookupError):
-        return "not XML: expected an encoding such as UTF-8"
-    return "expected a URDF model: a robot with one root link, joints between its links, and meshes that exist"
-
-
-def _start(model: pin.Model, floating: bool, root: Placement) -> np.ndarray:
+def _start(model: pin.Model, floating: bool, root: Placement, document: UrdfDocument) -> np.ndarray:
+    """Coordinates (nq,) at which every joint is within its limits, near to 0 and where its mimic has it."""
     q = pin.neutral(model)
     if floating:
         q[:3], q[3:7] = root.position, root.orientation
@@ -230,6 +321,14 @@ def _start(model: pin.Model, floating: bool, root: Placement) -> np.ndarray:
         i = model.joints[joint].idx_q
         if model.joints[joint].nq == 1:
             q[i] = min(max(q[i], model.lowerPositionLimit[i]), model.upperPositionLimit[i])
+    for entry in document.joints.values():
+        chain = [entry]
+        while (mimic := chain[-1].mimic) is not None:
+            chain.append(document.joints[mimic[0]])
+        for follower, leader in zip(chain[-2::-1], chain[:0:-1], strict=True):
+            _, ratio, offset = follower.mimic or ("", 1.0, 0.0)
+            i, j = (model.joints[model.getJointId(each.name)].idx_q for each in (follower, leader))
+            q[i] = ratio * q[j] + offset
     return np.asarray(q)
 
 
@@ -239,25 +338,3 @@ def _link(model: pin.Model, joint: int) -> str:
         if frame.parentJoint == joint and frame.type == pin.FrameType.BODY:
             return str(frame.name)
     return str(model.names[joint])
-
-
-def _shape(item: pin.GeometryObject) -> Shape:
-    """A shape of Coal's as one of ours.
-
-    Raises:
-        WorldError: Of a kind that has no contact here.
-    """
-    g = item.geometry
-    if isinstance(g, coal.Sphere):
-        return Sphere(g.radius)
-    if isinstance(g, coal.Box):
-        return Box(tuple(2 * np.array(g.halfSide)))
-    if isinstance(g, coal.Cylinder):
-        return Cylinder(g.radius, 2 * g.halfLength)
-    if isinstance(g, coal.Capsule):
-        return Capsule(g.radius, 2 * g.halfLength)
-    if isinstance(g, coal.Halfspace):
-        return HalfSpace()
-    if isinstance(g, coal.BVHModelBase):
-        return Hull(np.unique(g.vertices(), axis=0))
-    raise WorldError(f"no contact with a {type(g).__name__}")

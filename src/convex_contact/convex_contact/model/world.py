@@ -271,6 +271,8 @@ class World:
     def _add_joint_law(self, kind: Callable[..., JointLaw], tree: int | str, *joints: str, **values: Any) -> None:
         number, name = self._joint(tree, *joints)
         try:
+            if kind is JointActuator:
+                values = self.trees[number].motor_limits(joints[0], values)
             law = kind(number, *joints, **values)
         except (TypeError, ValueError) as error:
             raise WorldError(f"{name}: {joints[0]}: {error}") from None
@@ -297,6 +299,8 @@ class World:
 
     def actuate_joint(self, tree: int | str, joint: str, **values: Given) -> None:
         """Gives a joint a PD controller with an effort limit; values as :class:`~convex_contact.JointActuator`.
+
+        The limits of effort and velocity are by default those of the tree's file.
 
         Raises:
             WorldError: There is no such joint, or a value is wrong.
@@ -331,6 +335,13 @@ class World:
             self.controllers.append(Weld(i, j, **values))
         except (TypeError, ValueError) as error:
             raise WorldError(f"{self.bodies[i].name}: {error}") from None
+
+    @classmethod
+    def load(cls, path: str | Path, **options: Any) -> World:
+        """The world of a file (URDF, world file, MJCF, mesh) by its suffix; see :mod:`convex_contact.model.load`."""
+        from convex_contact.model.load import load
+
+        return load(path, **options)
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> World:

@@ -23,6 +23,7 @@
         urdf: arm.urdf
         position: [0, 0, 1]
         armature: 0.01
+        materials: {hand: steel}           # of one link, in place of material
         motions: [{joint: shoulder, amplitude: 0.1, frequency: 2.0, phase: 0.0, offset: 0.0}]   # rad or m, Hz, rad
         actuators: [{joint: elbow, proportional_gain: 50, derivative_gain: 1, target_position: 0.5, effort_limit: 10}]
         couplers: [{joint: slide, other: elbow, ratio: 0.02}]   # q_slide = ratio q_elbow + offset
@@ -46,10 +47,10 @@ import numpy as np
 import yaml
 from pydantic import ValidationError
 
-from convex_contact.model.joints import JointCoupler, JointLaw, JointMotion, Sinusoid
+from convex_contact.model.joints import JointCoupler, JointFriction, JointLaw, JointMotion, Sinusoid
 from convex_contact.model.materials import Material
 from convex_contact.model.shapes import Box, Capsule, Cylinder, Hull, Shape, Sphere
-from convex_contact.model.world import Geometry, Placement, World, WorldError
+from convex_contact.model.world import Geometry, Placement, Tree, World, WorldError
 from convex_contact.model.world_schema import HYDROELASTIC_FIELDS, BodyEntry, MaterialEntry, TreeEntry, WorldEntry
 from convex_contact.model.world_schema import PerJoint as PerJoint
 from convex_contact.model.world_schema import Quadruple as Quadruple
@@ -175,11 +176,15 @@ class _Builder:
 
     def _add_tree(self, field: str, tree: TreeEntry) -> None:
         laws = {"motions", "actuators", "couplers"}
-        options = tree.model_dump(exclude={"name", "urdf", "material", "package_dirs"} | laws)
+        options = tree.model_dump(exclude={"name", "urdf", "material", "materials", "package_dirs"} | laws)
+        links = {
+            link: self._material(f"{field}.materials", given, Material()) for link, given in tree.materials.items()
+        }
         self.world.add_urdf(
             tree.name,
             self.folder / tree.urdf,
             material=self._material(f"{field}.material", tree.material, Material()),
+            materials=links,
             package_dirs=[self.folder / directory for directory in tree.package_dirs],
             **options,
         )
@@ -188,7 +193,7 @@ class _Builder:
             wave = Sinusoid(**motion.model_dump(exclude={"joint"}))
             self.world.move_joint(tree.name, motion.joint, wave)
         for actuator in tree.actuators:
-            self.world.actuate_joint(tree.name, **actuator.model_dump())
+            self.world.actuate_joint(tree.name, **actuator.model_dump(exclude_none=True))
         for coupler in tree.couplers:
             self.world.couple_joints(tree.name, **coupler.model_dump())
 
@@ -208,9 +213,12 @@ def dump_world(world: World) -> str:
     for number, tree in enumerate(world.trees):
         if not tree.source:
             raise WorldError(f"{tree.name}: a deformable body has no form in a world file")
-        entry = {"name": tree.name} | {key: _plain(value) for key, value in tree.source.items() if key != "material"}
-        entry |= _joint_law_entries([law for law in world.joint_laws if law.tree == number])
-        trees.append(entry | {"material": surface(tree.source["material"]), "q": _plain(tree.q), "v": _plain(tree.v)})
+        left_out = ("material", "materials")
+        entry = {"name": tree.name} | {key: _plain(value) for key, value in tree.source.items() if key not in left_out}
+        entry |= _joint_law_entries([law for law in world.joint_laws if law.tree == number], tree)
+        materials = {link: surface(material) for link, material in tree.source.get("materials", {}).items()}
+        entry |= {"material": surface(tree.source["material"])} | ({"materials": materials} if materials else {})
+        trees.append(entry | {"q": _plain(tree.q), "v": _plain(tree.v)})
     whole: dict[str, Any] = {
         "gravity": _plain(world.gravity),
         "materials": {},
@@ -234,9 +242,15 @@ def _material_entry(material: Material) -> dict[str, Any]:
     return {k: _plain(v) for k, v in vars(material).items() if k in always or v != usual[k]}
 
 
-def _joint_law_entries(laws: Sequence[JointLaw]) -> dict[str, Any]:
+def _joint_law_entries(laws: Sequence[JointLaw], tree: Tree) -> dict[str, Any]:
     entries: dict[str, list[dict[str, Any]]] = {}
     for law in laws:
+        if any(law is own for own in tree.own_laws):  # its file has it
+            continue
+        if isinstance(law, JointFriction):
+            raise WorldError(
+                f"{tree.name}: {law.joint}: expected friction of add_urdf, which has a form in a world file"
+            )
         if isinstance(law, JointMotion):
             if isinstance(law.position, Sinusoid):
                 entries.setdefault("motions", []).append({"joint": law.joint} | vars(law.position))

@@ -6,15 +6,15 @@ import math
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import coal
 import numpy as np
 import pinocchio as pin
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from convex_contact.model.materials import Material
+from convex_contact.model.mesh_files import MeshFile, hull_of, read_meshes
 from convex_contact.model.pressure_fields import Hydroelastic, Mesh, PressureField, RigidSurface
 from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Sphere
-from haptic_files import FileError, check_file
+from haptic_files import FileError
 
 Triple = tuple[float, float, float]
 
@@ -149,28 +149,22 @@ class _Mesh(ShapeEntry):
     file: Path
     scale: Triple = (1, 1, 1)
 
-    def _loaded(self, folder: Path) -> Any:
-        path = folder / self.file
+    def _loaded(self, folder: Path, *, triangles: bool = False) -> MeshFile:
         try:
-            check_file(path)
+            return read_meshes([folder / self.file], triangles=triangles)[0]
         except FileError as error:
             raise ValueError(f"file: {error}") from None
-        try:
-            return coal.MeshLoader().load(str(path), np.array(self.scale, dtype=np.float64))
-        except (ValueError, RuntimeError):  # their texts may quote the file
-            raise ValueError(f"file: {path}: expected a mesh such as STL, OBJ or DAE") from None
 
     def made(self, folder: Path) -> Shape:
-        return Hull(np.unique(self._loaded(folder).vertices(), axis=0))
+        return hull_of(self._loaded(folder), self.scale)
 
     def meets(self, folder: Path) -> Hydroelastic | Mesh | None:
         given = self.hydroelastic
         if given is None or given.model_dump(exclude_none=True) != {"modulus": math.inf}:
             return super().meets(folder)
-        mesh = self._loaded(folder)
-        triangles = [[mesh.tri_indices(i)[k] for k in range(3)] for i in range(mesh.num_tris)]
-        vertices, number = np.unique(mesh.vertices(), axis=0, return_inverse=True)
-        return RigidSurface(vertices, number.reshape(-1)[np.array(triangles)])
+        mesh = self._loaded(folder, triangles=True)
+        vertices, number = np.unique(mesh.vertices * np.array(self.scale), axis=0, return_inverse=True)
+        return RigidSurface(vertices, number.reshape(-1)[mesh.triangles])
 
 
 _AnyShape = Annotated[
@@ -213,7 +207,8 @@ class _JointActuator(StrictModel):
     target_position: float = 0.0
     target_velocity: float = 0.0
     feedforward: float = 0.0
-    effort_limit: float = math.inf
+    effort_limit: float | None = None
+    velocity_limit: float | None = None
 
 
 class _JointCoupler(StrictModel):
@@ -229,6 +224,7 @@ class TreeEntry(StrictModel):
     name: str
     urdf: Path
     material: str | MaterialEntry | None = None
+    materials: dict[str, str | MaterialEntry] = {}
     position: Triple = (0, 0, 0)
     orientation: Quadruple = (0, 0, 0, 1)
     floating: bool = False
@@ -238,6 +234,7 @@ class TreeEntry(StrictModel):
     armature: PerJoint = 0.0
     stiffness: PerJoint = 0.0
     damping: PerJoint | None = None
+    friction: PerJoint | None = None
     self_collision: bool = True
     motions: list[_JointMotion] = []
     actuators: list[_JointActuator] = []

@@ -84,7 +84,7 @@ class Joint:
 
     @property
     def effort(self) -> float:
-        """Force or torque on the joint beside its motor's, until it is set again, N or N m."""
+        """Force or torque on the joint beside its motor's and without its limits, until it is set again, N or N m."""
         return float(self._arrays.effort[self._v])
 
     @effort.setter

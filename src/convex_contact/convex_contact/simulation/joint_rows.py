@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numba import njit
 
-from convex_contact.model.joints import JointActuator, JointCoupler, JointLaw, JointMotion
+from convex_contact.model.joints import JointActuator, JointCoupler, JointFriction, JointLaw, JointMotion, SpeedLimit
 from convex_contact.problem.constraints import Constraint, GivenRows, Rows
 from convex_contact.problem.row_numbers import write_joint_numbers
 from convex_contact.simulation.dynamics import JointLimits, WorldDynamics
@@ -40,9 +40,9 @@ class JointRows:
         trees: list[int] = []
         entries: list[np.ndarray] = []
         self._rows_of: list[int] = []
-        self._laws: list[tuple[JointLaw, list[int]]] = []
+        self._laws: list[tuple[JointLaw | SpeedLimit, list[int]]] = []
         prescribed: set[int] = set()
-        for law in laws:
+        for law in (*laws, *_speed_limits(laws)):
             model = d.world.trees[law.tree].model.model
             entry, coordinates = np.zeros(tree_v[law.tree + 1] - tree_v[law.tree]), []
             for name, coefficient in law.terms:
@@ -78,10 +78,13 @@ class JointRows:
         self._idle = np.zeros((len(bounds), 3))
         self.idle = self._idle[:0]
         self._motors: list[tuple[int, JointActuator, int]] = []
-        self._others: list[tuple[int, JointMotion | JointCoupler, list[int]]] = []
+        self._others: list[tuple[int, JointMotion | JointCoupler | JointFriction, list[int]]] = []
+        self._speed_limits: list[tuple[int, int, SpeedLimit]] = []  # its row and the motor's
         for row, (law, coordinates) in enumerate(self._laws):
             if isinstance(law, JointActuator):
                 self._motors.append((row, law, coordinates[0]))
+            elif isinstance(law, SpeedLimit):
+                self._speed_limits.append((row, next(i for i, m, _ in self._motors if m is law.motor), law))
             else:
                 self._others.append((row, law, coordinates))
         self._motor_rows = np.array([row for row, _, _ in self._motors], dtype=np.int64)
@@ -123,6 +126,8 @@ class JointRows:
             for entry, (_, motor, _) in zip(motors, self._motors, strict=True):
                 entry[3:] = [motor.at(name, time) for name in motor.TIMED]
         write_joint_numbers(a.q, period, motors, self._motor_rows, self._bounds, numbers)
+        for row, motor_row, limit in self._speed_limits:
+            limit.limit(period, numbers[motor_row], numbers[row])
         chosen = self._chosen
         m, n = _choose_rows(a.v, a.v_star, self._bounds, everything, self._all, chosen, self._idle)
         self.idle = self._idle[: len(numbers) - m]
@@ -168,6 +173,12 @@ def _choose_rows(
         m += 1
         chosen.start[m] = n
     return m, n
+
+
+def _speed_limits(laws: Sequence[JointLaw]) -> list[SpeedLimit]:
+    """The two sides of the velocity limits of all motors that have one."""
+    motors = [law for law in laws if isinstance(law, JointActuator) and law.velocity_limit < math.inf]
+    return [SpeedLimit(motor, sign) for motor in motors for sign in (1.0, -1.0)]
 
 
 def _limits(limits: JointLimits | None) -> list[tuple[int, int, float, float]]:

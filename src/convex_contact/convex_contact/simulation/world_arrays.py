@@ -72,7 +72,7 @@ def world_arrays(world: World, threshold: float) -> tuple[WorldArrays, native.Sh
         "body_speed": np.zeros((2, nb)),
         "body_link": np.full(nb, -1, dtype=np.int64),
     }
-    first_body = np.array([members[0] for members in tree_bodies[:articulated]], dtype=np.int64)
+    first_body = np.array([members[0] if members else -1 for members in tree_bodies[:articulated]], dtype=np.int64)
     a.update(tree_table([tree.model for tree in world.trees], tree_q, tree_v, first_body))
     links = 0
     for t, members in enumerate(tree_bodies):

@@ -1,0 +1,118 @@
+"""Worlds of files by their suffix.
+
+World.load("arm.urdf")             # one tree, named after the robot, its root fixed; options of add_urdf
+World.load("scene.yaml")           # a world file
+World.load("arm.xml")              # MJCF
+World.load("mug.stl", density=700) # one free body: the convex hull, kg/m^3; options of add_body
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from convex_contact.model.materials import Material
+from convex_contact.model.mesh_files import SUFFIXES, hull_of, read_meshes
+from convex_contact.model.urdf_document import read_urdf
+from convex_contact.model.world import Geometry, Placement, World, WorldError, vector
+from convex_contact.model.xml_document import XmlError
+from haptic_files import FileError
+
+#: module that reads MJCF
+MJCF = "convex_contact.model.mjcf"
+#: density of the body of a mesh that gives none, that of water [kg/m^3]
+DENSITY = 1000.0
+
+
+def load(path: str | Path, **options: Any) -> World:
+    """The world of a file.
+
+    Args:
+        path: Of the file; its suffix tells what it is, see `LOADERS`.
+        **options: Of the loader.
+
+    Raises:
+        WorldError: There is no loader for the suffix, or the file is wrong; one line that names the file.
+    """
+    file = Path(path)
+    loader = LOADERS.get(file.suffix.lower())
+    if loader is None:
+        raise WorldError(f"{file.name}: expected a file ending in {', '.join(sorted(LOADERS))}")
+    return loader(file, **options)
+
+
+def load_urdf(path: Path, **options: Any) -> World:
+    """A world with the tree of a URDF file, which is named after the robot.
+
+    Args:
+        path: Of the file.
+        **options: As of :func:`~convex_contact.model.urdf.add_urdf`.
+
+    Raises:
+        WorldError: The file is wrong.
+    """
+    try:
+        name = read_urdf(path).name
+    except FileError as error:
+        raise WorldError(str(error)) from None
+    except XmlError as error:
+        raise WorldError(f"{path.name}: {error}") from None
+    world = World()
+    world.add_urdf(name, path, **options)
+    return world
+
+
+def load_mesh(
+    path: Path, *, density: float = DENSITY, material: Material | None = None, scale: Any = (1.0, 1.0, 1.0), **body: Any
+) -> World:
+    """A world with one free body, the convex hull of a mesh, which is named after the file.
+
+    Args:
+        path: Of the file.
+        density: Of the hull, kg/m^3; with `mass` among the other arguments it does not count.
+        material: Of the surface.
+        scale: Factors along the axes (3,); 0.001 each for a file in millimetres.
+        **body: As of :meth:`~convex_contact.model.world.World.add_body`.
+
+    Raises:
+        WorldError: The file has no mesh, or a value is wrong.
+    """
+    factors = vector(scale, 3, f"{path.stem}: scale")
+    try:
+        hull = hull_of(read_meshes([path])[0], factors.tolist())
+    except FileError as error:
+        raise WorldError(str(error)) from None
+    except ValueError as error:
+        raise WorldError(f"{path.name}: {error}") from None
+    world = World()
+    mass = {"mass": density * hull.volume()}
+    world.add_body(path.stem, geometries=[Geometry(hull, Placement(), material or Material())], **mass | body)
+    return world
+
+
+def load_xml(path: Path, **options: Any) -> World:
+    """A world of an MJCF file, by ``convex_contact.model.mjcf.load_mjcf``.
+
+    Raises:
+        WorldError: This version does not read MJCF, or the file is wrong.
+    """
+    try:
+        module = importlib.import_module(MJCF)
+    except ModuleNotFoundError as error:
+        if error.name != MJCF:
+            raise
+        raise WorldError(f"{path.name}: expected a URDF, a world file or a mesh; this version reads no MJCF") from None
+    world: World = module.load_mjcf(path, **options)
+    return world
+
+
+#: loader by suffix, a function of the path and its options
+LOADERS: dict[str, Callable[..., World]] = {
+    ".urdf": load_urdf,
+    ".xml": load_xml,
+    ".yaml": World.from_yaml,
+    ".yml": World.from_yaml,
+    **dict.fromkeys(SUFFIXES, load_mesh),
+}

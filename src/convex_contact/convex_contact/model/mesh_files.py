@@ -1,0 +1,129 @@
+"""Meshes of files: STL, OBJ, DAE, PLY, OFF and GLB.
+
+Assimp, which Coal reads them by, crashes or never returns for some damaged files. A process of its own
+(`mesh_process`) therefore reads copies of the files: a crash ends that process alone, and a file that refers to others
+does not reach them.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from convex_contact.model import mesh_process, native
+from convex_contact.model.shapes import Hull
+from haptic_files import FileError, read_bytes
+
+#: ends of the names of files that are read
+SUFFIXES = (".dae", ".glb", ".obj", ".off", ".ply", ".stl")
+#: after which reading is given up [s]; a file of 64 MB takes some seconds
+TIME_LIMIT = 60.0
+#: largest coordinate [m]
+LARGEST = 1e6
+#: number of meshes that are remembered while their files do not change
+REMEMBERED = 64
+
+
+@dataclass(frozen=True)
+class MeshFile:
+    """The surface of a file.
+
+    Attributes:
+        vertices: (n, 3), in the file's units.
+        triangles: Numbers of vertices (m, 3); none if they were not asked for.
+    """
+
+    vertices: np.ndarray
+    triangles: np.ndarray
+
+
+_READ: dict[tuple[object, ...], MeshFile] = {}
+
+
+def read_meshes(paths: Sequence[Path], *, triangles: bool = False) -> list[MeshFile]:
+    """Reads the meshes of files; those that have not changed since the last call are not read again.
+
+    Args:
+        paths: Of the files.
+        triangles: Whether their triangles are wanted, too.
+
+    Returns:
+        One for each path, with arrays that must not be changed.
+
+    Raises:
+        FileError: A file cannot be read or has no mesh.
+    """
+    keys = [_key(path, triangles) for path in paths]
+    new = {key: path for key, path in zip(keys, paths, strict=True) if key not in _READ}
+    found = {key: _READ[key] for key in keys if key in _READ}
+    found |= zip(new, _read_new(list(new.values()), triangles), strict=True)
+    _READ.update(found)
+    while len(_READ) > REMEMBERED:
+        _READ.pop(next(iter(_READ)), None)
+    return [found[key] for key in keys]
+
+
+def _key(path: Path, triangles: bool) -> tuple[object, ...]:
+    """What tells an unchanged file from others."""
+    try:
+        state = path.stat()
+    except (OSError, ValueError):  # reading it gives the error
+        return path, triangles
+    return path, triangles, state.st_ino, state.st_size, state.st_mtime_ns
+
+
+def _read_new(paths: Sequence[Path], triangles: bool) -> list[MeshFile]:
+    """Reads the meshes of files by a process."""
+    if not paths:
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        names = []
+        for i, path in enumerate(paths):
+            if path.suffix.lower() not in SUFFIXES:
+                raise FileError(f"{path}: expected a file ending in {', '.join(SUFFIXES)}")
+            names.append(f"{i}{path.suffix.lower()}")
+            Path(folder, names[-1]).write_bytes(read_bytes(path))
+        program = [sys.executable, mesh_process.__file__, folder, "triangles" if triangles else "vertices", *names]
+        null = subprocess.DEVNULL
+        try:
+            subprocess.run(program, stdin=null, stdout=null, stderr=null, timeout=TIME_LIMIT, check=False)
+        except subprocess.TimeoutExpired:
+            pass  # the file that it was at has no output
+        except OSError as error:
+            raise FileError(f"{paths[0]}: cannot be read: {error.strerror} at the start of Python") from None
+        return [_read(Path(folder, f"{i}.npz"), path) for i, path in enumerate(paths)]
+
+
+def _read(output: Path, path: Path) -> MeshFile:
+    try:
+        with np.load(output) as arrays:
+            mesh = MeshFile(arrays["vertices"], arrays["triangles"])
+    except (OSError, ValueError, KeyError, EOFError):
+        raise FileError(f"{path}: expected a mesh such as STL, OBJ or DAE") from None
+    for array in (mesh.vertices, mesh.triangles):
+        array.flags.writeable = False  # several worlds share it
+    if not (np.abs(mesh.vertices) <= LARGEST).all():  # NaN, too
+        raise FileError(f"{path}: expected vertices with coordinates up to {LARGEST:g} m, got others")
+    return mesh
+
+
+def hull_of(mesh: MeshFile, scale: Sequence[float] = (1.0, 1.0, 1.0)) -> Hull:
+    """The convex hull of a mesh that is scaled along the axes by factors (3,).
+
+    Raises:
+        ValueError: It is flat, or Coal makes no hull of it.
+        NativeLibraryError: The compiled library is missing.
+    """
+    points = np.unique(mesh.vertices * np.array(scale, dtype=np.float64), axis=0)
+    try:
+        return Hull(points)
+    except native.NativeLibraryError as error:
+        if not native.available():
+            raise
+        raise ValueError(" ".join(str(error).split())[:150]) from None
