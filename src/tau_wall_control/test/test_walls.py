@@ -269,9 +269,7 @@ def test_the_papers_wall(design: Any, play: Any, wall: Plane, scheme: str) -> No
     assert log.position[-1, 2] > 2e-3
 
 
-def test_a_tool_that_is_deep_at_once_is_pushed_out_to_the_surface(
-    device: TauDevice, design: Any, wall: Plane
-) -> None:
+def test_a_tool_that_is_deep_at_once_is_pushed_out_to_the_surface(device: TauDevice, design: Any, wall: Plane) -> None:
     """Contact begins at the surface, whatever the depth of the first sample: the force is that of the depth."""
     pushes = []
     for depth in (1e-4, 2e-4):

@@ -83,7 +83,7 @@ class Batch:
         It may make steps with forces that it sets in between, a rollout and its derivatives, or a whole experiment.
 
         Raises:
-            BatchError: It failed with a simulator; all others have come to their end, the first failure is told.
+            BatchError: It failed with a simulator; all others have come to their end, the first failure is raised.
         """
         with ThreadPoolExecutor(min(self.workers, len(self))) as pool:
             futures = [pool.submit(function, one) for one in self._simulators]

@@ -99,7 +99,7 @@ class SimulationDrawing:
 
     Args:
         simulator: Whose world.
-        table: Where its bodies are, if somebody else reads it before each drawing.
+        table: Where its bodies are, if another object reads it before each drawing.
         force_length: Of the arrow of 1 N, m/N in the world; 0: no arrows.
         scale: Metres of the world per metre of the canvas.
     """
