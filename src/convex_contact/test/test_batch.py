@@ -1,4 +1,4 @@
-"""Many simulators at once: each as it moves alone, failures with their numbers, worlds that travel to other processes."""
+"""Many simulators at once: each as it moves alone, failures with their numbers, worlds sent to other processes."""
 
 from __future__ import annotations
 

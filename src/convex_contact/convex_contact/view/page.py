@@ -5,7 +5,7 @@
     >>> page.run(5.0, before=lambda simulator: simulator.apply_wrench("ball", force=(0.1, 0.0, 0.0)))
     >>> page.save("ball.html")  # opens in any browser, without Python
 
-The page is this machine's alone unless `host` says otherwise; every user who can open it can pause and reset the simulation.
+Only this machine can open the page unless `host` says otherwise. Whatever opens it can pause and reset the simulation.
 """
 
 from __future__ import annotations
