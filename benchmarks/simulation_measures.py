@@ -81,7 +81,7 @@ class Motion:
         return np.asarray(np.einsum("tnij,tnj->tni", self.rotation, self.scene.moments * local))
 
     def energy(self) -> np.ndarray:
-        """Of motion and height above the floor (t,), J."""
+        """Kinetic energy plus that of the height above the floor (t,), J."""
         linear = 0.5 * np.einsum("n,tni->t", self.scene.mass, self.center_velocity**2)
         angular = 0.5 * np.einsum("tni,tni->t", self.spin(), self.angular_velocity)
         return np.asarray(linear + angular + GRAVITY * self.center[:, :, 2] @ self.scene.mass)
@@ -304,7 +304,7 @@ def falling_errors(motion: Motion, damping_ratio: float) -> Errors:
 
 
 def tower_errors(motion: Motion, damping_ratio: float) -> Errors:
-    """Whether no box has left its place by half a side, largest ways sideways and downwards from rest, penetrations."""
+    """Errors of a tower: it stands, largest displacements from rest sideways and downwards [m], penetrations [m]."""
     way = motion.position - motion.position[0]
     stands = np.abs(way).max() < 0.5 * SIDE
     sideways, height = np.linalg.norm(way[-1, :, :2], axis=1).max(), np.abs(way[-1, :, 2]).max()

@@ -69,7 +69,7 @@ class Scene(contact_scenes.Scene):
 
     @cached_property
     def mass(self) -> np.ndarray:
-        """Of the free bodies and then of the trees' links (n,), kg."""
+        """Masses of the free bodies, then of the trees' links (n,), kg."""
         links = [link.mass for tree in self.trees for link in tree.links]
         return np.array([body.mass for body in self.items] + links)
 
@@ -87,7 +87,7 @@ class Scene(contact_scenes.Scene):
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of these, as this suite calls them."""
+        """Names in this suite of the free bodies, then of the trees' links."""
         bodies = tuple(f"item {k}" for k in range(len(self.items)))
         return bodies + tuple(f"{tree.name}/{link.name}" for tree in self.trees for link in tree.links)
 

@@ -211,6 +211,6 @@ def quadruped(name: str, place: np.ndarray) -> Tree:
 
 
 def quadrupeds(count: int) -> tuple[Tree, ...]:
-    """As many robots on a square grid."""
+    """A number of robots on a square grid, 1 m apart."""
     side = math.ceil(math.sqrt(count))
     return tuple(quadruped(f"robot{k}", 1.0 * np.array(divmod(k, side))) for k in range(count))

@@ -2,7 +2,7 @@
 
 World.load("arm.urdf")             # one tree, named after the robot, its root fixed; options of add_urdf
 World.load("scene.yaml")           # a world file
-World.load("arm.xml")              # MJCF
+World.load("arm.xml")              # MJCF, where its reader is installed
 World.load("mug.stl", density=700) # one free body: the convex hull, kg/m^3; options of add_body
 """
 

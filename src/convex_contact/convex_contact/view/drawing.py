@@ -94,6 +94,20 @@ def _bones(world: World, tree: Tree) -> list[tuple[str, np.ndarray | int, int]]:
     return [(world.bodies[at[joint]].name, starts[by], at[joint]) for joint, by in carried if by in starts]
 
 
+def loads(report: ContactReport, period: float) -> tuple[np.ndarray, np.ndarray]:
+    """Points (n, 3) [m] and forces on the second bodies (n, 3) [N] of the contacts that bear, heaviest load first.
+
+    Args:
+        report: Of a step.
+        period: Its length [s].
+    """
+    force = np.einsum("nk,nki->ni", report.impulse, report.frame) / period
+    size = np.linalg.norm(force, axis=1)
+    order = np.argsort(-size, kind="stable")[:LARGEST_COUNT]
+    order = order[size[order] > 0.0]
+    return report.position[order], force[order]
+
+
 class SimulationDrawing:
     """Draws a simulator's world and its contacts with their forces, step by step.
 
@@ -193,22 +207,18 @@ class SimulationDrawing:
 
     def _contacts(self, canvas: Canvas, report: ContactReport, period: float) -> None:
         """Points and forces on the second body of those that bear; what is left of earlier ones is hidden."""
-        force = np.einsum("nk,nki->ni", report.impulse, report.frame) / period
-        size = np.linalg.norm(force, axis=1)
-        order = np.argsort(-size, kind="stable")[:LARGEST_COUNT]
-        order = order[size[order] > 0.0]
+        points, forces = loads(report, period)
         s, width = 1.0 / self._scale, self._width
-        for place, k in enumerate(order):
-            at = report.position[k]
+        for place, (at, force) in enumerate(zip(points, forces, strict=True)):
             canvas.sphere(f"contact {place}", s * at, s * 1.5 * width, POINT)
             if self._force_length > 0.0:
-                tip = at + self._force_length * force[k]
+                tip = at + self._force_length * force
                 canvas.arrow(f"contact force {place}", s * at, s * tip, s * width, FORCE)
-        for place in range(len(order), self._drawn):
+        for place in range(len(points), self._drawn):
             canvas.sphere(f"contact {place}", np.zeros(3), s * width, HIDDEN)
             if self._force_length > 0.0:
                 canvas.arrow(f"contact force {place}", np.zeros(3), np.array([0.0, 0.0, s * width]), s * width, HIDDEN)
-        self._drawn = max(self._drawn, len(order))
+        self._drawn = max(self._drawn, len(points))
 
 
 class WorldDrawing(SimulationDrawing):

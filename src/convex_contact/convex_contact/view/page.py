@@ -27,7 +27,7 @@ from convex_contact.model.shapes import HalfSpace, Hull, Shape
 from convex_contact.problem import checks
 from convex_contact.simulation.reports import ContactReport
 from convex_contact.simulation.simulator import Simulator
-from convex_contact.view.drawing import FORCE, LARGEST_COUNT, POINT, Color, SimulationDrawing
+from convex_contact.view.drawing import FORCE, POINT, Color, SimulationDrawing, loads
 
 #: drawings per second, of the clock or of simulated time when that is faster
 FRAME_RATE = 30.0
@@ -169,11 +169,8 @@ class _PageDrawing(SimulationDrawing):
         canvas.mesh(name, position, orientation, *self._faces[id(shape)], color)
 
     def _contacts(self, canvas: Any, report: ContactReport, period: float) -> None:
-        force = np.einsum("nk,nki->ni", report.impulse, report.frame) / period
-        size = np.linalg.norm(force, axis=1)
-        order = np.argsort(-size, kind="stable")[:LARGEST_COUNT]
-        order = order[size[order] > 0.0] if self.loads_shown else order[:0]
-        canvas.loads(report.position[order], self._force_length * force[order], self._width)
+        points, forces = loads(report, period) if self.loads_shown else (np.zeros((0, 3)), np.zeros((0, 3)))
+        canvas.loads(points, self._force_length * forces, self._width)
 
 
 def _weight(simulator: Simulator) -> float:
