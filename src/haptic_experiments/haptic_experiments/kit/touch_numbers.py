@@ -37,19 +37,17 @@ class Energies:
     Attributes:
         push_work, most_push_work: Work of the pushes, in the end and at any time.
         dissipated: Energy that the friction took.
-        cut_work: Largest work of what action and reaction differ by.
     """
 
     push_work: float
     most_push_work: float
     dissipated: float
-    cut_work: float
 
     @classmethod
     def of(cls, touch: Touch) -> Energies:
         """Takes the works of a process."""
-        push, friction, cut = touch.normal_work, touch.friction_work, touch.cut_work
-        return cls(float(push[-1]), float(push.max()), -float(friction[-1]), float(np.abs(cut).max()))
+        push, friction = touch.normal_work, touch.friction_work
+        return cls(float(push[-1]), float(push.max()), -float(friction[-1]))
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,8 @@ class Pushed:
         apart: Largest distance from that in one implicit step [m].
         path_length: Length of its path in one implicit step [m].
         fastest, fastest_implicit: Largest speed, and that in one implicit step [m/s].
-        momentum: Largest momentum that is unaccounted for [N s].
+        momentum: Largest momentum that is unaccounted for in a tick [N s].
+        energy: Energy that these momenta give it at the most [J].
     """
 
     apart: float
@@ -82,6 +81,7 @@ class Pushed:
     fastest: float
     fastest_implicit: float
     momentum: float
+    energy: float
 
 
 @dataclass(frozen=True)
@@ -203,6 +203,7 @@ def measure(bag: Bag, run: TouchRun, scene: TouchScene, split: Touch, implicit: 
             fastest=float(np.linalg.norm(run.touch.twist[:, j, :3], axis=1).max()),
             fastest_implicit=float(np.linalg.norm(implicit.twist[:, j, :3], axis=1).max()),
             momentum=float(run.momentum[:, j].max()),
+            energy=float(run.momentum[:, j] @ np.linalg.norm(run.touch.twist[:, j, :3], axis=1)),
         )
         for j, name in enumerate(run.names)
     }
