@@ -33,7 +33,7 @@ from haptic_core import process
 from haptic_core.errors import InputError, ParameterError
 from haptic_core.markers import MarkerCanvas
 from haptic_core.messages import allocate, pose_array, set_stamp, set_wrench, twist_array, view
-from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, display_qos, latched_qos, tick_qos
+from haptic_core.qos import display_qos, latched_qos, tick_qos
 from haptic_core.rendering_node import RenderingNode
 from haptic_core.statistics import TimeStatistics
 from haptic_core.tick_inputs import Input, of_kind
@@ -105,8 +105,7 @@ class ContactNode(RenderingNode):
 
     def deactivate(self) -> None:
         super().deactivate()
-        for publisher in (self._contacts, self._statistics, self._planes):
-            publisher.wait_for_all_acked(ACKNOWLEDGEMENT_TIMEOUT)
+        self.transport.wait_until_taken([self._contacts, self._statistics, self._planes])
 
     def cleanup(self) -> None:
         super().cleanup()

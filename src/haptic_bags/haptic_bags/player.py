@@ -20,7 +20,7 @@ from haptic_core.cdr import decode_device_command
 from haptic_core.commands import CommandCollector
 from haptic_core.errors import HapticError, InputError
 from haptic_core.process import SPIN_TIMEOUT, stop_requested
-from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, tick_qos
+from haptic_core.qos import tick_qos
 from haptic_core.start.handshake import StartHandshake
 from haptic_core.suite_node import SuiteNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState
@@ -87,8 +87,7 @@ class Player(SuiteNode):
         """Waits until what was published has arrived."""
         self._start_handshake.cancel()
         self.publish_event("state", {"state": "inactive", "ticks": self.tick + 1})
-        for publisher, _ in self._players:
-            publisher.wait_for_all_acked(ACKNOWLEDGEMENT_TIMEOUT)
+        self.transport.wait_until_taken([publisher for publisher, _ in self._players])
 
     def cleanup(self) -> None:
         for publisher, _ in self._players:

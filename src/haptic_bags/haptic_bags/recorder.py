@@ -34,6 +34,9 @@ _DRAIN_TIMEOUT = 7.0
 #: silence after which they are taken for dead: DDS knows a killed process for 20 s more [s]
 _SILENCE = 3.0
 
+#: silence after which nothing waits in the subscriptions any more, once no publisher is left: while ticks are missing
+#: that the device has counted, and otherwise [s]
+_LATE, _QUIET = 1.0, 2.0 * SPIN_TIMEOUT
 
 _TICK_EVENT, PASSIVITY = "haptic_msgs/msg/TickEvent", "haptic_msgs/msg/PassivityState"
 
@@ -206,13 +209,20 @@ class Recorder(SuiteNode):
             executor.spin_once(timeout_sec=SPIN_TIMEOUT)
             if self._messages != before:
                 heard = time.monotonic()
-            elif not any(self.count_publishers(topic) for topic in self.logs):
+                continue
+            silence = time.monotonic() - heard
+            if silence >= self._last_silence() and not any(self.count_publishers(topic) for topic in self.logs):
                 break
         else:
             if self._writer is not None and heard + _SILENCE > end:
                 waited = f"{_DRAIN_TIMEOUT:g} s after the end there was still more, which is missing"
                 self.fail(f"bag {self.path}: {waited}")
         self.close()
+
+    def _last_silence(self) -> float:
+        """Silence after which the end is believed, once no publisher is left [s]."""
+        logs = self.logs.values() if self._lockstep else [self.logs[self.experiment.clock]]
+        return _LATE if any(log.last < self._told_ticks - 1 for log in logs) else _QUIET
 
     def _look_after_bag(self) -> None:
         """Writes what has waited in memory; once the bag cannot be written to, nothing is taken any more."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -105,3 +106,34 @@ def test_ticks_that_the_device_tells_of_and_that_did_not_come_are_missing(
     finally:
         for made in (node, other):
             made.destroy_node()
+
+
+def test_what_waits_when_the_last_publisher_leaves_is_recorded(
+    context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recorder on a busy machine is asked to stop while messages wait; callbacks of other kinds come between them."""
+    monkeypatch.setattr(recorder, "stop_requested", lambda: True)
+    overrides = [Parameter("output", value=str(tmp_path / "bag")), Parameter("mode", value="realtime")]
+    node = Recorder(context=context, parameter_overrides=overrides)
+    other = Node("device", context=context, namespace="joystick")
+    executor = SingleThreadedExecutor(context=context)
+    try:
+        states = other.create_publisher(DeviceState, "device_state", tick_publisher_qos("realtime"))
+        events = other.create_publisher(TickEvent, "tick_event", latched_qos(EVENT_DEPTH))
+        node.start()
+        while not (states.get_subscription_count() and events.get_subscription_count()):
+            time.sleep(0.01)
+        for tick in range(300):
+            states.publish(DeviceState(tick=tick))
+        detail = json.dumps({"state": "inactive", "ticks": 300, "missed": 0})
+        events.publish(TickEvent(tick=299, source="device", kind="state", detail=detail))
+        assert states.wait_for_all_acked() and events.wait_for_all_acked()
+        other.destroy_node()
+        executor.add_node(node)
+        node.create_timer(1e-9, lambda: None)  # always due: the executor serves it before any message
+        node.spin(executor)
+        assert node.exit_code == 0
+        (states_of_bag,) = (columns for topic, columns in Bag(tmp_path / "bag").topics.items() if "state" in topic)
+        assert len(states_of_bag["tick"]) == 300
+    finally:
+        node.destroy_node()

@@ -56,8 +56,8 @@ def latched_qos(depth: int = 1) -> QoSProfile:
     )
 
 
-#: longest wait at the end of a node until its readers have all messages
-ACKNOWLEDGEMENT_TIMEOUT = Duration(seconds=2)
+#: longest wait at the end of a node until its readers have all messages [s]
+ACKNOWLEDGEMENT_TIMEOUT = 5.0
 
 #: events (haptic_msgs/TickEvent): latched, deep enough for a session of parameter changes
 EVENT_DEPTH = 1000

@@ -24,7 +24,7 @@ from haptic_core.change_ramp import ChangeRamp
 from haptic_core.errors import InputError, ParameterError
 from haptic_core.messages import check_device_state, check_state
 from haptic_core.process import prepare_realtime
-from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, tick_publisher_qos, tick_qos
+from haptic_core.qos import tick_publisher_qos, tick_qos
 from haptic_core.rendering_port import RenderingPort
 from haptic_core.start.matching import unmatched, unrecorded
 from haptic_core.start.waiting import Wait
@@ -214,8 +214,7 @@ class RenderingNode(SuiteNode):
             times = {name: seen.lists() for name, seen in self._times.items()}
             self.publish_event("times", {**times, "old": self._gathered.old})
         self.publish_event("state", {"state": "inactive"})
-        for publisher in self._tick_publishers():
-            publisher.wait_for_all_acked(ACKNOWLEDGEMENT_TIMEOUT)
+        self.transport.wait_until_taken(self._tick_publishers())
 
     def cleanup(self) -> None:
         for publisher in self._tick_publishers():

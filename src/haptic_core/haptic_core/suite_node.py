@@ -24,7 +24,7 @@ from haptic_core.errors import HapticError, ParameterError
 from haptic_core.messages import set_stamp
 from haptic_core.parameter_files import PARAMS_FILE, values_for
 from haptic_core.parameters import FIXED_ONCE_CONFIGURED, ParameterSpec, check_all, load_parameter_specs
-from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, EVENT_DEPTH, display_qos, latched_qos
+from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos
 from haptic_core.statistics import RECENT, Rejections, TimeStatistics
 from haptic_core.transport.interface import RosTopics, Transport
 from haptic_msgs.msg import TickEvent
@@ -209,7 +209,7 @@ class SuiteNode(LifecycleNode):
         self.active = False
         self.transport.flush()
         result = self._guarded(self.deactivate)
-        self._events.wait_for_all_acked(ACKNOWLEDGEMENT_TIMEOUT)
+        self.transport.wait_until_taken([self._events])
         super().on_deactivate(state)
         return result
 

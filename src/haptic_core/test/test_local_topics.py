@@ -6,9 +6,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from rclpy.duration import Duration
 from rclpy.serialization import deserialize_message
 
 from haptic_core.cdr import decode_bundle, encoder
+from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT
 from haptic_core.start.matching import unmatched, unrecorded
 from haptic_core.transport import local_topics
 from haptic_core.transport.local_topics import LocalExecutor, LocalTopics
@@ -66,12 +68,17 @@ class Publisher:
 
     def __init__(self, topic: str, far: int = 0) -> None:
         self.topic_name, self.far, self.sent = topic, far, list[Any]()
+        self.waits, self.taken = list[float](), True
 
     def get_subscription_count(self) -> int:
         return self.far
 
     def publish(self, message: Any) -> None:
         self.sent.append(message)
+
+    def wait_for_all_acked(self, timeout: Duration) -> bool:
+        self.waits.append(timeout.nanoseconds * 1e-9)
+        return self.taken
 
 
 def deliver_all(topics: LocalTopics) -> None:
@@ -232,3 +239,15 @@ def test_listeners_of_this_process_need_not_be_matched() -> None:
     node: Any = SimpleNamespace(transport=topics)
     assert unmatched(node, publisher, ["friction"]) == []
     assert unmatched(node, publisher, ["friction", "recorder"]) == ["recorder"]
+
+
+def test_the_end_waits_for_the_recorder_of_the_bundles_and_gives_a_dead_one_up() -> None:
+    topics, states, bundle = LocalTopics(["device"]), Publisher("/states"), Publisher("/bundle", far=1)
+    topics.bundle = bundle
+    topics.publish(states, filled(DeviceState))
+    topics.wait_until_taken([states])
+    assert len(bundle.sent) == 1 and all(0.0 < one.waits[0] <= ACKNOWLEDGEMENT_TIMEOUT for one in (states, bundle))
+    bundle.taken = False
+    for _ in range(2):
+        topics.wait_until_taken([states])
+    assert bundle.waits[1] > 0.0 == bundle.waits[2]

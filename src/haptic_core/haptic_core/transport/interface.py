@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from rclpy.duration import Duration
 from rclpy.executors import Executor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
@@ -18,6 +19,7 @@ from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 
 from haptic_core.errors import HapticError
+from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT
 
 Callback = Callable[[Any], None]
 
@@ -53,6 +55,8 @@ def write(publisher: Publisher, message: Any) -> None:
 
 class Transport(ABC):
     """Carries the messages of tick topics from a node to its subscribers."""
+
+    _waited_in_vain = False
 
     @abstractmethod
     def subscribe(
@@ -104,6 +108,18 @@ class Transport(ABC):
     @abstractmethod
     def flush(self) -> None:
         """Sends all messages that are held back."""
+
+    def wait_until_taken(self, publishers: Sequence[Publisher]) -> None:
+        """Sends what is held back and waits until every reader has it, the recorder among them.
+
+        A reader that was killed still counts for DDS: after `ACKNOWLEDGEMENT_TIMEOUT` in vain no node of this transport
+        waits any more.
+        """
+        self.flush()
+        end = time.monotonic() + (0.0 if self._waited_in_vain else ACKNOWLEDGEMENT_TIMEOUT)
+        for publisher in {*publishers, *self.recorded_publishers(publishers)}:
+            left = Duration(seconds=max(end - time.monotonic(), 0.0))
+            self._waited_in_vain |= not publisher.wait_for_all_acked(left)
 
     @abstractmethod
     def executor(self, executor: Executor) -> Any:

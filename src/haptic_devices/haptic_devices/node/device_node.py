@@ -140,7 +140,7 @@ class DeviceNode(SuiteNode):
             ending["limited"] = dict(self._loop.safety.counts)
         self.publish_event("state", ending)
         self._status.end("the device is not active")
-        self._topics.wait_for_all_acked()
+        self.transport.wait_until_taken(self._topics.tick_publishers())
 
     def cleanup(self) -> None:
         self._topics.destroy()

@@ -11,7 +11,7 @@ from std_msgs.msg import String
 
 from haptic_core.messages import ToolWriter, allocate, set_pose, set_stamp, set_wrench
 from haptic_core.passivity import PassivityRule, Port
-from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT, display_qos, latched_qos, tick_publisher_qos
+from haptic_core.qos import display_qos, latched_qos, tick_publisher_qos
 from haptic_core.suite_node import SuiteNode
 from haptic_devices.device import Device, Reading
 from haptic_devices.loop import TickLoop
@@ -92,11 +92,6 @@ class DeviceTopics:
         if self._port is not None:
             self._port.restart()
             self._last_position: list[float] | None = None
-
-    def wait_for_all_acked(self) -> None:
-        """Waits until the readers have all messages of the ticks."""
-        for publisher in self.tick_publishers():
-            publisher.wait_for_all_acked(ACKNOWLEDGEMENT_TIMEOUT)
 
     def destroy(self) -> None:
         """Destroys all publishers."""
