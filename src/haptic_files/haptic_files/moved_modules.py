@@ -89,7 +89,7 @@ def names_of_moved_module(folder: str, new: str) -> Getter:
     """
 
     def get(name: str) -> Any:
-        inside = hasattr(sys.modules[folder], "__path__") and find_spec(f"{folder}.{name}") is not None
+        inside = "__path__" in vars(sys.modules[folder]) and find_spec(f"{folder}.{name}") is not None
         if not name.startswith("__") and not inside:
             module = import_module(new)
             if hasattr(module, name):
