@@ -13,10 +13,13 @@ from convex_contact.model.joints import (
     Steps,
 )
 from convex_contact.model.materials import Material, PairLaw
+from convex_contact.model.mjcf import MjcfWarning, load_mjcf
 from convex_contact.model.native import NativeLibraryError
 from convex_contact.model.pressure_fields import Hydroelastic, PressureField, RigidSurface
 from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Solid, Sphere
+from convex_contact.model.tendons import TendonActuator, TendonCoupler, TendonLimit
 from convex_contact.model.urdf import UrdfWarning
+from convex_contact.model.weld import Weld
 from convex_contact.model.world import Body, Geometry, Placement, Tree, World, WorldError
 from convex_contact.problem.approximations import APPROXIMATIONS
 from convex_contact.problem.constraints import (
@@ -82,6 +85,7 @@ __all__ = [
     "JointMotion",
     "LinearLaw",
     "Material",
+    "MjcfWarning",
     "NativeLibraryError",
     "NormalLaw",
     "PDActuator",
@@ -100,13 +104,18 @@ __all__ = [
     "Sphere",
     "StepStatistics",
     "Steps",
+    "TendonActuator",
+    "TendonCoupler",
+    "TendonLimit",
     "Tree",
     "UrdfWarning",
+    "Weld",
     "WeldConstraint",
     "World",
     "WorldDynamics",
     "WorldError",
     "implicit_terms",
+    "load_mjcf",
     "rollout",
     "solve",
     "transported",
