@@ -1,8 +1,12 @@
 """Convex approximations of compliant contact between rigid and articulated bodies (Castro, Han, Masterjohn)."""
 
-from convex_contact._moved import MOVED
+from convex_contact._moved import MOVED, RENAMED
+from convex_contact.control.actuated_world import ActuatedWorld
+from convex_contact.control.costs import QuadraticCost
+from convex_contact.control.ilqr import Trajectory, optimize
 from convex_contact.differentiation.rollouts import Gradients, Rollout, rollout
 from convex_contact.haptics.contact_renderer import ContactRenderer
+from convex_contact.model.corotational import Elasticity, TetrahedralMesh
 from convex_contact.model.joints import (
     JointActuator,
     JointCoupler,
@@ -10,14 +14,14 @@ from convex_contact.model.joints import (
     JointLaw,
     JointMotion,
     Sinusoid,
-    Steps,
+    StepFunction,
 )
 from convex_contact.model.materials import Material, PairLaw
 from convex_contact.model.native import NativeLibraryError
 from convex_contact.model.pressure_fields import Hydroelastic, PressureField, RigidSurface
-from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Solid, Sphere
+from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, MassProperties, Shape, Sphere
 from convex_contact.model.urdf import UrdfWarning
-from convex_contact.model.world import Body, Geometry, Placement, Tree, World, WorldError
+from convex_contact.model.world import Body, Geometry, KinematicTree, Pose, World, WorldError
 from convex_contact.problem.approximations import APPROXIMATIONS
 from convex_contact.problem.constraints import (
     Compliant,
@@ -30,8 +34,8 @@ from convex_contact.problem.constraints import (
     PrescribedMotion,
     WeldConstraint,
 )
-from convex_contact.problem.elastoplastic import transported
-from convex_contact.problem.errors import ConvergenceError
+from convex_contact.problem.elastoplastic import transport_elastic_displacement
+from convex_contact.problem.errors import ContactError, ConvergenceError
 from convex_contact.problem.implicit_terms import implicit_terms
 from convex_contact.problem.normal_laws import FunctionLaw, HertzLaw, LinearLaw, NormalLaw
 from convex_contact.problem.problem import ContactProblem
@@ -47,6 +51,7 @@ from haptic_files.moved_modules import forward_moved_modules
 
 __all__ = [
     "APPROXIMATIONS",
+    "ActuatedWorld",
     "Batch",
     "BatchError",
     "Body",
@@ -55,6 +60,7 @@ __all__ = [
     "Capsule",
     "Compliant",
     "Constraint",
+    "ContactError",
     "ContactProblem",
     "ContactRenderer",
     "ContactReport",
@@ -63,6 +69,7 @@ __all__ = [
     "Coupling",
     "Cylinder",
     "DistanceConstraint",
+    "Elasticity",
     "FunctionLaw",
     "Geometry",
     "Gradients",
@@ -79,36 +86,40 @@ __all__ = [
     "JointLimit",
     "JointLimits",
     "JointMotion",
+    "KinematicTree",
     "LinearLaw",
+    "MassProperties",
     "Material",
     "NativeLibraryError",
     "NormalLaw",
     "PDActuator",
     "PairLaw",
-    "Placement",
+    "Pose",
     "PrescribedMotion",
     "PressureField",
+    "QuadraticCost",
     "RigidSurface",
     "Rollout",
     "Shape",
     "Simulator",
     "SimulatorState",
     "Sinusoid",
-    "Solid",
     "Solution",
     "Sphere",
+    "StepFunction",
     "StepStatistics",
-    "Steps",
-    "Tree",
+    "TetrahedralMesh",
+    "Trajectory",
     "UrdfWarning",
     "WeldConstraint",
     "World",
     "WorldDynamics",
     "WorldError",
     "implicit_terms",
+    "optimize",
     "rollout",
     "solve",
-    "transported",
+    "transport_elastic_displacement",
 ]
 
-__getattr__ = forward_moved_modules(__name__, MOVED)
+__getattr__ = forward_moved_modules(__name__, MOVED, RENAMED)

@@ -27,6 +27,7 @@ import pinocchio as pin
 from convex_contact.problem import checks
 from convex_contact.problem.constraints import Constraint, GivenRows, Rows
 from convex_contact.problem.row_numbers import controller_row, rigid_row
+from haptic_files.moved_modules import renamed
 
 if TYPE_CHECKING:
     from convex_contact.simulation.dynamics import WorldDynamics
@@ -62,7 +63,7 @@ class Sinusoid:
 
 
 @dataclass(frozen=True)
-class Steps:
+class StepFunction:
     """A function of time that is constant but for steps.
 
     Attributes:
@@ -119,8 +120,8 @@ class JointMotion:
 class JointActuator:
     """A motor with a PD controller; what is changed between steps acts from the next one on.
 
-    Targets, feedforward and limit may be functions of time (s), such as :class:`Steps`: a step takes their values at
-    its start.
+    Targets, feedforward and limit may be functions of time (s), such as :class:`StepFunction`: a step takes their
+    values at its start.
 
     Attributes:
         tree: Number of the tree.
@@ -383,3 +384,6 @@ def _frame(d: WorldDynamics, body: int) -> tuple[np.ndarray, np.ndarray, np.ndar
         i, j = a.tree_v[tree], a.tree_v[tree + 1]
         J[:, i:j] = np.eye(6) if link < 0 else a.link_jacobian[link, :, : j - i]
     return pose[:9].reshape(3, 3), pose[9:], J
+
+
+__getattr__ = renamed(__name__, {"Steps": "StepFunction"})

@@ -13,12 +13,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from convex_contact.model import native
+from haptic_files.moved_modules import renamed
 
 SPHERE, BOX, CYLINDER, CAPSULE, HALF_SPACE, HULL = range(6)
 
 
 @dataclass(frozen=True)
-class Solid:
+class MassProperties:
     """Mass properties.
 
     Attributes:
@@ -54,7 +55,7 @@ class Shape:
         """Volume, m^3."""
         raise NotImplementedError
 
-    def solid(self, mass: float) -> Solid:
+    def solid(self, mass: float) -> MassProperties:
         """The mass properties of a uniform solid of this shape."""
         raise NotImplementedError
 
@@ -92,8 +93,8 @@ class Sphere(Shape):
     def volume(self) -> float:
         return 4 / 3 * math.pi * self.radius**3
 
-    def solid(self, mass: float) -> Solid:
-        return Solid(mass, np.zeros(3), 0.4 * mass * self.radius**2 * np.eye(3))
+    def solid(self, mass: float) -> MassProperties:
+        return MassProperties(mass, np.zeros(3), 0.4 * mass * self.radius**2 * np.eye(3))
 
 
 @dataclass(frozen=True)
@@ -115,9 +116,9 @@ class Box(Shape):
     def volume(self) -> float:
         return math.prod(self.size)
 
-    def solid(self, mass: float) -> Solid:
+    def solid(self, mass: float) -> MassProperties:
         squares = np.array(self.size) ** 2
-        return Solid(mass, np.zeros(3), np.diag(mass / 12 * (squares.sum() - squares)))
+        return MassProperties(mass, np.zeros(3), np.diag(mass / 12 * (squares.sum() - squares)))
 
 
 @dataclass(frozen=True)
@@ -137,10 +138,10 @@ class Cylinder(Shape):
     def volume(self) -> float:
         return math.pi * self.base_radius**2 * self.length
 
-    def solid(self, mass: float) -> Solid:
+    def solid(self, mass: float) -> MassProperties:
         r, length = self.base_radius, self.length
         across = mass * (3 * r**2 + length**2) / 12
-        return Solid(mass, np.zeros(3), np.diag([across, across, mass * r**2 / 2]))
+        return MassProperties(mass, np.zeros(3), np.diag([across, across, mass * r**2 / 2]))
 
 
 @dataclass(frozen=True)
@@ -160,14 +161,14 @@ class Capsule(Shape):
     def volume(self) -> float:
         return math.pi * self.base_radius**2 * (self.length + 4 / 3 * self.base_radius)
 
-    def solid(self, mass: float) -> Solid:
+    def solid(self, mass: float) -> MassProperties:
         r, h = self.base_radius, self.length / 2
         caps = mass * (4 / 3 * math.pi * r**3) / self.volume()
         middle = mass - caps
         # a hemisphere's centre is 3 r / 8 from its base; about its base plane it has 2/5 m r^2 like a whole sphere
         across = middle * (3 * r**2 + self.length**2) / 12 + caps * (0.4 * r**2 + h**2 + 0.75 * r * h)
         along = middle * r**2 / 2 + caps * 0.4 * r**2
-        return Solid(mass, np.zeros(3), np.diag([across, across, along]))
+        return MassProperties(mass, np.zeros(3), np.diag([across, across, along]))
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,7 @@ class HalfSpace(Shape):
     def volume(self) -> float:
         return math.inf
 
-    def solid(self, mass: float) -> Solid:
+    def solid(self, mass: float) -> MassProperties:
         raise ValueError("half_space: it has no mass and cannot move freely")
 
 
@@ -197,7 +198,7 @@ class Hull(Shape):
 
     points: np.ndarray
     vertices: np.ndarray = field(init=False)
-    _unit: Solid = field(init=False, repr=False)
+    _unit: MassProperties = field(init=False, repr=False)
     kind = HULL
     name = "hull"
 
@@ -217,10 +218,13 @@ class Hull(Shape):
         object.__setattr__(self, "center", (low + high) / 2)
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "vertices", vertices)
-        object.__setattr__(self, "_unit", Solid(volume, center, inertia))
+        object.__setattr__(self, "_unit", MassProperties(volume, center, inertia))
 
     def volume(self) -> float:
         return self._unit.mass
 
-    def solid(self, mass: float) -> Solid:
-        return Solid(mass, self._unit.center.copy(), self._unit.inertia * (mass / self._unit.mass))
+    def solid(self, mass: float) -> MassProperties:
+        return MassProperties(mass, self._unit.center.copy(), self._unit.inertia * (mass / self._unit.mass))
+
+
+__getattr__ = renamed(__name__, {"Solid": "MassProperties"})
