@@ -37,7 +37,13 @@ class WorldError(ContactError, ValueError):
 
 @dataclass(frozen=True)
 class Pose:
-    """A pose: position (3,), m, and quaternion (x, y, z, w), normalised."""
+    """A pose: position (3,), m, and quaternion (x, y, z, w), normalised.
+
+    Example:
+        >>> from convex_contact import Pose
+        >>> Pose.of((0.0, 0.0, 1.0), (0.0, 0.0, 0.0, 2.0), "tool").orientation.tolist()
+        [0.0, 0.0, 0.0, 1.0]
+    """
 
     position: np.ndarray = field(default_factory=lambda: np.zeros(3))
     orientation: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, 0.0, 1.0]))
@@ -88,6 +94,12 @@ class Geometry:
 
     Raises:
         ValueError: The mesh cannot be made, or reaches out of the shape's bounding box or sphere.
+
+    Example:
+        >>> from convex_contact import Geometry, Material, Pose, Sphere
+        >>> geometry = Geometry(Sphere(0.1), Pose(), Material(friction=0.3))
+        >>> geometry.shape.radius
+        0.1
     """
 
     shape: Shape

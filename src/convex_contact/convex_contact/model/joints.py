@@ -47,6 +47,11 @@ class Sinusoid:
         frequency: Hz.
         phase: rad.
         offset: m or rad.
+
+    Example:
+        >>> from convex_contact import Sinusoid
+        >>> Sinusoid(amplitude=2.0, frequency=1.0)(0.25)
+        2.0
     """
 
     amplitude: float
@@ -72,6 +77,12 @@ class StepFunction:
 
     Raises:
         ValueError: The lengths do not fit, a number is not finite, or the times do not increase.
+
+    Example:
+        >>> from convex_contact import StepFunction
+        >>> speed = StepFunction(times=(0.5,), values=(1.0, -1.0))
+        >>> speed(0.4), speed(0.6)
+        (1.0, -1.0)
     """
 
     times: tuple[float, ...]

@@ -26,6 +26,11 @@ class MassProperties:
         mass: kg.
         center: Centre of mass (3,), m, in the shape's frame.
         inertia: (3, 3), kg m^2, about the centre of mass, along the axes of the shape's frame.
+
+    Example:
+        >>> from convex_contact import Box
+        >>> Box((0.1, 0.1, 0.1)).solid(mass=6.0).inertia.round(6).tolist()
+        [[0.01, 0.0, 0.0], [0.0, 0.01, 0.0], [0.0, 0.0, 0.01]]
     """
 
     mass: float
@@ -80,7 +85,13 @@ def _set(shape: Shape, parameters: Any, extent: Any, radius: float) -> None:
 
 @dataclass(frozen=True)
 class Sphere(Shape):
-    """A sphere of a radius (m)."""
+    """A sphere of a radius (m).
+
+    Example:
+        >>> from convex_contact import Sphere
+        >>> Sphere(0.1).solid(mass=1.0).inertia.diagonal().round(6).tolist()
+        [0.004, 0.004, 0.004]
+    """
 
     radius: float
     kind = SPHERE
@@ -99,7 +110,13 @@ class Sphere(Shape):
 
 @dataclass(frozen=True)
 class Box(Shape):
-    """A box with sides (3,) along its axes (m)."""
+    """A box with sides (3,) along its axes (m).
+
+    Example:
+        >>> from convex_contact import Box
+        >>> round(Box((0.1, 0.2, 0.3)).volume(), 9)
+        0.006
+    """
 
     size: tuple[float, float, float]
     kind = BOX
@@ -123,7 +140,13 @@ class Box(Shape):
 
 @dataclass(frozen=True)
 class Cylinder(Shape):
-    """A cylinder with a radius and a length along z (m)."""
+    """A cylinder with a radius and a length along z (m).
+
+    Example:
+        >>> from convex_contact import Cylinder
+        >>> round(Cylinder(0.1, 0.5).volume(), 6)
+        0.015708
+    """
 
     base_radius: float
     length: float
@@ -146,7 +169,13 @@ class Cylinder(Shape):
 
 @dataclass(frozen=True)
 class Capsule(Shape):
-    """All points within a radius of a segment of some length along z (m)."""
+    """All points within a radius of a segment of some length along z (m).
+
+    Example:
+        >>> from convex_contact import Capsule
+        >>> round(Capsule(0.1, 0.5).volume(), 6)
+        0.019897
+    """
 
     base_radius: float
     length: float
@@ -173,7 +202,14 @@ class Capsule(Shape):
 
 @dataclass(frozen=True)
 class HalfSpace(Shape):
-    """All matter below the plane z = 0 of its frame."""
+    """All matter below the plane z = 0 of its frame.
+
+    Example:
+        >>> from convex_contact import World
+        >>> world = World()
+        >>> world.add_half_space("ground")
+        0
+    """
 
     kind = HALF_SPACE
     name = "half_space"

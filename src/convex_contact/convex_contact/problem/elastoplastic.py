@@ -83,6 +83,13 @@ def transport_elastic_displacement(
 
     Raises:
         ValueError: wrong shapes, numbers that are not finite, or frames that are not orthonormal.
+
+    Example:
+        >>> import numpy as np
+        >>> from convex_contact import transport_elastic_displacement
+        >>> frame = np.eye(3)[None]
+        >>> transport_elastic_displacement([[1e-3, 0.0]], frame, frame).tolist()
+        [[0.001, 0.0]]
     """
     nc = len(np.asarray(elastic_displacement))
     e = checks.array("elastic_displacement", elastic_displacement, (nc, 2))
