@@ -86,21 +86,28 @@ def record_failures(name: str, run: Path) -> None:
 
 
 def failures(name: str) -> dict[str, str]:
-    """What fails each claim of an experiment or study, as far as it is known; found in recordings or by hand."""
-    return json.loads(FOUND.read_text()).get(name, {}) | (yaml.safe_load(BY_HAND.read_text()).get(name) or {})
-
-
-def wrong_failures() -> list[str]:
-    """What of that does not fit the recorded claims."""
+    """Returns what fails each claim of an experiment or study: the recorded run itself, an alteration, or by hand."""
+    recorded = {claim["claim"]: "the recording itself" for claim in claims_of(name) if claim["shown"] is False}
     found, by_hand = json.loads(FOUND.read_text()), yaml.safe_load(BY_HAND.read_text())
-    wrong = []
-    for name in sorted(found.keys() | by_hand.keys()):
+    return recorded | found.get(name, {}) | (by_hand.get(name) or {})
+
+
+def wrong_failures(names: Sequence[str] = ()) -> list[str]:
+    """Compares the files of failures with the recorded claims.
+
+    Args:
+        names: of experiments and studies; default: all. Each claim that is shown needs a line.
+    """
+    found, by_hand = json.loads(FOUND.read_text()), yaml.safe_load(BY_HAND.read_text())
+    known = [*experiment_names(), *STUDIES]
+    wrong = [f"{name}: no such experiment or study" for name in (found.keys() | by_hand.keys()) - set(known)]
+    for name in names or known:
         shown = {claim["claim"] for claim in claims_of(name) if claim["shown"]}
         texts, hand = {claim["claim"] for claim in claims_of(name)}, set(by_hand.get(name) or {})
-        wrong += [f"{name}: no such claim: {text}" for text in (found.get(name, {}).keys() | hand) - texts]
-        wrong += [f"{name}: said by hand, and found: {text}" for text in found.get(name, {}).keys() & hand]
-        if name in found:
-            wrong += [f"{name}: nothing is said to fail: {text}" for text in shown - found[name].keys() - hand]
+        altered = found.get(name, {}).keys()
+        wrong += [f"{name}: no such claim: {text}" for text in (altered | hand) - texts]
+        wrong += [f"{name}: said by hand, and found: {text}" for text in altered & hand]
+        wrong += [f"{name}: nothing is said to fail: {text}" for text in shown - altered - hand]
     return sorted(wrong)
 
 
@@ -189,8 +196,8 @@ def pages() -> dict[str, str]:
         HEADING,
         "# Results",
         "One recorded run of every experiment, with its default arguments. The last column of a table of claims says "
-        "with which alteration of the recorded run a claim was seen to fail. Where it is empty, it was not looked for "
-        "yet, or the run does not judge the claim.",
+        "with which alteration of the recorded run, or of the numbers that the report computes, a claim was seen to "
+        "fail. It is empty where the run does not judge the claim.",
     ]
     for page, title in [*FAMILIES.values(), COMPOSED]:
         members = sections[page, title]

@@ -99,11 +99,34 @@ def test_what_fails_a_claim_must_fit_the_claims(tmp_path: Path, monkeypatch: pyt
     write_results.FOUND.write_text(json.dumps(altered))
     monkeypatch.setattr(write_results, "BY_HAND", tmp_path / "by_hand.yaml")
     write_results.BY_HAND.write_text(yaml.safe_dump({"friction_model_b": {others[0]: "a wish"}}))
-    assert write_results.wrong_failures() == [
+    assert write_results.wrong_failures(["friction_model_b"]) == [
         "friction_model_b: no such claim: It flies.",
         f"friction_model_b: nothing is said to fail: {text}",
         f"friction_model_b: said by hand, and found: {others[0]}",
     ]
+
+
+def test_each_shown_claim_of_each_experiment_and_study_was_seen_to_fail() -> None:
+    assert write_results.wrong_failures() == []
+
+
+@pytest.mark.parametrize("name", [*EXPERIMENTS, *write_results.STUDIES])
+def test_a_new_claim_without_what_fails_it_is_an_error(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = json.loads((write_results.METRICS / f"{name}.json").read_text())
+    known["claims"].append({"claim": "It flies.", "measured": "", "shown": True})
+    monkeypatch.setattr(write_results, "METRICS", tmp_path)
+    (tmp_path / f"{name}.json").write_text(json.dumps(known))
+    assert write_results.wrong_failures([name]) == [f"{name}: nothing is said to fail: It flies."]
+
+
+def test_failures_of_an_experiment_that_is_no_more_are_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(write_results, "BY_HAND", tmp_path / "by_hand.yaml")
+    write_results.BY_HAND.write_text(yaml.safe_dump({"flying_stone": {"It flies.": "a stone"}}))
+    assert "flying_stone: no such experiment or study" in write_results.wrong_failures()
 
 
 def test_readme_is_short() -> None:

@@ -41,8 +41,9 @@ from convex_contact.problem.normal_laws import FunctionLaw, HertzLaw, LinearLaw,
 from convex_contact.problem.problem import ContactProblem
 from convex_contact.simulation.batch import Batch, BatchError
 from convex_contact.simulation.coupling import Coupling
-from convex_contact.simulation.dynamics import BodyState, JointLimits, WorldDynamics
+from convex_contact.simulation.dynamics import BodyState, WorldDynamics
 from convex_contact.simulation.joint import Joint
+from convex_contact.simulation.joint_limits import JointLimits
 from convex_contact.simulation.simulator import ContactReport, Simulator, StepStatistics
 from convex_contact.simulation.simulator_state import SimulatorState
 from convex_contact.solver.solution import Solution

@@ -6,7 +6,7 @@ import importlib.abc
 import importlib.util
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
@@ -132,15 +132,3 @@ class _MovedModules(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 def install() -> None:
     """Makes the old import paths work; first of all finders, since the modules' files can also be found."""
     sys.meta_path.insert(0, _MovedModules())
-
-
-def names_of(old: str, new: str) -> Callable[[str], Any]:
-    """The `__getattr__` of a module that has kept its path while some of its names have moved to another one."""
-
-    def get(name: str) -> Any:
-        if name.startswith("__") or not hasattr(import_module(new), name):
-            raise AttributeError(f"module {old!r} has no attribute {name!r}")
-        _warn(f"{old}.{name}", f"{new}.{name}")
-        return getattr(import_module(new), name)
-
-    return get

@@ -8,9 +8,9 @@ from pathlib import Path
 from rich.console import Console
 
 from haptic_bags.replay import play
-from haptic_bringup.moved import names_of
+from haptic_files.moved_modules import names_of_moved_module
 
-__getattr__ = names_of(__name__, "haptic_bags.replay")
+__getattr__ = names_of_moved_module(__name__, "haptic_bags.replay")
 
 
 def run_replay(path: Path, into: str | None, words: Sequence[str], console: Console) -> int:

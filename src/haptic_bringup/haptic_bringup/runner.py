@@ -9,8 +9,8 @@ from pathlib import Path
 from rich.console import Console
 
 from haptic_bringup.complete_setup import complete_setup
-from haptic_bringup.moved import names_of
 from haptic_core.errors import HapticError
+from haptic_files.moved_modules import names_of_moved_module
 from haptic_launch.experiments import load_experiment
 from haptic_launch.file_parameters import PARAMS_FILE, check_parameter_file, with_parameter_file
 from haptic_launch.launch_file import LaunchDescription, LaunchFileError, load_launch_file
@@ -30,7 +30,7 @@ from haptic_launch.runner import (
     write_run_file,
 )
 
-__getattr__ = names_of(__name__, "haptic_launch.runner")
+__getattr__ = names_of_moved_module(__name__, "haptic_launch.runner")
 
 
 def check_viewer(arguments: Mapping[str, str]) -> None:

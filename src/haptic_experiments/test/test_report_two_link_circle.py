@@ -333,6 +333,14 @@ def test_a_second_link_at_rest_would_be_seen(
     assert claims[SECOND].shown is False and claims[FIRST].shown is False
 
 
+@pytest.mark.parametrize(("follows", "shown"), [(0.8, True), (0.7, False), (0.0, False)])
+def test_a_measured_second_link_that_does_not_follow_is_seen(
+    follows: float, shown: bool, tool: Coordinates, judged: Callable[..., list[Claim]]
+) -> None:
+    """Its energy goes with the square of the velocity, of a reference with 0.72 or more of the energy."""
+    assert judged(measured=(tool[0], follows * tool[1]))[SECOND].shown is shown
+
+
 def test_of_two_equal_rods_the_second_has_three_sevenths_or_more() -> None:
     # with r = (q1' + q2')/q1' folded, T1 : T2 = 1/6 : 1/2 - r/2 + r^2/6, least at r = 3/2
     turn, ratio = np.meshgrid(np.linspace(-np.pi, np.pi, 361), np.linspace(-9.0, 9.0, 361))

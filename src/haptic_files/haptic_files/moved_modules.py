@@ -89,15 +89,18 @@ def forward_moved_modules(
 
 
 def names_of_moved_module(folder: str, new: str) -> Getter:
-    """Makes a `__getattr__` for a folder that has the name of a moved module; it gives the names of the module.
+    """Makes a `__getattr__` for a folder or module of which names are in another module now; it gives those.
 
     Args:
-        folder: full path of the folder.
+        folder: full path of the folder or module.
         new: full path of the module.
     """
 
     def get(name: str) -> Any:
-        if not name.startswith("__") and find_spec(f"{folder}.{name}") is None:
+        if name.startswith("__"):  # "__path__" too, which is asked for below
+            raise AttributeError(f"module {folder!r} has no attribute {name!r}")
+        inside = hasattr(sys.modules[folder], "__path__") and find_spec(f"{folder}.{name}") is not None
+        if not inside:
             module = import_module(new)
             if hasattr(module, name):
                 _warn(f"{folder}.{name}", f"{new}.{name}")

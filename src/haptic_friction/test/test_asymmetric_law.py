@@ -282,3 +282,8 @@ def test_slopes_range_over_both_directions(swapped: bool) -> None:
     expected = (min(law.slope_range[0] for law in laws), max(law.slope_range[1] for law in laws))
     assert AsymmetricLaw(one, two).slope_range == expected
     assert expected[0] < 3.0 < expected[1]  # the viscosity of the first lies between
+
+
+def test_at_rest_the_magnitude_is_that_of_the_forward_direction() -> None:
+    law = AsymmetricLaw(CoulombLaw(2.0), CoulombLaw(3.0))
+    assert (law.magnitude(0.0), law.magnitude(-1e-300)) == (2.0, 3.0)

@@ -51,6 +51,11 @@ def test_renderer_of_a_model_and_settings() -> None:
         FrictionRenderer(ModelA(law, mass=1.0, period=T), FrictionSettings())
 
 
+def test_a_law_that_a_normal_force_scales_needs_a_force() -> None:
+    with pytest.raises(ValueError, match=r"^parameter friction_force: expected above 0 with inputs \['wall'\], got 0$"):
+        FrictionRenderer.from_parameters(values(inputs=["wall"], law="coulomb", friction_force=0.0))
+
+
 @pytest.mark.parametrize("kind", ["wall", "contact:contacts", "constraints"])
 def test_law_is_scaled_by_the_normal_force(kind: str) -> None:
     """After some sliding along x the force is mu N, whatever says what N is."""

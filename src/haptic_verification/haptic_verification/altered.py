@@ -45,6 +45,10 @@ def _shifted(values: np.ndarray) -> np.ndarray:
     return np.concatenate([values[:first], values[first:] + np.ptp(values, axis=0) + 1e-3])
 
 
+def _held(values: np.ndarray) -> np.ndarray:
+    return values[:1].repeat(len(values), axis=0)
+
+
 #: what is done to a column of numbers, the mild before the strong
 ALTERATIONS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = MappingProxyType(
     {
@@ -54,10 +58,14 @@ ALTERATIONS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = MappingProxyType
         "half as large": lambda values: 0.5 * values,
         "with a step by its range": _shifted,
         "of the other sign": lambda values: -values,
-        "held at its first value": lambda values: values[:1].repeat(len(values), axis=0),
+        "held at its first value": _held,
         "ten times as large": lambda values: 10.0 * values,
     }
 )
+
+
+#: what is done to a column of truth values, by what is done to numbers at the time
+TRUTH_ALTERATIONS = MappingProxyType({"1 % larger": "inverted", "held at its first value": "held at its first value"})
 
 
 class _Noted(dict[str, Any]):
@@ -139,13 +147,13 @@ def alterations(bags: dict[str, Bag], columns: Sequence[tuple[str, str]]) -> Ite
     for names in [tuple(bags), *((name,) for name in bags if len(bags) > 1)]:
         where = f" in {names[0]} alone" if len(names) < len(bags) else ""
         nodes = sorted({node for name in names for node in nodes_of(bags[name])})
-        for number, (words, change) in enumerate(ALTERATIONS.items()):
+        for words, change in ALTERATIONS.items():
             for (topic, column), what in parts:
                 is_true = _is_true_or_false(bags[names[0]].topics.get(topic, {}).get(column))
-                if is_true and number:
+                if is_true and words not in TRUTH_ALTERATIONS:
                     continue
                 changed = {name: with_columns(bags[name], topic, [column], change) for name in names}
-                yield f"{what} {'inverted' if is_true else words}{where}", {**bags, **changed}
+                yield f"{what} {TRUTH_ALTERATIONS[words] if is_true else words}{where}", {**bags, **changed}
             for node in nodes:
                 changed = {name: with_parameters(bags[name], node, change) for name in names}
                 yield f"parameters of {node} {words}{where}", {**bags, **changed}
@@ -158,7 +166,8 @@ def alterations(bags: dict[str, Bag], columns: Sequence[tuple[str, str]]) -> Ite
 
 
 def _is_true_or_false(values: Any) -> bool:
-    return isinstance(values, np.ndarray) and values.dtype.kind == "b"
+    first = values if isinstance(values, np.ndarray) else next(iter(values or ()), None)
+    return isinstance(first, np.ndarray) and first.dtype.kind == "b"
 
 
 def columns_read(noted: Mapping[str, Bag]) -> list[tuple[str, str]]:
@@ -177,11 +186,11 @@ def columns_read(noted: Mapping[str, Bag]) -> list[tuple[str, str]]:
 def _is_numeric(values: Any) -> bool:
     if isinstance(values, np.ndarray):
         return values.dtype.kind in "bfiu" and values.size > 0
-    return any(isinstance(value, np.ndarray) and value.dtype.kind == "f" for value in values[:1])
+    return any(isinstance(value, np.ndarray) and value.dtype.kind in "bf" for value in values[:1])
 
 
 def with_columns(bag: Bag, topic: str, names: Sequence[str], change: Callable[[np.ndarray], np.ndarray]) -> Bag:
-    """The bag with columns of a topic altered; one of truth values is inverted whatever the change is."""
+    """The bag with columns of a topic altered; one of truth values is held, or inverted whatever else the change is."""
     columns = bag.topics.get(topic, {})
     altered = {name: _altered_column(columns[name], change) for name in names if name in columns}
     return _with_topics(bag, {**bag.topics, topic: {**columns, **altered}}) if altered else bag
@@ -189,8 +198,8 @@ def with_columns(bag: Bag, topic: str, names: Sequence[str], change: Callable[[n
 
 def _altered_column(values: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
     if not isinstance(values, np.ndarray):
-        return [change(value) if len(value) else value for value in values]
-    if values.dtype.kind == "f":
+        return [_altered_column(value, change) if len(value) else value for value in values]
+    if values.dtype.kind == "f" or change is _held:
         return change(values)
     return ~values if values.dtype.kind == "b" else change(values.astype(float)).astype(values.dtype)
 

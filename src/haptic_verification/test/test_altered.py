@@ -70,7 +70,7 @@ def test_an_alteration_leaves_all_else_as_it_was() -> None:
     before = {name: np.copy(values) for name, values in bag.topics["/arm/state"].items()}
     columns = [("/arm/state", name) for name in ("force", "sticks", "contacts")]
     seen = [words for words, _ in alterations({"bag": bag}, columns)]
-    assert len(seen) == len(set(seen)) == len(ALTERATIONS) * 4 + 1 and nodes_of(bag) == ["wall"]
+    assert len(seen) == len(set(seen)) == len(ALTERATIONS) * 4 + 2 and nodes_of(bag) == ["wall"]
     assert "sticks of arm/state inverted" in seen
     (event,) = with_parameters(bag, "wall", lambda values: 3.0 * values).events
     assert event.detail["parameters"] == {"stiffness": 12.0, "mode": "x", "gains": [3.0]}
@@ -83,6 +83,23 @@ def test_an_alteration_leaves_all_else_as_it_was() -> None:
         "contacts"
     ]
     assert all((row == 2.0).all() for row in doubled) and with_columns(bag, "/else", ["force"], np.negative) is bag
+
+
+def test_truth_values_are_inverted_and_held() -> None:
+    """In a column, and in the array of each message."""
+    flags = np.array([True, False] * 20)
+    bag = bag_of(sticks=flags, contacts=[np.array([True, False])] * 40)
+    columns = [("/arm/state", name) for name in ("sticks", "contacts")]
+    altered_by = {
+        words: made["bag"].topics["/arm/state"]
+        for words, made in alterations({"bag": bag}, columns)
+        if words.startswith(("sticks", "contacts"))
+    }
+    assert len(altered_by) == 4
+    np.testing.assert_array_equal(altered_by["sticks of arm/state inverted"]["sticks"], ~flags)
+    assert altered_by["sticks of arm/state held at its first value"]["sticks"].all()
+    assert all(row.tolist() == [False, True] for row in altered_by["contacts of arm/state inverted"]["contacts"])
+    assert all(row.all() for row in altered_by["contacts of arm/state held at its first value"]["contacts"])
 
 
 def test_the_recordings_of_two_variants_are_exchanged_last() -> None:

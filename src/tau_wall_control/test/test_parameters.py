@@ -32,6 +32,10 @@ from tau_wall_control.study.settings import StudySettings, nine_points
         ("actuators.peak_torque_joint=2.0", "actuators: expected peak_torque_joint = capstan_ratio x"),
         ("control.operating_points_per_axis=[0.02, 0.0]", "control.operating_points_per_axis: expected rising"),
         ("friction.coulomb_smoothing_speed=0", "friction.coulomb_smoothing_speed"),
+        (
+            "control.subspace_half_width=1.1",
+            "control.subspace_half_width: input should be less than or equal to 1, got 1.1",
+        ),
     ],
 )
 def test_refused_by_name(entry: str, words: str) -> None:

@@ -13,7 +13,7 @@ from matplotlib import colors  # noqa: F401  (what figures need is loaded before
 from tau_wall_control import TauDevice, TauError, WallController, simulate_push
 from tau_wall_control.device.workspace import static_load
 from tau_wall_control.simulation.monte_carlo import FIGURES, Design, characteristics, compare, holm_adjusted
-from tau_wall_control.simulation.push import push_signal
+from tau_wall_control.simulation.push import push_signal, stiffest_push
 from tau_wall_control.simulation.z_width import spring_damper_limit
 from tau_wall_control.study import (
     QUESTIONS,
@@ -30,7 +30,7 @@ from tau_wall_control.study import (
     schemes,
     walls,
 )
-from tau_wall_control.study.design_wall import FILE, DesignSettings
+from tau_wall_control.study.design_wall import FILE, SHARE, DesignSettings
 from tau_wall_control.study.design_wall import answer as design_answer
 from tau_wall_control.study.design_wall import tasks as design_tasks
 
@@ -104,6 +104,14 @@ def test_baseline_passes_and_can_fail(answered: Any) -> None:
         "mopc penetration, x +, y + [mm]"
     ]
     assert verdict(failed, "baseline") is False
+
+
+def test_another_device_another_control_or_another_push_is_not_the_standard() -> None:
+    assert StudySettings().standard
+    for changes in ({"force": 9.0}, {"noise": 0.5}):
+        assert not StudySettings(**changes).standard
+    for changed in ("platform.mass=0.13", "control.weight_rate=7.0"):
+        assert not StudySettings(device_parameters=(changed,)).standard
 
 
 @pytest.mark.study
@@ -324,6 +332,15 @@ def test_design_is_refused(tmp_path: Path) -> None:
             design_tasks(DesignSettings(**changes))
 
 
+def test_a_push_beyond_the_device_is_made_smaller(tmp_path: Path) -> None:
+    settings = DesignSettings(scheme="sopc", per_axis=1, device_parameters=("disturbance.step_force=900.0",))
+    results = {name: task.run() for name, task in design_tasks(settings).items()}
+    push = design_answer(settings, results, tmp_path).metrics["push"]
+    points = nine_points(settings.tau).reshape(9, 3)
+    weakest = min(stiffest_push(settings.tau, p, np.array([0.0, 0.0, 1.0])) for p in points)
+    assert push == pytest.approx(SHARE * weakest) and push < weakest
+
+
 def test_p_values_of_many_tests_are_adjusted_together() -> None:
     p = np.array([[0.01, 0.04], [0.03, 0.005]])
     np.testing.assert_allclose(holm_adjusted(p), [[0.03, 0.06], [0.06, 0.02]], rtol=1e-12)  # times 3, 2 (1), 2, 4
@@ -350,6 +367,7 @@ def test_table_2_is_of_all_simulations() -> None:
     assert (numbers["all_min"], numbers["all_max"], numbers["all_mean"]) == (0.0, 7.0, 3.5)
     assert numbers["all_std"] == pytest.approx(np.std(np.arange(8.0)))
     assert (numbers["stiffness_min"], numbers["stiffness_max"]) == (0.5, 6.5)  # of the mean surface
+    assert numbers["variation_with_x"] == pytest.approx(2.0 / 1.5)  # the rows' means are 1.5 and 5.5
 
 
 @pytest.mark.study

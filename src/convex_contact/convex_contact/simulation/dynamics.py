@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -53,11 +53,9 @@ from convex_contact.simulation.contact_query import OWN_SPEED as OWN_SPEED
 from convex_contact.simulation.contact_query import body_speeds as body_speeds
 from convex_contact.simulation.contact_query import find_contacts as find_contacts
 from convex_contact.simulation.contact_query import predict_margins as predict_margins
+from convex_contact.simulation.joint_limits import JointLimits, position_limits
 from convex_contact.simulation.world_arrays import LARGE as LARGE
 from convex_contact.simulation.world_arrays import pair_arrays, world_arrays
-
-if TYPE_CHECKING:
-    import pinocchio as pin
 
 
 @dataclass(frozen=True)
@@ -75,23 +73,6 @@ class BodyState:
     orientation: np.ndarray
     velocity: np.ndarray
     angular_velocity: np.ndarray
-
-
-@dataclass(frozen=True)
-class JointLimits:
-    """Limits of the joints with one coordinate.
-
-    Attributes:
-        velocity: Which velocity (n,).
-        coordinate: Which coordinate (n,).
-        lower: (n,), m or rad; -inf if none.
-        upper: (n,).
-    """
-
-    velocity: np.ndarray
-    coordinate: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
 
 
 class WorldDynamics:
@@ -440,12 +421,6 @@ class WorldDynamics:
         needed = int(a.counters[broad_phase.REQUIRED_CONTACTS])
         if needed > len(self.contacts.phi0):
             self.contacts = contacts.empty_contacts(2 * needed, self._width)
-
-
-def position_limits(model: pin.Model, joint: pin.JointModel) -> tuple[float, float]:
-    """Lower and upper limit of a joint with one coordinate, m or rad; infinite where the model has none."""
-    low, high = float(model.lowerPositionLimit[joint.idx_q]), float(model.upperPositionLimit[joint.idx_q])
-    return low if abs(low) < 1e300 else -math.inf, high if abs(high) < 1e300 else math.inf
 
 
 def _quaternion(pose: np.ndarray, out: np.ndarray) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 from convex_contact.model.joints import Given, JointActuator, JointLaw
 from convex_contact.model.world import World, WorldError
 from convex_contact.problem import checks
-from convex_contact.simulation.dynamics import WorldDynamics, position_limits
+from convex_contact.simulation.dynamics import WorldDynamics
+from convex_contact.simulation.joint_limits import position_limits
 
 
 def joint_places(world: World) -> dict[str, tuple[int, str]]:

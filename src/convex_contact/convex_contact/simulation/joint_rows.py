@@ -11,7 +11,8 @@ from numba import njit
 from convex_contact.model.joints import JointActuator, JointCoupler, JointFriction, JointLaw, JointMotion, SpeedLimit
 from convex_contact.problem.constraints import Constraint, GivenRows, Rows
 from convex_contact.problem.row_numbers import write_joint_numbers
-from convex_contact.simulation.dynamics import JointLimits, WorldDynamics
+from convex_contact.simulation.dynamics import WorldDynamics
+from convex_contact.simulation.joint_limits import JointLimits
 from convex_contact.solver.workspace import TermInputs
 
 #: a limit is in the problem if the joint would reach it at so many times the speed that it has, or would have

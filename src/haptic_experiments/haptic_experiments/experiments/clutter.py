@@ -248,9 +248,10 @@ def _judge_periods(claims: Claims, sweeps: Sweeps, tolerances: Mapping[str, Stag
 def _judge_stiffnesses(claims: Claims, sweeps: Sweeps) -> None:
     converged = {(name, k): s for name, of in sweeps.items() for k, s in of.items() if s is not FAILED}
     failed = [f"{name} at {k:g} N/m" for name, of in sweeps.items() for k, s in of.items() if s is FAILED]
-    worst, name, stiffness = max(
-        (abs(s.median_penetration * k / WEIGHT - 1.0), name, k) for (name, k), s in converged.items()
-    )
+    off = {where: abs(s.median_penetration * where[1] / WEIGHT - 1.0) for where, s in converged.items()}
+    # a run in which nothing touches has no penetration, and is the worst
+    name, stiffness = max(off, key=lambda where: (np.isnan(off[where]), off[where]))
+    worst = off[name, stiffness]
     soft, hard = STIFFNESSES[0], STIFFNESSES[-1]
     claims.say(
         "The penetration at rest is m g/k over all stiffnesses, up to five orders beyond steel's (Fig. 18).",

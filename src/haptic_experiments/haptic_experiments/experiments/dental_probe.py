@@ -142,14 +142,20 @@ def _claims(claims: Claims, name: str, n: Numbers) -> None:
     if n.mode == "lockstep" and not n.delay:
         same = {"tool [m]": split.motion, "push [N]": split.push, "friction [N]": split.friction}
         claims.identical(f"The nodes do what one process does, bit for bit ({name}).", same)
-    rebounds = {f"rebound from {tap.speed:.2f} m/s [m/s]": (tap.rebound, tap.speed) for tap in n.taps}
-    claims.all_below(f"A tapped cusp stops the probe, which leaves slower than it came ({name}).", rebounds)
+    rebounds = [f"it comes with {tap.speed:.4f} m/s and leaves with {tap.rebound:.4f} m/s" for tap in n.taps]
+    claims.say(
+        f"A tapped cusp stops the probe, which leaves slower than it came ({name}).",
+        "; ".join(rebounds),
+        all(0.0 < tap.rebound < tap.speed for tap in n.taps),
+        unless="" if n.taps else "no tap",
+    )
     farthest = {}
     if slides:
         farthest["sideways [µm]"] = (1e6 * max(found.sideways for found in slides.values()), 1e6 * SIDEWAYS)
         farthest["deep [µm]"] = (1e6 * max(found.depth for found in slides.values()), 1e6 * DEEP)
     text = f"The tip stays on the groove's line, at rest and sliding, through the pit and out of it ({name})."
     claims.all_below(text, farthest)
+    unreached = "" if slides else "the tip was not in the groove"
     flanks = {phase: found.both_flanks for phase, found in slides.items()}
     resting = min((part for phase, part in flanks.items() if phase.startswith("rest")), default=0.0)
     claims.say(
@@ -157,7 +163,7 @@ def _claims(claims: Claims, name: str, n: Numbers) -> None:
         f"both in contact in {100 * resting:.1f} % of the ticks (limit {100 * BOTH:g} %); sliding "
         f"{100 * min(flanks.values(), default=0.0):.1f} %",
         resting > BOTH,
-        unless="" if slides else "the tip was not in the groove",
+        unless=unreached,
     )
     claims.below(
         f"Planes that turn and change make no jerk ({name}).",
@@ -165,8 +171,13 @@ def _claims(claims: Claims, name: str, n: Numbers) -> None:
         JERK * 1e3 * n.jerk.flat_wall,
         "mN m",
         about=f"torques change from tick to tick on a flat wall by {1e3 * n.jerk.flat_wall:.0f} mN m, here by",
+        unless=unreached,
     )
-    noise = {f"{rest} [mN]": (1e3 * both.tooth, JERK * 1e3 * both.flat_wall) for rest, both in n.ringing.items()}
+    noise = {
+        f"{rest} [mN]": (1e3 * both.tooth, JERK * 1e3 * both.flat_wall)
+        for rest, both in n.ringing.items()
+        if rest in slides
+    }
     claims.all_below(f"At rest it is as quiet as on a flat wall ({name}).", noise, about="above the tremor, in the")
     energy, implicit, stable = n.energy, n.against_implicit, n.stable_stiffness
     claims.below(

@@ -28,7 +28,8 @@ from haptic_experiments.kit.wall_run import WallNumbers, WallRun, wall_numbers
 COEFFICIENT, COEFFICIENT_LATE = 1e-9, 0.05
 #: the push has come up in this time [s]
 SETTLED = 0.1
-#: what may be left after a lean: a tenth of what friction gives at the edge of the cone [m]
+#: what may be left after a lean, and what is more than nothing: a tenth of what friction gives at the edge of the
+#: cone [m]
 LEFT = 7.5e-5
 #: how far the tool may be from that of one implicit step: a fifth of what friction gives at the edge of the cone [m]
 APART = 1.5e-4
@@ -237,11 +238,14 @@ def _claims(claims: Claims, name: str, walls: WallRun, n: Numbers, mu: float) ->
     sliding, lean, chatter = n.coefficient, n.lean, n.chatter
     text = f"Sliding friction is {mu:g} times the push{' but for the tick of delay' if late else ''} ({name})."
     claims.all_near(text, sliding, mu, relative=allowed)
-    yielding = {} if not lean else {"friction over push": (lean.share, mu), "left [µm]": (1e6 * lean.left, 1e6 * LEFT)}
-    claims.all_below(
+    claims.say(
         f"Within the friction cone the tool gives way elastically and comes back ({name}).",
-        yielding,
-        about=f"{1e3 * lean.given:.2f} mm given;" if lean else "the hand did not lean;",
+        f"{1e6 * lean.given:.0f} µm given, {1e6 * lean.left:.1f} µm left (limit for both {1e6 * LEFT:g} µm); friction "
+        f"over push {lean.share:.4f} (below {mu:g})"
+        if lean
+        else "",
+        lean is not None and lean.given > LEFT > lean.left and lean.share < mu,
+        unless="" if lean else "the hand did not lean",
     )
     unrested = "" if chatter is not None else "the tool did not rest"
     about = "friction varies from tick to tick by"

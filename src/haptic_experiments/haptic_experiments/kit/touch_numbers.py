@@ -37,19 +37,17 @@ class Energies:
     Attributes:
         push_work, most_push_work: Work of the pushes, in the end and at any time.
         dissipated: Energy that the friction took.
-        cut_work: Largest work of what action and reaction differ by.
     """
 
     push_work: float
     most_push_work: float
     dissipated: float
-    cut_work: float
 
     @classmethod
     def of(cls, touch: Touch) -> Energies:
         """Takes the works of a process."""
-        push, friction, cut = touch.normal_work, touch.friction_work, touch.cut_work
-        return cls(float(push[-1]), float(push.max()), -float(friction[-1]), float(np.abs(cut).max()))
+        push, friction = touch.normal_work, touch.friction_work
+        return cls(float(push[-1]), float(push.max()), -float(friction[-1]))
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,8 @@ class Pushed:
         apart: Largest distance from that in one implicit step [m].
         path_length: Length of its path in one implicit step [m].
         fastest, fastest_implicit: Largest speed, and that in one implicit step [m/s].
-        momentum: Largest momentum that is unaccounted for [N s].
+        momentum: Largest momentum that is unaccounted for in a tick [N s].
+        energy: Energy that these momenta give it at the most [J].
     """
 
     apart: float
@@ -82,6 +81,7 @@ class Pushed:
     fastest: float
     fastest_implicit: float
     momentum: float
+    energy: float
 
 
 @dataclass(frozen=True)
@@ -193,19 +193,8 @@ def measure(bag: Bag, run: TouchRun, scene: TouchScene, split: Touch, implicit: 
     pressed = {name: run.named(*phases) for name, phases in (("block", ("step", "rest")), ("box", ON_THE_BOX))}
     pressed = {name: part for name, part in pressed.items() if run.touch.depth[part].any()}
     plain = _plain(run, scene)
-    lengths = path_length(implicit.pose[:, :, :3])
     lasting = round(LASTING / run.period)
     sliding = run.during("slide") & run.named("lean", "drag")
-    bodies = {
-        name: Pushed(
-            apart=float(np.linalg.norm(run.touch.pose[:, j, :3] - implicit.pose[:, j, :3], axis=1).max()),
-            path_length=float(lengths[j]),
-            fastest=float(np.linalg.norm(run.touch.twist[:, j, :3], axis=1).max()),
-            fastest_implicit=float(np.linalg.norm(implicit.twist[:, j, :3], axis=1).max()),
-            momentum=float(run.momentum[:, j].max()),
-        )
-        for j, name in enumerate(run.names)
-    }
 
     def changes(touch: Touch, shortest: int) -> int:
         return transitions(touch.sticking[sliding], touch.load[sliding], shortest)
@@ -220,7 +209,7 @@ def measure(bag: Bag, run: TouchRun, scene: TouchScene, split: Touch, implicit: 
             on_the_box=difference(run.touch, implicit, above).motion,
             let_go=difference(run.touch, implicit, ~held).motion,
         ),
-        bodies=bodies,
+        bodies=pushed_bodies(run, implicit),
         limits=_limits(run, plain, bag.parameters("friction")),
         penetration={name: float(run.touch.depth[part].max()) for name, part in pressed.items()},
         plain_wall=plain,
@@ -232,6 +221,23 @@ def measure(bag: Bag, run: TouchRun, scene: TouchScene, split: Touch, implicit: 
         margins=margins(graph.nodes_of(bag), scene.controller),
         latency_p50_p99=latency_metrics(bag),
     )
+
+
+def pushed_bodies(run: TouchRun, implicit: Touch) -> dict[str, Pushed]:
+    """Measures the motion of each body."""
+    lengths = path_length(implicit.pose[:, :, :3])
+    speed, speed_implicit = (np.linalg.norm(touch.twist[:, :, :3], axis=2) for touch in (run.touch, implicit))
+    return {
+        name: Pushed(
+            apart=float(np.linalg.norm(run.touch.pose[:, j, :3] - implicit.pose[:, j, :3], axis=1).max()),
+            path_length=float(lengths[j]),
+            fastest=float(speed[:, j].max()),
+            fastest_implicit=float(speed_implicit[:, j].max()),
+            momentum=float(run.momentum[:, j].max()),
+            energy=float(run.momentum[:, j] @ speed[:, j]),
+        )
+        for j, name in enumerate(run.names)
+    }
 
 
 def _rest(run: TouchRun, implicit: Touch, plain: PlainWall | None, count: float) -> Rest:

@@ -64,14 +64,14 @@ class TouchRun(PhasedRun):
             **phased(ticks, bag),
             touch=replace(touch, depth=depth),
             plane=plane,
-            momentum=_imbalance(ticks, touch, masses, frame),
+            momentum=imbalance(ticks, touch, masses, frame),
             names=[str(scene["names"][0][i]) for i in free],
             mode=bag.custom.get("mode", "lockstep"),
             missed=1.0 - n / len(bag.topics["/tau/device_state"]["tick"]),
         )
 
 
-def _imbalance(ticks: Ticks, touch: Touch, masses: np.ndarray, frame: np.ndarray) -> np.ndarray:
+def imbalance(ticks: Ticks, touch: Touch, masses: np.ndarray, frame: np.ndarray) -> np.ndarray:
     """Momentum (n, b) [N s] that is unaccounted for, for each of the b bodies with a mass.
 
     m dv - T m g - contacts + T (push and friction on the tool in the tick before, at this body's planes)

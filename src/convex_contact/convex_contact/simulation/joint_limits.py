@@ -1,0 +1,35 @@
+"""Limits of the positions of a tree's joints."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pinocchio as pin
+
+
+@dataclass(frozen=True)
+class JointLimits:
+    """Limits of the joints with one coordinate.
+
+    Attributes:
+        velocity: Which velocity (n,).
+        coordinate: Which coordinate (n,).
+        lower: (n,), m or rad; -inf if none.
+        upper: (n,).
+    """
+
+    velocity: np.ndarray
+    coordinate: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+def position_limits(model: pin.Model, joint: pin.JointModel) -> tuple[float, float]:
+    """Lower and upper limit of a joint with one coordinate, m or rad; infinite where the model has none."""
+    low, high = float(model.lowerPositionLimit[joint.idx_q]), float(model.upperPositionLimit[joint.idx_q])
+    return low if abs(low) < 1e300 else -math.inf, high if abs(high) < 1e300 else math.inf
