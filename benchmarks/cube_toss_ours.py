@@ -10,7 +10,7 @@ import numpy as np
 from cube_toss_cases import Model, Motion, Scene, Start
 from scipy.spatial.transform import Rotation
 
-from convex_contact import Box, Geometry, Material, Placement, Simulator, Sphere, World
+from convex_contact import Box, Geometry, Material, Pose, Simulator, Sphere, World
 from convex_contact.scenes.tosses import INERTIA, MASS, PERIOD
 
 #: between cubes, which are simulated together [m]
@@ -20,10 +20,10 @@ APART = 10.0
 def geometries(half_width: float, radius: float, surface: Material) -> list[Geometry]:
     """A box, or eight spheres in its corners."""
     if not radius:
-        return [Geometry(Box(3 * (2.0 * half_width,)), Placement(), surface)]
+        return [Geometry(Box(3 * (2.0 * half_width,)), Pose(), surface)]
     inner = half_width - radius
     corners = product((-inner, inner), repeat=3)
-    return [Geometry(Sphere(radius), Placement(np.array(corner)), surface) for corner in corners]
+    return [Geometry(Sphere(radius), Pose(np.array(corner)), surface) for corner in corners]
 
 
 def made_world(

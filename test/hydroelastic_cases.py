@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from convex_contact import Box, Cylinder, Geometry, Hydroelastic, Material, Placement, Simulator, Sphere, World
+from convex_contact import Box, Cylinder, Geometry, Hydroelastic, Material, Pose, Simulator, Sphere, World
 from convex_contact.model.shapes import Shape
 
 E, R = 1e6, 0.05
@@ -62,14 +62,14 @@ def between(
     """The surface between a free body and a second one, or a half space below z = 0 of `where`; free of gravity."""
     world = World(gravity=(0.0, 0.0, 0.0))
     world.add_body(
-        "one", mass=1.0, geometries=[Geometry(one, Placement(), Material(), meets)],
+        "one", mass=1.0, geometries=[Geometry(one, Pose(), Material(), meets)],
         position=place[0], orientation=place[1].as_quat(),
     )  # fmt: skip
     if two is None:
         world.add_half_space("two", point=where[0], normal=where[1].apply([0.0, 0.0, 1.0]))
     else:
         world.add_body(
-            "two", mass=1.0, geometries=[Geometry(two, Placement(), Material(), others)],
+            "two", mass=1.0, geometries=[Geometry(two, Pose(), Material(), others)],
             position=where[0], orientation=where[1].as_quat(),
         )  # fmt: skip
     return surface(Simulator(world, period=1e-6))

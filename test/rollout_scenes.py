@@ -13,7 +13,7 @@ import pinocchio as pin
 import pytest
 from scipy.spatial.transform import Rotation
 
-from convex_contact import Material, Placement, Rollout, Simulator, World, rollout
+from convex_contact import Material, Pose, Rollout, Simulator, World, rollout
 from convex_contact.differentiation.rollouts import SURFACE
 from convex_contact.model.bodies import FREE
 
@@ -73,7 +73,7 @@ class Scene:
                     p = p + value
                 else:
                     o = (Rotation.from_rotvec(value) * Rotation.from_quat(o)).as_quat()
-                body.placement = Placement(p, o)
+                body.placement = Pose(p, o)
             elif kind == "gravity":
                 world.gravity = world.gravity + value
                 for tree in world.trees:

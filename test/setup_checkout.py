@@ -131,6 +131,7 @@ def write_python_package(folder: Path) -> None:
     (folder / "resource" / folder.name).touch()
     (folder / "package.xml").write_text(f"<package><name>{folder.name}</name></package>")
     (folder / "setup.py").write_text(PACKAGE)
+    (folder / "pyproject.toml").touch()
 
 
 def change(path: Path) -> None:

@@ -1,21 +1,27 @@
-"""package.xml and setup.py of every package name what its modules import, and nothing else."""
+"""package.xml and pyproject.toml of every package name what its modules import, and nothing else."""
 
 from __future__ import annotations
 
 import ast
-import os
+import itertools
+import re
 import sys
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
-from unittest import mock
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import pytest
+from packaging.requirements import Requirement
+from setuptools.config.pyprojecttoml import load_file
 
 PACKAGES = {path.parent.name: path.parent for path in sorted(Path(__file__).parents[1].glob("src/*/package.xml"))}
 #: packages with a setup.py; the others have no Python modules that are imported from outside
 PYTHON_PACKAGES = [name for name, folder in PACKAGES.items() if (folder / "setup.py").exists()]
+
+
+#: packages for use without ROS, too
+LIBRARIES = {"admittance_constraints", "convex_contact", "haptic_friction", "tau_wall_control"}
 
 
 class Source(NamedTuple):
@@ -73,10 +79,17 @@ OPTIONAL = {"launch"}  # by ros_launch.py, which only `ros2 launch` starts
 
 
 @cache
-def imported(package: str) -> set[str]:
-    """Top-level modules that a package imports anywhere, functions included; not Python's own, and not itself."""
+def imported(package: str, *, nodes: bool = True) -> set[str]:
+    """Top-level modules that a package imports anywhere, functions included; not Python's own, and not itself.
+
+    Args:
+        package: its name.
+        nodes: whether the modules of nodes count.
+    """
     found = set()
     for path in (PACKAGES[package] / package).rglob("*.py"):
+        if not nodes and is_node(path):
+            continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
                 found |= {alias.name.partition(".")[0] for alias in node.names}
@@ -95,16 +108,22 @@ def in_manifest(package: str) -> list[str]:
     return [entry.text or "" for entry in manifest(package) if entry.tag in tags]
 
 
-def install_requires(package: str) -> list[str]:
-    """What setup.py gives to setuptools."""
-    folder, here = PACKAGES[package], Path.cwd()
-    os.chdir(folder)
-    try:
-        with mock.patch("setuptools.setup") as setup:
-            exec(compile((folder / "setup.py").read_text(), "setup.py", "exec"), {"__name__": "__main__"})
-    finally:
-        os.chdir(here)
-    return list(setup.call_args.kwargs.get("install_requires", []))
+def pyproject(package: str) -> dict[str, Any]:
+    """What pyproject.toml says."""
+    found: dict[str, Any] = load_file(PACKAGES[package] / "pyproject.toml")
+    return found
+
+
+def bounds(package: str) -> dict[str, str]:
+    """Requirement by name of a distribution on PyPI, those of extras included."""
+    table = pyproject(package)
+    extras = table["project"].get("optional-dependencies", {}).values()
+    required = [*table["tool"]["haptic_suite"]["dependencies"], *itertools.chain.from_iterable(extras)]
+    return {Requirement(text).name: text for text in required}
+
+
+def is_node(path: Path) -> bool:
+    return path.stem.endswith("node")
 
 
 @pytest.mark.parametrize("package", PYTHON_PACKAGES)
@@ -127,9 +146,30 @@ def test_what_rosdep_does_not_know_stands_in_a_comment(package: str) -> None:
 
 
 @pytest.mark.parametrize("package", PYTHON_PACKAGES)
-def test_setup_py_requires_what_is_imported_from_pypi(package: str) -> None:
+def test_pyproject_requires_what_is_imported_from_pypi(package: str) -> None:
     names = {MODULES[module].pypi for module in imported(package) if module in MODULES}
-    assert install_requires(package) == sorted(names)
+    assert sorted(bounds(package)) == sorted(names)
+
+
+@pytest.mark.parametrize("package", PYTHON_PACKAGES)
+def test_every_requirement_has_a_lower_bound_that_setup_meets(package: str) -> None:
+    locked = {line.partition("==")[0]: re.split(r"[ =]+", line)[1] for line in sorted(pins("suite"))}
+    for name, text in bounds(package).items():
+        (bound,) = Requirement(text).specifier
+        assert bound.operator == ">=" and bound.contains(locked[name]), text
+
+
+@pytest.mark.parametrize("package", PYTHON_PACKAGES)
+def test_pyproject_names_the_packages_of_the_suite_that_are_imported(package: str) -> None:
+    """Those that only a node of a library imports come with ROS."""
+    modules = imported(package, nodes=package not in LIBRARIES) & set(PYTHON_PACKAGES)
+    assert pyproject(package)["tool"]["haptic_suite"].get("siblings", []) == sorted(modules)
+
+
+def test_every_setup_py_is_the_same() -> None:
+    """That of haptic_bringup also installs the launch and config files."""
+    texts = {(PACKAGES[name] / "setup.py").read_text() for name in PYTHON_PACKAGES if name != "haptic_bringup"}
+    assert len(texts) == 1
 
 
 def test_what_is_on_pypi_is_what_setup_installs() -> None:

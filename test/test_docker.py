@@ -38,7 +38,7 @@ def check_command(command: list[str]) -> None:
         assert command[2] in PACKAGES and (ROOT / "launch" / command[3]).exists()
     elif command[:2] == ["ros2", "run"]:
         package, executable = command[2:4]
-        assert f'"{executable} = {package}' in (ROOT / "src" / package / "setup.py").read_text()
+        assert f'{executable} = "{package}.' in (ROOT / "src" / package / "pyproject.toml").read_text()
         known = set(load_parameter_specs(ROOT / "src" / package / package / f"{executable}.yaml"))
         known |= set(load_parameter_specs(ROOT / "src" / "haptic_core" / "haptic_core" / "rendering_node.yaml"))
         for flag, value in itertools.pairwise(command):

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[1]
         ["ruff", "format", "--check", "."],
         pytest.param(["mypy"], marks=pytest.mark.slow),
         ["tools/prose.py"],
+        ["tools/write_version.py", "--check"],
         ["docs/write_parameters.py", "--check"],
         ["docs/write_messages.py", "--check"],
         ["docs/write_results.py", "--check"],

@@ -24,6 +24,7 @@ CHANGES = {
     "src/messages/CMakeLists.txt": ["messages"],
     "src/convex_contact_native/src/shapes.cpp": ["rest"],
     "src/haptic_bringup/setup.py": ["links"],
+    "src/haptic_bringup/pyproject.toml": ["links"],
     "src/haptic_bringup/setup.cfg": ["links"],
     "src/haptic_bringup/package.xml": ["links"],
     "src/haptic_bringup/haptic_bringup/new.yaml": ["links"],

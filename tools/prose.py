@@ -98,7 +98,8 @@ def texts(path: Path) -> Iterator[Text]:
 
 def findings(text: Text) -> Iterator[tuple[int, str]]:
     """Lines and descriptions of what the rules refuse."""
-    plain = re.sub(r"`[^`\n]*`|\]\([^)]*\)", lambda found: "X" * len(found[0]), text.text)
+    plain = re.sub(r"^ *(?:>>>|\.\.\.) .*$", "", text.text, flags=re.MULTILINE)  # examples are code
+    plain = re.sub(r"`[^`\n]*`|\]\([^)]*\)", lambda found: "X" * len(found[0]), plain)
     for found in _PRIVATE.finditer(plain):
         yield text.line + plain.count("\n", 0, found.start()), f"private word: {found[0]}"
     start = 0

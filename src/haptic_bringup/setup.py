@@ -1,16 +1,27 @@
-"""Installs haptic_bringup as an ament_python package."""
+"""Installs haptic_bringup as every package is installed (see haptic_friction), and the launch and config files."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from xml.etree import ElementTree
 
 from setuptools import find_packages, setup
+from setuptools.config.pyprojecttoml import load_file
 
-package = "haptic_bringup"
+manifest = ElementTree.parse("package.xml").getroot()
+name, version = manifest.findtext("name"), manifest.findtext("version")
+suite = load_file("pyproject.toml")["tool"]["haptic_suite"]
+
+
+def sibling(package):
+    """Requires a package of the suite: from the folder beside this one, or, where there is none, the same version."""
+    folder = Path(__file__).resolve().parents[1] / package
+    return f"{package} @ {folder.as_uri()}" if folder.is_dir() else f"{package}=={version}"
 
 
 def tree(folder):
     """Data files of a folder of the repository (a symbolic link here), with their places below share/."""
     files = sorted(path for path in Path(folder).rglob("*") if path.is_file() and path.suffix != ".md")
-    return [(f"share/{package}/{path.parent}", [str(path)]) for path in files]
+    return [(f"share/{name}/{path.parent}", [str(path)]) for path in files]
 
 
 def by_kind():
@@ -18,34 +29,25 @@ def by_kind():
     kinds = ("plotjuggler", "ros2_control", "rviz", "scripts", "worlds")
     files = {kind: sorted(Path("config").glob(f"*/{kind}/*")) for kind in kinds}
     files["rviz"] += sorted(Path("config").glob("*/*.rviz"))
-    return [(f"share/{package}/config/{kind}", [str(path)]) for kind in kinds for path in files[kind]]
+    return [(f"share/{name}/config/{kind}", [str(path)]) for kind in kinds for path in files[kind]]
 
 
-setup(
-    name=package,
-    version="0.1.0",
-    packages=find_packages(exclude=["test"]),
-    package_data={package: ["py.typed"]},
-    data_files=[
-        ("share/ament_index/resource_index/packages", [f"resource/{package}"]),
-        (f"share/{package}", ["package.xml"]),
-        *tree("launch"),
-        *tree("config"),
-        *by_kind(),
-    ],
-    zip_safe=True,
-    install_requires=["packaging", "rich", "typer"],
-    maintainer="Haptic suite maintainers",
-    maintainer_email="haptic-suite@example.org",
-    description="The command line, with the launch files and the configuration of the experiments.",
-    license="Apache-2.0",
-    entry_points={
-        "haptic_experiments": ["haptic_bringup = haptic_experiments.experiments"],
-        "console_scripts": [
-            "haptics = haptic_bringup.__main__:main",
-            "recorder = haptic_bags.recorder:main",
-            "player = haptic_bags.player:main",
-            "viewer = haptic_viewer.node:main",
+with TemporaryDirectory() as build:  # a folder that is kept would bring files of older versions into a wheel
+    setup(
+        version=version,
+        description=manifest.findtext("description"),
+        license=manifest.findtext("license"),
+        maintainer=manifest.findtext("maintainer"),
+        maintainer_email=manifest.find("maintainer").get("email"),
+        python_requires=">=3.10",  # in pyproject.toml it would become an object, which colcon cannot read
+        install_requires=[*suite["dependencies"], *map(sibling, suite.get("siblings", []))],
+        packages=find_packages(include=[name, f"{name}.*"]),
+        data_files=[
+            ("share/ament_index/resource_index/packages", [f"resource/{name}"]),
+            (f"share/{name}", ["package.xml", "pyproject.toml", "README.md"]),
+            *tree("launch"),
+            *tree("config"),
+            *by_kind(),
         ],
-    },
-)
+        options={"build": {"build_base": build}},
+    )

@@ -1,9 +1,12 @@
 """Links Python packages into a prefix: ``link_packages.py PREFIX PACKAGE_FOLDER ...``
 
 It does what ``colcon build --symlink-install`` does for ament_python packages, for all of them in one process: links to
-modules and data files, executables, and metadata with entry points, all as each package's ``setup.py`` says.
+modules and data files, executables, and metadata with entry points, all as each package's ``setup.py`` and
+``pyproject.toml`` say.
 """
 
+import functools
+import importlib.metadata
 import os
 import shutil
 import sys
@@ -14,32 +17,37 @@ from setuptools import Distribution  # brings distutils where the standard libra
 from distutils.core import run_setup  # isort: skip
 
 _EXECUTABLE = "#!{python}\nimport sys\nfrom {module} import {function}\nsys.exit({function}())\n"
+# setuptools reads those of all installed packages five times for each package
+importlib.metadata.entry_points = functools.cache(importlib.metadata.entry_points)  # type: ignore[assignment]
 
 
 def link_package(folder: Path, prefix: Path) -> None:
     """Links one package anew."""
     os.chdir(folder)
-    package: Distribution = run_setup("setup.py", stop_after="init")
+    package: Distribution = run_setup("setup.py", stop_after="config")
     name, version = package.get_name(), package.get_version()
     modules = prefix / "lib" / f"python3.{sys.version_info[1]}" / "site-packages"
     metadata = modules / f"{name}-{version}.dist-info"
-    for made in (prefix / "share" / name, prefix / "lib" / name, metadata):
-        shutil.rmtree(made, ignore_errors=True)  # what is gone from the checkout is gone here
-        made.mkdir(parents=True)
+    made = [prefix / "share" / name, prefix / "lib" / name, metadata]
+    for old in (*made, *modules.glob(f"{name}-*.dist-info")):  # what is gone from the checkout is gone here
+        shutil.rmtree(old, ignore_errors=True)
+    for new in made:
+        new.mkdir(parents=True)
     links = [(modules / module, module) for module in package.packages if "." not in module]
     links += [(prefix / target / Path(name).name, name) for target, names in package.data_files for name in names]
     for link, source in links:
         link.parent.mkdir(parents=True, exist_ok=True)
         link.unlink(missing_ok=True)
         link.symlink_to(folder / source)
-    for entry in package.entry_points.get("console_scripts", []):
+    entry_points = package.entry_points or {}
+    for entry in entry_points.get("console_scripts", []):
         script, module, function = (part.strip() for part in entry.replace(":", "=").split("="))
         path = prefix / "lib" / name / script
         path.write_text(_EXECUTABLE.format(python=sys.executable, module=module, function=function))
         path.chmod(0o755)
-    needs = "".join(f"Requires-Dist: {requirement}\n" for requirement in package.install_requires)
-    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}")
-    groups = ("\n".join([f"[{group}]", *entries]) for group, entries in package.entry_points.items())
+    with (metadata / "METADATA").open("w", encoding="utf-8") as file:
+        package.metadata.write_pkg_file(file)
+    groups = ("\n".join([f"[{group}]", *entries]) for group, entries in entry_points.items())
     (metadata / "entry_points.txt").write_text("\n\n".join(groups))
 
 

@@ -6,20 +6,20 @@ The suite renders a `Mechanism` (`model`; ready ones in `mechanisms`, a user's o
 node `constraint_node`. The README of the package has the order to read in.
 """
 
-from admittance_constraints._moved import MOVED
+from admittance_constraints._moved import MOVED, RENAMED
 from admittance_constraints.display.approach import ToolMotion
 from admittance_constraints.display.controller import AdmittanceController
 from admittance_constraints.display.end_effector import EndEffector
 from admittance_constraints.display.external import SPLIT_LIMIT, ExternalForces, contact_wrench, split_number
 from admittance_constraints.display.feedback import PIDFeedback, motion_command, pose_error, task_error
-from admittance_constraints.display.placement import Placement
+from admittance_constraints.display.placement import DisplayTransform
 from admittance_constraints.dynamics.accelerations import solve_accelerations
 from admittance_constraints.dynamics.projections import (
     constraint_inverse,
     task_space_inertia,
     unconstrained_projection,
 )
-from admittance_constraints.errors import MechanismError, SingularConfigurationError
+from admittance_constraints.errors import ConstraintError, MechanismError, SingularConfigurationError
 from admittance_constraints.generation.friction import FreeDirectionFriction
 from admittance_constraints.generation.reference_generator import (
     GeneratorState,
@@ -48,11 +48,13 @@ from haptic_files.moved_modules import forward_moved_modules
 __all__ = [
     "SPLIT_LIMIT",
     "AdmittanceController",
+    "ConstraintError",
     "ConstraintRenderer",
     "ConstraintState",
     "Definition",
     "DiskOnSphere",
     "DiskOnSphereAsPrinted",
+    "DisplayTransform",
     "EndEffector",
     "ExternalForces",
     "FourBar",
@@ -64,7 +66,6 @@ __all__ = [
     "MechanismError",
     "PIDFeedback",
     "Pendulum",
-    "Placement",
     "PointOnParaboloid",
     "PointOnSurface",
     "Reference",
@@ -87,4 +88,4 @@ __all__ = [
     "unconstrained_projection",
 ]
 
-__getattr__ = forward_moved_modules(__name__, MOVED)
+__getattr__ = forward_moved_modules(__name__, MOVED, RENAMED)

@@ -1,4 +1,4 @@
-"""Old paths of modules, which lead to the modules and warn (`haptic_files.moved_modules`)."""
+"""Old paths of modules and old names, which lead to the present ones and warn (`haptic_files.moved_modules`)."""
 
 #: old names of modules, by the folder that has the modules now
 _FOLDERS = {
@@ -9,3 +9,6 @@ _FOLDERS = {
 }
 #: old name of a module -> its path below the package
 MOVED = {name: f"{folder}.{name}" for folder, names in _FOLDERS.items() for name in names.split()}
+
+#: new name by old name, of the package
+RENAMED = {"Placement": "admittance_constraints:DisplayTransform"}

@@ -13,9 +13,9 @@ from scipy.spatial.transform import Rotation
 from admittance_constraints import (
     AdmittanceController,
     DiskOnSphere,
+    DisplayTransform,
     FourBar,
     Mechanism,
-    Placement,
     ReferenceGenerator,
     RollingDisk,
     TwoLinkOnCircle,
@@ -45,7 +45,7 @@ def test_an_ideal_display_moves_as_the_generator_in_the_placed_frames(name: str,
     measured = np.concatenate([origin + frame.apply(g.pose[0]), (frame * there * tool.inv()).as_quat()])
     options = {"orientation": start["orientation"]} if "orientation" in start else {}
     controller = made(mechanism, gains=gains, generator=options)
-    controller.placement = Placement(origin, frame.as_quat(), tool.as_quat())
+    controller.placement = DisplayTransform(origin, frame.as_quat(), tool.as_quat())
     for k in range(120):
         wrench = hand(k)
         r = g.step(wrench=np.concatenate([frame.inv().apply(wrench[:3]), frame.inv().apply(wrench[3:])]))
@@ -76,7 +76,7 @@ def test_light_bulb_rotates_with_the_moment_of_the_user() -> None:
     down = Rotation.from_euler("x", 180, degrees=True)
     side = Rotation.from_euler("x", 90, degrees=True)
     controller = made(RollingDisk(inertia=(0.0025, 0.0025, 0.0025)))
-    controller.placement = Placement([0, 0, 0.03], down.as_quat(), side.as_quat())
+    controller.placement = DisplayTransform([0, 0, 0.03], down.as_quat(), side.as_quat())
     measured = np.array([0.0, 0.0, 0.0, *down.as_quat()])
     for _ in range(200):
         measured = controller.step(measured, np.array([0, 0, 0, 0, 0, 0.01])).pose

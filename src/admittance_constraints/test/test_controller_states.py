@@ -13,11 +13,11 @@ from scipy.spatial.transform import Rotation
 from admittance_constraints import (
     AdmittanceController,
     DiskOnSphere,
+    DisplayTransform,
     FourBar,
     FreeDirectionFriction,
     Mechanism,
     Pendulum,
-    Placement,
     PointOnSurface,
     RollingDisk,
     SingularConfigurationError,
@@ -376,12 +376,15 @@ def test_singular_configuration_is_refused_and_nothing_changes() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Placement(position=[0.0, 0.0]), r"^position: expected shape \(3,\), got \(2,\)$"),
+        (lambda: DisplayTransform(position=[0.0, 0.0]), r"^position: expected shape \(3,\), got \(2,\)$"),
         (
-            lambda: Placement(orientation=[0, 0, 0, 0.9]),
+            lambda: DisplayTransform(orientation=[0, 0, 0, 0.9]),
             "^orientation: expected a quaternion of length 1, got",
         ),
-        (lambda: Placement(tool_orientation=[0, 0, 1, 1]), "^tool_orientation: expected a quaternion of length 1"),
+        (
+            lambda: DisplayTransform(tool_orientation=[0, 0, 1, 1]),
+            "^tool_orientation: expected a quaternion of length 1",
+        ),
         (lambda: made(force_deadband=-1.0), "^force_deadband: expected 0 or more"),
         (lambda: made(moment_deadband=-1.0), "^moment_deadband: expected 0 or more"),
         (lambda: made(approach_time=-1.0), "^approach_time: expected 0 or more"),

@@ -6,19 +6,21 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from admittance_constraints import Placement
+from admittance_constraints import DisplayTransform
 from admittance_constraints.display.feedback import pose_difference
 
 
 @pytest.fixture(params=range(5))
-def placed(request: pytest.FixtureRequest) -> tuple[Placement, np.ndarray, Rotation, Rotation]:
+def placed(request: pytest.FixtureRequest) -> tuple[DisplayTransform, np.ndarray, Rotation, Rotation]:
     """Makes a placement and gives its position and rotations in SciPy's form."""
     random = np.random.default_rng(request.param)
     origin, (frame, tool) = random.normal(size=3), Rotation.random(2, random_state=request.param)
-    return Placement(origin, frame.as_quat(), tool.as_quat()), origin, frame, tool
+    return DisplayTransform(origin, frame.as_quat(), tool.as_quat()), origin, frame, tool
 
 
-def test_a_placement_is_two_rotations_and_an_origin(placed: tuple[Placement, np.ndarray, Rotation, Rotation]) -> None:
+def test_a_placement_is_two_rotations_and_an_origin(
+    placed: tuple[DisplayTransform, np.ndarray, Rotation, Rotation],
+) -> None:
     place, origin, frame, tool = placed
     virtual, p = Rotation.random(random_state=9), np.array([0.3, -0.2, 0.5])
     found = place.outside(p, virtual.as_quat())
@@ -30,7 +32,7 @@ def test_a_placement_is_two_rotations_and_an_origin(placed: tuple[Placement, np.
     np.testing.assert_allclose(place.wrench(np.arange(6.0))[3:], frame.inv().apply([3, 4, 5]), atol=1e-14)
 
 
-def test_placement_and_its_inverse_cancel(placed: tuple[Placement, np.ndarray, Rotation, Rotation]) -> None:
+def test_placement_and_its_inverse_cancel(placed: tuple[DisplayTransform, np.ndarray, Rotation, Rotation]) -> None:
     place = placed[0]
     p, Q = np.array([0.3, -0.2, 0.5]), Rotation.random(random_state=9).as_quat()
     there = place.outside(p, Q)
@@ -40,7 +42,7 @@ def test_placement_and_its_inverse_cancel(placed: tuple[Placement, np.ndarray, R
     np.testing.assert_allclose(place.outside(back, turned), there, atol=1e-15)
 
 
-def test_a_placement_keeps_the_power(placed: tuple[Placement, np.ndarray, Rotation, Rotation]) -> None:
+def test_a_placement_keeps_the_power(placed: tuple[DisplayTransform, np.ndarray, Rotation, Rotation]) -> None:
     place = placed[0]
     wrench, twist = np.random.default_rng(1).normal(size=(2, 6))
     assert place.wrench(wrench) @ twist == pytest.approx(wrench @ place.vector(twist), abs=1e-14)
@@ -48,7 +50,7 @@ def test_a_placement_keeps_the_power(placed: tuple[Placement, np.ndarray, Rotati
 
 def test_a_quaternion_that_was_rounded_is_brought_to_length_one() -> None:
     rounded = np.array([0.707, 0.0, 0.0, 0.707])
-    place = Placement(orientation=rounded, tool_orientation=rounded)
+    place = DisplayTransform(orientation=rounded, tool_orientation=rounded)
     np.testing.assert_allclose(place.rotation.T @ place.rotation, np.eye(3), atol=1e-15)
     # frame and tool cancel
     np.testing.assert_allclose(place.outside(np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))[3:], [0, 0, 0, 1], atol=1e-15)

@@ -1,8 +1,12 @@
 """Convex approximations of compliant contact between rigid and articulated bodies (Castro, Han, Masterjohn)."""
 
-from convex_contact._moved import MOVED
+from convex_contact._moved import MOVED, RENAMED
+from convex_contact.control.actuated_world import ActuatedWorld
+from convex_contact.control.costs import QuadraticCost
+from convex_contact.control.ilqr import Trajectory, optimize
 from convex_contact.differentiation.rollouts import Gradients, Rollout, rollout
 from convex_contact.haptics.contact_renderer import ContactRenderer
+from convex_contact.model.corotational import Elasticity, TetrahedralMesh
 from convex_contact.model.joints import (
     JointActuator,
     JointCoupler,
@@ -10,17 +14,17 @@ from convex_contact.model.joints import (
     JointLaw,
     JointMotion,
     Sinusoid,
-    Steps,
+    StepFunction,
 )
 from convex_contact.model.materials import Material, PairLaw
 from convex_contact.model.mjcf import MjcfWarning, load_mjcf
 from convex_contact.model.native import NativeLibraryError
 from convex_contact.model.pressure_fields import Hydroelastic, PressureField, RigidSurface
-from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Solid, Sphere
+from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, MassProperties, Shape, Sphere
 from convex_contact.model.tendons import TendonActuator, TendonCoupler, TendonLimit
 from convex_contact.model.urdf import UrdfWarning
 from convex_contact.model.weld import Weld
-from convex_contact.model.world import Body, Geometry, Placement, Tree, World, WorldError
+from convex_contact.model.world import Body, Geometry, KinematicTree, Pose, World, WorldError
 from convex_contact.problem.approximations import APPROXIMATIONS
 from convex_contact.problem.constraints import (
     Compliant,
@@ -33,8 +37,8 @@ from convex_contact.problem.constraints import (
     PrescribedMotion,
     WeldConstraint,
 )
-from convex_contact.problem.elastoplastic import transported
-from convex_contact.problem.errors import ConvergenceError
+from convex_contact.problem.elastoplastic import transport_elastic_displacement
+from convex_contact.problem.errors import ContactError, ConvergenceError
 from convex_contact.problem.implicit_terms import implicit_terms
 from convex_contact.problem.normal_laws import FunctionLaw, HertzLaw, LinearLaw, NormalLaw
 from convex_contact.problem.problem import ContactProblem
@@ -51,6 +55,7 @@ from haptic_files.moved_modules import forward_moved_modules
 
 __all__ = [
     "APPROXIMATIONS",
+    "ActuatedWorld",
     "Batch",
     "BatchError",
     "Body",
@@ -59,6 +64,7 @@ __all__ = [
     "Capsule",
     "Compliant",
     "Constraint",
+    "ContactError",
     "ContactProblem",
     "ContactRenderer",
     "ContactReport",
@@ -67,6 +73,7 @@ __all__ = [
     "Coupling",
     "Cylinder",
     "DistanceConstraint",
+    "Elasticity",
     "FunctionLaw",
     "Geometry",
     "Gradients",
@@ -83,31 +90,34 @@ __all__ = [
     "JointLimit",
     "JointLimits",
     "JointMotion",
+    "KinematicTree",
     "LinearLaw",
+    "MassProperties",
     "Material",
     "MjcfWarning",
     "NativeLibraryError",
     "NormalLaw",
     "PDActuator",
     "PairLaw",
-    "Placement",
+    "Pose",
     "PrescribedMotion",
     "PressureField",
+    "QuadraticCost",
     "RigidSurface",
     "Rollout",
     "Shape",
     "Simulator",
     "SimulatorState",
     "Sinusoid",
-    "Solid",
     "Solution",
     "Sphere",
+    "StepFunction",
     "StepStatistics",
-    "Steps",
     "TendonActuator",
     "TendonCoupler",
     "TendonLimit",
-    "Tree",
+    "TetrahedralMesh",
+    "Trajectory",
     "UrdfWarning",
     "Weld",
     "WeldConstraint",
@@ -116,9 +126,10 @@ __all__ = [
     "WorldError",
     "implicit_terms",
     "load_mjcf",
+    "optimize",
     "rollout",
     "solve",
-    "transported",
+    "transport_elastic_displacement",
 ]
 
-__getattr__ = forward_moved_modules(__name__, MOVED)
+__getattr__ = forward_moved_modules(__name__, MOVED, RENAMED)

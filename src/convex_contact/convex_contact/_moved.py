@@ -1,4 +1,4 @@
-"""Old paths of modules, which lead to the modules and warn (`haptic_files.moved_modules`)."""
+"""Old paths of modules and old names, which lead to the present ones and warn (`haptic_files.moved_modules`)."""
 
 #: path by old path, below the package
 MOVED = {
@@ -64,6 +64,15 @@ MOVED = {
     "world": "model.world",
     "world_file": "model.world_file",
     "world_source": "model.world_source",
+}
+
+#: new name by old name, of the package
+RENAMED = {
+    "Placement": "convex_contact:Pose",
+    "Solid": "convex_contact:MassProperties",
+    "Steps": "convex_contact:StepFunction",
+    "Tree": "convex_contact:KinematicTree",
+    "transported": "convex_contact:transport_elastic_displacement",
 }
 
 

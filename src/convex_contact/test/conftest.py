@@ -31,7 +31,7 @@ from convex_contact import (
     JointLimit,
     Material,
     PDActuator,
-    Placement,
+    Pose,
     Shape,
     Simulator,
     Sphere,
@@ -213,7 +213,7 @@ def two_bodies(
             options["center"] = (0, 0, 0)
         world.add_body(
             name,
-            geometries=[Geometry(shape, Placement(), _SURFACE)],
+            geometries=[Geometry(shape, Pose(), _SURFACE)],
             position=position,
             orientation=orientation,
             **options,

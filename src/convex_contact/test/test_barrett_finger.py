@@ -12,8 +12,8 @@ import pytest
 from scipy.optimize import brentq
 
 import convex_contact
-from convex_contact import Cylinder, Geometry, Hydroelastic, Material, Placement, Simulator, World, WorldError
-from convex_contact.model.joints import Steps
+from convex_contact import Cylinder, Geometry, Hydroelastic, Material, Pose, Simulator, World, WorldError
+from convex_contact.model.joints import StepFunction
 from convex_contact.scenes.barrett_finger import (
     DISTAL_TEETH,
     PINION_TEETH,
@@ -48,11 +48,11 @@ def clutch(friction: float, effort: tuple[float, float]) -> Simulator:
     world.couple_joints("shaft", "slide", "wind", ratio=-THREAD_LEAD / math.tau)
     world.actuate_joint(
         "shaft", "wind", proportional_gain=0.0, derivative_gain=effort[0] / speed,
-        target_velocity=Steps((0.05,), (speed, -speed)), effort_limit=Steps((0.05,), effort),
+        target_velocity=StepFunction((0.05,), (speed, -speed)), effort_limit=StepFunction((0.05,), effort),
     )  # fmt: skip
     attach_mesh(world, "shaft/gear", ring(*RING, 0.0, 1e-3, around=96))
     washer = Geometry(
-        Cylinder(5e-3, THICKNESS), Placement(np.array([0.0, 0.0, -0.5 * THICKNESS - 5e-6])), Material(),
+        Cylinder(5e-3, THICKNESS), Pose(np.array([0.0, 0.0, -0.5 * THICKNESS - 5e-6])), Material(),
         Hydroelastic(MODULUS, 2.5e-3),
     )  # fmt: skip
     world.bodies[world.number("shaft/worm")].geometries.append(washer)

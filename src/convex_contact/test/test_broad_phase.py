@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from convex_contact import Box, Geometry, HalfSpace, Material, Placement, Sphere, World, WorldDynamics
+from convex_contact import Box, Geometry, HalfSpace, Material, Pose, Sphere, World, WorldDynamics
 
 
 def scene(seed: int, count: int = 60, wide: float = 0.5) -> World:
@@ -29,7 +29,7 @@ def scene(seed: int, count: int = 60, wide: float = 0.5) -> World:
             w.add_box(f"b{i}", size=rng.uniform(0.02, 0.1, 3), **options)
         else:
             w.add_capsule(f"b{i}", radius=0.02, length=rng.uniform(0.02, 0.1), **options)
-    ends = [Geometry(Sphere(0.03), Placement(np.array([x, 0.0, 0.0])), Material()) for x in (-0.1, 0.1)]
+    ends = [Geometry(Sphere(0.03), Pose(np.array([x, 0.0, 0.0])), Material()) for x in (-0.1, 0.1)]
     w.add_body("dumbbell", geometries=ends, mass=1.0)
     w.add_half_space("wall", point=(wide, 0, 0), normal=(-1, 0, 0.2))
     return w

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from convex_contact import Box, Cylinder, Geometry, Hydroelastic, Material, Placement, Sphere, World, WorldError
+from convex_contact import Box, Cylinder, Geometry, Hydroelastic, Material, Pose, Sphere, World, WorldError
 from convex_contact.scenes import closed_forms
 from convex_contact.scenes.contact_surfaces import closed_forms_of, touching_heights
 
@@ -19,7 +19,7 @@ def world(ball: Hydroelastic | None) -> World:
         ("pad", Box((0.2, 0.2, 0.04)), 0.02, soft),
         ("lid", Box((0.1, 0.1, 0.02)), 0.05, soft),
     ):
-        geometry = Geometry(shape, Placement(), surface, hydroelastic=field)
+        geometry = Geometry(shape, Pose(), surface, hydroelastic=field)
         made.add_body(
             name,
             geometries=[geometry],

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from convex_contact import Material, World, WorldDynamics, transported
+from convex_contact import Material, World, WorldDynamics, transport_elastic_displacement
 from convex_contact.collision.contacts import match, tangents
 
 ARM = Path(__file__).with_name("data") / "arm.urdf"
@@ -250,7 +250,7 @@ def test_a_tangential_quantity_follows_its_contact() -> None:
     np.testing.assert_allclose(np.linalg.norm(moved, axis=1), np.linalg.norm(values, axis=1))
     np.testing.assert_allclose(moved[:2], world[:2], atol=1e-18)
     assert abs(moved[2] @ c.frame[2, 2]) < 1e-18
-    turned = transported(values[2:], before, c.frame[2:3])  # nothing spins
+    turned = transport_elastic_displacement(values[2:], before, c.frame[2:3])  # nothing spins
     np.testing.assert_allclose(carried[2:], turned, atol=1e-18)
 
 

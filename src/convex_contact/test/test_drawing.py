@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from convex_contact import World
 from convex_contact.haptics.rendering import ContactRendering, CouplingNumbers, ToolPlace
 from convex_contact.model.deformable import DeformableTree
-from convex_contact.model.world import Placement
+from convex_contact.model.world import Pose
 from convex_contact.scenes.finray import FinRay
 from convex_contact.scenes.gear_meshes import SpurGear, attach_mesh
 from convex_contact.scenes.peg import ARM, BASE
@@ -34,7 +34,7 @@ class Sheet:
 
 
 def drawn(world: World) -> dict[tuple[str, str], tuple[Any, ...]]:
-    place = ToolPlace(Placement(), SCALE, np.ones(3, dtype=bool), False)
+    place = ToolPlace(Pose(), SCALE, np.ones(3, dtype=bool), False)
     rendering = ContactRendering(world, period=1e-3, place=place, numbers=CouplingNumbers(*[1.0] * 7))
     rendering.bodies.read()
     sheet = Sheet()

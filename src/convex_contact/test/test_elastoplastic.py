@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from convex_contact import ContactProblem, solve, transported
+from convex_contact import ContactProblem, solve, transport_elastic_displacement
 
 GRAVITY, DT = 9.81, 2e-3
 
@@ -134,18 +134,18 @@ def test_transport() -> None:
     # a new choice of t1, t2 for the same normal is no motion
     c, s = np.cos(0.7), np.sin(0.7)
     other = np.stack([c * old[0, 0] + s * old[0, 1], -s * old[0, 0] + c * old[0, 1], old[0, 2]])[None]
-    assert transported(e, old, other)[0] @ other[0, :2] == pytest.approx(e[0] @ old[0, :2])
+    assert transport_elastic_displacement(e, old, other)[0] @ other[0, :2] == pytest.approx(e[0] @ old[0, :2])
     # bodies that turn together about any axis, in small steps, carry e with them
     axis, steps, total = random.normal(size=3), 2000, 0.9
     x, now = e, old
     for k in range(steps):
         following = (rotation(axis, (k + 1) * total / steps) @ old[0].T).T[None]
         turn = total / steps * (axis / np.linalg.norm(axis)) @ following[0, 2]
-        x, now = transported(x, now, following, [turn]), following
+        x, now = transport_elastic_displacement(x, now, following, [turn]), following
     assert x == pytest.approx(e, abs=1e-3)
     assert np.linalg.norm(x) == pytest.approx(np.linalg.norm(e), rel=1e-12)
     # the opposite normal has no smallest rotation; the length stays
     flipped = np.stack([old[0, 0], -old[0, 1], -old[0, 2]])[None]
-    assert np.linalg.norm(transported(e, old, flipped)) == pytest.approx(np.linalg.norm(e))
+    assert np.linalg.norm(transport_elastic_displacement(e, old, flipped)) == pytest.approx(np.linalg.norm(e))
     with pytest.raises(ValueError, match="new_frames: expected orthonormal rows"):
-        transported(e, old, 2.0 * old)
+        transport_elastic_displacement(e, old, 2.0 * old)

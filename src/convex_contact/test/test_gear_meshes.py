@@ -13,7 +13,7 @@ from scipy.integrate import quad
 
 import convex_contact
 from convex_contact import PressureField, RigidSurface, Simulator, World
-from convex_contact.model.joints import Steps
+from convex_contact.model.joints import StepFunction
 from convex_contact.scenes.barrett_finger import ACROSS
 from convex_contact.scenes.gear_meshes import SpurGear, Worm, attach_mesh, ring
 
@@ -253,7 +253,7 @@ def test_every_number_of_a_gear_acts_and_wrong_ones_are_refused() -> None:
 def test_a_motor_changes_its_targets_at_steps_in_time() -> None:
     world = World((0.0, 0.0, 0.0))
     world.add_urdf("motor", DATA / "shaft.urdf", armature=1e-6)
-    speed, limit = Steps((0.1,), (-50.0, 20.0)), Steps((0.05, 0.1), (1e-3, 2e-3, 4e-3))
+    speed, limit = StepFunction((0.1,), (-50.0, 20.0)), StepFunction((0.05, 0.1), (1e-3, 2e-3, 4e-3))
     world.actuate_joint(
         "motor", "turn", proportional_gain=0.0, derivative_gain=10.0, target_velocity=speed, effort_limit=limit
     )
@@ -272,7 +272,7 @@ def test_a_motor_changes_its_targets_at_steps_in_time() -> None:
     assert "actuators" not in world.to_yaml()  # functions are left out of world files
     for times, values in (((0.1,), (1.0,)), ((0.2, 0.1), (1.0, 2.0, 3.0)), ((0.1,), (1.0, math.nan))):
         with pytest.raises(ValueError, match="values"):
-            Steps(times, values)
+            StepFunction(times, values)
     world.joint_laws[0].effort_limit = lambda t: -1.0  # type: ignore[union-attr]
     with pytest.raises(ValueError, match=r"^effort_limit: "):
         Simulator(world, period=1e-3).step()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hydroelastic_cases import CELLS, OUTSIDE, PRESSURE, SHAPES, SOFT, TETRAHEDRON, E, R
 
-from convex_contact import Box, Geometry, Hull, Hydroelastic, Material, Placement, PressureField, RigidSurface, Sphere
+from convex_contact import Box, Geometry, Hull, Hydroelastic, Material, Pose, PressureField, RigidSurface, Sphere
 from convex_contact.model.pressure_fields import mesh_of
 from convex_contact.model.shapes import Capsule, Shape
 
@@ -105,4 +105,4 @@ def test_bad_surfaces_are_refused(triangles: np.ndarray, message: str) -> None:
 )
 def test_shapes_without_a_mesh_are_refused(shape: Shape, meets: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Geometry(shape, Placement(), Material(), meets())
+        Geometry(shape, Pose(), Material(), meets())

@@ -15,7 +15,7 @@ import pytest
 from hydroelastic_cases import HERE, RIGID, SHAPES, SOFT, E, Place, R, at, between, force_of_box, surface
 from scipy.spatial.transform import Rotation
 
-from convex_contact import Box, Geometry, Hydroelastic, Material, Placement, PressureField, Simulator, Sphere, World
+from convex_contact import Box, Geometry, Hydroelastic, Material, Pose, PressureField, Simulator, Sphere, World
 from convex_contact.model.pressure_fields import mesh_of
 
 #: a generic rigid motion
@@ -171,7 +171,7 @@ def test_action_is_reaction(name: str) -> None:
     np.testing.assert_allclose(t.moment, -s.moment, rtol=1e-9, atol=1e-9 * np.abs(s.force).max())
     world = World(gravity=(0.0, 0.0, 0.0))
     for body, shape, mesh, (position, _), speed in (("a", one, meets, place, -0.3), ("b", two, others, where, 0.1)):
-        geometry = Geometry(shape, Placement(), Material(), mesh)
+        geometry = Geometry(shape, Pose(), Material(), mesh)
         world.add_body(body, mass=0.7, geometries=[geometry], position=position, velocity=(speed, 0.2, speed))
     sim = Simulator(world, period=1e-3)
     sim.step(5)

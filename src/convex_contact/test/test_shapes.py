@@ -9,7 +9,7 @@ import pinocchio as pin
 import pytest
 from scipy.spatial.transform import Rotation
 
-from convex_contact import Box, Capsule, Cylinder, Geometry, Hull, Material, Placement, Sphere, World, WorldError
+from convex_contact import Box, Capsule, Cylinder, Geometry, Hull, Material, Pose, Sphere, World, WorldError
 
 SURFACE = Material()
 
@@ -63,7 +63,7 @@ def test_two_half_boxes_make_one_box() -> None:
     turn = Rotation.from_rotvec([0.3, -0.5, 0.2])
     middle = np.array([0.4, 0.5, 0.6])
     halves = [
-        Geometry(Box((0.1, 0.2, 0.15)), Placement(turn.apply([0, 0, z]) + middle, turn.as_quat()), SURFACE)
+        Geometry(Box((0.1, 0.2, 0.15)), Pose(turn.apply([0, 0, z]) + middle, turn.as_quat()), SURFACE)
         for z in (-0.075, 0.075)
     ]
     body = w.bodies[w.add_body("b", geometries=halves, mass=2.0)]

@@ -14,6 +14,8 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 from haptic_core.errors import HapticError
 
 
@@ -39,12 +41,12 @@ def complete_setup(packages: Iterable[str], report: str) -> None:
 
 
 def _has_requirements(package: str) -> bool:
-    """Whether the Python packages that a ROS package requires are installed; true for one without metadata."""
+    """Whether all that a package requires is installed, its extras included; true for one without metadata."""
     try:
-        names = importlib.metadata.requires(package) or []
+        required = importlib.metadata.requires(package) or []
     except importlib.metadata.PackageNotFoundError:
         return True
-    return all(any(importlib.metadata.distributions(name=name)) for name in names)
+    return all(any(importlib.metadata.distributions(name=Requirement(text).name)) for text in required)
 
 
 def _is_importable(module: str) -> bool:

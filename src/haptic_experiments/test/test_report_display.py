@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from admittance_constraints import AdmittanceController, Placement, ReferenceGenerator, RollingDisk, load_mechanism
+from admittance_constraints import (
+    AdmittanceController,
+    DisplayTransform,
+    ReferenceGenerator,
+    RollingDisk,
+    load_mechanism,
+)
 from admittance_constraints.display.feedback import PIDFeedback
 from haptic_bags.bags import Bag, Event
 from haptic_core.errors import HapticError
@@ -70,7 +76,7 @@ def test_the_frames_are_those_of_the_controller(display_bag: Callable[..., Bag])
     place = random_place()
     bag = display_bag("RollingDisk", motion(), wrench=np.ones((N, 6)), **place)
     run = DisplayRun.from_bag(bag)
-    placement = Placement(*(place[name] for name in ("frame_position", "frame_orientation", "tool_orientation")))
+    placement = DisplayTransform(*(place[name] for name in ("frame_position", "frame_orientation", "tool_orientation")))
     device = bag.topics["/cobotic_hand_controller/device_state"]
     for row in (0, 150, N - 2):
         position, quaternion = placement.inside(device["tool_pose"][row + 1])

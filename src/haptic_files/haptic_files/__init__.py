@@ -6,6 +6,8 @@ what a pydantic model refuses. No error quotes a text of a file: it gives the lo
 what was found, since nodes publish their errors to the whole ROS domain. No ROS import.
 """
 
+from typing import Any
+
 from haptic_files.entries import parse_entries
 from haptic_files.fast_yaml import load_yaml
 from haptic_files.reading import (
@@ -36,3 +38,11 @@ __all__ = [
     "read_text",
     "read_yaml",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    from haptic_files.moved_modules import version
+
+    if name == "__version__":
+        return version(__name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,7 @@
-"""Old import paths: a module that has moved is imported at its new path, with a DeprecationWarning."""
+"""Old import paths and names: what has moved is given at its new path, with a DeprecationWarning.
+
+`forward_moved_modules` also gives a package its `__version__`, from the metadata of the installed package.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,8 @@ from typing import Any
 Getter = Callable[[str], Any]
 
 
-def _warn(old: str, new: str) -> None:
-    warnings.warn(f"{old} has moved; use {new}", DeprecationWarning, stacklevel=3)
+def _warn(old: str, new: str, depth: int = 3) -> None:
+    warnings.warn(f"{old} has moved; use {new}", DeprecationWarning, stacklevel=depth)
 
 
 class _Forward(MetaPathFinder, InspectLoader):
@@ -50,8 +53,10 @@ class _Forward(MetaPathFinder, InspectLoader):
         return None
 
 
-def forward_moved_modules(package: str, moved: Mapping[str, str]) -> Getter:
-    """Makes the modules of a package importable by their old paths, too.
+def forward_moved_modules(
+    package: str, moved: Mapping[str, str], renamed_names: Mapping[str, str] | None = None
+) -> Getter:
+    """Makes the modules of a package importable by their old paths, too, and its names by their old names.
 
     A moved module with the name of a public function of the package is put in its old place at once, since its import
     would replace the function.
@@ -59,9 +64,10 @@ def forward_moved_modules(package: str, moved: Mapping[str, str]) -> Getter:
     Args:
         package: its name.
         moved: new path by old path, both below the package.
+        renamed_names: new name by old name, as `renamed` takes them.
 
     Returns:
-        A `__getattr__` for the package, which gives the moved modules as attributes.
+        A `__getattr__` for the package. It gives the moved modules, the old names and `__version__` as attributes.
     """
     sys.meta_path.append(_Forward({f"{package}.{old}": f"{package}.{new}" for old, new in moved.items()}))
     names = vars(sys.modules[package])
@@ -70,8 +76,10 @@ def forward_moved_modules(package: str, moved: Mapping[str, str]) -> Getter:
             sys.modules[f"{package}.{name}"] = import_module(f"{package}.{moved[name]}")
 
     def get(name: str) -> Any:
+        if name == "__version__":
+            return version(package)
         if name not in moved:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            return _at_new_name(package, renamed_names or {}, name)
         new = f"{package}.{moved[name]}"
         _warn(f"{package}.{name}", new)
         names[name] = import_module(new)
@@ -109,11 +117,29 @@ def renamed(module: str, names: Mapping[str, str]) -> Getter:
     """
 
     def get(name: str) -> Any:
-        if name not in names:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        path, _, attribute = names[name].rpartition(":")
-        path = path or module
-        _warn(f"{module}.{name}", f"{path}.{attribute}")
-        return getattr(import_module(path), attribute)
+        return _at_new_name(module, names, name)
 
     return get
+
+
+def _at_new_name(module: str, names: Mapping[str, str], name: str) -> Any:
+    if name not in names:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    path, _, attribute = names[name].rpartition(":")
+    path = path or module
+    _warn(f"{module}.{name}", f"{path}.{attribute}", depth=4)
+    return getattr(import_module(path), attribute)
+
+
+def version(package: str) -> str:
+    """Version of an installed package.
+
+    Raises:
+        AttributeError: the package is imported from its sources without being installed.
+    """
+    from importlib import metadata  # 20 ms, which a node need not spend
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        raise AttributeError(f"module {package!r} has no __version__: the package is not installed") from None

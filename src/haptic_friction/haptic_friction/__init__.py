@@ -16,6 +16,7 @@ from haptic_friction.classical.thresholds import (
     RegularizedCoulombModel,
 )
 from haptic_friction.design import ModelCDesign, design_model_c, evaluate_model_c, mobility_limit
+from haptic_friction.errors import FrictionError, FrictionInputError
 from haptic_friction.identification import Estimate, Identification, identify_law, identify_model_c
 from haptic_friction.laws import (
     AnisotropicLaw,
@@ -34,6 +35,7 @@ from haptic_friction.models.model_b import ModelB
 from haptic_friction.models.model_c import ModelC
 from haptic_friction.models.model_d import ModelD
 from haptic_friction.network import BASE, Body, Contact, ContactNetwork, ImplicitNetwork, NetworkRun
+from haptic_friction.renderer import FrictionRenderer
 
 __all__ = [
     "BASE",
@@ -49,8 +51,11 @@ __all__ = [
     "ElastoplasticModel",
     "Estimate",
     "ExplicitCoulombModel",
+    "FrictionError",
+    "FrictionInputError",
     "FrictionLaw",
     "FrictionModel",
+    "FrictionRenderer",
     "FunctionLaw",
     "HaywardArmstrongModel",
     "Identification",

@@ -67,6 +67,12 @@ def mobility_limit(*, stiffness: float, damping: float, period: float, delay: in
 
     Raises:
         ValueError: a number is out of its range.
+
+    Example:
+        >>> from haptic_friction import mobility_limit
+        >>> mass = 1.0 / mobility_limit(stiffness=1e4, damping=20.0, period=1e-3)
+        >>> 0.0 < mass < 1.0  # [kg]
+        True
     """
     K, B = checked("stiffness", stiffness, "N/m", positive=True), checked("damping", damping, "N s/m")
     T = checked("period", period, "s", positive=True)
@@ -90,6 +96,12 @@ class ModelCDesign:
         eigenvalues: of the sticking element's map (63).
         convergence_ratio: T^2 K/M over 1/4; above 1 a critically damped element oscillates.
         instability_ratio: T^2 K/M over 0.686; above 1 a critically damped element is unstable.
+
+    Example:
+        >>> from haptic_friction import design_model_c
+        >>> design = design_model_c(mass=1.0, period=1e-3)
+        >>> design.warning
+        ''
     """
 
     mass: float
@@ -138,7 +150,13 @@ class ModelCDesign:
 
 
 def evaluate_model_c(*, mass: float, stiffness: float, damping: float, period: float, delay: int = 0) -> ModelCDesign:
-    """Evaluates a given model C with a mass, see `ModelCDesign`; raises ValueError that names a bad number."""
+    """Evaluates a given model C with a mass, see `ModelCDesign`; raises ValueError that names a bad number.
+
+    Example:
+        >>> from haptic_friction import evaluate_model_c
+        >>> evaluate_model_c(mass=1.0, stiffness=1e4, damping=20.0, period=1e-3).instability_ratio < 1.0  # stable
+        True
+    """
     M, T = checked("mass", mass, "kg", positive=True), checked("period", period, "s", positive=True)
     K, B = checked("stiffness", stiffness, "N/m", positive=True), checked("damping", damping, "N s/m")
     if not 0 <= delay < math.inf or delay != int(delay):
@@ -162,6 +180,12 @@ def design_model_c(*, mass: float, period: float, stiffness: float | None = None
 
     Raises:
         ValueError: a number is out of its range.
+
+    Example:
+        >>> from haptic_friction import design_model_c
+        >>> design = design_model_c(mass=1.0, period=1e-3)
+        >>> design.stiffness, round(design.damping, 3)
+        (125000.0, 707.107)
     """
     M, T = checked("mass", mass, "kg", positive=True), checked("period", period, "s", positive=True)
     if not margin >= 1.0:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from haptic_files.moved_modules import renamed
+from haptic_friction.errors import FrictionInputError
 from haptic_friction.models.model import FrictionModel
 from haptic_friction.tangential import normal_basis
 
@@ -16,18 +17,6 @@ from haptic_friction.tangential import normal_basis
 LARGEST_FORCE = 1e20
 
 State = Mapping[str, np.ndarray]
-
-
-class FrictionInputError(ValueError):
-    """An input of one step cannot be used.
-
-    Attributes:
-        kind: short name under which the refusal is counted.
-    """
-
-    def __init__(self, kind: str, message: str) -> None:
-        super().__init__(message)
-        self.kind = kind
 
 
 def scale_law_by_normal_force(

@@ -33,7 +33,13 @@ BASE = -1
 
 @dataclass(frozen=True)
 class Body:
-    """A body: mass M [kg], and stiffness of its spring to the wall [N/m]."""
+    """A body: mass M [kg], and stiffness of its spring to the wall [N/m].
+
+    Example:
+        >>> from haptic_friction import Body
+        >>> Body(mass=0.5, stiffness=100.0)
+        Body(mass=0.5, stiffness=100.0)
+    """
 
     mass: float
     stiffness: float = 0.0
@@ -41,7 +47,15 @@ class Body:
 
 @dataclass(frozen=True)
 class Contact:
-    """A contact; its element takes the velocity of `first` less that of `second` (numbers of bodies, or BASE)."""
+    """A contact; its element takes the velocity of `first` less that of `second` (numbers of bodies, or BASE).
+
+    Example:
+        >>> from haptic_friction import BASE, Contact, CoulombLaw, ModelC
+        >>> element = ModelC(CoulombLaw(2.0), stiffness=1e4, damping=20.0, period=1e-3)
+        >>> contact = Contact(0, BASE, element)  # body 0 on the base
+        >>> contact.first, contact.second
+        (0, -1)
+    """
 
     first: int
     second: int
@@ -151,6 +165,15 @@ class ContactNetwork(_Network):
         implicit_springs: the springs pull with the position at the end of the period, not with that at its start:
             v_i <- (M_i v_i + T (sum of contact forces - K_i x_i)) / (M_i + T^2 K_i).
         delay: further periods by which the contact forces act on the bodies late.
+
+    Example:
+        >>> import numpy as np
+        >>> from haptic_friction import BASE, Body, Contact, ContactNetwork, CoulombLaw, ModelC
+        >>> element = ModelC(CoulombLaw(2.0), stiffness=1e3, damping=10.0, period=1e-3)
+        >>> network = ContactNetwork([Body(mass=1.0)], [Contact(0, BASE, element)])
+        >>> run = network.simulate(np.full((3000, 1), 0.1))  # the base takes the block along
+        >>> run.velocity[-1].round(3).tolist(), run.sticking[-1].tolist()
+        ([[0.1]], [True])
     """
 
     def __init__(
@@ -248,6 +271,14 @@ class ImplicitNetwork(_Network):
 
     Raises:
         ValueError: as `ContactNetwork`, or Phi_Z does not exist for a contact's Z + D_jj (15).
+
+    Example:
+        >>> import numpy as np
+        >>> from haptic_friction import BASE, Body, Contact, CoulombLaw, ImplicitNetwork, ModelC
+        >>> element = ModelC(CoulombLaw(2.0), stiffness=1e6, damping=10.0, period=1e-3)
+        >>> network = ImplicitNetwork([Body(mass=0.01)], [Contact(0, BASE, element)])
+        >>> network.simulate(np.full((100, 1), 0.1)).velocity[-1].round(3).tolist()
+        [[0.1]]
     """
 
     def __init__(self, bodies: Sequence[Body], contacts: Sequence[Contact]) -> None:

@@ -1,1 +1,11 @@
 """Mathematics that libraries share: `rotations`, `quantities` (checks of arguments), `profiles`. No ROS import."""
+
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    from importlib.metadata import version
+
+    if name == "__version__":
+        return version(__name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

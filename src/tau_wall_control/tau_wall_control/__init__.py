@@ -9,18 +9,21 @@ README of the package gives the order to read in.
 from haptic_files.moved_modules import forward_moved_modules
 from tau_wall_control._moved import MOVED
 from tau_wall_control.control.controller import WallController
-from tau_wall_control.control.design import design_wall_controller
+from tau_wall_control.control.design import design_wall_controller, lqr
+from tau_wall_control.control.linearisation import LinearModel, linearise
 from tau_wall_control.control.options import SCHEMES, DesignOptions
 from tau_wall_control.device.parameters import TauParameters, load_parameters
 from tau_wall_control.device.tau_device import TauDevice, TauState
 from tau_wall_control.errors import (
     ControllerFileError,
     ForwardKinematicsError,
+    PlanesError,
     SafeStopError,
     SingularError,
     TauError,
     UnreachableError,
 )
+from tau_wall_control.simulation.limits import penetration_bound
 from tau_wall_control.simulation.push import PushResult, PushSimulation, simulate_push
 from tau_wall_control.walls.holding import HoldingWall
 from tau_wall_control.walls.planes import MovingPlanes, Plane, box
@@ -33,8 +36,10 @@ __all__ = [
     "DesignOptions",
     "ForwardKinematicsError",
     "HoldingWall",
+    "LinearModel",
     "MovingPlanes",
     "Plane",
+    "PlanesError",
     "PushResult",
     "PushSimulation",
     "SafeStopError",
@@ -50,7 +55,10 @@ __all__ = [
     "WallState",
     "box",
     "design_wall_controller",
+    "linearise",
     "load_parameters",
+    "lqr",
+    "penetration_bound",
     "simulate_push",
 ]
 

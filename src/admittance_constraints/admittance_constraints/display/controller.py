@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 from admittance_constraints.checks import finite_number, finite_vector
 from admittance_constraints.display.approach import Approach, ToolMotion
 from admittance_constraints.display.feedback import PIDFeedback, pose_difference
-from admittance_constraints.display.placement import Placement
+from admittance_constraints.display.placement import DisplayTransform
 from admittance_constraints.generation.reference import Reference
 from admittance_constraints.generation.reference_generator import ReferenceGenerator
 from haptic_math.profiles import smooth_step
@@ -54,12 +54,18 @@ class AdmittanceController:
         reference: last step of the generator, at rest where it has been stopped; None before its first step.
         motion: commanded last, without the correction of the feedback, base frame; None before the first step.
         waiting: whether the reference does not move: during the approach, or ahead of the tool.
+
+    Example:
+        >>> from admittance_constraints import AdmittanceController, ReferenceGenerator, RollingDisk
+        >>> controller = AdmittanceController(ReferenceGenerator(RollingDisk(), period=1e-3))
+        >>> controller.placement.position.tolist()
+        [0.0, 0.0, 0.0]
     """
 
     def __init__(
         self,
         generator: ReferenceGenerator,
-        placement: Placement | None = None,
+        placement: DisplayTransform | None = None,
         *,
         feedback: PIDFeedback | None = None,
         derivative_cutoff: float = 50.0,
@@ -70,7 +76,7 @@ class AdmittanceController:
         approach_time: float = 1.0,
     ) -> None:
         self.generator = generator
-        self.placement = placement or Placement()
+        self.placement = placement or DisplayTransform()
         self.feedback = feedback
         cutoff = finite_number("derivative_cutoff", derivative_cutoff, above=0.0)
         self._filter = 1.0 - math.exp(-2.0 * math.pi * cutoff * generator.period)

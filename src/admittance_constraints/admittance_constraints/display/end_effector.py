@@ -33,6 +33,11 @@ class EndEffector:
     The acceleration to give is the one that the display performs while the cell is read; usually the command of the
     step before. It closes a loop of gain m/m_virtual around the display's lag. With a virtual mass below m and a slow
     display this loop is unstable: give a filtered acceleration, or none.
+
+    Example:
+        >>> from admittance_constraints import EndEffector
+        >>> EndEffector(mass=0.2).mass
+        0.2
     """
 
     def __init__(

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from admittance_constraints.checks import finite_number, finite_vector
-from admittance_constraints.display.placement import Placement
+from admittance_constraints.display.placement import DisplayTransform
 
 #: bound of `split_number` for a stable tool
 SPLIT_LIMIT = 4.0
@@ -83,7 +83,7 @@ class ExternalForces:
         self, body: int, position: ArrayLike = (0.0, 0.0, 0.0), orientation: ArrayLike = (0.0, 0.0, 0.0, 1.0)
     ) -> None:
         self.body = body
-        self._place = Placement(position, orientation)
+        self._place = DisplayTransform(position, orientation)
 
     def wrench(
         self, contacts: Iterable[ContactForces], frictions: Iterable[FrictionForce], point: np.ndarray
@@ -149,6 +149,11 @@ def split_number(mass: float, stiffness: float, damping: float, period: float, b
 
     Raises:
         ValueError: a number is out of its range; the message names it.
+
+    Example:
+        >>> from admittance_constraints import SPLIT_LIMIT, split_number
+        >>> split_number(mass=1.0, stiffness=1e3, damping=1.0, period=1e-3) < SPLIT_LIMIT
+        True
     """
     m, T = finite_number("mass", mass, above=0.0), finite_number("period", period, above=0.0)
     k = finite_number("stiffness", stiffness, minimum=0.0)

@@ -11,7 +11,7 @@ import numpy as np
 from admittance_constraints.display.controller import AdmittanceController
 from admittance_constraints.display.external import ExternalForces
 from admittance_constraints.display.feedback import PIDFeedback
-from admittance_constraints.display.placement import Placement
+from admittance_constraints.display.placement import DisplayTransform
 from admittance_constraints.errors import SingularConfigurationError
 from admittance_constraints.generation.friction import FreeDirectionFriction
 from admittance_constraints.generation.reference_generator import ReferenceGenerator
@@ -41,7 +41,7 @@ def make_controller(
     if generator is None:
         generator = _generator(p, arguments)
     with _renamed({"position": "frame_position", "orientation": "frame_orientation"}):
-        placement = Placement(p["frame_position"], p["frame_orientation"], p["tool_orientation"])
+        placement = DisplayTransform(p["frame_position"], p["frame_orientation"], p["tool_orientation"])
     feedback = None
     if p["feedback"] == "node":
         gains = {name: p[f"{name}_gain"] for name in ("proportional", "integral", "derivative")}

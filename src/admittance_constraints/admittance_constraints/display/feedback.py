@@ -29,6 +29,13 @@ class PIDFeedback:
         limit: bound of each component of xddot_fb [m/s^2; rad/s^2], a number or shape (6,); inf if not given.
             The integral does not grow in a direction whose component is at its bound, unless the error would bring it
             back (conditional integration).
+
+    Example:
+        >>> import numpy as np
+        >>> from admittance_constraints import PIDFeedback
+        >>> feedback = PIDFeedback(proportional=10.0, derivative=1.0)
+        >>> feedback.step(np.full(6, 0.1), np.zeros(6)).tolist()
+        [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
     """
 
     def __init__(
@@ -125,7 +132,14 @@ def pose_difference(target: np.ndarray, pose: np.ndarray) -> np.ndarray:
 
 
 def motion_command(feedforward: ArrayLike, feedback: ArrayLike) -> np.ndarray:
-    """Computes xddot = xddot_ff + xddot_fb, eq. (18), shape (6,)."""
+    """Computes xddot = xddot_ff + xddot_fb, eq. (18), shape (6,).
+
+    Example:
+        >>> import numpy as np
+        >>> from admittance_constraints import motion_command
+        >>> motion_command(np.ones(6), np.zeros(6)).tolist()
+        [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+    """
     return finite_vector("feedforward", feedforward, _SIZE) + finite_vector("feedback", feedback, _SIZE)
 
 

@@ -7,11 +7,12 @@ from numpy.typing import ArrayLike
 
 from admittance_constraints import rotations
 from admittance_constraints.checks import finite_vector
+from haptic_files.moved_modules import renamed
 
 _CONJUGATE = np.array([-1.0, -1.0, -1.0, 1.0])
 
 
-class Placement:
+class DisplayTransform:
     """Transforms between the display's base frame and the mechanism's spatial frame.
 
     Args:
@@ -26,6 +27,14 @@ class Placement:
 
     Raises:
         ValueError: wrong shape, or the length of a quaternion differs from 1 by more than rounding to two digits.
+
+    Example:
+        >>> import numpy as np
+        >>> from admittance_constraints import DisplayTransform
+        >>> transform = DisplayTransform(position=(0.1, 0.0, 0.0))
+        >>> position, _ = transform.inside(np.array([0.1, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]))
+        >>> position.tolist()
+        [0.0, 0.0, 0.0]
     """
 
     def __init__(
@@ -67,3 +76,6 @@ def _unit(name: str, quaternion: ArrayLike) -> np.ndarray:
     if not abs(size - 1.0) < 0.01:
         raise ValueError(f"{name}: expected a quaternion of length 1, got length {size:g}")
     return Q / size
+
+
+__getattr__ = renamed(__name__, {"Placement": "DisplayTransform"})

@@ -31,6 +31,14 @@ def solve_accelerations(
     Raises:
         ValueError: wrong shape, or a number that is not finite.
         SingularConfigurationError: M or A M^-1 A^T is singular at q.
+
+    Example:
+        >>> from admittance_constraints import RollingDisk, solve_accelerations
+        >>> disk = RollingDisk(mass=1.0, inertia=(0.01, 0.02, 0.01), radius=0.1)
+        >>> q = disk.configuration([0.0, 0.0, 0.0, 0.0])
+        >>> accelerations, multipliers = solve_accelerations(disk, q, [0.0] * 6, [0.0] * 6)
+        >>> float(abs(accelerations).max())
+        0.0
     """
     force = finite_vector("tau", tau, mechanism.dimension)
     v = finite_vector("qdot", qdot, mechanism.dimension)

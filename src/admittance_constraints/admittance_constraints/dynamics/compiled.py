@@ -20,6 +20,8 @@ from pathlib import Path
 import casadi as ca
 import numpy as np
 
+from admittance_constraints.errors import ConstraintError
+
 #: -ffp-contract=off: the same numbers on processors with and without fused multiply-add
 _OPTIONS = ("-O1", "-fPIC", "-shared", "-Wl,-Bsymbolic", "-ffp-contract=off", "-w")
 
@@ -43,7 +45,7 @@ long long constrained_simulate(long long n, const double** arg, double** res, lo
 """
 
 
-class NoCompilerError(RuntimeError):
+class NoCompilerError(ConstraintError, RuntimeError):
     """No C compiler is found, or it failed."""
 
 

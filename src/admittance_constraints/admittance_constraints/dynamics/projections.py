@@ -23,6 +23,15 @@ def constraint_inverse(mechanism: Mechanism, q: ArrayLike) -> np.ndarray:
 
     Raises:
         SingularConfigurationError: M or A M^-1 A^T is singular at q.
+
+    Example:
+        >>> import numpy as np
+        >>> from admittance_constraints import RollingDisk, constraint_inverse
+        >>> disk = RollingDisk()
+        >>> q = disk.configuration([0.0, 0.0, 0.0, 0.0])
+        >>> product = disk.constraint_matrix(q) @ constraint_inverse(disk, q)
+        >>> bool(np.allclose(product, np.eye(4)))
+        True
     """
     A = mechanism.constraint_matrix(q)
     try:
@@ -41,6 +50,14 @@ def unconstrained_projection(mechanism: Mechanism, q: ArrayLike) -> np.ndarray:
 
     Raises:
         SingularConfigurationError: M or A M^-1 A^T is singular at q.
+
+    Example:
+        >>> import numpy as np
+        >>> from admittance_constraints import RollingDisk, unconstrained_projection
+        >>> disk = RollingDisk()
+        >>> P = unconstrained_projection(disk, disk.configuration([0.0, 0.0, 0.0, 0.0]))
+        >>> bool(np.allclose(P @ P, P))
+        True
     """
     A = mechanism.constraint_matrix(q)
     return np.asarray(np.eye(mechanism.dimension) - A.T @ constraint_inverse(mechanism, q).T)
@@ -58,6 +75,12 @@ def task_space_inertia(mechanism: Mechanism, q: ArrayLike) -> np.ndarray:
 
     Raises:
         SingularConfigurationError: J has not full column rank at q, as where its angles are singular.
+
+    Example:
+        >>> from admittance_constraints import RollingDisk, task_space_inertia
+        >>> disk = RollingDisk()
+        >>> task_space_inertia(disk, disk.configuration([0.0, 0.0, 0.0, 0.0])).shape
+        (6, 6)
     """
     J = mechanism.task_jacobian(q)
     if np.linalg.matrix_rank(J, tol=1e-9 * max(1.0, float(np.abs(J).max()))) < J.shape[1]:

@@ -70,6 +70,14 @@ class FreeDirectionFriction:
 
     Raises:
         ValueError: neither is given.
+
+    Example:
+        >>> from admittance_constraints import FreeDirectionFriction, ReferenceGenerator, RollingDisk
+        >>> from haptic_friction import CoulombLaw
+        >>> friction = FreeDirectionFriction(translation=CoulombLaw(1.0))
+        >>> generator = ReferenceGenerator(RollingDisk(), period=1e-3, friction=friction)
+        >>> generator.step([0.5, 0.0, 0.0, 0.0, 0.0, 0.0]).sticking
+        True
     """
 
     def __init__(self, *, translation: Law | None = None, rotation: Law | None = None) -> None:

@@ -69,6 +69,12 @@ class Reference(_Fields):
         kinetic_energy, potential_energy: T, V [J].
         friction_force: on the tool by the friction option, shape (6,), [force; moment], base frame.
         sticking: whether every friction element sticks; False without friction.
+
+    Example:
+        >>> from admittance_constraints import ReferenceGenerator, RollingDisk
+        >>> reference = ReferenceGenerator(RollingDisk(), period=1e-3).step([0.0] * 6)
+        >>> reference.x.shape, reference.multipliers.shape
+        ((6,), (4,))
     """
 
     __slots__ = ("friction_force", "sticking")

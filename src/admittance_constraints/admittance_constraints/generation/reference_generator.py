@@ -68,6 +68,13 @@ class ReferenceGenerator:
     Raises:
         ValueError: an argument is out of its range; the message names it.
         SingularConfigurationError: the mechanism cannot start there.
+
+    Example:
+        >>> from admittance_constraints import ReferenceGenerator, RollingDisk
+        >>> generator = ReferenceGenerator(RollingDisk(), period=1e-3)
+        >>> reference = generator.step([0.0] * 6)  # no force: the disk stays
+        >>> float(abs(reference.q_velocity).max())
+        0.0
     """
 
     def __init__(

@@ -50,6 +50,13 @@ class DiskOnSphere(Mechanism):
         rotational_damping: b_r [N m s/rad] of (41).
 
     The defaults are the paper's, except the damping, which is zero; `DiskOnSphere.paper()` has it.
+
+    Example:
+        >>> import numpy as np
+        >>> from admittance_constraints import DiskOnSphere
+        >>> disk = DiskOnSphere(mass=0.25, sphere_radius=0.05)
+        >>> bool(abs(disk.holonomic_residual(disk.configuration(np.zeros(disk.parameter_dimension)))).max() < 1e-9)
+        True
     """
 
     def __init__(
@@ -129,6 +136,11 @@ class DiskOnSphereAsPrinted(DiskOnSphere):
 
     The disk's centre stays on the sphere, but the disk is not tangent to it, and the free direction is q4.
     Arguments, q and z as `DiskOnSphere`.
+
+    Example:
+        >>> from admittance_constraints import DiskOnSphere, DiskOnSphereAsPrinted
+        >>> isinstance(DiskOnSphereAsPrinted(), DiskOnSphere)
+        True
     """
 
     def normal(self, rotation: ca.SX) -> ca.SX:

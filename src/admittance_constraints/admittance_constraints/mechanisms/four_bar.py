@@ -26,6 +26,11 @@ class FourBar(Mechanism):
         density: mass per length of the bars [kg/m].
         damping: of the crank's joint [N m s/rad].
         near: joint angles at which the search for a closed configuration starts [rad], shape (2,).
+
+    Example:
+        >>> from admittance_constraints import FourBar
+        >>> FourBar().parameter_dimension
+        2
     """
 
     def __init__(

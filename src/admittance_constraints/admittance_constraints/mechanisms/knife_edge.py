@@ -24,6 +24,11 @@ class KnifeEdge(Mechanism):
         inertia: about the vertical [kg m^2].
         slope: of the plane [rad].
         gravity: [m/s^2].
+
+    Example:
+        >>> from admittance_constraints import KnifeEdge
+        >>> KnifeEdge(mass=0.5).dimension
+        3
     """
 
     def __init__(self, *, mass: float = 0.5, inertia: float = 0.001, slope: float = 0.0, gravity: float = 9.81) -> None:

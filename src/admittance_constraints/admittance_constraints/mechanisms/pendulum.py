@@ -21,6 +21,12 @@ class Pendulum(Mechanism):
         length: of the rod [m].
         gravity: [m/s^2], along -x3.
         damping: at the joint [N m s/rad].
+
+    Example:
+        >>> from admittance_constraints import Pendulum
+        >>> pendulum = Pendulum(mass=0.5, length=0.2)
+        >>> pendulum.inertia(pendulum.configuration([0.0])).round(6).tolist()  # m l^2
+        [[0.02]]
     """
 
     def __init__(self, *, mass: float = 0.5, length: float = 0.2, gravity: float = 9.81, damping: float = 0.0) -> None:

@@ -27,6 +27,11 @@ class PointOnParaboloid(Mechanism):
         curvature: c1, c2 [1/m]; (0, 0) is the plane x3 = 0.
         damping: isotropic [N s/m].
         gravity: [m/s^2], along -x3.
+
+    Example:
+        >>> from admittance_constraints import PointOnParaboloid
+        >>> PointOnParaboloid(mass=0.5, curvature=(1.0, 2.0)).parameter_dimension
+        2
     """
 
     def __init__(

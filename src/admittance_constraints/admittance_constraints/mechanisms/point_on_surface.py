@@ -25,6 +25,11 @@ class PointOnSurface(Mechanism):
         mass: [kg].
         damping: isotropic [N s/m].
         gravity: [m/s^2], along -x3.
+
+    Example:
+        >>> from admittance_constraints import PointOnSurface
+        >>> PointOnSurface(mass=0.25).dimension
+        3
     """
 
     def __init__(

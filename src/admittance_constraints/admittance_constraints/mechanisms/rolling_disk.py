@@ -55,6 +55,13 @@ class RollingDisk(Mechanism):
         rotational_damping: b_r [N m s/rad] of (41).
 
     The defaults are the paper's, except the damping, which is zero; `RollingDisk.paper()` has it.
+
+    Example:
+        >>> from admittance_constraints import RollingDisk
+        >>> disk = RollingDisk(mass=1.0, inertia=(0.01, 0.02, 0.01), radius=0.1)
+        >>> q = disk.configuration([0.0, 0.0, 0.0, 0.0])
+        >>> disk.constraint_matrix(q).shape  # constraints, coordinates
+        (4, 6)
     """
 
     def __init__(

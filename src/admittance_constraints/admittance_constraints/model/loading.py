@@ -32,6 +32,11 @@ def load_mechanism(name: str, /, **arguments: object) -> Mechanism:
     Raises:
         MechanismError: there is no such mechanism, and the message lists the known ones; or its definition is refused.
         ValueError: an argument is out of its range.
+
+    Example:
+        >>> from admittance_constraints import load_mechanism
+        >>> type(load_mechanism("RollingDisk", mass=1.0)).__name__
+        'RollingDisk'
     """
     found = mechanism_class(name)
     try:

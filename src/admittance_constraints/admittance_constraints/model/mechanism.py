@@ -40,6 +40,13 @@ class Mechanism(ABC):
 
     Raises:
         MechanismError: the definition contradicts itself; the message names the constraint or part.
+
+    Example:
+        >>> from admittance_constraints import Pendulum
+        >>> mechanism = Pendulum(mass=0.5, length=0.2)
+        >>> q = mechanism.configuration([0.0])
+        >>> mechanism.inertia(q).shape
+        (1, 1)
     """
 
     definition: Definition

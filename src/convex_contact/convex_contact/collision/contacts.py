@@ -30,7 +30,7 @@ from convex_contact.model.arrays import (
     ContactRecord,
     WorldRecord,
 )
-from convex_contact.problem.elastoplastic import transport_elastic_displacement
+from convex_contact.problem.elastoplastic import transport_contact_displacement
 
 
 def empty_contacts(capacity: int, width: int) -> ContactArrays:
@@ -212,7 +212,8 @@ def carry_tangential(
 ) -> None:
     """Carries a tangential quantity (n, 2), such as an elastic displacement, over to the contacts of this step.
 
-    It is turned with the normal and by the mean spin of the two bodies, as :func:`~convex_contact.transported` does it.
+    It is turned with the normal and by the mean spin of the two bodies, as
+    :func:`~convex_contact.transport_elastic_displacement` does it.
     A contact that is new starts at zero; one that is gone is forgotten.
     """
     twists, frame, frame_old = w.body_twist, new.frame, old.frame
@@ -225,4 +226,4 @@ def carry_tangential(
         angle = 0.0
         for r in range(3):
             angle += 0.5 * period * frame[i, 2, r] * (twists[one, 3 + r] + twists[two, 3 + r])
-        out[i, 0], out[i, 1] = transport_elastic_displacement(values, k, frame_old, frame, i, angle)
+        out[i, 0], out[i, 1] = transport_contact_displacement(values, k, frame_old, frame, i, angle)

@@ -23,7 +23,7 @@ import numpy as np
 from convex_contact.haptics.rendering import ContactRendering, CouplingNumbers, make_rendering
 from convex_contact.haptics.tool_planes import Planes
 from convex_contact.model.world import World, WorldError
-from convex_contact.problem.errors import ConvergenceError
+from convex_contact.problem.errors import ContactError, ConvergenceError
 from convex_contact.simulation.body_table import BodyTable
 from convex_contact.simulation.simulator import Simulator
 from haptic_files import parse_entries
@@ -103,7 +103,7 @@ class SolverRow(NamedTuple):
     condition_number: float
 
 
-class InputMismatchError(ValueError):
+class InputMismatchError(ContactError, ValueError):
     """A force of another renderer has a wrong number of components."""
 
 

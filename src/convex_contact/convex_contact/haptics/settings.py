@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from convex_contact.model.world import Placement
+from convex_contact.model.world import Pose
 from convex_contact.problem import checks
 
 
@@ -23,7 +23,7 @@ class ToolPlace:
         turns: The proxy turns with the tool, else it keeps its orientation.
     """
 
-    frame: Placement
+    frame: Pose
     scale: float
     axes: np.ndarray
     turns: bool
@@ -38,7 +38,7 @@ class ToolPlace:
         orientation = checks.array("frame_orientation", p["frame_orientation"], (4,))
         if not abs(np.linalg.norm(orientation) - 1.0) < 0.01:
             raise ValueError(f"frame_orientation: expected a quaternion of length 1, got {p['frame_orientation']!r}")
-        frame = Placement.of(checks.array("frame_position", p["frame_position"], (3,)), orientation, "frame")
+        frame = Pose.of(checks.array("frame_position", p["frame_position"], (3,)), orientation, "frame")
         axes = np.array([axis not in p["held_axes"] for axis in "xyz"])
         return ToolPlace(frame, checks.number("scale", p["scale"], above=0.0), axes, bool(p["coupled_rotation"]))
 

@@ -13,6 +13,7 @@ import pinocchio as pin
 from convex_contact.model.materials import Material
 from convex_contact.model.pressure_fields import Hydroelastic, Mesh, PressureField, mesh_of
 from convex_contact.model.shapes import HalfSpace, Shape
+from convex_contact.problem.errors import ContactError
 from haptic_math.quantities import finite_array
 
 if TYPE_CHECKING:
@@ -30,19 +31,25 @@ Drive = Callable[[float], Sequence[float]]
 Vector = Sequence[float] | np.ndarray
 
 
-class WorldError(ValueError):
+class WorldError(ContactError, ValueError):
     """A world contradicts itself or lacks something; the message names the body and the field."""
 
 
 @dataclass(frozen=True)
-class Placement:
-    """A pose: position (3,), m, and quaternion (x, y, z, w), normalised."""
+class Pose:
+    """A pose: position (3,), m, and quaternion (x, y, z, w), normalised.
+
+    Example:
+        >>> from convex_contact import Pose
+        >>> Pose.of((0.0, 0.0, 1.0), (0.0, 0.0, 0.0, 2.0), "tool").orientation.tolist()
+        [0.0, 0.0, 0.0, 1.0]
+    """
 
     position: np.ndarray = field(default_factory=lambda: np.zeros(3))
     orientation: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, 0.0, 1.0]))
 
     @staticmethod
-    def of(position: Vector, orientation: Vector, where: str) -> Placement:
+    def of(position: Vector, orientation: Vector, where: str) -> Pose:
         """A placement from what a user gave.
 
         Raises:
@@ -53,7 +60,7 @@ class Placement:
         norm = np.linalg.norm(q)
         if not norm > 1e-9:
             raise WorldError(f"{where}: orientation: expected a quaternion (x, y, z, w) that is not zero, got {q}")
-        return Placement(p, q if abs(norm - 1) < 1e-15 else q / norm)  # reading what was written changes nothing
+        return Pose(p, q if abs(norm - 1) < 1e-15 else q / norm)  # reading what was written changes nothing
 
     @property
     def rotation(self) -> np.ndarray:
@@ -67,9 +74,9 @@ class Placement:
         return pin.SE3(self.rotation, self.position)
 
     @staticmethod
-    def from_se3(pose: pin.SE3) -> Placement:
+    def from_se3(pose: pin.SE3) -> Pose:
         """The same from Pinocchio."""
-        return Placement(np.array(pose.translation), np.array(pin.Quaternion(pose.rotation).coeffs()))
+        return Pose(np.array(pose.translation), np.array(pin.Quaternion(pose.rotation).coeffs()))
 
 
 @dataclass(frozen=True)
@@ -87,10 +94,16 @@ class Geometry:
 
     Raises:
         ValueError: The mesh cannot be made, or reaches out of the shape's bounding box or sphere.
+
+    Example:
+        >>> from convex_contact import Geometry, Material, Pose, Sphere
+        >>> geometry = Geometry(Sphere(0.1), Pose(), Material(friction=0.3))
+        >>> geometry.shape.radius
+        0.1
     """
 
     shape: Shape
-    placement: Placement
+    placement: Pose
     material: Material
     hydroelastic: Hydroelastic | Mesh | None = None
     mesh: Mesh | None = field(init=False, default=None, repr=False)
@@ -140,7 +153,7 @@ class Body:
     name: str
     kind: str
     geometries: list[Geometry] = field(default_factory=list)
-    placement: Placement = field(default_factory=Placement)
+    placement: Pose = field(default_factory=Pose)
     mass: float = 0.0
     center: np.ndarray = field(default_factory=lambda: np.zeros(3))
     inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
@@ -154,7 +167,7 @@ class Body:
 
 
 @dataclass
-class Tree:
+class KinematicTree:
     """An articulated tree, or a deformable body, with its state at the start.
 
     Attributes:
@@ -235,3 +248,7 @@ def uniform_solid(geometries: Sequence[Geometry], mass: float) -> tuple[np.ndarr
         d = c - center
         inertia += p.rotation @ s.inertia @ p.rotation.T + s.mass * (d @ d * np.eye(3) - np.outer(d, d))
     return center, inertia
+
+
+#: old names, for one release; those of the package warn
+Placement, Tree = Pose, KinematicTree

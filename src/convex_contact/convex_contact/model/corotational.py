@@ -35,6 +35,13 @@ class TetrahedralMesh:
 
     Raises:
         ValueError: A number is wrong, a tetrahedron is flat or inside out, or a vertex belongs to none.
+
+    Example:
+        >>> import numpy as np
+        >>> from convex_contact import TetrahedralMesh
+        >>> corners = np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 0.1]])
+        >>> TetrahedralMesh(corners, np.array([[0, 1, 2, 3]])).vertices.shape
+        (4, 3)
     """
 
     vertices: np.ndarray

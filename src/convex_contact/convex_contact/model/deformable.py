@@ -29,7 +29,7 @@ from convex_contact.model import bodies
 from convex_contact.model.corotational import Elasticity, TetrahedralMesh, assemble, energy
 from convex_contact.model.materials import Material
 from convex_contact.model.shapes import Sphere
-from convex_contact.model.world import Body, Geometry, Placement, Tree, WorldError
+from convex_contact.model.world import Body, Geometry, KinematicTree, Pose, WorldError
 from convex_contact.problem import checks
 from convex_contact.solver.sparse_blocks import BlockCholesky, solve_dense
 
@@ -259,7 +259,7 @@ def add_deformable(
     """Adds a deformable body; see :meth:`World.add_deformable`."""
     if not name or any(other.name == name for other in world.trees):
         raise WorldError(f"name: {name!r} is empty or taken")
-    place = Placement.of(position, orientation, name)
+    place = Pose.of(position, orientation, name)
     n = len(mesh.vertices)
     surface = np.unique(mesh.surface())
     held = _vertices(attached, n, f"{name}: attached")
@@ -285,10 +285,10 @@ def add_deformable(
     numbers: list[int] = []
     if len(held):
         numbers.append(world._append(Body(f"{name}/mount", "link", [], tree=number, link=0)))
-    sphere = [Geometry(Sphere(radius), Placement(), material or Material())]
+    sphere = [Geometry(Sphere(radius), Pose(), material or Material())]
     for vertex in tree.contact:
         numbers.append(world._append(Body(f"{name}/{vertex}", "link", list(sphere), tree=number, link=len(numbers))))
-    world.trees.append(Tree(name, tree, q, v, numbers, {}))
+    world.trees.append(KinematicTree(name, tree, q, v, numbers, {}))
     vertices = [b for t in world.trees if isinstance(t.model, DeformableTree) for b in t.bodies]
     own = set(numbers)
     for i in own:  # vertices are points: they meet shapes, not each other

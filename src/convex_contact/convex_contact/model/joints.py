@@ -29,6 +29,7 @@ from convex_contact.model.tendons import TendonActuator, TendonLimit
 from convex_contact.problem import checks
 from convex_contact.problem.constraints import Constraint
 from convex_contact.problem.row_numbers import controller_row, rigid_row
+from haptic_files.moved_modules import renamed
 
 if TYPE_CHECKING:
     from convex_contact.simulation.dynamics import WorldDynamics
@@ -48,6 +49,11 @@ class Sinusoid:
         frequency: Hz.
         phase: rad.
         offset: m or rad.
+
+    Example:
+        >>> from convex_contact import Sinusoid
+        >>> Sinusoid(amplitude=2.0, frequency=1.0)(0.25)
+        2.0
     """
 
     amplitude: float
@@ -64,7 +70,7 @@ class Sinusoid:
 
 
 @dataclass(frozen=True)
-class Steps:
+class StepFunction:
     """A function of time that is constant but for steps.
 
     Attributes:
@@ -73,6 +79,12 @@ class Steps:
 
     Raises:
         ValueError: The lengths do not fit, a number is not finite, or the times do not increase.
+
+    Example:
+        >>> from convex_contact import StepFunction
+        >>> speed = StepFunction(times=(0.5,), values=(1.0, -1.0))
+        >>> speed(0.4), speed(0.6)
+        (1.0, -1.0)
     """
 
     times: tuple[float, ...]
@@ -121,8 +133,8 @@ class JointMotion:
 class JointActuator:
     """A motor with a PD controller; what is changed between steps acts from the next one on.
 
-    Targets, feedforward and limit may be functions of time (s), such as :class:`Steps`: a step takes their values at
-    its start.
+    Targets, feedforward and limit may be functions of time (s), such as :class:`StepFunction`: a step takes their
+    values at its start.
 
     Attributes:
         tree: Number of the tree.
@@ -316,3 +328,6 @@ class Controller(Protocol):
 
     def start(self, d: WorldDynamics) -> Callable[[WorldDynamics], Constraint]:
         """What makes the rows of the coming step, after `WorldDynamics.prepare`; called anew at every reset."""
+
+
+__getattr__ = renamed(__name__, {"Steps": "StepFunction", "Weld": "convex_contact.model.weld:Weld"})

@@ -16,7 +16,7 @@ from convex_contact.model.materials import Material
 from convex_contact.model.mesh_files import SUFFIXES, hull_of, read_meshes
 from convex_contact.model.mjcf import load_mjcf
 from convex_contact.model.urdf_document import read_urdf
-from convex_contact.model.world import Geometry, Placement, World, WorldError, vector
+from convex_contact.model.world import Geometry, Pose, World, WorldError, vector
 from convex_contact.model.xml_document import XmlError
 from haptic_files import FileError
 
@@ -86,7 +86,7 @@ def load_mesh(
         raise WorldError(f"{path.name}: {error}") from None
     world = World()
     mass = {"mass": density * hull.volume()}
-    world.add_body(path.stem, geometries=[Geometry(hull, Placement(), material or Material())], **mass | body)
+    world.add_body(path.stem, geometries=[Geometry(hull, Pose(), material or Material())], **mass | body)
     return world
 
 

@@ -28,6 +28,11 @@ class Material:
 
     Raises:
         ValueError: A value is negative or not a number, the stiffness is zero, or two values do not go together.
+
+    Example:
+        >>> from convex_contact import Material
+        >>> Material(stiffness=1e5, friction=0.8).friction
+        0.8
     """
 
     stiffness: float = 1e7

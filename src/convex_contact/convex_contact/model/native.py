@@ -15,13 +15,15 @@ import llvmlite.binding
 import numpy as np
 from numba import types
 
+from convex_contact.problem.errors import ContactError
+
 LIBRARY = "libconvex_contact_native.so"
 _SYMBOL = "convex_contact_manifolds"
 _INT, _PTR = ctypes.c_int64, ctypes.c_void_p
 _MANIFOLDS = ctypes.CFUNCTYPE(_INT, _PTR, _INT, _PTR, _PTR, _PTR, _PTR, _INT, _PTR, _PTR, _PTR, _PTR)
 
 
-class NativeLibraryError(RuntimeError):
+class NativeLibraryError(ContactError, RuntimeError):
     """The compiled library is missing, or refused a shape."""
 
 

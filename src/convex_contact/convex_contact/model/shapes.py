@@ -13,18 +13,24 @@ from typing import Any, ClassVar
 import numpy as np
 
 from convex_contact.model import native
+from haptic_files.moved_modules import renamed
 
 SPHERE, BOX, CYLINDER, CAPSULE, HALF_SPACE, HULL = range(6)
 
 
 @dataclass(frozen=True)
-class Solid:
+class MassProperties:
     """Mass properties.
 
     Attributes:
         mass: kg.
         center: Centre of mass (3,), m, in the shape's frame.
         inertia: (3, 3), kg m^2, about the centre of mass, along the axes of the shape's frame.
+
+    Example:
+        >>> from convex_contact import Box
+        >>> Box((0.1, 0.1, 0.1)).solid(mass=6.0).inertia.round(6).tolist()
+        [[0.01, 0.0, 0.0], [0.0, 0.01, 0.0], [0.0, 0.0, 0.01]]
     """
 
     mass: float
@@ -54,7 +60,7 @@ class Shape:
         """Volume, m^3."""
         raise NotImplementedError
 
-    def solid(self, mass: float) -> Solid:
+    def solid(self, mass: float) -> MassProperties:
         """The mass properties of a uniform solid of this shape."""
         raise NotImplementedError
 
@@ -79,7 +85,13 @@ def _set(shape: Shape, parameters: Any, extent: Any, radius: float) -> None:
 
 @dataclass(frozen=True)
 class Sphere(Shape):
-    """A sphere of a radius (m)."""
+    """A sphere of a radius (m).
+
+    Example:
+        >>> from convex_contact import Sphere
+        >>> Sphere(0.1).solid(mass=1.0).inertia.diagonal().round(6).tolist()
+        [0.004, 0.004, 0.004]
+    """
 
     radius: float
     kind = SPHERE
@@ -92,13 +104,19 @@ class Sphere(Shape):
     def volume(self) -> float:
         return 4 / 3 * math.pi * self.radius**3
 
-    def solid(self, mass: float) -> Solid:
-        return Solid(mass, np.zeros(3), 0.4 * mass * self.radius**2 * np.eye(3))
+    def solid(self, mass: float) -> MassProperties:
+        return MassProperties(mass, np.zeros(3), 0.4 * mass * self.radius**2 * np.eye(3))
 
 
 @dataclass(frozen=True)
 class Box(Shape):
-    """A box with sides (3,) along its axes (m)."""
+    """A box with sides (3,) along its axes (m).
+
+    Example:
+        >>> from convex_contact import Box
+        >>> round(Box((0.1, 0.2, 0.3)).volume(), 9)
+        0.006
+    """
 
     size: tuple[float, float, float]
     kind = BOX
@@ -115,14 +133,20 @@ class Box(Shape):
     def volume(self) -> float:
         return math.prod(self.size)
 
-    def solid(self, mass: float) -> Solid:
+    def solid(self, mass: float) -> MassProperties:
         squares = np.array(self.size) ** 2
-        return Solid(mass, np.zeros(3), np.diag(mass / 12 * (squares.sum() - squares)))
+        return MassProperties(mass, np.zeros(3), np.diag(mass / 12 * (squares.sum() - squares)))
 
 
 @dataclass(frozen=True)
 class Cylinder(Shape):
-    """A cylinder with a radius and a length along z (m)."""
+    """A cylinder with a radius and a length along z (m).
+
+    Example:
+        >>> from convex_contact import Cylinder
+        >>> round(Cylinder(0.1, 0.5).volume(), 6)
+        0.015708
+    """
 
     base_radius: float
     length: float
@@ -137,15 +161,21 @@ class Cylinder(Shape):
     def volume(self) -> float:
         return math.pi * self.base_radius**2 * self.length
 
-    def solid(self, mass: float) -> Solid:
+    def solid(self, mass: float) -> MassProperties:
         r, length = self.base_radius, self.length
         across = mass * (3 * r**2 + length**2) / 12
-        return Solid(mass, np.zeros(3), np.diag([across, across, mass * r**2 / 2]))
+        return MassProperties(mass, np.zeros(3), np.diag([across, across, mass * r**2 / 2]))
 
 
 @dataclass(frozen=True)
 class Capsule(Shape):
-    """All points within a radius of a segment of some length along z (m)."""
+    """All points within a radius of a segment of some length along z (m).
+
+    Example:
+        >>> from convex_contact import Capsule
+        >>> round(Capsule(0.1, 0.5).volume(), 6)
+        0.019897
+    """
 
     base_radius: float
     length: float
@@ -160,19 +190,26 @@ class Capsule(Shape):
     def volume(self) -> float:
         return math.pi * self.base_radius**2 * (self.length + 4 / 3 * self.base_radius)
 
-    def solid(self, mass: float) -> Solid:
+    def solid(self, mass: float) -> MassProperties:
         r, h = self.base_radius, self.length / 2
         caps = mass * (4 / 3 * math.pi * r**3) / self.volume()
         middle = mass - caps
         # a hemisphere's centre is 3 r / 8 from its base; about its base plane it has 2/5 m r^2 like a whole sphere
         across = middle * (3 * r**2 + self.length**2) / 12 + caps * (0.4 * r**2 + h**2 + 0.75 * r * h)
         along = middle * r**2 / 2 + caps * 0.4 * r**2
-        return Solid(mass, np.zeros(3), np.diag([across, across, along]))
+        return MassProperties(mass, np.zeros(3), np.diag([across, across, along]))
 
 
 @dataclass(frozen=True)
 class HalfSpace(Shape):
-    """All matter below the plane z = 0 of its frame."""
+    """All matter below the plane z = 0 of its frame.
+
+    Example:
+        >>> from convex_contact import World
+        >>> world = World()
+        >>> world.add_half_space("ground")
+        0
+    """
 
     kind = HALF_SPACE
     name = "half_space"
@@ -183,7 +220,7 @@ class HalfSpace(Shape):
     def volume(self) -> float:
         return math.inf
 
-    def solid(self, mass: float) -> Solid:
+    def solid(self, mass: float) -> MassProperties:
         raise ValueError("half_space: it has no mass and cannot move freely")
 
 
@@ -197,7 +234,7 @@ class Hull(Shape):
 
     points: np.ndarray
     vertices: np.ndarray = field(init=False)
-    _unit: Solid = field(init=False, repr=False)
+    _unit: MassProperties = field(init=False, repr=False)
     kind = HULL
     name = "hull"
 
@@ -217,10 +254,13 @@ class Hull(Shape):
         object.__setattr__(self, "center", (low + high) / 2)
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "vertices", vertices)
-        object.__setattr__(self, "_unit", Solid(volume, center, inertia))
+        object.__setattr__(self, "_unit", MassProperties(volume, center, inertia))
 
     def volume(self) -> float:
         return self._unit.mass
 
-    def solid(self, mass: float) -> Solid:
-        return Solid(mass, self._unit.center.copy(), self._unit.inertia * (mass / self._unit.mass))
+    def solid(self, mass: float) -> MassProperties:
+        return MassProperties(mass, self._unit.center.copy(), self._unit.inertia * (mass / self._unit.mass))
+
+
+__getattr__ = renamed(__name__, {"Solid": "MassProperties"})

@@ -29,7 +29,7 @@ from convex_contact.model.materials import Material
 from convex_contact.model.mesh_files import hull_of, read_meshes
 from convex_contact.model.shapes import Shape
 from convex_contact.model.urdf_document import UrdfDocument, UrdfJoint, UrdfMesh, read_urdf
-from convex_contact.model.world import Body, Geometry, Placement, Tree, Vector, WorldError, vector
+from convex_contact.model.world import Body, Geometry, KinematicTree, Pose, Vector, WorldError, vector
 from convex_contact.model.xml_document import XmlError
 from haptic_files import FileError
 
@@ -103,7 +103,7 @@ def add_urdf(
     if not name or any(other.name == name for other in world.trees):
         raise WorldError(f"name: {name!r} is empty or taken")
     document = _document(file, name)
-    root = Placement.of(position, orientation, name)
+    root = Pose.of(position, orientation, name)
     unknown = sorted(set(materials or {}) - document.shapes.keys())
     if unknown:
         raise WorldError(f"{name}: materials: expected names of links of {file.name}, got {unknown[0]!r}")
@@ -153,7 +153,9 @@ def add_urdf(
         "self_collision": self_collision,
     }
     motors = {joint.name: (joint.effort_limit, joint.velocity_limit) for joint in document.joints.values()}
-    world.trees.append(Tree(name, tree, tree.rest.copy(), speed, bodies, source | given, own_laws=laws, motors=motors))
+    world.trees.append(
+        KinematicTree(name, tree, tree.rest.copy(), speed, bodies, source | given, own_laws=laws, motors=motors)
+    )
     world.joint_laws += laws
     _warn(document, file, name)
     return len(world.trees) - 1
@@ -214,9 +216,7 @@ def _mesh_file(filename: str, directories: Sequence[str | Path]) -> Path | None:
     return None
 
 
-def _read(
-    file: Path, name: str, floating: bool, document: UrdfDocument
-) -> tuple[pin.Model, dict[str, list[Placement]]]:
+def _read(file: Path, name: str, floating: bool, document: UrdfDocument) -> tuple[pin.Model, dict[str, list[Pose]]]:
     """Returns Pinocchio's model of a URDF file, and the poses of its collision shapes in the bodies, by link.
 
     Raises:
@@ -228,9 +228,9 @@ def _read(
         items = pin.buildGeomFromUrdfString(model, document.text, pin.GeometryType.COLLISION).geometryObjects
     except (ValueError, RuntimeError):  # their texts may quote the file
         raise WorldError(f"{name}: {file.name}: {NOT_READ}") from None
-    poses: dict[str, list[Placement]] = {link: [] for link in document.shapes}
+    poses: dict[str, list[Pose]] = {link: [] for link in document.shapes}
     for item in items:
-        poses[str(model.frames[item.parentFrame].name)].append(Placement.from_se3(item.placement))
+        poses[str(model.frames[item.parentFrame].name)].append(Pose.from_se3(item.placement))
     counts = {link: len(shapes) for link, shapes in document.shapes.items()}
     if {link: len(found) for link, found in poses.items()} != counts or not set(document.joints) <= set(model.names):
         raise WorldError(f"{name}: {file.name}: {NOT_READ}")
@@ -284,7 +284,7 @@ def _per_joint(model: pin.Model, free: int, values: Any, where: str) -> np.ndarr
 
 
 def _add_links(
-    world: World, name: str, tree: ArticulatedTree, geometries: dict[str, list[Geometry]], root: Placement,
+    world: World, name: str, tree: ArticulatedTree, geometries: dict[str, list[Geometry]], root: Pose,
     self_collision: bool,
 ) -> list[int]:  # fmt: skip
     """Adds the bodies of a tree's links, and which of them pass through each other; returns their numbers."""
@@ -312,7 +312,7 @@ def _add_links(
     return bodies
 
 
-def _start(model: pin.Model, floating: bool, root: Placement, document: UrdfDocument) -> np.ndarray:
+def _start(model: pin.Model, floating: bool, root: Pose, document: UrdfDocument) -> np.ndarray:
     """Coordinates (nq,) at which every joint is within its limits, near to 0 and where its mimic has it."""
     q = pin.neutral(model)
     if floating:

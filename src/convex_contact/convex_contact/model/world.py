@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 from convex_contact.model.body import (
     Body,
     Geometry,
+    KinematicTree,
     Motion,
-    Placement,
-    Tree,
+    Pose,
     Vector,
     WorldError,
     checked_inertia,
@@ -38,6 +38,8 @@ from convex_contact.model.body import (
     vector,
 )
 from convex_contact.model.body import Drive as Drive
+from convex_contact.model.body import Placement as Placement
+from convex_contact.model.body import Tree as Tree
 
 Made = TypeVar("Made", Shape, "Geometry")
 
@@ -62,7 +64,7 @@ class World:
     def __init__(self, gravity: Vector = (0.0, 0.0, -9.81)) -> None:
         self.gravity = vector(gravity, 3, "gravity")
         self.bodies: list[Body] = []
-        self.trees: list[Tree] = []
+        self.trees: list[KinematicTree] = []
         self.joint_laws: list[JointLaw] = []
         self.controllers: list[Controller] = []
         self.pair_laws: dict[tuple[int, int], PairLaw] = {}
@@ -115,7 +117,7 @@ class World:
         Raises:
             WorldError: Something is missing or impossible.
         """
-        placement = Placement.of(position, orientation, name)
+        placement = Pose.of(position, orientation, name)
         prescribed = prescribed or motion is not None
         if fixed and prescribed:
             raise WorldError(f"{name}: fixed: it cannot be fixed and prescribed at once")
@@ -168,7 +170,7 @@ class World:
 
     def _add_shape(self, name: str, shape: Shape, material: Material | None, options: dict[str, Any]) -> int:
         hydroelastic = options.pop("hydroelastic", None)
-        geometry = _made(name, Geometry, shape, Placement(), material or Material(), hydroelastic)
+        geometry = _made(name, Geometry, shape, Pose(), material or Material(), hydroelastic)
         return self.add_body(name, geometries=[geometry], **options)
 
     def add_sphere(self, name: str, *, radius: float, material: Material | None = None, **body: Any) -> int:
@@ -221,7 +223,7 @@ class World:
         turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), n / np.linalg.norm(n)).coeffs()
         return self.add_body(
             name,
-            geometries=[Geometry(HalfSpace(), Placement(), material or Material())],
+            geometries=[Geometry(HalfSpace(), Pose(), material or Material())],
             position=point,
             orientation=turn,
             fixed=not (prescribed or motion is not None),

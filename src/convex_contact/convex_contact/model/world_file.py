@@ -52,7 +52,7 @@ from convex_contact.model.joints import JointCoupler, JointFriction, JointLaw, J
 from convex_contact.model.materials import Material
 from convex_contact.model.shapes import Box, Capsule, Cylinder, Hull, Shape, Sphere
 from convex_contact.model.tendons import TendonActuator, TendonLimit
-from convex_contact.model.world import Geometry, Placement, Tree, World, WorldError
+from convex_contact.model.world import Geometry, KinematicTree, Pose, World, WorldError
 from convex_contact.model.world_schema import HYDROELASTIC_FIELDS, BodyEntry, MaterialEntry, TreeEntry, WorldEntry
 from convex_contact.model.world_schema import PerJoint as PerJoint
 from convex_contact.model.world_schema import Quadruple as Quadruple
@@ -169,7 +169,7 @@ class _Builder:
         for part, shape in shapes:
             where = f"{field}.{part}"
             solid: Shape = self._named(where, shape.made, self.folder)
-            placement = self._named(where, Placement.of, shape.position, shape.orientation, "placement")
+            placement = self._named(where, Pose.of, shape.position, shape.orientation, "placement")
             surface = self._material(f"{where}.material", shape.material, default)
             meets = self._named(f"{where}.hydroelastic", shape.meets, self.folder)
             geometries.append(self._named(where, Geometry, solid, placement, surface, meets))
@@ -247,7 +247,7 @@ def _material_entry(material: Material) -> dict[str, Any]:
     return {k: _plain(v) for k, v in vars(material).items() if k in always or v != usual[k]}
 
 
-def _joint_law_entries(laws: Sequence[JointLaw], tree: Tree) -> dict[str, Any]:
+def _joint_law_entries(laws: Sequence[JointLaw], tree: KinematicTree) -> dict[str, Any]:
     entries: dict[str, list[dict[str, Any]]] = {}
     for law in laws:
         if any(law is own for own in tree.own_laws):  # its file has it

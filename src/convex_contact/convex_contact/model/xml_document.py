@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
+from convex_contact.problem.errors import ContactError
 from haptic_files import kind_of
 
 #: deepest nesting of elements; URDF needs 5, its extensions some more
@@ -30,7 +31,7 @@ MAX_FLOAT = sys.float_info.max
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
-class XmlError(ValueError):
+class XmlError(ContactError, ValueError):
     """A document is not what is expected: one line with the location, without the file's name and texts."""
 
 

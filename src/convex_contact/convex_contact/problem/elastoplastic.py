@@ -2,8 +2,8 @@
 
 The problem takes and gives e in the contact's tangent frame of that step. Between two steps the frame changes for
 two reasons that have nothing to do with each other: bodies turn, which the springs between them must follow; and the
-choice of t1, t2 for a normal is arbitrary, which they must not notice. `transported` therefore carries e as a vector in
-space:
+choice of t1, t2 for a normal is arbitrary, which they must not notice.
+`transport_elastic_displacement` therefore carries e as a vector in space:
 
 1. e is turned by the smallest rotation that takes the old normal to the new one (parallel transport). It has the
    length of e unchanged, so that no energy is made and no friction lost: projection on the new plane would shorten e at
@@ -31,6 +31,7 @@ from numpy.typing import ArrayLike
 
 from convex_contact.problem import checks
 from convex_contact.problem.elementwise import elementwise
+from haptic_files.moved_modules import renamed
 
 
 @elementwise
@@ -40,13 +41,14 @@ def update_elastic_displacement(k: Any, b: Any, period: Any, e: Any, impulse: An
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)
-def transport_elastic_displacement(
+def transport_contact_displacement(
     values: np.ndarray, k: int, old_frames: np.ndarray, new_frames: np.ndarray, i: int, angle: float
 ) -> tuple[float, float]:
     """Components along the new t1, t2 of the tangential vector k, whose contact is number i of the new frames.
 
     The rotation n -> m of a vector x that is orthogonal to n is x - (m.x)/(1 + n.m) (n + m); where m = -n it is not
-    unique, and any tangent vector does as well. `angle` [rad] is the rotation about m, that of `transported`.
+    unique, and any tangent vector does as well. `angle` [rad] is the rotation about m, that of
+    `transport_elastic_displacement`.
     """
     along, cosine = 0.0, 0.0
     for r in range(3):
@@ -64,7 +66,7 @@ def transport_elastic_displacement(
     return c * p - s * q, s * p + c * q
 
 
-def transported(
+def transport_elastic_displacement(
     elastic_displacement: ArrayLike, old_frames: ArrayLike, new_frames: ArrayLike, turn: ArrayLike | None = None
 ) -> np.ndarray:
     """e of the last step in the frames of the next one.
@@ -81,6 +83,13 @@ def transported(
 
     Raises:
         ValueError: wrong shapes, numbers that are not finite, or frames that are not orthonormal.
+
+    Example:
+        >>> import numpy as np
+        >>> from convex_contact import transport_elastic_displacement
+        >>> frame = np.eye(3)[None]
+        >>> transport_elastic_displacement([[1e-3, 0.0]], frame, frame).tolist()
+        [[0.001, 0.0]]
     """
     nc = len(np.asarray(elastic_displacement))
     e = checks.array("elastic_displacement", elastic_displacement, (nc, 2))
@@ -89,4 +98,7 @@ def transported(
         if nc and np.abs(np.einsum("nij,nkj->nik", frames, frames) - np.eye(3)).max() > 1e-6:
             raise ValueError(f"{name}: expected orthonormal rows t1, t2, n, got some that are not")
     angle = checks.per_contact("turn", 0.0 if turn is None else turn, nc)
-    return np.array([transport_elastic_displacement(e, i, old, new, i, angle[i]) for i in range(nc)]).reshape(nc, 2)
+    return np.array([transport_contact_displacement(e, i, old, new, i, angle[i]) for i in range(nc)]).reshape(nc, 2)
+
+
+__getattr__ = renamed(__name__, {"transported": "transport_elastic_displacement"})

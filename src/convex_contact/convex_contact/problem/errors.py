@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 
-class ConvergenceError(ArithmeticError):
+class ContactError(Exception):
+    """Base of the errors of this package that have a meaning of their own."""
+
+
+class ConvergenceError(ContactError, ArithmeticError):
     """The iteration ended without reaching its criterion; nothing is returned in that case.
 
     Attributes:

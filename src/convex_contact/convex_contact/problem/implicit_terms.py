@@ -45,6 +45,12 @@ def implicit_terms(
 
     Raises:
         ValueError: a wrong shape, a number that is not finite, or A is not positive definite.
+
+    Example:
+        >>> from convex_contact import implicit_terms
+        >>> A, momentum = implicit_terms([[1.0]], [0.0], period=0.1, damping=[[10.0]])[:2]
+        >>> A.tolist()
+        [[2.0]]
     """
     v0 = np.asarray(velocity, dtype=float)
     n = v0.size

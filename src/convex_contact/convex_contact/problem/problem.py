@@ -51,6 +51,16 @@ class ContactProblem:
     Raises:
         ValueError: a field has a wrong shape, a number that is not finite or out of bounds, or a matrix is not
             symmetric positive definite; the message names the field, what was expected and what came.
+
+    Example:
+        >>> import numpy as np
+        >>> from convex_contact import ContactProblem
+        >>> problem = ContactProblem(
+        ...     A=np.eye(3), v_star=[0.0, 0.0, -1.0], J=np.eye(3), phi0=[0.0], v_n0=[-1.0], period=1e-3,
+        ...     stiffness=[1e8], dissipation=[0.0], relaxation_time=[1e-4], friction=[0.5],
+        ... )
+        >>> problem.J.shape
+        (3, 3)
     """
 
     A: np.ndarray

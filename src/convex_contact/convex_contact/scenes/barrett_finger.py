@@ -27,11 +27,11 @@ from typing import Any
 
 import numpy as np
 
-from convex_contact.model.joints import Steps
+from convex_contact.model.joints import StepFunction
 from convex_contact.model.materials import Material
 from convex_contact.model.pressure_fields import Hydroelastic
 from convex_contact.model.shapes import Capsule, Cylinder
-from convex_contact.model.world import Geometry, Placement, World
+from convex_contact.model.world import Geometry, Pose, World
 from convex_contact.model.world_source import scene_world
 from convex_contact.problem import checks
 from convex_contact.scenes.gear_meshes import SpurGear, Worm, attach_mesh, ring
@@ -197,8 +197,8 @@ class Finger:
             "turn",
             proportional_gain=0.0,
             derivative_gain=self.motor_gain,
-            target_velocity=Steps(turned, (-self.motor_speed, self.motor_speed)),
-            effort_limit=Steps(turned, (self.loading_effort, self.driving_effort)),
+            target_velocity=StepFunction(turned, (-self.motor_speed, self.motor_speed)),
+            effort_limit=StepFunction(turned, (self.loading_effort, self.driving_effort)),
         )
         self._add_meshes(world)
         self._add_link_and_obstacle(world, center)
@@ -239,16 +239,16 @@ class Finger:
         radius, thickness = WASHER
         middle = GEAR_HEIGHT - FACE - self.clutch_gap - 0.5 * thickness
         washer = Geometry(
-            Cylinder(radius, thickness), Placement(np.array([0.0, 0.0, middle])), Material(),
+            Cylinder(radius, thickness), Pose(np.array([0.0, 0.0, middle])), Material(),
             Hydroelastic(self.clutch_modulus, 0.5 * radius),
         )  # fmt: skip
         world.bodies[world.number("proximal/worm")].geometries.append(washer)
 
     def _add_link_and_obstacle(self, world: World, center: float) -> None:
         along = np.array([0.0, math.sqrt(0.5), 0.0, math.sqrt(0.5)])
-        link = Geometry(Capsule(THICKNESS, LINK), Placement(np.array([0.5 * LINK, 0.0, 0.0]), along), Material())
+        link = Geometry(Capsule(THICKNESS, LINK), Pose(np.array([0.5 * LINK, 0.0, 0.0]), along), Material())
         world.bodies[world.number("finger/proximal")].geometries.append(link)
-        tip = Geometry(Capsule(THICKNESS, 0.05), Placement(np.array([0.025, 0.0, 0.0]), along), Material())
+        tip = Geometry(Capsule(THICKNESS, 0.05), Pose(np.array([0.025, 0.0, 0.0]), along), Material())
         world.bodies[world.number("finger/distal")].geometries.append(tip)
         c, s = math.cos(self.obstacle_angle), math.sin(self.obstacle_angle)
         beside = 2.0 * THICKNESS

@@ -29,7 +29,7 @@ import numpy as np
 from convex_contact.model.materials import Material
 from convex_contact.model.pressure_fields import Mesh, PressureField, RigidSurface
 from convex_contact.model.shapes import Cylinder
-from convex_contact.model.world import Geometry, Placement, Vector, World
+from convex_contact.model.world import Geometry, Pose, Vector, World
 from convex_contact.problem import checks
 
 #: a point of a section (n, 2) at a station, in space (n, 3)
@@ -279,7 +279,7 @@ def attach_mesh(
     number = world.number(body)
     radius = float(np.hypot(mesh.vertices[:, 0], mesh.vertices[:, 1]).max())
     length = 2.0 * float(np.abs(mesh.vertices[:, 2]).max())
-    placement = Placement.of(position, orientation, world.bodies[number].name)
+    placement = Pose.of(position, orientation, world.bodies[number].name)
     world.bodies[number].geometries.append(Geometry(Cylinder(radius, length), placement, Material(), mesh))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from convex_contact.model.materials import Material
 from convex_contact.model.shapes import Sphere
-from convex_contact.model.world import Geometry, Placement, World
+from convex_contact.model.world import Geometry, Pose, World
 from convex_contact.scenes.closed_forms import gliding_time
 
 #: combined stiffness of all three scenes, N/m
@@ -82,7 +82,7 @@ def sliding_rod(
     world.add_half_space("floor")
     world.add_body(
         "rod",
-        geometries=[Geometry(Sphere(radius), Placement(np.array([x, 0.0, 0.0])), Material()) for x in (arm, -arm)],
+        geometries=[Geometry(Sphere(radius), Pose(np.array([x, 0.0, 0.0])), Material()) for x in (arm, -arm)],
         mass=mass,
         inertia=(0.5 * mass * radius**2, across, across),
         center=(0.0, 0.0, 0.0),

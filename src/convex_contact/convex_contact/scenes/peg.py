@@ -24,7 +24,7 @@ from convex_contact.control.differential_ik import DifferentialIK, pose_error, r
 from convex_contact.model.corotational import Elasticity
 from convex_contact.model.materials import Material
 from convex_contact.model.shapes import Box
-from convex_contact.model.world import Geometry, Placement, World
+from convex_contact.model.world import Geometry, Pose, World
 from convex_contact.model.world_source import scene_world
 from convex_contact.problem import checks
 from convex_contact.problem.constraints import Constraint, GivenRows, Rows, controller_row
@@ -177,7 +177,7 @@ class Peg:
         for x, y in ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)):
             size = (wall, 2.0 * (half + wall), height) if x else (2.0 * half, wall, height)
             at = np.array([x * (half + 0.5 * wall), y * (half + 0.5 * wall), 0.5 * height])
-            sides.append(Geometry(Box(size), Placement(at), surface))
+            sides.append(Geometry(Box(size), Pose(at), surface))
         world.add_body("holder", geometries=sides, fixed=True, position=(0.0, self.holder, 0.0))
         world.add_body(
             "target", mass=0.05, inertia=1e-4, center=(0.0, 0.0, 0.0), position=start.translation,

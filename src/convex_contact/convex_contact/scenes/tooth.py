@@ -19,7 +19,7 @@ import numpy as np
 
 from convex_contact.model.materials import Material
 from convex_contact.model.shapes import Hull
-from convex_contact.model.world import Geometry, Placement, World
+from convex_contact.model.world import Geometry, Pose, World
 
 #: of the axes of the cusps from the middle [m]
 APART_X, APART_Y = 2.2e-3, 2.0e-3
@@ -58,5 +58,5 @@ def molar(friction: float = 0.15) -> World:
     world = World((0.0, 0.0, 0.0))
     hull, enamel = Hull(cusp()), Material(friction=friction)
     places = [(x, y, 0.0) for y in (-APART_Y, APART_Y) for x in (-APART_X, APART_X)]
-    world.add_body("tooth", geometries=[Geometry(hull, Placement(np.array(p)), enamel) for p in places], fixed=True)
+    world.add_body("tooth", geometries=[Geometry(hull, Pose(np.array(p)), enamel) for p in places], fixed=True)
     return world

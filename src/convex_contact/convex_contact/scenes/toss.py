@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from convex_contact.model.materials import Material
 from convex_contact.model.shapes import Sphere
-from convex_contact.model.world import Geometry, Placement, World, WorldError
+from convex_contact.model.world import Geometry, Pose, World, WorldError
 from convex_contact.scenes.tosses import MASS, PERIOD, Toss, load_tosses
 
 #: the cube and its contact as identified from the recording
@@ -67,7 +67,7 @@ def toss_beside_simulation(toss: float = 0, steps: float = 4, **numbers: Any) ->
     corners = (half_width - radius) * np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
     world.add_body(
         "cube",
-        geometries=[Geometry(Sphere(radius), Placement(corner), Material()) for corner in corners],
+        geometries=[Geometry(Sphere(radius), Pose(corner), Material()) for corner in corners],
         mass=MASS,
         inertia=p["inertia"],
         center=p["center"],

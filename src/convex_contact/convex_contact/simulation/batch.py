@@ -20,12 +20,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from convex_contact.model.world import World
+from convex_contact.problem.errors import ContactError
 from convex_contact.simulation.simulator import Simulator
 
 Result = TypeVar("Result")
 
 
-class BatchError(RuntimeError):
+class BatchError(ContactError, RuntimeError):
     """Something went wrong in one of the simulators; its cause is the error itself.
 
     Attributes:

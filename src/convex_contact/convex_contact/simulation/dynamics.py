@@ -46,7 +46,7 @@ from convex_contact.model.arrays import (
     LAW_TORSION,
     ContactArrays,
 )
-from convex_contact.model.world import Placement, World
+from convex_contact.model.world import Pose, World
 from convex_contact.simulation.contact_query import ALL_PAIRS, KEPT, PREDICTED, collect_contacts, grow_margins
 from convex_contact.simulation.contact_query import OTHERS_SPEED as OTHERS_SPEED
 from convex_contact.simulation.contact_query import OWN_SPEED as OWN_SPEED
@@ -184,7 +184,7 @@ class WorldDynamics:
         if described.kind == "free":
             tree = self._tree_of_body[number]
             q, v = a.q[a.tree_q[tree] :][:7], a.v[a.tree_v[tree] :][:6]
-            placement = Placement(q[:3].copy(), q[3:] / np.linalg.norm(q[3:]))
+            placement = Pose(q[:3].copy(), q[3:] / np.linalg.norm(q[3:]))
             velocity, angular = v[:3].copy(), v[3:].copy()
         else:
             if described.kind == "link":
@@ -192,7 +192,7 @@ class WorldDynamics:
             pose, twist = a.body_pose[number], a.body_twist[number]
             quaternion = np.empty(4)
             _quaternion(pose, quaternion)
-            placement = Placement(pose[9:].copy(), quaternion)
+            placement = Pose(pose[9:].copy(), quaternion)
             velocity, angular = twist[:3].copy(), twist[3:].copy()
         lever = placement.rotation @ described.center
         (x, y, z), (a1, a2, a3) = lever.tolist(), angular.tolist()

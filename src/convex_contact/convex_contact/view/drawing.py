@@ -18,7 +18,7 @@ from convex_contact.model.bodies import ArticulatedTree
 from convex_contact.model.deformable import DeformableTree
 from convex_contact.model.pressure_fields import PressureField
 from convex_contact.model.shapes import Capsule, Cylinder, HalfSpace, Shape, Sphere
-from convex_contact.model.world import Tree, World
+from convex_contact.model.world import KinematicTree, World
 from convex_contact.simulation.body_table import BodyTable
 from convex_contact.simulation.simulator import ContactReport, Simulator
 
@@ -81,7 +81,7 @@ class Canvas(Protocol):
 _HERE = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
 
 
-def _bones(world: World, tree: Tree) -> list[tuple[str, np.ndarray | int, int]]:
+def _bones(world: World, tree: KinematicTree) -> list[tuple[str, np.ndarray | int, int]]:
     """Of a tree whose links have no shapes: name, where it begins (a place or a body), and the body where it ends."""
     model = tree.model
     if not isinstance(model, ArticulatedTree) or any(world.bodies[i].geometries for i in tree.bodies):

@@ -114,6 +114,13 @@ class DahlModel(_Bristle):
         period: T [s], above 0.
         dimension: number of components of velocity, displacement and force.
         explicit: explicit Euler instead of implicit.
+
+    Example:
+        >>> import numpy as np
+        >>> from haptic_friction import CoulombLaw, DahlModel
+        >>> model = DahlModel(CoulombLaw(2.0), bristle_stiffness=1e4, period=1e-3)
+        >>> model.simulate(np.full((1000, 1), 0.1))[-1].round(6).tolist()
+        [2.0]
     """
 
     kernel = staticmethod(run_bristle)
@@ -155,6 +162,13 @@ class LuGreModel(_Bristle):
         period: T [s], above 0.
         dimension: number of components of velocity, displacement and force.
         explicit: explicit Euler instead of implicit.
+
+    Example:
+        >>> import numpy as np
+        >>> from haptic_friction import CoulombLaw, LuGreModel
+        >>> model = LuGreModel(CoulombLaw(2.0), bristle_stiffness=1e4, bristle_damping=10.0, period=1e-3)
+        >>> model.simulate(np.full((1000, 1), 0.1))[-1].round(6).tolist()
+        [2.0]
     """
 
     kernel = staticmethod(run_bristle)
@@ -245,6 +259,13 @@ class ElastoplasticModel(_Bristle):
         elastic_fraction: c, from 0 to below 1.
         period: T [s], above 0.
         dimension: number of components of velocity, displacement and force.
+
+    Example:
+        >>> import numpy as np
+        >>> from haptic_friction import CoulombLaw, ElastoplasticModel
+        >>> model = ElastoplasticModel(CoulombLaw(2.0), bristle_stiffness=1e4, bristle_damping=10.0, period=1e-3)
+        >>> model.simulate(np.full((1000, 1), 0.1))[-1].round(6).tolist()
+        [2.0]
     """
 
     kernel = staticmethod(run_bristle)
@@ -325,6 +346,13 @@ class ResetIntegratorModel(_Bristle):
         stiction_gain: a, not negative: static friction is F (1 + a).
         period: T [s], above 0.
         dimension: number of components of velocity, displacement and force.
+
+    Example:
+        >>> import numpy as np
+        >>> from haptic_friction import CoulombLaw, ResetIntegratorModel
+        >>> model = ResetIntegratorModel(CoulombLaw(2.0), bristle_stiffness=1e4, bristle_damping=10.0, period=1e-3)
+        >>> model.simulate(np.full((1000, 1), 0.1))[-1].round(6).tolist()
+        [2.0]
     """
 
     kernel = staticmethod(run_limited_spring)
@@ -365,6 +393,13 @@ class HaywardArmstrongModel(_Bristle):
         creep_exponent: p, not negative; 0 for no creep.
         period: T [s], above 0.
         dimension: number of components of velocity, displacement and force.
+
+    Example:
+        >>> import numpy as np
+        >>> from haptic_friction import CoulombLaw, HaywardArmstrongModel
+        >>> model = HaywardArmstrongModel(CoulombLaw(2.0), bristle_stiffness=1e4, period=1e-3)
+        >>> model.simulate(np.full((1000, 1), 0.1))[-1].round(6).tolist()
+        [2.0]
     """
 
     kernel = staticmethod(run_limited_spring)

@@ -127,6 +127,12 @@ class KarnoppModel(AdmittanceModel):
         period: T [s], above 0.
         zero_velocity: set v to zero when stuck; False is (3) to the letter.
         dimension: number of components of force and velocity.
+
+    Example:
+        >>> from haptic_friction import CoulombLaw, KarnoppModel
+        >>> model = KarnoppModel(CoulombLaw(2.0), mass=1.0, velocity_threshold=1e-3, period=1e-3)
+        >>> model.step([1.5]).tolist()
+        [0.0]
     """
 
     rows = MassState._fields
@@ -195,6 +201,12 @@ class QuinnModel(AdmittanceModel):
         velocity_threshold: eps [m/s], above 0.
         period: T [s], above 0.
         dimension: number of components of force and velocity.
+
+    Example:
+        >>> from haptic_friction import CoulombLaw, QuinnModel
+        >>> model = QuinnModel(CoulombLaw(2.0), mass=1.0, velocity_threshold=1e-3, period=1e-3)
+        >>> model.step([1.5]).round(9).tolist()
+        [0.0]
     """
 
     rows = MassState._fields
@@ -256,6 +268,12 @@ class RegularizedCoulombModel(ImpedanceModel):
         velocity_threshold: eps [m/s], above 0.
         period: T [s], above 0.
         dimension: number of components of velocity and force.
+
+    Example:
+        >>> from haptic_friction import CoulombLaw, RegularizedCoulombModel
+        >>> model = RegularizedCoulombModel(CoulombLaw(2.0), velocity_threshold=0.1, period=1e-3)
+        >>> model.step([0.05]).round(6).tolist()
+        [1.0]
     """
 
     rows = FlowState._fields
@@ -282,6 +300,11 @@ class ExplicitCoulombModel(ImpedanceModel):
         law: friction law Phi.
         period: T [s], above 0.
         dimension: number of components of velocity and force.
+
+    Example:
+        >>> from haptic_friction import CoulombLaw, ExplicitCoulombModel
+        >>> ExplicitCoulombModel(CoulombLaw(2.0), period=1e-3).step([-1e-6]).tolist()
+        [-2.0]
     """
 
     rows = FlowState._fields

@@ -34,6 +34,11 @@ class Estimate:
         low: lower end of the interval; 0 where a parameter cannot be negative.
         high: upper end.
         unit: of all three.
+
+    Example:
+        >>> from haptic_friction import Estimate
+        >>> Estimate(value=2.0, low=1.9, high=2.1, unit="N").high
+        2.1
     """
 
     value: float

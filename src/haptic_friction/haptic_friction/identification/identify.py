@@ -64,6 +64,15 @@ def identify_law(
     Raises:
         ValueError: unknown law, wrong shapes, numbers that are not finite, too few samples, nothing slides, or a
             force against the velocity; the message names the argument.
+
+    Example:
+        >>> import numpy as np
+        >>> from haptic_friction import identify_law
+        >>> velocity = np.linspace(-1.0, 1.0, 2001)
+        >>> force = 2.0 * np.sign(velocity) + 0.5 * velocity
+        >>> found = identify_law(velocity[:, None], force[:, None])
+        >>> {name: round(estimate.value, 3) for name, estimate in found.estimates.items()}
+        {'force': 2.0, 'viscosity': 0.5}
     """
     check_law(law)
     u, f = signals(velocity, force)
@@ -163,6 +172,15 @@ def identify_model_c(
 
     Raises:
         ValueError: as in `identify_law`, or a period that is not above 0.
+
+    Example:
+        >>> import numpy as np
+        >>> from haptic_friction import CoulombLaw, ModelC, identify_model_c
+        >>> velocity = 0.1 * np.sin(np.linspace(0.0, 20.0, 4000))
+        >>> model = ModelC(CoulombLaw(2.0), stiffness=1e4, damping=20.0, period=1e-3)
+        >>> found = identify_model_c(velocity[:, None], model.simulate(velocity[:, None]), period=1e-3)
+        >>> round(found.estimates["force"].value, 2)
+        2.0
     """
     check_law(law)
     T = checked("period", period, "s", positive=True)

@@ -20,6 +20,12 @@ class AsymmetricLaw(FrictionLaw):
 
     Raises:
         ValueError: A part is anisotropic, or asymmetric itself.
+
+    Example:
+        >>> from haptic_friction import AsymmetricLaw, CoulombLaw
+        >>> law = AsymmetricLaw(CoulombLaw(1.0), CoulombLaw(3.0))
+        >>> law.force([0.1]).tolist(), law.force([-0.1]).tolist()
+        ([1.0], [-3.0])
     """
 
     def __init__(self, forward: FrictionLaw, backward: FrictionLaw) -> None:

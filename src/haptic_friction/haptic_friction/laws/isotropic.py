@@ -17,6 +17,11 @@ class ViscousCoulombLaw(FrictionLaw):
     Args:
         force: kinetic friction force F [N], not negative.
         viscosity: viscous coefficient D [N s/m], not negative.
+
+    Example:
+        >>> from haptic_friction import ViscousCoulombLaw
+        >>> ViscousCoulombLaw(2.0, viscosity=5.0).force([0.1]).tolist()
+        [2.5]
     """
 
     code = projection.COULOMB_VISCOUS
@@ -32,6 +37,14 @@ class CoulombLaw(ViscousCoulombLaw):
 
     Args:
         force: kinetic friction force F [N], not negative.
+
+    Example:
+        >>> from haptic_friction import CoulombLaw
+        >>> law = CoulombLaw(2.0)
+        >>> law.force([0.1]).tolist()
+        [2.0]
+        >>> law.projected([1.5], 10.0).tolist()  # x / Z is below the friction force
+        [0.15]
     """
 
     def __init__(self, force: float) -> None:
@@ -49,6 +62,12 @@ class StribeckLaw(FrictionLaw):
         static_force: Fs [N], not below Fc.
         stribeck_velocity: vs [m/s], above 0.
         viscosity: D [N s/m], not negative.
+
+    Example:
+        >>> from haptic_friction import StribeckLaw
+        >>> law = StribeckLaw(1.0, static_force=1.5, stribeck_velocity=0.01)
+        >>> law.force([1e-9]).round(3).tolist(), law.force([0.1]).round(3).tolist()
+        ([1.5], [1.0])
     """
 
     code = projection.STRIBECK
@@ -79,6 +98,11 @@ class TableLaw(FrictionLaw):
     Args:
         speed: s_j [m/s], shape (n,), rising, the first is 0.
         force: g(s_j) [N], shape (n,), above 0 (the first may be 0).
+
+    Example:
+        >>> from haptic_friction import TableLaw
+        >>> TableLaw([0.0, 0.1], [1.0, 2.0]).force([0.05]).round(6).tolist()
+        [1.5]
     """
 
     code = projection.TABLE

@@ -242,6 +242,14 @@ class WithMass(AdmittanceModel):
     Args:
         model: the impedance; its parameters are taken over, its state is not.
         mass: M [kg], above 0.
+
+    Example:
+        >>> import numpy as np
+        >>> from haptic_friction import CoulombLaw, ModelC, WithMass
+        >>> element = ModelC(CoulombLaw(2.0), stiffness=1e3, damping=10.0, period=1e-3)
+        >>> model = WithMass(element, mass=1.0)
+        >>> bool(abs(model.simulate(np.full((3000, 1), 1.5))[-1, 0]) < 1e-6)  # held by friction
+        True
     """
 
     def __init__(self, model: ImpedanceModel, *, mass: float) -> None:
@@ -266,6 +274,13 @@ class WithCompliance(ImpedanceModel):
         model: the admittance; its parameters are taken over, its state is not.
         stiffness: K [N/m], not negative.
         damping: B [N s/m], not negative; K and B are not both zero.
+
+    Example:
+        >>> import numpy as np
+        >>> from haptic_friction import CoulombLaw, ModelA, WithCompliance
+        >>> model = WithCompliance(ModelA(CoulombLaw(2.0), mass=0.1, period=1e-3), stiffness=1e3, damping=5.0)
+        >>> model.simulate(np.full((3000, 1), 0.1))[-1].round(4).tolist()
+        [2.0]
     """
 
     def __init__(self, model: AdmittanceModel, *, stiffness: float, damping: float) -> None:

@@ -66,6 +66,14 @@ class ModelA(AdmittanceModel):
 
     Raises:
         ValueError: a parameter is out of its range, or Phi_Z does not exist for Z = T/M (15).
+
+    Example:
+        >>> from haptic_friction import CoulombLaw, ModelA
+        >>> model = ModelA(CoulombLaw(2.0), mass=1.0, period=1e-3)
+        >>> model.step([1.5]).tolist(), model.sticking  # below the friction force the mass stays
+        ([0.0], True)
+        >>> model.step([3.0]).tolist()  # (3 N - 2 N) / 1 kg * 1 ms
+        [0.001]
     """
 
     rows = State._fields

@@ -78,6 +78,13 @@ class ModelB(ImpedanceModel):
 
     Raises:
         ValueError: a parameter is out of its range, or Phi_Z does not exist for Z = T/(M + T B + T^2 K) (15).
+
+    Example:
+        >>> import numpy as np
+        >>> from haptic_friction import CoulombLaw, ModelB
+        >>> model = ModelB(CoulombLaw(2.0), mass=0.1, stiffness=1e4, damping=20.0, period=1e-3)
+        >>> model.simulate(np.full((2000, 1), 0.1))[-1].round(6).tolist()  # friction force of a long slide
+        [2.0]
     """
 
     rows = State._fields

@@ -77,6 +77,13 @@ class ModelD(AdmittanceModel):
 
     Raises:
         ValueError: a parameter is out of its range, or Phi_Z does not exist for Z = A (15), (44).
+
+    Example:
+        >>> import numpy as np
+        >>> from haptic_friction import CoulombLaw, ModelD
+        >>> model = ModelD(CoulombLaw(2.0), mass=1.0, stiffness=1e4, damping=20.0, period=1e-3)
+        >>> bool(abs(model.simulate(np.full((2000, 1), 1.5))[-1, 0]) < 1e-9)  # held by friction
+        True
     """
 
     rows = State._fields

@@ -46,7 +46,16 @@ def angle_weight(model: LinearModel, W: np.ndarray | None) -> np.ndarray:
 
 
 def lqr(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the gain K of the discrete LQR u = -K x, and the solution of the Riccati equation."""
+    """Returns the gain K of the discrete LQR u = -K x, and the solution of the Riccati equation.
+
+    Example:
+        >>> import numpy as np
+        >>> from tau_wall_control import lqr
+        >>> A, B = np.array([[1.0, 0.1], [0.0, 1.0]]), np.array([[0.005], [0.1]])  # a mass, every 0.1 s
+        >>> gain, _ = lqr(A, B, np.eye(2), np.eye(1))
+        >>> bool(abs(np.linalg.eigvals(A - B @ gain)).max() < 1.0)  # stable
+        True
+    """
     import control  # takes a second, which those who only use a design need not wait for
 
     K, P, _ = control.dlqr(A, B, Q, R, method="scipy")
@@ -163,6 +172,12 @@ def design_wall_controller(
     Raises:
         TauError: unknown scheme or option, options that do not go together, or an operating point that the device
             does not reach.
+
+    Example:
+        >>> from tau_wall_control import TauDevice, design_wall_controller
+        >>> controller = design_wall_controller(TauDevice.default(), scheme="sopc")
+        >>> controller.scheme
+        'sopc'
     """
     chosen = design_options(device, scheme, per_axis=per_axis, **options)
     positions = operating_points(chosen)

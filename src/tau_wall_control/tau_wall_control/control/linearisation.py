@@ -29,6 +29,13 @@ class LinearModel:
         A21, A22, B2: (6, 6).
         jacobian: J (6, 6).
         task_mass: M_x (6, 6).
+
+    Example:
+        >>> import numpy as np
+        >>> from tau_wall_control import TauDevice, linearise
+        >>> model = linearise(TauDevice.default(), (0.0, 0.0, 0.0))
+        >>> bool(np.linalg.eigvalsh(model.task_mass).min() > 0.0)
+        True
     """
 
     position: np.ndarray
@@ -69,6 +76,12 @@ def linearise(device: TauDevice, position: ArrayLike, rotation: ArrayLike | None
 
     Raises:
         UnreachableError, SingularError: there is none.
+
+    Example:
+        >>> from tau_wall_control import TauDevice, linearise
+        >>> model = linearise(TauDevice.default(), (0.0, 0.0, 0.0))
+        >>> model.A21.shape, model.B2.shape
+        ((6, 6), (6, 6))
     """
     q = device.chain_angles(position, rotation)
     p, R = device.pose(position, rotation)

@@ -240,6 +240,11 @@ def load_parameters(path: Path | str | None = None, overrides: Sequence[str] = (
 
     Raises:
         TauError: the file is missing, is not YAML, or a value is refused; one line that names the field.
+
+    Example:
+        >>> from tau_wall_control import load_parameters
+        >>> sorted(type(load_parameters()).model_fields)[0]
+        'actuators'
     """
     path = DEFAULT_FILE if path is None else Path(path)
     try:

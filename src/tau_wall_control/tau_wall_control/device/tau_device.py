@@ -61,6 +61,15 @@ class TauDevice:
         peak_torque: limit of each joint torque [N m].
         home: pose (zeros, identity) in the centre of the workspace.
         arrays: of the kernels (`arrays.MechanismArrays`): chains, base, platform.
+
+    Example:
+        >>> import numpy as np
+        >>> from tau_wall_control import TauDevice
+        >>> device = TauDevice.default()
+        >>> angles = device.inverse_kinematics((0.0, 0.0, 0.01))
+        >>> position, rotation = device.forward_kinematics(angles, guess=((0.0, 0.0, 0.0), np.eye(3)))
+        >>> position.round(9).tolist()
+        [0.0, 0.0, 0.01]
     """
 
     def __init__(self, parameters: TauParameters) -> None:
@@ -342,6 +351,14 @@ class TauState:
 
     Attributes:
         values: (13,) position, unit quaternion x, y, z, w, twist.
+
+    Example:
+        >>> import numpy as np
+        >>> from tau_wall_control import TauDevice, TauState
+        >>> state = TauState(TauDevice.default(), (0.0, 0.0, 0.0))
+        >>> state.step(np.zeros(6), np.zeros(6), period=1e-3)  # no torque: the platform falls
+        >>> bool(state.twist[2] < 0.0)
+        True
     """
 
     def __init__(

@@ -20,6 +20,11 @@ class Plane:
     Attributes:
         point: on it (3,) [m].
         normal: towards the free side (3,); made a unit vector.
+
+    Example:
+        >>> from tau_wall_control import Plane
+        >>> Plane(point=(0.0, 0.0, 0.0), normal=(0.0, 0.0, 1.0)).normal
+        (0.0, 0.0, 1.0)
     """
 
     point: tuple[float, float, float]
@@ -83,7 +88,13 @@ class MovingPlanes(NamedTuple):
 
 
 def box(low: ArrayLike, high: ArrayLike) -> tuple[Plane, ...]:
-    """Returns the six walls of a box with the tool inside, from two opposite corners [m]."""
+    """Returns the six walls of a box with the tool inside, from two opposite corners [m].
+
+    Example:
+        >>> from tau_wall_control import box
+        >>> len(box((-0.01, -0.01, -0.01), (0.01, 0.01, 0.01)))
+        6
+    """
     a, b = vector("low", low, (3,)), vector("high", high, (3,))
     if not (a < b).all():
         raise TauError(f"box: expected low below high in every axis, got {a.tolist()} and {b.tolist()}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
-from convex_contact.model.joints import JointCoupler, JointMotion, Steps
+from convex_contact.model.joints import JointCoupler, JointMotion, StepFunction
 from convex_contact.model.mjcf.bodies import WORLD, MjcfBody, MjcfModel
 from convex_contact.model.mjcf.defaults import Defaults
 from convex_contact.model.mjcf.document import MjcfDocument, Notes, flag, numbers_up_to
@@ -102,7 +102,7 @@ def _add_coupler(world: World, element: Element, sides: tuple[Sum, Sum], builder
         names = next(iter(first)).name, next(iter(second)).name
         world.joint_laws.append(JointCoupler(tree, *names, ratio=float(values[1]), offset=float(values[0])))
     elif element.tag == "joint" and not values[1:].any():
-        world.joint_laws.append(JointMotion(tree, next(iter(first)).name, Steps((), (float(values[0]),))))
+        world.joint_laws.append(JointMotion(tree, next(iter(first)).name, StepFunction((), (float(values[0]),))))
     else:
         terms = [tuple((joint.name, c) for joint, c in side.items()) for side in sides]
         world.controllers.append(TendonCoupler(tree, terms[0], terms[1], tuple(values.tolist())))

@@ -11,7 +11,7 @@ import pinocchio as pin
 from convex_contact.model.mjcf.document import Notes, choice, numbers_up_to
 from convex_contact.model.mjcf.meshes import MjcfMesh, pose_of
 from convex_contact.model.mjcf.settings import Compiler, rotation_to
-from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Solid, Sphere
+from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, MassProperties, Shape, Sphere
 from convex_contact.model.xml_document import Element, XmlError
 
 KINDS = ("plane", "sphere", "capsule", "cylinder", "ellipsoid", "box", "mesh")
@@ -94,16 +94,16 @@ class MjcfGeom:
             return pin.Inertia.Zero()
         unit = self._unit()
         factor = density if mass is None else mass / unit.mass
-        return pose_of(Solid(factor * unit.mass, unit.center, factor * unit.inertia), self.pose)
+        return pose_of(MassProperties(factor * unit.mass, unit.center, factor * unit.inertia), self.pose)
 
-    def _unit(self) -> Solid:
+    def _unit(self) -> MassProperties:
         """The solid at density 1."""
         if self.mesh is not None:
             return self.mesh.solid()
         if self.kind == "ellipsoid":
             squares = np.array(self.size) ** 2
             volume = 4.0 / 3.0 * math.pi * math.prod(self.size)
-            return Solid(volume, np.zeros(3), np.diag(volume / 5.0 * (squares.sum() - squares)))
+            return MassProperties(volume, np.zeros(3), np.diag(volume / 5.0 * (squares.sum() - squares)))
         shape = self.shape()
         return shape.solid(shape.volume())
 

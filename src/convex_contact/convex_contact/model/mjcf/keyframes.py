@@ -11,7 +11,7 @@ from convex_contact.model.mjcf.document import MjcfDocument
 from convex_contact.model.mjcf.joints import COORDINATES, VELOCITIES, MjcfJoint
 from convex_contact.model.mjcf.trees import Places
 from convex_contact.model.tendons import TendonActuator
-from convex_contact.model.world import Placement, World
+from convex_contact.model.world import Pose, World
 from convex_contact.model.xml_document import Element, XmlError
 
 
@@ -79,7 +79,7 @@ def _set_free(world: World, number: int, position: np.ndarray | None, velocity: 
     """Sets the state of a free body; the angular velocity of a free joint is along the body's axes."""
     body = world.bodies[number]
     if position is not None:
-        body.placement = Placement.of(position[:3], position[3:], body.name)
+        body.placement = Pose.of(position[:3], position[3:], body.name)
     if velocity is not None:
         body.velocity, body.angular_velocity = velocity[:3].copy(), body.placement.rotation @ velocity[3:]
 
@@ -113,7 +113,7 @@ def _set_mocap(world: World, key: Element, model: MjcfModel, places: Places) -> 
             if not np.linalg.norm((x, y, z, w)) > 1e-9:
                 raise key.error("expected quaternions that are not 0, got one that is", "mquat")
             orientation = np.array([x, y, z, w])
-        body.placement = Placement.of(position, orientation, body.name)
+        body.placement = Pose.of(position, orientation, body.name)
 
 
 def _set_signals(world: World, key: Element, actuators: list[MjcfActuator]) -> None:

@@ -12,7 +12,7 @@ from convex_contact.model.mesh_files import MeshFile, hull_of, read_meshes
 from convex_contact.model.mjcf.defaults import Defaults
 from convex_contact.model.mjcf.document import MjcfDocument, choice
 from convex_contact.model.mjcf.settings import Compiler
-from convex_contact.model.shapes import Hull, Solid
+from convex_contact.model.shapes import Hull, MassProperties
 from convex_contact.model.xml_document import Element
 from haptic_files import FileError
 
@@ -42,7 +42,7 @@ class MjcfMesh:
         except ValueError as error:
             raise self.element.error(f"{error}") from None
 
-    def solid(self) -> Solid:
+    def solid(self) -> MassProperties:
         """Volume (m^3), centre and inertia at density 1.
 
         Raises:
@@ -57,7 +57,7 @@ class MjcfMesh:
         return solid
 
 
-def enclosed(mesh: MeshFile, *, signed: bool) -> Solid:
+def enclosed(mesh: MeshFile, *, signed: bool) -> MassProperties:
     """The solid that a surface encloses at density 1, as the tetrahedra from a point to its triangles.
 
     Args:
@@ -70,12 +70,12 @@ def enclosed(mesh: MeshFile, *, signed: bool) -> Solid:
     origin = (areas @ corners.mean(axis=1)) / max(float(areas.sum()), 1e-300)
     volume, center, second = _moments(corners - origin, signed)
     if not volume > 0.0:
-        return Solid(0.0, origin, np.zeros((3, 3)))
+        return MassProperties(0.0, origin, np.zeros((3, 3)))
     origin = origin + center
     volume, center, second = _moments(corners - origin, signed)  # of the legacy rule another volume and center
     if signed:
         second = second - volume * np.outer(center, center)
-    return Solid(volume, origin, np.trace(second) * np.eye(3) - second)
+    return MassProperties(volume, origin, np.trace(second) * np.eye(3) - second)
 
 
 def _moments(corners: np.ndarray, signed: bool) -> tuple[float, np.ndarray, np.ndarray]:
@@ -164,6 +164,6 @@ def _made(element: Element, mesh: MeshFile, compiler: Compiler) -> MjcfMesh:
     return MjcfMesh(element, MeshFile(vertices, triangles), inertia)
 
 
-def pose_of(solid: Solid, pose: pin.SE3) -> pin.Inertia:
+def pose_of(solid: MassProperties, pose: pin.SE3) -> pin.Inertia:
     """The inertia of a solid that lies at a pose."""
     return pose.act(pin.Inertia(solid.mass, solid.center, solid.inertia))

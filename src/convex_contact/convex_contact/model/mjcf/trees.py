@@ -22,7 +22,7 @@ from convex_contact.model.mjcf.contacts import Contacts, material_of
 from convex_contact.model.mjcf.geoms import MjcfGeom
 from convex_contact.model.mjcf.inertia import total
 from convex_contact.model.mjcf.joints import MjcfJoint
-from convex_contact.model.world import Body, Geometry, Placement, Tree, World, WorldError
+from convex_contact.model.world import Body, Geometry, KinematicTree, Pose, World, WorldError
 
 #: least eigenvalue of a mass matrix relative to its greatest
 LEAST_INERTIA = 1e-12
@@ -92,7 +92,7 @@ class Builder:
         """The number of a fixed body, which is added if it is not there."""
         if body not in self.places.fixed:
             shapes = [geom for geom in body.geoms if self._contacts.has_shape(geom)]
-            pose = Placement.from_se3(body.offset)
+            pose = Pose.from_se3(body.offset)
             number = self._world.add_body(
                 body.name, geometries=[self._geometry(geom, geom.pose) for geom in shapes], fixed=True,
                 position=pose.position, orientation=pose.orientation,
@@ -102,7 +102,7 @@ class Builder:
         return self.places.fixed[body]
 
     def _geometry(self, geom: MjcfGeom, pose: pin.SE3) -> Geometry:
-        return Geometry(geom.shape(), Placement.from_se3(pose), material_of(geom, self._material))
+        return Geometry(geom.shape(), Pose.from_se3(pose), material_of(geom, self._material))
 
     def _geometries(self, root: MjcfBody) -> tuple[list[MjcfGeom], list[Geometry]]:
         """The geoms with a shape of all bodies that move as one, and their geometries."""
@@ -147,7 +147,7 @@ class Builder:
 
     def _add(self, root: MjcfBody, **options: object) -> None:
         geoms, geometries = self._geometries(root)
-        pose = Placement.from_se3(root.pose)
+        pose = Pose.from_se3(root.pose)
         number = self._world.add_body(
             root.name, geometries=geometries, position=pose.position, orientation=pose.orientation, **options,  # type: ignore[arg-type]
         )  # fmt: skip
@@ -193,7 +193,7 @@ class Builder:
         numbers = self._add_links(bodies, model, tree)
         laws = [JointFriction(tree, joint.name, joint.friction) for _, joint, _ in joints if joint.friction]
         state = values.q, np.zeros(model.nv), numbers
-        self._world.trees.append(Tree(bodies[0].name, made, *state, {}, own_laws=list(laws)))
+        self._world.trees.append(KinematicTree(bodies[0].name, made, *state, {}, own_laws=list(laws)))
         self._world.joint_laws += laws
 
     def _add_joints(
