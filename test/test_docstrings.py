@@ -27,8 +27,8 @@ LEFT: dict[str, set[str]] = {
         *("JointCoupler", "JointFriction", "JointLimit", "JointLimits", "JointMotion", "KinematicTree"),
         *("LinearLaw", "NormalLaw", "PDActuator", "PairLaw", "PrescribedMotion", "PressureField"),
         *("QuadraticCost", "RigidSurface", "Rollout", "Shape", "Simulator", "SimulatorState", "Solution"),
-        *("StepStatistics", "Trajectory", "WeldConstraint", "World", "WorldDynamics", "optimize", "rollout"),
-        "solve",
+        *("StepStatistics", "TendonActuator", "TendonCoupler", "TendonLimit", "Trajectory", "Weld", "WeldConstraint"),
+        *("World", "WorldDynamics", "load_mjcf", "optimize", "rollout", "solve"),
     },
     "tau_wall_control": {
         *("HoldingWall", "MovingPlanes", "PushResult", "PushSimulation", "TauParameters", "WallRenderer"),
