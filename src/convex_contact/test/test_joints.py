@@ -171,6 +171,10 @@ def test_what_is_wrong_is_named() -> None:
         (lambda: w.move_joint("gripper", "x", abs), r"^gripper: x: expected one motion, got a second$"),
         (lambda: w.actuate_joint(0, "left", proportional_gain=-1.0), r"left: proportional_gain: expected 0 or more"),
         (lambda: w.actuate_joint(0, "left", proportional_gain=0.0), r"left: .*at least one above 0"),
+        (
+            lambda: w.actuate_joint(0, "left", stiffness=1.0),
+            r"left: stiffness: expected one of tree, joint, proportional",
+        ),
         (lambda: w.actuate_joint(0, "left", effort_limit=0.0, **gains), r"left: effort_limit: expected a number above"),
         (lambda: w.actuate_joint(0, "left", target_position=math.nan, **gains), r"target_position: expected a finite"),
         (lambda: w.couple_joints(0, "left", "left"), r"other: expected .* another joint"),

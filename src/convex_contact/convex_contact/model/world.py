@@ -22,6 +22,7 @@ from convex_contact.model.joints import Controller, Given, JointActuator, JointC
 from convex_contact.model.materials import Material, PairLaw
 from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Sphere
 from convex_contact.model.weld import Weld
+from convex_contact.problem import checks
 
 if TYPE_CHECKING:
     from convex_contact.model.corotational import TetrahedralMesh
@@ -41,7 +42,7 @@ from convex_contact.model.body import Drive as Drive
 from convex_contact.model.body import Placement as Placement
 from convex_contact.model.body import Tree as Tree
 
-Made = TypeVar("Made", Shape, "Geometry")
+Made = TypeVar("Made")
 
 
 class World:
@@ -278,11 +279,10 @@ class World:
     def _add_joint_law(self, kind: Callable[..., JointLaw], tree: int | str, *joints: str, **values: Any) -> None:
         number, name = self._joint(tree, *joints)
         try:
-            if kind is JointActuator:
-                values = self.trees[number].motor_limits(joints[0], values)
-            law = kind(number, *joints, **values)
-        except (TypeError, ValueError) as error:
+            limits = self.trees[number].motor_limits(joints[0], values) if kind is JointActuator else {}
+        except ValueError as error:
             raise WorldError(f"{name}: {joints[0]}: {error}") from None
+        law = _made(f"{name}: {joints[0]}", kind, number, *joints, **(limits | values))
         if isinstance(law, JointMotion) and any(
             isinstance(other, JointMotion) and (other.tree, other.joint) == (number, law.joint)
             for other in self.joint_laws
@@ -338,10 +338,7 @@ class World:
         i, j = self._pair(a, b) if not values.keys() & Weld.DIRECTED else (self.number(a), self.number(b))
         if "fixed" == self.bodies[i].kind == self.bodies[j].kind:
             raise WorldError(f"{self.bodies[i].name}: a weld holds a body that can move")
-        try:
-            self.controllers.append(Weld(i, j, **values))
-        except (TypeError, ValueError) as error:
-            raise WorldError(f"{self.bodies[i].name}: {error}") from None
+        self.controllers.append(_made(self.bodies[i].name, Weld, i, j, **values))
 
     @classmethod
     def load(cls, path: str | Path, **options: Any) -> World:
@@ -445,8 +442,9 @@ class World:
                 yield number, geometry
 
 
-def _made(name: str, kind: Callable[..., Made], *arguments: Any) -> Made:
+def _made(name: str, kind: Callable[..., Made], *arguments: Any, **values: Any) -> Made:
     try:
-        return kind(*arguments)
+        checks.field_names(kind, values)
+        return kind(*arguments, **values)
     except (TypeError, ValueError) as error:
         raise WorldError(f"{name}: {error}") from None

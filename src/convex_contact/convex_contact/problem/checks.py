@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import fields, is_dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -9,7 +13,7 @@ from haptic_math.quantities import finite_array as array
 from haptic_math.quantities import finite_number as number
 from haptic_math.quantities import first_entry
 
-__all__ = ["array", "number", "per_contact", "positive_definite"]
+__all__ = ["array", "field_names", "number", "per_contact", "positive_definite"]
 
 #: largest difference of A and its transpose, relative to the diagonal
 _SYMMETRIC = 1e-9
@@ -25,6 +29,14 @@ def per_contact(
     if above is not None and (result <= above).any():
         raise ValueError(f"{name}: expected more than {above:g}, got {first_entry(result <= above, result)}")
     return result
+
+
+def field_names(kind: Any, values: Collection[str]) -> None:
+    """A ValueError if a dataclass has no field of one of these names."""
+    known = [field.name for field in fields(kind)] if is_dataclass(kind) else [*values]
+    for name in values:
+        if name not in known:
+            raise ValueError(f"{name}: expected one of {', '.join(known)}")
 
 
 def positive_definite(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
