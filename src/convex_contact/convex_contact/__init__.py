@@ -17,10 +17,13 @@ from convex_contact.model.joints import (
     StepFunction,
 )
 from convex_contact.model.materials import Material, PairLaw
+from convex_contact.model.mjcf import MjcfWarning, load_mjcf
 from convex_contact.model.native import NativeLibraryError
 from convex_contact.model.pressure_fields import Hydroelastic, PressureField, RigidSurface
 from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, MassProperties, Shape, Sphere
+from convex_contact.model.tendons import TendonActuator, TendonCoupler, TendonLimit
 from convex_contact.model.urdf import UrdfWarning
+from convex_contact.model.weld import Weld
 from convex_contact.model.world import Body, Geometry, KinematicTree, Pose, World, WorldError
 from convex_contact.problem.approximations import APPROXIMATIONS
 from convex_contact.problem.constraints import (
@@ -91,6 +94,7 @@ __all__ = [
     "LinearLaw",
     "MassProperties",
     "Material",
+    "MjcfWarning",
     "NativeLibraryError",
     "NormalLaw",
     "PDActuator",
@@ -109,14 +113,19 @@ __all__ = [
     "Sphere",
     "StepFunction",
     "StepStatistics",
+    "TendonActuator",
+    "TendonCoupler",
+    "TendonLimit",
     "TetrahedralMesh",
     "Trajectory",
     "UrdfWarning",
+    "Weld",
     "WeldConstraint",
     "World",
     "WorldDynamics",
     "WorldError",
     "implicit_terms",
+    "load_mjcf",
     "optimize",
     "rollout",
     "solve",

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import coal
 import numpy as np
@@ -136,15 +134,16 @@ def test_a_world_file_is_its_world(tmp_path: Path, suffix: str) -> None:
     assert World.load(path).to_yaml() == World.from_yaml(path).to_yaml()
 
 
-def test_mjcf_goes_to_its_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, world = tmp_path / "arm.xml", World()
-    module = ModuleType("convex_contact.model.mjcf")
-    module.load_mjcf = lambda given: (world, given)  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    assert World.load(path) == (world, path)  # type: ignore[comparison-overlap]
-    monkeypatch.setitem(sys.modules, module.__name__, None)  # type: ignore[arg-type]
-    with pytest.raises(WorldError, match=r"^arm\.xml: expected a URDF, a world file or a mesh; .* no MJCF$"):
-        World.load(path)
+def test_mjcf_is_a_world_of_its_bodies(tmp_path: Path) -> None:
+    path = tmp_path / "arm.xml"
+    ball = '<body name="ball" pos="0 0 1"><freejoint/><geom size="0.1" density="700"/></body>'
+    key = '<keyframe><key name="high" qpos="0 0 2 1 0 0 0"/></keyframe>'
+    path.write_text(f"<mujoco><worldbody>{ball}</worldbody>{key}</mujoco>")
+    world = World.load(path)
+    assert [(body.name, body.kind) for body in world.bodies] == [("ball", "free")]
+    assert world.bodies[0].mass == pytest.approx(700.0 * 4.0 / 3.0 * math.pi * 1e-3)
+    high = World.load(path, keyframe="high", material=Material(stiffness=1e5)).bodies[0]
+    assert high.placement.position[2] == 2.0 and high.geometries[0].material.stiffness == 1e5
 
 
 @pytest.mark.parametrize("name", ["arm.sdf", "arm", "arm.urdf.xacro", ".stl", ""])

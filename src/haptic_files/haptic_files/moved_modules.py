@@ -97,10 +97,8 @@ def names_of_moved_module(folder: str, new: str) -> Getter:
     """
 
     def get(name: str) -> Any:
-        if name.startswith("__"):  # "__path__" too, which is asked for below
-            raise AttributeError(f"module {folder!r} has no attribute {name!r}")
-        inside = hasattr(sys.modules[folder], "__path__") and find_spec(f"{folder}.{name}") is not None
-        if not inside:
+        inside = "__path__" in vars(sys.modules[folder]) and find_spec(f"{folder}.{name}") is not None
+        if not name.startswith("__") and not inside:
             module = import_module(new)
             if hasattr(module, name):
                 _warn(f"{folder}.{name}", f"{new}.{name}")

@@ -10,6 +10,8 @@ They are parts of a world's description; the simulator makes of each one, in eve
   Beyond its velocity limit it brakes with all its effort.
 * :class:`JointCoupler`: q = ratio q_other + offset, likewise a stiff spring.
 * :class:`JointFriction`: v = 0 as long as this takes no more than the friction; then Coulomb friction.
+
+Those of several joints are in `tendons`.
 """
 
 from __future__ import annotations
@@ -22,10 +24,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
-import pinocchio as pin
 
+from convex_contact.model.tendons import TendonActuator, TendonLimit
 from convex_contact.problem import checks
-from convex_contact.problem.constraints import Constraint, GivenRows, Rows
+from convex_contact.problem.constraints import Constraint
 from convex_contact.problem.row_numbers import controller_row, rigid_row
 from haptic_files.moved_modules import renamed
 
@@ -318,7 +320,7 @@ class SpeedLimit:
         controller[4 if self.sign > 0.0 else 5] = there
 
 
-JointLaw = JointMotion | JointActuator | JointCoupler | JointFriction
+JointLaw = JointMotion | JointActuator | JointCoupler | JointFriction | TendonActuator | TendonLimit
 
 
 class Controller(Protocol):
@@ -328,73 +330,4 @@ class Controller(Protocol):
         """What makes the rows of the coming step, after `WorldDynamics.prepare`; called anew at every reset."""
 
 
-@dataclass(frozen=True)
-class Weld:
-    """Springs between two bodies that hold them as they are at the start.
-
-    Attributes:
-        a: Number of a body.
-        b: Of another; one of them moves freely or is a link.
-        stiffness: N/m. As stiff as 1e6 N/m a spring is rigid to hands and tools; with dt^2 k far above the masses it
-            needs no near-rigid limit.
-        rotational_stiffness: N m/rad.
-        relaxation_time: Of both, s; damping over stiffness.
-    """
-
-    a: int
-    b: int
-    stiffness: float = 1e6
-    rotational_stiffness: float = 1e3
-    relaxation_time: float = 0.01
-
-    def __post_init__(self) -> None:
-        for name in ("stiffness", "relaxation_time"):
-            checks.number(name, getattr(self, name), above=0.0)
-        checks.number("rotational_stiffness", self.rotational_stiffness, minimum=0.0)
-
-    def start(self, d: WorldDynamics) -> Callable[[WorldDynamics], Constraint]:
-        """As of :class:`Controller`."""
-        R, p, _ = _frame(d, self.a)
-        Q, q, _ = _frame(d, self.b)
-        place, turn = R.T @ (q - p), R.T @ Q
-        rows = 6 if self.rotational_stiffness else 3
-
-        def make(d: WorldDynamics) -> Constraint:
-            R, p, J = _frame(d, self.a)
-            Q, q, K = _frame(d, self.b)
-            there = R @ place
-            dt_plus_tau = d.period + self.relaxation_time
-            error = np.concatenate([q - p - there, pin.log3(Q @ (R @ turn).T)])
-            lever = np.array([[0.0, -there[2], there[1]], [there[2], 0.0, -there[0]], [-there[1], there[0], 0.0]])
-            J[:3] -= lever @ J[3:]  # of the point of a that b's origin is to be at
-            difference = (K - J)[:rows]
-            gain = np.repeat([self.stiffness, self.rotational_stiffness], 3)[:rows]
-            target = -error[:rows] / dt_plus_tau - difference[:, -1]
-            infinite = np.full(rows, math.inf)
-            return GivenRows(
-                Rows(
-                    difference[:, :-1], np.zeros(rows), target, 1.0 / (d.period * dt_plus_tau * gain), np.zeros(rows),
-                    -infinite, infinite,
-                )
-            )  # fmt: skip
-
-        return make
-
-
-def _frame(d: WorldDynamics, body: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rotation (3, 3) and position (3,) of a body's pose, and the Jacobian (6, nv) of its twist there.
-
-    One more column is the twist that bodies have which no tree moves.
-    """
-    a = d.arrays
-    pose, tree, link = a.body_pose[body], a.body_tree[body], a.body_link[body]
-    J = np.zeros((6, d.nv + 1))
-    if tree < 0:
-        J[:, -1] = a.body_twist[body]
-    else:
-        i, j = a.tree_v[tree], a.tree_v[tree + 1]
-        J[:, i:j] = np.eye(6) if link < 0 else a.link_jacobian[link, :, : j - i]
-    return pose[:9].reshape(3, 3), pose[9:], J
-
-
-__getattr__ = renamed(__name__, {"Steps": "StepFunction"})
+__getattr__ = renamed(__name__, {"Steps": "StepFunction", "Weld": "convex_contact.model.weld:Weld"})

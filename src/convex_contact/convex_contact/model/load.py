@@ -2,26 +2,24 @@
 
 World.load("arm.urdf")             # one tree, named after the robot, its root fixed; options of add_urdf
 World.load("scene.yaml")           # a world file
-World.load("arm.xml")              # MJCF, where its reader is installed
+World.load("arm.xml")              # MJCF; options of load_mjcf
 World.load("mug.stl", density=700) # one free body: the convex hull, kg/m^3; options of add_body
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from convex_contact.model.materials import Material
 from convex_contact.model.mesh_files import SUFFIXES, hull_of, read_meshes
+from convex_contact.model.mjcf import load_mjcf
 from convex_contact.model.urdf_document import read_urdf
-from convex_contact.model.world import Geometry, Placement, World, WorldError, vector
+from convex_contact.model.world import Geometry, Pose, World, WorldError, vector
 from convex_contact.model.xml_document import XmlError
 from haptic_files import FileError
 
-#: module that reads MJCF
-MJCF = "convex_contact.model.mjcf"
 #: density of the body of a mesh that gives none, that of water [kg/m^3]
 DENSITY = 1000.0
 
@@ -88,30 +86,14 @@ def load_mesh(
         raise WorldError(f"{path.name}: {error}") from None
     world = World()
     mass = {"mass": density * hull.volume()}
-    world.add_body(path.stem, geometries=[Geometry(hull, Placement(), material or Material())], **mass | body)
-    return world
-
-
-def load_xml(path: Path, **options: Any) -> World:
-    """A world of an MJCF file, by ``convex_contact.model.mjcf.load_mjcf``.
-
-    Raises:
-        WorldError: This version does not read MJCF, or the file is wrong.
-    """
-    try:
-        module = importlib.import_module(MJCF)
-    except ModuleNotFoundError as error:
-        if error.name != MJCF:
-            raise
-        raise WorldError(f"{path.name}: expected a URDF, a world file or a mesh; this version reads no MJCF") from None
-    world: World = module.load_mjcf(path, **options)
+    world.add_body(path.stem, geometries=[Geometry(hull, Pose(), material or Material())], **mass | body)
     return world
 
 
 #: loader by suffix, a function of the path and its options
 LOADERS: dict[str, Callable[..., World]] = {
     ".urdf": load_urdf,
-    ".xml": load_xml,
+    ".xml": load_mjcf,
     ".yaml": World.from_yaml,
     ".yml": World.from_yaml,
     **dict.fromkeys(SUFFIXES, load_mesh),

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pinocchio as pin
 
-from convex_contact.model.joints import Controller, Given, JointActuator, JointCoupler, JointLaw, JointMotion, Weld
+from convex_contact.model.joints import Controller, Given, JointActuator, JointCoupler, JointLaw, JointMotion
 from convex_contact.model.materials import Material, PairLaw
 from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Sphere
+from convex_contact.model.weld import Weld
 
 if TYPE_CHECKING:
     from convex_contact.model.corotational import TetrahedralMesh
@@ -56,6 +57,8 @@ class World:
         controllers: What else adds rows to every step's problem (:class:`~convex_contact.model.joints.Controller`).
         pair_laws: Combined values that are set, by pair of body numbers (smaller first).
         disabled: Pairs of body numbers (smaller first) that pass through each other.
+        disabled_geometries: Pairs of geometries that do, each as body number and place in `Body.geometries`.
+        period: Length of a step that the world's file gives, s; None: it gives none.
     """
 
     def __init__(self, gravity: Vector = (0.0, 0.0, -9.81)) -> None:
@@ -66,6 +69,8 @@ class World:
         self.controllers: list[Controller] = []
         self.pair_laws: dict[tuple[int, int], PairLaw] = {}
         self.disabled: set[tuple[int, int]] = set()
+        self.disabled_geometries: set[tuple[tuple[int, int], tuple[int, int]]] = set()
+        self.period: float | None = None
 
     # --- bodies ----------------------------------------------------------------------------------------------
 
@@ -319,18 +324,18 @@ class World:
         """
         self._add_joint_law(JointCoupler, tree, joint, other, ratio=ratio, offset=offset)
 
-    def weld(self, a: int | str, b: int | str, **values: float) -> None:
-        """Holds two bodies together as they are at the start; values as :class:`~convex_contact.model.joints.Weld`.
+    def weld(self, a: int | str, b: int | str, **values: Any) -> None:
+        """Holds two bodies together; one is a link or a free body.
 
         Args:
-            a: A link or a free body.
-            b: Another body.
-            **values: Of the springs.
+            a: A body.
+            b: Another one.
+            **values: As of :class:`~convex_contact.model.weld.Weld`.
 
         Raises:
             WorldError: There is no such body, nothing could be held, or a value is wrong.
         """
-        i, j = self._pair(a, b)
+        i, j = self._pair(a, b) if not values.keys() & Weld.DIRECTED else (self.number(a), self.number(b))
         if "fixed" == self.bodies[i].kind == self.bodies[j].kind:
             raise WorldError(f"{self.bodies[i].name}: a weld holds a body that can move")
         try:

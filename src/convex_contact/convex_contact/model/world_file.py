@@ -47,9 +47,11 @@ import numpy as np
 import yaml
 from pydantic import ValidationError
 
+from convex_contact.model.bodies import ArticulatedTree
 from convex_contact.model.joints import JointCoupler, JointFriction, JointLaw, JointMotion, Sinusoid
 from convex_contact.model.materials import Material
 from convex_contact.model.shapes import Box, Capsule, Cylinder, Hull, Shape, Sphere
+from convex_contact.model.tendons import TendonActuator, TendonLimit
 from convex_contact.model.world import Geometry, KinematicTree, Pose, World, WorldError
 from convex_contact.model.world_schema import HYDROELASTIC_FIELDS, BodyEntry, MaterialEntry, TreeEntry, WorldEntry
 from convex_contact.model.world_schema import PerJoint as PerJoint
@@ -204,6 +206,8 @@ def dump_world(world: World) -> str:
     Functions are left out: a body with a motion is prescribed, and so is a joint unless it follows a Sinusoid.
     """
     names: dict[Material, str] = {}
+    if world.disabled_geometries:
+        raise WorldError("disabled_geometries: expected none, they have no form in a world file")
 
     def surface(material: Material) -> str:
         return names.setdefault(material, f"material_{len(names) + 1}")
@@ -212,7 +216,8 @@ def dump_world(world: World) -> str:
     trees = []
     for number, tree in enumerate(world.trees):
         if not tree.source:
-            raise WorldError(f"{tree.name}: a deformable body has no form in a world file")
+            kind = "a tree of an MJCF file" if isinstance(tree.model, ArticulatedTree) else "a deformable body"
+            raise WorldError(f"{tree.name}: {kind} has no form in a world file")
         left_out = ("material", "materials")
         entry = {"name": tree.name} | {key: _plain(value) for key, value in tree.source.items() if key not in left_out}
         entry |= _joint_law_entries([law for law in world.joint_laws if law.tree == number], tree)
@@ -247,6 +252,8 @@ def _joint_law_entries(laws: Sequence[JointLaw], tree: KinematicTree) -> dict[st
     for law in laws:
         if any(law is own for own in tree.own_laws):  # its file has it
             continue
+        if isinstance(law, TendonActuator | TendonLimit):
+            raise WorldError(f"{tree.name}: actuators and limits of tendons have no form in a world file")
         if isinstance(law, JointFriction):
             raise WorldError(
                 f"{tree.name}: {law.joint}: expected friction of add_urdf, which has a form in a world file"

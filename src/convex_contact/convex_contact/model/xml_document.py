@@ -44,16 +44,23 @@ class Element:
         attributes: Their values by name.
         line: Where it begins, from 1.
         children: The elements in it.
+        file: Name of the file, if it is not the one that the user named.
     """
 
     tag: str
     attributes: dict[str, str]
     line: int
     children: list[Element] = field(default_factory=list)
+    file: str = ""
+
+    @property
+    def place(self) -> str:
+        """Its file, if that is another one, and line."""
+        return f"{self.file}: line {self.line}" if self.file else f"line {self.line}"
 
     def error(self, message: str, attribute: str = "") -> XmlError:
         """An error at this element, whose tag must be a known one."""
-        return XmlError(f"line {self.line}: {self.tag}: {f'{attribute}: ' if attribute else ''}{message}")
+        return XmlError(f"{self.place}: {self.tag}: {f'{attribute}: ' if attribute else ''}{message}")
 
     def all(self, tag: str) -> list[Element]:
         """The children with a tag."""
@@ -133,8 +140,12 @@ class Element:
         return f"<{' '.join((self.tag, *(f'{name}={quoteattr(value)}' for name, value in given.items())))}/>"
 
 
-def parse_xml(content: bytes) -> Element:
+def parse_xml(content: bytes, file: str = "") -> Element:
     """The root of an XML document.
+
+    Args:
+        content: Of the file.
+        file: Its name, if it is not the one that the user named.
 
     Raises:
         XmlError: It is not XML, has a document type, or exceeds `MAX_DEPTH` or `MAX_ELEMENTS`.
@@ -151,7 +162,7 @@ def parse_xml(content: bytes) -> Element:
             raise XmlError(f"line {line}: expected elements nested {MAX_DEPTH} deep at the most, got more")
         if count > MAX_ELEMENTS:
             raise XmlError(f"line {line}: expected {MAX_ELEMENTS} elements at the most, got more")
-        element = Element(tag, attributes, line)
+        element = Element(tag, attributes, line, file=file)
         above[-1].children.append(element)
         above.append(element)
 

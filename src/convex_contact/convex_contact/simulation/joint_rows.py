@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numba import njit
 
-from convex_contact.model.joints import JointActuator, JointCoupler, JointFriction, JointLaw, JointMotion, SpeedLimit
+from convex_contact.model.joints import JointActuator, JointLaw, JointMotion, SpeedLimit
 from convex_contact.problem.constraints import Constraint, GivenRows, Rows
 from convex_contact.problem.row_numbers import write_joint_numbers
 from convex_contact.simulation.dynamics import WorldDynamics
@@ -79,7 +79,7 @@ class JointRows:
         self._idle = np.zeros((len(bounds), 3))
         self.idle = self._idle[:0]
         self._motors: list[tuple[int, JointActuator, int]] = []
-        self._others: list[tuple[int, JointMotion | JointCoupler | JointFriction, list[int]]] = []
+        self._others: list[tuple[int, JointLaw, list[int]]] = []
         self._speed_limits: list[tuple[int, int, SpeedLimit]] = []  # its row and the motor's
         for row, (law, coordinates) in enumerate(self._laws):
             if isinstance(law, JointActuator):

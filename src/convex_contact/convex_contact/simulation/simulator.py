@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from convex_contact.model.bodies import write_pose
+from convex_contact.model.tendons import TendonActuator
 from convex_contact.model.world import World, WorldError, vector
 from convex_contact.problem import checks
 from convex_contact.problem.approximations import approximation_named
@@ -54,7 +55,7 @@ class Simulator(LastStep):
 
     Args:
         world: The description; later changes to it are not seen.
-        period: dt, s. Either it or the accuracy is given.
+        period: dt, s. Either it or the accuracy is given; with neither it is that of the world's file, if it has one.
         accuracy: Largest error of a body's points in a step, m; steps choose their lengths (`step_control`).
         largest_period: Of the steps with an accuracy, s.
         second_order: Extrapolate steps with an accuracy: what is elastic keeps its energy at longer steps.
@@ -135,6 +136,8 @@ class Simulator(LastStep):
         checks.number("max_iterations", max_iterations, minimum=1.0)
         self._solver_options = SolverOptions(relative_tolerance, absolute_tolerance, max_iterations, polish)
         self.world = world
+        if period is None and accuracy is None:
+            period = world.period
         if (period is None) == (accuracy is None):
             raise ValueError(f"period, accuracy: expected one of them, got {period} and {accuracy}")
         first = FIRST * largest_period if period is None else period
@@ -201,6 +204,17 @@ class Simulator(LastStep):
     def joint(self, name: str) -> Joint:
         """A joint to read and to set, by its name or as ``tree/joint``; see :class:`Joint`."""
         return Joint(self.dynamics, lambda: self.joint_laws, name)
+
+    def actuator(self, name: str) -> TendonActuator:
+        """An actuator of an MJCF file by its name, with a control that can be set.
+
+        Raises:
+            WorldError: There is none.
+        """
+        known = {law.name: law for law in self.joint_laws if isinstance(law, TendonActuator)}
+        if name not in known:
+            raise WorldError(f"actuator: expected one of {', '.join(known) or 'none'}, got {name!r}")
+        return known[name]
 
     def jacobian(self, body: int | str) -> np.ndarray:
         """Of the twist [linear; angular] of a body's frame (6, nv), world axes, by all velocities of the world."""

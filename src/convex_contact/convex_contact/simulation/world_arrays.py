@@ -144,6 +144,10 @@ def _geometry_arrays(world: World, a: dict[str, np.ndarray]) -> native.ShapeTabl
         for x in np.flatnonzero(a["geometry_body"] == i):
             for y in np.flatnonzero(a["geometry_body"] == j):
                 others[min(x, y)].append(int(max(x, y)))
+    first = np.searchsorted(a["geometry_body"], np.arange(len(world.bodies)))
+    for (i, k), (j, m) in world.disabled_geometries:
+        one, two = int(first[i] + k), int(first[j] + m)
+        others[min(one, two)].append(max(one, two))
     a["disabled_start"] = np.concatenate([[0], np.cumsum([len(o) for o in others])]).astype(np.int64)
     a["disabled_other"] = np.array([y for o in others for y in sorted(o)], dtype=np.int64)
 

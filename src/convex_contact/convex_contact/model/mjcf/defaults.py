@@ -1,0 +1,119 @@
+"""Default classes: the attributes that an element takes from its class.
+
+All actuators share one set of defaults, as in MuJoCo. Of an attribute with several numbers, an element that gives fewer
+takes the others from its class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from convex_contact.model.mjcf.shortcuts import general
+from convex_contact.model.mjcf.vocabulary import ORIENTATIONS
+from convex_contact.model.xml_document import Element
+
+#: name of the class of elements without one
+MAIN = "main"
+#: kinds that share their defaults, by tag
+SHARED = {
+    **dict.fromkeys(("general", "motor", "position", "velocity", "intvelocity", "damper"), "actuator"),
+    **dict.fromkeys(("fixed", "spatial", "tendon"), "tendon"),
+}
+#: attributes of which an element may give the first numbers
+_PARTIAL = ("size", "friction", "gear", "gainprm", "biasprm", "dynprm", "polycoef")
+
+Attributes = dict[str, str]
+
+
+class Defaults:
+    """The default classes of a file.
+
+    Args:
+        sections: Its default elements.
+
+    Raises:
+        XmlError: A class has no name or is defined twice.
+    """
+
+    def __init__(self, sections: list[Element]) -> None:
+        self._classes: dict[str, dict[str, Attributes]] = {MAIN: {}}
+        self._defined: set[str] = set()
+        for section in sections:
+            self._define(section, None)
+
+    def _define(self, element: Element, parent: str | None) -> None:
+        name = element.name("class") if parent is not None or "class" in element.attributes else MAIN
+        if parent is not None:
+            if name in self._defined or name == MAIN:
+                raise element.error("expected a class that is defined once, got one twice", "class")
+            self._classes[name] = {kind: dict(given) for kind, given in self._classes[parent].items()}
+        elif name != MAIN and MAIN in self._defined and name not in self._defined:
+            raise element.error("expected the outer class of the file, which is main, got another one", "class")
+        elif name != MAIN:  # another name of the outer class
+            self._classes[name] = self._classes[MAIN]
+        self._defined |= {name, MAIN} if parent is None else {name}
+        own = self._classes[name]
+        for child in element.children:
+            if child.tag != "default":
+                kind = kind_of_defaults(child.tag)
+                made = replace(child, attributes=merged(own.get(kind, {}), child.attributes))
+                own[kind] = (general(made) if kind == "actuator" else made).attributes
+        for child in element.children:
+            if child.tag == "default":
+                self._define(child, name)
+
+    def resolved(self, element: Element, childclass: str | None = None, kind: str = "") -> Element:
+        """An element with the attributes of its class.
+
+        Args:
+            element: The element.
+            childclass: Class that its body gives it, if it names none.
+            kind: Of its defaults, if that is not its tag.
+
+        Raises:
+            XmlError: There is no such class.
+        """
+        name = element.attributes.get("class", childclass or MAIN)
+        if name not in self._classes:
+            raise element.error("expected the name of a default class, got that of none", "class")
+        kind = kind or kind_of_defaults(element.tag)
+        made = replace(element, attributes=merged(self._classes[name].get(kind, {}), element.attributes))
+        return general(made) if kind == "actuator" else made
+
+    def check(self, element: Element, attribute: str) -> str | None:
+        """The class that an attribute names; None without one.
+
+        Raises:
+            XmlError: There is no such class.
+        """
+        name = element.attributes.get(attribute)
+        if name is not None and name not in self._classes:
+            raise element.error("expected the name of a default class, got that of none", attribute)
+        return name
+
+
+def kind_of_defaults(tag: str) -> str:
+    """The kind of the defaults of a tag outside of equality and tendon sections."""
+    return SHARED.get(tag, tag)
+
+
+def merged(given: Attributes, own: Attributes) -> Attributes:
+    """The attributes of an element over those of its class."""
+    result = dict(given)
+    if ORIENTATIONS & own.keys():
+        for name in ORIENTATIONS:
+            result.pop(name, None)
+    for name, value in own.items():
+        before = result.get(name, "").split() if name in _PARTIAL else []
+        words = value.split()
+        result[name] = " ".join(words + before[len(words) :]) if len(words) < len(before) else value
+    return result
+
+
+def joined(elements: list[Element], tag: str) -> Element:
+    """Several elements as one, of which the last gives an attribute; without elements an empty one."""
+    attributes: Attributes = {}
+    for element in elements:
+        attributes |= element.attributes
+    line, file = (elements[-1].line, elements[-1].file) if elements else (0, "")
+    return Element(tag, attributes, line, file=file)

@@ -1,0 +1,205 @@
+"""Geoms: shapes with mass and what decides which of them collide."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from convex_contact.model.mjcf.document import Notes, choice, numbers_up_to
+from convex_contact.model.mjcf.meshes import MjcfMesh, pose_of
+from convex_contact.model.mjcf.settings import Compiler, rotation_to
+from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, MassProperties, Shape, Sphere
+from convex_contact.model.xml_document import Element, XmlError
+
+KINDS = ("plane", "sphere", "capsule", "cylinder", "ellipsoid", "box", "mesh")
+#: how many numbers of a size each kind has; with fromto one
+_SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
+#: kinds that fromto places
+_LONG = ("capsule", "cylinder", "ellipsoid", "box")
+#: density of a geom that gives neither mass nor density [kg/m^3]
+DENSITY = "1000"
+#: parts of an edge of an octahedron, whose points on a sphere stand for an ellipsoid; faces lie up to 0.5 % of the
+#: semiaxes inside
+EDGE_PARTS = 14
+
+
+@dataclass(eq=False)
+class MjcfGeom:
+    """A geom.
+
+    Attributes:
+        element: With the attributes of its class.
+        name: Empty without one.
+        kind: One of `KINDS`.
+        pose: In its body's frame.
+        size: Half sizes or radius and half length, m; of a plane or a mesh none.
+        mesh: Of a mesh.
+        contype, conaffinity: Bits that decide which geoms collide.
+        condim: 1: no friction; 3: friction; 4 or 6: also torsional.
+        friction: Coefficient, torsional friction [m], rolling friction [m].
+        priority: Of its friction in a contact.
+        margin: Gap at which contact forces begin, m.
+    """
+
+    element: Element
+    name: str
+    kind: str
+    pose: pin.SE3
+    size: tuple[float, ...]
+    mesh: MjcfMesh | None
+    contype: int
+    conaffinity: int
+    condim: int
+    friction: tuple[float, ...]
+    priority: int
+    margin: float
+
+    def shape(self) -> Shape:
+        """Its shape for contact.
+
+        Raises:
+            XmlError: A size is not above 0, or a mesh is flat.
+        """
+        try:
+            if self.mesh is not None:
+                return self.mesh.hull()
+            if self.kind == "plane":
+                return HalfSpace()
+            if self.kind == "sphere":
+                return Sphere(self.size[0])
+            if self.kind == "box":
+                return Box((2.0 * self.size[0], 2.0 * self.size[1], 2.0 * self.size[2]))
+            if self.kind == "ellipsoid":
+                return _ellipsoid(self.size)
+            return (Capsule if self.kind == "capsule" else Cylinder)(self.size[0], 2.0 * self.size[1])
+        except XmlError:
+            raise
+        except ValueError as error:
+            raise self.element.error(f"{error}") from None
+
+    def inertia(self) -> pin.Inertia:
+        """Its mass and inertia in the body's frame; of a plane 0.
+
+        Raises:
+            XmlError: The mass is negative, or a mesh encloses no volume.
+        """
+        if self.kind == "plane":
+            return pin.Inertia.Zero()
+        mass = None if "mass" not in self.element.attributes else self.element.number("mass", minimum=0.0)
+        density = self.element.number("density", DENSITY, minimum=0.0)
+        if mass == 0.0 or (mass is None and density == 0.0):
+            return pin.Inertia.Zero()
+        unit = self._unit()
+        factor = density if mass is None else mass / unit.mass
+        return pose_of(MassProperties(factor * unit.mass, unit.center, factor * unit.inertia), self.pose)
+
+    def _unit(self) -> MassProperties:
+        """The solid at density 1."""
+        if self.mesh is not None:
+            return self.mesh.solid()
+        if self.kind == "ellipsoid":
+            squares = np.array(self.size) ** 2
+            volume = 4.0 / 3.0 * math.pi * math.prod(self.size)
+            return MassProperties(volume, np.zeros(3), np.diag(volume / 5.0 * (squares.sum() - squares)))
+        shape = self.shape()
+        return shape.solid(shape.volume())
+
+
+def _ellipsoid(size: tuple[float, ...]) -> Shape:
+    if size[0] == size[1] == size[2]:
+        return Sphere(size[0])
+    steps = np.arange(-EDGE_PARTS, EDGE_PARTS + 1.0)
+    grid = np.stack(np.meshgrid(steps, steps, steps, indexing="ij"), axis=-1).reshape(-1, 3)
+    points = grid[np.abs(grid).sum(axis=1) == EDGE_PARTS]
+    return Hull(points / np.linalg.norm(points, axis=1, keepdims=True) * np.array(size))
+
+
+def read_geom(element: Element, compiler: Compiler, meshes: dict[str, MjcfMesh], notes: Notes) -> MjcfGeom:
+    """A geom from its element with the attributes of its class.
+
+    Raises:
+        XmlError: It is wrong, or of a kind that is not supported.
+    """
+    kind = element.attributes.get("type", "sphere")
+    if kind not in KINDS:
+        raise element.error(f"expected one of {', '.join(KINDS)}, got another kind", "type")
+    if "mesh" in element.attributes and kind != "mesh":
+        raise element.error("expected type mesh beside the name of a mesh, got another kind", "type")
+    if "hfield" in element.attributes:
+        raise element.error("expected none, a height field is not supported", "hfield")
+    mesh = None
+    if kind == "mesh":
+        mesh = meshes.get(element.name("mesh"))
+        if mesh is None:
+            raise element.error("expected the name of a mesh, got that of none", "mesh")
+    pose, size = _placed(element, kind, compiler)
+    given = element.attributes.get("friction", "")
+    missing = ("1", "0.005", "0.0001")[len(given.split()) :]
+    completed = Element(element.tag, {"friction": " ".join((*given.split(), *missing))}, element.line)
+    completed.file = element.file
+    friction = completed.numbers("friction", 3, minimum=0.0)
+    condim = int(choice(element, "condim", ("1", "3", "4", "6"), "3"))
+    if condim == 6 and friction[2]:
+        notes.add(element, "rolling friction (condim 6)")
+    margin = element.number("margin", "0") - element.number("gap", "0")
+    if margin:
+        notes.add(element, "margin")
+    return MjcfGeom(
+        element=element,
+        name=element.name() if "name" in element.attributes else "",
+        kind=kind,
+        pose=pose,
+        size=size,
+        mesh=mesh,
+        contype=_integer(element, "contype", "1"),
+        conaffinity=_integer(element, "conaffinity", "1"),
+        condim=condim,
+        friction=friction,
+        priority=_integer(element, "priority", "0"),
+        margin=margin,
+    )
+
+
+def _integer(element: Element, attribute: str, default: str) -> int:
+    value = element.number(attribute, default, largest=2.0**31)
+    if value != int(value):
+        raise element.error(f"expected a whole number, got {value:g}", attribute)
+    return int(value)
+
+
+def _placed(element: Element, kind: str, compiler: Compiler) -> tuple[pin.SE3, tuple[float, ...]]:
+    """The pose and the size of a geom.
+
+    Raises:
+        XmlError: A size is missing or not above 0.
+    """
+    if kind in ("plane", "mesh"):
+        return compiler.pose(element), ()
+    given = numbers_up_to(element, "size", 3)
+    if "fromto" not in element.attributes or kind not in _LONG:
+        pose, size = compiler.pose(element), given[: _SIZES[kind]]
+    else:
+        pose, half = between(element)
+        size = (given[0], half) if kind in ("capsule", "cylinder") else (given[0], given[0], half)
+    if len(size) < _SIZES[kind]:
+        raise element.error(f"expected {_SIZES[kind]} numbers for a {kind}, got {len(size)}", "size")
+    if not all(x > 0.0 for x in size):
+        raise element.error(f"expected numbers above 0, got {min(size):g}", "size")
+    return pose, size
+
+
+def between(element: Element) -> tuple[pin.SE3, float]:
+    """The pose in the middle of the two points of fromto, with z along them, and half their distance.
+
+    Raises:
+        XmlError: The points are the same.
+    """
+    numbers = np.array(element.numbers("fromto", 6))
+    start, end = numbers[:3], numbers[3:]
+    length = float(np.linalg.norm(start - end))
+    if not length > 1e-12:
+        raise element.error("expected two points, got the same one twice", "fromto")
+    return pin.SE3(rotation_to((start - end) / length), 0.5 * (start + end)), 0.5 * length

@@ -1,0 +1,169 @@
+"""Meshes of the assets: files or vertices, with their scale and reference frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+import pinocchio as pin
+
+from convex_contact.model.mesh_files import MeshFile, hull_of, read_meshes
+from convex_contact.model.mjcf.defaults import Defaults
+from convex_contact.model.mjcf.document import MjcfDocument, choice
+from convex_contact.model.mjcf.settings import Compiler
+from convex_contact.model.shapes import Hull, MassProperties
+from convex_contact.model.xml_document import Element
+from haptic_files import FileError
+
+
+@dataclass
+class MjcfMesh:
+    """A mesh in the frame of its geoms.
+
+    Attributes:
+        element: Its element.
+        mesh: Vertices and triangles.
+        inertia: Whose mass properties count: "convex" (the hull's), "exact" or "legacy" (the surface's).
+    """
+
+    element: Element
+    mesh: MeshFile
+    inertia: str
+
+    def hull(self) -> Hull:
+        """The convex hull.
+
+        Raises:
+            XmlError: The mesh is flat.
+        """
+        try:
+            return hull_of(self.mesh)
+        except ValueError as error:
+            raise self.element.error(f"{error}") from None
+
+    def solid(self) -> MassProperties:
+        """Volume (m^3), centre and inertia at density 1.
+
+        Raises:
+            XmlError: The mesh encloses no volume.
+        """
+        if self.inertia == "convex" or not len(self.mesh.triangles):
+            hull = self.hull()
+            return hull.solid(hull.volume())
+        solid = enclosed(self.mesh, signed=self.inertia == "exact")
+        if not solid.mass > 0.0:
+            raise self.element.error("expected a surface that encloses a volume, got none")
+        return solid
+
+
+def enclosed(mesh: MeshFile, *, signed: bool) -> MassProperties:
+    """The solid that a surface encloses at density 1, as the tetrahedra from a point to its triangles.
+
+    Args:
+        mesh: The surface, whose triangles run counter-clockwise seen from outside.
+        signed: Tetrahedra count negative where the surface is seen from behind; else all count positive, from the
+            centroid of the surface, as MuJoCo's inertia "legacy" has it.
+    """
+    corners = mesh.vertices[mesh.triangles]
+    areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    origin = (areas @ corners.mean(axis=1)) / max(float(areas.sum()), 1e-300)
+    volume, center, second = _moments(corners - origin, signed)
+    if not volume > 0.0:
+        return MassProperties(0.0, origin, np.zeros((3, 3)))
+    origin = origin + center
+    volume, center, second = _moments(corners - origin, signed)  # of the legacy rule another volume and center
+    if signed:
+        second = second - volume * np.outer(center, center)
+    return MassProperties(volume, origin, np.trace(second) * np.eye(3) - second)
+
+
+def _moments(corners: np.ndarray, signed: bool) -> tuple[float, np.ndarray, np.ndarray]:
+    """Volume, centre (3,) and second moments (3, 3) of the tetrahedra from the origin to triangles (n, 3, 3)."""
+    volumes = np.linalg.det(corners) / 6.0
+    volumes = volumes if signed else np.abs(volumes)
+    volume, sums = float(volumes.sum()), corners.sum(axis=1)
+    center = volumes @ sums / (4.0 * max(volume, 1e-300))
+    moments = np.einsum("n,ni,nj->ij", volumes, sums, sums) + np.einsum("n,nki,nkj->ij", volumes, corners, corners)
+    return volume, center, moments / 20.0
+
+
+def read_assets(document: MjcfDocument, defaults: Defaults, compiler: Compiler, used: set[str]) -> dict[str, MjcfMesh]:
+    """The meshes that geoms use, by name.
+
+    Args:
+        document: The file.
+        defaults: Its default classes.
+        compiler: Its settings.
+        used: Names of the meshes that are read.
+
+    Raises:
+        XmlError: A mesh is wrong or cannot be read.
+    """
+    files: dict[str, tuple[Element, Path]] = {}
+    found: dict[str, MjcfMesh] = {}
+    names: set[str] = set()
+    for given in document.sections.get("asset", []):
+        element = defaults.resolved(given)
+        name = _name(element)
+        if name in names:
+            raise element.error("expected a name that no other mesh has, got one twice", "name")
+        names.add(name)
+        if name not in used:
+            continue
+        if "file" in element.attributes:
+            files[name] = element, _path(element, compiler)
+        else:
+            found[name] = _made(element, MeshFile(_vertices(element), np.zeros((0, 3), dtype=np.int64)), compiler)
+    try:
+        meshes = read_meshes([path for _, path in files.values()], triangles=True)
+    except FileError:
+        meshes = []
+        for element, path in files.values():  # which one is wrong?
+            try:
+                meshes += read_meshes([path], triangles=True)
+            except FileError as error:
+                raise element.error(f"{error}", "file") from None
+    for (name, (element, _)), mesh in zip(files.items(), meshes, strict=True):
+        found[name] = _made(element, mesh, compiler)
+    return found
+
+
+def _name(element: Element) -> str:
+    if "name" in element.attributes or "file" not in element.attributes:
+        return element.name()
+    return PurePosixPath(element.name("file")).stem
+
+
+def _path(element: Element, compiler: Compiler) -> Path:
+    name = element.attributes["file"]
+    if not name.isprintable() or not name:
+        raise element.error("expected the path of a mesh, got none", "file")
+    return compiler.meshdir / (PurePosixPath(name).name if compiler.strippath else name)
+
+
+def _vertices(element: Element) -> np.ndarray:
+    if "vertex" not in element.attributes:
+        raise element.error("expected a file or vertices, got neither")
+    count = len(element.attributes["vertex"].split())
+    if count < 12 or count % 3:
+        raise element.error(f"expected 3 numbers for each of 4 vertices or more, got {count}", "vertex")
+    return np.array(element.numbers("vertex", count)).reshape(-1, 3)
+
+
+def _made(element: Element, mesh: MeshFile, compiler: Compiler) -> MjcfMesh:
+    """A mesh with its reference frame and scale: x' = scale R^T (x - p)."""
+    scale = np.array(element.numbers("scale", 3, "1 1 1"))
+    if not scale.all():
+        raise element.error("expected 3 numbers other than 0, got a 0", "scale")
+    quat = Element(element.tag, {"quat": element.attributes.get("refquat", "1 0 0 0")}, element.line, file=element.file)
+    rotation = compiler.rotation(quat)
+    vertices = (mesh.vertices - np.array(element.numbers("refpos", 3, "0 0 0"))) @ rotation * scale
+    triangles = mesh.triangles if scale.prod() > 0.0 else mesh.triangles[:, ::-1]
+    inertia = choice(element, "inertia", ("convex", "exact", "legacy"), "legacy")
+    return MjcfMesh(element, MeshFile(vertices, triangles), inertia)
+
+
+def pose_of(solid: MassProperties, pose: pin.SE3) -> pin.Inertia:
+    """The inertia of a solid that lies at a pose."""
+    return pose.act(pin.Inertia(solid.mass, solid.center, solid.inertia))

@@ -1,0 +1,191 @@
+"""Actuators, limits and couplers of tendons: weighted sums l = sum c_i q_i of joint coordinates of a tree.
+
+A joint with a gear is the tendon of one term. A force f along the tendon is the joint forces c_i f. MuJoCo calls this a
+fixed tendon.
+
+* :class:`TendonActuator`: a force affine in length and velocity, implicit in both, with bounds.
+* :class:`TendonLimit`: a bound of the length.
+* :class:`TendonCoupler`: a length as a polynomial of another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from convex_contact.problem import checks
+from convex_contact.problem.constraints import Constraint, GivenRows, Rows
+from convex_contact.problem.row_numbers import rigid_row
+
+if TYPE_CHECKING:
+    from convex_contact.simulation.dynamics import WorldDynamics
+
+#: name and coefficient of each joint of a tendon
+Terms = tuple[tuple[str, float], ...]
+Range = tuple[float, float]
+UNBOUNDED: Range = (-math.inf, math.inf)
+
+
+def length(terms: Terms, q: Sequence[float]) -> float:
+    """The length of a tendon for the coordinates of its joints."""
+    return sum(c * x for (_, c), x in zip(terms, q, strict=True))
+
+
+@dataclass
+class TendonActuator:
+    """f = (g0 + g1 l + g2 dl/dt) s + b0 + b1 l + b2 dl/dt at the end of the step, clamped to a range.
+
+    The signal s is the control, clamped to its range, or an activation a that follows it: da/dt = u (integrator), or
+    da/dt = (u - a)/tau (filter). Only a negative b1 + g1 s, a spring, is taken at the end of the step.
+
+    Attributes:
+        tree: Number of the tree.
+        name: Of the actuator; see `Simulator.actuator`.
+        terms: Joints of one coordinate, and their coefficients.
+        gain: g0, g1, g2.
+        bias: b0 (N or N m), b1, b2; b2 + g2 s is not above 0.
+        control: u, or a function of time (s); what is set between steps acts from the next one on.
+        control_range: Least and greatest control.
+        force_range: Least and greatest f, N or N m.
+        dynamics: "none", "integrator" or "filter".
+        time_constant: tau of the filter, s, above 0.
+        activation: a; at the start, and in the last step.
+        activation_range: Least and greatest activation.
+
+    Raises:
+        ValueError: A value is out of its bounds; the message has the actuator's name.
+    """
+
+    tree: int
+    name: str
+    terms: Terms
+    gain: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    control: float | Callable[[float], float] = 0.0
+    control_range: Range = UNBOUNDED
+    force_range: Range = UNBOUNDED
+    dynamics: str = "none"
+    time_constant: float = 1.0
+    activation: float = 0.0
+    activation_range: Range = UNBOUNDED
+    _held: tuple[float, float] | None = field(default=None, init=False, repr=False)  # time and control of the last step
+
+    def __post_init__(self) -> None:
+        if self.dynamics not in ("none", "integrator", "filter"):
+            raise ValueError(f"{self.name}: dynamics: expected none, integrator or filter, got {self.dynamics!r}")
+        checks.number(f"{self.name}: time_constant", self.time_constant, above=0.0)
+        for name in ("control_range", "force_range", "activation_range"):
+            low, high = getattr(self, name)
+            if not low <= high:
+                raise ValueError(f"{self.name}: {name}: expected two numbers that increase, got {low} and {high}")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "control" and not callable(value):
+            value = checks.number(f"{self.name}: control", value)
+        object.__setattr__(self, name, value)
+
+    def _signal(self, time: float) -> float:
+        """s of the step that starts at a time; moves the activation to there."""
+        given = self.control(time) if callable(self.control) else self.control
+        u = _clamped(checks.number(f"{self.name}: control", given), self.control_range)
+        if self.dynamics == "none":
+            return u
+        if self._held is not None and time > self._held[0]:
+            since, before = time - self._held[0], self._held[1]
+            a = self.activation
+            if self.dynamics == "integrator":
+                a += since * before
+            else:
+                a = before + (a - before) * math.exp(-since / self.time_constant)
+            self.activation = _clamped(a, self.activation_range)
+        self._held = time, u
+        return self.activation
+
+    def numbers(self, q: Sequence[float], time: float, period: float) -> tuple[float, ...]:
+        """b, v^, R, beta, lower and upper of the row of a step, from the coordinates of its joints at the start."""
+        s, here = self._signal(time), length(self.terms, q)
+        offset, kp, kd = (b + g * s for b, g in zip(self.bias, self.gain, strict=True))
+        kp, kd = -kp, -kd
+        if kd < 0.0:
+            raise ValueError(f"{self.name}: control: expected one for which the damping is not negative, got {s:g}")
+        offset, kp = (offset - kp * here, 0.0) if kp < 0.0 else (offset, kp)
+        lower, upper = (period * f for f in self.force_range)
+        gain = period * kp + kd
+        if gain <= 0.0:
+            impulse = period * _clamped(offset, self.force_range)
+            return 0.0, 0.0, 1.0, 0.0, impulse, impulse
+        return 0.0, (offset - kp * here) / gain, 1.0 / (period * gain), 0.0, lower, upper
+
+
+def _clamped(value: float, bounds: Range) -> float:
+    return min(max(value, bounds[0]), bounds[1])
+
+
+@dataclass(frozen=True)
+class TendonLimit:
+    """A bound that the length of a tendon does not cross, whatever force this takes.
+
+    Attributes:
+        tree: Number of the tree.
+        tendon: Joints of one coordinate, and their coefficients.
+        bound: Least or greatest length, m or rad.
+        sign: 1: least, -1: greatest.
+    """
+
+    tree: int
+    tendon: Terms
+    bound: float
+    sign: float
+
+    @property
+    def terms(self) -> Terms:
+        """Joints of the row and their coefficients."""
+        return tuple((joint, self.sign * c) for joint, c in self.tendon)
+
+    def numbers(self, q: Sequence[float], time: float, period: float) -> tuple[float, ...]:
+        """As of :class:`TendonActuator`."""
+        return rigid_row(period, self.sign * (length(self.tendon, q) - self.bound), 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class TendonCoupler:
+    """y = c0 + c1 x + c2 x^2 + ... between the lengths of two tendons of a tree, held by a spring near the rigid limit.
+
+    Attributes:
+        tree: Number of the tree.
+        terms: Of y, joints of one coordinate and their coefficients.
+        other: Of x; empty: x = 0.
+        coefficients: c0, c1, ...
+    """
+
+    tree: int
+    terms: Terms
+    other: Terms
+    coefficients: tuple[float, ...]
+
+    def start(self, d: WorldDynamics) -> Callable[[WorldDynamics], Constraint]:
+        """As of :class:`~convex_contact.model.joints.Controller`."""
+        model, a = d.world.trees[self.tree].model.model, d.arrays
+        first_q, first_v = int(a.tree_q[self.tree]), int(a.tree_v[self.tree])
+        joints = [[model.joints[model.getJointId(name)] for name, _ in terms] for terms in (self.terms, self.other)]
+        places = [[first_q + joint.idx_q for joint in group] for group in joints]
+        rows = np.zeros((2, d.nv))
+        for row, terms, group in zip(rows, (self.terms, self.other), joints, strict=True):
+            for (_, coefficient), joint in zip(terms, group, strict=True):
+                row[first_v + joint.idx_v] += coefficient
+        function = np.polynomial.Polynomial(self.coefficients)
+        slope = function.deriv()
+
+        def make(d: WorldDynamics) -> Constraint:
+            y, x = (
+                length(terms, d.arrays.q[place].tolist())
+                for terms, place in zip((self.terms, self.other), places, strict=True)
+            )
+            numbers = np.array(rigid_row(d.period, float(y - function(x)))).reshape(6, 1)
+            return GivenRows(Rows((rows[0] - slope(x) * rows[1]).reshape(1, -1), *numbers))
+
+        return make

@@ -1,0 +1,118 @@
+"""Welds: springs that hold a body, or a point of it, at a pose of another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import pinocchio as pin
+
+from convex_contact.problem import checks
+from convex_contact.problem.constraints import Constraint, GivenRows, Rows
+
+if TYPE_CHECKING:
+    from convex_contact.simulation.dynamics import WorldDynamics
+
+Triple = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Weld:
+    """Springs between two bodies, that hold them as they are at the start or at a given pose.
+
+    Attributes:
+        a: Number of a body.
+        b: Of another; one of them moves freely or is a link.
+        stiffness: N/m. As stiff as 1e6 N/m a spring is rigid to hands and tools; with dt^2 k far above the masses it
+            needs no near-rigid limit.
+        rotational_stiffness: N m/rad; 0: b may rotate about the point.
+        relaxation_time: Of both, s; damping over stiffness.
+        near_rigid: beta of the near-rigid limit of both (`constraints`); 0: none.
+        point: That is held, in the frame of b (3,), m; None: its centre of mass, of a link the origin of its joint.
+        position: Of that point in the frame of a (3,), m; None: as at the start.
+        orientation: Of b in the frame of a, quaternion (x, y, z, w); None: as at the start.
+    """
+
+    a: int
+    b: int
+    stiffness: float = 1e6
+    rotational_stiffness: float = 1e3
+    relaxation_time: float = 0.01
+    near_rigid: float = 0.0
+    point: Triple | None = None
+    position: Triple | None = None
+    orientation: tuple[float, float, float, float] | None = None
+
+    #: values that tell the first body from the second
+    DIRECTED: ClassVar[frozenset[str]] = frozenset(("point", "position", "orientation"))
+
+    def __post_init__(self) -> None:
+        if self.a == self.b:
+            raise ValueError("b: expected another body, got the same one")
+        for name in ("stiffness", "relaxation_time"):
+            checks.number(name, getattr(self, name), above=0.0)
+        for name in ("rotational_stiffness", "near_rigid"):
+            checks.number(name, getattr(self, name), minimum=0.0)
+        for name, count in (("point", 3), ("position", 3), ("orientation", 4)):
+            value = getattr(self, name)
+            if value is not None:
+                numbers = checks.array(name, value, (count,))
+                if name == "orientation" and not np.linalg.norm(numbers) > 1e-9:
+                    raise ValueError("orientation: expected a quaternion (x, y, z, w) that is not zero")
+                object.__setattr__(self, name, tuple(numbers.tolist()))
+
+    def start(self, d: WorldDynamics) -> Callable[[WorldDynamics], Constraint]:
+        """As of :class:`~convex_contact.model.joints.Controller`."""
+        R, p, _ = _frame(d, self.a)
+        Q, q, _ = _frame(d, self.b)
+        lever = np.zeros(3) if self.point is None else np.array(self.point) - d.world.bodies[self.b].center
+        position, orientation = R.T @ (q + Q @ lever - p), R.T @ Q
+        if self.position is not None:
+            position = np.array(self.position) - d.world.bodies[self.a].center
+        if self.orientation is not None:
+            orientation = pin.Quaternion(np.array(self.orientation)).normalized().matrix()
+        rows = 6 if self.rotational_stiffness else 3
+
+        def make(d: WorldDynamics) -> Constraint:
+            R, p, J = _frame(d, self.a)
+            Q, q, K = _frame(d, self.b)
+            there, here = R @ position, Q @ lever
+            dt_plus_tau = d.period + self.relaxation_time
+            error = np.concatenate([q + here - p - there, pin.log3(Q @ (R @ orientation).T)])
+            J[:3] -= _cross(there) @ J[3:]  # of the point of a at which that of b is to be
+            K[:3] -= _cross(here) @ K[3:]
+            difference = (K - J)[:rows]
+            gain = np.repeat([self.stiffness, self.rotational_stiffness], 3)[:rows]
+            target = -error[:rows] / dt_plus_tau - difference[:, -1]
+            compliance = 1.0 / (d.period * dt_plus_tau * gain)
+            moves = difference[:, :-1].any(axis=1)  # mechanisms in a plane do not move across it
+            m = int(moves.sum())
+            limit, infinite = np.full(m, self.near_rigid), np.full(m, math.inf)
+            rows_of = (difference[moves, :-1], np.zeros(m), target[moves], compliance[moves])
+            return GivenRows(Rows(*rows_of, limit, -infinite, infinite))
+
+        return make
+
+
+def _cross(x: np.ndarray) -> np.ndarray:
+    """The matrix (3, 3) of the cross product with a vector (3,)."""
+    return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
+
+
+def _frame(d: WorldDynamics, body: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rotation (3, 3) and position (3,) of a body's pose, and the Jacobian (6, nv) of its twist there.
+
+    One more column is the twist that bodies have which no tree moves.
+    """
+    a = d.arrays
+    pose, tree, link = a.body_pose[body], a.body_tree[body], a.body_link[body]
+    J = np.zeros((6, d.nv + 1))
+    if tree < 0:
+        J[:, -1] = a.body_twist[body]
+    else:
+        i, j = a.tree_v[tree], a.tree_v[tree + 1]
+        J[:, i:j] = np.eye(6) if link < 0 else a.link_jacobian[link, :, : j - i]
+    return pose[:9].reshape(3, 3), pose[9:], J

@@ -1,0 +1,51 @@
+"""The examples: each runs, its own check holds, and it leaves the figure of its name."""
+
+from __future__ import annotations
+
+import ast
+import os
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "examples"
+EXAMPLES = sorted(FOLDER.glob("*.py"))
+#: one of each family by default; the others take some seconds each
+QUICK = {"friction_stick_slip", "constraints_pendulum", "contact_first_world", "wall_z_width", "device_own_driver"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    before = Path.cwd()
+    os.chdir(tmp_path)
+    yield tmp_path
+    os.chdir(before)
+    plt.close("all")
+
+
+@pytest.mark.parametrize(
+    "path", [pytest.param(p, id=p.stem, marks=() if p.stem in QUICK else pytest.mark.slow) for p in EXAMPLES]
+)
+def test_the_example_runs_and_leaves_its_figure(path: Path, folder: Path) -> None:
+    runpy.run_path(str(path), run_name="__main__")
+    picture = plt.imread(folder / f"{path.stem}.png")
+    assert picture.std() > 0.02  # not an empty page
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+def test_the_example_has_a_check_and_fits_on_a_page(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    checks = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Assert)]
+    assert checks or "np.testing." in text
+    assert 20 <= len(text.splitlines()) <= 75
+
+
+def test_the_list_names_each_example_with_its_first_line() -> None:
+    listed = (FOLDER / "README.md").read_text(encoding="utf-8")
+    for path in EXAMPLES:
+        first = str(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))).splitlines()[0]
+        assert f"[{path.stem}]({path.name}) | {first} |" in listed
+    assert listed.count("](") == len(EXAMPLES)
