@@ -21,18 +21,18 @@ LEFT: dict[str, set[str]] = {
         *("ToolMotion", "Trajectory", "add_serial_linkage", "contact_wrench", "pose_error", "task_error"),
     },
     "convex_contact": {
-        *("ActuatedWorld", "Batch", "Body", "BodyState", "Compliant", "Constraint", "ContactRenderer"),
-        *("ContactReport", "CouplerConstraint", "Coupling", "DistanceConstraint", "Elasticity", "FunctionLaw"),
-        *("Gradients", "HertzLaw", "HolonomicConstraint", "Hull", "Hydroelastic", "Joint", "JointActuator"),
-        *("JointCoupler", "JointFriction", "JointLimit", "JointLimits", "JointMotion", "KinematicTree"),
-        *("LinearLaw", "NormalLaw", "PDActuator", "PairLaw", "PrescribedMotion", "PressureField"),
-        *("QuadraticCost", "RigidSurface", "Rollout", "Shape", "Simulator", "SimulatorState", "Solution"),
-        *("StepStatistics", "TendonActuator", "TendonCoupler", "TendonLimit", "Trajectory", "Weld", "WeldConstraint"),
-        *("World", "WorldDynamics", "load_mjcf", "optimize", "rollout", "solve"),
+        *("ActuatedWorld", "Batch", "Body", "Compliant", "Constraint", "ContactRenderer", "ContactReport"),
+        *("CouplerConstraint", "Coupling", "DistanceConstraint", "Elasticity", "FunctionLaw", "Gradients"),
+        *("HertzLaw", "HolonomicConstraint", "Hull", "Hydroelastic", "Joint", "JointActuator", "JointCoupler"),
+        *("JointFriction", "JointLimit", "JointLimits", "JointMotion", "KinematicTree", "LinearLaw"),
+        *("NormalLaw", "PDActuator", "PairLaw", "PrescribedMotion", "PressureField", "QuadraticCost"),
+        *("RigidSurface", "Rollout", "Shape", "StepStatistics", "TendonActuator", "TendonCoupler"),
+        *("TendonLimit", "Trajectory", "Weld", "WeldConstraint", "World", "WorldDynamics", "load_mjcf"),
+        *("optimize", "rollout"),
     },
     "tau_wall_control": {
-        *("HoldingWall", "MovingPlanes", "PushResult", "PushSimulation", "TauParameters", "WallRenderer"),
-        *("WallReport", "WallState", "simulate_push"),
+        *("MovingPlanes", "PushResult", "PushSimulation", "TauParameters", "WallReport", "WallState"),
+        "simulate_push",
     },
 }
 

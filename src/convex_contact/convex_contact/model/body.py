@@ -14,6 +14,7 @@ from convex_contact.model.materials import Material
 from convex_contact.model.pressure_fields import Hydroelastic, Mesh, PressureField, mesh_of
 from convex_contact.model.shapes import HalfSpace, Shape
 from convex_contact.problem.errors import ContactError
+from haptic_files.moved_modules import renamed
 from haptic_math.quantities import finite_array
 
 if TYPE_CHECKING:
@@ -250,5 +251,4 @@ def uniform_solid(geometries: Sequence[Geometry], mass: float) -> tuple[np.ndarr
     return center, inertia
 
 
-#: old names, for one release; those of the package warn
-Placement, Tree = Pose, KinematicTree
+__getattr__ = renamed(__name__, {"Placement": "Pose", "Tree": "KinematicTree"})

@@ -39,8 +39,6 @@ from convex_contact.model.body import (
     vector,
 )
 from convex_contact.model.body import Drive as Drive
-from convex_contact.model.body import Placement as Placement
-from convex_contact.model.body import Tree as Tree
 
 Made = TypeVar("Made")
 

@@ -67,6 +67,13 @@ class BodyState:
         orientation: Quaternion (x, y, z, w).
         velocity: Of the origin (3,), m/s.
         angular_velocity: (3,), rad/s, world.
+
+    Example:
+        >>> from convex_contact import Simulator, World
+        >>> world = World()
+        >>> ball = world.add_sphere("ball", mass=1.0, radius=0.1, velocity=(1.0, 0.0, 0.0))
+        >>> Simulator(world, period=2e-3).state(ball).velocity.tolist()
+        [1.0, 0.0, 0.0]
     """
 
     position: np.ndarray

@@ -87,6 +87,16 @@ class Simulator(LastStep):
     Raises:
         ValueError: A parameter is out of its bounds, or a normal law is not linear beside compliant bodies; the message
             names it.
+
+    Example:
+        >>> from convex_contact import Simulator, World
+        >>> world = World()
+        >>> ground = world.add_half_space("ground")
+        >>> ball = world.add_sphere("ball", mass=1.0, radius=0.1, position=(0.0, 0.0, 0.5))
+        >>> simulator = Simulator(world, period=2e-3)
+        >>> simulator.step(500)
+        >>> simulator.state(ball).position.round(3).tolist()
+        [0.0, 0.0, 0.1]
     """
 
     # Longer than others by its arguments and their checks.

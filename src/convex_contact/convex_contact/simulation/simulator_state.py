@@ -25,6 +25,17 @@ class SimulatorState:
 
     Attributes:
         time: s.
+
+    Example:
+        >>> from convex_contact import Simulator, World
+        >>> world = World()
+        >>> ball = world.add_sphere("ball", mass=1.0, radius=0.1)
+        >>> simulator = Simulator(world, period=2e-3)
+        >>> start = simulator.state()
+        >>> simulator.step(10)
+        >>> simulator.restore(start)
+        >>> simulator.state(ball).position.tolist()
+        [0.0, 0.0, 0.0]
     """
 
     def __init__(self, simulator: Simulator) -> None:

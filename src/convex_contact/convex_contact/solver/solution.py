@@ -27,6 +27,16 @@ class Solution:
         iterations: Newton steps.
         residual: ||A (v - v*) - J^T gamma|| over the larger of ||A v|| and ||J^T gamma||, all scaled by diag(A)^(-1/2).
         converged: True; without convergence there is no solution but a `ConvergenceError`.
+
+    Example:
+        >>> import numpy as np
+        >>> from convex_contact import ContactProblem, solve
+        >>> problem = ContactProblem(
+        ...     A=np.eye(3), v_star=[0.0, 0.0, -1.0], J=np.eye(3), phi0=[0.0], v_n0=[-1.0], period=1e-3,
+        ...     stiffness=[1e8], dissipation=[0.0], relaxation_time=[1e-4], friction=[0.5],
+        ... )
+        >>> round(float(solve(problem).impulse[0, 2]), 1)  # normal impulse [N s]
+        1.0
     """
 
     converged = True

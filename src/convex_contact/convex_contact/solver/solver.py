@@ -51,6 +51,16 @@ def solve(
     Raises:
         ValueError: an unknown approximation, or one that does not fit the problem.
         ConvergenceError: the criterion is not reached; there is no result in that case.
+
+    Example:
+        >>> import numpy as np
+        >>> from convex_contact import ContactProblem, solve
+        >>> problem = ContactProblem(
+        ...     A=np.eye(3), v_star=[0.0, 0.0, -1.0], J=np.eye(3), phi0=[0.0], v_n0=[-1.0], period=1e-3,
+        ...     stiffness=[1e8], dissipation=[0.0], relaxation_time=[1e-4], friction=[0.5],
+        ... )
+        >>> bool(abs(solve(problem).velocity[2]) < 0.1)  # the contact stops a mass of 1 kg
+        True
     """
     chosen = approximation_named(approximation)
     if chosen.name == "sap" and problem.law.code != kernels.LINEAR:

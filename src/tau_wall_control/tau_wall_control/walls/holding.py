@@ -27,6 +27,15 @@ class HoldingWall:
     Attributes:
         saturated_steps: steps in a row in which torque limits have acted.
         torque_limit: Largest torque of each joint [N m], the peak torque or less.
+
+    Example:
+        >>> from tau_wall_control import HoldingWall, Plane, TauDevice, design_wall_controller
+        >>> device = TauDevice.default()
+        >>> controller = design_wall_controller(device, scheme="sopc")
+        >>> wall = HoldingWall(controller, Plane(point=(0.0, 0.0, 0.0), normal=(0.0, 0.0, 1.0)))
+        >>> state = wall.step(device.inverse_kinematics((0.0, 0.0, -1e-4)), [0.0] * 6)
+        >>> state.in_contact.tolist()
+        [True]
     """
 
     def __init__(self, controller: WallController, plane: Plane, *, release_gap: float = 1e-4) -> None:

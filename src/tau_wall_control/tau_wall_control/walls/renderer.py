@@ -78,6 +78,15 @@ class WallRenderer:
 
     Raises:
         TauError: no plane or more than 32, or a number out of range.
+
+    Example:
+        >>> from tau_wall_control import Plane, TauDevice, WallRenderer, design_wall_controller
+        >>> device = TauDevice.default()
+        >>> controller = design_wall_controller(device, scheme="stiff")
+        >>> walls = WallRenderer(controller, [Plane(point=(0.0, 0.0, 0.0), normal=(0.0, 0.0, 1.0))])
+        >>> state = walls.step(device.inverse_kinematics((0.0, 0.0, -1e-4)), [0.0] * 6)  # 0.1 mm inside
+        >>> state.in_contact.tolist(), (1e3 * state.penetration).round(3).tolist()
+        ([True], [0.1])
     """
 
     def __init__(
