@@ -1,7 +1,7 @@
 """Hooks of the documentation site (mkdocs.yml): what it shows beside the pages of this directory.
 
-README.md becomes the first page, config/<experiment>/page.md the page of an experiment. A paragraph that is a link to a
-file of examples/ is followed by the file.
+README.md becomes the first page, config/<experiment>/page.md the page of an experiment, and the programs of examples/
+are on one page. A paragraph that is a link to a file of docs/examples/ is followed by the file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,17 @@ def here(text: str, up: str = "") -> str:
     text = re.sub(r"\]\((\.\./)*docs/", f"]({up}", text)
     text = re.sub(r"\]\((\.\./)*config/(\w+)/page\.md", rf"]({up}scene_\2.md", text)
     text = re.sub(r"\]\(CITATION\.cff\)", "]", text).replace("[CITATION.cff]", "CITATION.cff")
+    text = re.sub(r"\]\((\.\./)*examples/README\.md", f"]({up}examples.md", text)
+    text = re.sub(r"\]\(\.\./examples/(\w+)\.py", rf"]({up}examples.md#\1", text)
     return re.sub(r"\]\((CONTRIBUTING|CHANGELOG)\.md", lambda found: f"]({up}{found[1].lower()}.md", text)
+
+
+def programs() -> str:
+    """The page of examples/: the list, then each program."""
+    folder = ROOT / "examples"
+    listed = re.sub(r"\]\((\w+)\.py\)", r"](#\1)", (folder / "README.md").read_text())
+    sources = [f"## {path.stem}\n\n```python\n{path.read_text()}```\n" for path in sorted(folder.glob("*.py"))]
+    return "\n".join([listed, *sources])
 
 
 def pages() -> dict[str, str]:
@@ -34,6 +44,7 @@ def pages() -> dict[str, str]:
     found = {"index.md": here((ROOT / "README.md").read_text())}
     for path in (ROOT / "config").glob("*/page.md"):
         found[f"scene_{path.parent.name}.md"] = here(path.read_text())
+    found["examples.md"] = programs()
     for name in ("CONTRIBUTING", "CHANGELOG"):
         found[f"{name.lower()}.md"] = here((ROOT / f"{name}.md").read_text())
     return found
