@@ -17,7 +17,7 @@ law = ViscousCoulombLaw(truth["friction_force"], viscosity=truth["viscosity"])
 model = ModelC(law, stiffness=truth["stiffness"], damping=truth["damping"], period=T)
 force = model.simulate(velocity[:, None])[:, 0] + random.normal(0.0, 0.01, len(time))
 
-found = identify_model_c(velocity[:, None], force[:, None], period=T, law="viscous_coulomb")
+found = identify_model_c(velocity, force, period=T, law="viscous_coulomb")
 for name, estimate in found.estimates.items():
     print(f"{name}: {estimate.value:.4g} [{estimate.low:.4g}, {estimate.high:.4g}]")
 for name, value in truth.items():

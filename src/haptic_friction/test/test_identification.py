@@ -113,6 +113,13 @@ def test_results_are_frozen_and_readable() -> None:
         found.model_c()
 
 
+def test_signals_along_a_line_need_no_second_axis() -> None:
+    velocity = 0.1 * np.sin(0.02 * np.arange(2000))
+    force = 2.0 * np.sign(velocity) + 3.0 * velocity
+    one, two = (identify_law(u, f) for u, f in ((velocity, force), (velocity[:, None], force[:, None])))
+    assert one == two and one.estimates["viscosity"].value == pytest.approx(3.0)
+
+
 # Input that cannot be used
 
 GOOD = np.full((200, 2), 0.1)
@@ -122,7 +129,7 @@ GOOD = np.full((200, 2), 0.1)
     "velocity, force, options, message",
     [
         (GOOD, GOOD, {"law": "dahl"}, "law: expected one of coulomb, viscous_coulomb, stribeck, got 'dahl'"),
-        (GOOD[:, 0], GOOD, {}, r"velocity: expected shape (n_samples, dimension), got (200,)"),
+        (GOOD[:, 0], GOOD, {}, r"force: expected the shape of velocity (200, 1), got (200, 2)"),
         (GOOD[:, :0], GOOD, {}, r"velocity: expected shape (n_samples, dimension), got (200, 0)"),
         (GOOD, GOOD[:, :1], {}, r"force: expected the shape of velocity (200, 2), got (200, 1)"),
         (GOOD, GOOD[:-1], {}, r"force: expected the shape of velocity (200, 2), got (199, 2)"),

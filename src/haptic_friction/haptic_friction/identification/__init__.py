@@ -1,7 +1,7 @@
 """Identification: parameters of a friction law or of model C from recorded velocity and force.
 
 Sign convention as everywhere: the force f points in the direction of sliding; the body that moves with the velocity
-feels -f. Signals are arrays of shape (n_samples, dimension), in m/s and N.
+feels -f. Signals are arrays of shape (n_samples, dimension), in m/s and N; (n_samples,) is one dimension.
 
 A law is fitted to the sliding samples, model C (Kikuuwe et al., eq. (38)) to the whole record: its response to the
 recorded velocity, from an unknown displacement at the first sample, is brought to the recorded force by least squares.

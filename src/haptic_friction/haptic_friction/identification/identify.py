@@ -46,7 +46,7 @@ def identify_law(
     Only the component of the force along the velocity counts, so noise across it makes no bias.
 
     Args:
-        velocity: sliding velocity v [m/s], shape (n_samples, dimension).
+        velocity: sliding velocity v [m/s], shape (n_samples, dimension), or (n_samples,) along a line.
         force: friction force f [N] in the direction of sliding, the same shape.
         law: "coulomb", g = F; "viscous_coulomb", g = F + D s; "stribeck",
             g = Fc + (Fs - Fc) exp(-(s/vs)^2) + D s.
@@ -154,9 +154,9 @@ def identify_model_c(
     """Fits law, stiffness K and damping B of model C, eq. (38), to a contiguous record.
 
     Args:
-        velocity: velocity u of the free end [m/s], shape (n_samples, dimension), one row a period. For a model that
-            rendered the force it is the model's input, the measured velocity; the true one gives B less K times the
-            delay of the measurement.
+        velocity: velocity u of the free end [m/s], shape (n_samples, dimension), or (n_samples,) along a line, one row
+            a period. For a model that rendered the force it is the model's input, the measured velocity; the true one
+            gives B less K times the delay of the measurement.
         force: friction force f [N], the same shape, in the direction of sliding: the body feels -f.
         period: sampling period T [s], above 0.
         law: as in `identify_law`.

@@ -16,10 +16,12 @@ _SHORTEST_STICK = 5
 
 
 def signals(velocity: ArrayLike, force: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Both signals as checked arrays of one shape (n, dimension)."""
+    """Both signals, (n, dimension) or (n,) along a line, as checked arrays of one shape (n, dimension)."""
     result = []
     for name, signal, unit in (("velocity", velocity, "m/s"), ("force", force, "N")):
         array = np.ascontiguousarray(signal, dtype=float)
+        if array.ndim == 1:
+            array = array[:, None]
         if array.ndim != 2 or array.shape[1] < 1:
             raise ValueError(f"{name}: expected shape (n_samples, dimension), got {array.shape}")
         if not np.isfinite(array).all():
