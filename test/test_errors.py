@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+import pickle
 import re
 import subprocess
 from importlib import resources
 from pathlib import Path
 
+import numpy as np
 import pytest
 from machine_speed import limit
 from started_runs import HAPTICS, wait_until
 
-from haptic_core.errors import ParameterError
+from convex_contact import BatchError, ConvergenceError
+from haptic_core.errors import InputError, ParameterError
 from haptic_core.parameters import check_all, load_parameter_specs
+from tau_wall_control import UnreachableError
 
 ARGS = "see ./haptics run EXPERIMENT --show-args"
 
@@ -102,3 +106,19 @@ def test_a_second_device_in_the_same_domain_is_refused(start) -> None:
     second = start("command_delay_ticks:=0", "record:=false")
     assert second.finish() == 1
     assert "another device already publishes /joystick/device_state" in second.text
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ConvergenceError("it stands", velocity=np.array([1.0, 2.0]), iterations=3, residual=0.1, tolerance=1e-5),
+        BatchError(4, ValueError("no such body")),
+        UnreachableError("out of reach", 2),
+        InputError("tick", "tick 3: expected 4"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_of_another_process_arrives_whole(error: Exception) -> None:
+    arrived = pickle.loads(pickle.dumps(error))
+    assert type(arrived) is type(error) and str(arrived) == str(error)
+    assert repr(vars(arrived)) == repr(vars(error))

@@ -28,6 +28,9 @@ class InputError(HapticError, ValueError):
         super().__init__(message)
         self.kind = kind
 
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, str]]:
+        return InputError, (self.kind, str(self))
+
 
 class EntryError(ParameterError):
     """An entry "name=value" cannot be used."""

@@ -18,6 +18,9 @@ class UnreachableError(TauError):
         super().__init__(message)
         self.chain = chain
 
+    def __reduce__(self) -> tuple[type[UnreachableError], tuple[str, int]]:
+        return UnreachableError, (str(self), self.chain)
+
 
 class SingularError(TauError):
     """A pose in which the chains or the platform cannot control a direction."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 
@@ -29,3 +32,8 @@ class ConvergenceError(ContactError, ArithmeticError):
         )
         self.reason, self.velocity, self.iterations = reason, velocity, iterations
         self.residual, self.tolerance = residual, tolerance
+
+    def __reduce__(self) -> tuple[Callable[[], ConvergenceError], tuple[()]]:
+        """How it is copied to another process: the arguments are keywords."""
+        names = ("velocity", "iterations", "residual", "tolerance")
+        return partial(ConvergenceError, self.reason, **{name: getattr(self, name) for name in names}), ()

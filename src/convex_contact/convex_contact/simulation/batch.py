@@ -35,7 +35,10 @@ class BatchError(ContactError, RuntimeError):
 
     def __init__(self, number: int, error: BaseException) -> None:
         super().__init__(f"simulator {number}: {error}")
-        self.number = number
+        self.number, self._error = number, error
+
+    def __reduce__(self) -> tuple[type[BatchError], tuple[int, BaseException]]:
+        return BatchError, (self.number, self._error)
 
 
 class Batch:
