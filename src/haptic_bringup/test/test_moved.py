@@ -67,9 +67,9 @@ def test_what_never_was_is_not_found(name: str) -> None:
 def test_names_that_have_moved_warn() -> None:
     from haptic_bringup import replay, runner
 
-    with pytest.warns(DeprecationWarning, match=r"runner\.git_state has moved to haptic_launch\.runner\.git_state$"):
+    with pytest.warns(DeprecationWarning, match=r"runner\.git_state has moved; use haptic_launch\.runner\.git_state$"):
         assert runner.git_state
-    with pytest.warns(DeprecationWarning, match=r"has moved to haptic_bags\.replay\.reachable_arguments$"):
+    with pytest.warns(DeprecationWarning, match=r"has moved; use haptic_bags\.replay\.reachable_arguments$"):
         assert replay.reachable_arguments
     with pytest.raises(AttributeError, match=r"^module 'haptic_bringup.runner' has no attribute 'nothing'$"):
         runner.nothing  # noqa: B018
