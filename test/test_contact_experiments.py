@@ -113,10 +113,10 @@ def test_a_rod_in_a_gripper_on_a_circle(run: Run) -> None:
 
 @pytest.mark.experiment
 def test_an_arm_pushes_a_ball_figure_25(run: Run) -> None:
-    """Cut short: the ball does not arrive yet, but the node plays what was found."""
+    """Cut short: the ball does not arrive yet, but the cost is lower, and the node plays what was found."""
     directory, metrics = run("arm_pushes_ball", "optimizer_iterations:=4", "effort_limit:=9.0")
     claims = {claim["claim"]: claim["shown"] for claim in metrics["claims"]}
-    assert list(claims.values()) == [False, True, True, False, None], metrics["claims"]
+    assert list(claims.values()) == [False, True, True, True, None], metrics["claims"]
     assert claims["The node plays the optimised inputs: its ball moves as in the optimisation."]
     assert metrics["iterations"] == 4 and metrics["largest_effort"] <= 9.0
     run_of = ContactRun.from_bag(Bag(directory / "bag"))
