@@ -130,7 +130,7 @@ def claims_of(name: str) -> list[dict[str, Any]]:
 
 
 def shown_claims(name: str) -> str:
-    """How many of the claims are shown."""
+    """Gives the number of claims that are shown, of all claims of an experiment or study, in words."""
     claims = claims_of(name)
     return f"{sum(claim['shown'] is True for claim in claims)} of {len(claims)}"
 

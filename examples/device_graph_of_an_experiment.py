@@ -1,4 +1,4 @@
-"""An experiment of the suite in one process, without ROS: its device, hand and renderer as arrays.
+"""An experiment of the suite without ROS nodes: device, hand and renderer step together, and give arrays.
 
 The numbers are those of `./haptics run friction_impedance` to the last bit; any launch argument can be given.
 """

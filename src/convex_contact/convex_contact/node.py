@@ -103,10 +103,6 @@ class ContactNode(RenderingNode):
     def _consumed(self) -> dict[str, Any]:
         return {**super()._consumed(), "contacts": self._contacts, "planes": self._planes}
 
-    def deactivate(self) -> None:
-        super().deactivate()
-        self.transport.wait_until_taken([self._contacts, self._statistics, self._planes])
-
     def cleanup(self) -> None:
         super().cleanup()
         for publisher in (self._contacts, self._statistics, self._planes, self._scene, self._markers):

@@ -214,7 +214,7 @@ class RenderingNode(SuiteNode):
             times = {name: seen.lists() for name, seen in self._times.items()}
             self.publish_event("times", {**times, "old": self._gathered.old})
         self.publish_event("state", {"state": "inactive"})
-        self.transport.wait_until_taken(self._tick_publishers())
+        self.transport.wait_until_taken(self.recorded_publishers())
 
     def cleanup(self) -> None:
         for publisher in self._tick_publishers():

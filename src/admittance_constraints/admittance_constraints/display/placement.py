@@ -1,4 +1,4 @@
-"""Where the virtual environment lies in the display's base frame, and the virtual tool in the hand."""
+"""Fixed transforms from the mechanism's frame to the display's base, and from the hand to the mechanism's tool."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ class ReferenceGenerator:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether steps run as machine code."""
+        """Tells whether the steps are compiled to machine code; otherwise CasADi interprets them."""
         return self._step.is_compiled
 
     # --- state ----------------------------------------------------------------------------------------------

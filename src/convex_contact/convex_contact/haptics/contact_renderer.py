@@ -49,7 +49,7 @@ class WallPush(NamedTuple):
 
 
 class RendererSettings(NamedTuple):
-    """What can change between two ticks.
+    """Settings of a renderer that can change between two ticks.
 
     Attributes:
         coupling: stiffness, damping and limits of the virtual coupling.
@@ -217,7 +217,7 @@ class ContactRenderer:
 
     @property
     def is_coupled(self) -> bool:
-        """Whether the tool feels the world; otherwise every wrench is zero."""
+        """Tells whether the coupling acts on the tool; otherwise every wrench is zero."""
         return self.rendering.is_coupled
 
     def change(self, settings: RendererSettings) -> None:

@@ -1,4 +1,4 @@
-"""Where a device's space lies in the world's, and what the user feels."""
+"""Settings of haptic rendering: the transform from the device's space to the world, and the virtual coupling."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from convex_contact.problem import checks
 
 @dataclass(frozen=True)
 class ToolPlace:
-    """How the device's space lies in the world's.
+    """Transform from the device's space to the world.
 
     Attributes:
         frame: Pose of the world's frame in the device's base, m.
@@ -45,7 +45,7 @@ class ToolPlace:
 
 @dataclass(frozen=True)
 class CouplingNumbers:
-    """What the user feels.
+    """Stiffness, damping and limits of the virtual coupling.
 
     Attributes:
         stiffness: k of the coupling, N/m in the world; rotational_stiffness, N m/rad.

@@ -66,13 +66,13 @@ class TetrahedralMesh:
 
     @property
     def volumes(self) -> np.ndarray:
-        """Of the tetrahedra (m,), m^3."""
+        """Volumes of the tetrahedra (m,), m^3."""
         a, b, c, d = np.moveaxis(self.vertices[self.tetrahedra], 1, 0)
         return np.asarray(np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a) / 6.0)
 
     @property
     def gradients(self) -> np.ndarray:
-        """Of the shape functions at rest (m, 4, 3), 1/m."""
+        """Gradients of the shape functions at rest (m, 4, 3), 1/m."""
         x = self.vertices[self.tetrahedra]
         edges = np.moveaxis(x[:, :3] - x[:, 3:], 1, 2)  # columns
         inverse = np.linalg.inv(edges)

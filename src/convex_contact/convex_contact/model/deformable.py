@@ -107,12 +107,12 @@ class DeformableTree:
         return (6 if self._base else 0) + 3 * len(self.contact)
 
     def positions(self, q: np.ndarray) -> np.ndarray:
-        """Of all vertices (n, 3), m; a view."""
+        """Positions of all vertices (n, 3), m; a view."""
         n = len(self._mass)
         return q[self._base : self._base + 3 * n].reshape(n, 3)
 
     def velocities(self, q: np.ndarray) -> np.ndarray:
-        """Of all vertices (n, 3), m/s; a view."""
+        """Velocities of all vertices (n, 3), m/s; a view."""
         n = len(self._mass)
         return q[self._base + 3 * n :].reshape(n, 3)
 
@@ -148,7 +148,7 @@ class DeformableTree:
     def prepare(
         self, q: np.ndarray, v: np.ndarray, effort: np.ndarray, period: float, A: np.ndarray, v_star: np.ndarray
     ) -> None:
-        """As of :class:`~convex_contact.model.bodies.ArticulatedTree`; the inner velocities are in q."""
+        """Writes A and v* as :class:`~convex_contact.model.bodies.ArticulatedTree`; q has the inner velocities."""
         m, matrix = self._mass, self._matrix
         lam, mu = self.elasticity.lame
         matrix.values[:] = 0.0

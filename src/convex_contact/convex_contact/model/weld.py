@@ -82,8 +82,8 @@ class Weld:
             there, here = R @ position, Q @ lever
             dt_plus_tau = d.period + self.relaxation_time
             error = np.concatenate([q + here - p - there, pin.log3(Q @ (R @ orientation).T)])
-            J[:3] -= _cross(there) @ J[3:]  # of the point of a at which that of b is to be
-            K[:3] -= _cross(here) @ K[3:]
+            J[:3] -= pin.skew(there) @ J[3:]  # of the point of a at which that of b is to be
+            K[:3] -= pin.skew(here) @ K[3:]
             difference = (K - J)[:rows]
             gain = np.repeat([self.stiffness, self.rotational_stiffness], 3)[:rows]
             target = -error[:rows] / dt_plus_tau - difference[:, -1]
@@ -95,11 +95,6 @@ class Weld:
             return GivenRows(Rows(*rows_of, limit, -infinite, infinite))
 
         return make
-
-
-def _cross(x: np.ndarray) -> np.ndarray:
-    """The matrix (3, 3) of the cross product with a vector (3,)."""
-    return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
 
 
 def _frame(d: WorldDynamics, body: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -277,10 +277,11 @@ class World:
     def _add_joint_law(self, kind: Callable[..., JointLaw], tree: int | str, *joints: str, **values: Any) -> None:
         number, name = self._joint(tree, *joints)
         try:
-            limits = self.trees[number].motor_limits(joints[0], values) if kind is JointActuator else {}
+            if kind is JointActuator:
+                values = self.trees[number].motor_limits(joints[0], values)
         except ValueError as error:
             raise WorldError(f"{name}: {joints[0]}: {error}") from None
-        law = _made(f"{name}: {joints[0]}", kind, number, *joints, **(limits | values))
+        law = _made(f"{name}: {joints[0]}", kind, number, *joints, **values)
         if isinstance(law, JointMotion) and any(
             isinstance(other, JointMotion) and (other.tree, other.joint) == (number, law.joint)
             for other in self.joint_laws

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ def per_contact(
 
 def field_names(kind: Any, values: Collection[str]) -> None:
     """A ValueError if a dataclass has no field of one of these names."""
-    known = [field.name for field in fields(kind)] if is_dataclass(kind) else [*values]
+    known = [field.name for field in fields(kind)]
     for name in values:
         if name not in known:
             raise ValueError(f"{name}: expected one of {', '.join(known)}")
