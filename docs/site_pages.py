@@ -1,7 +1,8 @@
 """Hooks of the documentation site (mkdocs.yml): what it shows beside the pages of this directory.
 
-README.md becomes the first page, config/<experiment>/page.md the page of an experiment, and the programs of examples/
-are on one page. A paragraph that is a link to a file of docs/examples/ is followed by the file.
+README.md becomes the first page, config/<experiment>/page.md the page of an experiment; the programs of examples/ are
+on one page, its notebooks on one each; each library has a reference page. A paragraph that is a link to a file of
+docs/examples/ is followed by the file.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import notebook_pages
+import reference_pages
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
@@ -27,6 +30,7 @@ def here(text: str, up: str = "") -> str:
     text = re.sub(r"\]\((\.\./)*config/(\w+)/page\.md", rf"]({up}scene_\2.md", text)
     text = re.sub(r"\]\(CITATION\.cff\)", "]", text).replace("[CITATION.cff]", "CITATION.cff")
     text = re.sub(r"\]\((\.\./)*examples/README\.md", f"]({up}examples.md", text)
+    text = re.sub(r"\]\((\.\./)*examples/(\w+)\.ipynb", rf"]({up}\2.md", text)
     text = re.sub(r"\]\(\.\./examples/(\w+)\.py", rf"]({up}examples.md#\1", text)
     return re.sub(r"\]\((CONTRIBUTING|CHANGELOG)\.md", lambda found: f"]({up}{found[1].lower()}.md", text)
 
@@ -45,6 +49,8 @@ def pages() -> dict[str, str]:
     for path in (ROOT / "config").glob("*/page.md"):
         found[f"scene_{path.parent.name}.md"] = here(path.read_text())
     found["examples.md"] = programs()
+    for package in reference_pages.PACKAGES:
+        found[f"reference_{package}.md"] = reference_pages.page(package)
     for name in ("CONTRIBUTING", "CHANGELOG"):
         found[f"{name.lower()}.md"] = here((ROOT / f"{name}.md").read_text())
     return found
@@ -63,6 +69,11 @@ def on_files(files: Files, *, config: Any) -> Files:
     """Adds the pages."""
     for name, text in pages().items():
         files.append(File.generated(config, name, content=text))
+    for path in sorted((ROOT / "examples").glob("*.ipynb")):
+        text, pictures = notebook_pages.page(path, path.stat().st_mtime)
+        files.append(File.generated(config, f"{path.stem}.md", content=here(text)))
+        for picture, data in pictures.items():
+            files.append(File.generated(config, picture, content=data))
     return files
 
 

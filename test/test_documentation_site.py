@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import importlib
 import json
 import re
 import subprocess
@@ -11,9 +12,11 @@ from pathlib import Path
 
 import machine
 import markdown
+import nbformat
 import pytest
 import yaml
 from markdown_it import MarkdownIt
+from nbclient.exceptions import CellExecutionError
 
 from haptic_bringup import doctor
 
@@ -21,6 +24,8 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 
 sys.path.insert(0, str(DOCS))
+import notebook_pages  # noqa: E402
+import reference_pages  # noqa: E402
 import site_pages  # noqa: E402
 import write_results  # noqa: E402
 
@@ -31,9 +36,12 @@ ELEMENTS |= {"strong", "em", "a", "img", "p"}
 EXPERIMENTS = sorted(path.parent.name for path in (ROOT / "config").glob("*/experiment.yaml"))
 
 
+NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built as `./haptics docs` does: any warning is an error."""
+    """The site, built as `./haptics docs` does: any warning, and a check of a notebook that fails, is an error."""
     place = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(place)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -41,11 +49,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_every_page_is_built(site: Path) -> None:
     for name in PAGES:
         assert (site / name).with_suffix(".html").exists(), name
 
 
+@pytest.mark.slow
 def test_the_pages_load_nothing_from_other_hosts(site: Path) -> None:
     for page in [*site.glob("**/*.html"), *site.glob("**/*.css")]:
         text = page.read_text()
@@ -55,11 +65,48 @@ def test_the_pages_load_nothing_from_other_hosts(site: Path) -> None:
             assert not re.match(r"(https?:)?//", address), f"{page.name}: {address}"
 
 
+@pytest.mark.slow
 def test_every_link_inside_the_site_leads_to_a_file(site: Path) -> None:
     for page in site.glob("**/*.html"):
         for address in re.findall(r"(?:href|src)=\"([^\"#?]+)", page.read_text()):
             if not re.match(r"https?:|data:|/", address):
                 assert (page.parent / html.unescape(address)).exists(), f"{page.name}: {address}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_a_notebook_is_shown_with_its_equations_and_figures(path: Path, site: Path) -> None:
+    page = (site / f"{path.stem}.html").read_text()
+    source = path.read_text()
+    assert page.count("<math ") == len(notebook_pages.EQUATION.findall(_markdown_of(path))) > 0
+    assert len(re.findall(rf'<img[^>]*src="{path.stem}_', page)) == source.count("plt.show()") > 0
+
+
+def _markdown_of(path: Path) -> str:
+    cells = json.loads(path.read_text())["cells"]
+    return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_a_notebook_is_kept_without_its_results_and_checks_itself(path: Path) -> None:
+    cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells)
+    assert sum("assert " in line for cell in cells for line in cell["source"]) >= 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("package", reference_pages.PACKAGES)
+def test_a_reference_page_has_every_public_name(package: str, site: Path) -> None:
+    page = (site / f"reference_{package}.html").read_text()
+    shown = set(re.findall(rf'<h3 id="{package}\.(\w+)"', page))
+    assert shown == set(importlib.import_module(package).__all__)
+
+
+def test_a_check_that_fails_stops_the_notebook(tmp_path: Path) -> None:
+    cell = nbformat.v4.new_code_cell("assert 1 + 1 == 3")
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "wrong.ipynb")
+    with pytest.raises(CellExecutionError, match="assert 1 \\+ 1 == 3"):
+        notebook_pages.page(tmp_path / "wrong.ipynb", 0.0)
 
 
 def visible(rendered: str) -> tuple[str, dict[str, int]]:

@@ -66,8 +66,10 @@ class Simulator(LastStep):
         normal_law: Of all contacts; None: linear with Hunt and Crossley dissipation. SAP has its own.
         tangential_stiffness: k_t of lagged_elastoplastic, N/m; None: each contact's normal stiffness.
         tangential_damping: b_t of lagged_elastoplastic, N s/m.
-        relative_tolerance, absolute_tolerance, max_iterations, polish: Of the solver, see
-            :class:`~convex_contact.solver.options.SolverOptions`.
+        relative_tolerance: Of the residual to the momenta, where the solver ends (`SolverOptions`).
+        absolute_tolerance: Likewise, sqrt(J); matters only where all momenta vanish.
+        max_iterations: Newton steps, after which the step has failed.
+        polish: Go on while steps still quarter the residual: exact to rounding.
         threshold: Pairs with a gap below it are in the problem, m.
         speculative: Leave out contacts that provably do nothing (`dynamics`).
         linear_rotation: Integrate quaternions as the paper writes it, else exactly.

@@ -46,7 +46,10 @@ def solve(
         approximation: "sap", "lagged", "lagged_regularized", "similar", "similar_regularized" or
             "lagged_elastoplastic".
         initial: first iterate, shape (nv,); None for v*. The solution does not depend on it.
-        relative_tolerance, absolute_tolerance, max_iterations, polish: see `options.SolverOptions`.
+        relative_tolerance: of the residual to the momenta, where the iteration ends (`options.SolverOptions`).
+        absolute_tolerance: likewise [sqrt(J)]; matters only where all momenta vanish.
+        max_iterations: Newton steps, after which the step has failed.
+        polish: go on while steps still quarter the residual: exact to rounding.
 
     Raises:
         ValueError: an unknown approximation, or one that does not fit the problem.

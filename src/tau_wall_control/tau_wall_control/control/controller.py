@@ -171,8 +171,10 @@ class WallController:
         from it. Without it, the motion is a disturbance for the controller.
 
         Args:
-            position, rotation: the contact pose.
-            twist, acceleration: of the contact pose (6,) [m/s, rad/s], [m/s^2, rad/s^2]; zero if not given.
+            position: of the contact pose (3,) [m].
+            rotation: of the contact pose (3, 3); identity if not given.
+            twist: of the contact pose (6,) [m/s, rad/s]; zero if not given.
+            acceleration: of the contact pose (6,) [m/s^2, rad/s^2]; zero if not given.
 
         Raises:
             UnreachableError, SingularError: the pose cannot be held.

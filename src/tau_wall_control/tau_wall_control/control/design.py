@@ -127,11 +127,7 @@ def design_options(
 ) -> DesignOptions:
     """Returns the options of a scheme with replacements and with its operating points.
 
-    Args:
-        device: the device.
-        scheme: "sopc", "mopc", "scheduled", "observer", "stiff" or "predictive", see `options`.
-        per_axis: operating points along each axis instead of the device file's (1, 2, 3, 4, 5, ...).
-        options: fields of `DesignOptions` that replace the scheme's own.
+    The arguments are those of `design_wall_controller`.
 
     Raises:
         TauError: unknown scheme or option, or options that do not go together.
@@ -166,7 +162,10 @@ def design_wall_controller(
     """Designs a controller for a device.
 
     Args:
-        device, scheme, per_axis, options: see `design_options`.
+        device: the device.
+        scheme: "sopc", "mopc", "scheduled", "observer", "stiff" or "predictive", see `options`.
+        per_axis: operating points along each axis instead of the device file's (1, 2, 3, 4, 5, ...).
+        options: fields of `DesignOptions` that replace the scheme's own.
         progress: called after each operating point with the number of finished points and of all points.
 
     Raises:

@@ -347,7 +347,9 @@ class TauState:
 
     Args:
         device: the device.
-        position, rotation, twist: start; identity and rest if not given.
+        position: at the start (3,) [m].
+        rotation: at the start (3, 3); identity if not given.
+        twist: at the start (6,) [m/s, rad/s]; rest if not given.
 
     Attributes:
         values: (13,) position, unit quaternion x, y, z, w, twist.

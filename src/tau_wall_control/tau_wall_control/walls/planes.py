@@ -76,12 +76,11 @@ class MovingPlanes(NamedTuple):
         """Returns the planes near a tool, as a contact query gives them, for the tool's point.
 
         Each plane lies the signed distance of the tool's surface from the tool's point. The shape of the tool is
-        therefore in the distances alone.
+        therefore in the distances alone. The other arguments are the attributes of these names.
 
         Args:
             position: of the tool's point (3,) [m].
             signed_distance: of the tool's surface from each surface (w,), negative inside [m].
-            key, surface_point, normal, velocity, inverse_mass, body: see the attributes.
         """
         point = position - signed_distance[:, None] * normal
         return cls(key.astype(np.int64, copy=False), point, normal, velocity, inverse_mass, body, surface_point)

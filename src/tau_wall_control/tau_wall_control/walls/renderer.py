@@ -65,7 +65,8 @@ class WallRenderer:
         planes: the walls; None: they come with each step, as `MovingPlanes`.
         friction: law along the planes for a normal force of 1 N: CoulombLaw(0.3) is a coefficient of 0.3. None: no
             friction.
-        friction_stiffness, friction_damping: of the friction's compliance [N/m], [N s/m].
+        friction_stiffness: of the friction's compliance [N/m].
+        friction_damping: of the friction's compliance [N s/m].
         release_gap: distance outside a wall at which its contact ends at the latest [m].
         longest_saturation: steps in a row in which torque limits may act. None: no safe stops; an error of one step
             does not concern the next.
@@ -266,7 +267,8 @@ class WallRenderer:
         """Renders one sample.
 
         Args:
-            theta, rate: of the joints (6,) [rad], [rad/s].
+            theta: angles of the joints (6,) [rad].
+            rate: their rates (6,) [rad/s].
             planes: the walls of this sample, for those that come with each step.
             obeys: False while the device is in its safe state: no torque, and a new start afterwards.
 
