@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +59,8 @@ def replaced(path: Path) -> Iterator[Path]:
             f"{path}: cannot be written: {problem}", "check the folder, its permissions and the free space"
         ) from None
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # it was not made
+            part.unlink()
 
 
 def write_csv(frame: pandas.DataFrame, path: Path) -> None:
@@ -101,7 +102,7 @@ def write_mat(
     savemat(path, content, appendmat=False, long_field_names=True, oned_as="column")
 
 
-def identifiers(names: Any) -> dict[str, str]:
+def identifiers(names: Iterable[str]) -> dict[str, str]:
     """Chooses different identifiers of MATLAB for names: /joystick/friction/state becomes joystick_friction_state."""
     chosen: dict[str, str] = {}
     for name in names:

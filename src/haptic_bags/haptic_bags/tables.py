@@ -117,10 +117,11 @@ class Run:
             index, tables = pandas.Index(ticks.tick, name="tick"), dict(ticks)
         for label, table in tables.items():
             known = self.units(_topic(label))
-            for field, values in table.items():
+            prefix = "" if len(topics) == 1 else f"{label}."
+            for field, values in _plain(table, prefix, left_out).items():
                 if field == "tick":
                     continue
-                name = field if len(topics) == 1 else f"{label}.{field}"
+                name = prefix + field
                 parts = _components(values)
                 if not parts:
                     left_out[name] = "empty in every message"
@@ -152,7 +153,7 @@ class Run:
         variables: dict[str, Any] = {}
         for label in ticks:
             known = self.units(_topic(label))
-            for field, values in ticks[label].items():
+            for field, values in _plain(ticks[label], f"{label}.", left_out).items():
                 if field == "tick":
                     continue
                 name = f"{label}.{field}"
@@ -189,10 +190,11 @@ class Run:
             with replaced(path) as part:
                 _FRAME_FILES[suffix](frame, part)
             return dict(frame.attrs["left_out"])
-        names = names or self.topics
+        names, left_out = names or self.topics, dict[str, str]()
+        tables = {topic: _plain(self[topic], f"{topic}.", left_out) for topic in names}
         with replaced(path) as part:
-            write_mat({topic: self[topic] for topic in names}, {topic: self.units(topic) for topic in names}, part)
-        return {}
+            write_mat(tables, {topic: self.units(topic) for topic in names}, part)
+        return left_out
 
     def _has_events(self, topic: str) -> bool:
         return bool(self.events) and self.bag.types.get(topic) == TICK_EVENT
@@ -255,6 +257,18 @@ def _by_tick(topic: str, columns: Mapping[str, Any]) -> dict[str, Mapping[str, A
 
 def _rises(tick: np.ndarray) -> bool:
     return bool((np.diff(tick) > 0).all())
+
+
+def _plain(columns: Mapping[str, Any], prefix: str, left_out: dict[str, str]) -> dict[str, Any]:
+    """The columns of numbers and texts; adds the others to what is left out."""
+    plain = {}
+    for name, values in columns.items():
+        entries = [values] if isinstance(values, np.ndarray) else values
+        if all(np.asarray(entry).dtype.kind in "biufU" for entry in entries):
+            plain[name] = values
+        else:
+            left_out[prefix + name] = "messages inside a message"
+    return plain
 
 
 def _components(values: Any) -> dict[str, Any]:

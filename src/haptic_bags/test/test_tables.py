@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pandas
 import pytest
-from replay_bags import FRICTION_STATE, event, wire, write_bag
+from replay_bags import FRICTION_STATE, TYPES, event, wire, write_bag
+from rosbags.rosbag2 import StoragePlugin, Writer
 from scipy.io import loadmat
 
 import haptic_bags
+from haptic_bags.bags import typestore
 from haptic_bags.recording import DEVICE_COMMAND, DEVICE_STATE
 from haptic_bags.table_files import identifiers
 from haptic_bags.tables import SUFFIXES
@@ -50,6 +52,12 @@ def messages() -> list[tuple[str, str, int, bytes]]:
         }
         run.append((CONTACTS, CONTACT_ARRAY, k, wire(CONTACT_ARRAY, k, **contact)))
     return run
+
+
+def wire_of(kind: str, *fields: Any) -> bytes:
+    """A message with an empty header and these fields."""
+    header = TYPES["std_msgs/msg/Header"](TYPES["builtin_interfaces/msg/Time"](0, 0), "")
+    return bytes(typestore().serialize_cdr(TYPES[kind](header, *fields), kind))
 
 
 @pytest.fixture
@@ -182,10 +190,6 @@ def test_topics_without_common_ticks_or_without_ticks_are_refused(tmp_path: Path
 
 
 def test_topic_without_a_message_is_named(tmp_path: Path) -> None:
-    from rosbags.rosbag2 import StoragePlugin, Writer
-
-    from haptic_bags.bags import typestore
-
     with Writer(tmp_path / "bag", version=9, storage_plugin=StoragePlugin.MCAP) as writer:
         writer.add_connection(FRICTION, FRICTION_STATE, typestore=typestore())
         connection = writer.add_connection(DEVICE, DEVICE_STATE, typestore=typestore())
@@ -194,6 +198,20 @@ def test_topic_without_a_message_is_named(tmp_path: Path) -> None:
     assert run.topics == [DEVICE] and run.data_frame().attrs["left_out"][FRICTION] == "no message"
     with pytest.raises(haptic_bags.BagError, match=f"no message on {FRICTION}, expected one of: {DEVICE}"):
         run.data_frame(FRICTION)
+
+
+def test_fields_that_are_lists_of_messages_are_named(tmp_path: Path) -> None:
+    kind, topic = "diagnostic_msgs/msg/DiagnosticArray", "/diagnostics"
+    status = TYPES["diagnostic_msgs/msg/DiagnosticStatus"](0, "a", "b", "c", [])
+    sizes = (1, 1, 2)
+    run = [(topic, kind, k, wire_of(kind, [status] * count)) for k, count in enumerate(sizes)]
+    read = haptic_bags.read(write_bag(tmp_path / "bag", run))
+    assert [len(entries) for entries in read[topic]["status"]] == list(sizes)
+    frame = read.data_frame(topic)
+    assert frame.index.name == "message" and list(frame) == ["stamp"]
+    assert frame.attrs["left_out"] == {"status": "messages inside a message"}
+    for suffix in SUFFIXES:
+        assert "messages inside a message" in read.write(tmp_path / f"x{suffix}", topic).values()
 
 
 # ---- datasets -----------------------------------------------------------------------------------------------
@@ -322,6 +340,12 @@ def test_files_that_cannot_be_written_are_refused_in_one_line(run: haptic_bags.R
     for suffix in SUFFIXES:
         with pytest.raises(haptic_bags.BagError, match="cannot be written: No such file or directory"):
             run.write(tmp_path / "nowhere" / f"x{suffix}")
+        (tmp_path / "file").touch()
+        with pytest.raises(haptic_bags.BagError, match="cannot be written: Not a directory"):
+            run.write(tmp_path / "file" / f"x{suffix}")
+        (tmp_path / f"folder{suffix}").mkdir()
+        with pytest.raises(haptic_bags.BagError, match="cannot be written: Is a directory"):
+            run.write(tmp_path / f"folder{suffix}")
 
 
 @pytest.mark.parametrize(
