@@ -45,7 +45,9 @@ MODULES = {
     "numba": Source("python3-numba", "numba"),
     "numpy": Source("python3-numpy", "numpy"),
     "packaging": Source("python3-packaging", "packaging"),
+    "pandas": Source("python3-pandas", "pandas"),
     "pinocchio": Source("pinocchio", "pin"),
+    "pyarrow": Source("", "pyarrow"),
     "pydantic": Source("python3-pydantic", "pydantic"),
     "pydantic_core": Source("python3-pydantic", "pydantic"),
     "rich": Source("python3-rich", "rich"),
@@ -55,6 +57,7 @@ MODULES = {
     "typer": Source("python3-typer", "typer"),
     "viser": Source("", "viser"),
     "websockets": Source("python3-websockets", "websockets"),
+    "xarray": Source("", "xarray"),
     "yaml": Source("python3-yaml", "pyyaml"),
     "zstandard": Source("", "zstandard"),
 }

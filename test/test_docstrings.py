@@ -14,7 +14,7 @@ from library_examples import LIBRARIES
 LEFT: dict[str, set[str]] = {
     "haptic_friction": {
         *("AdmittanceModel", "FrictionLaw", "FrictionModel", "FrictionRenderer", "FunctionLaw"),
-        *("Identification", "ImpedanceModel", "NetworkRun"),
+        *("Identification", "ImpedanceModel", "NetworkRun", "Signals"),
     },
     "admittance_constraints": {
         *("ConstraintRenderer", "ConstraintState", "Definition", "ExternalForces", "GeneratorState", "Link"),

@@ -21,9 +21,11 @@ from haptic_core.errors import HapticError
 from haptic_core.messages import detail_of
 from haptic_files import FileError, check_file, kind_of, read_yaml
 
+TICK_EVENT = "haptic_msgs/msg/TickEvent"
+
 
 class BagError(HapticError):
-    """A bag that cannot be read, or not be repaired.
+    """A bag that cannot be read, repaired, or given as a table.
 
     Attributes:
         hint: advice to the user.
@@ -72,19 +74,22 @@ class Bag:
         custom: values that the recorder wrote beside the data (experiment, mode).
         topics: per topic a dict of arrays, one row a message; poses are (n, 7), twists and wrenches
             (n, 6), fixed-length lists (n, length), others lists of objects.
+        types: message type by topic, also of topics without a message.
         events: TickEvents in the order of recording.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.topics: dict[str, dict[str, Any]] = {}
+        self.types: dict[str, str] = {}
         self.events: list[Event] = []
         try:
             check_bag(path)
             with AnyReader([path], default_typestore=typestore()) as reader:
+                self.types = {connection.topic: connection.msgtype for connection in reader.connections}
                 samples: dict[tuple[str, str], list[bytes]] = {}
                 for connection, _, data in reader.messages():
-                    if connection.msgtype == "haptic_msgs/msg/TickEvent":
+                    if connection.msgtype == TICK_EVENT:
                         self.events.append(parse_event(reader.deserialize(data, connection.msgtype)))
                     else:
                         samples.setdefault((connection.topic, connection.msgtype), []).append(data)
@@ -129,6 +134,19 @@ class Bag:
             if event.source == source and event.kind == "state" and event.detail.get("state") == "active":
                 return event.detail
         return {}
+
+
+def find_bag(path: Path) -> Path:
+    """Finds the bag that is meant: the directory itself, or the only bag of a run.
+
+    Raises:
+        BagError: a run has several.
+    """
+    bags = [] if (path / "metadata.yaml").exists() else sorted(path.glob("bag*/metadata.yaml"))
+    if len(bags) > 1:
+        names = ", ".join(bag.parent.name for bag in bags)
+        raise BagError(f"{path}: has several bags: {names}", f"name one of them: {path / bags[0].parent.name}")
+    return bags[0].parent if bags else path
 
 
 def damage(error: Exception) -> str:

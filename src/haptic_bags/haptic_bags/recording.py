@@ -10,12 +10,21 @@ from typing import Any
 
 from rosbags.highlevel import AnyReader
 
-from haptic_bags.bags import Event, check_bag, damage, parse_event, read_custom_data, repair_hint, typestore
+from haptic_bags.bags import (
+    TICK_EVENT,
+    BagError,
+    Event,
+    check_bag,
+    damage,
+    parse_event,
+    read_custom_data,
+    repair_hint,
+    typestore,
+)
 from haptic_bags.recorder import tick_of
-from haptic_core.errors import HapticError
 
-DEVICE_STATE, SIMULATION_STATE, DEVICE_COMMAND, TICK_EVENT = (
-    f"haptic_msgs/msg/{name}" for name in ("DeviceState", "SimulationState", "DeviceCommand", "TickEvent")
+DEVICE_STATE, SIMULATION_STATE, DEVICE_COMMAND = (
+    f"haptic_msgs/msg/{name}" for name in ("DeviceState", "SimulationState", "DeviceCommand")
 )
 #: what the player needs of a bag
 PLAYED = (DEVICE_STATE, SIMULATION_STATE, DEVICE_COMMAND, TICK_EVENT)
@@ -27,16 +36,8 @@ _REMARKS = ("state", "error", "timing", "times")
 Key = tuple[int, str]
 
 
-class ReplayError(HapticError):
-    """A bag that cannot be replayed, or not as asked.
-
-    Attributes:
-        hint: advice to the user.
-    """
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.hint = hint
+class ReplayError(BagError):
+    """A bag that cannot be replayed, or not as asked."""
 
 
 def source_of(data: bytes) -> str:
@@ -226,16 +227,3 @@ def _check_is_a_run(path: Path, custom: dict[str, str], kinds: dict[str, str]) -
     if missing:
         hint = "runs/<time>-<name>/bag of ./haptics run can be replayed"
         raise ReplayError(f"{path}: no run of the suite, it lacks {', '.join(missing)}", hint)
-
-
-def find_bag(path: Path) -> Path:
-    """The bag that is meant: the directory itself, or the only bag of a run.
-
-    Raises:
-        ReplayError: a run has several.
-    """
-    bags = [] if (path / "metadata.yaml").exists() else sorted(path.glob("bag*/metadata.yaml"))
-    if len(bags) > 1:
-        names = ", ".join(bag.parent.name for bag in bags)
-        raise ReplayError(f"{path}: has several bags: {names}", f"name one of them: {path / bags[0].parent.name}")
-    return bags[0].parent if bags else path

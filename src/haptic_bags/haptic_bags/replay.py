@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 from rich.console import Console
 
-from haptic_bags.bags import Event
-from haptic_bags.recording import PLAYED, Recording, ReplayError, find_bag
+from haptic_bags.bags import Event, find_bag
+from haptic_bags.recording import PLAYED, Recording, ReplayError
 from haptic_core.errors import HapticError
 from haptic_core.parameter_files import PARAMS_FILE
 from haptic_files import FileError, read_yaml

@@ -142,6 +142,26 @@ def report(directory: Annotated[Path, typer.Argument(metavar="RUN", help="runs/<
         write_report(directory, console)
 
 
+@app.command()
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="runs/<time>-<name>, or a bag")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="ends in .csv, .parquet or .mat; replaced if it exists")],
+    topic: Annotated[
+        list[str] | None, typer.Option(help="one: all its messages; several times: their common ticks; else all topics")
+    ] = None,
+) -> None:
+    """Writes a run as a table (CSV, Parquet) or as structs of MATLAB, and says what is not in the file.
+
+    A CSV or Parquet file has a row for each tick that all topics have, a MAT file all messages of each topic.
+    """
+    import haptic_bags  # reading bags takes a second to load
+
+    left_out = haptic_bags.read(run).write(file, topic or ())
+    console.print(f"wrote {file}", highlight=False, soft_wrap=True, markup=False)
+    for name, reason in left_out.items():
+        console.print(f"  without {name}: {reason}", highlight=False, soft_wrap=True, markup=False)
+
+
 @app.command("repair")
 def repair_bag(
     bag: Annotated[Path, typer.Argument(metavar="BAG", help="runs/<time>-<name>/bag, or a run with one bag")],

@@ -41,12 +41,16 @@ def complete_setup(packages: Iterable[str], report: str) -> None:
 
 
 def _has_requirements(package: str) -> bool:
-    """Whether all that a package requires is installed, its extras included; true for one without metadata."""
+    """Whether all that a package requires is installed; true for one without metadata.
+
+    Its extras are included, except that of tables, which no node needs.
+    """
     try:
         required = importlib.metadata.requires(package) or []
     except importlib.metadata.PackageNotFoundError:
         return True
-    return all(any(importlib.metadata.distributions(name=Requirement(text).name)) for text in required)
+    found = (Requirement(text) for text in required if 'extra == "tables"' not in text)
+    return all(any(importlib.metadata.distributions(name=requirement.name)) for requirement in found)
 
 
 def _is_importable(module: str) -> bool:

@@ -55,6 +55,12 @@ def test_node_whose_requirement_is_missing_completes_the_setup(home: Path, monke
     assert calls(home) == "setup\n"
 
 
+def test_run_needs_no_tables(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    require(home, monkeypatch, "own_package", 'no_such_distribution; extra == "tables"')
+    complete_setup(["own_package"], HERE)
+    assert calls(home) == ""
+
+
 def test_report_that_cannot_be_imported_completes_the_setup(home: Path) -> None:
     complete_setup([], "no_such_module")
     assert calls(home) == "setup\n"

@@ -10,8 +10,8 @@ from replay_bags import a_run, event, wire, write_bag
 from rosbags.highlevel import AnyReader
 from rosbags.interfaces import QosDurability, QosHistory, QosReliability
 
-from haptic_bags.bags import Event, typestore
-from haptic_bags.recording import DEVICE_COMMAND, Recording, ReplayError, changes_of, find_bag, source_of
+from haptic_bags.bags import BagError, Event, find_bag, typestore
+from haptic_bags.recording import DEVICE_COMMAND, Recording, ReplayError, changes_of, source_of
 
 # Events
 
@@ -116,7 +116,7 @@ def test_a_run_stands_for_its_only_bag(tmp_path: Path) -> None:
         (tmp_path / name / "metadata.yaml").touch()
         if name == "bag":
             assert find_bag(tmp_path) == tmp_path / "bag"
-    with pytest.raises(ReplayError, match="has several bags: bag, bag_one_tick_delay"):
+    with pytest.raises(BagError, match="has several bags: bag, bag_one_tick_delay"):
         find_bag(tmp_path)
 
 

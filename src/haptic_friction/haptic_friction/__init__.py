@@ -17,7 +17,14 @@ from haptic_friction.classical.thresholds import (
 )
 from haptic_friction.design import ModelCDesign, design_model_c, evaluate_model_c, mobility_limit
 from haptic_friction.errors import FrictionError, FrictionInputError
-from haptic_friction.identification import Estimate, Identification, identify_law, identify_model_c
+from haptic_friction.identification import (
+    Estimate,
+    Identification,
+    Signals,
+    identify_law,
+    identify_model_c,
+    read_signals,
+)
 from haptic_friction.laws import (
     AnisotropicLaw,
     AsymmetricLaw,
@@ -73,6 +80,7 @@ __all__ = [
     "QuinnModel",
     "RegularizedCoulombModel",
     "ResetIntegratorModel",
+    "Signals",
     "StribeckLaw",
     "TableLaw",
     "ViscousCoulombLaw",
@@ -83,6 +91,7 @@ __all__ = [
     "identify_law",
     "identify_model_c",
     "mobility_limit",
+    "read_signals",
 ]
 
 __getattr__ = forward_moved_modules(__name__, MOVED)

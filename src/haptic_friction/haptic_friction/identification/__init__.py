@@ -21,5 +21,16 @@ recorded one, B comes out as B - K t, since K (x - t u) + B u = K x + (B - K t) 
 from haptic_friction.identification.estimates import LAWS, Estimate, Identification
 from haptic_friction.identification.identify import identify_law, identify_model_c
 from haptic_friction.identification.records import FEWEST, FEWEST_STATIC
+from haptic_friction.identification.signal_file import Signals, read_signals
 
-__all__ = ["FEWEST", "FEWEST_STATIC", "LAWS", "Estimate", "Identification", "identify_law", "identify_model_c"]
+__all__ = [
+    "FEWEST",
+    "FEWEST_STATIC",
+    "LAWS",
+    "Estimate",
+    "Identification",
+    "Signals",
+    "identify_law",
+    "identify_model_c",
+    "read_signals",
+]
