@@ -1,4 +1,4 @@
-"""Reference pages of the documentation site: a page per library from its `__init__`, filled from the docstrings.
+"""Reference pages of the documentation site: a page per package from its `__init__`, filled from the docstrings.
 
 The names are those of `__all__`, under the first line of the module that defines them.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 #: the packages with a reference page, in the order of the navigation
-PACKAGES = ("haptic_friction", "admittance_constraints", "convex_contact", "tau_wall_control")
+PACKAGES = ("haptic_friction", "admittance_constraints", "convex_contact", "tau_wall_control", "haptic_bags")
 
 
 def page(package: str) -> str:

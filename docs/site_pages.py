@@ -36,11 +36,15 @@ def here(text: str, up: str = "") -> str:
 
 
 def programs() -> str:
-    """The page of examples/: the list, then each program."""
+    """The page of examples/: the list, a gallery, then each program with its figure."""
     folder = ROOT / "examples"
     listed = re.sub(r"\]\((\w+)\.py\)", r"](#\1)", (folder / "README.md").read_text())
-    sources = [f"## {path.stem}\n\n```python\n{path.read_text()}```\n" for path in sorted(folder.glob("*.py"))]
-    return "\n".join([listed, *sources])
+    listed = re.sub(r"\]\((\w+)\.ipynb\)", r"](\1.md)", listed)
+    programs = sorted(folder.glob("*.py"))
+    picture = {path: f"![figure of {path.stem}](images/examples/{path.stem}.png)" for path in programs}
+    gallery = ["## Gallery\n", *(f"[{shown}](#{path.stem})" for path, shown in picture.items()), ""]
+    sources = [f"## {path.stem}\n\n{picture[path]}\n\n```python\n{path.read_text()}```\n" for path in programs]
+    return "\n".join([listed, *gallery, *sources])
 
 
 def pages() -> dict[str, str]:
