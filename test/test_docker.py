@@ -13,8 +13,8 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+from haptic_core.environment import REALTIME_PRIORITY
 from haptic_core.parameters import load_parameter_specs
-from haptic_core.process import REALTIME_PRIORITY
 
 ROOT = Path(__file__).parents[1]
 DOCKERFILE = (ROOT / "docker" / "Dockerfile").read_text()

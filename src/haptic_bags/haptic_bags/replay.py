@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import shlex
 import shutil
 import tempfile
@@ -15,11 +16,12 @@ from rich.console import Console
 
 from haptic_bags.bags import Event, find_bag
 from haptic_bags.recording import PLAYED, Recording, ReplayError
+from haptic_core.environment import check_environment
 from haptic_core.errors import HapticError
 from haptic_core.parameter_files import PARAMS_FILE
 from haptic_files import FileError, read_yaml
 from haptic_launch.experiments import Experiment, experiment_names, load_experiment
-from haptic_launch.file_parameters import with_parameter_file
+from haptic_launch.file_parameters import nodes_of_run, with_parameter_file
 from haptic_launch.launch_elements import (
     ArgumentElement,
     Element,
@@ -32,6 +34,7 @@ from haptic_launch.launch_file import LaunchDescription, LaunchFileError, find_e
 from haptic_launch.launch_nodes import parameters_of
 from haptic_launch.launch_parameters import dump_parameters
 from haptic_launch.launch_substitutions import parse_template, variables_in
+from haptic_launch.node_checks import check_parameters
 from haptic_launch.processes import ProcessSpec, run_processes
 from haptic_launch.runner import (
     UsageError,
@@ -289,6 +292,7 @@ def play(path: Path, into: str | None, words: Sequence[str], console: Console) -
     Raises:
         HapticError: the bag cannot be replayed as asked.
     """
+    check_environment(os.environ)
     given = parse_arguments(words)
     if into is not None:
         _experiment(into)
@@ -310,6 +314,8 @@ def play(path: Path, into: str | None, words: Sequence[str], console: Console) -
     with tempfile.TemporaryDirectory(prefix="haptic_replay_") as folder:
         file = Path(folder) / "parameters.yaml"
         try:
+            nodes = nodes_of_run(description, {**arguments, **given}, [*given, *_FIXED])
+            check_parameters([node for node in nodes if not node.executable.endswith(f"/{DEVICE}")])
             values = with_parameter_file(description, {**arguments, **given}, file, given=[*given, *_FIXED])
             specs, default = (description.evaluate(chosen) for chosen in (values, arguments))
         except LaunchFileError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,12 +10,13 @@ from pathlib import Path
 from rich.console import Console
 
 from haptic_bringup.complete_setup import complete_setup
-from haptic_core.errors import HapticError
+from haptic_core.environment import check_environment
+from haptic_experiments.named_files import read_named_files
 from haptic_files.moved_modules import names_of_moved_module
 from haptic_launch.experiments import load_experiment
-from haptic_launch.file_parameters import PARAMS_FILE, check_parameter_file, with_parameter_file
-from haptic_launch.launch_file import LaunchDescription, LaunchFileError, load_launch_file
-from haptic_launch.launch_nodes import launched_nodes
+from haptic_launch.file_parameters import PARAMS_FILE, with_parameter_file
+from haptic_launch.launch_file import load_launch_file
+from haptic_launch.node_checks import checked_nodes
 from haptic_launch.runner import (
     IN_VIEW,
     bag_directory,
@@ -48,14 +50,6 @@ def check_viewer(arguments: Mapping[str, str]) -> None:
     check_rviz(arguments)
 
 
-def _packages(description: LaunchDescription, given: Mapping[str, str]) -> set[str]:
-    """Packages of the nodes that a run starts."""
-    try:
-        return {node.executable.partition("/")[0] for node in launched_nodes(description, given)}
-    except LaunchFileError as error:
-        raise HapticError(str(error)) from None
-
-
 def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
     """Runs an experiment with name:=value arguments.
 
@@ -64,7 +58,9 @@ def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
 
     Raises:
         HapticError: the experiment cannot be run.
+        LaunchFileError: its launch file cannot be evaluated.
     """
+    check_environment(os.environ)
     experiment = load_experiment(name)
     description = load_launch_file(experiment.launch_file)
     given = parse_arguments(words)
@@ -73,14 +69,14 @@ def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
     if given.get("view") == "true":
         given = {**IN_VIEW, **given}
     arguments = effective_arguments(description, given)
-    complete_setup(_packages(description, given), experiment.report)
-    check_viewer(arguments)
-    check_hardware(arguments)
     variants = chosen_variants(experiment, arguments, given)
     records = arguments.get("record") == "true" and not arguments.get("output")
     own = {"output": "given below"} if records else {}
-    for settings in variants.values():
-        check_parameter_file(description, {**given, **settings, **own})
+    nodes = [node for chosen in variants.values() for node in checked_nodes(description, {**given, **chosen, **own})]
+    complete_setup({node.executable.partition("/")[0] for node in nodes}, experiment.report)
+    check_viewer(arguments)
+    check_hardware(arguments)
+    read_named_files(nodes, [argument.name for argument in description.arguments if argument.choices])
     directory = new_run_directory(name) if records else None
     code = 0
     compiled = compiled_mark(name)

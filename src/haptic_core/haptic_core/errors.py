@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 def shortened(value: object, length: int = 200) -> str:
     """The repr of a user's value, cut to a readable length [characters]."""
     text = repr(value)
     return text if len(text) <= length else f"{text[:length]}..."
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Ending of an error that names the known name next to a wrong one; empty if none is near."""
+    close = difflib.get_close_matches(name, list(known), 1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 class HapticError(Exception):

@@ -11,13 +11,12 @@ such a file; parameters that ROS declares itself are ignored.
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from haptic_core.errors import ParameterError, shortened
+from haptic_core.errors import ParameterError, nearest, shortened
 from haptic_core.parameters import ParameterSpec
 from haptic_files import FileError, kind_of, read_yaml
 
@@ -121,9 +120,3 @@ def values_for(path: str | Path, full_name: str, specs: Mapping[str, ParameterSp
             elif pattern == full_name:
                 raise ParameterError(f"{where}: parameter {name}: unknown{nearest(name, specs)}")
     return found
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Ending of an error that names the known name next to a wrong one; empty if none is near."""
-    close = difflib.get_close_matches(name, list(known), 1)
-    return f"; did you mean {close[0]}?" if close else ""

@@ -3,12 +3,13 @@
     friction_node:
       stiffness: {type: double, default_value: 6000.0, description: "Stiffness K of model C [N/m]",
                   validation: {bounds<>: [1.0, 1.0e+6]}}
-      law_file: {type: string, default_value: "", file: true, description: "CSV file of law table"}
+      law_file: {type: string, default_value: "", file: regular, description: "CSV file of law table"}
 
 The grammar has no key for a unit; the description ends with it in square brackets ([-] where there is
-none), and every number must have one. `file: true` is an addition to the grammar: it marks a parameter
-whose value names files, which cannot change while the node is configured. The same file declares the
-parameters, checks them, and is the source of the documentation and of tests.
+none), and every number must have one. `file` is an addition to the grammar: it marks a parameter
+whose value names files, which cannot change while the node is configured. `file: regular` is the path of
+one regular file, or empty; `file: true` is any other, such as a directory or a name beside paths. The same
+file declares the parameters, checks them, and is the source of the documentation and of tests.
 """
 
 from __future__ import annotations
@@ -24,13 +25,15 @@ import yaml
 
 import haptic_files
 from haptic_core.errors import EntryError, ParameterError, shortened
-from haptic_files import FileError, describe_yaml_error, load_yaml, once_while_unchanged, read_text
+from haptic_files import FileError, describe_yaml_error, listed, load_yaml, once_while_unchanged, read_text
 
 Value = Any
 
 _SCALARS: dict[str, type] = {"double": float, "int": int, "bool": bool, "string": str}
 _KEYS = {"type", "default_value", "description", "read_only", "file", "validation"}
 
+#: longest text of a parameter; a path of Linux is not longer [characters]
+MAX_TEXT = 4096
 #: constraint of a parameter that names a file
 FIXED_ONCE_CONFIGURED = "fixed once the node is configured"
 
@@ -76,6 +79,7 @@ class ParameterSpec:
     Attributes:
         read_only: the value is fixed from the start of the node.
         file: the value names files, and is fixed while the node is configured.
+        regular_file: the value is the path of a regular file, or empty.
     """
 
     name: str
@@ -85,12 +89,13 @@ class ParameterSpec:
     unit: str
     read_only: bool = False
     file: bool = False
+    regular_file: bool = False
     validation: Mapping[str, list[Any]] = field(default_factory=dict)
 
     @property
     def constraints(self) -> str:
         """The validators in words, for descriptions and errors."""
-        return " and ".join(_RULES[name].words(*arguments) for name, arguments in self.validation.items())
+        return " and ".join(self._words(name, arguments) for name, arguments in self.validation.items())
 
     def check(self, value: Value) -> Value:
         """The value in the declared type (an integer passes where a double is declared).
@@ -109,16 +114,38 @@ class ParameterSpec:
             rule = _RULES[name]
             if not rule.holds(checked, *arguments):
                 wrong = rule.wrong(checked, *arguments) if rule.wrong else []
-                raise self._refusal(value, rule.words(*arguments), wrong)
+                raise self._refusal(value, self._words(name, arguments), wrong)
         return checked
+
+    def check_file(self, value: Value) -> None:
+        """Checks that the file of a parameter that names one regular file can be read; an empty text names none.
+
+        Raises:
+            ParameterError: the file cannot be read.
+        """
+        if not (self.regular_file and value):
+            return
+        try:
+            haptic_files.check_file(value)
+        except FileError as error:
+            raise ParameterError(f"parameter {self.name}: {error}") from None
+
+    def _words(self, rule: str, arguments: Sequence[Any]) -> str:
+        words = _RULES[rule].words(*arguments)
+        return words.replace("entries", "characters") if self.type == "string" else words
 
     def _scalar(self, kind: str, value: Value, given: Value) -> Value:
         if kind == "double" and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
+            try:
+                value = float(value)
+            except OverflowError:
+                raise self._refusal(given, "finite") from None
         if type(value) is not _SCALARS[kind]:
             raise self._refusal(given, f"{self.type}")
         if isinstance(value, float) and not math.isfinite(value):
             raise self._refusal(given, "finite")
+        if isinstance(value, str) and len(value) > MAX_TEXT:
+            raise self._refusal(given, f"at most {MAX_TEXT} characters")
         return value
 
     def _refusal(self, value: Value, expected: str, wrong: Sequence[Value] = ()) -> ParameterError:
@@ -190,6 +217,7 @@ def _spec(file: str, name: str, entry: dict[str, Any]) -> ParameterSpec:
         unit=unit,
         read_only=bool(entry.get("read_only", False)),
         file=bool(entry.get("file", False)),
+        regular_file=entry.get("file") == "regular",
         validation=validation,
     )
     try:
@@ -230,9 +258,16 @@ def check_all(specs: Mapping[str, ParameterSpec], values: Mapping[str, Value]) -
         ParameterError: a name is unknown or a value is refused.
     """
     for name in values:
-        if name not in specs:
-            raise ParameterError(f"parameter {name}: unknown, expected one of {', '.join(sorted(specs))}")
+        check_name(specs, name)
     return {name: spec.check(values.get(name, spec.default)) for name, spec in specs.items()}
+
+
+def check_name(specs: Mapping[str, ParameterSpec], name: str) -> None:
+    """Refuses the name of a parameter that is not declared; raises ParameterError."""
+    if name not in specs:
+        raise ParameterError(
+            f"parameter {shortened(name)[1:-1]}: unknown, expected one of {listed(sorted(specs), name)}"
+        )
 
 
 def parse_entries(entries: Sequence[str]) -> dict[str, tuple[Value, str]]:

@@ -25,6 +25,7 @@ from rclpy.experimental import EventsExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.signals import SignalHandlerOptions
 
+from haptic_core.environment import EXECUTOR_NAMES, executor_name, realtime_priority
 from haptic_core.errors import HapticError
 
 RCLError = rclpy_implementation.RCLError
@@ -35,19 +36,15 @@ _stop = False
 _nodes: Sequence[Any] = ()
 
 #: executors that rclpy offers for one thread; `./haptics bench loop` compares them
-EXECUTORS: dict[str, Callable[[], Executor]] = {"events": EventsExecutor, "single_threaded": SingleThreadedExecutor}
-
-#: SCHED_FIFO priority of the nodes of a realtime loop: above everything ordinary, below the kernel's threads
-REALTIME_PRIORITY = 20
+EXECUTORS: dict[str, Callable[[], Executor]] = dict(
+    zip(EXECUTOR_NAMES, (EventsExecutor, SingleThreadedExecutor), strict=True)
+)
 
 #: a folder for each thread of this process
 THREADS = Path("/proc/self/task")
 
 #: names of Fast DDS's threads that send what could not be sent at once begin so
 _SENDERS = "dds.asyn"
-
-#: largest one that Linux has
-_HIGHEST_PRIORITY = 99
 
 #: file whose holder writes the largest wake-up latency of idle cores into it, and keeps it open
 LATENCY_REQUEST = Path("/dev/cpu_dma_latency")
@@ -83,10 +80,7 @@ def _request_stop(number: int, frame: FrameType | None) -> None:
 
 def make_executor() -> Executor:
     """The executor of a node's process; the environment's HAPTICS_EXECUTOR chooses another."""
-    name = os.environ.get("HAPTICS_EXECUTOR", "events")
-    if name not in EXECUTORS:
-        raise HapticError(f"HAPTICS_EXECUTOR: expected one of {', '.join(EXECUTORS)}, got {name!r}")
-    return EXECUTORS[name]()
+    return EXECUTORS[executor_name(os.environ)]()
 
 
 def raise_priority() -> bool:
@@ -100,15 +94,13 @@ def raise_priority() -> bool:
     Raises:
         HapticError: HAPTICS_PRIORITY is no priority.
     """
-    text = os.environ.get("HAPTICS_PRIORITY", str(REALTIME_PRIORITY))
-    if not (text.isascii() and text.isdigit() and int(text) <= _HIGHEST_PRIORITY):
-        raise HapticError(f"HAPTICS_PRIORITY: expected 0 to {_HIGHEST_PRIORITY}, got {text!r}")
-    if not int(text):
+    priority = realtime_priority(os.environ)
+    if not priority:
         return True
     for thread in THREADS.iterdir():
         try:
             if not (thread / "comm").read_text().startswith(_SENDERS):
-                os.sched_setscheduler(int(thread.name), os.SCHED_FIFO, os.sched_param(int(text)))
+                os.sched_setscheduler(int(thread.name), os.SCHED_FIFO, os.sched_param(priority))
         except (FileNotFoundError, ProcessLookupError):  # it has ended
             continue
         except OSError:

@@ -34,9 +34,10 @@ from pydantic import BaseModel, ValidationError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from haptic_core.errors import HapticError
+from haptic_core.errors import HapticError, shortened
 from haptic_experiments.kit.results import ResultTable
 from haptic_experiments.study_report import StudyReport, show, write
+from haptic_files import listed
 from haptic_launch.runner import INTERRUPTED, UsageError, new_run_directory, parse_arguments, run_facts
 
 #: entry points that are packages of studies
@@ -112,7 +113,8 @@ def load_study(name: str) -> Study:
     modules = study_modules()
     if name not in modules:
         raise UsageError(
-            f"study {name!r} is unknown, expected one of: {', '.join(sorted(modules))}", "see ./haptics list"
+            f"study {shortened(name)} is unknown, expected one of: {listed(sorted(modules), name)}",
+            "see ./haptics list",
         )
     study: Study = import_module(modules[name]).STUDY
     return study
@@ -127,7 +129,9 @@ def read_settings(study: Study, given: Mapping[str, str], hint: str) -> Any:
     fields = study.settings.model_fields
     for name in given:
         if name not in fields:
-            raise UsageError(f"argument {name!r} is unknown, expected one of: {', '.join(fields)}", hint)
+            raise UsageError(
+                f"argument {shortened(name, 60)} is unknown, expected one of: {listed(fields, name)}", hint
+            )
     values: dict[str, Any] = dict(given)
     for name, text in given.items():
         if _is_sequence(fields[name].annotation):

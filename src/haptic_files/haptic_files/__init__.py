@@ -10,6 +10,7 @@ from typing import Any
 
 from haptic_files.entries import parse_entries
 from haptic_files.fast_yaml import load_yaml
+from haptic_files.listing import listed
 from haptic_files.reading import (
     MAX_SIZE,
     FileError,
@@ -29,6 +30,7 @@ __all__ = [
     "check_file",
     "describe_yaml_error",
     "kind_of",
+    "listed",
     "load_yaml",
     "once_while_unchanged",
     "parse_entries",

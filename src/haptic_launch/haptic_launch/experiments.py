@@ -15,8 +15,8 @@ from typing import NamedTuple
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from haptic_core.errors import HapticError
-from haptic_files import FileError, kind_of, read_yaml
+from haptic_core.errors import HapticError, shortened
+from haptic_files import FileError, kind_of, listed, read_yaml
 from haptic_files.schema import describe_refusal
 from haptic_launch.experiment_graph import CLOCK, Edge, ExperimentGraph, Recorded, graph_of
 from haptic_launch.launch_file import LaunchFileError, load_launch_file
@@ -146,7 +146,8 @@ def load_experiment(name: str) -> Experiment:
     """
     homes = _folders()
     if name not in homes:
-        raise HapticError(f"experiment {name!r} is unknown, expected one of: {', '.join(sorted(homes))}")
+        known = listed(sorted(homes), name)
+        raise HapticError(f"experiment {shortened(name, 60)} is unknown, expected one of: {known}")
     home = homes[name]
     return read_experiment(home.share / "config" / name / "experiment.yaml", home)
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from haptic_core.errors import ParameterError
-from haptic_core.parameter_files import PARAMS_FILE, matches, nearest, read_parameter_file, values_for
+from haptic_core.errors import ParameterError, nearest
+from haptic_core.parameter_files import PARAMS_FILE, matches, read_parameter_file, values_for
 from haptic_core.parameters import ParameterSpec, load_parameter_specs
 from haptic_launch.launch_file import LaunchDescription
 from haptic_launch.launch_nodes import LaunchedNode, launched_nodes
@@ -142,9 +142,3 @@ def _check_names(path: str, nodes: Sequence[LaunchedNode]) -> None:
             every = {entry for entries in known for entry in entries or ()}
             if name not in every:
                 raise ParameterError(f"{path}: node {key}: parameter {name}: unknown{nearest(name, every)}")
-
-
-def check_parameter_file(description: LaunchDescription, arguments: Mapping[str, str]) -> None:
-    """Refuses a parameter file that does not fit to the run, before anything starts; raises as `nodes_of_run`."""
-    if arguments.get(PARAMS_FILE):
-        nodes_of_run(description, arguments)

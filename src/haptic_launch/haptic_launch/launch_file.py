@@ -165,7 +165,11 @@ class LaunchDescription:
         context = Context(values.copy(), variables, str(_absolute(self.path).parent), share)
         known: dict[str, Argument] = {}
         evaluation = _Evaluation(
-            context, executable, parameter_directory, known, set(values if given is None else given)
+            context,
+            executable,
+            parameter_directory,
+            known,
+            {name: name for name in (values if given is None else given)},
         )
         with located(str(self.path)):
             if self._collect(known, share, variables):
@@ -280,14 +284,14 @@ class _Evaluation:
     """One pass over a launch file and what it includes.
 
     Attributes:
-        given: names of the arguments that the user gave, and of the values that follow from them.
+        given: by name of an argument or value, the argument of the user from which it follows.
     """
 
     context: Context
     find_executable: Callable[[str, str], str]
     parameter_directory: Path | None
     known: dict[str, Argument]
-    given: set[str]
+    given: dict[str, str]
     processes: list[ProcessSpec] = field(default_factory=list)
     depth: int = 0
 
@@ -334,8 +338,13 @@ class _Evaluation:
 
     def _follow(self, name: str, value: Template) -> None:
         """Counts a value among the given ones if it follows from one of them."""
-        if variables_in(value) & self.given:
-            self.given.add(name)
+        origin = self._origin(value)
+        if origin is not None:
+            self.given[name] = origin
+
+    def _origin(self, value: object) -> str | None:
+        """The argument of the user from which a value follows; the first one if it follows from several."""
+        return next((self.given[name] for name in sorted(variables_in(value)) if name in self.given), None)
 
     def _declare(self, element: ArgumentElement) -> None:
         argument, values = element.argument, self.context.configurations
@@ -385,16 +394,16 @@ class _Evaluation:
         if namespace is not None:
             command += ["-r", f"__ns:={valid_namespace(namespace)}"]
         full_name = None if name is None else (namespace or "").rstrip("/") + "/" + name
-        given: set[str] = set()
+        given: dict[str, str] = {}
         for entry in element.parameters:
             with located(entry.where):
                 key = full_name if namespace is not None else None
                 command += ["--params-file", self._parameter_file(entry, key or "/**", given)]
         for source, target in element.remappings:
             command += ["-r", f"{self._text(source)}:={self._text(target)}"]
-        self._add(element.process, element.where, name or Path(executable).name, command, full_name, frozenset(given))
+        self._add(element.process, element.where, name or Path(executable).name, command, full_name, given)
 
-    def _parameter_file(self, entry: Parameters, key: str, given: set[str]) -> str:
+    def _parameter_file(self, entry: Parameters, key: str, given: dict[str, str]) -> str:
         if entry.file is not None:
             path = Path(self._text(entry.file))
             if not path.is_file():
@@ -407,13 +416,13 @@ class _Evaluation:
             atexit.register(shutil.rmtree, self.parameter_directory, ignore_errors=True)
         return write_parameters({key: parameters}, self.parameter_directory)
 
-    def _flatten(self, entry: Parameters, prefix: str, result: _Evaluated, given: set[str]) -> None:
-        """Evaluates nested parameters to names with dots; adds the names of those from given arguments to `given`."""
+    def _flatten(self, entry: Parameters, prefix: str, result: _Evaluated, given: dict[str, str]) -> None:
+        """Evaluates nested parameters to names with dots; adds to `given` the arguments from which they follow."""
         name = prefix + self._text(entry.name)
         if isinstance(entry.value, ParameterValue):
             result[name] = entry.value.evaluate(self.context)
-            if variables_in(entry.value.value) & self.given:
-                given.add(name)
+            if (origin := self._origin(entry.value.value)) is not None:
+                given[name] = origin
         for nested in entry.nested:
             with located(nested.where):
                 self._flatten(nested, name + ".", result, given)
@@ -425,7 +434,7 @@ class _Evaluation:
         name: str,
         command: list[str],
         full_name: str | None = None,
-        given: frozenset[str] = frozenset(),
+        given: Mapping[str, str] | None = None,
     ) -> None:
         output = "screen" if process.output is None else self._text(process.output)
         if output not in _OUTPUTS:
@@ -436,5 +445,5 @@ class _Evaluation:
         again = process.respawn is not None and evaluate_condition(process.respawn, self.context)
         respawn_delay = process.respawn_delay if again else None
         self.processes.append(
-            ProcessSpec(name, command, environment, process.shuts_down, where, full_name, respawn_delay, given)
+            ProcessSpec(name, command, environment, process.shuts_down, where, full_name, respawn_delay, given or {})
         )

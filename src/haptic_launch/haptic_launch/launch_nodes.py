@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from haptic_files import read_yaml
-from haptic_launch.launch_file import LaunchDescription
+from haptic_core.errors import ParameterError
+from haptic_core.parameter_files import matches, read_parameter_file
+from haptic_launch.launch_file import LaunchDescription, LaunchFileError
 from haptic_launch.processes import ProcessSpec
 
 #: executable that runs several nodes in one process
@@ -25,7 +26,7 @@ class LaunchedNode:
         namespace: with a slash before it, empty for the root.
         executable: "package/executable".
         parameters: with dots in nested names.
-        given: names of the parameters whose values come from arguments that the user gave.
+        given: by name of a parameter, the argument of the user from which its value follows.
         changed: names of the parameters whose values a parameter file replaced.
     """
 
@@ -33,7 +34,7 @@ class LaunchedNode:
     namespace: str
     executable: str
     parameters: Mapping[str, Any]
-    given: frozenset[str] = frozenset()
+    given: Mapping[str, str] = field(default_factory=dict)
     changed: frozenset[str] = frozenset()
 
     @property
@@ -66,12 +67,25 @@ def launched_nodes(
 
 
 def parameters_of(spec: ProcessSpec) -> dict[str, Any]:
-    """The parameters that a process gets from its parameter files; a later file replaces those of the ones before."""
-    parameters: dict[str, Any] = {}
+    """The parameters that a process gets from its parameter files.
+
+    A later file replaces those of the ones before, and the full name of the node goes before a pattern.
+
+    Raises:
+        LaunchFileError: a file that the launch file names is no parameter file.
+    """
+    name = spec.fully_qualified_name or f"/{spec.name}"
+    found: list[tuple[bool, dict[str, Any]]] = []
     for option, path in zip(spec.command, spec.command[1:], strict=False):
         if option == "--params-file":
-            for section in read_yaml(Path(path)).value.values():
-                parameters |= section["ros__parameters"]
+            try:
+                sections = read_parameter_file(path)
+            except ParameterError as error:
+                raise LaunchFileError(str(error), spec.source) from None
+            found += [(key == name, values) for key, values in sections.items() if matches(key, name)]
+    parameters: dict[str, Any] = {}
+    for _, values in sorted(found, key=lambda entry: entry[0]):
+        parameters |= values
     return parameters
 
 
@@ -89,6 +103,6 @@ def _nodes(spec: ProcessSpec) -> list[LaunchedNode]:
     for entry in parameters.get("nodes", ()):
         name, _, executable = entry.partition("=")
         own = {key[len(name) + 1 :]: value for key, value in parameters.items() if key.startswith(f"{name}.")}
-        given = frozenset(key[len(name) + 1 :] for key in spec.given_parameters if key.startswith(f"{name}."))
+        given = {key[len(name) + 1 :]: by for key, by in spec.given_parameters.items() if key.startswith(f"{name}.")}
         found.append(LaunchedNode(name, namespace, executable, own, given))
     return found

@@ -13,6 +13,7 @@ The rules are those of ROS 2's YAML launch front end (Jazzy):
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ from .launch_substitutions import Context, LaunchFileError, Template, evaluate, 
 __all__ = ["ParameterType", "ParameterValue", "Scalar", "dump_parameters", "parse_parameter_value", "write_parameters"]
 
 Scalar = bool | int | float | str
+#: a list within a list, which is no parameter value; a parser of YAML needs seconds for thousands of brackets
+_NESTED = re.compile(r"\s*\[\s*\[")
 _SCALARS: dict[str, type] = {"str": str, "bool": bool, "float": float, "int": int}
 
 
@@ -92,12 +95,14 @@ def parse_parameter_value(raw: object, kind: ParameterType | None) -> ParameterV
     if isinstance(raw, list):
         if kind is not None and not kind.is_list:
             raise LaunchFileError(f"value {raw} is a list but type is {kind}")
+        if not raw:
+            raise LaunchFileError("a list needs one element or more; ROS 2 reads no type from an empty one")
         values = [_parse_scalar(item) for item in raw]
         types = {type(value) for value in values} - {tuple}
         if len(types) > 1 or not types <= set(_SCALARS.values()):
             names = ", ".join(sorted(entry.__name__ for entry in types))
             raise LaunchFileError(f"the elements of {raw} have to have one type, not {names}")
-        if kind is not None and (types - {kind.scalar} or not values):
+        if kind is not None and types - {kind.scalar}:
             raise LaunchFileError(f"value {raw} does not have the stated type {kind}")
         return ParameterValue(values, kind)
     value = _parse_scalar(raw)
@@ -128,6 +133,8 @@ def _coerce(text: str, kind: ParameterType | None) -> Any:
             return kind.scalar(text)
         if kind is None and not text:
             return text
+        if _NESTED.match(text):
+            raise ValueError
         value = load_yaml({"1": "true", "0": "false"}.get(text, text) if kind is not None else text)
     except (ValueError, yaml.YAMLError, RecursionError):
         hint = "" if kind is not None else " (type: str keeps it as it is)"
@@ -140,11 +147,8 @@ def _coerce(text: str, kind: ParameterType | None) -> Any:
 
 
 def _is_uniform(values: list[Any]) -> bool:
-    """Returns whether all elements are instances of the first one's type (of the first that is no string)."""
-    if not values:
-        return True
-    first = next((type(value) for value in values if type(value) is not str), str)
-    return first in _SCALARS.values() and all(isinstance(value, first) for value in values)
+    """Returns whether there are elements, all of one type; ROS 2 reads no type from an empty list."""
+    return {type(value) for value in values} in [{scalar} for scalar in _SCALARS.values()]
 
 
 class _QuotingDumper(yaml.CSafeDumper):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +23,7 @@ class ProcessSpec:
         source: origin, such as file, line and element.
         fully_qualified_name: the ROS node's name with its namespace, if it is one and the name is known.
         respawn_delay: seconds from its failure until it is started again; None: its failure ends the run.
-        given_parameters: names of the node's parameters whose values come from arguments that the user gave.
+        given_parameters: by name of a parameter of the node, the argument of the user from which its value follows.
     """
 
     name: str
@@ -32,7 +33,7 @@ class ProcessSpec:
     source: str = ""
     fully_qualified_name: str | None = None
     respawn_delay: float | None = None
-    given_parameters: frozenset[str] = frozenset()
+    given_parameters: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def only_shows(self) -> bool:

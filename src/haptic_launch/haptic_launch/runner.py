@@ -14,7 +14,8 @@ from typing import Any
 
 import yaml
 
-from haptic_core.errors import HapticError
+from haptic_core.errors import HapticError, shortened
+from haptic_files import listed
 from haptic_launch.experiments import Experiment
 from haptic_launch.launch_file import LaunchDescription, LaunchFileError, load_launch_file
 from haptic_launch.launch_substitutions import Context, evaluate, find_package_prefix, parse_template
@@ -121,7 +122,13 @@ def parse_arguments(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         name, separator, value = word.partition(":=")
         if not separator or not name or not value:
-            raise UsageError(f"argument {word!r}: expected name:=value")
+            raise UsageError(f"argument {shortened(word)}: expected name:=value")
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise UsageError(
+                f"argument {shortened(name, 60)[1:-1]}: expected UTF-8 text, got {shortened(value)}"
+            ) from None
         arguments[name] = value
     return arguments
 
@@ -135,15 +142,15 @@ def effective_arguments(description: LaunchDescription, given: Mapping[str, str]
     known = {argument.name: argument for argument in description.arguments}
     for name, value in given.items():
         if name not in known:
-            raise UsageError(f"argument {name!r} is unknown, expected one of: {', '.join(known)}")
+            raise UsageError(f"argument {shortened(name, 60)} is unknown, expected one of: {listed(known, name)}")
         choices = known[name].choices
         if choices and value not in choices:
-            raise UsageError(f"argument {name}: expected one of {', '.join(choices)}, got {value!r}")
+            raise UsageError(f"argument {name}: expected one of {', '.join(choices)}, got {shortened(value)}")
         for parameter in description.parameters_of(name):
             try:
                 parameter.evaluate(Context({name: value}))
             except LaunchFileError:
-                raise UsageError(f"argument {name}: expected {parameter.expected}, got {value!r}") from None
+                raise UsageError(f"argument {name}: expected {parameter.expected}, got {shortened(value)}") from None
     values = dict(given)
     for name, argument in known.items():
         if name not in values:  # a default may be the value of an argument before it

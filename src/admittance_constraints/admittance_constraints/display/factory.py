@@ -16,6 +16,7 @@ from admittance_constraints.errors import SingularConfigurationError
 from admittance_constraints.generation.friction import FreeDirectionFriction
 from admittance_constraints.generation.reference_generator import ReferenceGenerator
 from admittance_constraints.model.loading import installed_mechanism
+from admittance_constraints.model.mechanism import Mechanism
 from haptic_friction import CoulombLaw
 
 #: parameters whose change needs another generator, which takes longer than the watchdog of a device
@@ -23,6 +24,9 @@ REFERENCE_PARAMETERS = (
     *("mechanism", "mechanism_parameters", "period", "integrator", "orientation", "velocity_projection", "force_hold"),
     *("friction_force", "friction_torque"),
 )
+
+#: parameters that a refused mechanism names
+_SUBJECT = "parameters mechanism, mechanism_parameters"
 
 
 def make_controller(
@@ -69,14 +73,26 @@ def make_external(p: Mapping[str, Any]) -> ExternalForces:
         return ExternalForces(p["contact_body"], p["world_position"], p["world_orientation"])
 
 
-def _generator(p: Mapping[str, Any], arguments: Mapping[str, Any]) -> ReferenceGenerator:
-    subject = "parameters mechanism, mechanism_parameters"
+def make_mechanism(p: Mapping[str, Any], arguments: Mapping[str, Any]) -> Mechanism:
+    """Makes the mechanism of the parameter `mechanism`.
+
+    Args:
+        p: parameters.
+        arguments: of the mechanism, the entries of the parameter mechanism_parameters.
+
+    Raises:
+        ValueError: a parameter is refused; the message names it.
+    """
     try:
-        mechanism = installed_mechanism(p["mechanism"], **arguments)
+        return installed_mechanism(p["mechanism"], **arguments)
     except (ValueError, SingularConfigurationError) as error:
-        raise ValueError(f"{subject}: {_line(error)}") from None
+        raise ValueError(f"{_SUBJECT}: {_line(error)}") from None
     except Exception as error:  # the class may be a user's own
-        raise ValueError(f"{subject}: {type(error).__name__}: {_line(error)}") from error
+        raise ValueError(f"{_SUBJECT}: {type(error).__name__}: {_line(error)}") from error
+
+
+def _generator(p: Mapping[str, Any], arguments: Mapping[str, Any]) -> ReferenceGenerator:
+    mechanism = make_mechanism(p, arguments)
     friction = _friction(p)
     default = "rk4" if friction is None else "algorithm1"
     try:
@@ -91,7 +107,7 @@ def _generator(p: Mapping[str, Any], arguments: Mapping[str, Any]) -> ReferenceG
                 friction=friction,
             )
     except SingularConfigurationError as error:
-        raise ValueError(f"{subject}: it cannot start: {_line(error)}") from None
+        raise ValueError(f"{_SUBJECT}: it cannot start: {_line(error)}") from None
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from typing import Any
 from convex_contact._moved import current_path
 from convex_contact.model.world import World, WorldError
 from convex_contact.model.world_file import world_of
-from haptic_files import FileError, kind_of, read_yaml
+from haptic_files import FileError, kind_of, listed, read_yaml
 
 #: group of the entry points of functions that make a world
 ENTRY_POINTS = "haptic_worlds"
@@ -127,7 +127,7 @@ def _called(source: str, arguments: dict[str, Any]) -> World:
     value = entry_point_value(source)
     found = next((point for point in points if point.value == value), None)
     if found is None:
-        known = ", ".join(sorted({point.value for point in points})) or "none is installed"
+        known = listed(sorted({point.value for point in points}), value) or "none is installed"
         raise WorldError(f"{source}: expected a function of the entry points of group {ENTRY_POINTS}: {known}")
     try:
         function = found.load()

@@ -1,0 +1,59 @@
+"""Checks the parameters of the nodes of a run before a process starts, by the declarations that the nodes use.
+
+A value that follows from an argument of the user is refused in the name of the argument, any other in the name of the
+node. What a node checks beyond its declarations, such as two parameters that must fit, it checks when it is configured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from haptic_core.errors import ParameterError
+from haptic_core.parameter_files import PARAMS_FILE
+from haptic_core.parameters import check_name
+from haptic_launch.file_parameters import declared_parameters, nodes_of_run
+from haptic_launch.launch_file import LaunchDescription
+from haptic_launch.launch_nodes import LaunchedNode
+from haptic_launch.runner import UsageError
+
+_PARAMETERS = "docs/parameters.md has the parameters of the nodes"
+
+
+def checked_nodes(
+    description: LaunchDescription, arguments: Mapping[str, str], given: Collection[str] | None = None
+) -> list[LaunchedNode]:
+    """The nodes of a run, as `nodes_of_run` gives them, with checked parameters.
+
+    Raises:
+        UsageError: a parameter is unknown or refused, or its file cannot be read.
+        LaunchFileError: see `LaunchDescription.evaluate`.
+    """
+    nodes = nodes_of_run(description, arguments, given)
+    check_parameters(nodes)
+    return nodes
+
+
+def check_parameters(nodes: Sequence[LaunchedNode]) -> None:
+    """Refuses parameters of nodes; a node of another package that has no declarations passes.
+
+    Raises:
+        UsageError: names the argument of the user, or node and parameter.
+    """
+    for node in nodes:
+        specs = declared_parameters(node.executable)
+        if specs is None:
+            continue
+        for name, value in node.parameters.items():
+            argument, subject = node.given.get(name), f"node {node.full_name}: "
+            if name in node.changed:
+                subject = f"argument {PARAMS_FILE}: {subject}"
+            try:
+                check_name(specs, name)
+            except ParameterError as error:
+                raise UsageError(f"{subject}{error}", _PARAMETERS) from None
+            try:
+                specs[name].check_file(specs[name].check(value))
+            except ParameterError as error:
+                if argument is None:
+                    raise UsageError(f"{subject}{error}", _PARAMETERS) from None
+                raise UsageError(f"argument {argument}: {str(error).removeprefix(f'parameter {name}: ')}") from None

@@ -1,0 +1,405 @@
+"""Table of wrong inputs of the command line, and of the error that each gives.
+
+A case is what a user types, the expected error, and its exit code. FOLDER has the files that the cases name.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Case(NamedTuple):
+    """A wrong input.
+
+    Attributes:
+        words: of the command line.
+        error: beginning of the error; `...` stands for any characters.
+        code: exit code.
+        launch: elements of the launch file of the experiment "mine", where that is run.
+        metadata: its experiment.yaml.
+        environment: settings.
+    """
+
+    words: tuple[str, ...]
+    error: str
+    code: int = 2
+    launch: str = "[]"
+    metadata: str = "{title: a, paper: b, summary: c}"
+    environment: Mapping[str, str] = {}
+
+
+FILES: dict[str, bytes] = {
+    "empty": b"",
+    "text.yaml": b"only a text",
+    "list.yaml": b"[1, 2]",
+    "broken.yaml": b"a: [1",
+    "binary.yaml": b"\xff\xfe\x00\x01",
+    "control.yaml": b"a: \x07",
+    "date.yaml": b"a: 2020-13-45",
+    "alias.yaml": b"a: *nowhere",
+    "deep.yaml": b"[" * 20_000,
+    "two.yaml": b"a: 1\n---\nb: 2",
+    "unknown.yaml": b"nonsense: 1",
+    "textual.yaml": b"length: long\nmass: heavy",
+    "negative.yaml": b"length: -1.0\nmass: -1.0",
+    "law.csv": b"speed;force\n0;1",
+    "law_words.csv": b"speed,force\n0,1\n1,much",
+    "law_short.csv": b"speed,force\n0,1",
+    "world_unknown.yaml": b"bodies: {ball: {type: sphere}}",
+    "node_unknown.yaml": b"/joystick/friktion: {ros__parameters: {mass: 1.0}}",
+    "parameter_unknown.yaml": b"/joystick/friction: {ros__parameters: {mas: 1.0}}",
+    "parameter_negative.yaml": b"/joystick/friction: {ros__parameters: {mass: -1.0}}",
+    "parameter_text.yaml": b"/joystick/friction: {ros__parameters: {mass: heavy}}",
+    "parameter_mode.yaml": b"/joystick/friction: {ros__parameters: {mode: realtime}}",
+    "parameter_null.yaml": b"/joystick/friction: {ros__parameters: {mass: null}}",
+    "parameter_mixed.yaml": b"/joystick/friction: {ros__parameters: {axes: [x, 1]}}",
+    "parameter_empty.yaml": b"/joystick/friction: {ros__parameters: {axes: []}}",
+    "parameter_flat.yaml": b"ros__parameters: {mass: 1.0}",
+    "number_key.yaml": b"1: {ros__parameters: {mass: 1.0}}",
+    "recorder.yaml": b"/recorder: {ros__parameters: {experiment: clutter}}",
+    "device_fifo.yaml": b"/joystick/device: {ros__parameters: {device_file: fifo}}",
+    "bag_text/metadata.yaml": b"only a text",
+    "bag_binary/metadata.yaml": b"\xff\xfe",
+    "bag_list/metadata.yaml": b"[]",
+    "bag_broken/bag_0.mcap": b"no mcap",
+    "run_empty/run.yaml": b"",
+}
+
+
+def write_files(folder: Path) -> None:
+    """Writes the files that the cases name; among them what is no regular file."""
+    for name, content in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(content)
+    (folder / "folder").mkdir()
+    os.mkfifo(folder / "fifo")
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(folder / "socket"))
+    with open(folder / "large.yaml", "wb") as file:
+        file.truncate(65 * 2**20)
+
+
+def _run(experiment: str, *cases: tuple[str, str]) -> list[Case]:
+    """Cases of one wrong argument, or of words before it; the error names the last one."""
+    made = []
+    for words, error in cases:
+        *_, last = words.split("\t")
+        made.append(Case(("run", experiment, *words.split("\t")), f"argument {last.partition(':=')[0]}: {error}"))
+    return made
+
+
+_FRICTION = _run(
+    "friction_impedance",
+    ("friction_force:=-1", "expected from 0 to 100 [N], got -1.0"),
+    ("friction_force:=1e9", "expected from 0 to 100 [N], got 1000000000.0"),
+    ("friction_force:=nan", "expected finite [N], got nan"),
+    ("friction_force:=-inf", "expected finite [N], got -inf"),
+    ("friction_force:=1e400", "expected finite [N], got inf"),
+    ("friction_force:=abc", "expected a number, got 'abc'"),
+    ("friction_force:= ", "expected a number, got ' '"),
+    ("friction_force:=4,0", "expected a number, got '4,0'"),
+    ("friction_force:=4 N", "expected a number, got '4 N'"),
+    ("friction_force:=[4.0]", "expected a number, got '[4.0]'"),
+    ("friction_force:=--help", "expected a number, got '--help'"),
+    ("friction_force:=0x10", "expected a number, got '0x10'"),
+    ("friction_force:=$(var mass)", "expected a number, got '$(var mass)'"),
+    ("friction_force:=true", "expected a number, got 'true'"),
+    ("mass:=0", "expected from 0.001 to 1000 [kg], got 0.0"),
+    ("stiffness:=0", "expected from 1 to 1e+15 [N/m], got 0.0"),
+    ("damping:=-0.1", "expected from 0 to ... [N s/m], got -0.1"),
+    ("viscosity:=1001", "expected from 0 to 1000 [N s/m], got 1001.0"),
+    ("stribeck_velocity:=0", "expected from 1e-06 to 10 [m/s], got 0.0"),
+    ("static_force:=101", "expected from 0 to 100 [N], got 101.0"),
+    ("load_mass:=-1", "expected from 0 to ... [kg], got -1.0"),
+    ("velocity_threshold:=0", "expected from ... [m/s], got 0.0"),
+    ("force_tensor:=[1, 2", "expected a value, or a list of values of one type, got '[1, 2'"),
+    ("force_tensor:=[1, a]", "expected a value, or a list of values of one type, got '[1, a]'"),
+    ("force_tensor:=[a, b]", "expected double_array [N], got ['a', 'b']"),
+    ("force_tensor:=4.0", "expected a list [N], got 4.0"),
+    ("force_tensor:=[]", "expected a value, or a list of values of one type, got '[]'"),
+    ("force_tensor:=[.nan, 0.0, 0.0, 1.0]", "expected finite [N], got [nan, 0.0, 0.0, 1.0]"),
+    ("loading_force:=[-1.0]", "expected entries from ... [N], got [-1.0]"),
+    ("axes:=[x, w]", "expected taken from x, y, z, got 'w' in ['x', 'w']"),
+    ("axes:=[x, x]", "expected without repetition, got ['x', 'x']"),
+    ("axes:=x", "expected a list, got 'x'"),
+    ("axes:=[1, 2]", "expected string_array, got [1, 2]"),
+    ("seed:=-3", "expected from 0 to 2.14748e+09 [-], got -3"),
+    ("seed:=1.5", "expected int [-], got 1.5"),
+    ("seed:=abc", "expected ..., got 'abc'"),
+    ("seed:=99999999999999999999", "expected from 0 to 2.14748e+09 [-], got 99999999999999999999"),
+    ("seed:=" + "9" * 400, "expected from 0 to 2.14748e+09 [-], got 9999..."),
+    ("seed:=true", "expected int [-], got True"),
+    ("seed:=2020-01-01", "expected a value, or a list of values of one type, got '2020-01-01'"),
+    ("seed:={a: 1}", "expected a value, or a list of values of one type, got '{a: 1}'"),
+    ("seed:=!!python/object:os.system x", "expected a value, or a list of values of one type, got ..."),
+    ("seed:=*a", "expected a value, or a list of values of one type, got '*a'"),
+    ("strokes:=[]", "expected a value, or a list of values of one type, got '[]'"),
+    ("strokes:=[[1]]", "expected a value, or a list of values of one type, got '[[1]]'"),
+    ("strokes:=[1, true]", "expected a value, or a list of values of one type, got '[1, true]'"),
+    ("strokes:=[100]", "expected entries from 0 to 99 [-], got [100]"),
+    ("strokes:=[-1]", "expected entries from 0 to 99 [-], got [-1]"),
+    ("strokes:=[0.5]", "expected int_array [-], got [0.5]"),
+    ("strokes:=0", "expected a list [-], got 0"),
+    ("strokes:=" + "[" * 20_000, "expected a value, or a list of values of one type, got '[[[["),
+    ("strokes:=[" + "1, " * 200 + "1]", "expected fewer than 201 entries [-], got [1, 1, "),
+    ("letters:=" + "a" * 100_000, "expected at most 4096 characters, got 'aaaa"),
+    ("letters:=" + "a" * 201, "expected fewer than 201 characters, got 'aaaa"),
+    ("letters:=\udcff\udcfe", r"expected UTF-8 text, got '\udcff\udcfe'"),
+    ("motion:=letters\tletters:=fox", "'f' was not recorded, expected letters of abcdeghlmnopqrsuvwyz"),
+    ("motion:=letters\tletters:=a\nb", r"'\n' was not recorded, expected letters of "),
+    ("motion:=to_and_fro", "expected one of letters, strokes, paper, got 'to_and_fro'"),
+    ("motion:=fifo", "expected one of letters, strokes, paper, got 'fifo'"),
+    ("mode:=fast", "expected one of lockstep, realtime, got 'fast'"),
+    ("mode:=" + "x" * 1000, "expected one of lockstep, realtime, got 'xxxx"),
+    ("held:=maybe", "expected one of true, false, got 'maybe'"),
+    ("record:=1", "expected one of true, false, got '1'"),
+    ("model:=c", "expected one of A, B, C, D, parallel, karnopp, ..., got 'c'"),
+    ("law:=gauss", "expected one of coulomb, viscous_coulomb, stribeck, anisotropic, table, ..., got 'gauss'"),
+    ("passivity:=on", "expected one of off, observe, control, got 'on'"),
+    ("period:=0", "expected from 0.0001 to 0.1 [s], got 0.0"),
+    ("period:=1 ms", "expected a number, got '1 ms'"),
+    ("duration:=-1", "expected from 0 to 1e+06 [s], got -1.0"),
+    ("duration:=1e7", "expected from 0 to 1e+06 [s], got 10000000.0"),
+    ("pace:=-1", "expected from 0 to 100 [-], got -1.0"),
+    ("answer_timeout:=0", "expected from 0.1 to 3600 [s], got 0.0"),
+    ("watchdog_periods:=0", "expected from 1 to 10000 [ticks], got 0"),
+    ("watchdog_periods:=2.5", "expected int [ticks], got 2.5"),
+    ("command_delay_ticks:=101", "expected from 0 to 100 [ticks], got 101"),
+    ("rest_duration:=0.1", "expected from 0.4 to 600 [s], got 0.1"),
+    ("rest_force:=51", "expected from 0 to 50 [N], got 51.0"),
+    ("view:=true\tview_port:=65536", "expected from 0 to 65535 [-], got 65536"),
+    ("view:=true\tview_port:=http", "expected int [-], got 'http'"),
+    ("device_file:=nowhere.yaml", "nowhere.yaml: cannot be read: No such file or directory"),
+    ("device_file:=fifo", "fifo: cannot be read: expected a regular file, got a FIFO"),
+    ("device_file:=folder", "folder: cannot be read: expected a regular file, got a directory"),
+    ("device_file:=socket", "socket: cannot be read: expected a regular file, got a socket"),
+    ("device_file:=/dev/zero", "/dev/zero: cannot be read: expected a regular file, got a character device"),
+    ("device_file:=large.yaml", "large.yaml: cannot be read: expected at most 64 MiB"),
+    ("device_file:=empty", "empty: expected a mapping of parameter names to values, got nothing"),
+    (
+        "device_file:=text.yaml",
+        "text.yaml: expected a mapping of parameter names to values, got a text of 11",
+    ),
+    ("device_file:=list.yaml", "list.yaml: expected a mapping of parameter names to values, got a list of 2"),
+    ("device_file:=broken.yaml", "broken.yaml: not YAML: line 1, column 6: expected a YAML structure"),
+    ("device_file:=binary.yaml", "binary.yaml: not UTF-8 text: line 1"),
+    ("device_file:=control.yaml", "control.yaml: not YAML: line 1: a character that YAML does not allow"),
+    ("device_file:=date.yaml", "date.yaml: not YAML: line 1, column 4: a tag, key or value that cannot be constructed"),
+    ("device_file:=alias.yaml", "alias.yaml: not YAML: line 1, column 4: expected one document"),
+    ("device_file:=two.yaml", "two.yaml: not YAML: line 2, column 1: expected one document"),
+    ("device_file:=unknown.yaml", "unknown.yaml: line 1: length: field required (and 13 more)"),
+    ("device_file:=textual.yaml", "textual.yaml: line 1: ..."),
+    ("device_file:=negative.yaml", "negative.yaml: line 1: ..."),
+    ("hand_file:=fifo", "fifo: cannot be read: expected a regular file, got a FIFO"),
+    ("hand_file:=unknown.yaml", "unknown.yaml: line 1: mass: field required (and 7 more)"),
+    ("hand_file:=textual.yaml", "textual.yaml: line ..."),
+    ("law:=table\tlaw_file:=fifo", "fifo: cannot be read: expected a regular file, got a FIFO"),
+    ("law:=table\tlaw_file:=empty", "empty: expected the header speed,force, got an empty file"),
+    ("law:=table\tlaw_file:=law.csv", "law.csv: line 1: expected the header speed,force, got a text of 11 characters"),
+    ("law:=table\tlaw_file:=law_words.csv", "law_words.csv: line 3: ..."),
+    ("law:=table\tlaw_file:=law_short.csv", "law_short.csv: expected two or more points, got 1"),
+    ("law:=function\tlaw_function:=nowhere", "..., got 'nowhere'"),
+    ("params_file:=nowhere.yaml", "...nowhere.yaml: cannot be read: No such file or directory"),
+    ("params_file:=fifo", "...fifo: cannot be read: expected a regular file, got a FIFO"),
+    ("params_file:=folder", "...folder: cannot be read: expected a regular file, got a directory"),
+    ("params_file:=large.yaml", "...large.yaml: cannot be read: expected at most 64 MiB"),
+    ("params_file:=binary.yaml", "...binary.yaml: not UTF-8 text: line 1"),
+    ("params_file:=broken.yaml", "...broken.yaml: not YAML: line 1, column 6: expected a YAML structure"),
+    ("params_file:=deep.yaml", "...deep.yaml: not YAML: nested too deeply"),
+    (
+        "params_file:=text.yaml",
+        "...text.yaml: expected names of nodes over ros__parameters, got a text of 11",
+    ),
+    ("params_file:=list.yaml", "...list.yaml: expected names of nodes over ros__parameters, got a list of 2"),
+    ("params_file:=unknown.yaml", "...unknown.yaml: node /nonsense: expected names of nodes over ros__parameters"),
+    ("params_file:=number_key.yaml", "...number_key.yaml: expected the name of a node, got 1"),
+    ("params_file:=node_unknown.yaml", "...node /joystick/friktion: not in this run; did you mean /joystick/friction?"),
+    ("params_file:=parameter_unknown.yaml", "...parameter mas: unknown; did you mean mass?"),
+    ("params_file:=parameter_negative.yaml", "...parameter mass: expected from 0.001 to 1000 [kg], got -1.0"),
+    ("params_file:=parameter_text.yaml", "...parameter mass: expected double [kg], got 'heavy'"),
+    ("params_file:=parameter_mode.yaml", "...parameter mode: is 'lockstep' for all nodes of this run, got 'realtime'"),
+    ("params_file:=parameter_null.yaml", "...parameter mass: expected a boolean, a number, ..., got None"),
+    ("params_file:=parameter_mixed.yaml", "...parameter axes: expected a boolean, a number, ..., got ['x', 1]"),
+    ("params_file:=parameter_empty.yaml", "...parameter axes: expected a boolean, a number, ..., got []"),
+    ("params_file:=parameter_flat.yaml", "...expected the name of a node, got 'ros__parameters'"),
+    ("params_file:=recorder.yaml", "...node /recorder: parameter experiment: is 'friction_impedance' for all nodes"),
+    (
+        "params_file:=device_fifo.yaml",
+        "node /joystick/device: parameter device_file: fifo: cannot be read: ",
+    ),
+)
+
+_OTHER_EXPERIMENTS = [
+    *_run(
+        "touch_clutter",
+        ("world:=nonsense", "nonsense: no such world; expected a path, module:function, or one of clutter_mixed, "),
+        ("world:=/nowhere.yaml", "/nowhere.yaml: cannot be read: No such file or directory"),
+        ("world:=./fifo", "fifo: cannot be read: expected a regular file, got a FIFO"),
+        ("world:=folder/", "..."),
+        ("world:=text.yaml", "text.yaml: ..., got a text of 11 characters"),
+        ("world:=list.yaml", "list.yaml: ..., got a list of 2"),
+        ("world:=broken.yaml", "broken.yaml: not YAML: line 1, column 6: expected a YAML structure"),
+        ("world:=binary.yaml", "binary.yaml: not UTF-8 text: line 1"),
+        ("world:=unknown.yaml", "unknown.yaml: line 1: ..."),
+        ("world:=world_unknown.yaml", "world_unknown.yaml: line 1: ..."),
+        ("world:=os:system", "os:system: expected a function of the entry points of group haptic_worlds: "),
+        ("world_parameters:=['x=1']", "touch_clutter.yaml: ...unknown field"),
+        ("world_parameters:=['x']", "entry 'x': expected name=value"),
+        ("world_parameters:=['x=[']", "entry 'x=[': the value is not YAML"),
+        ("world_parameters:=['x=1', 'x=2']", "entry 'x=2': x is given twice"),
+        ("world_parameters:=x", "expected a list, got 'x'"),
+        ("device_parameters:=['lenght=1']", "entry 'lenght=1': ..., got 1"),
+        ("device_parameters:=['length=long']", "entry 'length=long': ..., got 'long'"),
+        ("hand_parameters:=['mass=-1']", "entry 'mass=-1': ..., got -1"),
+        ("scale:=0", "expected from 0.001 to 1000 [-], got 0.0"),
+        ("substeps:=0", "expected from 1 to 1000 [-], got 0"),
+        ("max_iterations:=1e3", "expected int [-], got '1e3'"),
+        ("approximation:=exact", "expected one of sap, lagged, ..., got 'exact'"),
+    ),
+    *_run(
+        "rolling_disk",
+        ("integrator:=euler", "expected one of default, algorithm1, symplectic_euler, midpoint, rk4, got 'euler'"),
+        ("frame_position:=[0.0, 0.0, 99.0]", "expected entries from -10 to 10 [m], got [0.0, 0.0, 99.0]"),
+        ("proportional_gain:=-1", "expected from 0 to 1e+06 [1/s^2], got -1.0"),
+        ("hand_parameters:=['=1']", "entry '=1': expected name=value"),
+        ("device_parameters:=['nonsense=1']", "entry 'nonsense=1': ..., got 1"),
+    ),
+    *_run(
+        "tau_wall",
+        ("per_axis:=10", "expected from 0 to 9 [-], got 10"),
+        ("scheme:=best", "expected one of sopc, mopc, ..., got 'best'"),
+        ("controller_file:=fifo", "fifo: cannot be read: expected a regular file, got a FIFO"),
+        ("controller_file:=text.yaml", "text.yaml: ..."),
+        ("device_file:=text.yaml", "...text.yaml: expected a mapping of sections, got a text of 11 characters"),
+    ),
+]
+
+_WORDS = [
+    Case(("run", "nonsense"), "experiment 'nonsense' is unknown, expected one of: ", 1),
+    Case(("run", ""), "experiment '' is unknown, expected one of: ", 1),
+    Case(("run", "../friction_impedance"), "experiment '../friction_impedance' is unknown, expected one of: ", 1),
+    Case(("run", "x" * 5000), "experiment 'xxxx", 1),
+    Case(("run", "friction_impedance", "mode=lockstep"), "argument 'mode=lockstep': expected name:=value"),
+    Case(("run", "friction_impedance", ":=1"), "argument ':=1': expected name:=value"),
+    Case(("run", "friction_impedance", "mass:="), "argument 'mass:=': expected name:=value"),
+    Case(("run", "friction_impedance", "x" * 5000), "argument 'xxxx...: expected name:=value"),
+    Case(("run", "friction_impedance", "stiffnes:=1"), "argument 'stiffnes' is unknown, expected one of: stiffness"),
+    Case(("run", "friction_impedance", "\udcff:=1"), r"argument \udcff: expected UTF-8 text, got '1'"),
+    Case(("view", "nonsense"), "experiment 'nonsense' is unknown, expected one of: ", 1),
+    Case(("view", "friction_impedance", "pace:=-1"), "argument pace: expected from 0 to 100 [-], got -1.0"),
+    Case(("view", "friction_impedance", "view_port:=http"), "argument view_port: expected int [-], got 'http'"),
+    Case(("study", "nonsense"), "study 'nonsense' is unknown, expected one of: "),
+    Case(("study", "tau-wall", "nonsense:=1"), "argument 'nonsense' is unknown, expected one of: "),
+    Case(("bench", "nonsense"), "benchmark 'nonsense' is unknown, expected one of: "),
+    *(
+        Case((command, path), f"{path}: {error}", 1)
+        for command in ("replay", "repair", "report")
+        for path, error in (
+            ("nowhere", "no "),
+            ("fifo", "no..."),
+            ("folder", "no..."),
+            ("bag_text", "..."),
+            ("bag_binary", "..."),
+            ("run_empty", "no..."),
+        )
+    ),
+    Case(("replay", "nowhere", "x"), "argument 'x': expected name:=value"),
+    Case(("replay", "nowhere", "--into", "nonsense"), "experiment 'nonsense' is unknown, expected one of: ", 1),
+]
+
+_MINE = ("run", "mine")
+_ARG = "- arg: {name: a, default: '1'}\n"
+_NODE = "- node: {pkg: haptic_friction, exec: friction_node, name: friction, namespace: /j, param: [%s]}"
+
+
+def _launch(elements: str, error: str, *words: str, code: int = 1) -> Case:
+    return Case((*_MINE, *words), error, code, launch="\n" + elements)
+
+
+_LAUNCH_FILES = [
+    Case(_MINE, "...mine.launch.yaml: 'launch' has to hold a list of elements", 1, launch="7"),
+    Case(_MINE, "...mine.launch.yaml: not YAML: line 1", 1, launch="[1"),
+    Case(_MINE, "...mine.launch.yaml: not YAML: ", 1, launch="[" * 20_000),
+    Case(_MINE, "...mine.launch.yaml: a launch file is one mapping with the single key 'launch'", 1, launch="[]\nx: 1"),
+    _launch("- 7", "...each element in 'launch' is a mapping with one key, its kind; got 7"),
+    _launch("- log: {message: x}", "...2: log: unknown element 'log'; understood: arg, let, "),
+    _launch("- arg: {name: a, default: 5}", "...2: arg 'a': attribute 'default' has to be text, not 5"),
+    _launch("- arg: {name: a, name: b}", "...'name' is given twice in the mapping that starts in line 2"),
+    _launch("- let: {name: a, value: $(nonsense x)}", "...unknown substitution $(nonsense ...); understood: "),
+    _launch("- let: {name: a, value: $(var a}", "...attribute 'value': cannot read '$(var a' at column 8: "),
+    _launch("- let: {name: a, value: $(var b)}", "...$(var b): no argument or let of that name so far; known here: "),
+    _launch("- let: {name: a, value: $(env NOWHERE_SET)}", "...$(env NOWHERE_SET): the environment variable is not "),
+    _launch("- let: {name: a, value: $(find-pkg-share nowhere)}", "...package 'nowhere' not found in "),
+    _launch("- include: {file: /nowhere.yaml}", "...nowhere.yaml: cannot be read: No such file or directory"),
+    _launch("- include: {file: $(dirname)/mine.launch.yaml}", "...more than 20 files include each other; the last is "),
+    _launch("- group: {if: maybe, children: []}", "...a condition has to be true, 1, false or 0, not 'maybe'"),
+    _launch("- arg: {name: a}", "...argument 'a' is required: give a:=VALUE"),
+    _launch(_ARG, "argument 'b' is unknown, expected one of: a", "b:=1", code=2),
+    _launch(_NODE % "{name: mass, value: []}", "...param 'mass': a list needs one element or more"),
+    _launch(_NODE % "{name: mass, value: [1, 2.5]}", "...the elements of [1, 2.5] have to have one type"),
+    _launch(_NODE % "{name: mass, value: 1.0, type: integer}", "...unknown type 'integer'; understood: "),
+    _launch(_NODE % "{from: /nowhere.yaml}", "...there is no parameter file /nowhere.yaml"),
+    _launch(_NODE % "{from: FOLDER/text.yaml}", "...text.yaml: expected names of nodes over ros__parameters, got "),
+    _launch(_NODE % "{from: FOLDER/binary.yaml}", "...binary.yaml: not UTF-8 text: line 1"),
+    _launch(_NODE % "{name: mass, value: -1.0}", "node /j/friction: parameter mass: expected from 0.001 ", code=2),
+    _launch(_NODE % "{name: mass, value: heavy}", "node /j/friction: parameter mass: expected double", code=2),
+    _launch(_NODE % "{name: mas, value: 1.0}", "node /j/friction: parameter mas: unknown, expected one of ", code=2),
+    _launch(_NODE % "{name: law_file, value: fifo}", "node /j/friction: parameter law_file: fifo: cannot be ", code=2),
+    _launch(
+        _ARG + _NODE % "{name: mass, value: $(var a)}",
+        "argument a: expected from 0.001 to 1000 [kg], got -1",
+        "a:=-1",
+        code=2,
+    ),
+    _launch(
+        _ARG + "- let: {name: b, value: $(var a)}\n" + _NODE % "{name: mass, value: $(var b)}",
+        "argument a: expected from 0.001 to 1000 [kg], got -1",
+        "a:=-1",
+        code=2,
+    ),
+]
+
+_EXPERIMENT_FILES = [
+    Case(_MINE, f"...experiment.yaml: {error}", 1, metadata=metadata)
+    for metadata, error in (
+        ("", "expected a mapping of fields, without name, got nothing"),
+        ("7", "expected a mapping of fields, without name, got a number"),
+        ("[]", "expected a mapping of fields, without name, got a list of 0"),
+        ("{title: [}", "not YAML: line 1, column 10: expected a YAML"),
+        ("{1: a}", "expected a mapping of fields, without name, got a mapping of 1"),
+        ("{name: mine, title: a}", "expected a mapping of fields, without name, got a mapping of 2"),
+        ("{title: a, paper: b}", "line 1: summary: field required"),
+        ("{title: 1, paper: b, summary: c}", "line 1: title: input should be a valid string, got a number"),
+        ("{title: a, paper: b, summary: c, colour: d}", "line 1: unknown field"),
+        ("{title: a, paper: b, summary: c, variants: [1]}", "line 1: variants: ..., got a list of 1"),
+        (
+            "{title: a, paper: b, summary: c, variants: {x: {y: 1}}}",
+            "line 1: variants...: input should be a valid ",
+        ),
+        ("{title: a, paper: b, summary: c, also_recorded: {x: {}}}", "line 1: also_recorded: unknown field"),
+    )
+]
+
+_SETTINGS = [
+    Case(("run", "friction_impedance"), f"{name}: {error}", 1, environment={name: value})
+    for name, value, error in (
+        ("ROS_DOMAIN_ID", "abc", "expected 0 to 232, got 'abc'"),
+        ("ROS_DOMAIN_ID", "-1", "expected 0 to 232, got '-1'"),
+        ("ROS_DOMAIN_ID", "233", "expected 0 to 232, got '233'"),
+        ("ROS_DOMAIN_ID", "9" * 5000, "expected 0 to 232, got '9999"),
+        ("ROS_DOMAIN_ID", "1.5", "expected 0 to 232, got '1.5'"),
+        ("ROS_DOMAIN_ID", "\u0664", "expected 0 to 232, got "),
+        ("ROS_AUTOMATIC_DISCOVERY_RANGE", "localhost", "expected one of SUBNET, LOCALHOST, OFF, SYSTEM_DEFAULT, got "),
+        ("HAPTICS_EXECUTOR", "fast", "expected one of events, single_threaded, got 'fast'"),
+        ("HAPTICS_PRIORITY", "high", "expected 0 to 99, got 'high'"),
+        ("HAPTICS_PRIORITY", "100", "expected 0 to 99, got '100'"),
+        ("FASTRTPS_DEFAULT_PROFILES_FILE", "/nowhere.xml", "/nowhere.xml: cannot be read: No such file or directory"),
+        ("FASTRTPS_DEFAULT_PROFILES_FILE", "fifo", "fifo: cannot be read: expected a regular file, got a FIFO"),
+    )
+]
+
+CASES = [*_FRICTION, *_OTHER_EXPERIMENTS, *_WORDS, *_LAUNCH_FILES, *_EXPERIMENT_FILES, *_SETTINGS]
