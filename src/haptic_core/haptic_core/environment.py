@@ -1,4 +1,4 @@
-"""Settings in the environment that the processes of a run read; whoever starts a run checks them. No ROS import."""
+"""Settings in the environment that the processes of a run read, checked where a run starts. No ROS import."""
 
 from __future__ import annotations
 
