@@ -200,7 +200,14 @@ def test_troubleshooting_has_a_section_for_each_check_of_doctor_and_no_other(tmp
     machine_checks = [name for name, *_ in machine.checks("wheels", tmp_path, 0.0)]
     inside = [name for name, *_ in doctor.CHECKS + doctor.optional_rows()]
     headings = re.findall(r"^## (.*)$", PAGES["troubleshooting.md"], re.MULTILINE)
-    assert headings == [*machine_checks, "ROS 2", *inside, "doctor --live", "Settings in the environment", "Messages of a run"]
+    assert headings == [
+        *machine_checks,
+        "ROS 2",
+        *inside,
+        "doctor --live",
+        "Settings in the environment",
+        "Messages of a run",
+    ]
 
 
 def test_troubleshooting_says_what_setup_says_of_a_failed_part() -> None:
