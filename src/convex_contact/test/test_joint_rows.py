@@ -1,4 +1,4 @@
-"""Joint limits that are left out of a step act when a joint reaches them within it."""
+"""Limits of a joint's position and speed that are left out of a step act when it reaches them within it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,18 @@ DOOR = """
 """
 
 
-def struck_door(folder: Path) -> Simulator:
-    """A door at rest that a heavy fast ball strikes in the first steps, so that it passes its limit in one of them."""
+#: rows of the motor's controller, and of the limits of its speed and of the joint
+ROWS = {False: (0, 0, 2), True: (1, 2, 2)}
+
+
+def struck_door(folder: Path, motor: bool) -> Simulator:
+    """A door at rest that a heavy fast ball strikes in the first steps, so that it passes its limits in one of them."""
     path = folder / "door.urdf"
     path.write_text(DOOR)
     world = World(gravity=(0.0, 0.0, 0.0))
     world.add_urdf("door", path)
+    if motor:
+        world.actuate_joint("door", "hinge", proportional_gain=1.0, derivative_gain=0.1)
     world.add_sphere("ball", mass=5.0, radius=0.05, position=(0.3, -0.12, 0.0), velocity=(0.0, 10.0, 0.0))
     return Simulator(world, period=5e-3, polish=True)
 
@@ -45,8 +51,9 @@ def coordinates(simulator: Simulator, steps: int) -> np.ndarray:
     return np.array(found)
 
 
+@pytest.mark.parametrize("motor", [False, True])
 def test_a_limit_out_of_reach_acts_when_it_is_reached_within_a_step(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    motor: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     original, loaded = JointRows.flat, []
 
@@ -59,17 +66,19 @@ def test_a_limit_out_of_reach_acts_when_it_is_reached_within_a_step(
         return original(self, d, everything=True)
 
     monkeypatch.setattr(JointRows, "flat", noted)
-    lean = coordinates(struck_door(tmp_path), 20)
-    assert (False, 0) in loaded and (True, 2) in loaded  # left out, and called back
+    lean = coordinates(struck_door(tmp_path, motor), 20)
+    assert (False, ROWS[motor][0]) in loaded and (True, sum(ROWS[motor])) in loaded  # left out, and called back
     monkeypatch.setattr(JointRows, "flat", whole)
-    full = coordinates(struck_door(tmp_path), 20)
+    full = coordinates(struck_door(tmp_path, motor), 20)
     np.testing.assert_allclose(lean, full, rtol=0, atol=1e-9)
     assert 0.05 < lean[:, 0].max() < 0.2  # it is stopped near the limit
 
 
-def test_no_row_is_loaded_for_a_joint_at_rest_between_its_limits(tmp_path: Path) -> None:
-    simulator = struck_door(tmp_path)
+@pytest.mark.parametrize("motor", [False, True])
+def test_no_row_is_loaded_for_limits_of_a_joint_at_rest(motor: bool, tmp_path: Path) -> None:
+    simulator = struck_door(tmp_path, motor)
     simulator.dynamics.prepare()
+    controller, *limits = ROWS[motor]
     rows = simulator._joint_rows.flat(simulator.dynamics)
-    assert len(rows.a) == 0 and len(simulator._joint_rows.idle) == 2
-    assert len(simulator._joint_rows.flat(simulator.dynamics, everything=True).a) == 2
+    assert len(rows.a) == controller and len(simulator._joint_rows.idle) == sum(limits)
+    assert len(simulator._joint_rows.flat(simulator.dynamics, everything=True).a) == controller + sum(limits)

@@ -49,7 +49,7 @@ def make_step(
         linear: Integrate quaternions linearly.
         prepare: Prepare the free bodies first; of a world that has nothing else.
         rows: Number of the constraints' rows in the workspace.
-        idle: Joint limits that are not among them: index of the velocity, sign, target velocity (n, 3).
+        idle: Limits of joints that are not among them: index of the velocity, sign, target velocity (n, 3).
 
     Returns:
         CONVERGED; otherwise NO_ROOM, LIMIT_REACHED (an idle limit acts) or the solver's status, and the state is that

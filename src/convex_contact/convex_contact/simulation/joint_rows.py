@@ -23,8 +23,8 @@ REACH = 2.0
 class JointRows:
     """The rows of all joint laws and joint limits of a world, whose Jacobian never changes.
 
-    A limit that a joint does not come near has no impulse. Such rows are left out and looked at again at the solution:
-    as their potential is flat there, it is the solution with them, too.
+    A limit of position or speed that a joint does not come near has no impulse. Such rows are left out and looked at
+    again at the solution: as their potential is flat there, it is the solution with them, too.
 
     Args:
         d: The world in motion.
@@ -42,6 +42,7 @@ class JointRows:
         entries: list[np.ndarray] = []
         self._rows_of: list[int] = []
         self._laws: list[tuple[JointLaw | SpeedLimit, list[int]]] = []
+        optional: list[tuple[int, float]] = []  # index of the velocity and sign of rows that may be left out, else -1
         prescribed: set[int] = set()
         for law in (*laws, *_speed_limits(laws)):
             model = d.world.trees[law.tree].model.model
@@ -53,10 +54,14 @@ class JointRows:
             if isinstance(law, JointMotion):
                 prescribed.add(coordinates[0])
             self._laws.append((law, coordinates))
+            if isinstance(law, SpeedLimit):
+                optional.append((int(tree_v[law.tree] + np.flatnonzero(entry)[0]), -law.sign))
+            else:
+                optional.append((-1, 0.0))
             trees.append(law.tree)
             entries.append(entry)
             self._rows_of.append(1)
-        bounds: list[tuple[int, float, float, int]] = []
+        bounds: list[tuple[int, float, float]] = []
         for index, coordinate, lower, upper in _limits(limits):
             if coordinate in prescribed:
                 continue
@@ -67,7 +72,8 @@ class JointRows:
                 entry[index - tree_v[tree]] = sign
                 trees.append(tree)
                 entries.append(entry)
-                bounds.append((coordinate, sign, bound, index))
+                bounds.append((coordinate, sign, bound))
+                optional.append((index, sign))
             self._rows_of.append(len(rows))
         ends = np.concatenate([[0], np.cumsum([len(e) for e in entries])]).astype(np.int64)
         count, flat = len(trees), np.concatenate([*entries, np.zeros(0)])
@@ -75,8 +81,9 @@ class JointRows:
         self._all = TermInputs(np.array(trees, dtype=np.int64), second, ends, flat, np.zeros((count, 6)))
         self._chosen = TermInputs(*(array.copy() for array in self._all))
         self._columns = [slice(int(tree_v[t]), int(tree_v[t + 1])) for t in trees]
-        self._bounds = np.array(bounds, dtype=np.float64).reshape(-1, 4)
-        self._idle = np.zeros((len(bounds), 3))
+        self._bounds = np.array(bounds, dtype=np.float64).reshape(-1, 3)
+        self._optional = np.array(optional, dtype=np.float64).reshape(-1, 2)
+        self._idle = np.zeros((np.count_nonzero(self._optional[:, 0] >= 0.0), 3))
         self.idle = self._idle[:0]
         self._motors: list[tuple[int, JointActuator, int]] = []
         self._others: list[tuple[int, JointLaw, list[int]]] = []
@@ -118,7 +125,7 @@ class JointRows:
 
         Args:
             d: The world in motion.
-            everything: With all limits.
+            everything: With all limits of position and speed.
         """
         a, time, period, numbers = d.arrays, d.time, d.period, self._all.parameters
         for row, law, places in self._others:
@@ -130,7 +137,7 @@ class JointRows:
                 entry[3:7] = [motor.at(name, time) for name in motor.TIMED]
         write_joint_numbers(a.q, period, motors, self._motor_rows, self._speeds, self._bounds, numbers)
         chosen = self._chosen
-        m, n = _choose_rows(a.v, a.v_star, self._bounds, everything, self._all, chosen, self._idle)
+        m, n = _choose_rows(a.v, a.v_star, self._optional, everything, self._all, chosen, self._idle)
         self.idle = self._idle[: len(numbers) - m]
         return TermInputs(chosen.a[:m], chosen.b[:m], chosen.start[: m + 1], chosen.J[:n], chosen.parameters[:m])
 
@@ -149,17 +156,18 @@ class JointRows:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _choose_rows(
-    v: np.ndarray, v_star: np.ndarray, bounds: np.ndarray, everything: bool, rows: TermInputs, chosen: TermInputs,
+    v: np.ndarray, v_star: np.ndarray, optional: np.ndarray, everything: bool, rows: TermInputs, chosen: TermInputs,
     idle: np.ndarray,
 ) -> tuple[int, int]:  # fmt: skip
     """Copies the rows of laws and of the limits that may act; the others go to `idle`. Returns rows and entries.
 
-    A limit acts where its row's velocity s is below the target v^ = -g/(2 dt) of its gap g.
+    A limit acts where its row's velocity s is below the row's target: v^ = -g/(2 dt) of the gap g to a bound, or the
+    limit of the speed.
     """
-    laws, m, n, left = len(rows.a) - len(bounds), 0, 0, 0
+    m, n, left = 0, 0, 0
     for i in range(len(rows.a)):
-        if i >= laws and not everything:
-            sign, k = bounds[i - laws, 1], int(bounds[i - laws, 3])
+        k, sign = int(optional[i, 0]), optional[i, 1]
+        if k >= 0 and not everything:
             speed = abs(v[k]) + abs(v_star[k] - v[k])
             if rows.parameters[i, 1] < -REACH * speed:
                 idle[left, 0], idle[left, 1], idle[left, 2] = k, sign, rows.parameters[i, 1]
