@@ -17,7 +17,15 @@ from haptic_friction.classical.thresholds import (
 )
 from haptic_friction.design import ModelCDesign, design_model_c, evaluate_model_c, mobility_limit
 from haptic_friction.errors import FrictionError, FrictionInputError
-from haptic_friction.identification import Estimate, Identification, identify_law, identify_model_c
+from haptic_friction.identification import (
+    Estimate,
+    Identification,
+    identify_law,
+    identify_loading_curve,
+    identify_lugre,
+    identify_model_c,
+    identify_parallel_elements,
+)
 from haptic_friction.laws import (
     AnisotropicLaw,
     AsymmetricLaw,
@@ -81,7 +89,10 @@ __all__ = [
     "design_model_c",
     "evaluate_model_c",
     "identify_law",
+    "identify_loading_curve",
+    "identify_lugre",
     "identify_model_c",
+    "identify_parallel_elements",
     "mobility_limit",
 ]
 
