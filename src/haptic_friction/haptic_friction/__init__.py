@@ -22,7 +22,10 @@ from haptic_friction.identification import (
     Identification,
     Signals,
     identify_law,
+    identify_loading_curve,
+    identify_lugre,
     identify_model_c,
+    identify_parallel_elements,
     read_signals,
 )
 from haptic_friction.laws import (
@@ -89,7 +92,10 @@ __all__ = [
     "design_model_c",
     "evaluate_model_c",
     "identify_law",
+    "identify_loading_curve",
+    "identify_lugre",
     "identify_model_c",
+    "identify_parallel_elements",
     "mobility_limit",
     "read_signals",
 ]

@@ -2,44 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
-from identification_cases import CONTACT, LAWS, PARAMETERS, B, K, T, noise, quantised, response, speeds, strokes
+from identification_cases import (
+    CONTACT,
+    LAWS,
+    PARAMETERS,
+    B,
+    K,
+    T,
+    coverage,
+    noise,
+    quantised,
+    response,
+    speeds,
+    strokes,
+)
 from scipy.signal import lfilter
-from scipy.stats import binom
 
 from haptic_friction.identification import Identification, identify_law, identify_model_c
 from haptic_friction.identification.fitting import correlation_time
 
 # Coverage of the 95 % intervals
-
-
-def coverage(trials: int, known: dict[str, float], identify: Callable[[np.random.Generator], Identification]) -> None:
-    """Counts how often the intervals contain the known answers, and checks the count.
-
-    The count of a calibrated interval is binomial; fewer than its 0.1 % quantile are refused. Nor may an interval be
-    wider than twice what the scatter of the values asks for. One record in twenty may tell too little.
-    """
-    hits: dict[str, int] = dict.fromkeys(known, 0)
-    values: dict[str, list[float]] = {name: [] for name in known}
-    widths: dict[str, list[float]] = {name: [] for name in known}
-    for trial in range(trials):
-        found = identify(np.random.default_rng([7, trial]))
-        for name, value in known.items():
-            if name in found.not_identified:
-                continue
-            estimate = found.estimates[name]
-            hits[name] += estimate.contains(value)
-            values[name].append(estimate.value)
-            widths[name].append(estimate.high - estimate.low)
-    for name in known:
-        identified = len(values[name])
-        assert identified >= 0.95 * trials, name
-        least = binom.ppf(0.001, identified, 0.95)
-        assert hits[name] >= least, (name, hits[name], least)
-        assert np.median(widths[name]) < 2.0 * (2.0 * 1.96 * np.std(values[name])), name
 
 
 @pytest.mark.covering(1)

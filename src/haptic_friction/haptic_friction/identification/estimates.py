@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from haptic_friction import laws
-from haptic_friction.laws import FrictionLaw
+from haptic_friction.classical.bristles import LuGreModel
+from haptic_friction.laws import CoulombLaw, FrictionLaw
+from haptic_friction.models.batch import ParallelElements
 from haptic_friction.models.model_c import ModelC
 
 #: parameters of each law: names of the constructor's arguments, in its order, with their units
@@ -21,6 +23,7 @@ LAWS: dict[str, dict[str, str]] = {
 }
 _CLASSES = {"coulomb": "CoulombLaw", "viscous_coulomb": "ViscousCoulombLaw", "stribeck": "StribeckLaw"}
 CONTACT = {"stiffness": "N/m", "damping": "N s/m"}
+BRISTLE = {"bristle_stiffness": "N/m", "bristle_damping": "N s/m"}
 #: what stands before the names of parameters that were identified for each direction
 DIRECTIONS = ("forward_", "backward_")
 
@@ -67,15 +70,17 @@ class Identification:
     """Friction parameters that were identified from a record.
 
     Attributes:
-        law: "coulomb", "viscous_coulomb" or "stribeck": the law that was asked for.
-        estimates: parameters that the record determines, by the names of the arguments of the law and of `ModelC`;
-            with `per_direction` those of the law twice, with "forward_" and "backward_" in front.
+        law: "coulomb", "viscous_coulomb" or "stribeck": the law that was asked for; of LuGre that of steady sliding.
+        estimates: parameters that the record determines, by the names of the arguments of the law and of `ModelC` or
+            `LuGreModel`; with `per_direction` those of the law twice, with "forward_" and "backward_" in front. Of
+            elements in parallel "stiffness_1", "force_1", ... in the order in which they begin to slide.
         residual_rms: RMS of the force that is left [N], over samples and components.
         samples: number of samples that were fitted.
         not_identified: the other parameters, each with the reason.
         period: T of the record [s]; None for a law.
         dimension: number of components of the signals.
         per_direction: The law has its own parameters for each direction along the line.
+        elements: number of elements in parallel; 0 for one law.
     """
 
     law: str
@@ -86,6 +91,7 @@ class Identification:
     period: float | None = None
     dimension: int = 1
     per_direction: bool = False
+    elements: int = 0
 
     def friction_law(self) -> FrictionLaw:
         """The identified law Phi; with `per_direction` an `AsymmetricLaw`.
@@ -107,6 +113,26 @@ class Identification:
         contact = dict(zip(CONTACT, self._values(CONTACT), strict=True))
         return ModelC(self.friction_law(), period=self.period, dimension=self.dimension, **contact)
 
+    def lugre_model(self) -> LuGreModel:
+        """The identified LuGre model, at the period of the record.
+
+        Raises:
+            ValueError: a parameter was not identified.
+        """
+        values = self._values((*BRISTLE, *LAWS[self.law]))
+        return lugre_of(self.law, values[2:], values[:2], period=self.period or 0.0, dimension=self.dimension)
+
+    def parallel_elements(self) -> ParallelElements:
+        """The identified elements in parallel, at the period of the record.
+
+        Raises:
+            ValueError: a parameter was not identified, or no elements were.
+        """
+        if self.elements == 0:
+            raise ValueError("elements: expected an identification of elements in parallel, got one of a law")
+        values = self._values(element_units(self.elements))
+        return elements_of(values[::2], values[1::2], period=self.period or 0.0, dimension=self.dimension)
+
     def _values(self, names: Iterable[str]) -> list[float]:
         for name in names:
             if name not in self.estimates:
@@ -125,6 +151,39 @@ def law_of(law: str, values: ArrayLike) -> FrictionLaw:
     first, *others = (float(value) for value in np.asarray(values))
     made: FrictionLaw = getattr(laws, _CLASSES[law])(first, **dict(zip(list(LAWS[law])[1:], others, strict=True)))
     return made
+
+
+def lugre_of(law: str, values: ArrayLike, bristle: ArrayLike, *, period: float, dimension: int) -> LuGreModel:
+    """The LuGre model that slides steadily with a law of `LAWS`, whose viscosity is s2.
+
+    Args:
+        law: Name of the law.
+        values: Its parameters in their order.
+        bristle: s0 [N/m] and s1 [N s/m].
+        period: T [s].
+        dimension: Number of components.
+    """
+    named = dict(zip(LAWS[law], (float(value) for value in np.asarray(values)), strict=True))
+    viscosity = named.pop("viscosity", 0.0)
+    dry = laws.StribeckLaw(named.pop("kinetic_force"), **named) if law == "stribeck" else CoulombLaw(named["force"])
+    s0, s1 = (float(value) for value in np.asarray(bristle))
+    return LuGreModel(
+        dry, bristle_stiffness=s0, bristle_damping=s1, viscosity=viscosity, period=period, dimension=dimension
+    )
+
+
+def element_units(count: int) -> dict[str, str]:
+    """Names of the parameters of elements in parallel, with their units: "stiffness_1", "force_1", ..."""
+    pairs = (((f"stiffness_{j}", "N/m"), (f"force_{j}", "N")) for j in range(1, count + 1))
+    return dict(entry for pair in pairs for entry in pair)
+
+
+def elements_of(stiffness: ArrayLike, force: ArrayLike, *, period: float, dimension: int) -> ParallelElements:
+    """Elements of model C without damping in parallel, of stiffnesses [N/m] and break-away forces [N], (m,) each."""
+    pairs = zip(np.asarray(stiffness).tolist(), np.asarray(force).tolist(), strict=True)
+    return ParallelElements(
+        [ModelC(CoulombLaw(F), stiffness=K, damping=0.0, period=period, dimension=dimension) for K, F in pairs]
+    )
 
 
 def combined(parts: Sequence[FrictionLaw]) -> FrictionLaw:

@@ -52,6 +52,7 @@ def solve(
     scale: np.ndarray,
     lower: np.ndarray,
     upper: np.ndarray,
+    ftol: float = 1e-14,
 ) -> Solution:
     """Bounded least squares.
 
@@ -62,6 +63,8 @@ def solve(
         scale: typical size of each parameter.
         lower: lower bounds.
         upper: upper bounds.
+        ftol: relative change of the sum of squares at which the search ends. A prediction with corners needs a larger
+            one: with noise the search otherwise goes back and forth between samples.
 
     Raises:
         ValueError: the fit did not converge.
@@ -80,7 +83,7 @@ def solve(
 
     first = np.minimum(np.maximum(start, lower + 1e-3 * scale), upper)
     found = scipy.optimize.least_squares(
-        residuals, first / scale, jacobian, bounds=(lower / scale, upper / scale), xtol=1e-12, ftol=1e-14, gtol=1e-14
+        residuals, first / scale, jacobian, bounds=(lower / scale, upper / scale), xtol=1e-12, ftol=ftol, gtol=1e-14
     )
     if found.status <= 0:
         raise ValueError(f"force: the fit did not converge in {found.nfev} steps")
@@ -121,13 +124,16 @@ def intervals(solution: Solution, nuisances: int = 0) -> list[tuple[float, float
 
     result: list[tuple[float, float] | None] = []
     for i in range(count):
+        if not informed[i]:
+            result.append(None)
+            continue
         longest = n / (_BLOCK_LENGTH * correlation_time(influence[:, i]))
         blocks = int(np.clip(longest, _FEWEST_BLOCKS, _BLOCKS))
         variance, effective = _jackknife(i, blocks, products, scores, inverse)
         while effective < _ENOUGH_BLOCKS and 2 * blocks <= longest:
             blocks *= 2
             variance, effective = _jackknife(i, blocks, products, scores, inverse)
-        if not informed[i] or effective < 2.0:
+        if effective < 2.0:
             result.append(None)
             continue
         half = scipy.special.stdtrit(effective - 1.0, 0.5 + 0.5 * CONFIDENCE) * math.sqrt(variance) / size[i]

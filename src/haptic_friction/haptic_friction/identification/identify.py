@@ -94,11 +94,11 @@ def identify_law(
     def fit(v: np.ndarray) -> Identification:
         speed = np.linalg.norm(v[slides], axis=1)
         along = np.sum(force_there * v[slides], axis=1) / speed
-        parts, missing = _fit_directions(law, speed, along, _parts(v[slides], per_direction))
-        found = [_identification(law, {prefix: part}, part.solution, missing) for prefix, part in parts.items()]
+        parts, missing = fit_directions(law, speed, along, _parts(v[slides], per_direction))
+        found = [identification_of(law, {prefix: part}, part.solution, missing) for prefix, part in parts.items()]
         return _merged(found, missing, law=law, dimension=u.shape[1], per_direction=per_direction)
 
-    return _widened(fit, u, velocity_resolution)
+    return widened_by_quantisation(fit, u, velocity_resolution)
 
 
 def _check_directions(per_direction: bool, u: np.ndarray) -> None:
@@ -113,7 +113,7 @@ def _parts(v: np.ndarray, per_direction: bool) -> dict[str, np.ndarray]:
     return dict(zip(DIRECTIONS, (v[:, 0] > 0.0, v[:, 0] < 0.0), strict=True))
 
 
-def _fit_directions(
+def fit_directions(
     law: str, speed: np.ndarray, along: np.ndarray, parts: Mapping[str, np.ndarray]
 ) -> tuple[dict[str, LawFit], dict[str, str]]:
     """A law for each part with enough samples; and the parameters that are not determined, with the reason."""
@@ -186,7 +186,9 @@ def identify_model_c(
     T = checked("period", period, "s", positive=True)
     u, f = signals(velocity, force)
     _check_directions(per_direction, u)
-    return _widened(lambda v: _fit_model_c(v, f, T, law, minimum_speed, per_direction), u, velocity_resolution)
+    return widened_by_quantisation(
+        lambda v: _fit_model_c(v, f, T, law, minimum_speed, per_direction), u, velocity_resolution
+    )
 
 
 def _fit_model_c(
@@ -194,13 +196,13 @@ def _fit_model_c(
 ) -> Identification:
     slides, static = split_samples(u, f, minimum_speed, per_direction)
     speed, magnitude = np.linalg.norm(u[slides], axis=1), np.linalg.norm(f[slides], axis=1)
-    start, missing = _fit_directions(law, speed, magnitude, _parts(u[slides], per_direction))
+    start, missing = fit_directions(law, speed, magnitude, _parts(u[slides], per_direction))
     dimension = u.shape[1]
-    contact = _presliding(u, f, T, static)
+    contact = presliding_start(u, f, T, static)
     if isinstance(contact, str) or (per_direction and len(start) < len(DIRECTIONS)):
         lone = contact if isinstance(contact, str) else "one direction does not slide"
         missing |= dict.fromkeys(CONTACT, lone)
-        laws = [_identification(law, {prefix: part}, part.solution, missing) for prefix, part in start.items()]
+        laws = [identification_of(law, {prefix: part}, part.solution, missing) for prefix, part in start.items()]
         return replace(_merged(laws, missing, law=law, dimension=dimension, per_direction=per_direction), period=T)
 
     K, B = contact
@@ -237,11 +239,11 @@ def _fit_model_c(
         upper=np.concatenate((upper, (np.inf, np.inf), free)),
     )
     whole = {prefix: replace(part, speeds=np.array([0.0, part.speeds[1]])) for prefix, part in start.items()}
-    found = _identification(law, whole, solution, missing, contact=CONTACT)
+    found = identification_of(law, whole, solution, missing, contact=CONTACT)
     return replace(found, period=T, dimension=dimension, per_direction=per_direction)
 
 
-def _identification(
+def identification_of(
     law: str,
     parts: Mapping[str, LawFit],
     solution: Solution,
@@ -255,7 +257,7 @@ def _identification(
         parts: Fit of the law, or of the law of each direction, by the prefix of its parameters.
         solution: Least squares of all parameters: those of the parts, of the contact, and nuisances.
         missing: Parameters that are not determined, with the reason.
-        contact: Parameters of model C with their units.
+        contact: Further parameters, such as those of model C, with their units.
     """
     contact = contact or {}
     names = [prefix + name for prefix, part in parts.items() for name in part.names] + list(contact)
@@ -279,7 +281,7 @@ def _identification(
             continue
         if interval is None:
             reasons[name] = "too short a part of the record tells of it"
-        elif name == "stiffness" and interval[0] <= lower:
+        elif units[name] == "N/m" and interval[0] <= lower:
             reasons[name] = f"the interval around {value:.3g} N/m reaches 0"
         else:
             estimates[name] = Estimate(float(value), float(interval[0]), float(interval[1]), units[name])
@@ -287,7 +289,9 @@ def _identification(
     return Identification(law, estimates, rms, len(solution.residuals), reasons)
 
 
-def _widened(fit: Callable[[np.ndarray], Identification], u: np.ndarray, resolution: float) -> Identification:
+def widened_by_quantisation(
+    fit: Callable[[np.ndarray], Identification], u: np.ndarray, resolution: float
+) -> Identification:
     """The identification, with the bias that the quantised velocity makes inside the intervals.
 
     The fit is repeated with as much quantisation again (Cook and Stefanski's simulation and extrapolation): what that
@@ -318,7 +322,7 @@ def _widened(fit: Callable[[np.ndarray], Identification], u: np.ndarray, resolut
     return replace(found, estimates=estimates, not_identified=reasons)
 
 
-def _presliding(u: np.ndarray, f: np.ndarray, T: float, static: np.ndarray) -> tuple[float, float] | str:
+def presliding_start(u: np.ndarray, f: np.ndarray, T: float, static: np.ndarray) -> tuple[float, float] | str:
     """K and B by regression of f on e and u within each rest, or why there are none.
 
     e = T u + T u + ... up to a constant of the rest; the static branch of (38) is f = K e + B u exactly.
