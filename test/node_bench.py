@@ -76,8 +76,8 @@ class NodeBench:
         return self
 
     def watch(self) -> None:
-        """Subscribes to the markers."""
-        self.markers = self.subscribe(MarkerArray, "markers", display_qos())
+        """Subscribes to the node's markers."""
+        self.markers = self.subscribe(MarkerArray, f"{self.node.get_name()}/markers", display_qos())
         self.until(lambda: self.node._markers.get_subscription_count())
 
     def last(self, messages: list[Any]) -> Any:

@@ -65,7 +65,7 @@ def described(marker):
 
 rclpy.init()
 node, seen = rclpy.create_node("viewer"), []
-node.create_subscription(MarkerArray, "/cobotic_hand_controller/markers", seen.append, display_qos())
+node.create_subscription(MarkerArray, "/cobotic_hand_controller/constraints/markers", seen.append, display_qos())
 print("watching", flush=True)
 while len(seen) < MESSAGES:
     rclpy.spin_once(node, timeout_sec=0.1)

@@ -85,7 +85,7 @@ class ContactNode(RenderingNode):
         self._statistics = self.create_lifecycle_publisher(SolverStatistics, "~/statistics", qos)
         self._planes = self.create_lifecycle_publisher(ContactPlanes, "~/planes", qos)
         self._scene = self.create_lifecycle_publisher(Scene, "scene", latched_qos())
-        self._markers = self.create_lifecycle_publisher(MarkerArray, "markers", display_qos())
+        self._markers = self.create_lifecycle_publisher(MarkerArray, "~/markers", display_qos())
         self._display_ticks = max(1, round(1.0 / (self.parameters["display_rate"] * self.parameters["period"])))
         self._canvas: MarkerCanvas | None = None
 

@@ -84,6 +84,15 @@ def test_a_run_its_bag_and_its_file_are_the_same_run(bag: Path) -> None:
         assert bits(run[DEVICE]["joint_position"]) == bits(POSITIONS)
 
 
+def test_bag_with_the_markers_of_an_older_version_is_read(tmp_path: Path) -> None:
+    """Made by `ros2 bag record -a`, when all nodes had one topic of markers."""
+    kind = "visualization_msgs/msg/MarkerArray"
+    drawn = ("/joystick/markers", kind, 0, bytes(typestore().serialize_cdr(TYPES[kind]([]), kind)))
+    run = haptic_bags.read(write_bag(tmp_path / "bag", [*messages(), drawn]))
+    assert run.bag.types[drawn[0]] == kind
+    assert bits(run[DEVICE]["joint_position"]) == bits(POSITIONS)
+
+
 def test_events_are_a_topic_too(run: haptic_bags.Run) -> None:
     table = run[EVENTS]
     assert table["tick"].tolist() == [3] and table["kind"] == ["parameter"] and table["source"] == ["friction"]

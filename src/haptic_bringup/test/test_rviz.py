@@ -6,6 +6,7 @@ import ast
 import functools
 import importlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -79,13 +80,17 @@ class Run:
         return str(device.fully_qualified_name).rpartition("/")[0]
 
     @property
-    def topics(self) -> dict[str, tuple[str, QoSProfile]]:
-        """Type and QoS of what the suite's nodes publish, as their sources say."""
-        found = {}
+    def publishers(self) -> Iterator[tuple[str, str, QoSProfile]]:
+        """Topic, type and QoS of each publisher of the suite's nodes, as their sources say."""
         for process in self.processes:
             node = process.fully_qualified_name or ""
             for name, kind, profile in published(Path(process.command[0]).name):
-                found[f"{node}{name[1:]}" if name[0] == "~" else f"{node.rpartition('/')[0]}/{name}"] = kind, profile
+                yield f"{node}{name[1:]}" if name[0] == "~" else f"{node.rpartition('/')[0]}/{name}", kind, profile
+
+    @property
+    def topics(self) -> dict[str, tuple[str, QoSProfile]]:
+        """Type and QoS of what the suite's nodes publish, by topic."""
+        found = {topic: (kind, profile) for topic, kind, profile in self.publishers}
         if not self.device.robot_description():
             del found[f"{self.namespace}/robot_description"]
         if not self.device.has_force_sensor:
@@ -203,6 +208,16 @@ def test_every_display_gets_messages_of_its_type_with_its_qos(name: str, run: Ca
     # nothing that could be seen is left out
     assert {topic for topic, (kind, _) in topics.items() if kind == "MarkerArray"} <= set(seen)
     assert any(topic.endswith("/robot_description") for topic in seen) == bool(found.device.robot_description())
+
+
+@each_experiment
+def test_each_topic_of_markers_has_one_publisher(name: str) -> None:
+    """A node that clears its own markers (DELETEALL) clears those of no other node."""
+    found = run_of(name, "false")
+    publishers = Counter(topic for topic, kind, _ in found.publishers if kind == "MarkerArray")
+    assert all(count == 1 for count in publishers.values()), publishers
+    nodes = {process.fully_qualified_name for process in found.processes}
+    assert {topic.removesuffix("/markers") for topic in publishers} <= nodes
 
 
 @each_shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from haptic_core.markers import MarkerCanvas
 from haptic_core.parameters import load_parameter_specs
 from haptic_devices.node.device_node import find_device
+from haptic_viewer.node import Viewer
 from haptic_viewer.scene import Arrow, Markers, Robot, unit_mesh
 
 SOURCES = Path(__file__).parents[2]
@@ -159,3 +161,20 @@ def test_a_force_is_an_arrow_of_its_length_and_a_small_one_none() -> None:
     np.testing.assert_allclose(thing.points, [[[0.1, 0.0, 0.0], [0.1, 0.05, 0.0]]], atol=1e-8)
     arrow.show(np.zeros(3), np.array([0.0, 0.01, 0.0]), 0.01)
     assert not thing.visible
+
+
+def test_topics_of_markers_of_all_nodes_and_of_older_bags_are_shown() -> None:
+    """Older bags have the markers of all nodes on `markers` in the device's namespace."""
+    kind, opened = "visualization_msgs/msg/MarkerArray", list[str]()
+    topics = ["/tau/markers", "/tau/wall/markers", "/tau/contact/markers", "/joystick/contact/markers"]
+    page = SimpleNamespace(
+        get_topic_names_and_types=lambda: [(name, [kind]) for name in topics],
+        server=SimpleNamespace(scene=Scene()),
+        _topic=lambda name: f"/tau/{name}",
+        _taps=SimpleNamespace(open=lambda name, _: opened.append(name)),
+        _markers=dict[str, Markers](),
+        _ticking=False,
+    )
+    Viewer._look_around(page)  # type: ignore[arg-type]
+    assert list(page._markers) == topics[:3]
+    assert set(opened) == {*topics[:3], "/tau/joint_states"}

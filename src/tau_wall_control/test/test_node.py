@@ -12,12 +12,12 @@ from node_bench import FAILURE, SUCCESS, NodeBench, made_benches
 from numpy.testing import assert_allclose, assert_array_equal
 from rclpy.context import Context
 from std_srvs.srv import Trigger
-from visualization_msgs.msg import Marker, MarkerArray
+from visualization_msgs.msg import Marker
 from wall_cases import guarded, way
 
 from haptic_core.commands import EFFORT, NONE
 from haptic_core.messages import allocate
-from haptic_core.qos import display_qos, tick_qos
+from haptic_core.qos import tick_qos
 from haptic_msgs.msg import ContactPlanes, DeviceCommand, DeviceState, TickEvent
 from haptic_msgs.msg import WallState as WallMessage
 from haptic_msgs.srv import SetWalls
@@ -161,8 +161,7 @@ def test_the_node_does_not_configure_with_what_cannot_be_used(
 
 def test_markers_show_the_device_and_walls_that_are_gone_vanish(make: Callable[..., Bench]) -> None:
     bench = make(display_rate=500.0).start()
-    bench.device.create_subscription(MarkerArray, "markers", bench.markers.append, display_qos())
-    bench.until(lambda: bench.node._markers.get_subscription_count())
+    bench.watch()
     theta = TauDevice.default().inverse_kinematics((0.0, 0.0, 0.005))
     for _ in range(4):  # every second tick
         bench.answer(theta)
