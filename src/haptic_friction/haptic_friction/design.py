@@ -203,7 +203,8 @@ def model_warning(model: FrictionModel | ParallelElements, *, load_mass: float =
     """The condition of the paper that a model violates, in one line; empty if none.
 
     An approximated law is held against (48), (58); model C behind a mass, and with `load_mass` model C at a
-    device, for 0 and 1 further periods of delay, against (63).
+    device, for 0 and 1 further periods of delay, against (63); not with
+    matrices, for which (63) has no eigenvalues in closed form.
 
     Args:
         model: as it is used.
@@ -217,7 +218,11 @@ def model_warning(model: FrictionModel | ParallelElements, *, load_mass: float =
         )
     if accuracy > _ACCURATE:
         return f"law: Z max|g'| = {accuracy:.3g}, (48), (58) want it far below 1 to approximate Phi_Z"
-    if not isinstance(inner, ModelC):
+    if (
+        not isinstance(inner, ModelC)
+        or isinstance(inner.stiffness, np.ndarray)
+        or isinstance(inner.damping, np.ndarray)
+    ):
         return ""
     mass, delays = (model.mass, (0,)) if isinstance(model, WithMass) else (load_mass, (0, 1))
     for delay in delays if mass > 0.0 else ():

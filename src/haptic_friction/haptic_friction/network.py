@@ -152,6 +152,8 @@ class _Network:
         for place, element in enumerate(elements):
             if not isinstance(element, ModelC):
                 raise ValueError(f"contact {place}: expected model C, got {type(element).__name__}")
+            if isinstance(element.stiffness, np.ndarray) or isinstance(element.damping, np.ndarray):
+                raise ValueError(f"contact {place}: expected numbers as stiffness and damping, got a matrix")
         values = np.array([(element.stiffness, element.damping) for element in elements])  # type: ignore[attr-defined]
         return np.diag(values[:, 0]), np.diag(values[:, 1])
 

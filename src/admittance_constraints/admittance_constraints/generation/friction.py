@@ -36,12 +36,8 @@ class Law(Protocol):
         """g(0): the largest force of static friction."""
         ...
 
-    def force(self, velocity: ArrayLike) -> np.ndarray:
-        """Computes Phi(v) = g(|v|) v/|v|."""
-        ...
-
-    def projected(self, x: ArrayLike, Z: float) -> np.ndarray:
-        """Computes Phi_Z(x), the solution y of y = Phi(x - Z y)."""
+    def projected(self, x: ArrayLike, Z: ArrayLike) -> np.ndarray:
+        """Computes Phi_Z(x), the solution y of y = Phi(x - Z y), for a number or a matrix Z."""
         ...
 
 
@@ -178,38 +174,6 @@ class _Response:
 
     def slide(self, y: np.ndarray, law: Law) -> np.ndarray:
         """Computes f of a sliding contact, shape (3,)."""
-        if self.values[-1] - self.values[0] <= _EQUAL * self.values[-1]:
-            return np.asarray(self.vectors @ law.projected(y, float(self.values[-1])))
-        return np.asarray(self.vectors @ self._slide(y, law))
-
-    def _slide(self, y: np.ndarray, law: Law) -> np.ndarray:
-        """Finds the speed s > 0 with sum (y_i / (s + Z_i g(s)))^2 = 1; then f = g v/s.
-
-        The function 1/sqrt(sum) - 1 is linear in s where g is constant and all Z_i are equal. Secants therefore
-        converge in a few steps, with bisection as a fallback.
-        """
-
-        def excess(s: float) -> tuple[float, np.ndarray]:
-            g = float(law.force(np.array([s]))[0])
-            ratio = y / (s + self.values * g)
-            return 1.0 / math.sqrt(float(ratio @ ratio)) - 1.0, g * ratio
-
-        low, high = 0.0, math.sqrt(float(y @ y))
-        old, (old_value, force) = high, excess(high)
-        Z = float(self.values.mean())
-        start = y - Z * law.projected(y, Z)
-        s = min(max(math.sqrt(float(start @ start)), 1e-3 * high), 0.999 * high)
-        for _ in range(100):
-            value, force = excess(s)
-            if value < 0.0:
-                low = s
-            else:
-                high = s
-            slope = (value - old_value) / (s - old)
-            following = s - value / slope if slope > 0.0 else 0.5 * (low + high)
-            if not low < following < high:
-                following = 0.5 * (low + high)
-            if abs(following - s) <= 1e-15 * high or abs(value) <= 4e-16:
-                break
-            old, old_value, s = s, value, following
-        return force
+        equal = self.values[-1] - self.values[0] <= _EQUAL * self.values[-1]
+        Z = float(self.values[-1]) if equal else np.diag(self.values)
+        return np.asarray(self.vectors @ law.projected(y, Z))

@@ -71,7 +71,7 @@ class AsymmetricLaw(FrictionLaw):
         """The law of the opposite axis: -Phi(-v)."""
         return AsymmetricLaw(self.backward, self.forward)
 
-    def check_existence(self, Z: float) -> None:
+    def check_existence(self, Z: float | np.ndarray) -> None:
         """Refuses a Z for which Phi_Z is not unique in one of the directions, see `FrictionLaw.check_existence`."""
         self.forward.check_existence(Z)
         self.backward.check_existence(Z)

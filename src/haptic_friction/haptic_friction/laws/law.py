@@ -25,6 +25,23 @@ def checked(name: str, value: float, unit: str, *, positive: bool = False) -> fl
     return finite_number(name, value, minimum=0.0, above=0.0 if positive else None, expected=expected)
 
 
+def symmetric_matrix(name: str, value: ArrayLike, unit: str, dimension: int, *, positive: bool = False) -> np.ndarray:
+    """A symmetric matrix (n, n), positive definite or semidefinite, or a ValueError that names it."""
+    kind = "definite" if positive else "semidefinite"
+    expected = f"{name}: expected a symmetric, positive {kind} matrix [{unit}] of shape ({dimension}, {dimension})"
+    matrix = np.asarray(value, dtype=float)
+    if matrix.shape != (dimension, dimension) or not np.isfinite(matrix).all():
+        raise ValueError(f"{expected}, got {value!r}")
+    if np.abs(matrix - matrix.T).max() > 1e-12 * np.abs(matrix).max():
+        raise ValueError(f"{expected}, got one that is not symmetric")
+    matrix = 0.5 * (matrix + matrix.T)
+    eigenvalues = np.linalg.eigvalsh(matrix)
+    rounding = 1e-12 * max(float(eigenvalues[-1]), 0.0)
+    if eigenvalues[0] < -rounding or (positive and not eigenvalues[0] > rounding):
+        raise ValueError(f"{expected}, got eigenvalues {eigenvalues}")
+    return matrix
+
+
 class FrictionLaw(ABC):
     """A friction law Phi.
 
@@ -85,34 +102,66 @@ class FrictionLaw(ABC):
         projection.evaluate_all(self.kernel_code, self.coefficients[None], v[None], result[None], (0.0,) * v.shape[1])
         return result[0] if np.ndim(velocity) < 2 else result
 
-    def projected(self, x: ArrayLike, Z: float) -> np.ndarray:
+    def projected(self, x: ArrayLike, Z: ArrayLike) -> np.ndarray:
         """Phi_Z(x) [N], eq. (52), shape (dimension,) or (n, dimension).
+
+        For a matrix Z it is the solution f of f = Phi(x - Z f), see `principal_axes`.
 
         Args:
             x: velocity-like argument [m/s], shape (dimension,) or (n, dimension).
             Z: inverse impedance of the model in use [m/(N s)], above 0: T/M for model A, T/(M + T B + T^2 K)
-                for B, 1/(B + T K) for C, T/M + 1/(B + T K) for D.
+                for B, 1/(B + T K) for C, T/M + 1/(B + T K) for D; or a matrix, shape (dimension, dimension).
 
         Raises:
-            ValueError: Z is not a finite number above 0, or Phi_Z does not exist for it, see `check_existence`.
+            ValueError: Z is not a finite number above 0, nor a symmetric, positive definite matrix, or Phi_Z does not
+                exist for it, see `check_existence`.
         """
-        self.check_existence(checked("Z", Z, "m/(N s)", positive=True))
         argument = self._vectors("x", x)
-        result, static = np.empty_like(argument), np.empty(len(argument), dtype=bool)
-        zero = (0.0,) * argument.shape[1]
+        result, zero = np.empty_like(argument), (0.0,) * argument.shape[1]
+        if np.ndim(Z):
+            matrix = symmetric_matrix("Z", Z, "m/(N s)", argument.shape[1], positive=True)
+            self.check_existence(matrix)
+            axes = np.concatenate([part.ravel() for part in self.principal_axes(matrix)])[None]
+            projection.project_along_axes(
+                self.kernel_code, self.coefficients[None], argument[None], axes, result[None], zero
+            )
+            return result[0] if np.ndim(x) < 2 else result
+        Z = checked("Z", float(np.asarray(Z)), "m/(N s)", positive=True)
+        self.check_existence(Z)
+        static = np.empty(len(argument), dtype=bool)
         projection.project_all(
             self.kernel_code, self.coefficients[None], argument[None], float(Z), result[None], static, zero
         )
         return result[0] if np.ndim(x) < 2 else result
 
-    def check_existence(self, Z: float) -> None:
+    def principal_axes(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers z, shape (n,), and axes R, shape (n, n), that reduce a matrix Z to numbers along axes.
+
+        f = R phi is the solution of f = Phi(x - Z f), where phi solves phi = Phi0(R^T x - diag(z) phi) with the
+        isotropic law Phi0 of the coefficients. For an isotropic law R is orthogonal and Z = R diag(z) R^T.
+
+        Args:
+            Z: symmetric, positive definite [m/(N s)], shape (n, n).
+
+        Raises:
+            ValueError: the law is not isotropic, or approximated.
+        """
+        if not self.is_isotropic or self.is_approximated:
+            kind = "an approximated" if self.is_approximated else "an anisotropic"
+            raise ValueError(f"law: expected an isotropic law with an exact Phi_Z for matrices, got {kind} one")
+        values, axes = np.linalg.eigh(Z)
+        return values, axes
+
+    def check_existence(self, Z: float | np.ndarray) -> None:
         """Refuses a Z for which Phi_Z is not unique: (15), (56) demand g'(s) > -1/Z at all speeds.
 
-        An approximated law exists for every Z.
+        For a matrix Z it is g'(s) > -1/z with the largest eigenvalue z. An approximated law exists for every Z.
 
         Raises:
             ValueError: the condition is violated, then the message gives both numbers; or Z is 0, infinite or NaN.
         """
+        if isinstance(Z, np.ndarray) and Z.ndim == 2:
+            Z = float(np.linalg.eigvalsh(Z)[-1])
         if not 0.0 < Z < math.inf:
             raise ValueError(
                 f"Z: expected a finite number above 0 [m/(N s)] from mass, stiffness, damping, period, got {Z}"

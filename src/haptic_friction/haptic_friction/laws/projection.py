@@ -291,6 +291,74 @@ def project(code: int | None, coefficients: np.ndarray, element: int, x: Vector,
 
 
 @njit(cache=True, error_model="numpy")
+def _principal_square(
+    y: Vector, z: np.ndarray, row: int, start: int, s: float, g: float, rate: float
+) -> tuple[float, float]:
+    """|n|^2 and its derivative in s, n_i = y_i/(s + z_i g) with z_i = z[row, start + i] and g' = rate."""
+    square, derivative = 0.0, 0.0
+    for i in range(len(y)):
+        denominator = s + z[row, start + i] * g
+        component = y[i] / denominator
+        square += component * component
+        derivative -= 2.0 * component * component * (1.0 + z[row, start + i] * rate) / denominator
+    return square, derivative
+
+
+@njit(cache=True, error_model="numpy")
+def project_principal(
+    code: int | None, coefficients: np.ndarray, element: int, y: Vector, z: np.ndarray, row: int, start: int
+) -> tuple[Vector, bool]:
+    """The solution f of f = Phi(y - diag(z) f) of an isotropic law, and a flag for the static branch.
+
+    z_i = z[row, start + i] > 0. With y - z f = s n, |n| = 1: n_i = y_i/(s + z_i g(s)), and |n| = 1 has one root s in
+    (0, |y|] outside the static set, because each s + z_i g(s) rises with s where g' > -1/max z. Newton's steps for
+    1/|n| = 1, linear in s for equal z_i and constant g, are kept in a bracket, each at most half the one before it.
+    """
+    f = y
+    for i in range(len(y)):
+        f = tuple_setitem(f, i, y[i] / z[row, start + i])
+    if length(f) <= coefficients[element, 0]:
+        return f, True
+    low, high = 0.0, length(y)
+    s, before = 0.5 * high, high
+    for _ in range(_MOST_ITERATIONS):
+        g = magnitude(code, coefficients, element, s)
+        square, derivative = _principal_square(y, z, row, start, s, g, slope(code, coefficients, element, s))
+        root = math.sqrt(square)
+        if root > 1.0:
+            low = s
+        else:
+            high = s
+        step = 2.0 * square * (root - 1.0) / derivative
+        trial = s - step
+        if not (low < trial < high) or abs(step) > 0.5 * before:
+            trial = 0.5 * (low + high)
+        before = abs(trial - s)
+        s = trial
+        if before <= 2e-16 * s:
+            break
+    g = magnitude(code, coefficients, element, s)
+    for i in range(len(y)):
+        f = tuple_setitem(f, i, g * y[i] / (s + z[row, start + i] * g))
+    return f, False
+
+
+@njit(cache=True, error_model="numpy")
+def project_along_axes(
+    code: int | None, coefficients: np.ndarray, x: np.ndarray, axes: np.ndarray, y: np.ndarray, zero: Vector
+) -> None:
+    """`project_principal` row by row: writes y (1, n, dimension) for x (1, n, dimension).
+
+    `axes` (1, dimension + dimension^2): z, and the matrix R whose columns are the principal axes: f = R phi(R^T x).
+    """
+    n = len(zero)
+    for k in range(x.shape[1]):
+        principal = transformed(axes, 0, n, load(x, 0, k, zero), True)
+        force, _ = project_principal(code, coefficients, 0, principal, axes, 0, 0)
+        store(y, 0, k, transformed(axes, 0, n, force, False))
+
+
+@njit(cache=True, error_model="numpy")
 def project_all(
     code: int | None, coefficients: np.ndarray, x: np.ndarray, Z: float, y: np.ndarray, static: np.ndarray, zero: Vector
 ) -> None:

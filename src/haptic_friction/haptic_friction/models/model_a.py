@@ -15,14 +15,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
 from haptic_friction.laws import FrictionLaw, checked
 from haptic_friction.laws.projection import project
 from haptic_friction.models.kernel import run, take_force
+from haptic_friction.models.matrices import CONTACT, coefficient, contact_constants, solve_contact, symmetric
 from haptic_friction.models.model import AdmittanceModel
-from haptic_friction.vectors import Vector, axpy, dot, zeros
+from haptic_friction.vectors import Vector, axpy, dot, transformed, zeros
 
 
 class State(NamedTuple):
@@ -55,12 +57,32 @@ def run_model_a(  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
+@njit(inline="always", error_model="numpy")
+def step_model_a_matrix(code, coefficients, element, constants, row, state, h):  # type: ignore[no-untyped-def]
+    """(26) with the matrix Z = T M^-1; constants T, coupling, contact."""
+    n = len(h)
+    v_star = axpy(1.0, transformed(constants, row, CONTACT + n + n * n, h, False), state.velocity)  # (26a)
+    f, v, static = solve_contact(code, coefficients, element, constants, row, v_star)  # (26b), (26c)
+    return State(v, h, f, state.stretch), static, dot(f, v)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run_model_a_matrix(  # type: ignore[no-untyped-def]
+    code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
+):
+    """Kernel of model A with matrices, see `haptic_friction.models.kernel`."""
+    run(
+        step_model_a_matrix, take_force, False, State(zero, zero, zero, zero),
+        code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
+    )  # fmt: skip
+
+
 class ModelA(AdmittanceModel):
     """Rigid friction element: force in, velocity out, eq. (26).
 
     Args:
         law: friction law Phi.
-        mass: M [kg], above 0.
+        mass: M [kg], above 0, or a symmetric matrix, shape (dimension, dimension).
         period: T [s], above 0.
         dimension: number of components of force and velocity.
 
@@ -79,9 +101,16 @@ class ModelA(AdmittanceModel):
     rows = State._fields
     kernel = staticmethod(run_model_a)
 
-    def __init__(self, law: FrictionLaw, *, mass: float, period: float, dimension: int = 1) -> None:
-        self.mass = checked("mass", mass, "kg", positive=True)
-        self.Z = checked("period", period, "s", positive=True) / self.mass
+    def __init__(self, law: FrictionLaw, *, mass: ArrayLike, period: float, dimension: int = 1) -> None:
+        self.mass = coefficient("mass", mass, "kg", dimension, positive=True)
+        T = checked("period", period, "s", positive=True)
+        self.Z: float | np.ndarray
+        if isinstance(self.mass, np.ndarray):
+            self.Z = T * symmetric(np.linalg.inv(self.mass))
+            self.kernel = run_model_a_matrix
+            super().__init__(law, period, dimension, contact_constants(law, self.Z))
+            return
+        self.Z = T / self.mass
         law.check_existence(self.Z)
         super().__init__(law, period, dimension, [self.Z])
 

@@ -17,12 +17,21 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
 from haptic_friction.laws import FrictionLaw, checked
 from haptic_friction.laws.projection import project
 from haptic_friction.models.kernel import run, take_velocity
+from haptic_friction.models.matrices import (
+    as_matrix,
+    coefficient,
+    contact_constants,
+    multiplied,
+    solve_contact,
+    symmetric,
+)
 from haptic_friction.models.model import ImpedanceModel
 from haptic_friction.vectors import Vector, axpy, difference, dot, scaled, zeros
 
@@ -65,14 +74,39 @@ def run_model_b(  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
+@njit(inline="always", error_model="numpy")
+def step_model_b_matrix(code, coefficients, element, constants, row, state, u):  # type: ignore[no-untyped-def]
+    """(36) with matrices; constants T, coupling, contact, C^-1 M, T C^-1 K, K, B."""
+    T, e_1 = constants[row, 0], state.displacement
+    gain = axpy(1.0 / T, difference(e_1, state.previous_displacement), difference(u, state.velocity))
+    pulled = axpy(1.0, multiplied(constants, row, 1, e_1), u)
+    v_star = difference(pulled, multiplied(constants, row, 0, gain))  # (36a)
+    f, v, static = solve_contact(code, coefficients, element, constants, row, v_star)  # (36b)
+    rate = difference(u, v)
+    e = axpy(T, rate, e_1)  # (36c)
+    h = axpy(1.0, multiplied(constants, row, 2, e), multiplied(constants, row, 3, rate))  # (36d)
+    return State(u, h, f, e, e_1, v), static, dot(f, v)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run_model_b_matrix(  # type: ignore[no-untyped-def]
+    code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
+):
+    """Kernel of model B with matrices, see `haptic_friction.models.kernel`."""
+    run(
+        step_model_b_matrix, take_velocity, True, State(zero, zero, zero, zero, zero, zero),
+        code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
+    )  # fmt: skip
+
+
 class ModelB(ImpedanceModel):
     """Friction element with mass and compliance, velocity in, force out, eq. (36).
 
     Args:
         law: friction law Phi.
-        mass: M [kg], not negative; 0 gives model C.
-        stiffness: K [N/m], above 0.
-        damping: B [N s/m], not negative.
+        mass: M [kg], not negative, or a symmetric matrix, shape (dimension, dimension); 0 gives model C.
+        stiffness: K [N/m], above 0, or a symmetric matrix, shape (dimension, dimension).
+        damping: B [N s/m], not negative, or a symmetric matrix, shape (dimension, dimension).
         period: T [s], above 0.
         dimension: number of components of velocity, displacement and force.
 
@@ -91,16 +125,31 @@ class ModelB(ImpedanceModel):
     kernel = staticmethod(run_model_b)
 
     def __init__(
-        self, law: FrictionLaw, *, mass: float, stiffness: float, damping: float, period: float, dimension: int = 1
+        self,
+        law: FrictionLaw,
+        *,
+        mass: ArrayLike,
+        stiffness: ArrayLike,
+        damping: ArrayLike,
+        period: float,
+        dimension: int = 1,
     ) -> None:
-        self.mass = checked("mass", mass, "kg")
-        self.stiffness = checked("stiffness", stiffness, "N/m", positive=True)
-        self.damping = checked("damping", damping, "N s/m")
+        self.mass = coefficient("mass", mass, "kg", dimension)
+        self.stiffness = coefficient("stiffness", stiffness, "N/m", dimension, positive=True)
+        self.damping = coefficient("damping", damping, "N s/m", dimension)
         T = checked("period", period, "s", positive=True)
-        self.Z = T / (self.mass + T * self.damping + T * T * self.stiffness)
+        M, K, B = self.mass, self.stiffness, self.damping
+        self.Z: float | np.ndarray
+        if isinstance(M, np.ndarray) or isinstance(K, np.ndarray) or isinstance(B, np.ndarray):
+            M, K, B = (as_matrix(value, dimension) for value in (M, K, B))
+            C = np.linalg.inv(M + T * B + T * T * K)
+            self.Z = T * symmetric(C)
+            self.kernel = run_model_b_matrix
+            super().__init__(law, period, dimension, contact_constants(law, self.Z, C @ M, T * C @ K, K, B))
+            return
+        self.Z = T / (M + T * B + T * T * K)
         law.check_existence(self.Z)
-        constants = [self.mass * self.Z / T, self.stiffness * self.Z, self.stiffness, self.damping, self.Z]
-        super().__init__(law, period, dimension, constants)
+        super().__init__(law, period, dimension, [M * self.Z / T, K * self.Z, K, B, self.Z])
 
     def reset(
         self,

@@ -18,14 +18,23 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
 from haptic_friction.laws import FrictionLaw, checked
 from haptic_friction.laws.projection import project
 from haptic_friction.models.kernel import run, take_velocity
+from haptic_friction.models.matrices import (
+    as_matrix,
+    coefficient,
+    contact_constants,
+    multiplied,
+    solve_contact,
+    symmetric,
+)
 from haptic_friction.models.model import ImpedanceModel
-from haptic_friction.vectors import Vector, axpy, dot, scaled, zeros
+from haptic_friction.vectors import Vector, axpy, difference, dot, scaled, zeros
 
 
 class State(NamedTuple):
@@ -66,13 +75,33 @@ def run_model_c(  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
+@njit(inline="always", error_model="numpy")
+def step_model_c_matrix(code, coefficients, element, constants, row, state, u):  # type: ignore[no-untyped-def]
+    """(38) with matrices; constants T, coupling, contact, Z K. (38c) is e + T (u - v), also while it slides."""
+    v_star = axpy(1.0, multiplied(constants, row, 0, state.displacement), u)  # (38a)
+    f, v, static = solve_contact(code, coefficients, element, constants, row, v_star)  # (38b)
+    e = axpy(constants[row, 0], difference(u, v), state.displacement)  # (38c)
+    return State(u, f, e, v), static, dot(f, v)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run_model_c_matrix(  # type: ignore[no-untyped-def]
+    code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
+):
+    """Kernel of model C with matrices, see `haptic_friction.models.kernel`."""
+    run(
+        step_model_c_matrix, take_velocity, True, State(zero, zero, zero, zero),
+        code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
+    )  # fmt: skip
+
+
 class ModelC(ImpedanceModel):
     """Friction element with compliance, velocity in, force out, eq. (38).
 
     Args:
         law: friction law Phi.
-        stiffness: K [N/m], above 0.
-        damping: B [N s/m], not negative.
+        stiffness: K [N/m], above 0, or a symmetric matrix, shape (dimension, dimension).
+        damping: B [N s/m], not negative, or a symmetric matrix, shape (dimension, dimension).
         period: T [s], above 0.
         dimension: number of components of velocity, displacement and force.
 
@@ -86,19 +115,32 @@ class ModelC(ImpedanceModel):
         ([0.1], True)
         >>> model.step([1.0]).tolist(), model.sticking
         ([2.0], False)
+        >>> K = [[1e4, 5e3], [5e3, 1e4]]
+        >>> oblique = ModelC(CoulombLaw(2.0), stiffness=K, damping=0.0, period=1e-3, dimension=2)
+        >>> oblique.step([0.01, 0.0]).round(6).tolist()  # K T v
+        [0.1, 0.05]
     """
 
     rows = State._fields
     kernel = staticmethod(run_model_c)
 
     def __init__(
-        self, law: FrictionLaw, *, stiffness: float, damping: float, period: float, dimension: int = 1
+        self, law: FrictionLaw, *, stiffness: ArrayLike, damping: ArrayLike, period: float, dimension: int = 1
     ) -> None:
-        self.stiffness = checked("stiffness", stiffness, "N/m", positive=True)
-        self.damping = checked("damping", damping, "N s/m")
-        self.Z = 1.0 / (self.damping + checked("period", period, "s", positive=True) * self.stiffness)
+        self.stiffness = coefficient("stiffness", stiffness, "N/m", dimension, positive=True)
+        self.damping = coefficient("damping", damping, "N s/m", dimension)
+        T = checked("period", period, "s", positive=True)
+        K, B = self.stiffness, self.damping
+        self.Z: float | np.ndarray
+        if isinstance(K, np.ndarray) or isinstance(B, np.ndarray):
+            K, B = as_matrix(K, dimension), as_matrix(B, dimension)
+            self.Z = symmetric(np.linalg.inv(B + T * K))
+            self.kernel = run_model_c_matrix
+            super().__init__(law, period, dimension, contact_constants(law, self.Z, self.Z @ K))
+            return
+        self.Z = 1.0 / (B + T * K)
         law.check_existence(self.Z)
-        super().__init__(law, period, dimension, [self.damping, self.Z, self.stiffness * self.Z])
+        super().__init__(law, period, dimension, [B, self.Z, K * self.Z])
 
     def reset(self, *, displacement: ArrayLike | None = None) -> None:
         """Starts again from an elastic displacement e [m], shape (dimension,); zero if not given."""

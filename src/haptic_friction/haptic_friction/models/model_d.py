@@ -17,12 +17,21 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
 from haptic_friction.laws import FrictionLaw, checked
 from haptic_friction.laws.projection import project
 from haptic_friction.models.kernel import run, take_force
+from haptic_friction.models.matrices import (
+    as_matrix,
+    coefficient,
+    contact_constants,
+    multiplied,
+    solve_contact,
+    symmetric,
+)
 from haptic_friction.models.model import AdmittanceModel
 from haptic_friction.vectors import Vector, axpy, difference, dot, scaled, zeros
 
@@ -64,14 +73,36 @@ def run_model_d(  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
+@njit(inline="always", error_model="numpy")
+def step_model_d_matrix(code, coefficients, element, constants, row, state, h):  # type: ignore[no-untyped-def]
+    """(45) with matrices; constants T, coupling, contact, T M^-1, (B + T K)^-1 K. (45c) is e + T (u - v)."""
+    free = axpy(1.0, multiplied(constants, row, 0, h), state.velocity)
+    v_star = axpy(1.0, multiplied(constants, row, 1, state.displacement), free)  # (45a)
+    f, v, static = solve_contact(code, coefficients, element, constants, row, v_star)  # (45b)
+    u = difference(free, multiplied(constants, row, 0, f))  # (45d)
+    e = axpy(constants[row, 0], difference(u, v), state.displacement)  # (45c)
+    return State(u, h, f, e, v, state.stretch), static, dot(f, v)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run_model_d_matrix(  # type: ignore[no-untyped-def]
+    code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
+):
+    """Kernel of model D with matrices, see `haptic_friction.models.kernel`."""
+    run(
+        step_model_d_matrix, take_force, False, State(zero, zero, zero, zero, zero, zero),
+        code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
+    )  # fmt: skip
+
+
 class ModelD(AdmittanceModel):
     """Friction element with mass and compliance, force in, velocity out, eq. (45).
 
     Args:
         law: friction law Phi.
-        mass: M [kg], above 0.
-        stiffness: K [N/m], above 0.
-        damping: B [N s/m], not negative.
+        mass: M [kg], above 0, or a symmetric matrix, shape (dimension, dimension).
+        stiffness: K [N/m], above 0, or a symmetric matrix, shape (dimension, dimension).
+        damping: B [N s/m], not negative, or a symmetric matrix, shape (dimension, dimension).
         period: T [s], above 0.
         dimension: number of components of force, displacement and velocity.
 
@@ -90,17 +121,32 @@ class ModelD(AdmittanceModel):
     kernel = staticmethod(run_model_d)
 
     def __init__(
-        self, law: FrictionLaw, *, mass: float, stiffness: float, damping: float, period: float, dimension: int = 1
+        self,
+        law: FrictionLaw,
+        *,
+        mass: ArrayLike,
+        stiffness: ArrayLike,
+        damping: ArrayLike,
+        period: float,
+        dimension: int = 1,
     ) -> None:
-        self.mass = checked("mass", mass, "kg", positive=True)
-        self.stiffness = checked("stiffness", stiffness, "N/m", positive=True)
-        self.damping = checked("damping", damping, "N s/m")
+        self.mass = coefficient("mass", mass, "kg", dimension, positive=True)
+        self.stiffness = coefficient("stiffness", stiffness, "N/m", dimension, positive=True)
+        self.damping = coefficient("damping", damping, "N s/m", dimension)
         T = checked("period", period, "s", positive=True)
-        contact = 1.0 / (self.damping + T * self.stiffness)
-        self.Z = T / self.mass + contact
+        M, K, B = self.mass, self.stiffness, self.damping
+        self.Z: float | np.ndarray
+        if isinstance(M, np.ndarray) or isinstance(K, np.ndarray) or isinstance(B, np.ndarray):
+            M, K, B = (as_matrix(value, dimension) for value in (M, K, B))
+            mobility, spring = T * symmetric(np.linalg.inv(M)), symmetric(np.linalg.inv(B + T * K))
+            Z = self.Z = mobility + spring
+            self.kernel = run_model_d_matrix
+            super().__init__(law, period, dimension, contact_constants(law, Z, mobility, spring @ K))
+            return
+        contact = 1.0 / (B + T * K)
+        self.Z = T / M + contact
         law.check_existence(self.Z)
-        constants = [T / self.mass, self.damping, contact, self.stiffness * contact, self.Z]
-        super().__init__(law, period, dimension, constants)
+        super().__init__(law, period, dimension, [T / M, B, contact, K * contact, self.Z])
 
     def reset(self, *, velocity: ArrayLike | None = None, displacement: ArrayLike | None = None) -> None:
         """Starts again from u [m/s] and e [m], shape (dimension,) each; zero if not given."""
