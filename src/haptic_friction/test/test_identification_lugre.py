@@ -109,8 +109,8 @@ def test_one_step_a_sample_takes_half_a_period_of_stiffness_off_the_damping_of_a
     "law, correlation, trials",
     [
         ("coulomb", 0.0, 20),
-        pytest.param("stribeck", 0.0, 60, marks=pytest.mark.slow),
-        pytest.param("stribeck", 0.9, 60, marks=pytest.mark.slow),
+        pytest.param("stribeck", 0.0, 30, marks=pytest.mark.slow),
+        pytest.param("stribeck", 0.9, 30, marks=pytest.mark.slow),
     ],
 )
 def test_coverage_of_lugre(law: str, correlation: float, trials: int) -> None:
