@@ -64,7 +64,16 @@ MODULES = {
 #: ROS packages that the suite imports
 ROS = {
     *("ament_index_python", "builtin_interfaces", "diagnostic_msgs", "geometry_msgs", "launch", "lifecycle_msgs"),
-    *("rcl_interfaces", "rclpy", "rosidl_parser", "sensor_msgs", "std_msgs", "std_srvs", "visualization_msgs"),
+    *(
+        "rcl_interfaces",
+        "rclpy",
+        "rosgraph_msgs",
+        "rosidl_parser",
+        "sensor_msgs",
+        "std_msgs",
+        "std_srvs",
+        "visualization_msgs",
+    ),
 }
 #: what a package needs and no module of it imports
 NOT_IMPORTED = {

@@ -8,6 +8,7 @@ import re
 import subprocess
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from machine_speed import limit
 from started_runs import HAPTICS, wait_until
 
 from convex_contact import BatchError, ConvergenceError
-from haptic_core.errors import InputError, ParameterError
+from haptic_core.errors import InputError, ParameterError, shortened
 from haptic_core.parameters import check_all, load_parameter_specs
 from tau_wall_control import UnreachableError
 
@@ -116,3 +117,54 @@ def test_an_error_of_another_process_arrives_whole(error: Exception) -> None:
     arrived = pickle.loads(pickle.dumps(error))
     assert type(arrived) is type(error) and str(arrived) == str(error)
     assert repr(vars(arrived)) == repr(vars(error))
+
+
+class CountedEntry:
+    """An entry that counts how often its repr is made."""
+
+    made = 0
+
+    def __repr__(self) -> str:
+        CountedEntry.made += 1
+        return "entry"
+
+
+def test_error_makes_no_more_of_a_value_s_repr_than_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CountedEntry, "made", 0)
+    bomb: list[Any] = [CountedEntry()] * 10
+    for _ in range(8):  # 1e9 entries, as a few aliases of YAML give
+        bomb = [bomb] * 10
+    assert shortened(bomb).startswith("[[[[[[[[[entry, entry, ") and len(shortened(bomb)) == 203
+    assert 0 < CountedEntry.made < 100
+    itself: list[Any] = []
+    itself.append(itself)
+    assert shortened(itself) == "[" * 200 + "..."
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        1,
+        -2.5,
+        True,
+        None,
+        "a'b",
+        b"x",
+        [],
+        (),
+        {},
+        [1, "a"],
+        (1,),
+        (1, 2),
+        {"a": [1, {"b": ()}], 2: None},
+        "x" * 300,
+        {3},
+    ],
+)
+def test_shortened_value_is_its_repr_up_to_the_length(value: object) -> None:
+    text = repr(value)
+    assert shortened(value) == (text if len(text) <= 200 else f"{text[:200]}...")
+
+
+def test_integer_that_python_refuses_to_print_is_described() -> None:
+    assert shortened([10**5000]) == "[an integer of 16610 bits]"

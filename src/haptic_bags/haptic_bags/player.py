@@ -11,6 +11,8 @@ from rcl_interfaces.srv import GetParameterTypes, SetParametersAtomically
 from rclpy.client import Client
 from rclpy.executors import Executor
 from rclpy.parameter import Parameter
+from rclpy.serialization import deserialize_message
+from rosgraph_msgs.msg import Clock
 from std_srvs.srv import Trigger
 
 from haptic_bags.bags import Event
@@ -20,10 +22,13 @@ from haptic_core.cdr import decode_device_command
 from haptic_core.commands import CommandCollector
 from haptic_core.errors import HapticError, InputError
 from haptic_core.process import SPIN_TIMEOUT, stop_requested
-from haptic_core.qos import tick_qos
+from haptic_core.qos import clock_qos, tick_qos
 from haptic_core.start.handshake import StartHandshake
 from haptic_core.suite_node import SuiteNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState
+
+#: rate of /clock [Hz]
+_CLOCK_RATE = 30.0
 
 #: the services through which a recorded change is made again
 _SERVICES = {
@@ -70,6 +75,8 @@ class Player(SuiteNode):
         self._players = [(self.create_lifecycle_publisher(DeviceState, "device_state", qos), recording.clock)]
         if truths:
             self._players.append((self.create_lifecycle_publisher(SimulationState, "simulation_state", qos), truths[0]))
+        self._clocks = self.create_lifecycle_publisher(Clock, "/clock", clock_qos())
+        self._clock_ticks = max(1, round(1.0 / (_CLOCK_RATE * p["period"])))
         self._commands = self.create_subscription(DeviceCommand, "device_command", self._on_command, qos, raw=True)
         self._start_handshake = StartHandshake(self)
         changed = dict.fromkeys(event.source for event in recording.changes(p["sources"]))
@@ -92,6 +99,7 @@ class Player(SuiteNode):
     def cleanup(self) -> None:
         for publisher, _ in self._players:
             self.destroy_publisher(publisher)
+        self.destroy_publisher(self._clocks)
         self.destroy_subscription(self._commands)
         self._start_handshake.destroy()
         for client in self._change_clients.values():
@@ -136,6 +144,7 @@ class Player(SuiteNode):
                 data = recording.messages[topic].get((tick, ""))
                 if data is not None:
                     self.publish_tick(publisher, data)
+            self._publish_clock(tick)
             if not self._answered(executor):
                 return
             if self.report_diagnostics():
@@ -145,6 +154,12 @@ class Player(SuiteNode):
         elapsed = time.monotonic() - start
         self.get_logger().info(f"{len(played)} ticks replayed in {elapsed:.2f} s ({len(played) / elapsed:.0f} ticks/s)")
         self.finished = True
+
+    def _publish_clock(self, tick: int) -> None:
+        """Publishes the recorded time of a tick, at a display's rate."""
+        data = self.recording.messages[self.recording.clock].get((tick, ""))
+        if tick % self._clock_ticks == 0 and data is not None and self._clocks.get_subscription_count():
+            self._clocks.publish(Clock(clock=deserialize_message(data, DeviceState).header.stamp))
 
     def _on_command(self, data: bytes) -> None:
         try:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+import zstandard
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
 from mcap.opcode import Opcode
@@ -30,7 +31,11 @@ from haptic_bags.recorder import TickLog, ranges_text, tick_of
 
 _MAGIC = b"\x89MCAP0\r\n"
 _DEVICE_STATE = "haptic_msgs/msg/DeviceState"
-_BROKEN = (McapError, struct.error, ValueError, KeyError, OverflowError)
+#: largest chunk that is unpacked [bytes]; the recorder writes some of 1e6
+_MAX_CHUNK = 2**28
+#: LZ4 packs no better than this
+_LZ4_RATIO = 255
+_BROKEN = (McapError, zstandard.ZstdError, struct.error, ValueError, KeyError, OverflowError, RuntimeError)  # last: LZ4
 
 Part = tuple[int, memoryview]
 
@@ -44,7 +49,7 @@ class Repair:
         whole: it was closed; nothing was done.
         messages: in the bag now.
         tail: bytes at the end of the file that were no whole record, dropped.
-        damaged: chunks whose contents could not be read, dropped.
+        damaged: chunks and records whose contents could not be read, dropped.
         ticks: ticks of the device in the bag, by its topic.
         custom: values that the recorder wrote beside the data; empty if that is lost.
     """
@@ -169,7 +174,10 @@ def _copy(file: Path, writer: BagWriter, result: Repair) -> None:
             result.damaged += 1
             continue
         for part, body in parts:
-            topics.take(part, body, result)
+            try:
+                topics.take(part, body, result)
+            except _BROKEN:  # such as a message of a channel that the file does not have
+                result.damaged += 1
     result.tail = size - end
 
 
@@ -189,13 +197,26 @@ def _parts(opcode: int, content: memoryview) -> Iterator[Part]:
     if opcode != Opcode.CHUNK:
         yield opcode, content
         return
-    stream, size = get_chunk_data_stream(Chunk.read(_stream(content)), validate_crc=True)
+    chunk = Chunk.read(_stream(content))
+    _check_size(chunk)
+    stream, size = get_chunk_data_stream(chunk, validate_crc=True)
     inside, parsed = memoryview(stream.read(size)), 0
     for part in _records(inside):
         parsed += 9 + len(part[1])
         yield part
     if parsed != len(inside):
         raise ValueError("a record of the chunk is not whole")
+
+
+def _check_size(chunk: Chunk) -> None:
+    """Raises ValueError for a chunk that would not fit its stated size, or the memory, before it is unpacked."""
+    stated, size = chunk.uncompressed_size, 0
+    if chunk.compression == "zstd":  # -1 if unknown: then the reader unpacks no more than is stated
+        size = zstandard.frame_content_size(chunk.data)
+    elif chunk.compression == "lz4":
+        stated = max(stated, _LZ4_RATIO * len(chunk.data))
+    if stated > _MAX_CHUNK or size > stated:
+        raise ValueError(f"a chunk of {max(stated, size)} bytes")
 
 
 def _stream(content: memoryview) -> Any:

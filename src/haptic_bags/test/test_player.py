@@ -20,6 +20,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message, serialize_message
 from rosbags.rosbag2 import StoragePlugin, Writer
+from rosgraph_msgs.msg import Clock
 from std_srvs.srv import Trigger
 
 from haptic_bags import player
@@ -28,7 +29,7 @@ from haptic_bags.player import Player
 from haptic_core.commands import CommandConflictError
 from haptic_core.errors import HapticError
 from haptic_core.messages import set_stamp
-from haptic_core.qos import EVENT_DEPTH, latched_qos, tick_qos
+from haptic_core.qos import EVENT_DEPTH, clock_qos, latched_qos, tick_qos
 from haptic_msgs.msg import DeviceCommand, DeviceState, TickEvent
 
 TICKS = 20
@@ -93,6 +94,8 @@ class Source(Node):
         self.create_service(Trigger, "~/reset", self._reset)
         self.create_subscription(DeviceState, "device_state", self._answer, tick_qos("lockstep"), raw=True)
         self.create_subscription(TickEvent, "tick_event", self.events.append, latched_qos(EVENT_DEPTH))
+        self.times: list[Clock] = []
+        self.create_subscription(Clock, "/clock", self.times.append, clock_qos())
 
     def _set(self, parameters: list[Parameter]) -> SetParametersResult:
         self.seen.append({parameter.name: np.array(parameter.value).tolist() for parameter in parameters})
@@ -167,6 +170,11 @@ def test_the_states_are_played_as_they_were_recorded(play, tmp_path: Path) -> No
     assert stamps == [5_000_000_000 + 1_000_017 * k for k in range(TICKS)]
     spoken = [(e.tick, json.loads(e.detail)["state"]) for e in source.events if e.source == "device"]
     assert spoken == [(0, "active"), (TICKS, "inactive")]
+
+
+def test_recorded_time_is_published_as_the_clock(play, tmp_path: Path) -> None:
+    source = play(record(tmp_path / "bag"))
+    assert [(time.clock.sec, time.clock.nanosec) for time in source.times] == [(5, 0)]  # then every 33 ticks
 
 
 def test_ticks_that_nobody_answered_are_left_out(play, tmp_path: Path) -> None:

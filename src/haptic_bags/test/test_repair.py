@@ -10,10 +10,15 @@ import struct
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+import zstandard
+from mcap.opcode import Opcode
 from mcap.reader import make_reader
+from mcap.records import Chunk
+from mcap.stream_reader import get_chunk_data_stream
 from rclpy.serialization import serialize_message
 from rosbags.rosbag2 import Reader
 
@@ -75,6 +80,14 @@ def record(path: Path, ticks: int, clock: Clock, *, close: bool = True) -> BagWr
     if close:
         writer.close()
     return writer
+
+
+def insert(path: Path, clock: Clock, opcode: int, content: bytes) -> None:
+    """Records a bag that is not closed, and puts a record before those of its file."""
+    record(path, 2100, clock, close=False).abort()
+    (file,) = path.glob("*.mcap")
+    whole = file.read_bytes()
+    file.write_bytes(whole[:8] + struct.pack("<BQ", opcode, len(content)) + content + whole[8:])
 
 
 def copied(path: Path, target: Path) -> Path:
@@ -182,6 +195,37 @@ def test_a_chunk_that_cannot_be_read_is_dropped_and_told(tmp_path: Path, clock: 
     assert first <= 700 <= last
     assert kept == [*range(first), *range(last + 1, result.ticks[TOPIC].last + 1)]
     assert f"{TOPIC}: last tick {kept[-1]}; lacks ticks {first}-{last}" in result.lines()
+
+
+@pytest.mark.parametrize(("stated", "held"), [(100, 5000), (2**40, 100)])
+def test_chunk_that_would_unpack_to_more_than_it_states_or_the_memory_is_dropped(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, stated: int, held: int
+) -> None:
+    packed = zstandard.compress(bytes(held))
+    content = struct.pack("<QQQI", 0, 0, stated, 0) + struct.pack("<I4sQ", 4, b"zstd", len(packed)) + packed
+
+    def unpack(chunk: Chunk, validate_crc: bool) -> Any:
+        assert chunk.data != packed
+        return get_chunk_data_stream(chunk, validate_crc)
+
+    monkeypatch.setattr("haptic_bags.repair.get_chunk_data_stream", unpack)
+    insert(tmp_path / "bag", clock, Opcode.CHUNK, content)
+    assert repair(tmp_path / "bag").damaged == 1
+
+
+@pytest.mark.parametrize("compression", [b"zstd", b"lz4", b"rar"])
+def test_compressed_chunk_that_is_none_is_dropped(tmp_path: Path, clock: Clock, compression: bytes) -> None:
+    content = struct.pack("<QQQI", 0, 0, 100, 0) + struct.pack("<I", len(compression)) + compression
+    content += struct.pack("<Q", 8) + b"no chunk"
+    insert(tmp_path / "bag", clock, Opcode.CHUNK, content)
+    assert repair(tmp_path / "bag").damaged == 1
+
+
+def test_message_of_a_channel_that_is_not_there_is_dropped(tmp_path: Path, clock: Clock) -> None:
+    content = struct.pack("<HIQQ", 99, 0, 0, 0) + message(7)
+    insert(tmp_path / "bag", clock, Opcode.MESSAGE, content)
+    result = repair(tmp_path / "bag")
+    assert result.damaged == 1 and result.ticks[TOPIC].last > 1000
 
 
 def test_a_bag_that_is_whole_stays_as_it_is(tmp_path: Path, clock: Clock) -> None:

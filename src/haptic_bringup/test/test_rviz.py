@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import yaml
-from launched_nodes import launched
+from launched_nodes import Parameters, launched
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSCompatibility, QoSProfile, ReliabilityPolicy
 from rclpy.qos import qos_check_compatible as check_compatible
 
@@ -64,6 +64,7 @@ class Run:
 
     processes: list[ProcessSpec]
     device: Device
+    viewers: list[Parameters]  # of the programs that only show
 
     def of(self, program: str) -> list[ProcessSpec]:
         return [process for process in self.processes if Path(process.command[0]).name == program]
@@ -142,7 +143,8 @@ def run_of(name: str, rviz: str) -> Run:
     (values,) = (parameters for process, parameters in processes if process.on_exit_shutdown)
     specs = load_parameter_specs(NODE_PARAMETER_FILE)
     parameters = check_all(specs, {**values, "held": False})
-    return Run([process for process, _ in processes], find_device(parameters["device"])(parameters))
+    viewers = [values for process, values in processes if process.only_shows]
+    return Run([process for process, _ in processes], find_device(parameters["device"])(parameters), viewers)
 
 
 @pytest.fixture
@@ -179,7 +181,8 @@ def test_its_file_is_installed_and_closing_it_does_not_end_the_run(name: str, ru
     found = run(name)
     assert found.file.is_file() and found.file.parent.parent in (share() / "config", share() / "config" / "shared")
     (rviz,) = found.of("rviz2")
-    assert rviz.command == ["/rviz2/rviz2", "-d", str(found.file), "--ros-args"]
+    assert rviz.command[:4] == ["/rviz2/rviz2", "-d", str(found.file), "--ros-args"]
+    assert found.viewers == [{"use_sim_time": True}] * (1 + len(found.of("state_publisher")))
     assert rviz.only_shows and not rviz.on_exit_shutdown
 
 

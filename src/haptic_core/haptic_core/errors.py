@@ -3,13 +3,47 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+
+#: integers of more bits are described, since Python refuses to print those of more than 4300 digits
+_PRINTED_BITS = 10_000
 
 
 def shortened(value: object, length: int = 200) -> str:
-    """The repr of a user's value, cut to a readable length [characters]."""
-    text = repr(value)
-    return text if len(text) <= length else f"{text[:length]}..."
+    """The repr of a user's value, cut to a readable length [characters].
+
+    No more of lists, tuples, mappings and texts is made: a few lines of YAML can stand for 1e9 entries.
+    """
+    text = ""
+    for piece in _pieces(value, length):
+        text += piece
+        if len(text) > length:
+            return f"{text[:length]}..."
+    return text
+
+
+def _pieces(value: object, length: int) -> Iterator[str]:
+    """The repr of a value in pieces."""
+    if type(value) in (str, bytes) and len(value) > length:  # type: ignore[arg-type]
+        yield repr(value[: length + 1])  # type: ignore[index]
+    elif type(value) is int and value.bit_length() > _PRINTED_BITS:
+        yield f"an integer of {value.bit_length()} bits"
+    elif type(value) is list or type(value) is tuple:
+        yield "[" if type(value) is list else "("
+        for i, entry in enumerate(value):
+            yield ", " if i else ""
+            yield from _pieces(entry, length)
+        yield "]" if type(value) is list else ",)" if len(value) == 1 else ")"
+    elif type(value) is dict:
+        yield "{"
+        for i, (key, entry) in enumerate(value.items()):
+            yield ", " if i else ""
+            yield from _pieces(key, length)
+            yield ": "
+            yield from _pieces(entry, length)
+        yield "}"
+    else:
+        yield repr(value)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

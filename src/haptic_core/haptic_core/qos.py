@@ -71,6 +71,11 @@ def status_qos() -> QoSProfile:
     return qos
 
 
+def clock_qos() -> QoSProfile:
+    """For /clock: the newest time, as subscribers of ROS's clock ask for it."""
+    return QoSProfile(reliability=ReliabilityPolicy.RELIABLE, history=HistoryPolicy.KEEP_LAST, depth=1)
+
+
 def display_qos() -> QoSProfile:
     """For displays: diagnostics, joint states, wrenches, markers."""
     return QoSProfile(reliability=ReliabilityPolicy.RELIABLE, history=HistoryPolicy.KEEP_LAST, depth=10)

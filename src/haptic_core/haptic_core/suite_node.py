@@ -92,6 +92,8 @@ class SuiteNode(LifecycleNode):
                 raise ParameterError(f"{file.name}: {repeated[0]}: declared by another file of this node already")
             self.specs.update(specs)
         self.parameters = self._declare()
+        if self.parameters["mode"] == "lockstep":  # the device publishes the time of the ticks on /clock
+            self.set_parameters([Parameter("use_sim_time", value=True)])
         self._event = TickEvent(source=self.get_name())
         self._events = self.create_publisher(TickEvent, "tick_event", latched_qos(EVENT_DEPTH))
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", display_qos())

@@ -57,6 +57,17 @@ def test_joint_values_stand_instead_of_pose_and_twist():
     assert device.target_position.tolist() == q.tolist() and device.target_velocity.tolist() == qd.tolist()
 
 
+@pytest.mark.parametrize("speed", [10.0, 1e19])
+def test_twist_is_scaled_down_to_the_speeds_of_the_joints(speed):
+    limits = np.repeat([DEFAULT.speed_limit, DEFAULT.rate_limit], 3)
+    device = display()
+    device.follow(motion(twist=(0.6 * speed, 0.8 * speed, 0, 0, 0, 0), fields=VELOCITY))
+    assert device.target_velocity[:2] == pytest.approx([0.75 * limits[0], limits[0]], rel=1e-12)
+    device = display()
+    device.follow(motion(twist=(0, 0, 0, speed, speed, speed), fields=VELOCITY))
+    assert (np.abs(device.target_velocity) <= limits * (1 + 1e-12)).all() and device.target_velocity.any()
+
+
 def test_a_velocity_alone_is_followed_wherever_it_leads_and_a_hold_ends_there():
     force = pushing((30.0, 0, 0, 0, 0, 0))
     device = display(force, **IDEAL)

@@ -19,6 +19,8 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.time import Time
+from rosgraph_msgs.msg import Clock
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -32,7 +34,12 @@ from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState, Simulati
 
 SPEED = 0.05
 FORCE, MOMENT = 1.5, 0.02
-DISPLAYS = {"joint_states": JointState, "rendered_wrench": WrenchStamped, "measured_wrench": WrenchStamped}
+DISPLAYS = {
+    "/clock": Clock,
+    "joint_states": JointState,
+    "rendered_wrench": WrenchStamped,
+    "measured_wrench": WrenchStamped,
+}
 _namespaces = (f"/test_device_{os.getpid()}_{number}" for number in itertools.count())
 
 
@@ -315,6 +322,26 @@ def test_an_impedance_device_shows_the_wrench_that_it_renders_in_the_tool_s_axes
         np.testing.assert_allclose(axes(state).apply(vector(wrench.wrench.force)), [FORCE, 0.0, 0.0], atol=1e-12)
         np.testing.assert_allclose(axes(state).apply(vector(wrench.wrench.torque)), [0.0, 0.0, MOMENT], atol=1e-12)
     assert abs(axes(state).as_rotvec()[1]) > 0.1  # the axes have turned
+
+
+def test_lockstep_publishes_the_time_of_its_ticks_and_the_nodes_follow_it(run):
+    node, leader = run(device="joystick", mode="WRENCH", shown=tuple(DISPLAYS), display_rate=100.0)
+    times = [Time.from_msg(message.clock).nanoseconds for message in leader.shown["/clock"]]
+    assert times == [10_000_000 * number for number in range(20)]
+    shown = [Time.from_msg(message.header.stamp).nanoseconds for message in leader.shown["joint_states"]]
+    assert shown == times
+    assert node.get_parameter("use_sim_time").value
+    assert node.get_clock().now().nanoseconds in times[1:]
+
+
+@pytest.mark.parametrize("mode", ["lockstep", "realtime"])
+def test_only_lockstep_has_a_clock_of_its_own(context, mode):
+    overrides = [Parameter(name, value=value) for name, value in {"mode": mode, "held": False}.items()]
+    node = DeviceNode(context=context, namespace=next(_namespaces), parameter_overrides=overrides)
+    assert node.trigger_configure() == TransitionCallbackReturn.SUCCESS
+    own = dict(node.get_publisher_names_and_types_by_node(node.get_name(), node.get_namespace()))
+    assert ("/clock" in own) == node.get_parameter("use_sim_time").value == (mode == "lockstep")
+    node.destroy_node()
 
 
 def test_a_script_shows_its_wrench_in_its_base(run):

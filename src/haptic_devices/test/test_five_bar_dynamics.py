@@ -176,7 +176,7 @@ def test_the_feedforward_is_the_torque_that_the_wanted_acceleration_needs_up_to_
     inertia, target = np.array([m11 + MOTOR, m22 + MOTOR, h12]), np.zeros(6)
     wanted = np.array([*tool(0.0), *velocity, *change, 0, 0, 0, 0])
     fields = POSITION | VELOCITY | ACCELERATION
-    aim(device.geometry, inertia, fields, wanted, np.zeros(2, dtype=np.bool_), 1e-3, target)
+    aim(device.geometry, inertia, np.full(2, np.inf), fields, wanted, np.zeros(2, dtype=np.bool_), 1e-3, target)
     assert target[:4] == pytest.approx([*q, *qd], abs=1e-5)  # central difference: h^2 |qdd| |qd|
     found = acceleration(q, qd, target[4:] - MOTOR * qdd, DEFAULT.mass_tool)
     # up to 25 rad/s^2 and as much from the turning; second differences leave 1e-16/h^2 = 1e-8 and h^2 of it

@@ -39,6 +39,20 @@ def test_joint_values_stand_instead_of_the_tool_s():
     assert device.target_velocity.tolist() == [0.3, -0.2]
 
 
+@pytest.mark.parametrize("fields", [VELOCITY, POSITION | VELOCITY])
+@pytest.mark.parametrize("speed", [10.0, 1e19])
+def test_twist_is_scaled_down_to_the_speeds_of_the_joints(speed, fields):
+    device, slow = five_bar(), five_bar()
+    before = device.target_position.copy()
+    device.follow(motion(v=(speed, 0.0), fields=fields))
+    slow.follow(motion(v=(1e-3, 0.0), fields=fields))
+    assert np.abs(device.target_velocity).max() == pytest.approx(DEFAULT.velocity_limit, rel=1e-12)
+    directions = [one.target_velocity / np.linalg.norm(one.target_velocity) for one in (device, slow)]
+    assert directions[0] == pytest.approx(directions[1], abs=1e-12)
+    if fields == VELOCITY:
+        assert np.abs(device.target_position - before).max() <= 1.001e-3 * DEFAULT.velocity_limit
+
+
 def test_a_velocity_without_position_moves_the_target_on():
     device = five_bar()
     for _ in range(10):

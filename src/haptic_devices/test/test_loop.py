@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -145,6 +147,45 @@ def test_after_the_stop_efforts_stay_zero_whatever_is_commanded():
     advance(loop, 10, "a")
     assert loop.status == SAFE_STOP and device.stops == 1
     assert device.written[stopped - 1 :] == [[0.0, 0.0]] * 11  # the delayed commands are dropped, too
+
+
+def forge(loop: TickLoop) -> None:
+    """Offers commands that no source has sent: of another name, of wrong ticks, and a second one of this tick."""
+    forged = [effort("stranger", loop.tick, 1000.0, 0.0)]
+    forged += [effort("friction", loop.tick + shift, 1000.0, 0.0) for shift in (-1, 1, 10**9) if loop.tick + shift >= 0]
+    forged += [effort("friction", loop.tick, value, 0.0) for value in (math.nan, math.inf, 1e300, 1000.0)]
+    for command in forged:
+        with pytest.raises(InputError):
+            loop.offer(command)
+
+
+def test_forged_commands_change_neither_effort_nor_status():
+    efforts = []
+    for forged in (False, True):
+        device = FakeDevice()
+        loop = TickLoop(device, ["friction"], watchdog_periods=3)
+        for _ in range(10):
+            loop.offer(effort("friction", loop.tick, loop.tick + 1.0, 0.0))
+            if forged:
+                forge(loop)
+            loop.advance()
+        assert (loop.status, loop.missed) == (OK, 0)
+        efforts.append(device.written)
+    assert efforts[0] == efforts[1] == [[tick + 1.0, 0.0] for tick in range(10)]
+
+
+def test_nothing_moves_after_an_emergency_stop_while_forged_commands_go_on():
+    device = FakeDevice()
+    loop = TickLoop(device, ["friction"], watchdog_periods=3)
+    advance(loop, 3, "friction")
+    loop.stop(SAFE_STOP, "emergency stop by topic")
+    written = len(device.written)
+    for _ in range(10):
+        loop.offer(effort("friction", loop.tick, 1000.0, 0.0))
+        forge(loop)
+        loop.advance()
+    assert loop.status == SAFE_STOP
+    assert not np.any(device.written[written:])
 
 
 def test_resume_lets_commands_act_again_and_counts_silence_anew():

@@ -21,6 +21,7 @@ from geometry_msgs.msg import PoseStamped
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.executors import Executor
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
@@ -237,6 +238,7 @@ class Viewer(Node):
         self._clock_panel.set_pace(pace, lockstep=lockstep)
         if not first:
             return
+        self.set_parameters([Parameter("use_sim_time", value=lockstep)])
         plane: Any = {"z": "xy", "y": "xz", "x": "yz"}[axis]
         self.server.scene.add_grid(
             "/grid",

@@ -11,6 +11,7 @@ from typing import Any
 import viser
 from rcl_interfaces.msg import ParameterDescriptor
 
+from haptic_core.errors import shortened
 from haptic_core.parameters import FIXED_ONCE_CONFIGURED, limits_in
 from haptic_viewer.text import PlainText, Strong, plain
 
@@ -183,16 +184,16 @@ class ParameterPanel:
                 self._change(name, event.target.value)
 
     def value_of(self, name: str, given: Any) -> Any:
-        """What a user has given, in the parameter's type; raises ValueError for text that is no list."""
+        """What a user has given, in the parameter's type; raises ValueError for text that is no list of it."""
         present = self._values[name]
         if isinstance(present, (list, tuple)):
             try:
                 value = json.loads(given)
-            except json.JSONDecodeError:
+            except (ValueError, RecursionError):  # no JSON, integers of too many digits, brackets in brackets
                 value = None
             if not isinstance(value, list):
                 example = json.dumps(list(present))
-                raise ValueError(f"parameter {name}: expected a list such as {example}, got {given!r}")
+                raise ValueError(f"parameter {name}: expected a list such as {example}, got {shortened(given)}")
             kind = type(present[0]) if present else None
             return [float(entry) if kind is float and type(entry) is int else entry for entry in value]
         return type(present)(given)

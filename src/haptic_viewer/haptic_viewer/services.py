@@ -118,6 +118,10 @@ class WantedValues:
                 if panel:
                     panel.refuse(name, str(error))
                 continue
+            except (OverflowError, AssertionError):  # the second is rclpy's, of an integer
+                if panel:
+                    panel.refuse(name, f"parameter {name}: a number is too large for 64 bits")
+                continue
             self._asked.add(key)
             self._services.call(
                 SetParametersAtomically,

@@ -13,6 +13,7 @@ from recorded_gui import Gui
 
 from haptic_core.parameters import ParameterSpec, limits_in, load_parameter_specs
 from haptic_viewer.parameters import ParameterPanel, control_of
+from haptic_viewer.services import WantedValues
 
 SOURCES = Path(__file__).parents[2]
 FILES = sorted(path for path in SOURCES.glob("*/*/*_node.yaml"))
@@ -157,3 +158,31 @@ def test_text_becomes_what_the_parameter_is(panel: Any) -> None:
     for text in ("[4, 0", "4.0", ""):
         with pytest.raises(ValueError, match=r"force_tensor: expected a list such as \[4.0, 0.0, 0.0, 2.0\], got"):
             made.value_of("force_tensor", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (f"[{10**400}]", "a number is too large for 64 bits"),
+        (f"[{'9' * 5000}]", "expected a list such as"),
+        ("[" * 100_000, "expected a list such as"),
+    ],
+)
+def test_list_whose_numbers_no_parameter_holds_is_refused_on_the_page(panel: Any, text: str, reason: str) -> None:
+    made, gui, _ = panel
+    calls: list[Any] = []
+    services = SimpleNamespace(call=lambda *call: calls.append(call))
+    wanted = WantedValues(services, {"friction": made}, calls.append)  # type: ignore[arg-type]
+    wanted.want("friction", "force_tensor", text)
+    wanted.send()
+    assert not calls and gui.answer.visible
+    assert reason in gui.answer.content and len(gui.answer.content) < 1000
+
+
+def test_integer_beyond_64_bits_is_refused_on_the_page(panel: Any) -> None:
+    made, gui, _ = panel
+    made._values["force_tensor"] = [1]
+    wanted = WantedValues(SimpleNamespace(), {"friction": made}, print)  # type: ignore[arg-type]
+    wanted.want("friction", "force_tensor", f"[{2**63}]")
+    wanted.send()
+    assert "a number is too large for 64 bits" in gui.answer.content

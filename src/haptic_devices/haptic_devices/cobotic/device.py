@@ -72,6 +72,7 @@ class CoboticHandController(SimulatedAdmittanceDevice):
             )
             for i, (name, effort, end) in enumerate(zip(_NAMES, self._drive[2].tolist(), reach.tolist(), strict=True))
         )
+        self._speeds = np.array([joint.velocity_limit for joint in self.joints])
         center = (p.end_effector_center_x, p.end_effector_center_y, p.end_effector_center_z)
         self._body = np.array([p.end_effector_mass, *center, *self._moments()])
         sensor = (p.force_noise, p.torque_noise, p.force_resolution, p.torque_resolution, p.force_range, p.torque_range)
@@ -261,6 +262,7 @@ class CoboticHandController(SimulatedAdmittanceDevice):
             self._by_joints,
             reading.position,
             self._limits,
+            self._speeds,
             gain,
             self._period,
             self._target,

@@ -9,6 +9,7 @@ from numba import njit
 
 from haptic_core.commands import ACCELERATION, POSITION, VELOCITY
 from haptic_devices.cobotic.kinematics import bias, inverse, joint_rates
+from haptic_devices.components.joint_rates import limit_rates
 
 
 @njit(cache=True)
@@ -18,6 +19,7 @@ def aim(
     by_joints: np.ndarray,
     measured: np.ndarray,
     limits: np.ndarray,
+    speeds: np.ndarray,
     gain: float,
     period: float,
     target: np.ndarray,
@@ -32,6 +34,7 @@ def aim(
         by_joints: (2,) whether the joint positions and velocities replace pose and twist.
         measured: joint positions (6).
         limits: (6,) stops.
+        speeds: largest speeds of the joints (6,) [m/s], [rad/s].
         gain: of the outer loop [1/s].
         period: T [s].
         target: joint positions (6), velocities (6), accelerations (6); updated.
@@ -56,6 +59,7 @@ def aim(
             qd[:] = motion[25:31]
         else:
             joint_rates(q, motion[7:13], qd)
+        limit_rates(qd, speeds)
         if fields & ACCELERATION:
             rate = motion[13:19].copy()
             angular = np.empty(3)

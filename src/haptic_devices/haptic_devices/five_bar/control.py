@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from haptic_core.commands import ACCELERATION, POSITION, VELOCITY
+from haptic_devices.components.joint_rates import limit_rates
 from haptic_devices.five_bar.kinematics import inverse, joint_rates, stop
 
 
@@ -13,6 +14,7 @@ from haptic_devices.five_bar.kinematics import inverse, joint_rates, stop
 def aim(
     geometry: np.ndarray,
     inertia: np.ndarray,
+    speeds: np.ndarray,
     fields: int,
     motion: np.ndarray,
     by_joints: np.ndarray,
@@ -24,6 +26,7 @@ def aim(
     Args:
         geometry: of the linkage.
         inertia: M_11, M_22, h up to the force sensor, with the motors.
+        speeds: largest speeds of the joints (2,) [rad/s].
         fields: of the `Motion`; 0 holds the target's position.
         motion: x, y, velocity (2), acceleration (2) of the tool, joint positions (2), joint velocities (2).
         by_joints: (2,) whether the joint positions and velocities replace those of the tool.
@@ -44,6 +47,7 @@ def aim(
             qd[:] = motion[8:10]
         else:
             joint_rates(geometry, q, motion[2], motion[3], qd)
+        limit_rates(qd, speeds)
     if not fields & POSITION:
         q += period * qd
     blocked = stop(geometry, q)

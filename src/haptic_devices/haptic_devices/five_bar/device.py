@@ -130,6 +130,7 @@ class FiveBar(SimulatedAdmittanceDevice):
         self._encoder = encoder.constants(resolution=p.encoder_resolution, cutoff=p.velocity_cutoff, period=period)
         self._sensor_filter = force_sensor.filter_constants(p.sensor_cutoff, period / SUBSTEPS)
         self._gains = np.array([p.position_gain, p.integral_gain * period, p.velocity_gain, p.effort_limit])
+        self._speeds = np.array([joint.velocity_limit for joint in self.joints])
         self._period = period
         self._compensation = FrictionCompensation(
             p.compensation,
@@ -219,7 +220,16 @@ class FiveBar(SimulatedAdmittanceDevice):
                 self._by_joints[i] = joints is not None
                 if joints is not None:
                     wanted[6 + 2 * i : 8 + 2 * i] = joints
-        aim(self.geometry, self._own_inertia, fields, self._motion, self._by_joints, self._period, self._target)
+        aim(
+            self.geometry,
+            self._own_inertia,
+            self._speeds,
+            fields,
+            self._motion,
+            self._by_joints,
+            self._period,
+            self._target,
+        )
 
     def compensation_history(self, motions: Iterable[Motion | None]) -> np.ndarray:
         """Torques (n, 2) [N m] that the friction compensation adds for n motions followed from the start.

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from haptic_core.messages import ToolWriter, allocate, set_pose, set_stamp, set_wrench
 from haptic_core.passivity import PassivityRule, Port
-from haptic_core.qos import display_qos, latched_qos, tick_publisher_qos
+from haptic_core.qos import clock_qos, display_qos, latched_qos, tick_publisher_qos
 from haptic_core.suite_node import SuiteNode
 from haptic_devices.device import Device, Reading
 from haptic_devices.loop import TickLoop
@@ -52,6 +53,9 @@ class DeviceTopics:
             self._port = Port(PassivityRule(p["period"]), (1.0,) * len(device.joints))
             self._balances = node.create_lifecycle_publisher(PassivityState, "~/passivity", qos)
             self._balance = PassivityState(port=node.get_name())
+        self._clocks = (
+            node.create_lifecycle_publisher(Clock, "/clock", clock_qos()) if p["mode"] == "lockstep" else None
+        )
         self._joint_states = node.create_lifecycle_publisher(JointState, "joint_states", display_qos())
         self._wrenches = node.create_lifecycle_publisher(WrenchStamped, "rendered_wrench", display_qos())
         self._measured_wrenches = (
@@ -95,7 +99,7 @@ class DeviceTopics:
 
     def destroy(self) -> None:
         """Destroys all publishers."""
-        displays = (self._joint_states, self._wrenches, self._measured_wrenches, self._descriptions)
+        displays = (self._clocks, self._joint_states, self._wrenches, self._measured_wrenches, self._descriptions)
         for publisher in (*self.tick_publishers(), *displays):
             if publisher is not None:
                 self._node.destroy_publisher(publisher)
@@ -144,7 +148,12 @@ class DeviceTopics:
         self._node.publish_tick(self._balances, balance)
 
     def publish_display(self, reading: Reading) -> None:
-        """Publishes joint states and wrenches of the last published tick, for people and plain tools."""
+        """Publishes time, joint states and wrenches of the last published tick, for people and plain tools.
+
+        The time comes first: a viewer that follows /clock then knows no message of the future.
+        """
+        if self._clocks is not None and self._clocks.get_subscription_count():
+            self._clocks.publish(Clock(clock=self._state.header.stamp))
         if self._joint_states.get_subscription_count():
             passive = self._device.passive_state().tolist()
             joints = self._joint_state
