@@ -218,8 +218,9 @@ def test_without_a_limit_that_acts_nothing_is_said(push):
 @pytest.mark.realtime
 def test_a_realtime_device_whose_process_stood_still_stops(push, monkeypatch):
     monkeypatch.setattr("haptic_devices.node.device_node.prepare_realtime", list)  # this process is pytest
-    _, source, run = push(0.01, 0.0, mode="realtime", period=0.005, watchdog_periods=100, duration=1.5)
-    source.at = {50: lambda: (time.sleep(0.6), source._send())}  # fmt: skip
+    # a slow machine that does other work lets a source be silent for half a second, not for two
+    _, source, run = push(0.01, 0.0, mode="realtime", period=0.02, watchdog_periods=100, duration=3.0)
+    source.at = {50: lambda: (time.sleep(2.4), source._send())}  # fmt: skip
     run()
     ((tick, detail),) = source.errors()
     assert detail["reason"].startswith("the device was held up for ")
