@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -48,3 +49,14 @@ def test_every_message_is_built() -> None:
     listed = (ROOT / "src" / "haptic_msgs" / "CMakeLists.txt").read_text()
     for path in (ROOT / "src" / "haptic_msgs").glob("*/*.[ms][sr][gv]"):
         assert f"{path.parent.name}/{path.name}" in listed
+
+
+def test_compiled_functions_take_all_their_arguments() -> None:
+    # a default argument makes Numba search for the right version anew at each call from Python: 0.2 ms instead of 1 us
+    from_compiled_code_alone = {"minimum_degree"}
+    found = set()
+    for path in (ROOT / "src").glob("*/*/**/*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and any("njit" in ast.unparse(d) for d in node.decorator_list):
+                found |= {node.name} if node.args.defaults or any(node.args.kw_defaults) else set()
+    assert found == from_compiled_code_alone

@@ -126,7 +126,7 @@ class JointMotion:
     def numbers(self, q: Sequence[float], time: float, period: float) -> Numbers:
         """Of the row of a step, from the coordinates of the joints in `terms` at its start."""
         here = self.position(time)
-        return rigid_row(period, q[0] - here, -(self.position(time + period) - here) / period)
+        return rigid_row(period, q[0] - here, -(self.position(time + period) - here) / period, -math.inf)
 
 
 @dataclass
@@ -165,6 +165,7 @@ class JointActuator:
     }  # fmt: skip
     _NUMBERS: ClassVar[tuple[str, ...]] = (
         "proportional_gain", "derivative_gain", "target_position", "target_velocity", "feedforward", "effort_limit",
+        "velocity_limit",
     )  # fmt: skip
     #: what may be a function of time
     TIMED: ClassVar[tuple[str, ...]] = ("target_position", "target_velocity", "feedforward", "effort_limit")
@@ -180,7 +181,7 @@ class JointActuator:
             shared[self._NUMBERS.index(name)] = math.nan if callable(value) else value
 
     def share(self, numbers: np.ndarray) -> None:
-        """Keeps gains, targets, feedforward and limit in an array (6,), too; functions of time are NaN there."""
+        """Keeps gains, targets, feedforward and limits in an array (7,), too; functions of time are NaN there."""
         object.__setattr__(self, "_shared", numbers)
         for i, name in enumerate(self._NUMBERS):
             value = getattr(self, name)
@@ -250,7 +251,7 @@ class JointCoupler:
 
     def numbers(self, q: Sequence[float], time: float, period: float) -> Numbers:
         """As of :class:`JointMotion`."""
-        return rigid_row(period, q[0] - self.ratio * q[1] - self.offset)
+        return rigid_row(period, q[0] - self.ratio * q[1] - self.offset, 0.0, -math.inf)
 
 
 @dataclass
@@ -280,17 +281,13 @@ class JointFriction:
 
     def numbers(self, q: Sequence[float], time: float, period: float) -> Numbers:
         """As of :class:`JointMotion`."""
-        _, _, R, beta, _, _ = rigid_row(period, 0.0)
+        _, _, R, beta, _, _ = rigid_row(period, 0.0, 0.0, 0.0)
         return 0.0, 0.0, R, beta, -period * self.friction, period * self.friction
 
 
 @dataclass(frozen=True)
 class SpeedLimit:
-    """One side of the velocity limit of a motor, as a row of its own; made by the simulator.
-
-    Between its velocity limits +-V the motor has the effort u(v) of its controller. Beyond V, u falls to -E, with the
-    effort limit E. That is the sum of two rows: the controller's with the impulse dt u(V) as its lower bound, and one
-    of target V whose impulse goes down from 0 to -dt (u(V) + E). Likewise beyond -V.
+    """One side of the velocity limit of a motor, as a row of its own (`write_speed_row`); made by the simulator.
 
     Attributes:
         motor: The motor.
@@ -309,15 +306,6 @@ class SpeedLimit:
     def terms(self) -> tuple[tuple[str, float], ...]:
         """As of :class:`JointMotion`."""
         return ((self.motor.joint, -self.sign),)
-
-    def limit(self, period: float, controller: np.ndarray, numbers: np.ndarray) -> None:
-        """Writes the numbers of the row (6,), and the bound in those of the controller's row (6,)."""
-        V = min(self.motor.velocity_limit, 1e100)  # inf would make NaN
-        _, target, R, _, lower, upper = controller.tolist()
-        there = min(max((target - self.sign * V) / R, lower), upper)
-        _, _, rigid, beta, _, _ = rigid_row(period, 0.0)
-        numbers[:] = 0.0, -V, rigid, beta, 0.0, there - lower if self.sign > 0.0 else upper - there
-        controller[4 if self.sign > 0.0 else 5] = there
 
 
 JointLaw = JointMotion | JointActuator | JointCoupler | JointFriction | TendonActuator | TendonLimit

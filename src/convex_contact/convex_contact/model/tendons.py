@@ -185,7 +185,7 @@ class TendonCoupler:
                 length(terms, d.arrays.q[place].tolist())
                 for terms, place in zip((self.terms, self.other), places, strict=True)
             )
-            numbers = np.array(rigid_row(d.period, float(y - function(x)))).reshape(6, 1)
+            numbers = np.array(rigid_row(d.period, float(y - function(x)), 0.0, -math.inf)).reshape(6, 1)
             return GivenRows(Rows((rows[0] - slope(x) * rows[1]).reshape(1, -1), *numbers))
 
         return make

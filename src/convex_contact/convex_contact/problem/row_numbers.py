@@ -24,7 +24,7 @@ def controller_row(
 
 @njit(cache=True, error_model="numpy")
 def rigid_row(
-    period: float, value: float, bias: float = 0.0, lower: float = -math.inf
+    period: float, value: float, bias: float, lower: float
 ) -> tuple[float, float, float, float, float, float]:
     """Of a spring that halves an error g in each step, as stiff as the near-rigid limit lets it be."""
     dt_plus_tau = period + period
@@ -33,16 +33,37 @@ def rigid_row(
 
 
 @njit(cache=True, error_model="numpy")
+def write_speed_row(period: float, limit: float, sign: float, motor: np.ndarray, numbers: np.ndarray) -> None:
+    """Writes one side of a motor's velocity limit, as a row of its own (6,), and the bound in the motor's row (6,).
+
+    Between its velocity limits +-V the motor has the effort u(v) of its controller. Beyond V, u falls to -E, with the
+    effort limit E. That is the sum of two rows: the controller's with the impulse dt u(V) as its lower bound, and one
+    of target V whose impulse goes down from 0 to -dt (u(V) + E). Likewise beyond -V.
+    """
+    V = min(limit, 1e100)  # inf would make NaN
+    target, R, lower, upper = motor[1], motor[2], motor[4], motor[5]
+    there = min(max((target - sign * V) / R, lower), upper)
+    _, _, rigid, beta, _, _ = rigid_row(period, 0.0, 0.0, 0.0)
+    numbers[0], numbers[1], numbers[2], numbers[3], numbers[4] = 0.0, -V, rigid, beta, 0.0
+    if sign > 0.0:
+        numbers[5], motor[4] = there - lower, there
+    else:
+        numbers[5], motor[5] = upper - there, there
+
+
+@njit(cache=True, error_model="numpy")
 def write_joint_numbers(
-    q: np.ndarray, period: float, motors: np.ndarray, motor_rows: np.ndarray, bounds: np.ndarray, numbers: np.ndarray
-) -> None:
-    """Writes the numbers of the rows of motors and of joint limits, which are the last rows.
+    q: np.ndarray, period: float, motors: np.ndarray, motor_rows: np.ndarray, speeds: np.ndarray, bounds: np.ndarray,
+    numbers: np.ndarray,
+) -> None:  # fmt: skip
+    """Writes the numbers of the rows of motors, of their velocity limits and of joint limits, which are the last rows.
 
     Args:
         q: Coordinates.
         period: dt [s].
-        motors: Index of the coordinate, kp, kd, q_d, v_d, u_0 and effort limit of each motor, shape (m, 7).
+        motors: Index of the coordinate, kp, kd, q_d, v_d, u_0, effort and velocity limit of each motor, shape (m, 8).
         motor_rows: Its row, shape (m,).
+        speeds: Row, motor and sign of each side of a velocity limit, whole numbers, shape (s, 3).
         bounds: Index of the coordinate, sign of the row and bound of each joint limit, shape (l, 3).
         numbers: Of all rows, shape (rows, 6).
     """
@@ -51,6 +72,9 @@ def write_joint_numbers(
         found = controller_row(period, q[int(x[0])], x[1], x[2], x[3], x[4], x[5], x[6])
         for i in range(6):
             numbers[motor_rows[k], i] = found[i]
+    for k in range(len(speeds)):
+        row, motor, sign = speeds[k, 0], speeds[k, 1], float(speeds[k, 2])
+        write_speed_row(period, motors[motor, 7], sign, numbers[motor_rows[motor]], numbers[row])
     first = len(numbers) - len(bounds)
     for k in range(len(bounds)):
         found = rigid_row(period, bounds[k, 1] * (q[int(bounds[k, 0])] - bounds[k, 2]), 0.0, 0.0)

@@ -80,16 +80,18 @@ class JointRows:
         self.idle = self._idle[:0]
         self._motors: list[tuple[int, JointActuator, int]] = []
         self._others: list[tuple[int, JointLaw, list[int]]] = []
-        self._speed_limits: list[tuple[int, int, SpeedLimit]] = []  # its row and the motor's
+        speeds: list[tuple[int, int, int]] = []  # row, motor, sign
         for row, (law, coordinates) in enumerate(self._laws):
             if isinstance(law, JointActuator):
                 self._motors.append((row, law, coordinates[0]))
             elif isinstance(law, SpeedLimit):
-                self._speed_limits.append((row, next(i for i, m, _ in self._motors if m is law.motor), law))
+                number = next(i for i, (_, m, _) in enumerate(self._motors) if m is law.motor)
+                speeds.append((row, number, int(law.sign)))
             else:
                 self._others.append((row, law, coordinates))
         self._motor_rows = np.array([row for row, _, _ in self._motors], dtype=np.int64)
-        self._motor_table = np.zeros((len(self._motors), 7))  # coordinate, kp, kd, q_d, v_d, u_0, limit
+        self._speeds = np.array(speeds, dtype=np.int64).reshape(-1, 3)
+        self._motor_table = np.zeros((len(self._motors), 8))  # coordinate, kp, kd, q_d, v_d, u_0, limits
         for numbers, (_, motor, place) in zip(self._motor_table, self._motors, strict=True):
             numbers[0] = place
             motor.share(numbers[1:])
@@ -125,10 +127,8 @@ class JointRows:
         if np.isnan(motors.sum()):  # functions of time
             motors = motors.copy()
             for entry, (_, motor, _) in zip(motors, self._motors, strict=True):
-                entry[3:] = [motor.at(name, time) for name in motor.TIMED]
-        write_joint_numbers(a.q, period, motors, self._motor_rows, self._bounds, numbers)
-        for row, motor_row, limit in self._speed_limits:
-            limit.limit(period, numbers[motor_row], numbers[row])
+                entry[3:7] = [motor.at(name, time) for name in motor.TIMED]
+        write_joint_numbers(a.q, period, motors, self._motor_rows, self._speeds, self._bounds, numbers)
         chosen = self._chosen
         m, n = _choose_rows(a.v, a.v_star, self._bounds, everything, self._all, chosen, self._idle)
         self.idle = self._idle[: len(numbers) - m]
