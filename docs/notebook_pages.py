@@ -17,7 +17,7 @@ from nbconvert import MarkdownExporter
 from traitlets.config import Config
 
 #: longest time of a cell, and of the kernel's start [s]; only a defect lets it pass
-_PATIENCE = 600
+_PATIENCE = 3600
 #: $...$ or $$...$$
 EQUATION = re.compile(r"\$\$(?P<block>.+?)\$\$|\$(?P<inline>[^$]+?)\$", re.DOTALL)
 
