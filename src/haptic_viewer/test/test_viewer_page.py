@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import http
+import re
 import socket
 import threading
 import urllib.error
@@ -122,9 +123,8 @@ def test_what_is_no_port_is_a_usage_error(
     monkeypatch.setattr("sys.argv", ["haptics", *command, f"view_port:={port}"])
     with pytest.raises(SystemExit) as caught:
         cli.main()
-    assert caught.value.code == 2 and f"view_port: expected a whole number from 0 to 65535, got '{port}'" in (
-        capsys.readouterr().err
-    )
+    error = capsys.readouterr().err
+    assert caught.value.code == 2 and re.search(rf"view_port: expected .*, got '?{port}'?$", error.splitlines()[0])
 
 
 def test_view_runs_once_in_real_time_without_end_and_without_a_bag(
