@@ -42,4 +42,4 @@ def _title(module: str) -> str:
     place = (ROOT / "src" / module.partition(".")[0]).joinpath(*module.split("."))
     path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
     first = str(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))).splitlines()[0]
-    return first.partition(": ")[0].partition("; ")[0].partition(", e.g.")[0].rstrip(".")
+    return first.partition(": ")[0].partition("; ")[0].rstrip(".")

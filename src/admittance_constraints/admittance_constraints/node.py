@@ -39,7 +39,7 @@ class ConstraintNode(RenderingNode):
     def configure(self) -> None:
         super().configure()
         self._markers = self.create_lifecycle_publisher(MarkerArray, "~/markers", display_qos())
-        self._display_ticks = max(1, round(1.0 / (self.parameters["display_rate"] * self.parameters["period"])))
+        self._display_ticks = self.ticks_between(self.parameters["display_rate"])
         self._canvas: MarkerCanvas | None = None
 
     def cleanup(self) -> None:

@@ -86,7 +86,7 @@ class ContactNode(RenderingNode):
         self._planes = self.create_lifecycle_publisher(ContactPlanes, "~/planes", qos)
         self._scene = self.create_lifecycle_publisher(Scene, "scene", latched_qos())
         self._markers = self.create_lifecycle_publisher(MarkerArray, "~/markers", display_qos())
-        self._display_ticks = max(1, round(1.0 / (self.parameters["display_rate"] * self.parameters["period"])))
+        self._display_ticks = self.ticks_between(self.parameters["display_rate"])
         self._canvas: MarkerCanvas | None = None
 
     def activate(self) -> None:

@@ -76,7 +76,7 @@ class Player(SuiteNode):
         if truths:
             self._players.append((self.create_lifecycle_publisher(SimulationState, "simulation_state", qos), truths[0]))
         self._clocks = self.create_lifecycle_publisher(Clock, "/clock", clock_qos())
-        self._clock_ticks = max(1, round(1.0 / (_CLOCK_RATE * p["period"])))
+        self._clock_ticks = self.ticks_between(_CLOCK_RATE)
         self._commands = self.create_subscription(DeviceCommand, "device_command", self._on_command, qos, raw=True)
         self._start_handshake = StartHandshake(self)
         changed = dict.fromkeys(event.source for event in recording.changes(p["sources"]))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 #: integers of more bits are described, since Python refuses to print those of more than 4300 digits
 _PRINTED_BITS = 10_000
@@ -44,12 +43,6 @@ def _pieces(value: object, length: int) -> Iterator[str]:
         yield "}"
     else:
         yield repr(value)
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Ending of an error that names the known name next to a wrong one; empty if none is near."""
-    close = difflib.get_close_matches(name, list(known), 1)
-    return f"; did you mean {close[0]}?" if close else ""
 
 
 class HapticError(Exception):

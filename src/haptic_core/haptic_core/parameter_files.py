@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from haptic_core.errors import ParameterError, nearest, shortened
+from haptic_core.errors import ParameterError, shortened
 from haptic_core.parameters import ParameterSpec
-from haptic_files import FileError, kind_of, read_yaml
+from haptic_files import FileError, kind_of, nearest, read_yaml
 
 #: parameter, and argument of the launch files, that names the file
 PARAMS_FILE = "params_file"

@@ -280,3 +280,8 @@ def parse_entries(entries: Sequence[str]) -> dict[str, tuple[Value, str]]:
         return haptic_files.parse_entries(entries)
     except ValueError as error:
         raise EntryError(str(error)) from None
+
+
+def entry_values(entries: Sequence[str]) -> dict[str, Value]:
+    """The values of entries "name=value" alone; raises as `parse_entries`."""
+    return {name: value for name, (value, _) in parse_entries(entries).items()}

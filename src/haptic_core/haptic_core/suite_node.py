@@ -291,6 +291,10 @@ class SuiteNode(LifecycleNode):
         """Publishes on a tick topic, unless there is no subscriber."""
         self.transport.publish(publisher, message)
 
+    def ticks_between(self, rate: float) -> int:
+        """Number of ticks from one message at a rate [Hz] to the next, at least 1."""
+        return max(1, round(1.0 / (rate * self.parameters["period"])))
+
     def reject(self, kind: str, message: str) -> None:
         """Counts a rejected input and logs it at most once a second for each kind."""
         if self.rejections.add(kind, time.monotonic()):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from haptic_core.parameters import ParameterSpec, check_all, parse_entries
+from haptic_core.parameters import ParameterSpec, check_all, entry_values
 from haptic_launch.experiments import share
 from haptic_launch.file_parameters import declared_parameters
 from haptic_launch.launch_nodes import LaunchedNode
@@ -71,14 +71,14 @@ def _law(p: Parameters) -> None:
 def _world(p: Parameters) -> None:
     from convex_contact.model.world_source import open_world
 
-    entries = {name: value for name, (value, _) in parse_entries(p["world_parameters"]).items()}
+    entries = entry_values(p["world_parameters"])
     open_world(p["world"], entries, share() / "config" / "worlds")
 
 
 def _mechanism(p: Parameters) -> None:
     from admittance_constraints.display.factory import make_mechanism
 
-    make_mechanism(p, {name: value for name, (value, _) in parse_entries(p["mechanism_parameters"]).items()})
+    make_mechanism(p, entry_values(p["mechanism_parameters"]))
 
 
 def _wall(p: Parameters) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from haptic_files.entries import parse_entries
 from haptic_files.fast_yaml import load_yaml
-from haptic_files.listing import listed
+from haptic_files.listing import listed, nearest
 from haptic_files.reading import (
     MAX_SIZE,
     FileError,
@@ -32,6 +32,7 @@ __all__ = [
     "kind_of",
     "listed",
     "load_yaml",
+    "nearest",
     "once_while_unchanged",
     "parse_entries",
     "parse_yaml",

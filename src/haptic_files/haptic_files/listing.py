@@ -1,4 +1,4 @@
-"""Lists of names for error messages."""
+"""Names in error messages: which there are, and which is meant."""
 
 from __future__ import annotations
 
@@ -19,3 +19,9 @@ def listed(names: Iterable[str], wrong: str, length: int = 150) -> str:
         return ", ".join(known)
     close = difflib.get_close_matches(wrong[:length], known, 3) or known[:3]
     return f"{', '.join(close)} and {len(known) - len(close)} more"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Ending of an error that names the known name next to a wrong one; empty if none is near."""
+    close = difflib.get_close_matches(name, list(known), 1)
+    return f"; did you mean {close[0]}?" if close else ""

@@ -13,9 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from haptic_core.errors import ParameterError, nearest
+from haptic_core.errors import ParameterError
 from haptic_core.parameter_files import PARAMS_FILE, matches, read_parameter_file, values_for
 from haptic_core.parameters import ParameterSpec, load_parameter_specs
+from haptic_files import nearest
 from haptic_launch.launch_file import LaunchDescription
 from haptic_launch.launch_nodes import LaunchedNode, launched_nodes
 from haptic_launch.launch_parameters import dump_parameters

@@ -50,7 +50,7 @@ class WallNode(RenderingNode):
     def configure(self) -> None:
         super().configure()
         self._markers = self.create_lifecycle_publisher(MarkerArray, "~/markers", display_qos())
-        self._display_ticks = max(1, round(1.0 / (self.parameters["display_rate"] * self.parameters["period"])))
+        self._display_ticks = self.ticks_between(self.parameters["display_rate"])
 
     def deactivate(self) -> None:
         if self.step_time.count:

@@ -177,7 +177,7 @@ class DeformableTree:
     def write_links(
         self, q: np.ndarray, v: np.ndarray, poses: np.ndarray, twists: np.ndarray, jacobians: np.ndarray
     ) -> None:
-        """As of :class:`~convex_contact.model.bodies.ArticulatedTree`: the mount, if there is one, and the vertices."""
+        """Writes poses, twists and Jacobians of the mount, if there is one, and of the vertices in contact."""
         first, c = (1 if self._base else 0), len(self.contact)
         if first:
             bodies.write_pose(poses[0], q[:7])

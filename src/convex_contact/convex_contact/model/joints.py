@@ -124,7 +124,7 @@ class JointMotion:
         return ((self.joint, 1.0),)
 
     def numbers(self, q: Sequence[float], time: float, period: float) -> Numbers:
-        """Of the row of a step, from the coordinates of the joints in `terms` at its start."""
+        """Numbers b, v^, R, beta, lower, upper of the row in a step, by the coordinates of its joints at the start."""
         here = self.position(time)
         return rigid_row(period, q[0] - here, -(self.position(time + period) - here) / period, -math.inf)
 
@@ -209,11 +209,11 @@ class JointActuator:
 
     @property
     def terms(self) -> tuple[tuple[str, float], ...]:
-        """As of :class:`JointMotion`."""
+        """Joints of the row and their coefficients."""
         return ((self.joint, 1.0),)
 
     def numbers(self, q: Sequence[float], time: float, period: float) -> Numbers:
-        """As of :class:`JointMotion`."""
+        """Numbers of the row in a step, see `JointMotion.numbers`."""
         timed = (self.at(name, time) for name in self.TIMED)
         return controller_row(period, q[0], self.proportional_gain, self.derivative_gain, *timed)
 
@@ -246,11 +246,11 @@ class JointCoupler:
 
     @property
     def terms(self) -> tuple[tuple[str, float], ...]:
-        """As of :class:`JointMotion`."""
+        """Joints of the row and their coefficients."""
         return ((self.joint, 1.0), (self.other, -self.ratio))
 
     def numbers(self, q: Sequence[float], time: float, period: float) -> Numbers:
-        """As of :class:`JointMotion`."""
+        """Numbers of the row in a step, see `JointMotion.numbers`."""
         return rigid_row(period, q[0] - self.ratio * q[1] - self.offset, 0.0, -math.inf)
 
 
@@ -276,11 +276,11 @@ class JointFriction:
 
     @property
     def terms(self) -> tuple[tuple[str, float], ...]:
-        """As of :class:`JointMotion`."""
+        """Joints of the row and their coefficients."""
         return ((self.joint, 1.0),)
 
     def numbers(self, q: Sequence[float], time: float, period: float) -> Numbers:
-        """As of :class:`JointMotion`."""
+        """Numbers of the row in a step, see `JointMotion.numbers`."""
         _, _, R, beta, _, _ = rigid_row(period, 0.0, 0.0, 0.0)
         return 0.0, 0.0, R, beta, -period * self.friction, period * self.friction
 
@@ -304,7 +304,7 @@ class SpeedLimit:
 
     @property
     def terms(self) -> tuple[tuple[str, float], ...]:
-        """As of :class:`JointMotion`."""
+        """Joints of the row and their coefficients."""
         return ((self.motor.joint, -self.sign),)
 
 
@@ -315,7 +315,7 @@ class Controller(Protocol):
     """Something in a world that makes rows for every step from its state."""
 
     def start(self, d: WorldDynamics) -> Callable[[WorldDynamics], Constraint]:
-        """What makes the rows of the coming step, after `WorldDynamics.prepare`; called anew at every reset."""
+        """Returns a function that makes the rows of each step, after `WorldDynamics.prepare`; called at every reset."""
 
 
 __getattr__ = renamed(__name__, {"Steps": "StepFunction", "Weld": "convex_contact.model.weld:Weld"})

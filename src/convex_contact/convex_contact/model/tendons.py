@@ -147,7 +147,7 @@ class TendonLimit:
         return tuple((joint, self.sign * c) for joint, c in self.tendon)
 
     def numbers(self, q: Sequence[float], time: float, period: float) -> tuple[float, ...]:
-        """As of :class:`TendonActuator`."""
+        """Numbers of the row in a step, see `TendonActuator.numbers`."""
         return rigid_row(period, self.sign * (length(self.tendon, q) - self.bound), 0.0, 0.0)
 
 
@@ -168,7 +168,7 @@ class TendonCoupler:
     coefficients: tuple[float, ...]
 
     def start(self, d: WorldDynamics) -> Callable[[WorldDynamics], Constraint]:
-        """As of :class:`~convex_contact.model.joints.Controller`."""
+        """Returns a function that makes the rows of each step, see `joints.Controller.start`."""
         model, a = d.world.trees[self.tree].model.model, d.arrays
         first_q, first_v = int(a.tree_q[self.tree]), int(a.tree_v[self.tree])
         joints = [[model.joints[model.getJointId(name)] for name, _ in terms] for terms in (self.terms, self.other)]

@@ -65,7 +65,7 @@ class Weld:
                 object.__setattr__(self, name, tuple(numbers.tolist()))
 
     def start(self, d: WorldDynamics) -> Callable[[WorldDynamics], Constraint]:
-        """As of :class:`~convex_contact.model.joints.Controller`."""
+        """Returns a function that makes the rows of each step, see `joints.Controller.start`."""
         R, p, _ = _frame(d, self.a)
         Q, q, _ = _frame(d, self.b)
         lever = np.zeros(3) if self.point is None else np.array(self.point) - d.world.bodies[self.b].center

@@ -1,4 +1,4 @@
-"""Where a world comes from: a file by path, one of a folder's worlds by name, or a function; with values replaced.
+"""Opens a world: a file by its path, one of a folder's files by its name, or a function; with some values replaced.
 
     open_world("clutter", ["materials.surface.stiffness=1e9", "bodies.ball.velocity=[1, 0, 0]"], folder=worlds)
     open_world("my_scenes:tower", ["floors=5"])     # an entry point of group haptic_worlds

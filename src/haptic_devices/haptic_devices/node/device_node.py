@@ -97,7 +97,7 @@ class DeviceNode(SuiteNode):
         length = p["duration"] or self.device.end_time
         self._last_tick = round(length / p["period"]) - 1 if length != float("inf") else None
         self._period_ns = round(p["period"] * 1e9)
-        self._display_ticks = max(1, round(1.0 / (p["display_rate"] * p["period"])))
+        self._display_ticks = self.ticks_between(p["display_rate"])
         self._topics = DeviceTopics(self, self.device, self._loop)
         qos = tick_qos(p["mode"])
         self._leave = self.take_ticks(DeviceCommand, "device_command", self._on_command, qos, p["sources"])

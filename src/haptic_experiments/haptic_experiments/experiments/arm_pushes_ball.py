@@ -15,7 +15,7 @@ from convex_contact.control.ilqr import Trajectory
 from convex_contact.scenes.pushing_arm import BALL_RADIUS, HAND, HAND_RADIUS, PERIOD, Push, Touch, push, touches
 from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
-from haptic_core.parameters import parse_entries
+from haptic_core.parameters import entry_values
 from haptic_experiments.kit.contact import ContactRun, runs_of
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
@@ -66,9 +66,7 @@ def problem_of(run: ContactRun) -> tuple[Push, Trajectory]:
         raise HapticError(f"the report needs the world of arm_pushes_ball, the run has {run.parameters['world']}")
     if abs(run.step - PERIOD) > 1e-12:
         raise HapticError(f"the report needs steps of {PERIOD:g} s, which were optimised; the run has {run.step:g} s")
-    numbers: dict[str, Any] = {
-        name: value for name, (value, _) in parse_entries(run.parameters["world_parameters"]).items()
-    }
+    numbers: dict[str, Any] = entry_values(run.parameters["world_parameters"])
     iterations, tolerance = int(numbers.pop("max_iterations", 100)), float(numbers.pop("tolerance", 1e-3))
     problem = push(**numbers)
     return problem, problem.solve(max_iterations=iterations, tolerance=tolerance)

@@ -19,7 +19,7 @@ from convex_contact.model.world_source import open_world
 from convex_contact.node import worlds_folder
 from convex_contact.scenes.contact_surfaces import ClosedForms, closed_forms_of, compliant_geometry, touching_heights
 from haptic_bags.bags import Bag
-from haptic_core.parameters import parse_entries
+from haptic_core.parameters import entry_values
 from haptic_experiments.kit.contact import STYLES, ContactRun, curves, runs_of
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import Claims, Report
@@ -63,7 +63,7 @@ class Numbers:
 
 def world_of(run: ContactRun) -> World:
     """The world that a run simulated."""
-    entries = {name: value for name, (value, _) in parse_entries(run.parameters["world_parameters"]).items()}
+    entries = entry_values(run.parameters["world_parameters"])
     return open_world(run.parameters["world"], entries, worlds_folder())
 
 

@@ -23,7 +23,7 @@ from admittance_constraints.model.loading import installed_mechanism
 from haptic_bags.bags import Bag
 from haptic_core.commands import NONE
 from haptic_core.errors import HapticError
-from haptic_core.parameters import parse_entries
+from haptic_core.parameters import entry_values
 from haptic_devices.loop import OK
 from haptic_experiments.kit.figures import Curve, Panel, panels, shade
 from haptic_experiments.kit.phases import PhasedRun, phased
@@ -244,7 +244,7 @@ def mechanism_of(node: dict[str, Any]) -> Mechanism:
 
 
 def _mechanism(name: str, entries: tuple[str, ...]) -> Mechanism:
-    return installed_mechanism(name, **{key: value for key, (value, _) in parse_entries(entries).items()})
+    return installed_mechanism(name, **entry_values(entries))
 
 
 #: mechanisms of the suite have no state and no file that may change; to derive one takes some 10 ms

@@ -27,7 +27,7 @@ from convex_contact.node import worlds_folder
 from convex_contact.problem.constraints import Constraint, HolonomicConstraint, Rows
 from convex_contact.simulation.dynamics import WorldDynamics
 from haptic_core.errors import HapticError
-from haptic_core.parameters import parse_entries
+from haptic_core.parameters import entry_values
 from haptic_experiments.graph_steps import ConstraintStep
 from haptic_experiments.kit.display import mechanism_of
 
@@ -224,7 +224,7 @@ class GuidedStep(ConstraintStep):
         if not isinstance(mechanism, PointOnParaboloid):
             raise HapticError(f"no implicit step for the mechanism {values['mechanism']}, only for PointOnParaboloid")
         tool = contact["proxy"]
-        entries = {name: value for name, (value, _) in parse_entries(contact["world_parameters"]).items()}
+        entries = entry_values(contact["world_parameters"])
         entries |= {f"bodies.{tool}.prescribed": False, f"bodies.{tool}.mass": mechanism.mass}
         simulator = make_rendering({**contact, "proxy": ""}, entries, worlds_folder()).simulator
         law = SurfaceFriction(friction["friction_coefficient"], friction["stiffness"], friction["damping"])

@@ -17,7 +17,7 @@ import numpy as np
 from convex_contact.model.world_source import open_world
 from convex_contact.node import worlds_folder
 from haptic_bags.bags import Bag
-from haptic_core.parameters import parse_entries
+from haptic_core.parameters import entry_values
 from haptic_experiments import graph
 from haptic_experiments.graph_steps import NetworkStep, Step
 from haptic_experiments.kit.composed import SplitAndImplicit
@@ -133,7 +133,7 @@ class Scene:
     def of(cls, bag: Bag) -> tuple[Scene, np.ndarray]:
         """Reads a bag; also returns the positions of the slabs with relaxed springs (2,) [m]."""
         device, contact = bag.parameters("device"), bag.parameters("contact")
-        entries = {name: value for name, (value, _) in parse_entries(contact["world_parameters"]).items()}
+        entries = entry_values(contact["world_parameters"])
         slabs = open_world(contact["world"], entries, worlds_folder()).bodies
         contacts = [bag.parameters(name) for name in NAMES]
         scene = cls(

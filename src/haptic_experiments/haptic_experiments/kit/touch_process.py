@@ -32,7 +32,7 @@ from convex_contact.node import worlds_folder
 from convex_contact.simulation.dynamics import WorldDynamics
 from haptic_bags.ticks import Ticks
 from haptic_core import commands
-from haptic_core.parameters import parse_entries
+from haptic_core.parameters import entry_values
 from haptic_devices.motions.spatial import GRIP
 from haptic_devices.tau import Tau
 from haptic_experiments import graph
@@ -300,7 +300,7 @@ class ImplicitTouchStep(Step):
     def __init__(self, device: Any, trial: Any, contact: Mapping[str, Any], friction: Mapping[str, Any]) -> None:
         super().__init__({"period": contact["period"]})
         self._device, self._trial, self._frame = device, trial, ToolPlace.of(contact).frame
-        entries = {name: value for name, (value, _) in parse_entries(contact["world_parameters"]).items()}
+        entries = entry_values(contact["world_parameters"])
         world = open_world(contact["world"], entries, worlds_folder())
         self._tool = with_tool(world, contact["touch_radius"], friction["friction_coefficient"])
         names = ("approximation", "stiction_tolerance", "sigma", "near_rigid", "relative_tolerance", "threshold")
