@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -15,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from convex_contact.scenes.grasp import Grasp, hold
 from haptic_experiments.kit.contact import curve
 from haptic_experiments.kit.figures import Curve, Panel, mark, panels
-from haptic_experiments.kit.results import Claims, ResultTable
+from haptic_experiments.kit.results import Claims, ResultTable, plain
 from haptic_experiments.study import Results, Study, StudyReport
 
 #: what is compared in Figs. 21 and 22, and what stands beside it
@@ -75,6 +74,23 @@ class Held:
         """Time to failure [s], samples every 10 ms, Newton steps per step."""
         found = hold(self.scene, period=self.period, approximation=self.approximation, duration=self.duration)
         return {name: np.asarray(value) for name, value in vars(found).items()}
+
+
+@dataclass(frozen=True)
+class GraspMetrics:
+    """Numbers of metrics.json; a row of a table is named by approximation, dissipation and period.
+
+    Attributes:
+        pendulum_frequency_Hz: Of the rod as a compound pendulum.
+        time_to_failure_s: By row and frequency [Hz]; infinite (null) where the rod was held to the end.
+        relative_error: Of the time to failure against Lagged at the small step, likewise.
+        creep_um_per_s: How fast the rod sinks in a slow run, by approximation.
+    """
+
+    pendulum_frequency_Hz: float
+    time_to_failure_s: dict[str, dict[str, float]]
+    relative_error: dict[str, dict[str, float]]
+    creep_um_per_s: dict[str, float]
 
 
 def label(approximation: str, dissipation: float, period: float, frequency: float) -> str:
@@ -148,12 +164,12 @@ def report(settings: GraspSettings, results: Results, directory: Path) -> StudyR
     times = _times(settings, results)
     errors = _errors(times, settings)
     d, large, small = settings.dissipation, settings.period, settings.reference_period
-    metrics: dict[str, Any] = {
-        "pendulum_frequency_Hz": settings.scene(1.0, 0.0).pendulum_frequency,
-        "time_to_failure_s": _named(times),
-        "relative_error": _named(errors),
-        "creep_um_per_s": _creep(settings, results),
-    }
+    metrics = GraspMetrics(
+        pendulum_frequency_Hz=settings.scene(1.0, 0.0).pendulum_frequency,
+        time_to_failure_s=_named(times),
+        relative_error=_named(errors),
+        creep_um_per_s=_creep(settings, results),
+    )
     caption = (
         "Time to failure over the frequency: at the left the references (Lagged, small step) without and with "
         "dissipation, as in Fig. 21, with the large step as thin lines; an arrow is a rod that was held to the end. "
@@ -171,22 +187,20 @@ def report(settings: GraspSettings, results: Results, directory: Path) -> StudyR
     claims = Claims()
     _judge_times(claims, settings, results, times)
     _judge_errors(claims, settings, errors)
-    _judge_elastoplastic(claims, settings, errors, metrics["creep_um_per_s"])
+    _judge_elastoplastic(claims, settings, errors, metrics.creep_um_per_s)
     rows = [
         (f"{f:g}", *(_seconds(times.get(key, {}).get(f)) for key in _columns(d, large, small)))
         for f in sorted({*settings.frequencies, *settings.reference_frequencies})
     ]
     header = ("Hz", "lagged", "similar", f"lagged d={d:g}", f"similar d={d:g}", "elastoplastic")
     title = f"Time to failure [s] with {1e3 * small:g} ms / {1e3 * large:g} ms"
-    return StudyReport(metrics, claims, figures, [ResultTable(title, header, _paired(rows))])
+    return StudyReport(plain(metrics), claims, figures, [ResultTable(title, header, _paired(rows))])
 
 
-def _named(table: Mapping[Case, Mapping[float, float]]) -> dict[str, dict[str, float | None]]:
-    """A table with names that JSON knows; None for what is not finite."""
+def _named(table: Mapping[Case, ByFrequency]) -> dict[str, dict[str, float]]:
+    """A table with names that JSON knows."""
     return {
-        f"{name} d={dissipation:g} {1e3 * period:g} ms": {
-            f"{f:g}": value if np.isfinite(value) else None for f, value in by.items()
-        }
+        f"{name} d={dissipation:g} {1e3 * period:g} ms": {f"{f:g}": value for f, value in by.items()}
         for (name, dissipation, period), by in table.items()
     }
 
