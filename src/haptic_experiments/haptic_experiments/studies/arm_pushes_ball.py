@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from convex_contact.control.actuated_world import DifferencedWorld
 from convex_contact.control.ilqr import Iteration, Trajectory, cost_gradient, simulate
-from convex_contact.scenes.pushing_arm import PERIOD, Push, push, touches
+from convex_contact.scenes.pushing_arm import PERIOD, Push, Touch, push, touches
 from haptic_experiments.experiments.arm_pushes_ball import CAPTION, draw, in_words, optimisation_claims
 from haptic_experiments.kit.results import OPTIONAL, ResultTable, plain
 from haptic_experiments.study import Results, Study, StudyReport
