@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from convex_contact.scenes.grasp import Grasp, hold
 from haptic_experiments.kit.contact import curve
 from haptic_experiments.kit.figures import Curve, Panel, mark, panels
-from haptic_experiments.kit.results import Claims, ResultTable, plain
+from haptic_experiments.kit.results import Claims, ResultTable, key, plain
 from haptic_experiments.study import Results, Study, StudyReport
 
 #: what is compared in Figs. 21 and 22, and what stands beside it
@@ -81,13 +81,13 @@ class GraspMetrics:
     """Numbers of metrics.json; a row of a table is named by approximation, dissipation and period.
 
     Attributes:
-        pendulum_frequency_Hz: Of the rod as a compound pendulum.
+        pendulum_frequency: Of the rod as a compound pendulum [Hz].
         time_to_failure_s: By row and frequency [Hz]; infinite (null) where the rod was held to the end.
         relative_error: Of the time to failure against Lagged at the small step, likewise.
         creep_um_per_s: How fast the rod sinks in a slow run, by approximation.
     """
 
-    pendulum_frequency_Hz: float
+    pendulum_frequency: float = field(metadata=key("pendulum_frequency_Hz"))
     time_to_failure_s: dict[str, dict[str, float]]
     relative_error: dict[str, dict[str, float]]
     creep_um_per_s: dict[str, float]
@@ -165,7 +165,7 @@ def report(settings: GraspSettings, results: Results, directory: Path) -> StudyR
     errors = _errors(times, settings)
     d, large, small = settings.dissipation, settings.period, settings.reference_period
     metrics = GraspMetrics(
-        pendulum_frequency_Hz=settings.scene(1.0, 0.0).pendulum_frequency,
+        pendulum_frequency=settings.scene(1.0, 0.0).pendulum_frequency,
         time_to_failure_s=_named(times),
         relative_error=_named(errors),
         creep_um_per_s=_creep(settings, results),
