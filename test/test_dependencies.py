@@ -35,6 +35,7 @@ class Source(NamedTuple):
 MODULES = {
     "casadi": Source("casadi-pip", "casadi"),
     "coal": Source("coal", "coal"),
+    "coacd": Source("", "coacd"),
     "control": Source("python-control-pip", "control"),
     "distributed": Source("", "distributed"),
     "jinja2": Source("python3-jinja2", "jinja2"),

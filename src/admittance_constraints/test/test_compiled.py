@@ -65,10 +65,3 @@ def test_the_cache_may_be_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     blocked.write_text("in the way")
     monkeypatch.setenv("ADMITTANCE_CONSTRAINTS_CACHE_DIR", str(blocked / "cache"))
     assert ReferenceGenerator(Pendulum(), z=[0.1]).is_compiled
-
-
-def test_the_user_cache_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("ADMITTANCE_CONSTRAINTS_CACHE_DIR", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert compiled.cache_directory() == tmp_path / "admittance_constraints"
-    assert (tmp_path / "admittance_constraints").stat().st_mode & 0o077 == 0  # no other user writes it

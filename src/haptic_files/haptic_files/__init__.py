@@ -8,6 +8,7 @@ what was found, since nodes publish their errors to the whole ROS domain. No ROS
 
 from typing import Any
 
+from haptic_files.cache_folder import cache_folder
 from haptic_files.entries import parse_entries
 from haptic_files.fast_yaml import load_yaml
 from haptic_files.listing import listed, nearest
@@ -27,6 +28,7 @@ __all__ = [
     "MAX_SIZE",
     "FileError",
     "YamlDocument",
+    "cache_folder",
     "check_file",
     "describe_yaml_error",
     "kind_of",

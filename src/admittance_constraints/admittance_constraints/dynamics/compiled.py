@@ -1,8 +1,8 @@
 """CasADi functions as machine code: generated C, compiled once by the system's compiler and cached by content.
 
-The file name is the SHA-256 of source, compiler and options, in the directory
-`$ADMITTANCE_CONSTRAINTS_CACHE_DIR`, or else `$XDG_CACHE_HOME/admittance_constraints` (`~/.cache`). Without a compiler
-the same function runs in CasADi's virtual machine: the numbers agree to rounding, and a step takes longer.
+The file name is the SHA-256 of source, compiler and options, in `$ADMITTANCE_CONSTRAINTS_CACHE_DIR` or the user's cache
+(:func:`~haptic_files.cache_folder`). Without a compiler the same function runs in CasADi's virtual machine: the numbers
+agree to rounding, and a step takes longer.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import shutil
 import subprocess
 import tempfile
 import warnings
-from functools import cache
 from pathlib import Path
 
 import casadi as ca
 import numpy as np
 
 from admittance_constraints.errors import ConstraintError
+from haptic_files import cache_folder
 
 #: -ffp-contract=off: the same numbers on processors with and without fused multiply-add
 _OPTIONS = ("-O1", "-fPIC", "-shared", "-Wl,-Bsymbolic", "-ffp-contract=off", "-w")
@@ -49,26 +49,6 @@ class NoCompilerError(ConstraintError, RuntimeError):
     """No C compiler is found, or it failed."""
 
 
-def cache_directory() -> Path:
-    """Gives the directory of compiled functions, which only the user can read, and makes it if it is missing."""
-    named = os.environ.get("ADMITTANCE_CONSTRAINTS_CACHE_DIR")
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    path = Path(named) if named else Path(base) / "admittance_constraints"
-    try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if os.access(path, os.W_OK):
-            return path
-    except OSError:
-        pass
-    return _temporary_directory()
-
-
-@cache
-def _temporary_directory() -> Path:
-    """Makes a directory of this process, for a user without a writable one."""
-    return Path(tempfile.mkdtemp(prefix="admittance_constraints_"))
-
-
 def build_library(source: str) -> Path:
     """Gives the shared library of a C source, compiled now or found in the cache.
 
@@ -79,7 +59,7 @@ def build_library(source: str) -> Path:
     if not compiler or shutil.which(compiler[0]) is None:
         raise NoCompilerError("no C compiler found (cc, gcc, clang, or the variable CC)")
     key = hashlib.sha256("\0".join([*compiler, *_OPTIONS, os.uname().machine, source]).encode()).hexdigest()
-    directory = cache_directory()
+    directory = cache_folder("admittance_constraints")
     library = directory / f"{key}.so"
     if library.exists():
         return library

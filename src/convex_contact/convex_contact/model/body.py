@@ -238,6 +238,32 @@ def checked_inertia(inertia: Any, where: str) -> np.ndarray:
     return 0.5 * (array + array.T)
 
 
+def give_mass(body: Body, mass: float | None, inertia: Any, center: Vector | None) -> None:
+    """Gives a free body its mass, centre and inertia; see :meth:`~convex_contact.model.world.World.add_body`.
+
+    Raises:
+        WorldError: One is missing or impossible.
+    """
+    if mass is None:
+        raise WorldError(f"{body.name}: mass: missing (a body without mass is fixed=True or prescribed=True)")
+    if not 0 < mass < math.inf:
+        raise WorldError(f"{body.name}: mass: expected a positive number of kilograms, got {mass}")
+    if any(isinstance(g.shape, HalfSpace) for g in body.geometries):
+        raise WorldError(f"{body.name}: a half space cannot move freely")
+    body.mass = float(mass)
+    if (inertia is None or center is None) and not body.geometries:
+        raise WorldError(f"{body.name}: inertia: missing, and there is no shape to take it from")
+    if inertia is None or center is None:
+        solid_center, solid_inertia = uniform_solid(body.geometries, mass)
+    body.center = solid_center if center is None else vector(center, 3, f"{body.name}: center")
+    if inertia is not None:
+        body.inertia = checked_inertia(inertia, body.name)
+    else:
+        d = body.center - solid_center
+        inertia = solid_inertia + mass * (d @ d * np.eye(3) - np.outer(d, d))
+        body.inertia = 0.5 * (inertia + inertia.T)
+
+
 def uniform_solid(geometries: Sequence[Geometry], mass: float) -> tuple[np.ndarray, np.ndarray]:
     """Centre (3,) and inertia (3, 3) of shapes as one solid of uniform density, in the body's frame."""
     volume = sum(g.shape.volume() for g in geometries)

@@ -3,15 +3,18 @@
 World.load("arm.urdf")             # one tree, named after the robot, its root fixed; options of add_urdf
 World.load("scene.yaml")           # a world file
 World.load("arm.xml")              # MJCF; options of load_mjcf
-World.load("mug.stl", density=700) # one free body: the convex hull, kg/m^3; options of add_body
+World.load("mug.stl", density=700, decompose=True) # one free body; options of add_mesh
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from convex_contact.model.decomposition import DEFAULT as DEFAULT_CONCAVITY
+from convex_contact.model.decomposition import convex_parts
 from convex_contact.model.materials import Material
 from convex_contact.model.mesh_files import SUFFIXES, hull_of, read_meshes
 from convex_contact.model.mjcf import load_mjcf
@@ -62,32 +65,66 @@ def load_urdf(path: Path, **options: Any) -> World:
     return world
 
 
-def load_mesh(
-    path: Path, *, density: float = DENSITY, material: Material | None = None, scale: Any = (1.0, 1.0, 1.0), **body: Any
-) -> World:
-    """A world with one free body, the convex hull of a mesh, which is named after the file.
+def load_mesh(path: Path, **options: Any) -> World:
+    """A world with one free body of a mesh, which is named after the file.
 
     Args:
         path: Of the file.
-        density: Of the hull, kg/m^3; with `mass` among the other arguments it does not count.
-        material: Of the surface.
-        scale: Factors along the axes (3,); 0.001 each for a file in millimetres.
-        **body: As of :meth:`~convex_contact.model.world.World.add_body`.
+        **options: As of :func:`add_mesh`.
 
     Raises:
         WorldError: The file has no mesh, or a value is wrong.
     """
-    factors = vector(scale, 3, f"{path.stem}: scale")
+    world = World()
+    world.add_mesh(path.stem, path, **options)
+    return world
+
+
+def add_mesh(
+    world: World,
+    name: str,
+    path: str | Path,
+    *,
+    decompose: bool = False,
+    concavity: float = DEFAULT_CONCAVITY,
+    density: float = DENSITY,
+    material: Material | None = None,
+    scale: Any = (1.0, 1.0, 1.0),
+    **body: Any,
+) -> int:
+    """Adds a body with the shape of a mesh file (STL, OBJ, DAE, PLY, OFF, GLB).
+
+    Args:
+        world: The world.
+        name: Unique.
+        path: Of the file.
+        decompose: The shape is that of convex parts (:mod:`convex_contact.model.decomposition`), so that hollows stay
+            hollow; False: it is the convex hull of the mesh.
+        concavity: Of the parts, half the longest side of the mesh's bounding box being 1.
+        density: Of the shape, kg/m^3; with `mass` among the other arguments it does not count.
+        material: Of the surface.
+        scale: Factors along the axes (3,); 0.001 each for a file in millimetres.
+        **body: As of :meth:`~convex_contact.model.world.World.add_body`.
+
+    Returns:
+        The body's number.
+
+    Raises:
+        WorldError: The file has no mesh, or a value is wrong.
+    """
+    file, factors = Path(path), vector(scale, 3, f"{name}: scale").tolist()
+    if not 0.0 < density < math.inf:
+        raise WorldError(f"{name}: density: expected a positive number of kg/m^3, got {density}")
     try:
-        hull = hull_of(read_meshes([path])[0], factors.tolist())
+        mesh = read_meshes([file], triangles=decompose)[0]
+        hulls = convex_parts(mesh, factors, concavity=concavity) if decompose else [hull_of(mesh, factors)]
     except FileError as error:
         raise WorldError(str(error)) from None
     except ValueError as error:
-        raise WorldError(f"{path.name}: {error}") from None
-    world = World()
-    mass = {"mass": density * hull.volume()}
-    world.add_body(path.stem, geometries=[Geometry(hull, Pose(), material or Material())], **mass | body)
-    return world
+        raise WorldError(f"{file.name}: {error}") from None
+    geometries = [Geometry(hull, Pose(), material or Material()) for hull in hulls]
+    mass = {} if body.get("fixed") or body.get("prescribed") else {"mass": density * sum(h.volume() for h in hulls)}
+    return world.add_body(name, geometries=geometries, **mass | body)
 
 
 #: loader by suffix, a function of the path and its options

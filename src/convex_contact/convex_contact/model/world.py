@@ -18,14 +18,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pinocchio as pin
 
-from convex_contact.model.joints import Controller, Given, JointActuator, JointCoupler, JointLaw, JointMotion
-from convex_contact.model.materials import Material, PairLaw
-from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Sphere
-from convex_contact.model.weld import Weld
-from convex_contact.problem import checks
-
-if TYPE_CHECKING:
-    from convex_contact.model.corotational import TetrahedralMesh
 from convex_contact.model.body import (
     Body,
     Geometry,
@@ -34,11 +26,18 @@ from convex_contact.model.body import (
     Pose,
     Vector,
     WorldError,
-    checked_inertia,
-    uniform_solid,
+    give_mass,
     vector,
 )
 from convex_contact.model.body import Drive as Drive
+from convex_contact.model.joints import Controller, Given, JointActuator, JointCoupler, JointLaw, JointMotion
+from convex_contact.model.materials import Material, PairLaw
+from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Sphere
+from convex_contact.model.weld import Weld
+from convex_contact.problem import checks
+
+if TYPE_CHECKING:
+    from convex_contact.model.corotational import TetrahedralMesh
 
 Made = TypeVar("Made")
 
@@ -132,7 +131,7 @@ class World:
         if fixed and (body.velocity.any() or body.angular_velocity.any()):
             raise WorldError(f"{name}: velocity: a fixed body has none; prescribed=True lets it move as commanded")
         if body.kind == "free":
-            self._give_mass(body, mass, inertia, center)
+            give_mass(body, mass, inertia, center)
         for field_name, value in (("spring_stiffness", spring_stiffness), ("spring_damping", spring_damping)):
             if not 0.0 <= value < math.inf:
                 raise WorldError(f"{name}: {field_name}: expected a number not below 0, got {value}")
@@ -140,26 +139,6 @@ class World:
                 raise WorldError(f"{name}: {field_name}: a spring pulls a free body, not a {body.kind} one")
         body.spring_stiffness, body.spring_damping = float(spring_stiffness), float(spring_damping)
         return self._append(body)
-
-    def _give_mass(self, body: Body, mass: float | None, inertia: Any, center: Vector | None) -> None:
-        if mass is None:
-            raise WorldError(f"{body.name}: mass: missing (a body without mass is fixed=True or prescribed=True)")
-        if not 0 < mass < math.inf:
-            raise WorldError(f"{body.name}: mass: expected a positive number of kilograms, got {mass}")
-        if any(isinstance(g.shape, HalfSpace) for g in body.geometries):
-            raise WorldError(f"{body.name}: a half space cannot move freely")
-        body.mass = float(mass)
-        if (inertia is None or center is None) and not body.geometries:
-            raise WorldError(f"{body.name}: inertia: missing, and there is no shape to take it from")
-        if inertia is None or center is None:
-            solid_center, solid_inertia = uniform_solid(body.geometries, mass)
-        body.center = solid_center if center is None else vector(center, 3, f"{body.name}: center")
-        if inertia is not None:
-            body.inertia = checked_inertia(inertia, body.name)
-        else:
-            d = body.center - solid_center
-            inertia = solid_inertia + mass * (d @ d * np.eye(3) - np.outer(d, d))
-            body.inertia = 0.5 * (inertia + inertia.T)
 
     def _append(self, body: Body) -> int:
         if not body.name or any(other.name == body.name for other in self.bodies):
@@ -195,6 +174,12 @@ class World:
     def add_hull(self, name: str, *, points: Any, material: Material | None = None, **body: Any) -> int:
         """Adds the convex hull of points (n, 3) (m), given in the body's frame; others as in :meth:`add_body`."""
         return self._add_shape(name, _made(name, Hull, points), material, body)
+
+    def add_mesh(self, name: str, path: str | Path, **options: Any) -> int:
+        """Adds the convex hull of a mesh file, or its convex parts; see :func:`convex_contact.model.load.add_mesh`."""
+        from convex_contact.model.load import add_mesh
+
+        return add_mesh(self, name, path, **options)
 
     def add_half_space(
         self,

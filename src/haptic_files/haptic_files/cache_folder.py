@@ -1,0 +1,34 @@
+"""Where a package keeps what takes long to make."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from functools import cache
+from pathlib import Path
+
+
+def cache_folder(package: str) -> Path:
+    """Gives the folder of a package's cache, which only the user can read, and makes it if it is missing.
+
+    It is `$<PACKAGE>_CACHE_DIR`, or else `$XDG_CACHE_HOME/<package>` (`~/.cache`). A user who can write neither gets
+    a folder of this process.
+
+    Args:
+        package: Name of the package.
+    """
+    named = os.environ.get(f"{package.upper()}_CACHE_DIR")
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    path = Path(named) if named else Path(base) / package
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if os.access(path, os.W_OK):
+            return path
+    except OSError:
+        pass
+    return _temporary_folder(package)
+
+
+@cache
+def _temporary_folder(package: str) -> Path:
+    return Path(tempfile.mkdtemp(prefix=f"{package}_"))
