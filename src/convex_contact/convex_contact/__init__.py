@@ -6,6 +6,7 @@ from convex_contact.control.costs import QuadraticCost
 from convex_contact.control.ilqr import Trajectory, optimize
 from convex_contact.differentiation.rollouts import Gradients, Rollout, rollout
 from convex_contact.haptics.contact_renderer import ContactRenderer
+from convex_contact.model.body_joints import BodyJoint, Gear, JointCoordinate
 from convex_contact.model.corotational import Elasticity, TetrahedralMesh
 from convex_contact.model.joints import (
     JointActuator,
@@ -59,6 +60,7 @@ __all__ = [
     "Batch",
     "BatchError",
     "Body",
+    "BodyJoint",
     "BodyState",
     "Box",
     "Capsule",
@@ -75,6 +77,7 @@ __all__ = [
     "DistanceConstraint",
     "Elasticity",
     "FunctionLaw",
+    "Gear",
     "Geometry",
     "Gradients",
     "HalfSpace",
@@ -84,6 +87,7 @@ __all__ = [
     "Hydroelastic",
     "Joint",
     "JointActuator",
+    "JointCoordinate",
     "JointCoupler",
     "JointFriction",
     "JointLaw",

@@ -85,7 +85,7 @@ def test_density_scale_and_the_arguments_of_a_body_are_options(tmp_path: Path) -
     np.testing.assert_allclose(body.center, CORNERS.mean(axis=0) * (0.1, 0.1, -0.1), atol=1e-9)
     assert World.load(path, mass=7.0).bodies[0].mass == 7.0
     for density in (0.0, -1.0, math.nan, math.inf):
-        with pytest.raises(WorldError, match=r"^t: mass: expected a positive number"):
+        with pytest.raises(WorldError, match=r"^t: density: expected a positive number"):
             World.load(path, density=density)
     for scale in ((1, 2), (1, 1, math.nan), 0.1):
         with pytest.raises(WorldError, match=r"^t: scale: expected 3 finite numbers"):

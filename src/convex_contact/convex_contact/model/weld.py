@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pinocchio as pin
 
+from convex_contact.model.body_rows import frame_of, held_rows
 from convex_contact.problem import checks
-from convex_contact.problem.constraints import Constraint, GivenRows, Rows
+from convex_contact.problem.constraints import Constraint
 
 if TYPE_CHECKING:
     from convex_contact.simulation.dynamics import WorldDynamics
@@ -66,8 +66,8 @@ class Weld:
 
     def start(self, d: WorldDynamics) -> Callable[[WorldDynamics], Constraint]:
         """Returns a function that makes the rows of each step, see `joints.Controller.start`."""
-        R, p, _ = _frame(d, self.a)
-        Q, q, _ = _frame(d, self.b)
+        R, p, _ = frame_of(d, self.a)
+        Q, q, _ = frame_of(d, self.b)
         lever = np.zeros(3) if self.point is None else np.array(self.point) - d.world.bodies[self.b].center
         position, orientation = R.T @ (q + Q @ lever - p), R.T @ Q
         if self.position is not None:
@@ -77,37 +77,21 @@ class Weld:
         rows = 6 if self.rotational_stiffness else 3
 
         def make(d: WorldDynamics) -> Constraint:
-            R, p, J = _frame(d, self.a)
-            Q, q, K = _frame(d, self.b)
+            R, p, J = frame_of(d, self.a)
+            Q, q, K = frame_of(d, self.b)
             there, here = R @ position, Q @ lever
-            dt_plus_tau = d.period + self.relaxation_time
             error = np.concatenate([q + here - p - there, pin.log3(Q @ (R @ orientation).T)])
             J[:3] -= pin.skew(there) @ J[3:]  # of the point of a at which that of b is to be
             K[:3] -= pin.skew(here) @ K[3:]
             difference = (K - J)[:rows]
             gain = np.repeat([self.stiffness, self.rotational_stiffness], 3)[:rows]
-            target = -error[:rows] / dt_plus_tau - difference[:, -1]
-            compliance = 1.0 / (d.period * dt_plus_tau * gain)
-            moves = difference[:, :-1].any(axis=1)  # mechanisms in a plane do not move across it
-            m = int(moves.sum())
-            limit, infinite = np.full(m, self.near_rigid), np.full(m, math.inf)
-            rows_of = (difference[moves, :-1], np.zeros(m), target[moves], compliance[moves])
-            return GivenRows(Rows(*rows_of, limit, -infinite, infinite))
+            return held_rows(
+                difference,
+                error[:rows],
+                period=d.period,
+                stiffness=gain,
+                relaxation_time=self.relaxation_time,
+                near_rigid=self.near_rigid,
+            )
 
         return make
-
-
-def _frame(d: WorldDynamics, body: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rotation (3, 3) and position (3,) of a body's pose, and the Jacobian (6, nv) of its twist there.
-
-    One more column is the twist that bodies have which no tree moves.
-    """
-    a = d.arrays
-    pose, tree, link = a.body_pose[body], a.body_tree[body], a.body_link[body]
-    J = np.zeros((6, d.nv + 1))
-    if tree < 0:
-        J[:, -1] = a.body_twist[body]
-    else:
-        i, j = a.tree_v[tree], a.tree_v[tree + 1]
-        J[:, i:j] = np.eye(6) if link < 0 else a.link_jacobian[link, :, : j - i]
-    return pose[:9].reshape(3, 3), pose[9:], J

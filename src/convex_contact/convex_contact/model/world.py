@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pinocchio as pin
 
+from convex_contact.model import body_joints
 from convex_contact.model.body import (
     Body,
     Geometry,
@@ -37,6 +38,7 @@ from convex_contact.model.weld import Weld
 from convex_contact.problem import checks
 
 if TYPE_CHECKING:
+    from convex_contact.model.body_joints import BodyJoint
     from convex_contact.model.corotational import TetrahedralMesh
 
 Made = TypeVar("Made")
@@ -244,6 +246,14 @@ class World:
         from convex_contact.model.deformable import add_deformable
 
         return add_deformable(self, name, mesh, **options)
+
+    def add_joint(self, name: str, kind: str, a: int | str | None, b: int | str, **options: Any) -> BodyJoint:
+        """Joins two bodies, loops included; see :func:`convex_contact.model.body_joints.add_joint`."""
+        return body_joints.add_joint(self, name, kind, a, b, **options)
+
+    def add_gear(self, first: str, second: str, *, teeth: tuple[int, int], internal: bool = False) -> None:
+        """Lets two hinges turn together; see :func:`convex_contact.model.body_joints.add_gear`."""
+        body_joints.add_gear(self, first, second, teeth=teeth, internal=internal)
 
     def _joint(self, tree: int | str, *joints: str) -> tuple[int, str]:
         """A tree's number and its name, after a look at whether it has joints of one coordinate of these names."""

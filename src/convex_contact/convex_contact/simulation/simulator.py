@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from convex_contact.model.bodies import write_pose
+from convex_contact.model.body_joints import WITH_COORDINATE, JointCoordinate, StartedJoint
 from convex_contact.model.tendons import TendonActuator
 from convex_contact.model.world import World, WorldError, vector
 from convex_contact.problem import checks
@@ -216,6 +217,20 @@ class Simulator(LastStep):
     def joint(self, name: str) -> Joint:
         """A joint to read and to set, by its name or as ``tree/joint``; see :class:`Joint`."""
         return Joint(self.dynamics, lambda: self.joint_laws, name)
+
+    def body_joint(self, name: str) -> JointCoordinate:
+        """Where a hinge, slide or distance between bodies is, by the name that :meth:`World.add_joint` gave it.
+
+        Raises:
+            WorldError: There is no such joint, or a ball or a weld, which has no coordinate.
+        """
+        started = (joint for joint in self._controllers if isinstance(joint, StartedJoint))
+        known = {joint.joint.name: joint for joint in started if joint.joint.kind in WITH_COORDINATE}
+        if name not in known:
+            raise WorldError(f"body_joint: expected one of {', '.join(known) or 'none'}, got {name!r}")
+        self.dynamics.prepare()
+        position, rate = known[name].coordinate(self.dynamics)
+        return JointCoordinate(position, float(rate[:-1] @ self.dynamics.arrays.v + rate[-1]))
 
     def actuator(self, name: str) -> TendonActuator:
         """An actuator of an MJCF file by its name, with a control that can be set.

@@ -1,0 +1,324 @@
+"""Joints between bodies, also those that close a loop, and gears between hinges.
+
+A joint is given by its place in the world at the start. It holds by springs so stiff that a step cannot tell them from
+rigid parts (:mod:`convex_contact.problem.constraints`). T is the twist of body b against body a at the joint's point
+x_b of b, x_a is the point of a, and the axes e_1, e_2, e_3 = n turn with a:
+
+========  ===========================================  ========================================================
+kind      rows                                         errors
+========  ===========================================  ========================================================
+ball      e_1, e_2, e_3 . T_linear                     e_i . (x_b - x_a)
+hinge     those of ball; e_1, e_2 . T_angular          e_i . (n x n_b), n_b being the axis that turns with b
+slide     e_1, e_2 . T_linear; e_i . T_angular         e_1, e_2 . (x_b - x_a); e_i . log of the rotation of b
+weld      those of ball; e_i . T_angular               likewise
+distance  u . T_linear, u from x_a to x_b              |x_b - x_a| - length
+========  ===========================================  ========================================================
+
+A gear holds n_1 theta_1 + n_2 theta_2 of two hinges with n_1 and n_2 teeth up to multiples of 2 pi, so it needs no
+memory of turns and does not drift.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+import numpy as np
+import pinocchio as pin
+
+from convex_contact.model.body import Vector, WorldError, vector
+from convex_contact.model.body_rows import frame_of, held_rows
+from convex_contact.problem import checks
+from convex_contact.problem.constraints import Constraint
+from convex_contact.problem.row_numbers import NEAR_RIGID, NEAR_RIGID_STIFFNESS
+
+if TYPE_CHECKING:
+    from convex_contact.model.world import World
+    from convex_contact.simulation.dynamics import WorldDynamics
+
+Kind = Literal["ball", "hinge", "slide", "weld", "distance"]
+KINDS: tuple[str, ...] = get_args(Kind)
+#: kinds with an axis; those whose coordinate can be read
+WITH_AXIS, WITH_COORDINATE = ("hinge", "slide"), ("hinge", "slide", "distance")
+#: largest number of teeth
+TEETH = 10_000
+
+
+class JointCoordinate(NamedTuple):
+    """Where a joint is.
+
+    Attributes:
+        position: Of a hinge the angle of b against a since the start, -pi to pi, rad; of a slide the way, of a distance
+            the distance, m.
+        velocity: Its rate, rad/s or m/s.
+
+    Example:
+        >>> from convex_contact import Simulator, World
+        >>> world = World()
+        >>> ball = world.add_sphere("ball", mass=1.0, radius=0.1, position=(0.0, 0.0, -1.0))
+        >>> rod = world.add_joint("rod", "distance", None, "ball", point=(0, 0, 0), point_b=(0, 0, -1))
+        >>> Simulator(world, period=1e-3).body_joint("rod").position
+        1.0
+    """
+
+    position: float
+    velocity: float
+
+
+@dataclass(frozen=True)
+class BodyJoint:
+    """A joint between two bodies, see the module.
+
+    Attributes:
+        name: Unique among these joints.
+        kind: "ball", "hinge", "slide", "weld" or "distance".
+        a: Number of a body; None: the world.
+        b: Of another.
+        point: Of the joint on a, in the world at the start (3,), m.
+        point_b: Of the joint on b, likewise; the same but for a distance.
+        axis: Of a hinge or a slide, a unit vector in the world at the start (3,).
+        length: Of a distance, m; None: as at the start.
+        stiffness: N/m and N m/rad.
+        relaxation_time: s; None: the period, which halves an error in each step.
+        near_rigid: beta of the near-rigid limit; 0: none.
+
+    Example:
+        >>> from convex_contact import World
+        >>> world = World()
+        >>> door = world.add_box("door", mass=10.0, size=(0.8, 0.04, 2.0), position=(0.4, 0.0, 1.0))
+        >>> world.add_joint("hinge", "hinge", None, door, point=(0.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0)).kind
+        'hinge'
+    """
+
+    name: str
+    kind: Kind
+    a: int | None
+    b: int
+    point: np.ndarray
+    point_b: np.ndarray
+    axis: np.ndarray
+    length: float | None = None
+    stiffness: float = NEAR_RIGID_STIFFNESS
+    relaxation_time: float | None = None
+    near_rigid: float = NEAR_RIGID
+
+    def start(self, d: WorldDynamics) -> StartedJoint:
+        """Returns the function that makes the rows of each step, see `joints.Controller.start`."""
+        return StartedJoint(self, d)
+
+
+class StartedJoint:
+    """A joint with its places on the bodies as they were at the start.
+
+    Args:
+        joint: Its description.
+        d: The world at the start.
+    """
+
+    def __init__(self, joint: BodyJoint, d: WorldDynamics) -> None:
+        self.joint = joint
+        R, p, _ = frame_of(d, joint.a)
+        Q, q, _ = frame_of(d, joint.b)
+        turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), joint.axis).matrix()
+        self._axes = R.T @ turn  # columns e_1, e_2, e_3 in the frame of a
+        self._place_a, self._place_b = R.T @ (joint.point - p), Q.T @ (joint.point_b - q)
+        self._relative = R.T @ Q
+        length = float(np.linalg.norm(joint.point_b - joint.point))
+        self._length = length if joint.length is None else joint.length
+
+    def __call__(self, d: WorldDynamics) -> Constraint:
+        """The rows of the coming step."""
+        joint, (e, way, turned, twist) = self.joint, self._now(d)
+        if joint.kind == "distance":
+            distance = float(np.linalg.norm(way))
+            if not distance > 0.0:
+                raise WorldError(f"{joint.name}: distance: expected points apart, got the same one")
+            error, difference = np.array([distance - self._length]), (way / distance)[None] @ twist[:3]
+        else:
+            axis_b = turned @ e[:, 2]  # of a hinge, as it turns with b
+            linear, angular = e.T @ way, e.T @ np.cross(e[:, 2], axis_b)
+            if joint.kind != "hinge":
+                angular = e.T @ pin.log3(turned)
+            kept = {"ball": (3, 0), "hinge": (3, 2), "slide": (2, 3), "weld": (3, 3)}[joint.kind]
+            error = np.concatenate([linear[: kept[0]], angular[: kept[1]]])
+            difference = np.vstack([e.T[: kept[0]] @ twist[:3], e.T[: kept[1]] @ twist[3:]])
+        return held_rows(
+            difference,
+            error,
+            period=d.period,
+            stiffness=joint.stiffness,
+            relaxation_time=d.period if joint.relaxation_time is None else joint.relaxation_time,
+            near_rigid=joint.near_rigid,
+        )
+
+    def _now(self, d: WorldDynamics) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The axes (3, 3), x_b - x_a, the rotation of b against a since the start, the Jacobian of T (6, nv + 1)."""
+        R, p, J = frame_of(d, self.joint.a)
+        Q, q, K = frame_of(d, self.joint.b)
+        x_a, x_b = p + R @ self._place_a, q + Q @ self._place_b
+        J[:3] -= pin.skew(x_b - p) @ J[3:]
+        K[:3] -= pin.skew(x_b - q) @ K[3:]
+        return R @ self._axes, x_b - x_a, Q @ (R @ self._relative).T, K - J
+
+    def coordinate(self, d: WorldDynamics) -> tuple[float, np.ndarray]:
+        """Position and the row (nv + 1,) of its rate, see :class:`JointCoordinate`."""
+        e, way, turned, twist = self._now(d)
+        if self.joint.kind == "hinge":
+            there = e.T @ turned @ e[:, 0]
+            return math.atan2(there[1], there[0]), e[:, 2] @ twist[3:]
+        if self.joint.kind == "slide":
+            return float(e[:, 2] @ way), e[:, 2] @ twist[:3]
+        distance = float(np.linalg.norm(way))
+        return distance, (way / distance) @ twist[:3]
+
+
+@dataclass(frozen=True)
+class Gear:
+    """Two hinges that turn together.
+
+    Attributes:
+        first: A hinge.
+        second: Another.
+        teeth: Of their wheels; the second turns by teeth[0]/teeth[1] of the first.
+        internal: About parallel axes they turn the same way, as a wheel in a ring does; False: opposite ways.
+
+    Example:
+        >>> from convex_contact import World
+        >>> world = World()
+        >>> for name, x in (("pinion", 0.0), ("wheel", 0.3)):
+        ...     number = world.add_sphere(name, mass=1.0, radius=0.1, position=(x, 0.0, 0.0))
+        ...     hinge = world.add_joint(name, "hinge", None, name, point=(x, 0.0, 0.0), axis=(0.0, 0.0, 1.0))
+        >>> world.add_gear("pinion", "wheel", teeth=(20, 40))
+        >>> world.controllers[-1].teeth
+        (20, 40)
+    """
+
+    first: BodyJoint
+    second: BodyJoint
+    teeth: tuple[int, int]
+    internal: bool = False
+
+    def start(self, d: WorldDynamics) -> Callable[[WorldDynamics], Constraint]:
+        """Returns the function that makes the row of each step, see `joints.Controller.start`."""
+        first, second = self.first.start(d), self.second.start(d)
+        one, other = self.teeth[0], self.teeth[1] * (-1.0 if self.internal else 1.0)
+
+        def make(d: WorldDynamics) -> Constraint:
+            (angle_1, rate_1), (angle_2, rate_2) = first.coordinate(d), second.coordinate(d)
+            phase = math.remainder(one * angle_1 + other * angle_2, 2.0 * math.pi)
+            return held_rows(
+                (rate_1 + other / one * rate_2)[None],
+                np.array([phase / one]),
+                period=d.period,
+                stiffness=NEAR_RIGID_STIFFNESS,
+                relaxation_time=d.period,
+                near_rigid=NEAR_RIGID,
+            )
+
+        return make
+
+
+def add_joint(
+    world: World,
+    name: str,
+    kind: str,
+    a: int | str | None,
+    b: int | str,
+    *,
+    point: Vector,
+    axis: Vector | None = None,
+    point_b: Vector | None = None,
+    length: float | None = None,
+    collide: bool = False,
+    stiffness: float = NEAR_RIGID_STIFFNESS,
+    relaxation_time: float | None = None,
+    near_rigid: float = NEAR_RIGID,
+) -> BodyJoint:
+    """Joins two bodies of a world.
+
+    Args:
+        world: Theirs.
+        name: Unique among the joints between bodies.
+        kind: "ball", "hinge", "slide", "weld" or "distance".
+        a: Number or name of a body; None: the world.
+        b: Of another, which a tree moves, or a does.
+        point: Of the joint in the world at the start (3,), m; of a distance that on a.
+        axis: Of a hinge or a slide in the world at the start (3,), of any length.
+        point_b: Of a distance, the point on b, likewise.
+        length: Of a distance, m; None: as at the start.
+        collide: The two bodies can touch each other.
+        stiffness: N/m and N m/rad, held at the near-rigid limit.
+        relaxation_time: s; None: the period.
+        near_rigid: beta of the near-rigid limit; 0: none.
+
+    Returns:
+        The joint.
+
+    Raises:
+        WorldError: A value is missing, or wrong; nothing is added.
+    """
+    known = [joint.name for joint in body_joints(world)]
+    if not name or name in known:
+        raise WorldError(f"name: {name!r} is empty or taken")
+    if kind not in KINDS:
+        raise WorldError(f"{name}: kind: expected one of {', '.join(KINDS)}, got {kind!r}")
+    one, other = None if a is None else world.number(a), world.number(b)
+    if one == other:
+        raise WorldError(f"{name}: b: expected another body, got the same one")
+    if not any(n is not None and world.bodies[n].kind in ("free", "link") for n in (one, other)):
+        raise WorldError(f"{name}: b: expected a body that can move, on one side at least")
+    for field, value, kinds in (("axis", axis, WITH_AXIS), ("point_b", point_b, ("distance",))):
+        if (value is not None) != (kind in kinds):
+            raise WorldError(f"{name}: {field}: expected {'one' if kind in kinds else 'none'} for a {kind}")
+    if length is not None and kind != "distance":
+        raise WorldError(f"{name}: length: expected none for a {kind}")
+    here = vector(point, 3, f"{name}: point")
+    there = here if point_b is None else vector(point_b, 3, f"{name}: point_b")
+    along = np.array([0.0, 0.0, 1.0]) if axis is None else vector(axis, 3, f"{name}: axis")
+    if not np.linalg.norm(along) > 1e-9:
+        raise WorldError(f"{name}: axis: expected a vector that is not zero")
+    try:
+        joint = BodyJoint(
+            name, kind, one, other, here, there, along / np.linalg.norm(along),  # type: ignore[arg-type]
+            None if length is None else checks.number("length", length, above=0.0),
+            checks.number("stiffness", stiffness, above=0.0),
+            None if relaxation_time is None else checks.number("relaxation_time", relaxation_time, minimum=0.0),
+            checks.number("near_rigid", near_rigid, minimum=0.0),
+        )  # fmt: skip
+    except ValueError as error:
+        raise WorldError(f"{name}: {error}") from None
+    world.controllers.append(joint)
+    if one is not None and not collide:
+        world.disable_pair(one, other)
+    return joint
+
+
+def add_gear(world: World, first: str, second: str, *, teeth: tuple[int, int], internal: bool = False) -> None:
+    """Lets two hinges turn together.
+
+    Args:
+        world: Theirs.
+        first: Name of a hinge.
+        second: Of another.
+        teeth: Of their wheels.
+        internal: About parallel axes they turn the same way; False: opposite ways.
+
+    Raises:
+        WorldError: A joint is no hinge, or a number of teeth is wrong.
+    """
+    hinges = {joint.name: joint for joint in body_joints(world) if joint.kind == "hinge"}
+    for place, name in (("first", first), ("second", second)):
+        if name not in hinges:
+            raise WorldError(f"{place}: expected one of the hinges {', '.join(hinges) or 'none'}, got {name!r}")
+    if first == second:
+        raise WorldError(f"second: expected another hinge, got {first!r} again")
+    if len(teeth) != 2 or not all(isinstance(n, int) and 0 < n <= TEETH for n in teeth):
+        raise WorldError(f"teeth: expected two whole numbers from 1 to {TEETH}, got {teeth!r}")
+    world.controllers.append(Gear(hinges[first], hinges[second], (teeth[0], teeth[1]), internal))
+
+
+def body_joints(world: World) -> list[BodyJoint]:
+    """The joints between bodies of a world."""
+    return [controller for controller in world.controllers if isinstance(controller, BodyJoint)]

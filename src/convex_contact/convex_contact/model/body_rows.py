@@ -1,0 +1,61 @@
+"""Rows that hold two bodies to each other by their poses and twists."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from convex_contact.problem.constraints import Constraint, GivenRows, Rows
+
+if TYPE_CHECKING:
+    from convex_contact.simulation.dynamics import WorldDynamics
+
+
+def frame_of(d: WorldDynamics, body: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rotation (3, 3) and position (3,) of a body's pose, and the Jacobian (6, nv + 1) of its twist there.
+
+    The last column is the twist that bodies have which no tree moves. None stands for the world.
+    """
+    J = np.zeros((6, d.nv + 1))
+    if body is None:
+        return np.eye(3), np.zeros(3), J
+    a = d.arrays
+    pose, tree, link = a.body_pose[body], a.body_tree[body], a.body_link[body]
+    if tree < 0:
+        J[:, -1] = a.body_twist[body]
+    else:
+        i, j = a.tree_v[tree], a.tree_v[tree + 1]
+        J[:, i:j] = np.eye(6) if link < 0 else a.link_jacobian[link, :, : j - i]
+    return pose[:9].reshape(3, 3), pose[9:], J
+
+
+def held_rows(
+    difference: np.ndarray,
+    error: np.ndarray,
+    *,
+    period: float,
+    stiffness: float | np.ndarray,
+    relaxation_time: float,
+    near_rigid: float,
+) -> Constraint:
+    """Springs that pull errors to zero.
+
+    Args:
+        difference: Jacobian of the errors, the last column being the part that no tree moves (m, nv + 1).
+        error: m or rad (m,).
+        period: dt, s.
+        stiffness: N/m or N m/rad, of all or of each (m,).
+        relaxation_time: s.
+        near_rigid: beta of the near-rigid limit; 0: none.
+    """
+    dt_plus_tau = period + relaxation_time
+    target = -error / dt_plus_tau - difference[:, -1]
+    compliance = 1.0 / (period * dt_plus_tau * np.broadcast_to(stiffness, error.shape))
+    moves = difference[:, :-1].any(axis=1)  # mechanisms in a plane do not move across it
+    m = int(moves.sum())
+    limit, infinite = np.full(m, near_rigid), np.full(m, math.inf)
+    return GivenRows(
+        Rows(difference[moves, :-1], np.zeros(m), target[moves], compliance[moves], limit, -infinite, infinite)
+    )
