@@ -87,7 +87,8 @@ class Player(SuiteNode):
         }
 
     def activate(self) -> None:
-        self.publish_event("state", {"state": "active", "parameters": self.parameters})
+        simulated = len(self._players) > 1
+        self.publish_event("state", {"state": "active", "parameters": self.parameters, "simulated": simulated})
         self._start_handshake.begin([publisher for publisher, _ in self._players], also=self._missing_services)
 
     def deactivate(self) -> None:

@@ -68,6 +68,13 @@ def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
         given[PARAMS_FILE] = str(Path(given[PARAMS_FILE]).absolute())
     if given.get("view") == "true":
         given = {**IN_VIEW, **given}
+    if "device" in given:
+        from haptic_bringup.real_devices import announced, with_real_device  # loads devices only when one is named
+
+        completed = with_real_device(name, description, given)
+        if line := announced(given, completed):
+            console.print(line, highlight=False)
+        given = completed
     arguments = effective_arguments(description, given)
     variants = chosen_variants(experiment, arguments, given)
     records = arguments.get("record") == "true" and not arguments.get("output")

@@ -13,6 +13,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from haptic_core.commands import EFFORT, WRENCH
 from haptic_core.errors import ParameterError
+from haptic_devices.control.description import control_urdf, controller_parameters
+from haptic_devices.control.hosted import RUN, HostedDevice
 from haptic_devices.device import DeviceError
 from haptic_devices.drivers import force_dimension
 from haptic_devices.loop import FAULT, OK, SAFE_STOP, TickLoop
@@ -193,6 +195,29 @@ def test_the_factory_refuses_lockstep_and_bad_numbers() -> None:
         make(force_dimension.DRIVER, mode="lockstep")
     with pytest.raises(ParameterError, match=r"parameter device_parameters: entry 'reach=-1\.0'"):
         make(force_dimension.DRIVER, "reach=-1.0")
+
+
+def test_ros2_control_hosts_the_driver_and_its_description_opens_no_device(library: Path, sdk: Any) -> None:
+    texts = {"device": "force_dimension", "device_parameters": f"['library={library}']", "held_axis": "z"}
+    closed = make(force_dimension.DRIVER, f"library={library}")
+    urdf = control_urdf(closed, "force_dimension", "ros2_control", texts)
+    assert not sdk.emulator_opened() and '<joint name="z" type="prismatic">' in urdf
+    assert controller_parameters(closed, "force_dimension")["simulated"] is False
+    hosted = HostedDevice("force_dimension", texts)
+    hosted.commands[hosted.command_names.index("force_dimension_loop/run")] = RUN
+    hosted.commands[hosted.command_names.index("force_dimension_tool/force.x")] = 1.0
+    for _ in range(10):
+        hosted.write()
+        hosted.read()
+    assert hosted.status == OK and vector_of(sdk.emulator_force) == [0.0, 1.0, 0.0]
+    velocity = hosted.states[0][hosted.state_names.index("x/velocity")]
+    assert velocity == pytest.approx(10 * PERIOD / MASS, rel=1e-12)
+    sdk.emulator_break(b"dhdGetPosition")
+    hosted.read()
+    assert (hosted.status, hosted.reason) == (FAULT, "dhdGetPosition: no communication")
+    assert not sdk.emulator_enabled()
+    sdk.emulator_break(b"")
+    hosted.deactivate()
 
 
 def test_the_search_counts_devices_and_opens_none(library: Path, sdk: Any) -> None:

@@ -306,3 +306,10 @@ def test_the_search_names_the_device_and_sends_nothing(service: InverseService) 
     service.devices = []
     found = inverse3.search(parameters)
     assert (found.connected, found.detail) == (False, "Inverse Service: runs, but no Inverse3 is connected")
+
+
+def test_the_search_says_that_the_service_does_not_run() -> None:
+    with InverseService().running() as ended:
+        address = ended.address
+    found = inverse3.search(make(inverse3.DRIVER, f"address={address}").parameters)
+    assert (found.connected, found.detail) == (False, f"service not running at {address}")

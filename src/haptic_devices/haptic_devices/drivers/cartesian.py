@@ -119,7 +119,8 @@ class CartesianDevice(Device):
         self._powered = True
 
     def read(self) -> Reading:
-        if self._failed:
+        """The sensors' values now; the last ones after a failure, and those of a tool at the origin while closed."""
+        if self._failed or not self._opened:
             return self._reading
         try:
             self._take(self._sense())
@@ -187,7 +188,7 @@ class CartesianDevice(Device):
             self._close()
 
     def description(self) -> dict[str, Any]:
-        return {"product": self._product()}
+        return {"product": self._product() if self._opened else self.name}
 
     def robot_description(self) -> str:
         """A chain of slides with a ball at the tool point."""

@@ -50,6 +50,10 @@ class Inverse3Parameters(SpatialParameters):
     stale_periods: int = Field(ge=1, le=1000, description="periods without a new state that are a fault [-]")
 
 
+class NotRunningError(DeviceError):
+    """The Inverse Service does not answer."""
+
+
 def service_version(address: str, timeout: float) -> tuple[int, ...]:
     """Asks the service for its version.
 
@@ -58,7 +62,8 @@ def service_version(address: str, timeout: float) -> tuple[int, ...]:
         timeout: longest wait [s].
 
     Raises:
-        DeviceError: the service does not run, or gives no version.
+        NotRunningError: the service does not run.
+        DeviceError: the program at the address gives no version.
     """
     url = f"http://{urlsplit(address).netloc}/version"
     try:
@@ -67,7 +72,7 @@ def service_version(address: str, timeout: float) -> tuple[int, ...]:
         return tuple(int(part) for part in text.split(".")[:3])
     except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
         reason = getattr(error, "reason", error)
-        raise DeviceError(f"address {address}: the Inverse Service does not answer ({reason})") from None
+        raise NotRunningError(f"address {address}: the Inverse Service does not answer ({reason})") from None
     except (ValueError, KeyError, TypeError) as error:
         raise DeviceError(f"address {address}: expected a version of the Inverse Service, got {error!r}") from None
 
@@ -291,6 +296,8 @@ def search(parameters: Inverse3Parameters) -> Presence:
         connection = _Connection(p, 1e-3)
         name, grips = connection.device_id, [kind for kind in _GRIPS if connection.inventory.get(kind)]
         connection._socket.close()
+    except NotRunningError:
+        return Presence(False, f"service not running at {p.address}")
     except DeviceError as error:
         return Presence(False, str(error))
     return Presence(True, " with ".join([f"device {name}", *grips[:1]]))
