@@ -11,7 +11,7 @@ from rich.console import Console
 from started_runs import finished_run, metrics_of
 
 from haptic_bags.bags import Bag
-from haptic_bringup import cli, real_devices
+from haptic_bringup import cli
 from haptic_bringup.real_devices import announced, drivers, needed_axes, show_devices, with_real_device
 from haptic_devices.drivers.driver import Driver, Presence
 from haptic_launch.experiments import experiment_names, load_experiment
@@ -101,16 +101,13 @@ def test_a_run_without_the_argument_or_with_the_simulated_device_is_left_alone()
     assert chosen("friction_impedance", device="joystick") == {"device": "joystick"}
 
 
-def test_a_device_along_x_takes_friction_along_x_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    inverse3 = drivers()["inverse3"]
-    narrow = Driver("narrow", "", 1, inverse3.model, inverse3.file, inverse3.make, inverse3.search)
-    monkeypatch.setattr(real_devices, "find_device", lambda name: narrow)
-    with pytest.raises(UsageError, match="friction_impedance acts along x, y, and narrow moves along x only") as caught:
-        chosen("friction_impedance", device="narrow")
+def test_a_device_along_x_takes_friction_along_x_only() -> None:
+    with pytest.raises(UsageError, match="friction_impedance acts along x, y, and hapkit moves along x only") as caught:
+        chosen("friction_impedance", device="hapkit")
     assert caught.value.hint == "friction experiments take axes:=[x]"
-    assert chosen("friction_impedance", device="narrow", axes="[x]")["mode"] == "realtime"
+    assert chosen("friction_impedance", device="hapkit", axes="[x]")["mode"] == "realtime"
     with pytest.raises(UsageError, match="touch_clutter acts along x, y"):
-        chosen("touch_clutter", device="narrow")
+        chosen("touch_clutter", device="hapkit")
 
 
 def test_the_list_has_a_row_for_each_driver(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +127,7 @@ def test_the_list_has_a_row_for_each_driver(monkeypatch: pytest.MonkeyPatch) -> 
     assert "yes: device 049D" in rows["inverse3"] and lines[-1].startswith("run: ./haptics run EXPERIMENT device:=NAME")
     assert "no: library libHD.so not found" in rows["touch"]
     assert "the search failed: a defect" in rows["force_dimension"]
-    assert {"force_dimension", "inverse3", "touch"} <= known.keys()
+    assert {"force_dimension", "hapkit", "inverse3", "touch"} <= known.keys()
 
 
 def test_a_refused_run_leaves_one_line_a_hint_and_no_directory(
