@@ -1,4 +1,4 @@
-"""Real devices on the command line: the list of `./haptics devices`, and a run with `device:=NAME`."""
+"""Real devices on the command line: the list of `./haptics devices`, and runs with `device:=NAME` and `input:=NAME`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from haptic_core.errors import ParameterError
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_devices.drivers.driver import Driver, Presence
 from haptic_devices.factories import ENTRY_POINTS, NODE_PARAMETER_FILE, find_device
+from haptic_devices.inputs.source import Input, installed_inputs
 from haptic_launch.experiment_graph import SCRIPTED
 from haptic_launch.launch_file import LaunchDescription
 from haptic_launch.launch_nodes import LaunchedNode, launched_nodes
-from haptic_launch.runner import UsageError, effective_arguments
+from haptic_launch.runner import IN_VIEW, UsageError, effective_arguments
 
 #: arguments that concern the simulated hand
 _OF_THE_HAND = ("held", "motion", "letters", "strokes", "rest_duration", "rest_force", "hand_file", "hand_parameters")
@@ -40,24 +41,25 @@ def drivers() -> dict[str, Driver]:
 
 
 def show_devices(console: Console) -> None:
-    """Prints a row for each driver: product, whether it is connected, degrees of freedom; below, how to run it."""
-    table = Table(Column("device", no_wrap=True), "product", "connected", Column("degrees of freedom", max_width=10))
-    known = drivers()
+    """Prints a row for each driver and input: product, whether it is connected, degrees of freedom; then how to run."""
+    table = Table(Column("device", no_wrap=True), "product", "connected", Column("degrees of freedom", max_width=12))
+    known: dict[str, Driver | Input] = {**drivers(), **installed_inputs()}
     with ThreadPoolExecutor(max(1, len(known))) as pool:  # each search waits for its own service
         found = dict(zip(known, pool.map(_search, known.values()), strict=True))
     for name, driver in known.items():
         presence = found[name]
         answer = "[green]yes[/green]" if presence.connected else "no"
         state = f"{answer}: {escape(presence.detail)}"
-        table.add_row(name, escape(driver.title), state, str(driver.degrees_of_freedom))
+        freedom = str(driver.degrees_of_freedom) if isinstance(driver, Driver) else f"{driver.axes} (no force)"
+        table.add_row(name, escape(driver.title), state, freedom)
     console.print(table)
-    run = "run: ./haptics run EXPERIMENT device:=NAME; docs/bring_up.md has the first run of each"
+    run = "run: ./haptics run EXPERIMENT device:=NAME, or input:=NAME without force; docs/bring_up.md has the first run"
     console.print(run, highlight=False, soft_wrap=True)
 
 
-def _search(driver: Driver) -> Presence:
+def _search(driver: Driver | Input) -> Presence:
     try:
-        return driver.find()
+        return driver.find() if isinstance(driver, Driver) else driver.search()
     except Exception as error:  # a driver of another package must not end the list
         return Presence(False, f"the search failed: {error}")
 
@@ -91,6 +93,35 @@ def with_real_device(experiment: str, description: LaunchDescription, given: Map
     return {"mode": "realtime", "duration": _DURATION, **given}
 
 
+def with_input(experiment: str, description: LaunchDescription, given: Mapping[str, str]) -> dict[str, str]:
+    """The arguments of a run whose simulated hand an input device leads, with those that the user did not give.
+
+    Args:
+        experiment: name, for errors.
+        description: of the launch file.
+        given: arguments of the user, completed by `with_real_device`.
+
+    Raises:
+        UsageError: the input is unknown or not connected, or the experiment has no simulated hand.
+    """
+    name = given.get("input", _NO_INPUT)
+    if name == _NO_INPUT:
+        return dict(given)
+    known = installed_inputs()
+    if name not in known:
+        raise UsageError(f"argument input: expected one of {_NO_INPUT}, {', '.join(known)}, got {name!r}", _LIST)
+    rest = {key: value for key, value in given.items() if key != "input"}
+    effective_arguments(description, rest)  # refuses the others first
+    device = str(_device_of(launched_nodes(description, rest)).parameters["device"])
+    if device == SCRIPTED or given.get("held") == "false" or isinstance(find_device(device), Driver):
+        raise UsageError(f"argument input: {name} leads the simulated hand, which this run of {experiment} has not")
+    presence = known[name].search()
+    if not presence.connected:
+        raise UsageError(f"argument input: {name} is not connected: {presence.detail}", _LIST)
+    return {**IN_VIEW, "duration": _DURATION, **given}
+
+
+_NO_INPUT = "none"
 _LIST = "./haptics devices lists the drivers; docs/bring_up.md has the experiments that they fit"
 
 
@@ -150,6 +181,7 @@ def _check_arguments(name: str, given: Mapping[str, str]) -> None:
 
 
 def announced(given: Mapping[str, str], completed: Mapping[str, str]) -> str:
-    """A line about the arguments that `with_real_device` has added; empty if there are none."""
+    """A line about the arguments that a device or an input has added; empty if there are none."""
     added = [f"{name}:={value}" for name, value in completed.items() if name not in given]
-    return f"device {given['device']}: {', '.join(added)}; Ctrl-C ends the run" if added else ""
+    causes = " and ".join(given[name] for name in ("device", "input") if name in given)
+    return f"{causes}: {', '.join(added)}; Ctrl-C ends the run" if added else ""

@@ -68,10 +68,10 @@ def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
         given[PARAMS_FILE] = str(Path(given[PARAMS_FILE]).absolute())
     if given.get("view") == "true":
         given = {**IN_VIEW, **given}
-    if "device" in given:
-        from haptic_bringup.real_devices import announced, with_real_device  # loads devices only when one is named
+    if given.keys() & {"device", "input"}:
+        from haptic_bringup.real_devices import announced, with_input, with_real_device  # loads only what is named
 
-        completed = with_real_device(name, description, given)
+        completed = with_input(name, description, with_real_device(name, description, given))
         if line := announced(given, completed):
             console.print(line, highlight=False)
         given = completed

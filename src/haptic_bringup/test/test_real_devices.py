@@ -12,12 +12,13 @@ from started_runs import finished_run, metrics_of
 
 from haptic_bags.bags import Bag
 from haptic_bringup import cli
-from haptic_bringup.real_devices import announced, drivers, needed_axes, show_devices, with_real_device
+from haptic_bringup.real_devices import announced, drivers, needed_axes, show_devices, with_input, with_real_device
 from haptic_devices.drivers.driver import Driver, Presence
+from haptic_devices.inputs import gamepad
 from haptic_launch.experiments import experiment_names, load_experiment
 from haptic_launch.launch_file import LaunchDescription, load_launch_file
 from haptic_launch.launch_nodes import launched_nodes
-from haptic_launch.runner import UsageError
+from haptic_launch.runner import UsageError, chosen_variants
 
 #: experiments of the joystick, which a real device can replace
 PLANAR = ("deformable_peg", "friction_impedance", "joystick_stick_slip", "touch_clutter")
@@ -92,7 +93,7 @@ def test_what_the_user_gives_stays_and_what_is_added_is_said() -> None:
     given = {"device": "inverse3", "duration": "5.0"}
     completed = with_real_device("friction_impedance", description_of("friction_impedance"), given)
     assert completed == {**given, "mode": "realtime"}
-    assert announced(given, completed) == "device inverse3: mode:=realtime; Ctrl-C ends the run"
+    assert announced(given, completed) == "inverse3: mode:=realtime; Ctrl-C ends the run"
     assert announced(completed, completed) == ""
 
 
@@ -120,14 +121,51 @@ def test_the_list_has_a_row_for_each_driver(monkeypatch: pytest.MonkeyPatch) -> 
         return found[driver.name]
 
     monkeypatch.setattr(Driver, "find", search)
+    monkeypatch.setattr(gamepad, "find_joystick", lambda: "")
     console = Console(width=250, record=True)
     show_devices(console)
     lines = console.export_text().splitlines()
-    rows = {name: next(line for line in lines if f" {name} " in line) for name in known}
+    rows = {name: next(line for line in lines if f" {name} " in line) for name in (*known, "gamepad", "spacemouse")}
+    assert "no: no /dev/input/js*" in rows["gamepad"] and "6 (no force)" in rows["spacemouse"]
     assert "yes: device 049D" in rows["inverse3"] and lines[-1].startswith("run: ./haptics run EXPERIMENT device:=NAME")
     assert "no: library libHD.so not found" in rows["touch"]
     assert "the search failed: a defect" in rows["force_dimension"]
     assert {"force_dimension", "hapkit", "inverse3", "touch"} <= known.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("friction_drift", {}, "gamepad leads the simulated hand, which this run of friction_drift has not"),
+        ("tau_wall", {"held": "false"}, "gamepad leads the simulated hand, which this run of tau_wall has not"),
+        ("friction_impedance", {"device": "inverse3"}, "gamepad leads the simulated hand, which this run of"),
+        ("tau_wall", {}, r"gamepad is not connected: no /dev/input/js\*"),
+    ],
+)
+def test_an_input_without_a_hand_or_that_is_not_there_is_refused(
+    monkeypatch: pytest.MonkeyPatch, name: str, given: dict[str, str], message: str
+) -> None:
+    monkeypatch.setattr(gamepad, "find_joystick", lambda: "")
+    with pytest.raises(UsageError, match=f"^argument input: {message}"):
+        with_input(name, description_of(name), {"input": "gamepad", **given})
+    with pytest.raises(UsageError, match=r"^argument input: expected one of none, gamepad, spacemouse, got 'mouse'"):
+        with_input(name, description_of(name), {"input": "mouse"})
+
+
+def test_an_input_leads_the_hand_in_real_time_for_a_minute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "js0").touch()
+    monkeypatch.setattr(gamepad, "find_joystick", lambda: str(tmp_path / "js0"))
+    for name in ("friction_admittance", "rolling_disk", "tau_wall", "touch_clutter"):
+        completed = with_input(name, description_of(name), {"input": "gamepad"})
+        assert completed == {"input": "gamepad", "pace": "1.0", "duration": "60.0"}
+        (node,) = (n for n in launched_nodes(description_of(name), completed) if n.name == "input")
+        assert (node.executable, node.parameters["source"]) == ("haptic_devices/input_node", "gamepad")
+        (device,) = (n for n in launched_nodes(description_of(name), completed) if n.parameters.get("sources"))
+        assert node.namespace == device.namespace
+    assert with_input("tau_wall", description_of("tau_wall"), {"input": "none"}) == {"input": "none"}
+    experiment = load_experiment("friction_impedance")
+    assert len(chosen_variants(experiment, {"input": "none"}, {})) == 2
+    assert len(chosen_variants(experiment, {"input": "gamepad"}, {"input": "gamepad"})) == 1
 
 
 def test_a_refused_run_leaves_one_line_a_hint_and_no_directory(

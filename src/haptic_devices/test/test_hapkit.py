@@ -35,7 +35,7 @@ class Board:
     Attributes:
         position, velocity: that it sends [m], [m/s].
         flags, version: of its messages.
-        sends: what it makes of a message before it is sent; no bytes: silence.
+        sends: function of a message that gives the bytes to send; no bytes: silence.
         commands: flags and force [N] of all valid commands.
     """
 
