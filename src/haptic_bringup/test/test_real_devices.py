@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from inverse_service import InverseService
 from rich.console import Console
-from started_runs import finished_run, metrics_of
+from started_runs import HAPTICS, finish, finished_run, metrics_of
 
+import haptic_devices
 from haptic_bags.bags import Bag
 from haptic_bringup import cli
 from haptic_bringup.real_devices import announced, drivers, needed_axes, show_devices, with_input, with_real_device
 from haptic_devices.drivers.driver import Driver, Presence
 from haptic_devices.inputs import gamepad
+from haptic_devices.inputs.source import installed_inputs
 from haptic_launch.experiments import experiment_names, load_experiment
 from haptic_launch.launch_file import LaunchDescription, load_launch_file
 from haptic_launch.launch_nodes import launched_nodes
 from haptic_launch.runner import UsageError, chosen_variants
+
+PAGE = (Path(__file__).parents[3] / "docs" / "bring_up.md").read_text()
 
 #: experiments of the joystick, which a real device can replace
 PLANAR = ("deformable_peg", "friction_impedance", "joystick_stick_slip", "touch_clutter")
@@ -181,6 +186,23 @@ def test_a_refused_run_leaves_one_line_a_hint_and_no_directory(
     assert hint.startswith("  hint: ./haptics devices")
 
 
+def test_the_page_has_a_row_and_a_section_with_messages_for_each_driver() -> None:
+    rows = re.findall(r"^\| `([\w:=]+)` \|", PAGE.partition("## Safety first")[0], re.MULTILINE)
+    assert sorted(rows) == sorted([*drivers(), *(f"input:={name}" for name in installed_inputs())])
+    for name in drivers():
+        assert f"device:={name}" in PAGE
+
+
+def test_the_messages_of_the_page_are_those_of_the_drivers() -> None:
+    sources = " ".join(path.read_text() for path in Path(haptic_devices.__file__).parent.glob("drivers/*.py"))
+    tables = re.findall(r"^\| message \| what to do \|\n.*\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
+    messages = [row.split("`")[1] for table in tables for row in table.splitlines()]
+    assert len(messages) > 12
+    for message in messages:  # their words without numbers, addresses and names of files
+        words = re.findall(r"(?<![\w./])[a-z]{2,}(?![\w./:])", message)
+        assert all(re.search(rf"\b{word}\b", sources) for word in words), message
+
+
 @pytest.mark.experiment
 def test_a_run_on_a_real_device_ends_with_a_bag_and_a_report_without_comparison(tmp_path: Path) -> None:
     with InverseService().running() as service:
@@ -194,3 +216,5 @@ def test_a_run_on_a_real_device_ends_with_a_bag_and_a_report_without_comparison(
     bag = Bag(directory / "bag")
     np.testing.assert_array_equal(bag.topics["/joystick/device_state"]["tick"], np.arange(2000))
     assert "/joystick/simulation_state" not in bag.topics and service.forces
+    said = finish(tmp_path, [*HAPTICS, "replay", str(directory)])
+    assert "the replay is the recording bit for bit: shown" in " ".join(said.split())

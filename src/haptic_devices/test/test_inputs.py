@@ -241,7 +241,7 @@ def device(context: Context) -> Iterator[FakeDevice]:
 
 @pytest.fixture
 def node(context: Context, pad: Pad) -> Iterator[InputNode]:
-    overrides = [Parameter("source", value="gamepad"), Parameter("path", value=str(pad.path))]
+    overrides = [Parameter("source", value="gamepad"), Parameter("port", value=str(pad.path))]
     made = InputNode(context=context, namespace="/led", parameter_overrides=overrides)
     yield made
     made.destroy_node()
@@ -298,11 +298,11 @@ def test_a_disconnected_input_ends_the_node(node: InputNode, pad: Pad) -> None:
 
 def test_every_parameter_of_the_node_is_tested_here() -> None:
     specs = load_parameter_specs(NODE_PARAMETER_FILE.with_name("input_node.yaml"))
-    assert specs.keys() == {*NUMBERS, "source", "path", "rate", "params_file"}
+    assert specs.keys() == {*NUMBERS, "source", "port", "rate", "params_file"}
 
 
 def test_the_rate_sets_how_often_the_input_is_read(context: Context, pad: Pad, monkeypatch: pytest.MonkeyPatch) -> None:
-    overrides = [Parameter("path", value=str(pad.path)), Parameter("rate", value=10.0)]
+    overrides = [Parameter("port", value=str(pad.path)), Parameter("rate", value=10.0)]
     node = InputNode(context=context, namespace="/led", parameter_overrides=overrides)
     times: list[float] = []
 

@@ -50,7 +50,7 @@ class InputNode(Node):
             given |= values_for(given[PARAMS_FILE], self.get_fully_qualified_name(), specs)
         p = self.parameters = check_all(specs, given)
         self.finished, self.exit_code = False, 0
-        self._source = find_input(p["source"]).open(p["path"])
+        self._source = find_input(p["source"]).open(p["port"])
         self.leader: Leader | None = None
         self._holds = self.create_client(SetBool, "device/hold")
         self._handles = self.create_publisher(PoseStamped, "operator_handle", display_qos())
