@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import entry_points
 
@@ -13,12 +13,12 @@ from rich.table import Column, Table
 from haptic_core.errors import ParameterError
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_devices.drivers.driver import Driver, Presence
-from haptic_devices.factories import ENTRY_POINTS, NODE_PARAMETER_FILE, find_device
+from haptic_devices.factories import ENTRY_POINTS, NODE_PARAMETER_FILE, find_device, load_numbers
 from haptic_devices.inputs.source import Input, installed_inputs
 from haptic_launch.experiment_graph import SCRIPTED
 from haptic_launch.launch_file import LaunchDescription
 from haptic_launch.launch_nodes import LaunchedNode, launched_nodes
-from haptic_launch.runner import IN_VIEW, UsageError, effective_arguments
+from haptic_launch.runner import IN_VIEW, MissingProgramError, UsageError, effective_arguments
 
 #: arguments that concern the simulated hand
 _OF_THE_HAND = ("held", "motion", "letters", "strokes", "rest_duration", "rest_force", "hand_file", "hand_parameters")
@@ -93,6 +93,27 @@ def with_real_device(experiment: str, description: LaunchDescription, given: Map
     return {"mode": "realtime", "duration": _DURATION, **given}
 
 
+def check_connected(nodes: Sequence[LaunchedNode]) -> None:
+    """Refuses a run whose real device does not answer, before anything starts.
+
+    Args:
+        nodes: of the run, with checked parameters.
+
+    Raises:
+        MissingProgramError: names the device and the reason.
+    """
+    specs = load_parameter_specs(NODE_PARAMETER_FILE)
+    for node in nodes:
+        if node.executable not in _HOSTS:
+            continue
+        parameters = check_all(specs, node.parameters)
+        driver = find_device(parameters["device"]) if parameters["mode"] == "realtime" else None
+        if isinstance(driver, Driver):
+            presence = driver.search(load_numbers(driver.model, parameters, "device", driver.file))
+            if not presence.connected:
+                raise MissingProgramError(f"argument device: {driver.name} cannot be used: {presence.detail}", _HELP)
+
+
 def with_input(experiment: str, description: LaunchDescription, given: Mapping[str, str]) -> dict[str, str]:
     """The arguments of a run whose simulated hand an input device leads, with those that the user did not give.
 
@@ -122,6 +143,9 @@ def with_input(experiment: str, description: LaunchDescription, given: Mapping[s
 
 
 _NO_INPUT = "none"
+#: programs that open the device themselves, or start one that does
+_HOSTS = ("haptic_devices/device_node", "haptic_devices/control_node")
+_HELP = "docs/bring_up.md has install, check and messages of each device"
 _LIST = "./haptics devices lists the drivers; docs/bring_up.md has the experiments that they fit"
 
 

@@ -14,14 +14,22 @@ from started_runs import HAPTICS, finish, finished_run, metrics_of
 import haptic_devices
 from haptic_bags.bags import Bag
 from haptic_bringup import cli
-from haptic_bringup.real_devices import announced, drivers, needed_axes, show_devices, with_input, with_real_device
+from haptic_bringup.real_devices import (
+    announced,
+    check_connected,
+    drivers,
+    needed_axes,
+    show_devices,
+    with_input,
+    with_real_device,
+)
 from haptic_devices.drivers.driver import Driver, Presence
 from haptic_devices.inputs import gamepad
 from haptic_devices.inputs.source import installed_inputs
 from haptic_launch.experiments import experiment_names, load_experiment
 from haptic_launch.launch_file import LaunchDescription, load_launch_file
 from haptic_launch.launch_nodes import launched_nodes
-from haptic_launch.runner import UsageError, chosen_variants
+from haptic_launch.runner import MissingProgramError, UsageError, chosen_variants
 
 PAGE = (Path(__file__).parents[3] / "docs" / "bring_up.md").read_text()
 
@@ -171,6 +179,20 @@ def test_an_input_leads_the_hand_in_real_time_for_a_minute(monkeypatch: pytest.M
     experiment = load_experiment("friction_impedance")
     assert len(chosen_variants(experiment, {"input": "none"}, {})) == 2
     assert len(chosen_variants(experiment, {"input": "gamepad"}, {"input": "gamepad"})) == 1
+
+
+def test_a_device_that_does_not_answer_is_refused_before_the_start() -> None:
+    with InverseService().running() as service:
+        given = {"device": "inverse3", "device_parameters": f"['address={service.address}']", "mode": "realtime"}
+        nodes = launched_nodes(description_of("friction_impedance"), given)
+        check_connected(nodes)
+        check_connected(launched_nodes(description_of("joystick_stick_slip"), given))
+    with pytest.raises(MissingProgramError) as caught:
+        check_connected(nodes)
+    assert str(caught.value) == f"argument device: inverse3 cannot be used: service not running at {service.address}"
+    assert caught.value.hint.startswith("docs/bring_up.md")
+    check_connected(launched_nodes(description_of("friction_impedance"), {**given, "hardware": "mock"}))
+    check_connected(launched_nodes(description_of("tau_wall")))
 
 
 def test_a_refused_run_leaves_one_line_a_hint_and_no_directory(

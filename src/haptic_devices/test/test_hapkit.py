@@ -135,6 +135,17 @@ def test_the_force_is_limited_and_a_safe_stop_turns_the_motor_off(devices: Any, 
     assert device.read().effort[0] == 0.0
 
 
+def test_the_motor_is_off_until_the_first_command_and_an_older_trip_is_no_fault(devices: Any, board: Board) -> None:
+    board.flags = hapkit.WATCHDOG  # of an earlier run
+    device = devices()
+    until(lambda: board.commands, device.read)
+    assert set(board.commands) == {(0, 0.0)}
+    device.write(np.array([0.5]))
+    device.read()  # messages that were under way
+    board.flags = hapkit.MOTOR_ON
+    until(lambda: (hapkit.MOTOR_ON, 0.5) in board.commands, device.read)
+
+
 def test_damaged_bytes_are_dropped_and_counted(devices: Any, board: Board) -> None:
     noise = iter([b"\xa5\x5a\x01", b"\x00" * 20, b"\xa5", b"\xa5\x5a" + b"\x07" * 13] * 5)
     board.sends = lambda message: next(noise, b"") + message

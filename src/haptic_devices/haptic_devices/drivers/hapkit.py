@@ -38,6 +38,8 @@ STATE, COMMAND = struct.Struct("<2sBBHffB"), struct.Struct("<2sBBfB")
 MOTOR_ON, WATCHDOG = 1, 2
 #: names of ports of boards, by preference
 _PORTS = ("ttyACM*", "ttyUSB*")
+#: messages that a board may have sent before it got the first command
+_UNDER_WAY = 20
 #: memory of bytes that are no message yet
 _LONGEST = 4096
 
@@ -102,7 +104,7 @@ class Hapkit(CartesianDevice):
             self._close()
             raise DeviceError(f"port {port}: {error.args[-1] if error.args else error}") from None
         self._buffer, self._sensed, self._number = b"", Sensed((0.0,), (0.0,)), 0
-        self._on, self._tripped = False, False
+        self._on, self._tripped, self._first = False, False, 0
         self.damaged = 0
         self._freshness = Freshness(self.name, p.stale_periods)
         try:
@@ -133,13 +135,13 @@ class Hapkit(CartesianDevice):
             self._receive()
 
     def _start(self) -> None:
-        self._on = True
-        self._send(np.zeros(1))
+        """The motor stays off until the first command, since the board's watchdog would not wait for the loop."""
+        self._stop()
 
     def _sense(self) -> Sensed:
         self._receive()
         self._freshness.check(self._number)
-        if self._tripped and self._on:
+        if self._tripped and self._on and self._number > self._first + _UNDER_WAY:
             raise DeviceError("hapkit: the board's watchdog turned the motor off")
         return self._sensed
 
@@ -180,8 +182,13 @@ class Hapkit(CartesianDevice):
         self._number += 1
 
     def _send(self, force: np.ndarray) -> None:
+        if not self._on:
+            self._on, self._first = True, self._number
+        self._write(float(force[0]))
+
+    def _write(self, force: float) -> None:
         try:
-            os.write(self._file, command_message(float(force[0]), self._on))
+            os.write(self._file, command_message(force, self._on))
         except BlockingIOError:
             pass  # a board that takes nothing turns its motor off, and its old messages are noticed
         except OSError as error:
@@ -189,7 +196,7 @@ class Hapkit(CartesianDevice):
 
     def _stop(self) -> None:
         self._on = False
-        self._send(np.zeros(1))
+        self._write(0.0)
 
     def _close(self) -> None:
         file, self._file = self._file, -1

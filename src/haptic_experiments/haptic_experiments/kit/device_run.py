@@ -67,7 +67,7 @@ def numbers_of(bag: Bag) -> RunNumbers:
         largest_force=np.abs(force).max(axis=0),
         largest_speed=float(np.linalg.norm(np.asarray(state["tool_twist"])[:, 0:3], axis=1).max()),
         path_length=float(np.linalg.norm(np.diff(position, axis=0), axis=1).sum()),
-        energy=float(-(force * velocity).sum() * period),
+        energy=float(0.0 - (force * velocity).sum() * period),
     )
 
 
