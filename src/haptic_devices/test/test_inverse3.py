@@ -162,12 +162,20 @@ def test_a_force_that_is_not_renewed_becomes_zero(devices: Any, service: Inverse
     until(lambda: service.forces[-1] == (0.0, 0.0, 0.0))
 
 
+def test_states_stay_new_without_commands(devices: Any, service: InverseService) -> None:
+    device = devices("stale_periods=4", "hold_periods=1000")
+    number = device._connection.number
+    until(lambda: device._connection.number > number + 3)  # by itself, every second period
+
+
 def test_a_safe_stop_sends_zero_force_and_write_does_nothing_after_it(devices: Any, service: InverseService) -> None:
     device = devices()
     until(lambda: (1.0, 1.0, 1.0) in service.forces, lambda: device.write(np.ones(3)))
     device.safe_stop()
     until(lambda: service.forces[-1] == (0.0, 0.0, 0.0))
-    device.write(np.ones(3))
+    number = device._connection.number
+    until(lambda: device._connection.number > number, lambda: device.write(np.ones(3)))  # the sensors go on
+    assert service.forces[-1] == (0.0, 0.0, 0.0)
     assert_array_equal(device.read().effort, np.zeros(3))
     device.deactivate()
     assert service.forces[-1] == (0.0, 0.0, 0.0)

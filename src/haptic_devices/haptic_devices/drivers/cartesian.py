@@ -146,6 +146,7 @@ class CartesianDevice(Device):
 
     def write(self, effort: np.ndarray) -> None:
         if not self._powered or self._failed:
+            self._rest()
             return
         limit, force = self.parameters.force_limit, self._force
         np.clip(effort, -limit, limit, out=force)
@@ -223,6 +224,9 @@ class CartesianDevice(Device):
     @abstractmethod
     def _send(self, force: np.ndarray) -> None:
         """Commands a force (n,) [N] in the base frame; does not wait for the device."""
+
+    def _rest(self) -> None:
+        """Called instead of `_send` in each period without power; a service may need a message to report a state."""
 
     @abstractmethod
     def _stop(self) -> None:

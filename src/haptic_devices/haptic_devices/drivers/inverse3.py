@@ -92,6 +92,8 @@ class _Connection:
 
         p = self._parameters = parameters
         self._hold = p.hold_periods * period
+        self._poll = min(p.hold_periods, max(1, p.stale_periods // 2)) * period  # keeps states new without commands
+        self._commanded = time.monotonic()
         try:
             self._socket = connect(p.address, open_timeout=p.answer_timeout, ping_interval=None, compression=None)
         except (OSError, TimeoutError, ValueError) as error:
@@ -136,6 +138,7 @@ class _Connection:
     def command(self, force: np.ndarray) -> None:
         """Hands over a force (3,) [N] to be sent now."""
         self._force = (float(force[0]), float(force[1]), float(force[2]))
+        self._commanded = time.monotonic()
         self._wake.set()
 
     def close(self) -> None:
@@ -155,15 +158,16 @@ class _Connection:
     def _exchange(self) -> None:
         outstanding, answered = 0, time.monotonic()
         while True:
-            if not self._wake.wait(self._hold):
-                self._force = (0.0, 0.0, 0.0)
+            self._wake.wait(self._poll)
             self._wake.clear()
+            if time.monotonic() - self._commanded > self._hold:
+                self._force = (0.0, 0.0, 0.0)
             ended = self._ended
             self._socket.send(self._message())
             outstanding += 1
             while outstanding:
                 try:
-                    text = self._socket.recv(timeout=self._hold)
+                    text = self._socket.recv(timeout=self._poll)
                 except TimeoutError:
                     break  # the newest force goes out with the next round, also the zero of a stop
                 outstanding, answered = outstanding - 1, time.monotonic()
@@ -274,6 +278,10 @@ class Inverse3(CartesianDevice):
         self._live().command(force)
 
     def _stop(self) -> None:
+        if self._connection is not None:
+            self._connection.command(np.zeros(3))
+
+    def _rest(self) -> None:
         if self._connection is not None:
             self._connection.command(np.zeros(3))
 
