@@ -85,6 +85,8 @@ def with_real_device(experiment: str, description: LaunchDescription, given: Map
     rest = {key: value for key, value in given.items() if key != "device"}
     effective_arguments(description, rest)  # refuses the others first
     if "device" not in {argument.name for argument in description.arguments}:
+        if name == _device_of(launched_nodes(description, rest)).parameters["device"]:
+            return rest  # the experiment's own
         raise UsageError(f"argument device: {_demand(experiment, description)}, got {_offer(name, driver)}", _LIST)
     if not isinstance(driver, Driver):
         return dict(given)

@@ -113,6 +113,7 @@ def test_what_the_user_gives_stays_and_what_is_added_is_said() -> None:
 def test_a_run_without_the_argument_or_with_the_simulated_device_is_left_alone() -> None:
     assert chosen("tau_wall", duration="5.0") == {"duration": "5.0"}
     assert chosen("friction_impedance", device="joystick") == {"device": "joystick"}
+    assert chosen("tau_wall", device="tau", duration="5.0") == {"duration": "5.0"}
 
 
 def test_a_device_along_x_takes_friction_along_x_only() -> None:

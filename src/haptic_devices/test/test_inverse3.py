@@ -70,6 +70,15 @@ def test_metres_and_newtons_arrive_unchanged_along_right_forward_up(devices: Any
     assert device.description()["product"] == "Haply Inverse3 049D, service 3.5.0"
 
 
+def test_a_proxy_of_the_environment_is_not_asked(
+    devices: Any, service: InverseService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "ws_proxy", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")  # the port of discard, where no proxy listens
+    monkeypatch.setenv("no_proxy", "")
+    assert devices().read() is not None
+
+
 def test_read_and_write_do_not_wait_for_a_service_that_is_silent(devices: Any, service: InverseService) -> None:
     device = devices()
     service.fault = "silent"

@@ -33,6 +33,8 @@ from haptic_devices.drivers.driver import Driver, Presence
 
 #: versions of the service that are understood: 3.1 introduced the format of this port
 OLDEST, BELOW = (3, 1), (4, 0)
+#: opens addresses without a proxy, which would not reach this machine
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 #: longest wait for the service while `./haptics devices` searches [s]
 _SEARCH_TIMEOUT = 0.4
 #: lists of an inventory with grips, by preference
@@ -67,7 +69,7 @@ def service_version(address: str, timeout: float) -> tuple[int, ...]:
     """
     url = f"http://{urlsplit(address).netloc}/version"
     try:
-        with urllib.request.urlopen(url, timeout=timeout) as answer:
+        with _DIRECT.open(url, timeout=timeout) as answer:
             text = str(json.load(answer)["project_version"])
         return tuple(int(part) for part in text.split(".")[:3])
     except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
@@ -95,7 +97,8 @@ class _Connection:
         self._poll = min(p.hold_periods, max(1, p.stale_periods // 2)) * period  # keeps states new without commands
         self._commanded = time.monotonic()
         try:
-            self._socket = connect(p.address, open_timeout=p.answer_timeout, ping_interval=None, compression=None)
+            options: dict[str, Any] = {"ping_interval": None, "compression": None, "proxy": None}
+            self._socket = connect(p.address, open_timeout=p.answer_timeout, **options)
         except (OSError, TimeoutError, ValueError) as error:
             raise DeviceError(f"address {p.address}: {error}") from None
         except Exception as error:  # the library has several classes for a handshake that fails
