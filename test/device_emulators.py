@@ -22,11 +22,11 @@ PATIENCE = 120.0  # longest wait for a condition [s]; only a defect lets it pass
 
 
 def compile_library(name: str, folder: Path) -> Path:
-    """Compiles emulators/<name>.c to a shared library."""
+    """Compiles emulators/<name>.c to a shared library, which is found by its name once it is loaded by its path."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     assert compiler is not None
     library = folder / f"lib{name}.so"
-    command = [compiler, "-std=c11", "-O1", "-Wall", "-Werror", "-shared", "-fPIC"]
+    command = [compiler, "-std=c11", "-O1", "-Wall", "-Werror", "-shared", "-fPIC", f"-Wl,-soname,{library.name}"]
     subprocess.run([*command, "-o", str(library), str(EMULATORS / f"{name}.c")], check=True)
     return library
 

@@ -37,7 +37,7 @@ def sdk(library: Path) -> Any:
 
 
 def start(library: Path, *entries: str, held_axis: str = "") -> Any:
-    device = make(force_dimension.DRIVER, f"library={library}", *entries, held_axis=held_axis)
+    device = make(force_dimension.DRIVER, f"library={library.name}", *entries, held_axis=held_axis)
     device.configure(PERIOD)
     device.activate()
     return device
@@ -148,7 +148,7 @@ def test_a_device_that_cannot_be_used_is_refused_at_configure(
 ) -> None:
     sdk.emulator_set(*state)
     with pytest.raises(DeviceError, match=message):
-        make(force_dimension.DRIVER, f"library={library}").configure(PERIOD)
+        make(force_dimension.DRIVER, f"library={library.name}").configure(PERIOD)
     assert not sdk.emulator_opened()
 
 
@@ -164,6 +164,12 @@ def test_parameters_of_the_sdk_act(library: Path, sdk: Any) -> None:
 def test_a_missing_library_is_named() -> None:
     with pytest.raises(DeviceError, match=r"library no_such_sdk\.so"):
         make(force_dimension.DRIVER, "library=no_such_sdk.so").configure(PERIOD)
+
+
+@pytest.mark.parametrize("name", ["/tmp/evil.so", "../evil.so", "./evil.so"])
+def test_a_parameter_cannot_name_a_file_that_is_loaded(name: str) -> None:
+    with pytest.raises(ParameterError, match="parameter device_parameters: entry 'library="):
+        make(force_dimension.DRIVER, f"library={name}")
 
 
 def test_a_library_without_the_functions_is_refused(tmp_path: Path) -> None:
@@ -198,8 +204,8 @@ def test_the_factory_refuses_lockstep_and_bad_numbers() -> None:
 
 
 def test_ros2_control_hosts_the_driver_and_its_description_opens_no_device(library: Path, sdk: Any) -> None:
-    texts = {"device": "force_dimension", "device_parameters": f"['library={library}']", "held_axis": "z"}
-    closed = make(force_dimension.DRIVER, f"library={library}")
+    texts = {"device": "force_dimension", "device_parameters": f"['library={library.name}']", "held_axis": "z"}
+    closed = make(force_dimension.DRIVER, f"library={library.name}")
     urdf = control_urdf(closed, "force_dimension", "ros2_control", texts)
     assert not sdk.emulator_opened() and '<joint name="z" type="prismatic">' in urdf
     assert controller_parameters(closed, "force_dimension")["simulated"] is False
@@ -221,7 +227,7 @@ def test_ros2_control_hosts_the_driver_and_its_description_opens_no_device(libra
 
 
 def test_the_search_counts_devices_and_opens_none(library: Path, sdk: Any) -> None:
-    parameters = make(force_dimension.DRIVER, f"library={library}").parameters
+    parameters = make(force_dimension.DRIVER, f"library={library.name}").parameters
     found = force_dimension.search(parameters)
     assert (found.connected, found.detail, sdk.emulator_opened()) == (True, "1 connected", 0)
     sdk.emulator_set(3, 0, 1, 1, 0)

@@ -29,6 +29,7 @@ from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos
 from haptic_devices.factories import NODE_PARAMETER_FILE
 from haptic_devices.inputs import gamepad, spacemouse
 from haptic_devices.inputs.source import Deflection, InputDeviceError, Leader, find_input, installed_inputs
+from haptic_devices.node import input_node
 from haptic_devices.node.input_node import InputNode
 from haptic_msgs.msg import TickEvent
 
@@ -282,8 +283,9 @@ def test_the_node_asks_for_the_handle_and_moves_it_from_the_hand_s_target(
 
 
 def test_a_device_without_a_hand_ends_the_node_with_the_reason(
-    device: FakeDevice, node: InputNode, until: Callable[[Callable[[], Any]], None]
+    device: FakeDevice, node: InputNode, until: Callable[[Callable[[], Any]], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(input_node, "_ASK", 0.01)
     device.refusal = "the device has no simulated hand to lead"
     device.say("state", state="active")
     until(lambda: node.finished)

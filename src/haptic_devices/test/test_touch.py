@@ -34,7 +34,7 @@ def api(library: Path) -> Iterator[Any]:
 
 
 def start(library: Path, *entries: str, held_axis: str = "") -> Any:
-    device = make(touch.DRIVER, f"library={library}", *entries, held_axis=held_axis)
+    device = make(touch.DRIVER, f"library={library.name}", *entries, held_axis=held_axis)
     device.configure(PERIOD)
     device.activate()
     return device
@@ -149,7 +149,7 @@ def test_a_device_that_cannot_be_used_is_refused_at_configure(
 ) -> None:
     api.emulator_set(*state)
     with pytest.raises(DeviceError, match=message):
-        make(touch.DRIVER, f"library={library}").configure(PERIOD)
+        make(touch.DRIVER, f"library={library.name}").configure(PERIOD)
     assert not api.emulator_opened()
 
 
@@ -176,7 +176,7 @@ def test_a_safe_stop_ends_the_forces_and_deactivate_gives_the_device_back(librar
 
 
 def test_the_search_names_the_model_and_leaves_the_device_closed(library: Path, api: Any) -> None:
-    parameters = make(touch.DRIVER, f"library={library}").parameters
+    parameters = make(touch.DRIVER, f"library={library.name}").parameters
     found = touch.search(parameters)
     assert (found.connected, found.detail, api.emulator_opened()) == (True, "Touch", 0)
     api.emulator_set(0, 1, 0, b"3.40.0")

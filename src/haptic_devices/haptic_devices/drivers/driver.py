@@ -16,6 +16,9 @@ from haptic_core.errors import ParameterError
 from haptic_devices.device import Device, DeviceError, DeviceParameters, load_parameters
 from haptic_devices.factories import load_numbers
 
+#: pattern of a library's name: without a folder, so that the user's environment alone says which file it is
+LIBRARY_NAME = r"^[\w.+-]+$"
+
 
 @dataclass(frozen=True)
 class Presence:
@@ -34,7 +37,7 @@ def load_library(name: str, functions: Mapping[str, tuple[Any, list[Any]]]) -> A
     """Loads a shared library whose functions get C types.
 
     Args:
-        name: for the dynamic linker, or a path.
+        name: for the dynamic linker.
         functions: type of the result and types of the arguments, by name.
 
     Raises:

@@ -24,7 +24,7 @@ from pydantic import Field
 
 from haptic_devices.device import DeviceError
 from haptic_devices.drivers.cartesian import CartesianDevice, Sensed, SpatialParameters
-from haptic_devices.drivers.driver import Driver, Presence, load_library
+from haptic_devices.drivers.driver import LIBRARY_NAME, Driver, Presence, load_library
 from haptic_math.rotations import quaternion_from_matrix
 
 #: major version of the SDK whose functions these are
@@ -62,7 +62,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 class ForceDimensionParameters(SpatialParameters):
     """Parameters of the device; force_dimension.yaml has the reasons."""
 
-    library: str = Field(min_length=1, description="shared library of the SDK")
+    library: str = Field(pattern=LIBRARY_NAME, description="shared library of the SDK")
     serial: int = Field(ge=0, le=2**31 - 1, description="serial number of the device; 0: the first one [-]")
     require_calibration: bool = Field(description="refuse a device that is not calibrated")
     gravity_compensation: bool = Field(description="let the SDK carry the weight of the arms")

@@ -25,7 +25,7 @@ from pydantic import Field
 
 from haptic_devices.device import DeviceError
 from haptic_devices.drivers.cartesian import CartesianDevice, Freshness, Sensed, SpatialParameters
-from haptic_devices.drivers.driver import Driver, Presence, load_library
+from haptic_devices.drivers.driver import LIBRARY_NAME, Driver, Presence, load_library
 from haptic_math.rotations import quaternion_from_matrix
 
 #: major version of HDAPI whose functions these are
@@ -72,7 +72,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 class TouchParameters(SpatialParameters):
     """Parameters of the Touch; touch.yaml has the reasons."""
 
-    library: str = Field(min_length=1, description="shared library of HDAPI")
+    library: str = Field(pattern=LIBRARY_NAME, description="shared library of HDAPI")
     device: str = Field(max_length=128, description="name of the device in its setup program; empty: the default one")
     require_calibration: bool = Field(description="refuse a device that is not calibrated")
     hold_periods: int = Field(
