@@ -1,11 +1,10 @@
-"""The examples of the documentation: a driver in front of a stand-in for its SDK, a rendering node, both together."""
+"""The examples of the documentation: a driver in front of an emulated controller, a rendering node, both together."""
 
 from __future__ import annotations
 
 import importlib.util
 import math
-import shutil
-import subprocess
+import socket
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,18 +13,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from device_emulators import make, run
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from haptic_core.commands import EFFORT, WRENCH
-from haptic_core.errors import HapticError, ParameterError
+from haptic_core.commands import WRENCH
+from haptic_core.errors import ParameterError
 from haptic_core.messages import set_vector
 from haptic_core.qos import tick_qos
-from haptic_devices.device import DeviceError, Reading
-from haptic_devices.loop import FAULT, OK, SAFE_STOP, TickLoop
+from haptic_devices.loop import FAULT, OK, TickLoop
 from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState
 
 EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
@@ -42,209 +41,91 @@ def load(name: str) -> ModuleType:
     return module
 
 
-force_dimension = load("force_dimension")
+udp_handle = load("udp_handle")
 spring_node = load("spring_node")
 
 
-class FakeSdk:
-    """The SDK's functions in front of a free mass: each reading of the position lets one period pass."""
+class Handle:
+    """A controller with a free mass: each datagram with a force lets one period pass, and is answered."""
 
     def __init__(self) -> None:
-        self.position, self.velocity, self.force = np.zeros(3), np.zeros(3), np.zeros(3)
-        self.calls: list[str] = []
-        self.enabled = 0
-        self.broken = ""
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.settimeout(PATIENCE)
+        self._socket.bind(("127.0.0.1", 0))
+        self.port = self._socket.getsockname()[1]
+        self.position, self.velocity, self.force = 0.0, 0.0, 0.0
 
-    def _answer(self, name: str) -> int:
-        self.calls.append(name)
-        return -1 if name == self.broken else 0
+    def step(self) -> None:
+        """Takes one datagram; the answer has arrived when this returns, since both ends share the machine."""
+        data, sender = self._socket.recvfrom(64)
+        self.force = float(data)
+        self.velocity += PERIOD / MASS * self.force
+        self.position += PERIOD * self.velocity
+        self.say(f"{self.position!r} {self.velocity!r}", sender)
 
-    def _write(self, name: str, values: np.ndarray, pointers: tuple[Any, ...]) -> int:
-        answer = self._answer(name)
-        if answer == 0:
-            for pointer, value in zip(pointers, values.tolist(), strict=True):
-                pointer._obj.value = value
-        return answer
+    def say(self, text: str, address: tuple[str, int]) -> None:
+        self._socket.sendto(text.encode(), address)
 
-    def dhdOpen(self) -> int:  # noqa: N802
-        return self._answer("dhdOpen")
-
-    def dhdClose(self, device: int) -> int:  # noqa: N802
-        return self._answer("dhdClose")
-
-    def dhdEnableForce(self, on: int, device: int) -> int:  # noqa: N802
-        self.enabled = on
-        return self._answer("dhdEnableForce")
-
-    def dhdGetPosition(self, x: Any, y: Any, z: Any, device: int) -> int:  # noqa: N802
-        if self.enabled:
-            self.velocity += PERIOD / MASS * self.force
-            self.position += PERIOD * self.velocity
-        return self._write("dhdGetPosition", self.position, (x, y, z))
-
-    def dhdGetLinearVelocity(self, x: Any, y: Any, z: Any, device: int) -> int:  # noqa: N802
-        return self._write("dhdGetLinearVelocity", self.velocity, (x, y, z))
-
-    def dhdGetButtonMask(self, device: int) -> int:  # noqa: N802
-        return 5
-
-    def dhdSetForce(self, x: float, y: float, z: float, device: int) -> int:  # noqa: N802
-        self.force = np.array([x, y, z])
-        return self._answer("dhdSetForce")
-
-    def dhdErrorGetLastStr(self) -> bytes:  # noqa: N802
-        return b"no communication"
+    def close(self) -> None:
+        self._socket.close()
 
 
 @pytest.fixture
-def sdk() -> FakeSdk:
-    return FakeSdk()
+def handle() -> Iterator[Handle]:
+    made = Handle()
+    yield made
+    made.close()
 
 
 @pytest.fixture
-def device(sdk: FakeSdk) -> Any:
-    made = force_dimension.make(force_dimension.DEFAULT_FILE, sdk=sdk)
+def device(handle: Handle) -> Any:
+    made = make(udp_handle.DRIVER, f"port={handle.port}")
     made.configure(PERIOD)
     made.activate()
+    handle.step()
     return made
 
 
-def run(loop: TickLoop, ticks: int, force: tuple[float, float, float]) -> Reading:
-    for _ in range(ticks):
-        command = DeviceCommand(source="a", tick=loop.tick, mode=WRENCH)
-        set_vector(command.tool_wrench.force, force)
-        loop.offer(command)
-        reading = loop.advance()
-    return reading
+class Stepping:
+    """The device as the loop sees it, with the handle's period after each command."""
+
+    def __init__(self, device: Any, handle: Handle) -> None:
+        self._device, self._handle = device, handle
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._device, name)
+
+    def write(self, effort: np.ndarray) -> None:
+        self._device.write(effort)
+        self._handle.step()
 
 
 # ---- the driver -------------------------------------------------------------------------------------------
 
 
-def test_a_constant_force_moves_the_stand_in_as_newton_says(device: Any) -> None:
-    reading = run(TickLoop(device, ["a"]), 100, (1.0, 0.0, -2.0))
+def test_a_constant_force_moves_the_handle_as_newton_says(device: Any, handle: Handle) -> None:
+    reading = run(TickLoop(Stepping(device, handle), ["a"]), 100, (1.0, 0.0, 0.0))
     # semi-implicit Euler of a constant force: v = n T F/m exactly, x = n (n + 1)/2 T^2 F/m; only rounding remains
-    direction = np.array([1.0, 0.0, -2.0]) / MASS
-    np.testing.assert_allclose(reading.tool_twist[0:3], 0.1 * direction, rtol=1e-12)
-    np.testing.assert_allclose(reading.tool_pose[0:3], 100 * 101 / 2 * PERIOD**2 * direction, rtol=1e-12)
-    np.testing.assert_array_equal(reading.position, reading.tool_pose[0:3])
-    np.testing.assert_array_equal(reading.effort, [1.0, 0.0, -2.0])
-    assert reading.buttons == 5
+    assert reading.velocity[0] == pytest.approx(0.1 / MASS, rel=1e-9)
+    assert reading.position[0] == pytest.approx(100 * 101 / 2 * PERIOD**2 / MASS, rel=1e-9)
+    assert reading.effort[0] == 1.0 and handle.force == 1.0
 
 
-def test_joint_efforts_are_forces_and_add_to_wrenches(device: Any, sdk: FakeSdk) -> None:
-    loop = TickLoop(device, ["a", "b"])
-    wrench = DeviceCommand(source="a", tick=0, mode=WRENCH)
-    wrench.tool_wrench.force.y = 3.0
-    loop.offer(wrench)
-    loop.offer(DeviceCommand(source="b", tick=0, mode=EFFORT, joint_effort=[0.0, 1.0, 2.0]))
-    loop.advance()
-    np.testing.assert_array_equal(sdk.force, [0.0, 4.0, 2.0])
-
-
-def test_forces_are_limited_along_each_axis(sdk: FakeSdk) -> None:
-    limited = force_dimension.make(force_dimension.DEFAULT_FILE, ["force_limit=3.0"], sdk)
-    limited.configure(PERIOD)
-    limited.activate()
-    limited.write(np.array([10.0, -10.0, 1.0]))
-    np.testing.assert_array_equal(sdk.force, [3.0, -3.0, 1.0])
-
-
-@pytest.mark.parametrize("call", ["dhdGetPosition", "dhdGetLinearVelocity", "dhdSetForce"])
-def test_a_failure_of_the_sdk_is_a_fault_with_the_motors_off_until_a_reset(
-    device: Any, sdk: FakeSdk, call: str
-) -> None:
+@pytest.mark.parametrize("text", ["nan 0.0", "hello", "0.1"])
+def test_a_datagram_without_two_finite_numbers_is_a_fault(device: Any, handle: Handle, text: str) -> None:
     loop = TickLoop(device, ["a"])
-    run(loop, 10, (1.0, 0.0, 0.0))
-    sdk.broken = call
-    run(loop, 3, (1.0, 0.0, 0.0))
-    assert (loop.status, loop.reason) == (FAULT, f"{call}: no communication")
-    assert sdk.enabled == 0 and not sdk.force.any()
-    sdk.broken = ""
-    device.activate()
-    loop.resume()
+    handle.say(text, device._socket.getsockname())
     run(loop, 1, (1.0, 0.0, 0.0))
-    assert loop.status == OK and sdk.enabled == 1 and sdk.force[0] == 1.0
+    assert loop.status == FAULT and loop.reason.startswith("udp_handle: ")
+    handle._socket.recv(64)  # the force of the tick
+    handle.step()
+    assert handle.force == 0.0
 
 
-def test_overspeed_takes_the_force_away_but_the_sensors_go_on(sdk: FakeSdk) -> None:
-    slow = force_dimension.make(force_dimension.DEFAULT_FILE, ["velocity_limit=0.1"], sdk)
-    slow.configure(PERIOD)
-    slow.activate()
-    loop = TickLoop(slow, ["a"])
-    run(loop, 100, (1.0, 0.0, 0.0))  # reaches 0.1 m/s after 25 ms
-    assert loop.status == SAFE_STOP and sdk.enabled == 0 and not sdk.force.any()
-    slow.write(np.ones(3))  # by any command
-    assert not sdk.force.any()
-    sdk.position[:] = 0.01, 0.02, 0.03  # the user moves it
-    np.testing.assert_array_equal(run(loop, 1, (1.0, 0.0, 0.0)).position, [0.01, 0.02, 0.03])
-
-
-def test_a_device_that_is_not_there_is_refused_at_configure(sdk: FakeSdk) -> None:
-    sdk.broken = "dhdOpen"
-    with pytest.raises(DeviceError, match="dhdOpen: no communication"):
-        force_dimension.make(force_dimension.DEFAULT_FILE, sdk=sdk).configure(PERIOD)
-    with pytest.raises(DeviceError, match=r"library no_such_sdk\.so"):
-        force_dimension.make(force_dimension.DEFAULT_FILE, ["library=no_such_sdk.so"]).configure(PERIOD)
-
-
-SHARED_LIBRARY = """
-static double force[3];
-static int enabled;
-extern "C" {
-int dhdOpen(void) { return 0; }
-int dhdClose(char id) { return id == -1 ? 0 : -1; }
-int dhdEnableForce(unsigned char on, char id) { enabled = on; return id == -1 ? 0 : -1; }
-int dhdGetPosition(double *x, double *y, double *z, char id) {
-  *x = 0.01; *y = -0.02; *z = 0.03;
-  return id == -1 ? 1 : -1;
-}
-int dhdGetLinearVelocity(double *x, double *y, double *z, char id) {
-  *x = 0.1 * force[0]; *y = 0.1 * force[1]; *z = 0.1 * force[2];
-  return id == -1 ? 0 : -1;
-}
-unsigned int dhdGetButtonMask(char id) { return id == -1 && enabled ? 0x80000001u : 0u; }
-int dhdSetForce(double x, double y, double z, char id) {
-  force[0] = x; force[1] = y; force[2] = z;
-  return x > 5.0 ? -1 : 0;
-}
-const char *dhdErrorGetLastStr(void) { return "too much"; }
-}
-"""
-
-
-def test_the_calls_fit_the_types_of_the_sdk(tmp_path: Path) -> None:
-    compiler, source, library = shutil.which("c++") or shutil.which("g++"), tmp_path / "dhd.cpp", tmp_path / "libdhd.so"
-    assert compiler is not None
-    source.write_text(SHARED_LIBRARY)
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
-    device = force_dimension.make(force_dimension.DEFAULT_FILE, [f"library={library}"])
-    device.configure(PERIOD)
-    device.activate()
-    device.write(np.array([1.0, 2.0, -3.0]))
-    reading = device.read()
-    np.testing.assert_array_equal(reading.tool_pose[0:3], [0.01, -0.02, 0.03])
-    np.testing.assert_array_equal(reading.tool_twist[0:3], 0.1 * np.array([1.0, 2.0, -3.0]))
-    assert reading.buttons == 0x80000001  # not negative: the mask is unsigned
-    with pytest.raises(DeviceError, match="dhdSetForce: too much"):
-        device.write(np.array([6.0, 0.0, 0.0]))
-    device.deactivate()
-
-
-def test_deactivate_ends_with_the_motors_off_and_the_device_closed(device: Any, sdk: FakeSdk) -> None:
-    device.write(np.ones(3))
-    device.deactivate()
-    assert sdk.calls[-3:] == ["dhdSetForce", "dhdEnableForce", "dhdClose"]
-    assert sdk.enabled == 0 and not sdk.force.any()
-
-
-def test_the_factory_makes_the_device_and_refuses_lockstep() -> None:
-    parameters = {"mode": "realtime", "device_file": "", "device_parameters": ["reach=0.05"]}
-    assert [joint.upper for joint in force_dimension.force_dimension(parameters).joints] == [0.05] * 3
-    with pytest.raises(ParameterError, match="expected realtime"):
-        force_dimension.force_dimension({**parameters, "mode": "lockstep"})
-    with pytest.raises(HapticError, match="reach"):
-        force_dimension.force_dimension({**parameters, "device_parameters": ["reach=-1.0"]})
+def test_a_silent_controller_is_a_fault(device: Any) -> None:
+    loop = TickLoop(device, ["a"])
+    run(loop, 30, (1.0, 0.0, 0.0))
+    assert (loop.status, loop.reason) == (FAULT, "udp_handle: no new values for 20 periods")
 
 
 # ---- the rendering node -----------------------------------------------------------------------------------
@@ -312,9 +193,9 @@ def ask(context: Context) -> Iterator[Callable[[Any], Any]]:
 
 
 def test_driver_and_node_make_a_loop_in_which_the_tool_comes_to_rest_at_the_anchor(
-    device: Any, ask: Callable[[Any], Any]
+    device: Any, handle: Handle, ask: Callable[[Any], Any]
 ) -> None:
-    loop = TickLoop(device, ["spring"])
+    loop = TickLoop(Stepping(device, handle), ["spring"])
     reading = device.read()
     # m x'' = -K (x - x0) - B x': 6.4 Hz, damping ratio 0.2; after 30 ticks the exact solution from rest is
     # x = x0 (1 - e^(-d t) (cos w t + d/w sin w t)), d = B/2m, w^2 = K/m - d^2

@@ -70,7 +70,7 @@ class Player(SuiteNode):
             raise HapticError(f"parameter period: expected the recording's {first.period:g} [s], got {p['period']:g}")
         self._joints = len(first.joint_position)
         self._collector = CommandCollector(p["sources"], self._joints)
-        truths = [topic for topic, kind in recording.types.items() if kind == SIMULATION_STATE]
+        truths = [topic for topic in recording.messages if recording.types[topic] == SIMULATION_STATE]
         qos = tick_qos("lockstep")
         self._players = [(self.create_lifecycle_publisher(DeviceState, "device_state", qos), recording.clock)]
         if truths:
@@ -87,7 +87,8 @@ class Player(SuiteNode):
         }
 
     def activate(self) -> None:
-        self.publish_event("state", {"state": "active", "parameters": self.parameters})
+        simulated = len(self._players) > 1
+        self.publish_event("state", {"state": "active", "parameters": self.parameters, "simulated": simulated})
         self._start_handshake.begin([publisher for publisher, _ in self._players], also=self._missing_services)
 
     def deactivate(self) -> None:

@@ -39,6 +39,7 @@ _SILENCE = 3.0
 _LATE, _QUIET = 1.0, 2.0 * SPIN_TIMEOUT
 
 _TICK_EVENT, PASSIVITY = "haptic_msgs/msg/TickEvent", "haptic_msgs/msg/PassivityState"
+_TRUTH = "haptic_msgs/msg/SimulationState"
 
 
 def stamp_of(data: bytes) -> int:
@@ -181,6 +182,8 @@ class Recorder(SuiteNode):
         try:
             stamp, tick = stamp_of(data), tick_of(data) if log is not None else 0
             event = parse_event(typestore().deserialize_cdr(bytes(data), _TICK_EVENT)) if is_event else None
+            if event is not None and event.detail.get("simulated") is False:
+                self._leave_out_truth()
             told = event.detail.get("ticks", 0) if event is not None and event.kind == "state" else 0
             if stamp < 0 or not isinstance(told, int):
                 raise ValueError(f"stamp {stamp} ns, {told!r} ticks")
@@ -196,6 +199,11 @@ class Recorder(SuiteNode):
         if log is not None:
             log.add(tick)
         self._told_ticks = max(self._told_ticks, told)  # a device says at its end how many ticks there were
+
+    def _leave_out_truth(self) -> None:
+        """Expects no ticks of the truth behind the sensors: the device says that it is not simulated."""
+        kinds = self.experiment.topics
+        self.logs = {topic: log for topic, log in self.logs.items() if kinds.get(topic) != _TRUTH}
 
     def spin(self, executor: Executor) -> None:
         """Records until it is asked to stop, then until the publishers are gone or silent."""

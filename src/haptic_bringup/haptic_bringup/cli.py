@@ -69,6 +69,14 @@ def show_arguments(name: str) -> None:
 
 
 @app.command()
+def devices() -> None:
+    """Lists the drivers of real devices: what is connected, and how to run an experiment on it. Moves nothing."""
+    from haptic_bringup.real_devices import show_devices
+
+    show_devices(console)
+
+
+@app.command()
 def view(
     experiment: Annotated[str | None, typer.Argument(help="name; if not given, what is running is shown")] = None,
     arguments: Annotated[list[str] | None, typer.Argument(help="name:=value ...")] = None,

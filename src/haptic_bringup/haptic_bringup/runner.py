@@ -68,6 +68,11 @@ def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
         given[PARAMS_FILE] = str(Path(given[PARAMS_FILE]).absolute())
     if given.get("view") == "true":
         given = {**IN_VIEW, **given}
+    asked, names_device = given, not given.keys().isdisjoint({"device", "input"})
+    if names_device:
+        from haptic_bringup.real_devices import announced, check_connected, with_input, with_real_device
+
+        given = with_input(name, description, with_real_device(name, description, given))
     arguments = effective_arguments(description, given)
     variants = chosen_variants(experiment, arguments, given)
     records = arguments.get("record") == "true" and not arguments.get("output")
@@ -77,6 +82,10 @@ def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
     check_viewer(arguments)
     check_hardware(arguments)
     read_named_files(nodes, [argument.name for argument in description.arguments if argument.choices])
+    if names_device:
+        check_connected(nodes)
+        if line := announced(asked, given):
+            console.print(line, highlight=False)
     directory = new_run_directory(name) if records else None
     code = 0
     compiled = compiled_mark(name)

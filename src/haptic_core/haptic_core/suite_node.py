@@ -262,7 +262,11 @@ class SuiteNode(LifecycleNode):
         if not self.active:
             response.message = f"{self.get_name()}: not active, nothing to reset"
             return response
-        self.restart()
+        try:
+            self.restart()
+        except HapticError as error:  # a device that is still disconnected
+            response.message = f"{self.get_name()}: {error}"
+            return response
         self.publish_event("reset", {})
         response.success = True
         response.message = f"{self.get_name()}: reset before tick {self.tick + 1}"

@@ -214,7 +214,7 @@ def load_parameters(model: type[Parameters], path: Path, overrides: Sequence[str
         return model.model_validate({**given, **{name: value for name, (value, _) in entries.items()}})
     except ValidationError as error:
         first = error.errors()[0]
-        name = ".".join(map(str, first["loc"]))
+        name = str(first["loc"][0]) if first["loc"] else ""
         if name in entries:
             got = "" if first["type"] == "missing" else f", got {shortened(first['input'])}"
             raise EntryError(f"entry {entries[name][1]!r}: {first['msg'].lower()}{got}") from None

@@ -76,7 +76,7 @@ def _spatial_hand(
         return None
     motion, period = parameters["motion"], parameters["period"]
     plan = choose_plan(parameters, motions, lambda: make(motion, period), spatial=True)
-    impedance = _numbers(SpatialHandParameters, parameters, "hand", default)
+    impedance = load_numbers(SpatialHandParameters, parameters, "hand", default)
     return SpatialHand(impedance, plan, parameters["seed"])
 
 
@@ -84,8 +84,18 @@ def _file(parameters: dict[str, Any], name: str) -> Path | None:
     return Path(parameters[name]) if parameters[name] else None
 
 
-def _numbers(model: type[Model], parameters: dict[str, Any], subject: str, default: Path) -> Model:
-    """Numbers of the file `<subject>_file`, with the entries of `<subject>_parameters`."""
+def load_numbers(model: type[Model], parameters: dict[str, Any], subject: str, default: Path) -> Model:
+    """Numbers of the file `<subject>_file`, with the entries of `<subject>_parameters`.
+
+    Args:
+        model: of the numbers.
+        parameters: of the device's node.
+        subject: "device" or "hand".
+        default: file where the parameters name none.
+
+    Raises:
+        ParameterError: the file or an entry is refused.
+    """
     entries = parameters[f"{subject}_parameters"]
     try:
         return load_parameters(model, _file(parameters, f"{subject}_file") or default, entries)
@@ -99,7 +109,7 @@ def _hand(parameters: dict[str, Any]) -> SimulatedHand | None:
 
     if not parameters["held"]:
         return None
-    impedance = _numbers(HandParameters, parameters, "hand", HAND_FILE)
+    impedance = load_numbers(HandParameters, parameters, "hand", HAND_FILE)
     return SimulatedHand(impedance, _plan(parameters), parameters["seed"])
 
 
@@ -108,7 +118,7 @@ def joystick(parameters: dict[str, Any]) -> Joystick:
     from haptic_devices.joystick import DEFAULT_FILE, Joystick, JoystickParameters
 
     hand = _hand(parameters)
-    return Joystick(_numbers(JoystickParameters, parameters, "device", DEFAULT_FILE), hand)
+    return Joystick(load_numbers(JoystickParameters, parameters, "device", DEFAULT_FILE), hand)
 
 
 def five_bar(parameters: dict[str, Any]) -> FiveBar:
@@ -116,7 +126,7 @@ def five_bar(parameters: dict[str, Any]) -> FiveBar:
     from haptic_devices.five_bar import DEFAULT_FILE, FiveBar, FiveBarParameters
 
     hand = _hand(parameters)
-    numbers = _numbers(FiveBarParameters, parameters, "device", DEFAULT_FILE)
+    numbers = load_numbers(FiveBarParameters, parameters, "device", DEFAULT_FILE)
     return FiveBar(numbers, hand, parameters["seed"])
 
 
@@ -126,7 +136,7 @@ def cobotic_hand_controller(parameters: dict[str, Any]) -> CoboticHandController
     from haptic_devices.motions.spatial import SPATIAL_MOTIONS, make_spatial_plan
 
     hand = _spatial_hand(parameters, SPATIAL_HAND_FILE, SPATIAL_MOTIONS, make_spatial_plan)
-    numbers = _numbers(CoboticHandControllerParameters, parameters, "device", DEFAULT_FILE)
+    numbers = load_numbers(CoboticHandControllerParameters, parameters, "device", DEFAULT_FILE)
     return CoboticHandController(numbers, hand, parameters["seed"])
 
 

@@ -179,4 +179,4 @@ def test_the_urdf_says_what_was_given_about_the_device_as_texts_that_give_it_bac
 def test_the_detail_is_what_the_device_node_says() -> None:
     device = make("joystick")
     detail = json.loads(control_description.description_detail(device, {"seed": 3}))
-    assert detail == json.loads(json.dumps({"parameters": {"seed": 3}, **device.description()}))
+    assert detail == json.loads(json.dumps({"parameters": {"seed": 3}, "simulated": True, **device.description()}))

@@ -141,7 +141,7 @@ ELSEWHERE = {
     "device_file": "every field above", "hand_file": "every field above",
     "command_delay_ticks": "test_loop", "watchdog_periods": "test_loop", "pace": "test_person",
     "passivity": "test_device_node", "params_file": "test_parameter_files",
-    "engagement_time": "test_device_node_safety",
+    "engagement_time": "test_device_node_safety", "held_axis": "test_inverse3",
 }  # fmt: skip
 
 

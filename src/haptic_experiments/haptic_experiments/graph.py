@@ -27,6 +27,7 @@ from haptic_core.errors import HapticError
 from haptic_core.parameters import check_all
 from haptic_core.tick_inputs import node_and_kind
 from haptic_devices.device import Device, DeviceError
+from haptic_devices.drivers.driver import Driver
 from haptic_devices.factories import find_device
 from haptic_devices.loop import OK, TickLoop
 from haptic_experiments.graph_steps import STEPS, Step
@@ -321,8 +322,14 @@ def make_device(values: Mapping[str, Any], phases: tuple[str, str] = ("", "")) -
     Args:
         values: All parameters.
         phases: First and last phase of the hand's plan that are played, by name; empty: the plan's ends.
+
+    Raises:
+        HapticError: The device is a real one.
     """
-    device: Any = find_device(values["device"])(dict(values))
+    factory = find_device(values["device"])
+    if isinstance(factory, Driver):  # a bag must not open a device, nor load its vendor's library
+        raise HapticError(f"device {factory.name}: expected a simulated device, got a driver of a real one")
+    device: Any = factory(dict(values))
     if any(phases) and device.hand is not None:
         device = device.playing(device.hand.plan.part(*phases))
     device.configure(values["period"])

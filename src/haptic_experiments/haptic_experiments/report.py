@@ -20,7 +20,7 @@ from haptic_bags.bag_writer import UNFINISHED
 from haptic_bags.bags import Bag, BagError, damage, repair_hint
 from haptic_core.errors import HapticError
 from haptic_core.safety import LIMIT_NAMES
-from haptic_experiments.kit import passivity
+from haptic_experiments.kit import device_run, passivity
 from haptic_experiments.kit.results import Claim, Report, ResultTable
 from haptic_launch.experiments import load_experiment
 
@@ -73,11 +73,13 @@ def write_report(directory: Path, console: Console) -> Report:
     bags = {name: Bag(path) for name, path in bags_of(directory).items()}
     first = next(iter(bags.values()))
     experiment = load_experiment(first.custom.get("experiment", "unknown"))
+    real = device_run.is_real(first)
     for bag in bags.values():
         missing = [topic for topic in experiment.recorded.every_tick if topic not in bag.topics]
+        missing = [topic for topic in missing if not (real and topic.endswith("/simulation_state"))]
         if missing:
             raise HapticError(f"{bag.path}: nothing recorded on {', '.join(missing)}")
-    module = import_module(experiment.report)
+    module = device_run if real else import_module(experiment.report)
     try:
         report: Report = module.analyse(bags)
         figure = report.figure

@@ -12,7 +12,7 @@ import pytest
 from haptic_bags.bags import Event
 from haptic_core import commands
 from haptic_core.errors import HapticError
-from haptic_core.parameters import load_parameter_specs
+from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_devices.device import DeviceError
 from haptic_devices.factories import NODE_PARAMETER_FILE
 from haptic_devices.motions.planar import make_plan
@@ -104,3 +104,9 @@ def test_a_bag_that_does_not_have_a_node_is_refused() -> None:
     bag.topics = {}
     with pytest.raises(HapticError, match=r"^bag: the device of the run was not simulated$"):
         graph.nodes_of(bag)
+
+
+def test_a_bag_cannot_open_a_real_device() -> None:
+    values = check_all(load_parameter_specs(NODE_PARAMETER_FILE), {"device": "force_dimension", "mode": "realtime"})
+    with pytest.raises(HapticError, match="device force_dimension: expected a simulated device"):
+        graph.make_device(values)

@@ -166,8 +166,8 @@ def chosen_variants(
     A given place for the bag also means one run: two bags cannot have it.
     """
     varied = {"output"}.union(*experiment.variants.values())
-    if arguments.get("view") == "true":
-        return {"run": {}}  # one page, one run
+    if arguments.get("view") == "true" or arguments.get("input", "none") != "none":
+        return {"run": {}}  # one page or one user at the hand, one run
     if not experiment.variants or varied & set(given) or arguments.get("mode", "lockstep") != "lockstep":
         return {"run": {}}
     return experiment.variants

@@ -35,7 +35,7 @@ def control_element(device: Device, name: str) -> tuple[ElementTree.Element, Ele
     """The `<ros2_control>` element, and its `<hardware>` element, still empty.
 
     Args:
-        device: configured; mock hardware starts at its present positions.
+        device: configured, or a real device that is still closed; mock hardware starts at its present positions.
         name: of the hardware; prefixes the interfaces that are not a joint's.
     """
     root = ElementTree.Element("ros2_control", name=name, type="system")
@@ -88,7 +88,7 @@ def control_urdf(device: Device, name: str, hardware: str, parameters: Mapping[s
     """The device's robot description with the `<ros2_control>` element.
 
     Args:
-        device: configured.
+        device: configured, or a real device that is still closed.
         name: of the hardware.
         hardware: "ros2_control" (the Python device) or "mock" (mock_components/GenericSystem).
         parameters: the device node's, as texts.
@@ -117,7 +117,8 @@ def controller_parameters(device: Device, name: str) -> dict[str, Any]:
 
 def description_detail(device: Device, parameters: Mapping[str, Any]) -> str:
     """The controller's announcement of the device when it becomes active, as JSON; reports read it."""
-    return json.dumps({"parameters": dict(parameters), **device.description()}, sort_keys=True)
+    detail = {"parameters": dict(parameters), "simulated": device.truth() is not None, **device.description()}
+    return json.dumps(detail, sort_keys=True)
 
 
 def xacro_text(device: Device, name: str) -> str:

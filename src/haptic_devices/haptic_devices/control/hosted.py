@@ -105,7 +105,7 @@ class HostedDevice:
         parameters = parse_parameters(texts)
         if parameters["device"] == "scripted":
             raise ParameterError("parameter device: expected a device with joints, got 'scripted'")
-        self.device = device = find_device(parameters["device"])(parameters)
+        self.device = device = find_device(parameters["device"])({**parameters, "mode": "realtime"})
         device.configure(parameters["period"])
         self.state_names, self.command_names = interface_names(device, name)
         self._reading, truth, n = device.read(), device.truth(), len(device.joints)

@@ -115,7 +115,8 @@ class ControlNode(Node):
         self._parameters = check_parameters(given)
         self._texts = device_texts(self._parameters, given)
         self._device = find_device(self._parameters["device"])(self._parameters)
-        self._device.configure(self._parameters["period"])
+        if self._device.truth() is not None:  # a real device is opened once, in the controller manager's process
+            self._device.configure(self._parameters["period"])
         self._hardware = hardware
         self._children: list[subprocess.Popen[bytes]] = []
 

@@ -121,7 +121,8 @@ class DeviceNode(SuiteNode):
         self._running = False
         self._lockstep_pace.pause(False)
         device = self.device
-        about = {"base_frame": device.base_frame, "up_axis": device.up_axis, **device.description()}
+        about = {"base_frame": device.base_frame, "up_axis": device.up_axis, "simulated": device.truth() is not None}
+        about |= device.description()
         self.publish_event("state", {"state": "active", "parameters": self.parameters, **about})
         start = self._start_handshake
         start.begin(self._topics.tick_publishers(), then=lambda: self._rival.wait_for_its_end(start))

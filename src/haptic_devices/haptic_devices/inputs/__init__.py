@@ -1,0 +1,1 @@
+"""Input devices without force: they lead the simulated hand."""

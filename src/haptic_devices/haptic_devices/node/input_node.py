@@ -1,0 +1,138 @@
+"""ROS node that lets an input device without force lead the simulated hand of its namespace.
+
+It asks the device for the handle (`device/hold`) as soon as the device is active, and again after a reset, and moves
+the handle (`operator_handle`) from the hand's target on. The device bounds speed and pull of the hand as it does for
+the browser page.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped
+from rclpy.executors import Executor
+from rclpy.node import Node
+from std_srvs.srv import SetBool
+
+from haptic_core import process
+from haptic_core.errors import InputError
+from haptic_core.messages import detail_of, set_pose
+from haptic_core.parameter_files import PARAMS_FILE, values_for
+from haptic_core.parameters import check_all, load_parameter_specs
+from haptic_core.process import stop_requested
+from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos
+from haptic_core.suite_node import given_parameters
+from haptic_devices.factories import NODE_PARAMETER_FILE
+from haptic_devices.inputs.source import InputDeviceError, Leader, find_input
+from haptic_msgs.msg import TickEvent
+
+_FILE = NODE_PARAMETER_FILE.with_name("input_node.yaml")
+#: time between two requests for the handle [s], and how many may be refused: an active device may just have stopped
+_ASK, _MOST_REFUSALS = 0.5, 3
+
+
+class InputNode(Node):
+    """Reads an input device and moves the handle of the simulated hand.
+
+    Attributes:
+        leader: moves the handle; None while the hand is not led.
+        finished: the run is over.
+        exit_code: exit code that the process then returns.
+    """
+
+    def __init__(self, **node_options: Any) -> None:
+        super().__init__("input", automatically_declare_parameters_from_overrides=True, **node_options)
+        specs = load_parameter_specs(_FILE)
+        given = {name: value for name, value in given_parameters(self).items() if name in specs}
+        if given.get(PARAMS_FILE):
+            given |= values_for(given[PARAMS_FILE], self.get_fully_qualified_name(), specs)
+        p = self.parameters = check_all(specs, given)
+        self.finished, self.exit_code = False, 0
+        self._source = find_input(p["source"]).open(p["port"])
+        self.leader: Leader | None = None
+        self._holds = self.create_client(SetBool, "device/hold")
+        self._handles = self.create_publisher(PoseStamped, "operator_handle", display_qos())
+        self.create_subscription(TickEvent, "tick_event", self._on_event, latched_qos(EVENT_DEPTH))
+        self._active = False
+        self._asked, self._refusals, self._pending = -_ASK, 0, False
+
+    def start(self) -> None:
+        """Nothing to start: the device's events say when the hand can be led."""
+
+    def _on_event(self, event: TickEvent) -> None:
+        try:
+            detail = detail_of(event)
+        except InputError:
+            return
+        if event.source != "device":
+            return
+        if event.kind == "state":
+            self._active = detail.get("state") == "active"
+            self.leader = None
+        elif event.kind == "reset":
+            self.leader = None
+        elif event.kind == "hold":
+            self._led(bool(detail.get("held")), np.array(detail.get("target", ()), dtype=float))
+
+    def _led(self, held: bool, target: np.ndarray) -> None:
+        p = self.parameters
+        self.leader, self._refusals = None, 0
+        if held and target.shape == (7,):
+            numbers = {name: p[name] for name in ("speed", "angular_speed", "deadzone", "reach")}
+            self.leader = Leader(target, **numbers)
+            self.get_logger().info(f"{p['source']} leads the hand")
+
+    def _ask(self) -> None:
+        """Asks for the handle, now and then until it is given."""
+        now = time.monotonic()
+        due = self._active and self.leader is None and not self._pending and now - self._asked > _ASK
+        if due and self._holds.service_is_ready():
+            self._asked, self._pending = now, True
+            self._holds.call_async(SetBool.Request(data=True)).add_done_callback(self._on_answer)
+
+    def _on_answer(self, future: Any) -> None:
+        self._pending = False
+        answer = future.result()
+        if answer is not None and not answer.success:
+            self._refusals += 1
+            if self._refusals == _MOST_REFUSALS:
+                self._fail(answer.message)
+
+    def _fail(self, message: str) -> None:
+        self.get_logger().fatal(message)
+        self.finished, self.exit_code = True, 1
+
+    def move(self, elapsed: float) -> None:
+        """Reads the input device and moves the handle for a time [s]."""
+        try:
+            deflection = self._source.read()
+        except InputDeviceError as error:
+            self._fail(str(error))
+            return
+        if self.leader is None:
+            self._ask()
+        elif self.leader.advance(deflection, elapsed):
+            message = PoseStamped()
+            set_pose(message.pose, self.leader.pose)
+            self._handles.publish(message)
+
+    def spin(self, executor: Executor) -> None:
+        """Moves the handle until the run is over."""
+        period = 1.0 / self.parameters["rate"]
+        last = time.monotonic()
+        while not (stop_requested() or self.finished):
+            wait = last + period - time.monotonic()
+            if wait > 0.0:
+                executor.spin_once(timeout_sec=wait)
+                continue
+            now = time.monotonic()
+            self.move(min(now - last, 5.0 * period))
+            last = now
+        self._source.close()
+
+
+def main() -> None:
+    """Entry point of the executable input_node."""
+    process.main(InputNode)
