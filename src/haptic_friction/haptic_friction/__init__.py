@@ -44,6 +44,7 @@ from haptic_friction.models.model_a import ModelA
 from haptic_friction.models.model_b import ModelB
 from haptic_friction.models.model_c import ModelC
 from haptic_friction.models.model_d import ModelD
+from haptic_friction.models.torsional import TorsionalElement, patch_radius
 from haptic_friction.network import BASE, Body, Contact, ContactNetwork, ImplicitNetwork, NetworkRun
 from haptic_friction.renderer import FrictionRenderer
 
@@ -86,6 +87,7 @@ __all__ = [
     "Signals",
     "StribeckLaw",
     "TableLaw",
+    "TorsionalElement",
     "ViscousCoulombLaw",
     "WithCompliance",
     "WithMass",
@@ -97,6 +99,7 @@ __all__ = [
     "identify_model_c",
     "identify_parallel_elements",
     "mobility_limit",
+    "patch_radius",
     "read_signals",
 ]
 
