@@ -133,7 +133,8 @@ def browser(url: str, *, width: int = 1400, height: int = 850) -> Iterator[Page]
             port = int(file.read_text().split()[0])
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list", timeout=limit(30.0)) as answer:
                 (target,) = [one for one in json.load(answer) if one["type"] == "page"]
-            with connect(target["webSocketDebuggerUrl"], max_size=None) as connection:
+            patient: dict[str, Any] = {"max_size": None, "max_queue": None, "ping_interval": None}
+            with connect(target["webSocketDebuggerUrl"], **patient) as connection:
                 page = Page(connection)
                 page.call(
                     "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
