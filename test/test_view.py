@@ -155,10 +155,7 @@ def replays(folder: Path, bag: Path) -> None:
     assert kinds[0] == kinds[1]
 
 
-def test_view_alone_attaches_to_what_runs_and_says_so_where_nothing_does(tmp_path: Path) -> None:
-    command = [*HAPTICS, "view", "view_port:=0"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    assert done.returncode == 1 and done.stderr.splitlines()[0] == "error: no experiment is running"
+def test_view_alone_attaches_to_what_runs(tmp_path: Path) -> None:
     runs, pages = tmp_path / "runs_here", tmp_path / "pages"
     for folder in (runs, pages):
         folder.mkdir()
@@ -167,6 +164,21 @@ def test_view_alone_attaches_to_what_runs_and_says_so_where_nothing_does(tmp_pat
         with PageClient(port) as client:
             client.until(lambda: tick_of(client) > 10)
             client.until(lambda: client.find("friction force [N]") and client.find("hold the handle"))
+        process.send_signal(signal.SIGINT)
+        assert process.wait(limit(60.0)) == 0
+
+
+def test_view_alone_is_a_gallery_in_which_scenes_change_while_the_page_stays(tmp_path: Path) -> None:
+    with viewed(tmp_path, "view") as (process, port), PageClient(port) as client:
+        client.until(lambda: "Choose a scene" in client.text)
+        client.press("touch it", "Friction model C on a force-feedback joystick")
+        client.until(lambda: tick_of(client) > 10 and client.find("friction force [N]"))
+        client.press("touch it", "Friction model A on a manipulator with a force sensor")
+        client.until(lambda: "is being stopped" in client.text)
+        client.until(lambda: "friction_admittance runs" in client.text)
+        client.until(lambda: tick_of(client) > 10 and client.find("hold the handle"))
+        os.kill(find_child(process.pid, "friction_node"), signal.SIGKILL)
+        client.until(lambda: "friction_admittance has ended" in client.text)
         process.send_signal(signal.SIGINT)
         assert process.wait(limit(60.0)) == 0
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
+from rclpy.executors import Executor
+
+from haptic_core.process import stop_requested
+
 #: slowest rate [Hz]
 SLOWEST = 2.0
 #: real-time factor over the wanted one below which the rate falls, and above which it rises again
 _BEHIND, _ON_TIME = 0.93, 0.97
 #: factors of the rate from one second to the next
 _FALL, _RISE = 0.5, 1.25
+#: largest fraction of the time of the process for the pictures
+_SHARE = 0.6
 
 
 class FrameRate:
@@ -32,3 +41,20 @@ class FrameRate:
         elif factor < _BEHIND * wanted:
             self.rate = max(min(SLOWEST, self._largest), _FALL * self.rate)
         return self.rate
+
+
+def make_pictures(executor: Executor, frame: Callable[[], None], rate: Callable[[], float]) -> None:
+    """Calls `frame` at a rate [Hz] until the process is stopped, and serves the executor in between.
+
+    The frames have at most the fraction `_SHARE` of the time.
+    """
+    due = time.monotonic()
+    while not stop_requested():
+        wait = due - time.monotonic()
+        if wait > 0.0:
+            executor.spin_once(timeout_sec=wait)
+            continue
+        start = time.monotonic()
+        frame()
+        now = time.monotonic()
+        due = max(due + 1.0 / rate(), start + (now - start) / _SHARE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import viser
 
 #: widths of the panels [pixel]; at 1024 pixels more than a third of the window is left for the scene
@@ -13,15 +15,21 @@ class Layout:
 
     Args:
         server: of the page.
+        gallery: whether the page has a gallery.
+        running: whether a scene runs; else the gallery is in front.
 
     Attributes:
         signals: tab of the plots.
+        scenes: tab of the gallery; None: there is none.
     """
 
-    def __init__(self, server: viser.ViserServer) -> None:
-        self._panel = server.gui.add_panel()
-        self.signals = self._panel.add_tab("Signals")
-        self._panel.dock_left()
-        self._panel.set_width(_LEFT)
+    def __init__(self, server: viser.ViserServer, *, gallery: bool = False, running: bool = True) -> None:
+        panel = server.gui.add_panel()
+        self.scenes: Any = panel.add_tab("Scenes") if gallery and not running else None
+        self.signals: Any = panel.add_tab("Signals")
+        if gallery and running:
+            self.scenes = panel.add_tab("Scenes")
+        panel.dock_left()
+        panel.set_width(_LEFT)
         server.gui.main_panel.dock_right()
         server.gui.main_panel.set_width(_RIGHT)

@@ -118,7 +118,8 @@ class Markers:
             node = self._add(name, marker.type, self._scene.add_mesh_simple(name, vertices, faces, **look))
         node.set(scale=size, **(look if place["visible"] else {}), **place)
         if place["visible"] and max(size) < _SCENERY:
-            half = np.full(3, 0.5 * max(size))
+            w, x, y, z = place["wxyz"]
+            half = 0.5 * np.abs(matrix_from_quaternion((x, y, z, w))) @ size
             self._corners += [np.array(place["position"]) - half, np.array(place["position"]) + half]
 
     def _draw_lines(self, name: str, marker: Marker, look: dict[str, Any], place: dict[str, Any]) -> None:

@@ -29,12 +29,11 @@ from haptic_core.errors import InputError
 from haptic_core.messages import detail_of
 from haptic_core.parameter_files import PARAMS_FILE, values_for
 from haptic_core.parameters import check_all, load_parameter_specs
-from haptic_core.process import stop_requested
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, status_qos
 from haptic_core.statistics import Rejections
 from haptic_msgs.msg import Scene, TickEvent
 from haptic_viewer.clock import ClockPanel
-from haptic_viewer.frame_rate import FrameRate
+from haptic_viewer.frame_rate import FrameRate, make_pictures
 from haptic_viewer.handle import HandlePanel
 from haptic_viewer.layout import Layout
 from haptic_viewer.page import address, open_page
@@ -49,8 +48,6 @@ from haptic_viewer.user_actions import UserActions
 _FILE = Path(__file__).with_name("viewer.yaml")
 #: times between two looks at the graph, two drawings of the plots, two lines of the clock, two rates of pictures [s]
 _INTERVALS = {"look": 1.0, "plot": 0.1, "tell": 0.25, "adapt": 1.0}
-#: the page has at most this share of the time of its process
-_SHARE = 0.6
 
 
 class Viewer(Node):
@@ -114,22 +111,22 @@ class Viewer(Node):
 
     def spin(self, executor: Executor) -> None:
         """Makes pictures until it is stopped."""
-        due = time.monotonic()
-        while not stop_requested():
-            wait = due - time.monotonic()
-            if wait > 0.0:
-                executor.spin_once(timeout_sec=wait)
-                continue
-            start = time.monotonic()
-            self.frame()
-            now = time.monotonic()
-            due = max(due + 1.0 / self._frame_rate.rate, start + (now - start) / _SHARE)
+        make_pictures(executor, self.frame, lambda: self.rate)
         self.close()
 
     def close(self) -> None:
         """Closes the page."""
         self.server.stop()
+        self.leave()
+
+    def leave(self) -> None:
+        """Reads nothing any more; the page stays."""
         self._taps.destroy()
+
+    @property
+    def rate(self) -> float:
+        """Rate of the pictures [Hz]."""
+        return self._frame_rate.rate
 
     def _do(self, task: Callable[[], None]) -> None:
         """Leaves something to the thread of `frame`; viser's threads call this."""

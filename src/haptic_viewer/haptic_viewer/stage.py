@@ -20,7 +20,7 @@ VIEWS = {
 }
 FOLLOW = "follow"
 #: distance of a camera over the size of the scene
-_DISTANCE = 1.5
+_DISTANCE = 0.9
 #: smallest size of a scene [m]
 _SMALLEST = 0.1
 #: edge of the floor, and where its lines fade, over the size of the scene

@@ -22,6 +22,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from haptic_bringup import runner
+from haptic_viewer import attach
 from haptic_viewer import page as viewer_page
 from haptic_viewer.page import PageError, address, check_page, open_page
 
@@ -127,23 +128,20 @@ def test_what_is_no_port_is_a_usage_error(
     assert caught.value.code == 2 and re.search(rf"view_port: expected .*, got '?{port}'?$", error.splitlines()[0])
 
 
-def test_view_runs_once_in_real_time_without_end_and_without_a_bag(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_view_opens_the_gallery_with_the_experiment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from haptic_bringup import cli
 
-    seen: list[dict[str, str]] = []
+    seen: list[tuple[Any, ...]] = []
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(runner, "launch", lambda _, arguments: seen.append(dict(arguments)) or 0)
-    for words in (["view", "touch_clutter"], ["view", "touch_clutter", "pace:=0.5", "duration:=3.0"]):
-        monkeypatch.setattr("sys.argv", ["haptics", *words, "view_port:=0"])
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        assert caught.value.code == 0 and not list(tmp_path.iterdir())
-    first, second = seen  # two commands, one run each, though the experiment has variants
-    assert {"view": "true", "record": "false", "pace": "1.0", "view_port": "0"}.items() <= first.items()
-    assert float(first["duration"]) == 1e6
-    assert (second["pace"], second["duration"]) == ("0.5", "3.0")
+    monkeypatch.setattr(attach, "show_gallery", lambda *given: seen.append(given) or 0)
+    monkeypatch.setattr("sys.argv", ["haptics", "view", "touch_clutter", "pace:=0.5", "view_port:=0"])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert caught.value.code == 0 and not list(tmp_path.iterdir())
+    ((arguments, _, first),) = seen  # once, though the experiment has variants
+    assert {"view": "true", "record": "false", "pace": "0.5", "view_port": "0"}.items() <= arguments.items()
+    assert float(arguments["duration"]) == 1e6
+    assert first == ["touch_clutter", "pace:=0.5"]
 
 
 def test_a_token_opens_the_page_and_its_websocket() -> None:

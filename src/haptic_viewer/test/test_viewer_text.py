@@ -25,7 +25,7 @@ import haptic_viewer as viewer
 from haptic_viewer.page import open_page
 from haptic_viewer.parameters import control_of
 from haptic_viewer.policy import UnknownPageError, decode_base88, page_policy, scripts_of
-from haptic_viewer.text import MAX_LENGTH, PlainText, Strong, plain, to_html
+from haptic_viewer.text import MAX_LENGTH, PlainText, Strong, add_picture, plain, to_html
 
 MODULES = sorted(Path(viewer.__file__).parent.glob("*.py"))
 PAYLOADS = [
@@ -95,7 +95,7 @@ class Gui:
     def __init__(self) -> None:
         self.sent = 0
 
-    def add_html(self, content: str, visible: bool) -> Any:
+    def add_html(self, content: str, visible: bool = True) -> Any:
         gui = self
 
         class Handle(SimpleNamespace):
@@ -119,6 +119,15 @@ def test_a_paragraph_is_sent_when_it_changes_and_hidden_when_it_is_empty() -> No
     assert read.text == "tick 1, <b>fault</b>" and [tag for tag, _ in read.elements] == ["div", "strong"]
     paragraph.show()
     assert not gui.handle.visible and Reader(gui.handle.content).text == ""
+
+
+def test_a_picture_is_an_image_of_its_bytes_and_nothing_else() -> None:
+    gui = Gui()
+    add_picture(gui, b'\xff\xd8"><script>')  # type: ignore[arg-type]
+    (frame, (tag, attributes)) = Reader(gui.handle.content).elements
+    assert frame[0] == "div" and tag == "img"
+    source = dict(attributes)["src"].removeprefix("data:image/jpeg;base64,")
+    assert base64.b64decode(source) == b'\xff\xd8"><script>'
 
 
 def test_a_control_s_words_are_plain_and_a_choice_is_offered_once() -> None:
@@ -148,7 +157,7 @@ def calls(path: Path) -> Iterator[tuple[str, ast.Call]]:
 
 def test_markup_is_made_at_one_place_of_the_viewer() -> None:
     found = [(path.stem, name) for path in MODULES for name, _ in calls(path) if name in MARKUP]
-    assert found == [("text", "add_html")]
+    assert found == [("text", "add_html")] * 2  # a paragraph, and a picture
     for path in MODULES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and path.stem != "text":

@@ -2,8 +2,8 @@
 
 A node turns that into markers, a notebook into a plot. Deformable bodies and meshes of one's own, such as gears, are
 drawn as triangles, a convex hull as its bounding box. A half space is a plate below its surface that is somewhat larger
-than the bodies reach at the start. Each body that moves has a colour of its own. An articulated tree without any shape is drawn as
-lines from joint to joint.
+than the bodies reach at the start. Each body that moves has a colour of its own. An articulated tree without any shape
+is drawn as lines from joint to joint.
 """
 
 from __future__ import annotations

@@ -1,0 +1,86 @@
+"""The gallery: which scenes it has, its panel, and the process behind it. The page itself is in test/test_view.py."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from recorded_gui import Gui
+from started_runs import wait_until
+
+from haptic_launch.experiments import load_experiment
+from haptic_viewer.gallery import GalleryPanel
+from haptic_viewer.scene_process import SceneProcess
+from haptic_viewer.scenes import GalleryScene, has_hand, scene_of
+
+
+def test_scenes_are_the_experiments_with_a_hand() -> None:
+    names = ("friction_impedance", "tau_wall", "dental_probe", "clutter", "friction_hysteresis")
+    assert [has_hand(load_experiment(name)) for name in names] == [True, True, True, False, False]
+    scene = scene_of(load_experiment("tau_wall"))
+    assert scene.namespace == "/tau" and scene.title.startswith("A stiff wall")
+
+
+class Buttons(Gui):
+    """Keeps the buttons of the scenes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.buttons: list[Any] = []
+        self.html: list[str] = []
+
+    def add_html(self, content: str, visible: bool = True) -> Any:
+        self.html.append(content)
+        return super().add_html(content, visible)
+
+    def add_button(self, label: str, **options: Any) -> Any:
+        button = SimpleNamespace(label=label, disabled=False, **options)
+        button.on_click = lambda callback: setattr(button, "clicked", callback)
+        self.buttons.append(button)
+        return button
+
+
+def test_a_scene_has_a_picture_a_line_and_a_button(tmp_path: Path) -> None:
+    gui, chosen = Buttons(), list[str]()
+    picture = tmp_path / "picture.jpg"
+    picture.write_bytes(b"jpeg")
+    scenes = [
+        GalleryScene("one", "First <b>", "/a", picture),
+        GalleryScene("two", "Second", "/b", None),
+    ]
+    panel = GalleryPanel(gui, gui, scenes, chosen.append)  # type: ignore[arg-type]
+    assert sum("data:image/jpeg" in html for html in gui.html) == 1
+    assert any("First &lt;b&gt;" in html for html in gui.html)
+    for button in gui.buttons:
+        coroutine = button.clicked(None)
+        try:
+            coroutine.send(None)
+        except StopIteration:
+            pass
+    assert chosen == ["one", "two"]
+    panel.mark("two")
+    assert [button.disabled for button in gui.buttons] == [False, True]
+
+
+def test_a_scene_that_is_stopped_ends_its_children_and_its_output_is_kept() -> None:
+    script = "import signal, subprocess, sys; p = subprocess.Popen(['sleep', '1000']); print(p.pid, flush=True); " + (
+        "signal.signal(signal.SIGINT, lambda *_: (p.terminate(), p.wait(), print('bye', flush=True), sys.exit(3))); "
+        "signal.pause()"
+    )
+    scene = SceneProcess([sys.executable, "-c", script])
+    wait_until(scene.tail)
+    child = int(scene.tail())
+    assert not scene.ended and scene.code is None and Path(f"/proc/{child}").exists()
+    wait_until(scene.stop)
+    assert scene.code == 3 and scene.tail().endswith("bye") and not Path(f"/proc/{child}").exists()
+    scene.close()
+
+
+def test_the_priority_of_a_scene_is_not_that_of_its_page() -> None:
+    scene = SceneProcess([sys.executable, "-c", "import os; print(os.nice(0))"])
+    wait_until(lambda: scene.ended)
+    assert int(scene.tail()) == os.nice(0)
+    scene.close()
