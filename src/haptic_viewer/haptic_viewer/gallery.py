@@ -12,6 +12,7 @@ from typing import Any
 import viser
 from rclpy.executors import Executor
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 
 from haptic_core import process
 from haptic_launch.experiments import load_experiment
@@ -162,7 +163,8 @@ class Gallery(Node):
         self._furnish()
         self._panel.say(f"{name} runs; it starts slowly where code is compiled first")
         namespace = scene_of(load_experiment(name)).namespace
-        self._viewer = Viewer(namespace=namespace, use_global_arguments=False)
+        given = [Parameter("experiment", value=name)]
+        self._viewer = Viewer(namespace=namespace, use_global_arguments=False, parameter_overrides=given)
         self._viewer.show_on(self.server, self._layout)
         self._executor.add_node(self._viewer)
         self._scene = self._run([name, *_ARGUMENTS, *words])

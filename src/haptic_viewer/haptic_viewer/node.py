@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import queue
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,17 +25,19 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
 from haptic_core import process
-from haptic_core.errors import InputError
+from haptic_core.errors import HapticError, InputError
 from haptic_core.messages import detail_of
 from haptic_core.parameter_files import PARAMS_FILE, values_for
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, status_qos
 from haptic_core.statistics import Rejections
+from haptic_launch.experiments import load_experiment
 from haptic_msgs.msg import Scene, TickEvent
 from haptic_viewer.clock import ClockPanel
 from haptic_viewer.frame_rate import FrameRate, make_pictures
 from haptic_viewer.handle import HandlePanel
 from haptic_viewer.layout import Layout
+from haptic_viewer.learning import LearningPanel
 from haptic_viewer.page import address, open_page
 from haptic_viewer.parameters import ParameterPanel
 from haptic_viewer.picture import Picture
@@ -90,6 +92,7 @@ class Viewer(Node):
         """Shows the experiment on a page that is open."""
         self.server = server
         server.gui.set_panel_label(plain(self.get_namespace().strip("/") or "haptics"))
+        self._first = self._teach(str(self.parameters["experiment"]))
         self._clock_panel = ClockPanel(
             server.gui, lambda word, number: self._do(partial(self._actions.act, word, number))
         )
@@ -108,6 +111,18 @@ class Viewer(Node):
             self.create_subscription(kind, topic, partial(self._shown, topic, take), latched_qos())
         alive = SubscriptionEventCallbacks(liveliness=self._on_liveliness)
         self.create_subscription(DiagnosticStatus, "status", self._on_status, status_qos(), event_callbacks=alive)
+
+    def _teach(self, name: str) -> Sequence[str]:
+        """Shows what there is to try with an experiment; returns the parameters that the page shows first."""
+        try:
+            experiment = load_experiment(name) if name else None
+        except HapticError as error:
+            self.get_logger().warning(f"parameter experiment: {error}")
+            return ()
+        if experiment is None:
+            return ()
+        LearningPanel(self.server.gui, experiment)
+        return experiment.first_parameters
 
     def spin(self, executor: Executor) -> None:
         """Makes pictures until it is stopped."""
@@ -250,7 +265,9 @@ class Viewer(Node):
         """Makes the panels of the nodes that are active and answer the device."""
         for source in self._device.get("parameters", {}).get("sources", ()):
             if source in self._active and source not in self._actions.panels:
-                self._actions.add_panel(source, ParameterPanel(self.server.gui, source, partial(self._do_want, source)))
+                first = [name.partition(".")[2] for name in self._first if name.startswith(f"{source}.")]
+                panel = ParameterPanel(self.server.gui, source, partial(self._do_want, source), first)
+                self._actions.add_panel(source, panel)
 
     def _do_want(self, source: str, name: str, value: Any) -> None:
         self._do(partial(self._actions.want, source, name, value))

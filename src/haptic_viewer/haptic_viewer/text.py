@@ -12,6 +12,7 @@ import base64
 import html
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 import viser
 
@@ -82,12 +83,13 @@ class PlainText:
         return f'<div style="{_STYLE}">{self._shown}</div>'
 
 
-def add_picture(gui: viser.GuiApi, jpeg: bytes) -> None:
+def add_picture(gui: viser.GuiApi, content: bytes, kind: Literal["jpeg", "png"] = "jpeg") -> None:
     """Adds a picture that is as wide as its panel.
 
     Args:
         gui: of the page.
-        jpeg: content of the picture's file.
+        content: of the picture's file.
+        kind: of the file.
     """
-    source = base64.b64encode(jpeg).decode()
-    gui.add_html(f'<div style="{_STYLE}"><img style="width: 100%" src="data:image/jpeg;base64,{source}"></div>')
+    source = f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
+    gui.add_html(f'<div style="{_STYLE}"><img style="width: 100%" src="{source}"></div>')
