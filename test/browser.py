@@ -99,6 +99,16 @@ class Page:
             "Input.dispatchMouseEvent", type=kind, button=button, buttons=int(pressed), clickCount=1 - moved, **place
         )
 
+    def key(self, code: str, *, pressed: bool, key: str = "") -> None:
+        """Presses or releases a key, given by its place on the keyboard, such as ArrowUp, and by its character."""
+        kind = "keyDown" if pressed else "keyUp"
+        self.call("Input.dispatchKeyEvent", type=kind, code=code, key=key or code)
+
+    def type_key(self, code: str, key: str = "") -> None:
+        """Presses a key and releases it."""
+        self.key(code, pressed=True, key=key)
+        self.key(code, pressed=False, key=key)
+
     def drag(self, start: tuple[float, float], end: tuple[float, float], steps: int = 20, pause: float = 0.03) -> None:
         """Drags the mouse from one place to another [pixel]."""
         self.mouse("mouseMoved", *start)

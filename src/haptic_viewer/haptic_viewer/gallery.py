@@ -18,6 +18,8 @@ from haptic_core import process
 from haptic_launch.experiments import load_experiment
 from haptic_launch.runner import IN_VIEW, LONGEST_RUN
 from haptic_viewer.frame_rate import make_pictures
+from haptic_viewer.hands import Hands
+from haptic_viewer.keys import add_scene_keys
 from haptic_viewer.layout import Layout
 from haptic_viewer.node import Viewer
 from haptic_viewer.page import address, open_page
@@ -102,7 +104,8 @@ class Gallery(Node):
 
     def start(self) -> None:
         """Opens the page; raises PageError where that is not possible."""
-        self.server = open_page(self._options["host"], self._options["port"], self._options["token"])
+        self._hands = Hands()
+        self.server = open_page(self._options["host"], self._options["port"], self._options["token"], self._hands)
         self._furnish()
         self.get_logger().info(f"the page is at {address(self.server, self._options['host'], self._options['token'])}")
 
@@ -123,6 +126,7 @@ class Gallery(Node):
         self._layout = Layout(self.server, gallery=True, running=bool(self._running))
         self._panel = GalleryPanel(self.server.gui, self._layout.scenes, self._scenes, self._choose)
         self._panel.mark(self._running)
+        add_scene_keys(self.server.gui, [scene.name for scene in self._scenes], self._choose)
         if not self._running:
             PlainText(self.server.gui, _WELCOME)
 
@@ -165,7 +169,7 @@ class Gallery(Node):
         namespace = scene_of(load_experiment(name)).namespace
         given = [Parameter("experiment", value=name)]
         self._viewer = Viewer(namespace=namespace, use_global_arguments=False, parameter_overrides=given)
-        self._viewer.show_on(self.server, self._layout)
+        self._viewer.show_on(self.server, self._layout, self._hands)
         self._executor.add_node(self._viewer)
         self._scene = self._run([name, *_ARGUMENTS, *words])
 

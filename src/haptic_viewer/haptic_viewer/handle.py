@@ -34,6 +34,9 @@ class HandlePanel:
         move: Callable[[np.ndarray], None],
     ) -> None:
         planar, scene = axes == 2, server.scene
+        self._move = move
+        #: whether the device moves in a plane
+        self.planar = planar
         with server.gui.add_folder("Hand"):
             self._box: Any = server.gui.add_checkbox(
                 "hold the handle",
@@ -66,6 +69,15 @@ class HandlePanel:
                 grip = event.target
                 w, x, y, z = (float(value) for value in grip.wxyz)
                 move(np.array([*(float(value) for value in grip.position), x, y, z, w]))
+
+    def shift(self, displacement: np.ndarray) -> None:
+        """Moves the held handle by (3,) [m], as dragging does."""
+        if self.held and displacement.any():
+            grip = self._grip
+            position = np.asarray(grip.position) + displacement
+            grip.position = tuple(position.tolist())
+            w, x, y, z = (float(value) for value in grip.wxyz)
+            self._move(np.array([*position.tolist(), x, y, z, w]))
 
     def set_held(self, held: bool, target: np.ndarray) -> None:
         """The hand is led or not; the handle begins at the hand's target, pose (7,)."""

@@ -36,6 +36,8 @@ from haptic_msgs.msg import Scene, TickEvent
 from haptic_viewer.clock import ClockPanel
 from haptic_viewer.frame_rate import FrameRate, make_pictures
 from haptic_viewer.handle import HandlePanel
+from haptic_viewer.hands import HOLD_BUTTON, PAUSE_BUTTON, Hands
+from haptic_viewer.keys import Keys
 from haptic_viewer.layout import Layout
 from haptic_viewer.learning import LearningPanel
 from haptic_viewer.page import address, open_page
@@ -83,14 +85,15 @@ class Viewer(Node):
     def start(self) -> None:
         """Opens the page; raises PageError where that is not possible."""
         p = self.parameters
-        server = open_page(p["host"], p["port"], p["token"])
+        hands = Hands()
+        server = open_page(p["host"], p["port"], p["token"], hands)
         self.url = address(server, p["host"], p["token"])
-        self.show_on(server, Layout(server))
+        self.show_on(server, Layout(server), hands)
         self.get_logger().info(f"the page is at {self.url}")
 
-    def show_on(self, server: viser.ViserServer, layout: Layout) -> None:
+    def show_on(self, server: viser.ViserServer, layout: Layout, hands: Hands) -> None:
         """Shows the experiment on a page that is open."""
-        self.server = server
+        self.server, self._hands = server, hands
         server.gui.set_panel_label(plain(self.get_namespace().strip("/") or "haptics"))
         self._first = self._teach(str(self.parameters["experiment"]))
         self._clock_panel = ClockPanel(
@@ -102,6 +105,7 @@ class Viewer(Node):
         self._camera = CameraPanel(
             server.gui, lambda client, view: self._do(partial(self._picture.stage.look, client, view))
         )
+        Keys(server.gui, lambda word: self._do(partial(self._on_key, word)))
         self._picture = Picture(server, self._taps, prefix, layout.signals, self._shown)
         self.create_subscription(TickEvent, "tick_event", self._on_event, latched_qos(EVENT_DEPTH))
         for kind, topic, take in (
@@ -151,6 +155,7 @@ class Viewer(Node):
         """One picture: what users did, then what has changed."""
         while not self._tasks.empty():
             self._tasks.get()()
+        self._lead()
         self._actions.send()
         watched = bool(self.server.get_clients())
         if watched != self._watching:
@@ -158,6 +163,20 @@ class Viewer(Node):
             self._watch(watched)
         if watched and self._device:
             self._draw()
+
+    def _lead(self) -> None:
+        """Lets keys and gamepads lead the hand, and their rumble follow the rendered force."""
+        handle = self._actions.handle_panel
+        if handle is None:
+            return
+        for button in self._hands.pressed():
+            if button == HOLD_BUTTON:
+                self._actions.hold(not handle.held)
+            elif button == PAUSE_BUTTON:
+                self._actions.toggle_pause()
+        up_axis = str(self._device.get("up_axis", "z"))
+        handle.shift(self._hands.displacement(up_axis, planar=handle.planar))
+        self._hands.feel(held=handle.held, force=self._picture.felt)
 
     def _watch(self, watched: bool) -> None:
         """Reads what only a page needs, or ends that."""
@@ -268,6 +287,15 @@ class Viewer(Node):
                 first = [name.partition(".")[2] for name in self._first if name.startswith(f"{source}.")]
                 panel = ParameterPanel(self.server.gui, source, partial(self._do_want, source), first)
                 self._actions.add_panel(source, panel)
+
+    def _on_key(self, word: str) -> None:
+        handle = self._actions.handle_panel
+        if word == "pause":
+            self._actions.toggle_pause()
+        elif word == "reset":
+            self._actions.act("reset", 0.0)
+        elif handle is not None:
+            self._actions.hold(not handle.held)
 
     def _do_want(self, source: str, name: str, value: Any) -> None:
         self._do(partial(self._actions.want, source, name, value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -20,9 +21,12 @@ from haptic_viewer.plots import SIGNALS, Plot
 from haptic_viewer.scene import Robot
 from haptic_viewer.stage import Stage
 from haptic_viewer.taps import Taps
+from haptic_viewer.timeline import Timeline, TimePanel
 
 _MARKERS = "visualization_msgs/msg/MarkerArray"
 _JOINTS = "joint_states"
+#: topics of forces, and the arrow of each
+_WRENCHES = {"rendered_wrench": "rendered", "measured_wrench": "hand"}
 #: messages whose forces the page draws itself, in place of the markers of their node
 _FORCES = ("haptic_msgs/msg/ContactArray", "haptic_msgs/msg/WallState")
 
@@ -55,13 +59,16 @@ class Picture:
             "hand": Arrow(server.scene, "/forces/hand", HAND),
             "rendered": Arrow(server.scene, "/forces/rendered", RENDERED),
         }
-        self.stage = Stage(server)
+        self.stage, self.timeline, self._now = Stage(server), Timeline(), 0.0
+        self.time_panel = TimePanel(server.gui, lambda: self._now)
         self._built = False
         self._ticking = False
         self._target: np.ndarray | None = None
         #: pose of the tool (7,), newest DeviceState, and the handle
         self.tool = np.array([0.0] * 6 + [1.0])
         self.state: Any = None
+        #: size of the rendered force [N]
+        self.felt = 0.0
         self.handle_panel: HandlePanel | None = None
 
     # ---- what the experiment is ---------------------------------------------------------------------
@@ -113,7 +120,7 @@ class Picture:
                 self._taps.open(name, kind)
                 self._plots_of(name, kind)
         if self._ticking:
-            for name in ("rendered_wrench", "measured_wrench"):
+            for name in _WRENCHES:
                 if self._prefix + name in graph:
                     self._taps.open(self._prefix + name, "geometry_msgs/msg/WrenchStamped")
 
@@ -133,25 +140,40 @@ class Picture:
     # ---- what is drawn ------------------------------------------------------------------------------
 
     def draw(self) -> None:
-        """Draws what has come since the last picture."""
+        """Draws what has come since the last picture, or the moment of the last minute that a user has chosen."""
+        self._now, prefix = time.monotonic(), self._prefix
+        topics = (prefix + _JOINTS, *self._markers, *self._plots, *(prefix + name for name in _WRENCHES))
+        newest = {topic: message for topic in topics if (message := self._taps.newest(topic)) is not None}
+        for topic, message in newest.items():
+            self.timeline.add(topic, self._now, message)
+            if topic in self._plots:
+                self._guarded(topic, self._plot, topic, message)
+        self._ticking = self._ticking or prefix + _JOINTS in newest
+        moment = self.time_panel.moment
+        shown = newest if moment is None else self.timeline.at(moment)
         with self._server.atomic():
-            joints = self._taps.newest(self._prefix + _JOINTS)
-            if joints is not None:
-                self._ticking = True
-                self._guarded(_JOINTS, self._move, joints)
-            for name, markers in self._markers.items():
-                message = self._taps.newest(name)
-                if message is not None:
-                    markers.see_through = self._panel.patches
-                    self._guarded(name, markers.show, message)
-            for name in self._plots:
-                message = self._taps.newest(name)
-                if message is not None:
-                    self._guarded(name, self._take, name, message)
-            self._guarded("forces", self._draw_wrenches)
+            for topic, message in shown.items():
+                self._guarded(topic, self._show, topic, message)
+        self.time_panel.say(self._words_of(shown) if moment is not None else "")
         if not self._built:
             self._build()
         self.stage.follow(self.tool[:3])
+
+    def _words_of(self, shown: Mapping[str, Any]) -> str:
+        state = shown.get(self._prefix + "device_state")
+        return f"the scene shows tick {state.tick}, {state.tick * state.period:.3f} s" if state is not None else ""
+
+    def _show(self, topic: str, message: Any) -> None:
+        """Draws one message in the scene."""
+        if topic == self._prefix + _JOINTS:
+            self._move(message)
+        elif topic in self._markers:
+            self._markers[topic].see_through = self._panel.patches
+            self._markers[topic].show(message)
+        elif topic in self._plots:
+            self._take(topic, message)
+        else:
+            self._draw_wrench(topic.removeprefix(self._prefix), message)
 
     def draw_plots(self) -> None:
         """Sends the curves that have changed."""
@@ -168,25 +190,28 @@ class Picture:
             message: a message that cannot be shown counts as a rejection.
         """
         self._plots_of(topic, kind)
+        self._guarded(topic, self._plot, topic, message)
         self._guarded(topic, self._take, topic, message)
-        self._guarded("forces", self._draw_wrenches)
 
     def _move(self, joints: Any) -> None:
         self._curves.set_names("joints", joints.name)
         if self._robot is not None:
             self._robot.move(dict(zip(joints.name, joints.position, strict=False)))
 
-    def _take(self, topic: str, message: Any) -> None:
+    def _plot(self, topic: str, message: Any) -> None:
         now = message.tick * float(self._device["parameters"]["period"])
         for plot in self._plots[topic]:
             plot.add(now, message)
+        if topic == self._prefix + "device_state":
+            self.state = message
+
+    def _take(self, topic: str, message: Any) -> None:
         shapes = self._forces.get(topic)
         if isinstance(shapes, ContactShapes):
             shapes.show(message)
         elif shapes is not None:
             shapes.show(message, self.tool[:3])
         if topic == self._prefix + "device_state":
-            self.state = message
             self.tool = pose_array(message.tool_pose)
         elif topic == self._prefix + "simulation_state":
             self._target = pose_array(message.operator_target)
@@ -197,17 +222,16 @@ class Picture:
             if self.handle_panel is not None:
                 self.handle_panel.show(self._target[:3], self.tool[:3])
 
-    def _draw_wrenches(self) -> None:
-        arrows = {"rendered_wrench": "rendered"}
-        if self._target is None:  # a real device: what it measures
-            arrows["measured_wrench"] = "hand"
-        for name, arrow in arrows.items():
-            message = self._taps.newest(self._prefix + name)
-            if message is not None:
-                force = wrench_array(message.wrench)[:3]
-                if message.header.frame_id != self._device.get("base_frame"):
-                    force = matrix_from_quaternion(self.tool[3:]) @ force  # given in the tool's axes
-                self._arrows[arrow].draw(self.tool[:3], force, self._panel.length)
+    def _draw_wrench(self, name: str, message: Any) -> None:
+        arrow = _WRENCHES[name]
+        if arrow == "hand" and self._target is not None:
+            return  # a simulated hand: its force is known, and what the sensor measures is not needed
+        force = wrench_array(message.wrench)[:3]
+        if message.header.frame_id != self._device.get("base_frame"):
+            force = matrix_from_quaternion(self.tool[3:]) @ force  # given in the tool's axes
+        self._arrows[arrow].draw(self.tool[:3], force, self._panel.length)
+        if arrow == "rendered":
+            self.felt = float(np.linalg.norm(force))
 
     def _build(self) -> None:
         """Lays the floor and puts the camera where it sees all, once there is something to see."""

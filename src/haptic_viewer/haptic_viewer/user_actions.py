@@ -81,6 +81,10 @@ class UserActions:
         else:
             self._reset()
 
+    def toggle_pause(self) -> None:
+        """Pauses the run, or lets it go on."""
+        self.act("start" if self.paused else "pause", 0.0)
+
     def hold(self, held: bool) -> None:
         """Takes the handle, or lets go."""
 
