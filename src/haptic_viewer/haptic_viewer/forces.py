@@ -10,6 +10,7 @@ import numpy as np
 import viser
 
 from haptic_math.rotations import matrix_from_quaternion
+from haptic_viewer.layout import LAST_FOLDERS
 from haptic_viewer.text import PlainText
 
 #: colours of forces: of the hand (or the sensor), of what is rendered, of contacts along the normal and across it
@@ -191,7 +192,7 @@ class ForcePanel:
     """
 
     def __init__(self, gui: viser.GuiApi) -> None:
-        with gui.add_folder("Forces"):
+        with gui.add_folder("Forces", order=LAST_FOLDERS["Forces"]):
             self._length: Any = gui.add_slider(
                 "1 N is drawn as [mm]", _SHORTEST, _LONGEST, 1.0, _LENGTH, hint="scale of all arrows of forces"
             )

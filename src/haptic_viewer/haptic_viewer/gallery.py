@@ -7,6 +7,7 @@ import queue
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import viser
@@ -16,7 +17,7 @@ from rclpy.parameter import Parameter
 
 from haptic_core import process
 from haptic_launch.experiments import load_experiment
-from haptic_launch.runner import IN_VIEW, LONGEST_RUN
+from haptic_launch.runner import IN_VIEW, LONGEST_RUN, parse_arguments
 from haptic_viewer.frame_rate import make_pictures
 from haptic_viewer.hands import Hands
 from haptic_viewer.keys import add_scene_keys
@@ -25,6 +26,7 @@ from haptic_viewer.node import Viewer
 from haptic_viewer.page import address, open_page
 from haptic_viewer.scene_process import SceneProcess
 from haptic_viewer.scenes import GalleryScene, scene_of, touchable_scenes
+from haptic_viewer.share import read_link
 from haptic_viewer.text import PlainText, Strong, add_picture, plain
 
 #: rate at which the gallery looks at what its users did, while no scene runs [Hz]
@@ -51,14 +53,22 @@ class GalleryPanel:
         place: tab of the gallery, entered with `with`.
         scenes: the scenes.
         choose: called with the name of a scene, in viser's thread.
+        record: called with whether the running scene is started anew with a bag, or without one, likewise.
     """
 
     def __init__(
-        self, gui: viser.GuiApi, place: Any, scenes: Sequence[GalleryScene], choose: Callable[[str], None]
+        self,
+        gui: viser.GuiApi,
+        place: Any,
+        scenes: Sequence[GalleryScene],
+        choose: Callable[[str], None],
+        record: Callable[[bool], None],
     ) -> None:
         self._buttons: dict[str, Any] = {}
         with place:
             self._words = PlainText(gui, "Choose a scene; it runs until another one is chosen.")
+            self._record: Any = gui.add_button("start anew and record", visible=False)
+            self._stop: Any = gui.add_button("stop recording", visible=False)
             for scene in scenes:
                 with gui.add_folder(plain(scene.name.replace("_", " "))):
                     if scene.picture is not None:
@@ -70,14 +80,23 @@ class GalleryPanel:
                 async def _(_: viser.GuiEvent, name: str = scene.name) -> None:
                     choose(name)
 
+        @self._record.on_click
+        async def _(_: viser.GuiEvent) -> None:
+            record(True)
+
+        @self._stop.on_click
+        async def _(_: viser.GuiEvent) -> None:
+            record(False)
+
     def say(self, *parts: str | Strong) -> None:
         """Shows a line above the scenes."""
         self._words.show(*parts)
 
-    def mark(self, running: str) -> None:
-        """Disables the button of the scene that runs; empty: none."""
+    def mark(self, running: str, *, records: bool = False) -> None:
+        """Disables the button of the scene that runs, and offers to record it; empty: none."""
         for name, button in self._buttons.items():
             button.disabled = name == running
+        self._record.visible, self._stop.visible = bool(running) and not records, records
 
 
 class Gallery(Node):
@@ -98,16 +117,19 @@ class Gallery(Node):
         self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._scenes = touchable_scenes()
         self._wanted: Sequence[str] = first
-        self._running = ""
+        self._running, self._linked = "", dict[str, Any]()
+        self._words, self._records, self._recorded = list[str](), False, ""
         self._scene: SceneProcess | None = None
         self._viewer: Viewer | None = None
 
     def start(self) -> None:
         """Opens the page; raises PageError where that is not possible."""
         self._hands = Hands()
+        self._hands.on_open = lambda path: self._tasks.put(partial(self._follow_link, path))
         self.server = open_page(self._options["host"], self._options["port"], self._options["token"], self._hands)
         self._furnish()
-        self.get_logger().info(f"the page is at {address(self.server, self._options['host'], self._options['token'])}")
+        self._address = address(self.server, self._options["host"], self._options["token"])
+        self.get_logger().info(f"the page is at {self._address}")
 
     def spin(self, executor: Executor) -> None:
         """Makes pictures until it is stopped."""
@@ -124,8 +146,8 @@ class Gallery(Node):
         self.server.gui.reset()
         self.server.gui.set_panel_label("haptics")
         self._layout = Layout(self.server, gallery=True, running=bool(self._running))
-        self._panel = GalleryPanel(self.server.gui, self._layout.scenes, self._scenes, self._choose)
-        self._panel.mark(self._running)
+        self._panel = GalleryPanel(self.server.gui, self._layout.scenes, self._scenes, self._choose, self._record)
+        self._panel.mark(self._running, records=self._records)
         add_scene_keys(self.server.gui, [scene.name for scene in self._scenes], self._choose)
         if not self._running:
             PlainText(self.server.gui, _WELCOME)
@@ -134,8 +156,24 @@ class Gallery(Node):
         """Takes the wish of a user; viser's threads call this."""
         self._tasks.put(partial(self._want, [name]))
 
+    def _record(self, records: bool) -> None:
+        """Takes the wish to record the running scene, or to stop that; viser's threads call this."""
+        self._tasks.put(lambda: self._want([self._running, *self._words, f"record:={str(records).lower()}"]))
+
     def _want(self, words: Sequence[str]) -> None:
-        self._wanted = words
+        if words[0]:
+            self._wanted = words
+
+    def _follow_link(self, path: str) -> None:
+        """A page was opened, perhaps by a link with a scene and parameters."""
+        name, values = read_link(path)
+        if name not in {scene.name for scene in self._scenes}:
+            return
+        if name != self._running:
+            self._want([name])
+            self._linked = values
+        elif self._viewer is not None:
+            self._viewer.follow_link(values)
 
     def _frame(self) -> None:
         while not self._tasks.empty():
@@ -156,6 +194,7 @@ class Gallery(Node):
         if self._viewer is not None:
             self._leave()
             stopped, self._running = self._running, ""
+            self._recorded, self._records = stopped if self._records else "", False
             self._furnish()
             self._panel.say(f"{stopped or 'the scene'} is being stopped")
         if self._scene is not None:
@@ -163,15 +202,25 @@ class Gallery(Node):
                 return
             self._scene.close()
         (name, *words), self._wanted = self._wanted, ()
-        self._running = name
+        before = self._recording()
+        self._running, self._words = name, [word for word in words if not word.startswith("record:=")]
+        self._records = parse_arguments(words).get("record") == "true"
         self._furnish()
-        self._panel.say(f"{name} runs; it starts slowly where code is compiled first")
+        state = "runs, and a bag is written" if self._records else "runs"
+        self._panel.say(f"{name} {state}; it starts slowly where code is compiled first{before}")
         namespace = scene_of(load_experiment(name)).namespace
         given = [Parameter("experiment", value=name)]
         self._viewer = Viewer(namespace=namespace, use_global_arguments=False, parameter_overrides=given)
-        self._viewer.show_on(self.server, self._layout, self._hands)
+        self._viewer.show_on(self.server, self._layout, self._hands, self._address)
+        linked, self._linked = self._linked, {}
+        self._viewer.follow_link(linked)
         self._executor.add_node(self._viewer)
         self._scene = self._run([name, *_ARGUMENTS, *words])
+
+    def _recording(self) -> str:
+        """Names the newest run of a scene that was recorded; empty: it was not."""
+        runs = sorted(Path("runs").glob(f"*-{self._recorded}")) if self._recorded else []
+        return f"\n\nThe recording is in {runs[-1]}; ./haptics report makes its figure" if runs else ""
 
     def _leave(self) -> None:
         """Ends the viewer of the scene that ran."""

@@ -4,11 +4,12 @@
   const KEYS = {ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowDown: [1, -1], ArrowUp: [1, 1], PageDown: [2, -1], PageUp: [2, 1]};
   const DEAD = 0.12, PERIOD = 33, RETRY = 2000, RUMBLE = 120;
   const pressed = new Set();
+  let search = location.search;  // a link with a scene counts once, when the page is opened
   let socket = null, held = false, sent = "", buttons = "";
 
   const connect = () => {
-    socket = new WebSocket(location.origin.replace(/^http/, "ws") + "/hands" + location.search);
-    socket.onopen = () => { sent = ""; };
+    socket = new WebSocket(location.origin.replace(/^http/, "ws") + "/hands" + search);
+    socket.onopen = () => { sent = search = ""; };
     socket.onclose = () => { held = false; setTimeout(connect, RETRY); };
     socket.onmessage = (event) => {
       const told = JSON.parse(event.data);

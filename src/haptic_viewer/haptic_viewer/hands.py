@@ -65,10 +65,13 @@ class Hands:
         self._pressed: list[int] = []
         self._answer = {"held": False, "rumble": 0.0}
         self._time = time.monotonic()
+        #: called with the address of each page that is opened
+        self.on_open: Callable[[str], None] = lambda _: None
 
     async def serve(self, connection: Any) -> None:
         """Serves the websocket of a browser until it is closed."""
         number = id(connection)
+        self.on_open(connection.request.path)
         told = asyncio.create_task(self._tell(connection))
         try:
             async for text in connection:

@@ -8,6 +8,8 @@ import viser
 
 #: widths of the panels [pixel]; at 1024 pixels more than a third of the window is left for the scene
 _LEFT, _RIGHT = 290, 330
+#: order of the folders that come after those of the hand and the nodes, however late these are made
+LAST_FOLDERS = {name: 1e6 + place for place, name in enumerate(("View", "Forces", "Time", "Share"))}
 
 
 class Layout:

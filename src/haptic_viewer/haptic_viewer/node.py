@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import queue
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,7 @@ from haptic_viewer.learning import LearningPanel
 from haptic_viewer.page import address, open_page
 from haptic_viewer.parameters import ParameterPanel
 from haptic_viewer.picture import Picture
+from haptic_viewer.share import SharePanel, link_of
 from haptic_viewer.stage import CameraPanel
 from haptic_viewer.state_line import StateLine
 from haptic_viewer.taps import Taps
@@ -79,6 +80,7 @@ class Viewer(Node):
         self._frame_rate = FrameRate(self.parameters["frame_rate"])
         self._last = dict.fromkeys(_INTERVALS, 0.0)
         self._diagnostics: Any = None
+        self._changed: dict[str, Any] = {}
 
     # ---- life -------------------------------------------------------------------------------------
 
@@ -91,9 +93,15 @@ class Viewer(Node):
         self.show_on(server, Layout(server), hands)
         self.get_logger().info(f"the page is at {self.url}")
 
-    def show_on(self, server: viser.ViserServer, layout: Layout, hands: Hands) -> None:
-        """Shows the experiment on a page that is open."""
-        self.server, self._hands = server, hands
+    def show_on(self, server: viser.ViserServer, layout: Layout, hands: Hands, link: str = "") -> None:
+        """Shows the experiment on a page that is open.
+
+        Args:
+            server, layout: the page and its panels.
+            hands: keys and gamepads of the page's users.
+            link: address of the page in links that reopen the scene; empty: there are no such links.
+        """
+        self.server, self._hands, self._link = server, hands, link
         server.gui.set_panel_label(plain(self.get_namespace().strip("/") or "haptics"))
         self._first = self._teach(str(self.parameters["experiment"]))
         self._clock_panel = ClockPanel(
@@ -105,6 +113,8 @@ class Viewer(Node):
         self._camera = CameraPanel(
             server.gui, lambda client, view: self._do(partial(self._picture.stage.look, client, view))
         )
+        self._share = SharePanel(server.gui, str(self.parameters["experiment"]) or "scene")
+        self._show_link()
         Keys(server.gui, lambda word: self._do(partial(self._on_key, word)))
         self._picture = Picture(server, self._taps, prefix, layout.signals, self._shown)
         self.create_subscription(TickEvent, "tick_event", self._on_event, latched_qos(EVENT_DEPTH))
@@ -234,6 +244,8 @@ class Viewer(Node):
         elif event.kind == "parameter" and event.source in panels:
             for name, value in detail.items():
                 panels[event.source].take(name, value)
+                self._changed[f"{event.source}.{name}"] = value
+            self._show_link()
         if event.source == self._device_name:
             self._take_device_event(event.kind, detail)
 
@@ -296,6 +308,14 @@ class Viewer(Node):
             self._actions.act("reset", 0.0)
         elif handle is not None:
             self._actions.hold(not handle.held)
+
+    def follow_link(self, values: Mapping[str, Any]) -> None:
+        """Sets the parameters of a link, by node.parameter; what no node has is left aside."""
+        self._actions.follow_link(values)
+
+    def _show_link(self) -> None:
+        if self._link:
+            self._share.show_link(link_of(self._link, str(self.parameters["experiment"]), self._changed))
 
     def _do_want(self, source: str, name: str, value: Any) -> None:
         self._do(partial(self._actions.want, source, name, value))

@@ -139,6 +139,11 @@ class ParameterPanel:
                         for descriptor in folded:
                             self._add(descriptor)
 
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """The present values by name."""
+        return self._values
+
     def take(self, name: str, value: Any) -> None:
         """Shows the value that a parameter has now; ignores an unknown name.
 

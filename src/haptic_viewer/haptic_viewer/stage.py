@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import viser
 
+from haptic_viewer.layout import LAST_FOLDERS
 from haptic_viewer.text import PlainText
 
 #: directions from which a camera looks, as parts of the front, the side and the up direction
@@ -145,7 +146,7 @@ class CameraPanel:
     """
 
     def __init__(self, gui: viser.GuiApi, look: Callable[[viser.ClientHandle, str], None]) -> None:
-        with gui.add_folder("View"):
+        with gui.add_folder("View", order=LAST_FOLDERS["View"]):
             buttons = gui.add_button_group("camera", list(VIEWS))
             follow = gui.add_button("follow the tool", hint="until another view is chosen")
             self._words = PlainText(gui)

@@ -9,6 +9,7 @@ from typing import Any
 
 import viser
 
+from haptic_viewer.layout import LAST_FOLDERS
 from haptic_viewer.text import PlainText
 
 #: time that is kept [s], and time between two messages of a topic that are kept [s]
@@ -49,7 +50,7 @@ class TimePanel:
 
     def __init__(self, gui: viser.GuiApi, now: Callable[[], float]) -> None:
         self._now, self._anchor = now, 0.0
-        with gui.add_folder("Time"):
+        with gui.add_folder("Time", order=LAST_FOLDERS["Time"]):
             self._slider: Any = gui.add_slider(
                 "seconds ago [s]", 0.0, WINDOW, STEP, 0.0, hint="0: live; the run goes on meanwhile"
             )

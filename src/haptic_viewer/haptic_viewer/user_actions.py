@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ class UserActions:
         self._handles = node.create_publisher(PoseStamped, "operator_handle", display_qos())
         self._handle_pose: np.ndarray | None = None
         self._device, self._detail = "", dict[str, Any]()
+        self._linked: dict[str, Any] = {}
         #: parameters by node
         self.panels: dict[str, ParameterPanel] = {}
         self._wanted = WantedValues(self._services, self.panels, clock.say)
@@ -54,9 +56,27 @@ class UserActions:
             self._handle_pose = None
 
     def add_panel(self, source: str, panel: ParameterPanel) -> None:
-        """Fills the panel of a node once the node has given its parameters."""
+        """Fills the panel of a node once the node has given its parameters, and sets those that a link names."""
+
+        def show(descriptors: Sequence[Any], values: dict[str, Any]) -> None:
+            panel.show(descriptors, values)
+            self._follow_link(source, values)
+
         self.panels[source] = panel
-        self._services.ask_parameters(source, panel.show)
+        self._services.ask_parameters(source, show)
+
+    def follow_link(self, values: Mapping[str, Any]) -> None:
+        """Sets parameters by node.parameter, those of nodes that have not answered yet once they have."""
+        self._linked |= values
+        for source, panel in self.panels.items():
+            self._follow_link(source, panel.values)
+
+    def _follow_link(self, source: str, known: Mapping[str, Any]) -> None:
+        for name in known:
+            full = f"{source}.{name}"
+            if full in self._linked:
+                value = self._linked.pop(full)
+                self._wanted.want(source, name, json.dumps(value) if isinstance(value, list) else value)
 
     def want(self, source: str, name: str, value: Any) -> None:
         """Sets a parameter of a node."""

@@ -51,7 +51,8 @@ def test_a_scene_has_a_picture_a_line_and_a_button(tmp_path: Path) -> None:
         GalleryScene("one", "First <b>", "/a", picture),
         GalleryScene("two", "Second", "/b", None),
     ]
-    panel = GalleryPanel(gui, gui, scenes, chosen.append)  # type: ignore[arg-type]
+    wishes = list[bool]()
+    panel = GalleryPanel(gui, gui, scenes, chosen.append, wishes.append)  # type: ignore[arg-type]
     assert sum("data:image/jpeg" in html for html in gui.html) == 1
     assert any("First &lt;b&gt;" in html for html in gui.html)
     for button in gui.buttons:
@@ -60,9 +61,14 @@ def test_a_scene_has_a_picture_a_line_and_a_button(tmp_path: Path) -> None:
             coroutine.send(None)
         except StopIteration:
             pass
-    assert chosen == ["one", "two"]
+    assert chosen == ["one", "two"] and wishes == [True, False]
     panel.mark("two")
-    assert [button.disabled for button in gui.buttons] == [False, True]
+    record, stop, one, two = gui.buttons
+    assert (one.disabled, two.disabled, record.visible, stop.visible) == (False, True, True, False)
+    panel.mark("two", records=True)
+    assert (record.visible, stop.visible) == (False, True)
+    panel.mark("")
+    assert not (two.disabled or record.visible or stop.visible)
 
 
 def test_a_scene_that_is_stopped_ends_its_children_and_its_output_is_kept() -> None:
