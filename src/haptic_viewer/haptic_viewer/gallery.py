@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import viser
@@ -16,6 +17,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from haptic_core import process
+from haptic_core.errors import HapticError
 from haptic_launch.experiments import load_experiment
 from haptic_launch.runner import IN_VIEW, LONGEST_RUN, parse_arguments
 from haptic_viewer.frame_rate import make_pictures
@@ -25,7 +27,7 @@ from haptic_viewer.layout import Layout
 from haptic_viewer.node import Viewer
 from haptic_viewer.page import address, open_page
 from haptic_viewer.scene_process import SceneProcess
-from haptic_viewer.scenes import GalleryScene, scene_of, touchable_scenes
+from haptic_viewer.scenes import GalleryScene, scene_of, scene_of_file, touchable_scenes
 from haptic_viewer.share import read_link
 from haptic_viewer.text import PlainText, Strong, add_picture, plain
 
@@ -54,6 +56,7 @@ class GalleryPanel:
         scenes: the scenes.
         choose: called with the name of a scene, in viser's thread.
         record: called with whether the running scene is started anew with a bag, or without one, likewise.
+        open_file: called with name and content of a file that a user wants to touch, likewise.
     """
 
     def __init__(
@@ -63,12 +66,14 @@ class GalleryPanel:
         scenes: Sequence[GalleryScene],
         choose: Callable[[str], None],
         record: Callable[[bool], None],
+        open_file: Callable[[str, bytes], None],
     ) -> None:
         self._buttons: dict[str, Any] = {}
         with place:
             self._words = PlainText(gui, "Choose a scene; it runs until another one is chosen.")
             self._record: Any = gui.add_button("start anew and record", visible=False)
             self._stop: Any = gui.add_button("stop recording", visible=False)
+            upload = gui.add_upload_button("touch a file", hint="mesh, URDF or MJCF; or drop one on the page")
             for scene in scenes:
                 with gui.add_folder(plain(scene.name.replace("_", " "))):
                     if scene.picture is not None:
@@ -79,6 +84,10 @@ class GalleryPanel:
                 @button.on_click
                 async def _(_: viser.GuiEvent, name: str = scene.name) -> None:
                     choose(name)
+
+        @upload.on_upload
+        async def _(event: viser.GuiEvent) -> None:
+            open_file(event.target.value.name, event.target.value.content)
 
         @self._record.on_click
         async def _(_: viser.GuiEvent) -> None:
@@ -117,6 +126,7 @@ class Gallery(Node):
         self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._scenes = touchable_scenes()
         self._wanted: Sequence[str] = first
+        self._folder = TemporaryDirectory(prefix="haptic_files_")
         self._running, self._linked = "", dict[str, Any]()
         self._words, self._records, self._recorded = list[str](), False, ""
         self._scene: SceneProcess | None = None
@@ -125,6 +135,7 @@ class Gallery(Node):
     def start(self) -> None:
         """Opens the page; raises PageError where that is not possible."""
         self._hands = Hands()
+        self._hands.on_file = self._open
         self._hands.on_open = lambda path: self._tasks.put(partial(self._follow_link, path))
         self.server = open_page(self._options["host"], self._options["port"], self._options["token"], self._hands)
         self._furnish()
@@ -138,6 +149,7 @@ class Gallery(Node):
         self._leave()
         if self._scene is not None:
             self._scene.close()
+        self._folder.cleanup()
         self.server.stop()
 
     def _furnish(self) -> None:
@@ -146,7 +158,9 @@ class Gallery(Node):
         self.server.gui.reset()
         self.server.gui.set_panel_label("haptics")
         self._layout = Layout(self.server, gallery=True, running=bool(self._running))
-        self._panel = GalleryPanel(self.server.gui, self._layout.scenes, self._scenes, self._choose, self._record)
+        self._panel = GalleryPanel(
+            self.server.gui, self._layout.scenes, self._scenes, self._choose, self._record, self._open
+        )
         self._panel.mark(self._running, records=self._records)
         add_scene_keys(self.server.gui, [scene.name for scene in self._scenes], self._choose)
         if not self._running:
@@ -159,6 +173,17 @@ class Gallery(Node):
     def _record(self, records: bool) -> None:
         """Takes the wish to record the running scene, or to stop that; viser's threads call this."""
         self._tasks.put(lambda: self._want([self._running, *self._words, f"record:={str(records).lower()}"]))
+
+    def _open(self, name: str, content: bytes) -> None:
+        """Takes a file of a user; viser's threads call this."""
+
+        def show() -> None:
+            try:
+                self._want(scene_of_file(name, content, Path(self._folder.name)))
+            except (HapticError, OSError) as error:
+                self._panel.say(Strong(str(error)))
+
+        self._tasks.put(show)
 
     def _want(self, words: Sequence[str]) -> None:
         if words[0]:

@@ -2,7 +2,7 @@
 (() => {
   "use strict";
   const KEYS = {ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowDown: [1, -1], ArrowUp: [1, 1], PageDown: [2, -1], PageUp: [2, 1]};
-  const DEAD = 0.12, PERIOD = 33, RETRY = 2000, RUMBLE = 120;
+  const DEAD = 0.12, PERIOD = 33, RETRY = 2000, RUMBLE = 120, LARGEST = 4e6;
   const pressed = new Set();
   let search = location.search;  // a link with a scene counts once, when the page is opened
   let socket = null, held = false, sent = "", buttons = "";
@@ -59,14 +59,10 @@
   }, PERIOD);
 
   window.addEventListener("dragover", (event) => event.preventDefault());
-  window.addEventListener("drop", (event) => {
+  window.addEventListener("drop", async (event) => {
     event.preventDefault();
-    const input = document.querySelector("input[type=file]");
-    if (!input || !event.dataTransfer?.files.length) return;
-    const files = new DataTransfer();
-    files.items.add(event.dataTransfer.files[0]);
-    input.files = files.files;
-    input.dispatchEvent(new Event("change", {bubbles: true}));
+    const file = event.dataTransfer?.files[0];
+    if (file && file.size < LARGEST) socket.send(new Blob([file.name.replaceAll("\n", " "), "\n", file]));
   });
 
   connect();

@@ -1,7 +1,8 @@
 """Keys and gamepads of the page's browsers, and the rumble that they get: a websocket of its own beside viser's.
 
 The script `hands.js` is a part of the page. It sends `{"axes": [right, up, away], "buttons": [...]}`, each axis from -1
-to 1 and the buttons that were pressed since the last message, and gets `{"held": true, "rumble": 0.3}`.
+to 1 and the buttons that were pressed since the last message, and gets `{"held": true, "rumble": 0.3}`. A file that is
+dropped on the page is a binary message: its name, a newline and its content.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ class Hands:
         self._time = time.monotonic()
         #: called with the address of each page that is opened
         self.on_open: Callable[[str], None] = lambda _: None
+        #: called with name and content of each file that is dropped on a page
+        self.on_file: Callable[[str, bytes], None] = lambda *_: None
 
     async def serve(self, connection: Any) -> None:
         """Serves the websocket of a browser until it is closed."""
@@ -74,8 +77,12 @@ class Hands:
         self.on_open(connection.request.path)
         told = asyncio.create_task(self._tell(connection))
         try:
-            async for text in connection:
-                self._axes[number], pressed = parse(text)
+            async for message in connection:
+                if isinstance(message, bytes):
+                    name, _, content = message.partition(b"\n")
+                    self.on_file(name.decode(errors="replace"), content)
+                    continue
+                self._axes[number], pressed = parse(message)
                 self._pressed += pressed
         except (ValueError, TypeError, KeyError, RecursionError):
             await connection.close(1008, "no message of the page's script")

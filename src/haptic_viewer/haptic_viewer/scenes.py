@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from haptic_core.errors import HapticError
+from haptic_core.errors import HapticError, shortened
 from haptic_launch.experiments import Experiment, experiment_names, load_experiment
 from haptic_launch.launch_file import LaunchFileError, load_launch_file
 from haptic_launch.launch_nodes import launched_nodes
@@ -15,6 +16,9 @@ from haptic_launch.launch_nodes import launched_nodes
 _SCRIPT = "scripted"
 #: file of the picture, in the folder of the experiment's metadata
 _PICTURE = "picture.jpg"
+#: experiment and world in which a file of a user is touched, and what the suffix of its name may be
+_FILE_SCENE, _FILE_WORLD = "touch_clutter", "convex_contact.scenes.touched_file:touched_file"
+_SUFFIX = re.compile(r"\.[a-z0-9]{1,5}")
 
 
 @dataclass(frozen=True)
@@ -59,3 +63,22 @@ def touchable_scenes() -> Sequence[GalleryScene]:
         except (HapticError, LaunchFileError):
             continue  # `./haptics run` names what is wrong with it
     return found
+
+
+def scene_of_file(name: str, content: bytes, folder: Path) -> list[str]:
+    """Returns the experiment and the arguments that show a file of a user.
+
+    Args:
+        name: of the file; its suffix tells what it is: a mesh, URDF or MJCF.
+        content: of the file.
+        folder: in which a copy of it is kept while the experiment runs.
+
+    Raises:
+        HapticError: the name has no suffix of letters and digits.
+    """
+    suffix = Path(name).suffix.lower()
+    if not _SUFFIX.fullmatch(suffix):
+        raise HapticError(f"{shortened(name, 60)}: expected a file ending in .stl, .obj, .urdf, .xml or the like")
+    path = folder / f"file{suffix}"
+    path.write_bytes(content)
+    return [_FILE_SCENE, f"world:={_FILE_WORLD}", f"world_parameters:=['file={path}']"]

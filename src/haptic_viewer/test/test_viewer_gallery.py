@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from recorded_gui import Gui
 from started_runs import wait_until
 
+from haptic_core.errors import HapticError
 from haptic_launch.experiments import load_experiment
 from haptic_viewer.gallery import GalleryPanel
 from haptic_viewer.scene_process import SceneProcess
-from haptic_viewer.scenes import GalleryScene, has_hand, scene_of
+from haptic_viewer.scenes import GalleryScene, has_hand, scene_of, scene_of_file
 
 
 def test_scenes_are_the_experiments_with_a_hand() -> None:
@@ -36,6 +39,11 @@ class Buttons(Gui):
         self.html.append(content)
         return super().add_html(content, visible)
 
+    def add_upload_button(self, label: str, **options: Any) -> Any:
+        self.upload = SimpleNamespace(label=label, **options)
+        self.upload.on_upload = lambda callback: setattr(self.upload, "uploaded", callback)
+        return self.upload
+
     def add_button(self, label: str, **options: Any) -> Any:
         button = SimpleNamespace(label=label, disabled=False, **options)
         button.on_click = lambda callback: setattr(button, "clicked", callback)
@@ -51,16 +59,16 @@ def test_a_scene_has_a_picture_a_line_and_a_button(tmp_path: Path) -> None:
         GalleryScene("one", "First <b>", "/a", picture),
         GalleryScene("two", "Second", "/b", None),
     ]
-    wishes = list[bool]()
-    panel = GalleryPanel(gui, gui, scenes, chosen.append, wishes.append)  # type: ignore[arg-type]
+    wishes, files = list[bool](), list[tuple[str, bytes]]()
+    open_file = lambda *given: files.append(given)  # noqa: E731
+    panel = GalleryPanel(gui, gui, scenes, chosen.append, wishes.append, open_file)  # type: ignore[arg-type]
     assert sum("data:image/jpeg" in html for html in gui.html) == 1
     assert any("First &lt;b&gt;" in html for html in gui.html)
     for button in gui.buttons:
-        coroutine = button.clicked(None)
-        try:
-            coroutine.send(None)
-        except StopIteration:
-            pass
+        asyncio.run(button.clicked(None))
+    given = SimpleNamespace(name="mug.stl", content=b"solid")
+    asyncio.run(gui.upload.uploaded(SimpleNamespace(target=SimpleNamespace(value=given))))
+    assert files == [("mug.stl", b"solid")]
     assert chosen == ["one", "two"] and wishes == [True, False]
     panel.mark("two")
     record, stop, one, two = gui.buttons
@@ -69,6 +77,18 @@ def test_a_scene_has_a_picture_a_line_and_a_button(tmp_path: Path) -> None:
     assert (record.visible, stop.visible) == (False, True)
     panel.mark("")
     assert not (two.disabled or record.visible or stop.visible)
+
+
+def test_a_file_is_kept_under_a_name_of_the_suite_and_becomes_a_world(tmp_path: Path) -> None:
+    name, world, parameters = scene_of_file("../../My Mug.STL", b"solid", tmp_path)
+    assert (tmp_path / "file.stl").read_bytes() == b"solid" and [path.name for path in tmp_path.iterdir()] == [
+        "file.stl"
+    ]
+    assert (name, world) == ("touch_clutter", "world:=convex_contact.scenes.touched_file:touched_file")
+    assert parameters == f"world_parameters:=['file={tmp_path}/file.stl']"
+    for wrong in ("mug", "mug.", "mug.a'b", "mug.toolong"):
+        with pytest.raises(HapticError, match="expected a file ending in"):
+            scene_of_file(wrong, b"", tmp_path)
 
 
 def test_a_scene_that_is_stopped_ends_its_children_and_its_output_is_kept() -> None:

@@ -19,14 +19,15 @@ from haptic_viewer.keys import COMMANDS, Keys, add_scene_keys
 class Connection:
     """A browser that sends messages and stays open."""
 
-    def __init__(self, *messages: str) -> None:
+    def __init__(self, *messages: str | bytes) -> None:
         self._messages = list(messages)
+        self.request = SimpleNamespace(path="/hands?scene=a")
         self.closed: list[int] = []
 
     def __aiter__(self) -> Any:
         return self
 
-    async def __anext__(self) -> str:
+    async def __anext__(self) -> str | bytes:
         if not self._messages:
             await asyncio.sleep(3600.0)
         return self._messages.pop(0)
@@ -70,6 +71,21 @@ def test_axes_lead_the_handle_as_the_user_sees_it(
     axes: list[float], up_axis: str, planar: bool, direction: list[float]
 ) -> None:
     np.testing.assert_allclose(led(axes, up_axis, planar=planar), SPEED * 0.1 * np.array(direction), atol=1e-12)
+
+
+def test_addresses_and_dropped_files_reach_the_gallery() -> None:
+    hands, opened, files = Hands(), list[str](), list[tuple[str, bytes]]()
+    hands.on_open = opened.append
+    hands.on_file = lambda name, content: files.append((name, content))
+
+    async def send() -> None:
+        task = asyncio.create_task(hands.serve(Connection(b"mug.stl\nsolid\n\0", b"no name")))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        task.cancel()
+
+    asyncio.run(send())
+    assert opened == ["/hands?scene=a"] and files == [("mug.stl", b"solid\n\0"), ("no name", b"")]
 
 
 def test_the_rumble_follows_the_force() -> None:
