@@ -99,6 +99,16 @@ class Page:
             "Input.dispatchMouseEvent", type=kind, button=button, buttons=int(pressed), clickCount=1 - moved, **place
         )
 
+    def key(self, code: str, *, pressed: bool, key: str = "") -> None:
+        """Presses or releases a key, given by its place on the keyboard, such as ArrowUp, and by its character."""
+        kind = "keyDown" if pressed else "keyUp"
+        self.call("Input.dispatchKeyEvent", type=kind, code=code, key=key or code)
+
+    def type_key(self, code: str, key: str = "") -> None:
+        """Presses a key and releases it."""
+        self.key(code, pressed=True, key=key)
+        self.key(code, pressed=False, key=key)
+
     def drag(self, start: tuple[float, float], end: tuple[float, float], steps: int = 20, pause: float = 0.03) -> None:
         """Drags the mouse from one place to another [pixel]."""
         self.mouse("mouseMoved", *start)
@@ -133,7 +143,8 @@ def browser(url: str, *, width: int = 1400, height: int = 850) -> Iterator[Page]
             port = int(file.read_text().split()[0])
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list", timeout=limit(30.0)) as answer:
                 (target,) = [one for one in json.load(answer) if one["type"] == "page"]
-            with connect(target["webSocketDebuggerUrl"], max_size=None) as connection:
+            patient: dict[str, Any] = {"max_size": None, "max_queue": None, "ping_interval": None}
+            with connect(target["webSocketDebuggerUrl"], **patient) as connection:
                 page = Page(connection)
                 page.call(
                     "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False

@@ -92,7 +92,8 @@ class PageClient:
         if kind == "GuiUpdateMessage":
             self.gui.setdefault(message["uuid"], {}).update(message["updates"])
         elif "container_uuid" in message:
-            self.gui[message["uuid"]] = {"kind": kind, "value": message.get("value"), **message["props"]}
+            own = {"kind": kind, "value": message.get("value"), "container": message["container_uuid"]}
+            self.gui[message["uuid"]] = {**own, **message["props"]}
         elif kind == "GuiRemoveMessage":
             self.gui.pop(message["uuid"], None)
         elif kind in ("MeshMessage", "SceneNodeUpdateMessage"):
@@ -131,6 +132,18 @@ class PageClient:
         uuid = self.until(lambda: self.find(label))
         self.gui[uuid]["value"] = value
         self.send(messages.GuiUpdateMessage(uuid=uuid, updates={"value": value}))
+
+    def press(self, label: str, below: str) -> None:
+        """Presses the button of this label in the folder of a paragraph with this text."""
+
+        def found() -> str:
+            folders = {
+                one["container"] for one in self.gui.values() if below in html.unescape(str(one.get("content", "")))
+            }
+            labelled = (uuid for uuid, one in self.gui.items() if one.get("label") == label)
+            return next((uuid for uuid in labelled if self.gui[uuid]["container"] in folders), "")
+
+        self.send(messages.GuiUpdateMessage(uuid=self.until(found), updates={"value": True}))
 
     def drag(self, position: tuple[float, float, float]) -> None:
         """Drags the handle to a place."""

@@ -32,6 +32,7 @@ class Gui:
             if method == "add_slider":
                 item.min, item.max, item.step, item.value = values
             item.on_update = lambda callback: setattr(item, "changed", callback)
+            item.on_click = lambda callback: setattr(item, "clicked", callback)
             self.made[label] = item
             return item
 

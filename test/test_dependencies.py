@@ -38,6 +38,7 @@ MODULES = {
     "coacd": Source("", "coacd"),
     "control": Source("python-control-pip", "control"),
     "distributed": Source("", "distributed"),
+    "imageio": Source("python3-imageio", "imageio"),
     "jinja2": Source("python3-jinja2", "jinja2"),
     "llvmlite": Source("python3-numba", "numba"),  # numba brings the only version that fits
     "matplotlib": Source("python3-matplotlib", "matplotlib"),

@@ -155,10 +155,7 @@ def replays(folder: Path, bag: Path) -> None:
     assert kinds[0] == kinds[1]
 
 
-def test_view_alone_attaches_to_what_runs_and_says_so_where_nothing_does(tmp_path: Path) -> None:
-    command = [*HAPTICS, "view", "view_port:=0"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    assert done.returncode == 1 and done.stderr.splitlines()[0] == "error: no experiment is running"
+def test_view_alone_attaches_to_what_runs(tmp_path: Path) -> None:
     runs, pages = tmp_path / "runs_here", tmp_path / "pages"
     for folder in (runs, pages):
         folder.mkdir()
@@ -167,6 +164,20 @@ def test_view_alone_attaches_to_what_runs_and_says_so_where_nothing_does(tmp_pat
         with PageClient(port) as client:
             client.until(lambda: tick_of(client) > 10)
             client.until(lambda: client.find("friction force [N]") and client.find("hold the handle"))
+        process.send_signal(signal.SIGINT)
+        assert process.wait(limit(60.0)) == 0
+
+
+def test_view_alone_is_a_gallery_in_which_scenes_change_while_the_page_stays(tmp_path: Path) -> None:
+    with viewed(tmp_path, "view") as (process, port), PageClient(port) as client:
+        client.until(lambda: "Choose a scene" in client.text)
+        client.press("touch it", "Friction model C on a force-feedback joystick")
+        client.until(lambda: tick_of(client) > 10 and client.find("friction force [N]"))
+        client.press("touch it", "Friction model A on a manipulator with a force sensor")
+        client.until(lambda: "friction_admittance runs" in client.text)
+        client.until(lambda: tick_of(client) > 10 and client.find("hold the handle"))
+        os.kill(find_child(process.pid, "friction_node"), signal.SIGKILL)
+        client.until(lambda: "friction_admittance has ended" in client.text)
         process.send_signal(signal.SIGINT)
         assert process.wait(limit(60.0)) == 0
 
@@ -260,7 +271,41 @@ def in_a_browser(tmp_path: Path) -> None:
     assert requested and all(url.startswith(own) for url in requested), requested
 
 
+#: a gamepad whose left stick points to the left; it keeps the strength of its rumble
+GAMEPAD = """navigator.getGamepads = () => [{axes: [-1, 0, 0, 0], buttons: [], vibrationActuator: {
+  playEffect: (kind, effect) => { window.rumble = effect.strongMagnitude; return Promise.resolve() }}}]"""
+
+
+def by_keys_in_a_browser(tmp_path: Path) -> None:
+    with viewed(tmp_path, "view", FIRST, PATIENT) as (_, port), PageClient(port) as client:
+        client.until(lambda: tick_of(client) > 100)
+        with browser(f"http://127.0.0.1:{port}/", width=WIDTH, height=HEIGHT) as page:
+            page.until("document.body && /tick \\d+/.test(document.body.innerText)")
+            page.type_key("KeyH", "h")
+            client.until(lambda: client.shown.get("/handle"))
+            x, y, _ = client.places["/handle"]
+            page.key("ArrowUp", pressed=True)
+            client.until(lambda: client.places["/handle"][1] > y + 0.01)
+            page.key("ArrowUp", pressed=False)
+            page.run(GAMEPAD)
+            client.until(lambda: client.places["/handle"][0] < x - 0.02)
+            page.until("window.rumble > 0.1")  # 4 N of friction
+            page.run("navigator.getGamepads = () => []")
+            page.type_key("Space", " ")
+            client.until(lambda: "paused" in client.text)
+            page.type_key("Space", " ")
+            client.until(lambda: "paused" not in client.text)
+            page.type_key("KeyR", "r")
+            client.until(lambda: not client.shown["/handle"])
+            page.type_key("Digit5", "5")
+            client.until(lambda: "friction_admittance runs" in client.text)
+            assert page.violations == []
+
+
 if find_chromium():
+
+    def test_keys_and_a_gamepad_lead_the_hand_in_a_browser(tmp_path: Path) -> None:
+        by_keys_in_a_browser(tmp_path)
 
     def test_the_handle_is_dragged_with_the_mouse_in_a_browser(tmp_path: Path) -> None:
         in_a_browser(tmp_path)

@@ -190,7 +190,7 @@ def provoke(client: PageClient, attacker: Attacker, check: Any) -> None:
 # ---- in a browser ---------------------------------------------------------------------------------
 
 
-#: what a payload would leave behind; the page's own scripts are two
+#: what a payload would leave behind; the page's own scripts are three
 TRACES = """({
   title: document.title,
   marked: window.marked ?? null,
@@ -200,7 +200,7 @@ TRACES = """({
   links: [...document.querySelectorAll('a, area, use, animate')].filter(e => /script:/.test(e.outerHTML)).length,
   images: [...document.images].filter(e => !/^(data|blob):/.test(e.src)).length,
 })"""
-CLEAN = {"title": "Viser", "marked": None, "frames": 0, "scripts": 2, "handlers": [], "links": 0, "images": 0}
+CLEAN = {"title": "Viser", "marked": None, "frames": 0, "scripts": 3, "handlers": [], "links": 0, "images": 0}
 
 #: scripts, frames and connections that the policy must refuse, by the directive that does
 BARRED = {

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from haptic_bringup.runner import run_experiment
+from haptic_bringup.runner import prepare_run, run_experiment
 from haptic_core.errors import HapticError
 from haptic_launch.experiments import experiment_names, load_experiment
 from haptic_launch.launch_file import LaunchFileError, load_launch_file
@@ -78,20 +78,22 @@ def devices() -> None:
 
 @app.command()
 def view(
-    experiment: Annotated[str | None, typer.Argument(help="name; if not given, what is running is shown")] = None,
+    experiment: Annotated[str | None, typer.Argument(help="name; without one: what runs, or the gallery")] = None,
     arguments: Annotated[list[str] | None, typer.Argument(help="name:=value ...")] = None,
 ) -> None:
     """Shows an experiment as a browser page: runs it until it is stopped, in real time, without a bag.
 
-    Without a name, or with view_host:=, view_port:=, view_token:= alone, the page shows what is running.
+    In the page a user chooses another experiment, and the page stays. Without a name, or with view_host:=,
+    view_port:=, view_token:= alone, the page shows what is running; where nothing runs it is the gallery.
     """
-    words = arguments or []
-    if experiment is None or ":=" in experiment:
-        from haptic_viewer.attach import show_what_runs
+    from haptic_viewer.attach import show_gallery, show_what_runs
 
-        show_what_runs([experiment, *words] if experiment else words)
-    defaults = ["view:=true", "record:=false", f"duration:={LONGEST_RUN}"]
-    raise typer.Exit(run_experiment(experiment, [*defaults, *words], console))
+    words, command = arguments or [], [sys.executable, "-m", "haptic_bringup"]
+    if experiment is None or ":=" in experiment:
+        show_what_runs([experiment, *words] if experiment else words, command)
+    run = prepare_run(experiment, ["view:=true", "record:=false", f"duration:={LONGEST_RUN}", *words])
+    chosen = [word for word in words if not word.startswith("view")]
+    raise typer.Exit(show_gallery(run.arguments, command, [experiment, *chosen]))
 
 
 @app.command()

@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from rich.console import Console
 
@@ -13,9 +14,9 @@ from haptic_bringup.complete_setup import complete_setup
 from haptic_core.environment import check_environment
 from haptic_experiments.named_files import read_named_files
 from haptic_files.moved_modules import names_of_moved_module
-from haptic_launch.experiments import load_experiment
+from haptic_launch.experiments import Experiment, load_experiment
 from haptic_launch.file_parameters import PARAMS_FILE, with_parameter_file
-from haptic_launch.launch_file import load_launch_file
+from haptic_launch.launch_file import LaunchDescription, load_launch_file
 from haptic_launch.node_checks import checked_nodes
 from haptic_launch.runner import (
     IN_VIEW,
@@ -50,11 +51,30 @@ def check_viewer(arguments: Mapping[str, str]) -> None:
     check_rviz(arguments)
 
 
-def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
-    """Runs an experiment with name:=value arguments.
+class PreparedRun(NamedTuple):
+    """A run that can start: nothing of it is refused.
 
-    Returns:
-        0; 1 if a node failed or the bag lacks ticks; 130 after Ctrl-C.
+    Attributes:
+        experiment: metadata.
+        description: launch file.
+        given: arguments of the user, and what is different while a person watches.
+        arguments: those of the launch file with all their values.
+        variants: argument sets that run in turn, by name.
+        records: whether the run has a directory with a bag.
+        announcement: arguments that a real device changes, for the user; empty: none.
+    """
+
+    experiment: Experiment
+    description: LaunchDescription
+    given: dict[str, str]
+    arguments: dict[str, str]
+    variants: Mapping[str, Mapping[str, str]]
+    records: bool
+    announcement: str
+
+
+def prepare_run(name: str, words: Sequence[str]) -> PreparedRun:
+    """Checks an experiment with name:=value arguments before anything starts.
 
     Raises:
         HapticError: the experiment cannot be run.
@@ -82,10 +102,26 @@ def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
     check_viewer(arguments)
     check_hardware(arguments)
     read_named_files(nodes, [argument.name for argument in description.arguments if argument.choices])
+    line = ""
     if names_device:
         check_connected(nodes)
-        if line := announced(asked, given):
-            console.print(line, highlight=False)
+        line = announced(asked, given)
+    return PreparedRun(experiment, description, given, arguments, variants, records, line)
+
+
+def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
+    """Runs an experiment with name:=value arguments.
+
+    Returns:
+        0; 1 if a node failed or the bag lacks ticks; 130 after Ctrl-C.
+
+    Raises:
+        HapticError: the experiment cannot be run.
+        LaunchFileError: its launch file cannot be evaluated.
+    """
+    experiment, description, given, arguments, variants, records, line = prepare_run(name, words)
+    if line:
+        console.print(line, highlight=False)
     directory = new_run_directory(name) if records else None
     code = 0
     compiled = compiled_mark(name)

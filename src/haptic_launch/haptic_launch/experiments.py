@@ -50,6 +50,10 @@ class Experiment(BaseModel):
     variants: dict[str, dict[str, str]] = Field(
         default={}, description="argument sets that are run in turn, one bag each, in lockstep"
     )
+    to_try: tuple[str, ...] = Field(default=(), description="suggestions to a user of the live page")
+    first_parameters: tuple[str, ...] = Field(
+        default=(), description="parameters that the live page shows first, as node.parameter"
+    )
 
     @property
     def launch_file(self) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 import rclpy
@@ -20,14 +20,14 @@ _DEVICE_STATE = "haptic_msgs/msg/DeviceState"
 _SEARCH = 5.0
 
 
-class NothingRunsError(HapticError):
-    """There is no experiment to show.
+class SeveralRunError(HapticError):
+    """There is more than one experiment to show.
 
     Attributes:
         hint: advice to the user.
     """
 
-    hint = "./haptics view EXPERIMENT runs one; one in another ROS_DOMAIN_ID is not seen"
+    hint = "stop the others, or give each its own ROS_DOMAIN_ID"
 
 
 def running_namespaces(timeout: float = _SEARCH) -> list[str]:
@@ -50,15 +50,8 @@ def running_namespaces(timeout: float = _SEARCH) -> list[str]:
         rclpy.try_shutdown()
 
 
-def show_what_runs(words: Sequence[str]) -> NoReturn:
-    """Becomes the viewer of the running experiment.
-
-    Args:
-        words: view_host:=, view_port:=, view_token:=.
-
-    Raises:
-        HapticError: no page can be opened, nothing or too much is running.
-    """
+def _page_options(words: Sequence[str]) -> dict[str, str]:
+    """view_host, view_port and view_token of a page from words name:=value."""
     options = {"view_host": "127.0.0.1", "view_port": "8080", "view_token": ""}
     given = parse_arguments(words)
     for name in given:
@@ -68,13 +61,44 @@ def show_what_runs(words: Sequence[str]) -> NoReturn:
             )
     options |= given
     check_view(options)
+    return options
+
+
+def show_what_runs(words: Sequence[str], command: Sequence[str]) -> NoReturn:
+    """Becomes the viewer of the running experiment; where nothing runs it opens the gallery.
+
+    Args:
+        words: view_host:=, view_port:=, view_token:=.
+        command: of the command line, which the gallery calls with `run`.
+
+    Raises:
+        HapticError: no page can be opened, or too much is running.
+    """
+    options = _page_options(words)
     found = running_namespaces()
     if not found:
-        raise NothingRunsError("no experiment is running")
+        sys.exit(show_gallery(options, command))
     if len(found) > 1:
-        raise NothingRunsError(f"several experiments are running: {', '.join(found)}")
+        raise SeveralRunError(f"several experiments are running: {', '.join(found)}")
     parameters = [f"{name.removeprefix('view_')}:={value!r}" for name, value in options.items() if name != "view_port"]
     parameters.append(f"port:={options['view_port']}")
     command = [find_executable("haptic_viewer", "viewer"), "--ros-args", "-r", f"__ns:={found[0]}"]
     sys.stdout.flush()
     os.execv(command[0], [*command, *(word for parameter in parameters for word in ("-p", parameter))])
+
+
+def show_gallery(arguments: Mapping[str, str], command: Sequence[str], first: Sequence[str] = ()) -> int:
+    """Shows the gallery until it is stopped.
+
+    Args:
+        arguments: view_host, view_port and view_token of the page, among others.
+        command: of the command line, which the gallery calls with `run`.
+        first: name and arguments name:=value of the experiment that runs at once; empty: none.
+
+    Returns:
+        Exit code.
+    """
+    from haptic_viewer.gallery import run_gallery  # reads the experiments, which only the gallery needs
+
+    page = {"host": arguments["view_host"], "port": int(arguments["view_port"]), "token": arguments["view_token"]}
+    return run_gallery(page, command, first)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import viser
 
+from haptic_viewer.marker_shapes import spring
 from haptic_viewer.scene import Node, unit_mesh, wxyz
 from haptic_viewer.text import PlainText, Strong
 
@@ -16,7 +17,7 @@ _SIZE, _BALL = 0.05, 0.007
 
 
 class HandlePanel:
-    """A checkbox, and while the handle is held an object to drag with the hand's target and a thread to the tool.
+    """A checkbox, and while the handle is held an object to drag with the hand's target and a spring to the tool.
 
     Args:
         server: of the page.
@@ -33,6 +34,9 @@ class HandlePanel:
         move: Callable[[np.ndarray], None],
     ) -> None:
         planar, scene = axes == 2, server.scene
+        self._move = move
+        #: whether the device moves in a plane
+        self.planar = planar
         with server.gui.add_folder("Hand"):
             self._box: Any = server.gui.add_checkbox(
                 "hold the handle",
@@ -50,8 +54,8 @@ class HandlePanel:
         )
         vertices, faces = unit_mesh("sphere")
         self._target = Node(scene.add_mesh_simple("/target", _BALL * vertices, faces, color=_COLOR, visible=False))
-        thread = np.zeros((1, 2, 3), dtype=np.float32)
-        self._thread = Node(scene.add_line_segments("/thread", thread, _COLOR, thickness=0.0012, visible=False))
+        line = np.zeros((1, 2, 3), dtype=np.float32)
+        self._spring = Node(scene.add_line_segments("/spring", line, _COLOR, thickness=0.0012, visible=False))
         self.held = False
 
         @self._box.on_update
@@ -66,6 +70,15 @@ class HandlePanel:
                 w, x, y, z = (float(value) for value in grip.wxyz)
                 move(np.array([*(float(value) for value in grip.position), x, y, z, w]))
 
+    def shift(self, displacement: np.ndarray) -> None:
+        """Moves the held handle by (3,) [m], as dragging does."""
+        if self.held and displacement.any():
+            grip = self._grip
+            position = np.asarray(grip.position) + displacement
+            grip.position = tuple(position.tolist())
+            w, x, y, z = (float(value) for value in grip.wxyz)
+            self._move(np.array([*position.tolist(), x, y, z, w]))
+
     def set_held(self, held: bool, target: np.ndarray) -> None:
         """The hand is led or not; the handle begins at the hand's target, pose (7,)."""
         if held and not self.held:
@@ -73,7 +86,7 @@ class HandlePanel:
         self.held = held
         self._grip.visible = held
         self._box.value = held
-        for node in (self._target, self._thread):
+        for node in (self._target, self._spring):
             node.set(visible=held)
         self.say("")
 
@@ -81,7 +94,7 @@ class HandlePanel:
         """Where the hand wants the tool and where it is, (3,) each [m]."""
         if self.held:
             self._target.set(position=tuple(target.tolist()))
-            self._thread.set(points=np.array([[target, tool]], dtype=np.float32))
+            self._spring.set(points=spring(target, tool))
 
     def say(self, text: str) -> None:
         """Shows why something was refused; empty: nothing was."""

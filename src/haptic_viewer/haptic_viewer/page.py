@@ -22,9 +22,15 @@ from websockets.http11 import Request, Response
 
 from haptic_core.errors import HapticError
 from haptic_launch.runner import UsageError
-from haptic_viewer.policy import page_policy
+from haptic_viewer.hands import PATH as HANDS_PATH
+from haptic_viewer.hands import Hands
+from haptic_viewer.policy import page_policy, with_script
 
 _COOKIE = "haptics_view"
+#: websockets that are open at a time; a browser has two
+MOST_CONNECTIONS = 40
+#: largest message of a browser [bytes]; viser's client sends files in smaller parts
+LARGEST_MESSAGE = 4 * 1024 * 1024
 
 
 class PageError(HapticError):
@@ -114,21 +120,40 @@ def _token_of(request: Request) -> str:
 
 
 @contextmanager
-def _guarded(token: str, local: bool) -> Iterator[list[bool]]:
+def _guarded(token: str, local: bool, hands: Hands) -> Iterator[list[bool]]:
     """Within it, a websocket server that is started asks `refusal` first; yields a list that says it was.
 
-    viser has no such option; it starts its server through this function of websockets.
+    It has as many connections as `MOST_CONNECTIONS`, and messages up to `LARGEST_MESSAGE`. The page's own script is
+    served with the page, and its websocket beside viser's.
+    viser has no such options; it starts its server through this function of websockets.
     """
     serve, used = websockets.asyncio.server.serve, []
+    count = [0]
 
-    def guarded(*arguments: Any, process_request: Callable[..., Any], **options: Any) -> Any:
+    def guarded(handler: Any, *arguments: Any, process_request: Callable[..., Any], **options: Any) -> Any:
+        async def handle(connection: Any) -> None:
+            count[0] += 1
+            try:
+                own = connection.request.path.partition("?")[0] == HANDS_PATH
+                await (hands.serve(connection) if own else handler(connection))
+            finally:
+                count[0] -= 1
+
         def process(connection: Any, request: Request) -> Response | None:
             refused = refusal(request, token, local)
+            if refused is None and count[0] >= MOST_CONNECTIONS:
+                refused = http.HTTPStatus.SERVICE_UNAVAILABLE, "too many pages are open\n"
             if refused is not None:
                 answer: Response = connection.respond(*refused)
                 _harden(answer.headers)
                 return answer
+            with suppress(KeyError):
+                del request.headers["Accept-Encoding"]  # the page is packed already, and gets a script
             response: Response | None = process_request(connection, request)
+            if response is not None and response.headers.get("Content-Type", "").startswith("text/html"):
+                response.body = with_script(bytes(response.body or b""))
+                del response.headers["Content-Length"]
+                response.headers["Content-Length"] = str(len(response.body))
             if response is not None and token:
                 response.headers["Set-Cookie"] = f"{_COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/"
             if response is not None:
@@ -136,7 +161,7 @@ def _guarded(token: str, local: bool) -> Iterator[list[bool]]:
             return response
 
         used.append(True)
-        return serve(*arguments, process_request=process, **options)
+        return serve(handle, *arguments, process_request=process, **{**options, "max_size": LARGEST_MESSAGE})
 
     websockets.asyncio.server.serve = guarded  # type: ignore[assignment, misc]
     try:
@@ -174,13 +199,14 @@ class _Signal(asyncio.Event):
                 self._home.call_soon_threadsafe(super().set)
 
 
-def open_page(host: str, port: int, token: str) -> viser.ViserServer:
+def open_page(host: str, port: int, token: str, hands: Hands | None = None) -> viser.ViserServer:
     """Starts the page's server.
 
     Args:
         host: address to listen on.
         port: TCP port; 0: a free one.
         token: that the page's users must know; empty: none.
+        hands: takes what the browsers' keys and gamepads do; None: it is not used.
 
     Raises:
         PageError: see `check_page`.
@@ -188,7 +214,7 @@ def open_page(host: str, port: int, token: str) -> viser.ViserServer:
     """
     check_page(host, port, token)
     page_policy()  # computed before the first request, in which an error would be no refusal
-    with _guarded(token, is_loopback(host)) as used, redirect_stdout(StringIO()):  # it tells no token
+    with _guarded(token, is_loopback(host), hands or Hands()) as used, redirect_stdout(StringIO()):  # it tells no token
         server = viser.ViserServer(host=host, port=port, verbose=False)
     if not used or (port and server.get_port() != port):  # viser takes the next port where one is taken
         server.stop()

@@ -111,10 +111,13 @@ class ParameterPanel:
         gui: of the page.
         title: of the folder.
         change: called with name and value when the user has changed one, in viser's thread.
+        first: names of the parameters that are shown first; the others are folded. Empty: all are shown.
     """
 
-    def __init__(self, gui: viser.GuiApi, title: str, change: Callable[[str, Any], None]) -> None:
-        self._gui, self._change = gui, change
+    def __init__(
+        self, gui: viser.GuiApi, title: str, change: Callable[[str, Any], None], first: Sequence[str] = ()
+    ) -> None:
+        self._gui, self._change, self._first = gui, change, first
         self._folder = gui.add_folder(plain(title))
         self._inputs: dict[str, Any] = {}
         self._values: dict[str, Any] = {}
@@ -125,13 +128,21 @@ class ParameterPanel:
         with self._folder:
             self._answer = PlainText(self._gui)
             shut = [one for one in descriptors if _is_fixed(one) or one.name in _STARTS]
-            for descriptor in descriptors:
-                if descriptor not in shut:
-                    self._add(descriptor)
-            if shut:
-                with self._gui.add_folder("read at the start", expand_by_default=False):
-                    for descriptor in shut:
-                        self._add(descriptor)
+            live = [one for one in descriptors if one not in shut]
+            first = [one for name in self._first for one in live if one.name == name] or live
+            for descriptor in first:
+                self._add(descriptor)
+            others = {"more": [one for one in live if one not in first], "read at the start": shut}
+            for title, folded in others.items():
+                if folded:
+                    with self._gui.add_folder(plain(title), expand_by_default=False):
+                        for descriptor in folded:
+                            self._add(descriptor)
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """The present values by name."""
+        return self._values
 
     def take(self, name: str, value: Any) -> None:
         """Shows the value that a parameter has now; ignores an unknown name.

@@ -12,14 +12,17 @@ import viser
 from viser import uplot
 
 from haptic_core.messages import pose_array, wrench_array
+from haptic_viewer.curves import MOST_CURVES, Curve
 from haptic_viewer.text import plain
 
 #: time that a plot shows [s]
 WINDOW = 10.0
-#: curves that a plot has at most
-MOST_CURVES = 6
-_COLORS = ("#d62728", "#2ca02c", "#1f77b4", "#ff7f0e", "#9467bd", "#17becf")
 _POINTS = 400
+#: room around the curves: top, right, bottom, left; half a number of an axis is above or beside its end [pixel]
+_PADDING = (10, 14, 0, 0)
+#: width of the numbers of the vertical axis, height of those of the horizontal one, length of a mark, gap [pixel]
+_NUMBERS_WIDTH, _NUMBERS_HEIGHT, _MARK, _GAP = 48, 30, 4, 4
+_HEIGHT = 150
 
 
 @dataclass(frozen=True)
@@ -30,13 +33,13 @@ class Signal:
         title: of the plot.
         unit: of its axis.
         values: from a message to the numbers.
-        labels: of the curves; where there are too few, "1", "2" and so on.
+        of: name of the list of `curves.Curves` that names the numbers; empty: there is one number.
     """
 
     title: str
     unit: str
     values: Callable[[Any], Sequence[float]]
-    labels: tuple[str, ...] = ()
+    of: str = ""
 
 
 def _norms(flat: Any) -> list[float]:
@@ -53,31 +56,29 @@ def _contact_forces(message: Any) -> list[float]:
     return [float(normal.sum()), float(tangential.sum())]
 
 
-_XYZ = ("x", "y", "z")
-
 #: by message type; what is not here is not plotted
 SIGNALS: dict[str, tuple[Signal, ...]] = {
     "haptic_msgs/msg/DeviceState": (
-        Signal("position of the tool", "mm", lambda m: _scaled(1e3, pose_array(m.tool_pose)[:3]), _XYZ),
+        Signal("position of the tool", "mm", lambda m: _scaled(1e3, pose_array(m.tool_pose)[:3]), "axes"),
     ),
     "haptic_msgs/msg/SimulationState": (
-        Signal("force of the hand", "N", lambda m: wrench_array(m.operator_wrench)[:3].tolist(), _XYZ),
+        Signal("force of the hand", "N", lambda m: wrench_array(m.operator_wrench)[:3].tolist(), "axes"),
     ),
     "haptic_msgs/msg/FrictionState": (
-        Signal("friction force", "N", lambda m: list(m.force)),
-        Signal("elastic displacement", "mm", lambda m: _scaled(1e3, m.elastic_displacement)),
+        Signal("friction force", "N", lambda m: list(m.force), "elements"),
+        Signal("elastic displacement", "mm", lambda m: _scaled(1e3, m.elastic_displacement), "elements"),
     ),
     "haptic_msgs/msg/ConstrainedReference": (
-        Signal("kinetic energy", "mJ", lambda m: [1e3 * m.kinetic_energy], ("energy",)),
-        Signal("constraint forces", "J over the constraint's unit", lambda m: list(m.multipliers)),
+        Signal("kinetic energy", "mJ", lambda m: [1e3 * m.kinetic_energy]),
+        Signal("constraint forces", "J over the constraint's unit", lambda m: list(m.multipliers), "constraints"),
     ),
-    "haptic_msgs/msg/BodyStates": (Signal("speed of the bodies", "m/s", lambda m: _norms(m.velocity)),),
-    "haptic_msgs/msg/ContactArray": (Signal("sum of contact forces", "N", _contact_forces, ("normal", "tangential")),),
+    "haptic_msgs/msg/BodyStates": (Signal("speed of the bodies", "m/s", lambda m: _norms(m.velocity), "bodies"),),
+    "haptic_msgs/msg/ContactArray": (Signal("sum of contact forces", "N", _contact_forces, "directions"),),
     "haptic_msgs/msg/WallState": (
-        Signal("penetration of each wall", "mm", lambda m: _scaled(1e3, m.penetration)),
-        Signal("efforts of the motors", "N m", lambda m: list(m.effort)),
+        Signal("penetration of each wall", "mm", lambda m: _scaled(1e3, m.penetration), "walls"),
+        Signal("efforts of the motors", "N m", lambda m: list(m.effort), "joints"),
     ),
-    "haptic_msgs/msg/PassivityState": (Signal("energy at the port", "mJ", lambda m: [1e3 * m.energy], ("energy",)),),
+    "haptic_msgs/msg/PassivityState": (Signal("energy at the port", "mJ", lambda m: [1e3 * m.energy]),),
 }
 
 
@@ -89,18 +90,22 @@ class Plot:
         place: folder of the page, entered with `with`.
         signal: the plotted signal.
         subject: node that publishes it, for the title; empty: none.
+        curves: the curves of `n` numbers of the list `Signal.of`.
     """
 
-    def __init__(self, gui: viser.GuiApi, place: Any, signal: Signal, subject: str) -> None:
-        self._gui, self._place, self._signal = gui, place, signal
+    def __init__(
+        self, gui: viser.GuiApi, place: Any, signal: Signal, subject: str, curves: Callable[[str, int], Sequence[Curve]]
+    ) -> None:
+        self._gui, self._place, self._signal, self._curves = gui, place, signal, curves
         self._subject = f"{subject}: " if subject else ""
         self._handle: Any = None
+        self._shown: Sequence[Curve] = ()
         self._rows: deque[tuple[float, ...]] = deque(maxlen=_POINTS)
         self._changed = False
 
     def add(self, time: float, message: Any) -> None:
         """Takes a message of this time [s]; a time before the last one begins anew."""
-        values = self._signal.values(message)[:MOST_CURVES]
+        values = self._signal.values(message)
         if not values:
             return
         if self._rows and (time < self._rows[-1][0] or len(values) + 1 != len(self._rows[-1])):
@@ -117,11 +122,12 @@ class Plot:
         if not self._changed or len(self._rows) < 2:
             return
         self._changed = False
-        data = tuple(np.ascontiguousarray(column) for column in np.array(self._rows).T)
-        if self._handle is None or len(self._handle.data) != len(data):
-            if self._handle is not None:
-                self._handle.remove()
-            self._handle = self._make(data)
+        table = np.array(self._rows)
+        curves = list(self._curves(self._signal.of, table.shape[1] - 1))[:MOST_CURVES]
+        data = tuple(np.ascontiguousarray(table[:, n]) for n in (0, *(curve.number + 1 for curve in curves)))
+        if self._handle is None or curves != self._shown:
+            self.remove()
+            self._shown, self._handle = curves, self._make(data, curves) if curves else None
         else:
             self._handle.data = data
 
@@ -129,19 +135,20 @@ class Plot:
         """Takes it from the page."""
         if self._handle is not None:
             self._handle.remove()
+            self._handle = None
 
-    def _make(self, data: tuple[np.ndarray, ...]) -> Any:
-        labels = self._signal.labels
-        names = labels if len(labels) >= len(data) - 1 else [str(place + 1) for place in range(len(data) - 1)]
-        curves = [
-            uplot.Series(label=name, stroke=color, width=1.5) for name, color in zip(names, _COLORS, strict=False)
-        ][: len(data) - 1]
+    def _make(self, data: tuple[np.ndarray, ...], curves: Sequence[Curve]) -> Any:
+        series = [uplot.Series(label=plain(curve.name), stroke=curve.color, width=1.5) for curve in curves]
         with self._place:
             return self._gui.add_uplot(
                 data,
-                (uplot.Series(label="t [s]"), *curves),
+                (uplot.Series(label="t [s]"), *series),
                 title=plain(f"{self._subject}{self._signal.title} [{self._signal.unit}]"),
                 scales={"x": uplot.Scale(time=False)},
-                legend=uplot.Legend(show=len(curves) > 1),
-                height=170,
+                axes=tuple(
+                    uplot.Axis(size=size, gap=_GAP, ticks={"size": _MARK}) for size in (_NUMBERS_HEIGHT, _NUMBERS_WIDTH)
+                ),
+                legend=uplot.Legend(show=len(curves) > 1, live=False),
+                padding=_PADDING,
+                height=_HEIGHT,
             )

@@ -1,7 +1,8 @@
 """The content security policy of the page: which scripts run, and where the page connects to.
 
 viser's page is one HTML file. A script in it unpacks the client, which is packed into an attribute of that script, and
-adds the client as a second script. The policy names the two by their hashes, so no other script runs.
+adds the client as a second script. The suite adds a third one, `hands.js`. The policy names the three by their hashes,
+so no other script runs.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import viser
 import zstandard
 
 from haptic_core.errors import HapticError
+from haptic_viewer.hands import SCRIPT
 
 #: digits of viser's packing of 4 bytes into 5 characters
 _DIGITS = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "\"&<>'`")
@@ -101,6 +103,12 @@ def scripts_of(page: str) -> list[bytes]:
     return scripts
 
 
+def with_script(page: bytes) -> bytes:
+    """Returns viser's page with the suite's own script at the end of its head."""
+    head, end, rest = page.partition(b"</head>")
+    return head + b"<script>" + SCRIPT.read_bytes() + b"</script>" + end + rest
+
+
 @cache
 def page_policy() -> str:
     """Returns the value of the header Content-Security-Policy for viser's page.
@@ -109,7 +117,8 @@ def page_policy() -> str:
         UnknownPageError: see `scripts_of`.
     """
     page = Path(viser.__file__).parent / "client" / "build" / "index.html"
-    digests = (hashlib.sha256(script).digest() for script in scripts_of(page.read_text(encoding="utf-8")))
+    scripts = [*scripts_of(page.read_text(encoding="utf-8")), SCRIPT.read_bytes()]
+    digests = (hashlib.sha256(script).digest() for script in scripts)
     hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     directives = {
         "default-src": "'none'",

@@ -1,15 +1,18 @@
 """Shows text from outside the viewer as plain text.
 
 Messages, parameters, answers of services and arguments of a run are text that any program of the ROS domain may write.
-viser's page renders Markdown, the HTML within it, and HTML. So `add_html` is called here alone, with escaped text, and
-`add_markdown` nowhere. Labels, hints, titles and choices are set as text nodes by viser's page; they pass `plain`.
+viser's page renders Markdown, the HTML within it, and HTML. So `add_html` is called here alone, with escaped text or a
+picture, and `add_markdown` nowhere. Labels, hints, titles and choices are set as text nodes by viser's page; they pass
+`plain`.
 """
 
 from __future__ import annotations
 
+import base64
 import html
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 import viser
 
@@ -78,3 +81,15 @@ class PlainText:
 
     def _frame(self) -> str:
         return f'<div style="{_STYLE}">{self._shown}</div>'
+
+
+def add_picture(gui: viser.GuiApi, content: bytes, kind: Literal["jpeg", "png"] = "jpeg") -> None:
+    """Adds a picture that is as wide as its panel.
+
+    Args:
+        gui: of the page.
+        content: of the picture's file.
+        kind: of the file.
+    """
+    source = f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
+    gui.add_html(f'<div style="{_STYLE}"><img style="width: 100%" src="{source}"></div>')

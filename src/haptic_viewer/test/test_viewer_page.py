@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import http
+import json
 import re
 import socket
 import threading
@@ -18,12 +19,15 @@ import pytest
 import viser
 import zstandard
 from machine_speed import limit
-from websockets.exceptions import InvalidStatus
+from started_runs import wait_until
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from haptic_bringup import runner
+from haptic_viewer import attach
 from haptic_viewer import page as viewer_page
-from haptic_viewer.page import PageError, address, check_page, open_page
+from haptic_viewer.hands import SCRIPT, Hands
+from haptic_viewer.page import LARGEST_MESSAGE, MOST_CONNECTIONS, PageError, address, check_page, open_page
 
 # ---- who may open the page ------------------------------------------------------------------------
 
@@ -62,6 +66,7 @@ def test_the_page_is_whole_and_refers_to_nothing_elsewhere(server: Any) -> None:
     text = answer.read().decode()
     assert answer.status == 200 and "<html" in text and len(text) > 100_000
     assert "https://" not in text.replace("https://www.w3.org", "")
+    assert f"<script>{SCRIPT.read_text()}</script></head>" in text
     policy = answer.headers["Content-Security-Policy"]
     assert policy.startswith("default-src 'none'") and "http" not in policy
 
@@ -127,23 +132,20 @@ def test_what_is_no_port_is_a_usage_error(
     assert caught.value.code == 2 and re.search(rf"view_port: expected .*, got '?{port}'?$", error.splitlines()[0])
 
 
-def test_view_runs_once_in_real_time_without_end_and_without_a_bag(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_view_opens_the_gallery_with_the_experiment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from haptic_bringup import cli
 
-    seen: list[dict[str, str]] = []
+    seen: list[tuple[Any, ...]] = []
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(runner, "launch", lambda _, arguments: seen.append(dict(arguments)) or 0)
-    for words in (["view", "touch_clutter"], ["view", "touch_clutter", "pace:=0.5", "duration:=3.0"]):
-        monkeypatch.setattr("sys.argv", ["haptics", *words, "view_port:=0"])
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        assert caught.value.code == 0 and not list(tmp_path.iterdir())
-    first, second = seen  # two commands, one run each, though the experiment has variants
-    assert {"view": "true", "record": "false", "pace": "1.0", "view_port": "0"}.items() <= first.items()
-    assert float(first["duration"]) == 1e6
-    assert (second["pace"], second["duration"]) == ("0.5", "3.0")
+    monkeypatch.setattr(attach, "show_gallery", lambda *given: seen.append(given) or 0)
+    monkeypatch.setattr("sys.argv", ["haptics", "view", "touch_clutter", "pace:=0.5", "view_port:=0"])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert caught.value.code == 0 and not list(tmp_path.iterdir())
+    ((arguments, _, first),) = seen  # once, though the experiment has variants
+    assert {"view": "true", "record": "false", "pace": "0.5", "view_port": "0"}.items() <= arguments.items()
+    assert float(arguments["duration"]) == 1e6
+    assert first == ["touch_clutter", "pace:=0.5"]
 
 
 def test_a_token_opens_the_page_and_its_websocket() -> None:
@@ -243,3 +245,67 @@ def test_any_thread_may_change_the_page(server: Any) -> None:
                 if message["type"] == "GuiUpdateMessage" and "2999" in str(message["updates"]):
                     last.discard(message["uuid"])
     assert errors == []
+
+
+# ---- limits ---------------------------------------------------------------------------------------
+
+
+def test_two_hundred_connections_are_refused_and_the_page_goes_on(server: Any) -> None:
+    url = f"ws://127.0.0.1:{server.get_port()}/"
+    options: dict[str, Any] = {"subprotocols": subprotocol(), "compression": None, "ping_interval": None}
+    opened, refused = [], 0
+    try:
+        for _ in range(200):
+            try:
+                opened.append(connect(url, **options))
+            except InvalidStatus as error:
+                assert error.response.status_code == http.HTTPStatus.SERVICE_UNAVAILABLE
+                refused += 1
+        assert len(opened) == MOST_CONNECTIONS and refused == 200 - MOST_CONNECTIONS
+    finally:
+        for connection in opened:
+            connection.close()
+
+    def answers() -> bool:
+        try:
+            return bool(get(f"http://127.0.0.1:{server.get_port()}/").status == http.HTTPStatus.OK)
+        except urllib.error.HTTPError as error:
+            error.close()
+            return False
+
+    wait_until(answers)
+
+
+def test_a_message_of_ten_megabytes_ends_its_connection_alone(server: Any) -> None:
+    url = f"ws://127.0.0.1:{server.get_port()}/"
+    options: dict[str, Any] = {"subprotocols": subprotocol(), "compression": None, "max_size": None}
+    with connect(url, **options) as other, connect(url, **options) as sender:
+        assert LARGEST_MESSAGE < 10_000_000
+        with pytest.raises(ConnectionClosed) as caught:
+            sender.send(b"\0" * 10_000_000)
+            while True:
+                sender.recv(timeout=limit(60.0))
+        assert caught.value.rcvd is not None and caught.value.rcvd.code == 1009
+        other.ping().wait(limit(60.0))
+
+
+def test_what_is_no_message_of_the_script_ends_its_connection() -> None:
+    hands = Hands()
+    server = open_page("127.0.0.1", 0, "", hands)
+    try:
+        url = f"ws://127.0.0.1:{server.get_port()}/hands"
+        for text in ("{", "[]", '{"axes": [1, 2], "buttons": []}', '{"axes": ["a", 0, 0], "buttons": []}', "1" * 9000):
+            with connect(url, compression=None) as connection, pytest.raises(ConnectionClosed):
+                connection.send(text)
+                while True:
+                    connection.recv(timeout=limit(60.0))
+        with connect(url, compression=None) as connection:
+            connection.send('{"axes": [1, 0, 0], "buttons": [0, 9]}')
+            pressed: list[int] = []
+            wait_until(lambda: pressed.extend(hands.pressed()) or pressed)
+            assert pressed == [0, 9]
+            hands.feel(held=True, force=5.0)
+            answers = (json.loads(connection.recv(timeout=limit(60.0))) for _ in range(1000))
+            assert next(answer for answer in answers if answer["held"]) == {"held": True, "rumble": 0.5}
+    finally:
+        server.stop()

@@ -8,13 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from recorded_gui import Gui
 from visualization_msgs.msg import Marker, MarkerArray
 
 from haptic_core.markers import MarkerCanvas
 from haptic_core.parameters import load_parameter_specs
 from haptic_devices.node.device_node import find_device
-from haptic_viewer.node import Viewer
-from haptic_viewer.scene import Arrow, Markers, Robot, unit_mesh
+from haptic_viewer.force_shapes import Arrow
+from haptic_viewer.marker_shapes import Markers, spring
+from haptic_viewer.picture import Picture
+from haptic_viewer.scene import Robot, unit_mesh
+from haptic_viewer.stage import directions, length_text, square_of
 
 SOURCES = Path(__file__).parents[2]
 
@@ -106,7 +110,10 @@ def test_markers_become_shapes_of_their_size_place_and_colour() -> None:
     np.testing.assert_allclose(force.points, [[p, 2 * p]], rtol=1e-6)
     np.testing.assert_allclose(rope.points, [[p, 2 * p], [2 * p, 3 * p]], rtol=1e-6)
     assert ball.visible and not gone.visible
-    assert len(markers.points()) == 2  # the wall is scenery
+    ends = np.array(markers.points())  # of ball and disk; the wall is scenery
+    assert len(ends) == 4
+    np.testing.assert_allclose(ends[:2], [p - 0.05, p + 0.05])
+    assert markers.color_of("ball") == (255, 0, 0) and markers.color_of("gone") is None
 
 
 def test_triangles_have_their_place_and_are_sent_where_they_change() -> None:
@@ -118,7 +125,8 @@ def test_triangles_have_their_place_and_are_sent_where_they_change() -> None:
     np.testing.assert_allclose(gear.vertices, corners, rtol=1e-6)
     assert gear.faces.tolist() == [[0, 1, 2]] and gear.opacity == pytest.approx(0.25) and gear.color == (0, 0, 255)
     assert gear.position == (0.1, 0.2, 0.3) and gear.wxyz == (TURN[3], 0.0, 0.0, TURN[2])
-    np.testing.assert_allclose(markers.points(), [[0.0, 0.3, 0.4]], atol=1e-7)  # a quarter turn about z
+    ends = [[-0.2, 0.2, 0.3], [0.1, 0.5, 0.6]]
+    np.testing.assert_allclose(markers.points(), ends, atol=1e-7)  # a quarter turn about z
     first, sent = gear.vertices, gear.sent
     markers.show(canvas_message(("mesh", "gear", 2 * p, TURN, corners, triangles, CLEAR)))
     assert gear.vertices is first and gear.sent == sent + 1 and gear.position == (0.2, 0.4, 0.6)
@@ -156,25 +164,73 @@ def test_a_force_is_an_arrow_of_its_length_and_a_small_one_none() -> None:
     arrow = Arrow(scene, "/force", (1, 2, 3))  # type: ignore[arg-type]
     (thing,) = scene.things.values()
     assert not thing.visible
-    arrow.show(np.array([0.1, 0.0, 0.0]), np.array([0.0, 5.0, 0.0]), 0.01)
+    arrow.draw(np.array([0.1, 0.0, 0.0]), np.array([0.0, 5.0, 0.0]), 0.01)
     assert thing.visible
     np.testing.assert_allclose(thing.points, [[[0.1, 0.0, 0.0], [0.1, 0.05, 0.0]]], atol=1e-8)
-    arrow.show(np.zeros(3), np.array([0.0, 0.01, 0.0]), 0.01)
+    arrow.draw(np.zeros(3), np.array([0.0, 0.01, 0.0]), 0.01)
     assert not thing.visible
+
+
+def test_a_coupling_is_a_spring_between_its_ends() -> None:
+    scene, p = Scene(), np.array([0.1, 0.2, 0.3])
+    markers = Markers(scene, "/markers")  # type: ignore[arg-type]
+    markers.show(canvas_message(("line", "coupling", [p, 2 * p], 0.001, RED)))
+    (coil,) = scene.things.values()
+    np.testing.assert_allclose(coil.points[[0, -1], [0, 1]], [p, 2 * p], atol=1e-6)
+    middle = coil.points[:, 0] - p
+    away = np.linalg.norm(middle - np.outer(middle @ p, p) / (p @ p), axis=1)
+    assert 5e-4 < away.max() < 0.01 and len(coil.points) > 50
+    assert len(spring(p, p)) == 1  # without length it has no turns
+
+
+def test_markers_of_forces_are_left_out_where_the_page_draws_them() -> None:
+    scene, p = Scene(), np.zeros(3)
+    names = ("contact 3", "contact force 3", "felt force", "force 1", "ball", "force plate")
+    message = canvas_message(*(("sphere", name, p, 0.05, RED) for name in names))
+    markers = Markers(scene, "/markers", with_forces=False)  # type: ignore[arg-type]
+    markers.show(message)
+    assert [name.split("/")[-2] for name in scene.things] == ["ball", "force_plate"]
+    markers.with_forces = True
+    markers.show(message)
+    assert len(scene.things) == len(names)
+
+
+def test_bodies_are_translucent_while_one_looks_through_them() -> None:
+    scene = Scene()
+    markers = Markers(scene, "/markers")  # type: ignore[arg-type]
+    markers.see_through = True
+    markers.show(canvas_message(("sphere", "ball", np.zeros(3), 0.05, RED)))
+    (ball,) = scene.things.values()
+    assert ball.opacity < 0.5 and not ball.cast_shadow
+    markers.see_through = False
+    markers.show(canvas_message(("sphere", "ball", np.zeros(3), 0.05, RED)))
+    assert ball.opacity is None and ball.cast_shadow
+
+
+def picture_of(opened: list[str]) -> Any:
+    taps = SimpleNamespace(open=lambda name, _: opened.append(name))
+    server = SimpleNamespace(scene=Scene(), gui=Gui())
+    return Picture(server, taps, "/tau/", Gui(), lambda _, show, *given: show(*given))  # type: ignore[arg-type]
 
 
 def test_topics_of_markers_of_all_nodes_and_of_older_bags_are_shown() -> None:
     """Older bags have the markers of all nodes on `markers` in the device's namespace."""
     kind, opened = "visualization_msgs/msg/MarkerArray", list[str]()
     topics = ["/tau/markers", "/tau/wall/markers", "/tau/contact/markers", "/joystick/contact/markers"]
-    page = SimpleNamespace(
-        get_topic_names_and_types=lambda: [(name, [kind]) for name in topics],
-        server=SimpleNamespace(scene=Scene()),
-        _topic=lambda name: f"/tau/{name}",
-        _taps=SimpleNamespace(open=lambda name, _: opened.append(name)),
-        _markers=dict[str, Markers](),
-        _ticking=False,
-    )
-    Viewer._look_around(page)  # type: ignore[arg-type]
-    assert list(page._markers) == topics[:3]
+    picture = picture_of(opened)
+    picture.look_around(dict.fromkeys(topics, kind) | {"/tau/wall/state": "haptic_msgs/msg/WallState"})
     assert set(opened) == {*topics[:3], "/tau/joint_states"}
+    drawn = {name: markers.with_forces for name, markers in picture._markers.items()}
+    assert drawn == {topics[0]: True, topics[1]: False, topics[2]: True}
+
+
+def test_the_squares_of_the_floor_are_one_two_or_five_times_a_power_of_ten() -> None:
+    assert [square_of(size) for size in (0.1, 0.25, 0.49, 1.0, 3.0)] == pytest.approx([0.01, 0.02, 0.02, 0.1, 0.2])
+    assert [length_text(length) for length in (2.0, 0.05, 0.01, 0.002)] == ["2 m", "5 cm", "1 cm", "2 mm"]
+
+
+@pytest.mark.parametrize("axis", "yz")
+def test_front_side_and_up_are_a_right_handed_frame(axis: str) -> None:
+    front, side, up = directions(axis)
+    assert up["xyz".index(axis)] == 1.0
+    np.testing.assert_array_equal(np.cross(up, front), side)

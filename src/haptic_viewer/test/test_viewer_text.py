@@ -22,10 +22,11 @@ from hypothesis import strategies as st
 from rcl_interfaces.msg import ParameterDescriptor
 
 import haptic_viewer as viewer
+from haptic_viewer.hands import SCRIPT
 from haptic_viewer.page import open_page
 from haptic_viewer.parameters import control_of
 from haptic_viewer.policy import UnknownPageError, decode_base88, page_policy, scripts_of
-from haptic_viewer.text import MAX_LENGTH, PlainText, Strong, plain, to_html
+from haptic_viewer.text import MAX_LENGTH, PlainText, Strong, add_picture, plain, to_html
 
 MODULES = sorted(Path(viewer.__file__).parent.glob("*.py"))
 PAYLOADS = [
@@ -95,7 +96,7 @@ class Gui:
     def __init__(self) -> None:
         self.sent = 0
 
-    def add_html(self, content: str, visible: bool) -> Any:
+    def add_html(self, content: str, visible: bool = True) -> Any:
         gui = self
 
         class Handle(SimpleNamespace):
@@ -121,6 +122,15 @@ def test_a_paragraph_is_sent_when_it_changes_and_hidden_when_it_is_empty() -> No
     assert not gui.handle.visible and Reader(gui.handle.content).text == ""
 
 
+def test_a_picture_is_an_image_of_its_bytes_and_nothing_else() -> None:
+    gui = Gui()
+    add_picture(gui, b'\xff\xd8"><script>')  # type: ignore[arg-type]
+    (frame, (tag, attributes)) = Reader(gui.handle.content).elements
+    assert frame[0] == "div" and tag == "img"
+    source = dict(attributes)["src"].removeprefix("data:image/jpeg;base64,")
+    assert base64.b64decode(source) == b'\xff\xd8"><script>'
+
+
 def test_a_control_s_words_are_plain_and_a_choice_is_offered_once() -> None:
     about = ParameterDescriptor(name="a\ud800", description="b\u202e [N\0]", additional_constraints="one of x, x, y")
     control = control_of(about, "x")
@@ -135,7 +145,7 @@ MARKUP = {"add_markdown", "add_html", "add_plotly", "add_command", "add_modal", 
 #: methods whose first argument is shown
 LABELLED = {
     *("add_folder", "add_tab", "add_button", "add_button_group", "add_checkbox", "add_dropdown", "add_number"),
-    *("add_slider", "add_text", "add_label", "add_notification", "set_panel_label"),
+    *("add_slider", "add_text", "add_command", "add_notification", "set_panel_label"),
 }
 
 
@@ -148,7 +158,8 @@ def calls(path: Path) -> Iterator[tuple[str, ast.Call]]:
 
 def test_markup_is_made_at_one_place_of_the_viewer() -> None:
     found = [(path.stem, name) for path in MODULES for name, _ in calls(path) if name in MARKUP]
-    assert found == [("text", "add_html")]
+    # a command of a key, which has no icon; a paragraph, and a picture
+    assert sorted(found) == [("keys", "add_command"), ("text", "add_html"), ("text", "add_html")]
     for path in MODULES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and path.stem != "text":
@@ -175,11 +186,14 @@ def directives() -> dict[str, list[str]]:
     return {name: values for name, *values in (part.split() for part in page_policy().split("; "))}
 
 
-def test_the_policy_names_the_two_scripts_of_the_page_and_no_other_source() -> None:
+def test_the_policy_names_the_three_scripts_of_the_page_and_no_other_source() -> None:
     page = (Path(viser.__file__).parent / "client" / "build" / "index.html").read_text(encoding="utf-8")
     loader, client = scripts_of(page)
     assert f">{loader.decode()}</script>" in page and b"createElement" in client and len(client) > 1_000_000
-    hashes = [f"'sha256-{base64.b64encode(hashlib.sha256(text).digest()).decode()}'" for text in (loader, client)]
+    hashes = [
+        f"'sha256-{base64.b64encode(hashlib.sha256(text).digest()).decode()}'"
+        for text in (loader, client, SCRIPT.read_bytes())
+    ]
     assert directives()["script-src"] == [*hashes, "'wasm-unsafe-eval'"]
 
 

@@ -1,8 +1,9 @@
 """What a world looks like: simple shapes in the world's frame, for any drawing program.
 
 A node turns that into markers, a notebook into a plot. Deformable bodies and meshes of one's own, such as gears, are
-drawn as triangles, a convex hull as its bounding box, a half space as a plate below its surface. An articulated tree
-without any shape is drawn as lines from joint to joint.
+drawn as triangles, a convex hull as its bounding box. A half space is a plate below its surface that is somewhat larger
+than the bodies reach at the start. Each body that moves has a colour of its own. An articulated tree without any shape
+is drawn as lines from joint to joint.
 """
 
 from __future__ import annotations
@@ -25,10 +26,20 @@ from convex_contact.simulation.simulator import ContactReport, Simulator
 #: red, green, blue, opacity
 Color = tuple[float, float, float, float]
 
-FREE: Color = (0.12, 0.47, 0.71, 0.9)
+#: of bodies that move, in their order
+PALETTE: tuple[Color, ...] = (
+    (0.12, 0.47, 0.71, 1.0),
+    (0.95, 0.6, 0.2, 1.0),
+    (0.35, 0.65, 0.4, 1.0),
+    (0.65, 0.45, 0.7, 1.0),
+    (0.85, 0.45, 0.45, 1.0),
+    (0.5, 0.65, 0.75, 1.0),
+)
+FREE: Color = PALETTE[0]
 FIXED: Color = (0.6, 0.6, 0.6, 0.35)
+GROUND: Color = (0.82, 0.79, 0.74, 1.0)
 PRESCRIBED: Color = (0.55, 0.34, 0.29, 0.6)
-PROXY: Color = (0.17, 0.63, 0.17, 0.9)
+PROXY: Color = (0.17, 0.63, 0.17, 1.0)
 POINT: Color = (0.85, 0.33, 0.1, 1.0)
 FORCE: Color = (0.84, 0.15, 0.16, 1.0)
 COUPLING: Color = (0.58, 0.4, 0.74, 1.0)
@@ -37,8 +48,12 @@ HIDDEN: Color = (0.0, 0.0, 0.0, 0.0)
 #: of bodies by what moves them
 _COLORS = {"free": FREE, "link": FREE, "fixed": FIXED, "prescribed": PRESCRIBED}
 
-#: side and thickness of the plate that stands for a half space [m]
-PLATE, _THICKNESS = 1.0, 0.01
+#: thickness of the plate that stands for a half space, and its side where there is no other shape [m]
+_THICKNESS, PLATE = 0.01, 1.0
+#: what a plate is larger than the bodies on each side, over the largest extent of all of them
+_MARGIN = 0.25
+#: cosine of the angle between the normal of a half space and the vertical above which it is the ground
+_LEVEL = 0.7
 #: width of the lines that stand for a tree without shapes [m]
 _BONE_WIDTH = 0.01
 #: so many contacts are drawn, the most loaded ones first
@@ -137,6 +152,9 @@ class SimulationDrawing:
         radii = [shape.radius for shape in shapes if not isinstance(shape, HalfSpace)]
         self._width = 0.05 * (float(np.median(radii)) if radii else 0.02)
         self._drawn = 0
+        moving = [i for i, body in enumerate(world.bodies) if body.kind in ("free", "link")]
+        self._colors = {number: PALETTE[k % len(PALETTE)] for k, number in enumerate(moving)}
+        self._bounds = self._bounds_of_bodies()
 
     def draw(self, canvas: Canvas) -> None:
         """Draws the present state."""
@@ -170,7 +188,34 @@ class SimulationDrawing:
                     self._shape(canvas, name, geometry.shape, position, orientation, color)
 
     def _color(self, number: int) -> Color:
-        return _COLORS[self._simulator.world.bodies[number].kind]
+        return self._colors.get(number) or _COLORS[self._simulator.world.bodies[number].kind]
+
+    def _bounds_of_bodies(self) -> tuple[np.ndarray, np.ndarray]:
+        """Middle (3,) of all shapes but half spaces in the world at the start [m], and half the sides of the plates."""
+        table, ends = self._table.read(), [np.zeros((0, 3))]
+        for number, geometry in self._simulator.world.numbered_geometries():
+            if not isinstance(geometry.shape, HalfSpace):
+                x, y, z, w = table.orientation[number]
+                middle = table.position[number] + pin.Quaternion(w, x, y, z).matrix() @ geometry.placement.position
+                ends.append(middle + geometry.shape.radius * np.array([[-1.0], [1.0]]))
+        corners = np.concatenate(ends)
+        if not len(corners):
+            return np.zeros(3), np.full(3, 0.5 * PLATE)
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        return (low + high) / 2.0, (high - low) / 2.0 + _MARGIN * float((high - low).max())
+
+    def _plate(self, canvas: Canvas, name: str, position: np.ndarray, orientation: np.ndarray, color: Color) -> None:
+        """Draws a half space: opaque ground, or a translucent wall."""
+        s, (middle, half) = 1.0 / self._scale, self._bounds
+        x, y, z, w = orientation
+        rotation = pin.Quaternion(w, x, y, z).matrix()
+        normal, gravity = rotation[:, 2], np.asarray(self._simulator.world.gravity)
+        sides = 2.0 * np.abs(rotation.T) @ half
+        nearest = middle - ((middle - position) @ normal) * normal
+        level = -normal @ gravity > _LEVEL * np.linalg.norm(gravity)
+        size = (s * sides[0], s * sides[1], s * _THICKNESS)
+        below = nearest - 0.5 * _THICKNESS * normal
+        canvas.box(name, s * below, orientation, size, GROUND if level and gravity.any() else color)
 
     def _lines(self, canvas: Canvas) -> None:
         s, place = 1.0 / self._scale, self._table.position
@@ -199,8 +244,7 @@ class SimulationDrawing:
                     center = position + end * shape.length * rotation[:, 2]
                     canvas.sphere(f"{name} end {end:+g}", s * center, s * shape.base_radius, color)
         elif isinstance(shape, HalfSpace):
-            below = position - 0.5 * _THICKNESS * rotation[:, 2]
-            canvas.box(name, s * below, orientation, (s * PLATE, s * PLATE, s * _THICKNESS), color)
+            self._plate(canvas, name, position, orientation, color)
         else:
             middle = position + rotation @ shape.center
             canvas.box(name, s * middle, orientation, tuple(float(2 * s * e) for e in shape.extent), color)

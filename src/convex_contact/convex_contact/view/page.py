@@ -33,15 +33,6 @@ from convex_contact.view.drawing import FORCE, POINT, Color, SimulationDrawing, 
 FRAME_RATE = 30.0
 #: a run that lags this far behind the clock goes on from where it is [s]
 _LAG = 0.25
-#: colours of bodies that move, in turn
-_PALETTE: tuple[Color, ...] = (
-    (0.12, 0.47, 0.71, 1.0),
-    (0.95, 0.6, 0.2, 1.0),
-    (0.35, 0.65, 0.4, 1.0),
-    (0.65, 0.45, 0.7, 1.0),
-    (0.85, 0.45, 0.45, 1.0),
-    (0.5, 0.65, 0.75, 1.0),
-)
 #: arrows of the forces: radii of shaft and head and length of the head, over the width of lines
 _ARROW = (1.0, 2.2, 5.0)
 #: the weight of all that moves is drawn as so many times the scene's size; it is shared by many contacts
@@ -145,17 +136,12 @@ class _PageCanvas:
 
 
 class _PageDrawing(SimulationDrawing):
-    """As for markers, but bodies have colours of their own, hulls their faces, and a contact is no object."""
+    """As for markers, but hulls have their faces, and a contact is no object."""
 
     def __init__(self, simulator: Simulator, force_length: float) -> None:
         super().__init__(simulator, force_length=force_length)
-        moving = [i for i, body in enumerate(simulator.world.bodies) if body.kind in ("free", "link")]
-        self._colors = {number: _PALETTE[k % len(_PALETTE)] for k, number in enumerate(moving)}
         self._faces = dict[int, tuple[np.ndarray, np.ndarray]]()
         self.loads_shown = True
-
-    def _color(self, number: int) -> Color:
-        return self._colors.get(number) or super()._color(number)
 
     def _shape(
         self, canvas: Any, name: str, shape: Shape, position: np.ndarray, orientation: np.ndarray, color: Color

@@ -1,0 +1,106 @@
+"""Links that reopen a scene with its parameters, and moving pictures of what a browser shows."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import imageio.v3 as imageio
+import numpy as np
+import viser
+
+from haptic_viewer.layout import LAST_FOLDERS
+from haptic_viewer.text import PlainText, plain
+
+#: name of the scene in a link
+SCENE = "scene"
+#: pictures of a GIF and time between two of them [s], and its largest width [pixel]
+_FRAMES, _INTERVAL, _WIDTH = 24, 0.15, 640
+#: longest wait for a picture of a browser [s]
+_PATIENCE = 30.0
+_DROPPED = ("token", SCENE)
+
+
+def link_of(page: str, scene: str, parameters: Mapping[str, Any]) -> str:
+    """Returns the address that reopens a scene.
+
+    Args:
+        page: address of the page; what follows its question mark is left out, a token above all.
+        scene: name of the experiment.
+        parameters: values by node.parameter.
+    """
+    values = {name: json.dumps(value) for name, value in parameters.items()}
+    return f"{page.partition('?')[0]}?{urlencode({SCENE: scene, **values})}"
+
+
+def read_link(path: str) -> tuple[str, dict[str, Any]]:
+    """Returns the scene of an address, empty if it names none, and values by node.parameter."""
+    given = dict(parse_qsl(urlsplit(path).query))
+    values: dict[str, Any] = {}
+    for name, text in given.items():
+        if name in _DROPPED or "." not in name:
+            continue
+        try:
+            values[name] = json.loads(text)
+        except (ValueError, RecursionError):
+            values[name] = text
+    return given.get(SCENE, ""), values
+
+
+def moving_picture(render: Callable[[int, int], np.ndarray], width: int, height: int) -> bytes:
+    """Returns some seconds of what a browser shows as GIF.
+
+    Args:
+        render: gives a picture (height, width, 3) of a size [pixel].
+        width, height: of the scene in the browser [pixel].
+    """
+    scale = min(1.0, _WIDTH / max(width, 1))
+    size = max(round(scale * height), 2), max(round(scale * width), 2)
+    frames, due = [], time.monotonic()
+    for _ in range(_FRAMES):
+        frames.append(render(*size)[..., :3])
+        due += _INTERVAL
+        time.sleep(max(0.0, due - time.monotonic()))
+    data: bytes = imageio.imwrite("<bytes>", np.stack(frames), extension=".gif", duration=1e3 * _INTERVAL, loop=0)
+    return data
+
+
+class SharePanel:
+    """The link that reopens the scene, and a button for a GIF.
+
+    Args:
+        gui: of the page.
+        name: of the file.
+    """
+
+    def __init__(self, gui: viser.GuiApi, name: str) -> None:
+        with gui.add_folder("Share", order=LAST_FOLDERS["Share"], expand_by_default=False):
+            button = gui.add_button("save a GIF", hint=f"of the next {_FRAMES * _INTERVAL:.0f} s")
+            self._link = PlainText(gui)
+
+        @button.on_click
+        def _(event: viser.GuiEvent) -> None:  # in a thread of its own, since it waits for the browser
+            client = event.client
+            if client is None:
+                return
+            note = client.add_notification(plain("A GIF is being made"), plain("It takes some seconds."), loading=True)
+
+            def render(height: int, width: int) -> np.ndarray:
+                return client.get_render(height, width, timeout=_PATIENCE)
+
+            try:
+                camera = client.camera
+                client.send_file_download(
+                    f"{name}.gif", moving_picture(render, camera.image_width, camera.image_height)
+                )
+            except (RuntimeError, TimeoutError):
+                client.add_notification(plain("No GIF"), plain("The browser gave no picture."), auto_close_seconds=5.0)
+            finally:
+                note.remove()
+
+    def show_link(self, link: str) -> None:
+        """Shows the link; empty: there is none."""
+        self._link.show(*((f"This scene with these parameters: {link}",) if link else ()))

@@ -1,0 +1,136 @@
+"""What the users of the page do to the experiment: the clock, the hand, the parameters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped
+from rclpy.node import Node
+from std_srvs.srv import SetBool, Trigger
+
+from haptic_core.messages import set_pose
+from haptic_core.qos import display_qos
+from haptic_msgs.srv import Step
+from haptic_viewer.clock import ClockPanel
+from haptic_viewer.handle import HandlePanel
+from haptic_viewer.parameters import ParameterPanel
+from haptic_viewer.services import Services, WantedValues
+
+
+class UserActions:
+    """Calls of the experiment's services, and the pose of the handle.
+
+    Args:
+        node: of the viewer.
+        clock: shows why something was refused.
+    """
+
+    def __init__(self, node: Node, clock: ClockPanel) -> None:
+        self._node, self._clock = node, clock
+        self._services = Services(node, clock.say)
+        self._handles = node.create_publisher(PoseStamped, "operator_handle", display_qos())
+        self._handle_pose: np.ndarray | None = None
+        self._device, self._detail = "", dict[str, Any]()
+        self._linked: dict[str, Any] = {}
+        #: parameters by node
+        self.panels: dict[str, ParameterPanel] = {}
+        self._wanted = WantedValues(self._services, self.panels, clock.say)
+        #: the handle, if there is a hand to lead
+        self.handle_panel: HandlePanel | None = None
+        #: whether the run stands still
+        self.paused = False
+
+    def meet(self, name: str, detail: Mapping[str, Any]) -> None:
+        """Takes the name of the device's node, and its description."""
+        self._device, self._detail, self.paused = name, dict(detail), False
+
+    def send(self) -> None:
+        """Sends what the users did since the last call."""
+        self._wanted.send()
+        self._services.send()
+        if self._handle_pose is not None:
+            self._publish_handle(self._handle_pose)
+            self._handle_pose = None
+
+    def add_panel(self, source: str, panel: ParameterPanel) -> None:
+        """Fills the panel of a node once the node has given its parameters, and sets those that a link names."""
+
+        def show(descriptors: Sequence[Any], values: dict[str, Any]) -> None:
+            panel.show(descriptors, values)
+            self._follow_link(source, values)
+
+        self.panels[source] = panel
+        self._services.ask_parameters(source, show)
+
+    def follow_link(self, values: Mapping[str, Any]) -> None:
+        """Sets parameters by node.parameter, those of nodes that have not answered yet once they have."""
+        self._linked |= values
+        for source, panel in self.panels.items():
+            self._follow_link(source, panel.values)
+
+    def _follow_link(self, source: str, known: Mapping[str, Any]) -> None:
+        for name in known:
+            full = f"{source}.{name}"
+            if full in self._linked:
+                value = self._linked.pop(full)
+                self._wanted.want(source, name, json.dumps(value) if isinstance(value, list) else value)
+
+    def want(self, source: str, name: str, value: Any) -> None:
+        """Sets a parameter of a node."""
+        self._wanted.want(source, name, value)
+
+    def act(self, word: str, number: float) -> None:
+        """Starts, pauses, steps or resets the run, or sets its pace.
+
+        Args:
+            word: start, pause, step, reset or pace.
+            number: ticks of a step, or the pace.
+        """
+        device = self._device
+        if not device:
+            self._clock.say("there is no device yet")
+        elif word in ("start", "pause"):
+            self._services.call_in_turn([(SetBool, f"{device}/pause", SetBool.Request(data=word == "pause"))])
+        elif word == "step":
+            self._services.call_in_turn([(Step, f"{device}/step", Step.Request(ticks=int(number)))])
+        elif word == "pace":
+            self._wanted.want(device, "pace", number)
+        else:
+            self._reset()
+
+    def toggle_pause(self) -> None:
+        """Pauses the run, or lets it go on."""
+        self.act("start" if self.paused else "pause", 0.0)
+
+    def hold(self, held: bool) -> None:
+        """Takes the handle, or lets go."""
+
+        def done(answer: Any) -> None:
+            if self.handle_panel is not None and (answer is None or not answer.success):
+                self.handle_panel.say("no answer" if answer is None else answer.message)
+
+        self._services.call(SetBool, f"{self._device}/hold", SetBool.Request(data=held), done)
+
+    def move(self, pose: np.ndarray) -> None:
+        """Moves the held handle to a pose (7,) in the device's base frame."""
+        self._handle_pose = pose
+
+    def _reset(self) -> None:
+        """Device and nodes start anew before the same tick: a lockstep run stands still for it."""
+        parameters = self._detail["parameters"]
+        names = [self._device, *parameters["sources"]]
+        calls: list[tuple[Any, str, Any]] = [(Trigger, f"{name}/reset", Trigger.Request()) for name in names]
+        if parameters["mode"] == "lockstep" and not self.paused:
+            stop, go = ((SetBool, f"{self._device}/pause", SetBool.Request(data=data)) for data in (True, False))
+            calls = [stop, *calls, go]
+        self._services.call_in_turn(calls)
+
+    def _publish_handle(self, pose: np.ndarray) -> None:
+        message = PoseStamped()
+        message.header.frame_id = self._detail.get("base_frame", "")
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        set_pose(message.pose, pose)
+        self._handles.publish(message)
