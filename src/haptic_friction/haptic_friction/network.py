@@ -70,6 +70,15 @@ class NetworkRun(NamedTuple):
         force: of the contacts (n, contacts, dimension) [N]: on `first` acts -force, on `second` +force.
         displacement: of their elements, likewise [m].
         sticking: (n, contacts).
+
+    Example:
+        >>> import numpy as np
+        >>> from haptic_friction import BASE, Body, Contact, ContactNetwork, CoulombLaw, ModelC, NetworkRun
+        >>> element = ModelC(CoulombLaw(2.0), stiffness=1e4, damping=20.0, period=1e-3)
+        >>> network = ContactNetwork([Body(mass=1.0)], [Contact(0, BASE, element)])
+        >>> run: NetworkRun = network.simulate(np.full((100, 1), 1.0))  # the base slides below the body
+        >>> run.force.shape, run.velocity[-1].round(2).tolist()  # 2 N on 1 kg for 0.1 s
+        ((100, 1, 1), [[0.2]])
     """
 
     position: np.ndarray

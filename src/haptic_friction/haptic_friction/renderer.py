@@ -188,6 +188,14 @@ class FrictionRenderer:
     Attributes:
         model: as it is used.
         settings: as given.
+
+    Example:
+        >>> from haptic_friction import CoulombLaw, FrictionRenderer, ModelC
+        >>> from haptic_friction.renderer import FrictionSettings
+        >>> element = ModelC(CoulombLaw(2.0), stiffness=1e4, damping=0.0, period=1e-3, dimension=2)
+        >>> renderer = FrictionRenderer(element, FrictionSettings(axes=(0, 1)))
+        >>> float(renderer.step(velocity=(0.0, 1.0, 0.0)).force[1])  # on the tool, against its motion
+        -2.0
     """
 
     def __init__(self, model: Model, settings: FrictionSettings) -> None:

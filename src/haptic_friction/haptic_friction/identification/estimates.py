@@ -81,6 +81,14 @@ class Identification:
         dimension: number of components of the signals.
         per_direction: The law has its own parameters for each direction along the line.
         elements: number of elements in parallel; 0 for one law.
+
+    Example:
+        >>> import numpy as np
+        >>> from haptic_friction import Identification, identify_law
+        >>> velocity = np.linspace(0.01, 1.0, 400)[:, None]
+        >>> found: Identification = identify_law(velocity, 2.0 + 3.0 * velocity, law="viscous_coulomb")
+        >>> {name: round(estimate.value, 6) for name, estimate in found.estimates.items()}
+        {'force': 2.0, 'viscosity': 3.0}
     """
 
     law: str

@@ -26,6 +26,14 @@ class Signals:
         velocity: Sliding velocity [m/s], shape (n_samples, dimension).
         force: Friction force in the direction of sliding [N], the same shape.
         period: Sampling period T [s].
+
+    Example:
+        >>> import numpy as np
+        >>> from haptic_friction import Signals, identify_law
+        >>> velocity = np.linspace(-0.1, 0.1, 400)[:, None]
+        >>> record = Signals(velocity, 2.0 * np.sign(velocity), period=1e-3)
+        >>> round(identify_law(record.velocity, record.force, law="coulomb").estimates["force"].value, 6)
+        2.0
     """
 
     velocity: np.ndarray

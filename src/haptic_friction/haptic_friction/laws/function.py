@@ -29,6 +29,12 @@ class FunctionLaw(FrictionLaw):
     Raises:
         ValueError: a function cannot be compiled, a value is not finite or not positive, or `slope` is not the
             derivative of `magnitude`.
+
+    Example:
+        >>> from haptic_friction import FunctionLaw
+        >>> law = FunctionLaw(lambda speed: 2.0 + 5.0 * speed, lambda speed: 5.0)
+        >>> law.force([0.2]).round(6).tolist()
+        [3.0]
     """
 
     code = projection.FUNCTION

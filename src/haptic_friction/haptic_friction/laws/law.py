@@ -50,6 +50,14 @@ class FrictionLaw(ABC):
         coefficients: its coefficients; the first is g(0), the breakaway force [N].
         slope_range: smallest and largest g' [N s/m] over all speeds above 0.
         forces: coefficients that are proportional to Phi; None where Phi cannot be scaled.
+
+    Example:
+        >>> from haptic_friction import FrictionLaw, StribeckLaw
+        >>> law: FrictionLaw = StribeckLaw(2.0, static_force=3.0, stribeck_velocity=0.1, viscosity=5.0)
+        >>> law.breakaway_force, law.is_isotropic
+        (3.0, True)
+        >>> law.force([1.0]).round(6).tolist()  # 2 N, and 5 N s/m times 1 m/s
+        [7.0]
     """
 
     code: int

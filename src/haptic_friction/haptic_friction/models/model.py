@@ -38,6 +38,18 @@ class FrictionModel(ABC):
 
     Raises:
         ValueError: a parameter is out of its range; the message names it.
+
+    Example:
+        >>> from haptic_friction import CoulombLaw, FrictionModel, ModelA
+        >>> model: FrictionModel = ModelA(CoulombLaw(2.0), mass=1.0, period=1e-3)
+        >>> model.kind, model.input_name
+        ('admittance', 'force')
+        >>> saved = model.state
+        >>> model.step([3.0]).round(6).tolist()  # (3 N - 2 N)/1 kg for 1 ms
+        [0.001]
+        >>> model.restore(saved)
+        >>> model.velocity.tolist()
+        [0.0]
     """
 
     kind: ClassVar[str]
@@ -212,13 +224,25 @@ class FrictionModel(ABC):
 
 
 class ImpedanceModel(FrictionModel):
-    """Velocity u of the free end in, force out."""
+    """Velocity u of the free end in, force out.
+
+    Example:
+        >>> from haptic_friction import CoulombLaw, ImpedanceModel, ModelC
+        >>> isinstance(ModelC(CoulombLaw(2.0), stiffness=1e4, damping=0.0, period=1e-3), ImpedanceModel)
+        True
+    """
 
     kind = "impedance"
 
 
 class AdmittanceModel(FrictionModel):
-    """Force h in, velocity out."""
+    """Force h in, velocity out.
+
+    Example:
+        >>> from haptic_friction import AdmittanceModel, CoulombLaw, ModelA
+        >>> isinstance(ModelA(CoulombLaw(2.0), mass=1.0, period=1e-3), AdmittanceModel)
+        True
+    """
 
     kind = "admittance"
 
