@@ -24,7 +24,7 @@ class InverseService:
         version: of the service.
         position, velocity: of the cursor in the service's frame [m], [m/s].
         grip: list of the inventory with its state, or None.
-        fault: "", "nan", "unplugged", "silent" (no answers), "garbage" or "stuck" (no answers, state unchanged).
+        fault: "", "nan", "unplugged", "silent" (no answers), "garbage" or "closed" (no inventory).
         forces: all forces that came [N].
     """
 
@@ -51,6 +51,8 @@ class InverseService:
 
     def talk(self, connection: ServerConnection) -> None:
         self.connections.append(connection)
+        if self.fault == "closed":
+            return
         try:
             connection.send(json.dumps(self.document({"config": {"type": "inverse3"}, "status": self.status})))
             for text in connection:

@@ -227,6 +227,12 @@ def test_a_device_that_is_not_ready_is_refused(
         make(inverse3.DRIVER, f"address={service.address}", *entries).configure(PERIOD)
 
 
+def test_a_service_that_ends_the_connection_at_once_is_refused(service: InverseService) -> None:
+    service.fault = "closed"
+    with pytest.raises(DeviceError, match="the service sends no inventory"):
+        make(inverse3.DRIVER, f"address={service.address}").configure(PERIOD)
+
+
 def test_a_service_without_a_device_is_refused(service: InverseService) -> None:
     service.devices = []
     with pytest.raises(DeviceError, match="runs, but no Inverse3 is connected"):

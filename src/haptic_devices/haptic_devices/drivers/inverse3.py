@@ -109,16 +109,21 @@ class _Connection:
         self._force = (0.0, 0.0, 0.0)
         self._ended = False
         self._wake = threading.Event()
-        self.inventory = self._first()
-        self.device_id = self._chosen()["device_id"]
-        self._take(self.inventory)
+        try:
+            self.inventory = self._first()
+            self.device_id = str(self._chosen().get("device_id"))
+            self._take(self.inventory)
+        except DeviceError:
+            self._socket.close()
+            raise
         self._thread = threading.Thread(target=self._run, name="inverse3", daemon=True)
 
     def _first(self) -> dict[str, Any]:
+        from websockets.exceptions import ConnectionClosed
+
         try:
             return self._parsed(self._socket.recv(timeout=self._parameters.answer_timeout))
-        except TimeoutError:
-            self._socket.close()
+        except (TimeoutError, ConnectionClosed):
             raise DeviceError(f"address {self._parameters.address}: the service sends no inventory") from None
 
     def _chosen(self) -> dict[str, Any]:
@@ -127,7 +132,6 @@ class _Connection:
         wanted = self._parameters.device_id
         found = [device for device in devices if wanted in ("", device.get("device_id"))]
         if not found:
-            self._socket.close()
             if not devices:
                 raise DeviceError("Inverse Service: runs, but no Inverse3 is connected")
             names = ", ".join(str(device.get("device_id")) for device in devices)
@@ -197,7 +201,7 @@ class _Connection:
     def _take(self, document: dict[str, Any]) -> None:
         """Hands over the state of a message; one without our device means that it was unplugged."""
         devices = document.get("inverse3") or []
-        mine = next((device for device in devices if device.get("device_id") == self.device_id), None)
+        mine = next((device for device in devices if str(device.get("device_id")) == self.device_id), None)
         if mine is None:
             raise DeviceError(f"device {self.device_id} is disconnected")
         try:
