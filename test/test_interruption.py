@@ -58,6 +58,17 @@ def test_a_run_leaves_no_shared_memory_behind(start) -> None:
     assert not [path for path in opened if path.exists()]
 
 
+@pytest.mark.experiment
+def test_a_killed_node_leaves_no_shared_memory_behind(start) -> None:
+    run = start("command_delay_ticks:=0", *ENDLESS)
+    wait_until(run.is_running)
+    opened = segments(descendants(run.pid))
+    os.kill(find_child(run.pid, "friction_node"), signal.SIGKILL)
+    assert run.finish() == 1
+    assert len(opened) >= 3
+    assert not [path for path in opened if path.exists()]
+
+
 @pytest.mark.parametrize(
     "size", [pytest.param(0, marks=pytest.mark.experiment), pytest.param(1, marks=pytest.mark.experiment), 200_000]
 )

@@ -25,6 +25,7 @@ from haptic_core.dds import dds_environment
 from . import process_guard
 from .interrupt_filter import InterruptFilter
 from .process_spec import VIEWERS, ProcessSpec
+from .shared_memory import remove_abandoned
 
 __all__ = ["VIEWERS", "ProcessSpec", "run_processes"]
 
@@ -253,6 +254,8 @@ class _Run:
             for descriptor in (process.pipe, process.pidfd):
                 if descriptor >= 0:
                     os.close(descriptor)
+        if any((process.popen.returncode or 0) < 0 for process in self._processes):
+            remove_abandoned()
         self._selector.close()
         if self._guard is not None and self._guard.stdin is not None:
             self._guard.stdin.close()
