@@ -138,7 +138,8 @@ class Plot:
             self._handle = None
 
     def _make(self, data: tuple[np.ndarray, ...], curves: Sequence[Curve]) -> Any:
-        series = [uplot.Series(label=plain(curve.name), stroke=curve.color, width=1.5) for curve in curves]
+        dots = uplot.Series_Points(show=False)  # few points would have circles
+        series = [uplot.Series(label=plain(c.name), stroke=c.color, width=1.5, points=dots) for c in curves]
         with self._place:
             return self._gui.add_uplot(
                 data,
