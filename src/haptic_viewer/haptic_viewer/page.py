@@ -95,7 +95,8 @@ def refusal(request: Request, token: str, local: bool) -> tuple[http.HTTPStatus,
     """Why a request may not come in; None: it may.
 
     A page of another site may not open the websocket (it has another origin). A foreign name that resolves to this
-    machine does not count as this machine. Where there is a token, URL or cookie must have it.
+    machine does not count as this machine. Where there is a token, URL or cookie must have it. A link on another site
+    may open the page, but not choose a scene or change parameters.
     """
     host = request.headers.get("Host", "")
     if local and not is_loopback(urlsplit(f"//{host}").hostname or ""):
@@ -103,6 +104,9 @@ def refusal(request: Request, token: str, local: bool) -> tuple[http.HTTPStatus,
     origin = request.headers.get("Origin")
     if origin is not None and urlsplit(origin).netloc != host:
         return http.HTTPStatus.FORBIDDEN, "another site may not open this page\n"
+    site = request.headers.get("Sec-Fetch-Site", "none")  # none: typed or pasted
+    if site not in ("none", "same-origin") and parse_qs(urlsplit(request.path).query).keys() - {"token"}:
+        return http.HTTPStatus.FORBIDDEN, "a link on another site may not change this page: paste it as an address\n"
     if token and not hmac.compare_digest(_token_of(request).encode(), token.encode()):
         return http.HTTPStatus.UNAUTHORIZED, "open the page as http://host:port/?token=...\n"
     return None

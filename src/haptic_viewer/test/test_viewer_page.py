@@ -171,6 +171,17 @@ def test_a_token_opens_the_page_and_its_websocket() -> None:
         server.stop()
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_a_link_on_another_site_opens_the_page_but_chooses_no_scene(server: Any, site: str) -> None:
+    url = f"http://127.0.0.1:{server.get_port()}/"
+    assert get(url, **{"Sec-Fetch-Site": site}).status == 200
+    for query in ("?scene=friction_impedance", "?friction.friction_force=50", "?token=&scene=tau_wall"):
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            get(url + query, **{"Sec-Fetch-Site": site})
+        assert refused.value.code == 403 and "paste it as an address" in refused.value.read().decode()
+        assert get(url + query, **{"Sec-Fetch-Site": "none"}).status == 200  # typed or pasted
+
+
 @pytest.mark.parametrize(
     "headers",
     [{"Origin": "http://example.org"}, {"Host": "example.org"}, {"Origin": "http://127.0.0.1:1"}, {"Origin": "null"}],
