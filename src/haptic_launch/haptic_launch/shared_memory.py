@@ -2,7 +2,7 @@
 
 A participant has a segment "fastrtps_<number>" in /dev/shm, and as long as it lives it holds a lock on the file
 "fastrtps_<number>_el". The kernel releases the lock with the process, so a lock that can be had belongs to a segment
-that nobody removes any more. Segments of ports are shared by all processes; Fast DDS removes them itself.
+that no process removes any more. Segments of ports are shared by all processes; Fast DDS removes them itself.
 """
 
 from __future__ import annotations
