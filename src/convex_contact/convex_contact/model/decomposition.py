@@ -23,6 +23,7 @@ import numpy as np
 from convex_contact.model import decomposition_process
 from convex_contact.model.mesh_files import MeshFile
 from convex_contact.model.shapes import Hull
+from convex_contact.problem.errors import ContactError
 from haptic_files import cache_folder
 
 #: bounds of the concavity that CoACD takes, and its default [-]
@@ -31,7 +32,7 @@ LEAST, DEFAULT, MOST = 0.01, 0.05, 1.0
 TIME_LIMIT = 1800.0
 
 
-class DecompositionError(ValueError):
+class DecompositionError(ContactError, ValueError):
     """A mesh has no decomposition, or CoACD is missing."""
 
 
