@@ -33,7 +33,7 @@
   const onKey = (event) => {
     if (!(event.code in KEYS) || typing(event)) return;
     if (event.type === "keyup") pressed.delete(event.code);
-    else if (held) pressed.add(event.code);
+    else pressed.add(event.code);
     if (held) { event.preventDefault(); event.stopImmediatePropagation(); }
   };
   window.addEventListener("keydown", onKey, true);
@@ -44,7 +44,7 @@
 
   setInterval(() => {
     const axes = [0, 0, 0];
-    for (const code of pressed) axes[KEYS[code][0]] += KEYS[code][1];
+    if (held) for (const code of pressed) axes[KEYS[code][0]] += KEYS[code][1];
     const now = [];
     for (const pad of pads()) {
       axes[0] += stick(pad.axes[0] ?? 0);
