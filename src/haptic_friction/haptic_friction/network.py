@@ -72,11 +72,9 @@ class NetworkRun(NamedTuple):
         sticking: (n, contacts).
 
     Example:
-        >>> import numpy as np
-        >>> from haptic_friction import BASE, Body, Contact, ContactNetwork, CoulombLaw, ModelC, NetworkRun
+        >>> from haptic_friction import BASE, Body, Contact, ContactNetwork, CoulombLaw, ModelC
         >>> element = ModelC(CoulombLaw(2.0), stiffness=1e4, damping=20.0, period=1e-3)
-        >>> network = ContactNetwork([Body(mass=1.0)], [Contact(0, BASE, element)])
-        >>> run: NetworkRun = network.simulate(np.full((100, 1), 1.0))  # the base slides below the body
+        >>> run = ContactNetwork([Body(mass=1.0)], [Contact(0, BASE, element)]).simulate([[1.0]] * 100)  # base slides
         >>> run.force.shape, run.velocity[-1].round(2).tolist()  # 2 N on 1 kg for 0.1 s
         ((100, 1, 1), [[0.2]])
     """

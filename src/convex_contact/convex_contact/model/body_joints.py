@@ -47,7 +47,7 @@ TEETH = 10_000
 
 
 class JointCoordinate(NamedTuple):
-    """Where a joint is.
+    """Position and velocity of a joint.
 
     Attributes:
         position: Of a hinge the angle of b against a since the start, -pi to pi, rad; of a slide the way, of a distance
@@ -220,6 +220,7 @@ class Gear:
         return make
 
 
+# Longer than others by its arguments and their documentation.
 def add_joint(
     world: World,
     name: str,

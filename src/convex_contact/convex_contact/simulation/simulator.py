@@ -219,7 +219,7 @@ class Simulator(LastStep):
         return Joint(self.dynamics, lambda: self.joint_laws, name)
 
     def body_joint(self, name: str) -> JointCoordinate:
-        """Where a hinge, slide or distance between bodies is, by the name that :meth:`World.add_joint` gave it.
+        """Reads position and velocity of a hinge, slide or distance, by its name in :meth:`World.add_joint`.
 
         Raises:
             WorldError: There is no such joint, or a ball or a weld, which has no coordinate.
