@@ -1,4 +1,4 @@
-"""Real devices on the command line: the list of `./haptics devices`, and runs with `device:=NAME` and `input:=NAME`."""
+"""Real devices on the command line: the list of `./haptics devices`, and runs with `device:=` and `input_device:=`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ def show_devices(console: Console) -> None:
         freedom = str(driver.degrees_of_freedom) if isinstance(driver, Driver) else f"{driver.axes} (no force)"
         table.add_row(name, escape(driver.title), state, freedom)
     console.print(table)
-    run = "run: ./haptics run EXPERIMENT device:=NAME, or input:=NAME without force; docs/bring_up.md has the first run"
+    run = (
+        "run: ./haptics run EXPERIMENT device:=NAME, or input_device:=NAME without force; "
+        "docs/bring_up.md has the first run"
+    )
     console.print(run, highlight=False, soft_wrap=True)
 
 
@@ -127,20 +130,20 @@ def with_input(experiment: str, description: LaunchDescription, given: Mapping[s
     Raises:
         UsageError: the input is unknown or not connected, or the experiment has no simulated hand.
     """
-    name = given.get("input", _NO_INPUT)
+    name = given.get("input_device", _NO_INPUT)
     if name == _NO_INPUT:
         return dict(given)
     known = installed_inputs()
     if name not in known:
-        raise UsageError(f"argument input: expected one of {_NO_INPUT}, {', '.join(known)}, got {name!r}", _LIST)
-    rest = {key: value for key, value in given.items() if key != "input"}
+        raise UsageError(f"argument input_device: expected one of {_NO_INPUT}, {', '.join(known)}, got {name!r}", _LIST)
+    rest = {key: value for key, value in given.items() if key != "input_device"}
     effective_arguments(description, rest)  # refuses the others first
     device = str(_device_of(launched_nodes(description, rest)).parameters["device"])
     if device == SCRIPTED or given.get("held") == "false" or isinstance(find_device(device), Driver):
-        raise UsageError(f"argument input: {name} leads the simulated hand, which this run of {experiment} has not")
+        raise UsageError(f"argument input_device: {name} leads a simulated hand, and this run of {experiment} has none")
     presence = known[name].search()
     if not presence.connected:
-        raise UsageError(f"argument input: {name} is not connected: {presence.detail}", _LIST)
+        raise UsageError(f"argument input_device: {name} is not connected: {presence.detail}", _LIST)
     return {**IN_VIEW, "duration": _DURATION, **given}
 
 
@@ -209,5 +212,5 @@ def _check_arguments(name: str, given: Mapping[str, str]) -> None:
 def announced(given: Mapping[str, str], completed: Mapping[str, str]) -> str:
     """A line about the arguments that a device or an input has added; empty if there are none."""
     added = [f"{name}:={value}" for name, value in completed.items() if name not in given]
-    causes = " and ".join(given[name] for name in ("device", "input") if name in given)
+    causes = " and ".join(given[name] for name in ("device", "input_device") if name in given)
     return f"{causes}: {', '.join(added)}; Ctrl-C ends the run" if added else ""

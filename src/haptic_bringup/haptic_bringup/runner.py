@@ -88,7 +88,7 @@ def prepare_run(name: str, words: Sequence[str]) -> PreparedRun:
         given[PARAMS_FILE] = str(Path(given[PARAMS_FILE]).absolute())
     if given.get("view") == "true":
         given = {**IN_VIEW, **given}
-    asked, names_device = given, not given.keys().isdisjoint({"device", "input"})
+    asked, names_device = given, not given.keys().isdisjoint({"device", "input_device"})
     if names_device:
         from haptic_bringup.real_devices import announced, check_connected, with_input, with_real_device
 

@@ -154,9 +154,9 @@ def test_the_list_has_a_row_for_each_driver(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("name", "given", "message"),
     [
-        ("friction_drift", {}, "gamepad leads the simulated hand, which this run of friction_drift has not"),
-        ("tau_wall", {"held": "false"}, "gamepad leads the simulated hand, which this run of tau_wall has not"),
-        ("friction_impedance", {"device": "inverse3"}, "gamepad leads the simulated hand, which this run of"),
+        ("friction_drift", {}, "gamepad leads a simulated hand, and this run of friction_drift has none"),
+        ("tau_wall", {"held": "false"}, "gamepad leads a simulated hand, and this run of tau_wall has none"),
+        ("friction_impedance", {"device": "inverse3"}, "gamepad leads a simulated hand, and this run of"),
         ("tau_wall", {}, r"gamepad is not connected: no /dev/input/js\*"),
     ],
 )
@@ -164,26 +164,26 @@ def test_an_input_without_a_hand_or_that_is_not_there_is_refused(
     monkeypatch: pytest.MonkeyPatch, name: str, given: dict[str, str], message: str
 ) -> None:
     monkeypatch.setattr(gamepad, "find_joystick", lambda: "")
-    with pytest.raises(UsageError, match=f"^argument input: {message}"):
-        with_input(name, description_of(name), {"input": "gamepad", **given})
-    with pytest.raises(UsageError, match=r"^argument input: expected one of none, gamepad, spacemouse, got 'mouse'"):
-        with_input(name, description_of(name), {"input": "mouse"})
+    with pytest.raises(UsageError, match=f"^argument input_device: {message}"):
+        with_input(name, description_of(name), {"input_device": "gamepad", **given})
+    with pytest.raises(UsageError, match=r"^argument input_device: expected one of none, gamepad, spacemouse"):
+        with_input(name, description_of(name), {"input_device": "mouse"})
 
 
 def test_an_input_leads_the_hand_in_real_time_for_a_minute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "js0").touch()
     monkeypatch.setattr(gamepad, "find_joystick", lambda: str(tmp_path / "js0"))
     for name in ("friction_admittance", "rolling_disk"):
-        completed = with_input(name, description_of(name), {"input": "gamepad"})
-        assert completed == {"input": "gamepad", "pace": "1.0", "duration": "60.0"}
+        completed = with_input(name, description_of(name), {"input_device": "gamepad"})
+        assert completed == {"input_device": "gamepad", "pace": "1.0", "duration": "60.0"}
         (node,) = (n for n in launched_nodes(description_of(name), completed) if n.name == "input")
         assert (node.executable, node.parameters["source"]) == ("haptic_devices/input_node", "gamepad")
         (device,) = (n for n in launched_nodes(description_of(name), completed) if n.parameters.get("sources"))
         assert node.namespace == device.namespace
-    assert with_input("tau_wall", description_of("tau_wall"), {"input": "none"}) == {"input": "none"}
+    assert with_input("tau_wall", description_of("tau_wall"), {"input_device": "none"}) == {"input_device": "none"}
     experiment = load_experiment("friction_impedance")
-    assert len(chosen_variants(experiment, {"input": "none"}, {})) == 2
-    assert len(chosen_variants(experiment, {"input": "gamepad"}, {"input": "gamepad"})) == 1
+    assert len(chosen_variants(experiment, {"input_device": "none"}, {})) == 2
+    assert len(chosen_variants(experiment, {"input_device": "gamepad"}, {"input": "gamepad"})) == 1
 
 
 def test_a_device_that_does_not_answer_is_refused_before_the_start() -> None:
@@ -215,7 +215,7 @@ def test_a_refused_run_leaves_one_line_a_hint_and_no_directory(
 
 def test_the_page_has_a_row_and_a_section_with_messages_for_each_driver() -> None:
     rows = re.findall(r"^\| `([\w:=]+)` \|", PAGE.partition("## Safety first")[0], re.MULTILINE)
-    assert sorted(rows) == sorted([*drivers(), *(f"input:={name}" for name in installed_inputs())])
+    assert sorted(rows) == sorted([*drivers(), *(f"input_device:={name}" for name in installed_inputs())])
     for name in drivers():
         assert f"device:={name}" in PAGE
 

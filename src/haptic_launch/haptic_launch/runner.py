@@ -166,7 +166,7 @@ def chosen_variants(
     A given place for the bag also means one run: two bags cannot have it.
     """
     varied = {"output"}.union(*experiment.variants.values())
-    if arguments.get("view") == "true" or arguments.get("input", "none") != "none":
+    if arguments.get("view") == "true" or arguments.get("input_device", "none") != "none":
         return {"run": {}}  # one page or one user at the hand, one run
     if not experiment.variants or varied & set(given) or arguments.get("mode", "lockstep") != "lockstep":
         return {"run": {}}

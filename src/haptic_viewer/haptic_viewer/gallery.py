@@ -251,6 +251,7 @@ class Gallery(Node):
         """Ends the viewer of the scene that ran."""
         if self._viewer is not None:
             self._executor.remove_node(self._viewer)
+            self._executor.spin_once(timeout_sec=0.0)  # lets go of what is destroyed below
             self._viewer.leave()
             self._viewer.destroy_node()
             self._viewer = None
