@@ -30,10 +30,7 @@ LEFT: dict[str, set[str]] = {
         *("TendonLimit", "Trajectory", "Weld", "WeldConstraint", "World", "WorldDynamics", "load_mjcf"),
         *("optimize", "rollout"),
     },
-    "tau_wall_control": {
-        *("MovingPlanes", "PushResult", "PushSimulation", "TauParameters", "WallReport", "WallState"),
-        "simulate_push",
-    },
+    "tau_wall_control": set(),
 }
 
 
