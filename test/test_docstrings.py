@@ -16,10 +16,7 @@ LEFT: dict[str, set[str]] = {
         *("AdmittanceModel", "FrictionLaw", "FrictionModel", "FrictionRenderer", "FunctionLaw"),
         *("Identification", "ImpedanceModel", "NetworkRun", "Signals"),
     },
-    "admittance_constraints": {
-        *("ConstraintRenderer", "ConstraintState", "Definition", "ExternalForces", "GeneratorState", "Link"),
-        *("ToolMotion", "Trajectory", "add_serial_linkage", "contact_wrench", "pose_error", "task_error"),
-    },
+    "admittance_constraints": set(),
     "convex_contact": {
         *("ActuatedWorld", "Batch", "Body", "Compliant", "Constraint", "ContactRenderer", "ContactReport"),
         *("CouplerConstraint", "Coupling", "DistanceConstraint", "Elasticity", "FunctionLaw", "Gradients"),
