@@ -18,14 +18,10 @@ LEFT: dict[str, set[str]] = {
     },
     "admittance_constraints": set(),
     "convex_contact": {
-        *("ActuatedWorld", "Batch", "Body", "Compliant", "Constraint", "ContactRenderer", "ContactReport"),
-        *("CouplerConstraint", "Coupling", "DistanceConstraint", "Elasticity", "FunctionLaw", "Gradients"),
-        *("HertzLaw", "HolonomicConstraint", "Hull", "Hydroelastic", "Joint", "JointActuator", "JointCoupler"),
-        *("JointFriction", "JointLimit", "JointLimits", "JointMotion", "KinematicTree", "LinearLaw"),
-        *("NormalLaw", "PDActuator", "PairLaw", "PrescribedMotion", "PressureField", "QuadraticCost"),
-        *("RigidSurface", "Rollout", "Shape", "StepStatistics", "TendonActuator", "TendonCoupler"),
-        *("TendonLimit", "Trajectory", "Weld", "WeldConstraint", "World", "WorldDynamics", "load_mjcf"),
-        *("optimize", "rollout"),
+        *("ActuatedWorld", "Batch", "Constraint", "ContactRenderer", "ContactReport", "Coupling"),
+        *("Gradients", "Joint", "JointActuator", "JointCoupler", "JointFriction", "JointLimits"),
+        *("JointMotion", "QuadraticCost", "Rollout", "StepStatistics", "TendonActuator", "TendonCoupler"),
+        *("TendonLimit", "Trajectory", "Weld", "optimize", "rollout"),
     },
     "tau_wall_control": set(),
 }
