@@ -32,6 +32,14 @@ class ConstraintState(NamedTuple):
         multipliers: constraint forces lambda at the beginning of the step, shape (m,); (11).
         kinetic_energy: of the mechanism [J].
         constraint_residual: largest |H'| of the holonomic constraints, in their units.
+
+    Example:
+        >>> from admittance_constraints import AdmittanceController, ConstraintRenderer, Pendulum, ReferenceGenerator
+        >>> generator = ReferenceGenerator(Pendulum(mass=0.5, length=0.2), period=1e-3)
+        >>> renderer = ConstraintRenderer(AdmittanceController(generator, approach_time=0.0))
+        >>> _ = renderer.step([0.0, 0.0, -0.2, 0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+        >>> renderer.state.q_acceleration.round(3).tolist()  # F/(m l)
+        [10.0]
     """
 
     motion: ToolMotion | None
@@ -63,6 +71,17 @@ class ConstraintRenderer:
 
     Attributes:
         controller: see the argument.
+
+    Example:
+        >>> import numpy as np
+        >>> from admittance_constraints import AdmittanceController, ConstraintRenderer, Pendulum, ReferenceGenerator
+        >>> generator = ReferenceGenerator(Pendulum(length=0.2), period=1e-3)
+        >>> renderer = ConstraintRenderer(AdmittanceController(generator, approach_time=0.0))
+        >>> pose = np.array([0.0, 0.0, -0.2, 0.0, 0.0, 0.0, 1.0])
+        >>> for _ in range(50):  # a display that follows exactly; the hand pulls to the side and downwards
+        ...     pose = renderer.step(pose, [1.0, 1.0, -1.0, 0.0, 0.0, 0.0]).pose
+        >>> round(float(np.linalg.norm(pose[:3])), 6), float(pose[1])  # the tool stays on the circle
+        (0.2, 0.0)
     """
 
     def __init__(

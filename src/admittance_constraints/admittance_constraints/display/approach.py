@@ -20,6 +20,15 @@ class ToolMotion:
         pose: position [m] and quaternion (x, y, z, w), shape (7,).
         twist: of the tool point, [velocity; angular velocity], shape (6,) [m/s; rad/s].
         acceleration: its rate, shape (6,) [m/s^2; rad/s^2].
+
+    Example:
+        >>> import numpy as np
+        >>> from admittance_constraints import AdmittanceController, Pendulum, ReferenceGenerator
+        >>> generator = ReferenceGenerator(Pendulum(mass=0.5, length=0.2), period=1e-3)
+        >>> controller = AdmittanceController(generator, approach_time=0.0)
+        >>> pose, wrench = np.array([0.0, 0.0, -0.2, 0.0, 0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+        >>> controller.step(pose, wrench).acceleration[:3].round(3).tolist()  # 1 N on 0.5 kg that hangs straight down
+        [2.0, 0.0, 0.0]
     """
 
     pose: np.ndarray

@@ -77,6 +77,14 @@ class ExternalForces:
 
     Raises:
         ValueError: wrong shape, or no unit quaternion.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> import numpy as np
+        >>> from admittance_constraints import ExternalForces
+        >>> friction = SimpleNamespace(force=[2.0, 0.0, 0.0])  # against a motion along x
+        >>> ExternalForces(body=1).wrench([], [friction], np.zeros(3)).tolist()
+        [-2.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
 
     def __init__(
@@ -119,6 +127,17 @@ def contact_wrench(contacts: ContactForces, body: int, point: np.ndarray) -> np.
 
     Returns:
         [force; moment] on the body (6,) [N; N m], world frame.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> import numpy as np
+        >>> from admittance_constraints import contact_wrench
+        >>> contacts = SimpleNamespace(
+        ...     body_a=[0], body_b=[1], position=[0.5, 0.0, 0.0], normal=[0.0, 0.0, 1.0],
+        ...     normal_impulse=[2.0], tangential_impulse=[0.0, 0.0, 0.0], period=0.5,
+        ... )
+        >>> contact_wrench(contacts, 1, np.zeros(3)).tolist()  # 4 N along z, at x = 0.5 m
+        [0.0, 0.0, 4.0, 0.0, -2.0, 0.0]
     """
     on_b = np.asarray(contacts.body_b) == body
     involved = on_b | (np.asarray(contacts.body_a) == body)

@@ -98,7 +98,16 @@ class PIDFeedback:
 
 
 def task_error(reference: Reference, x: ArrayLike, x_velocity: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Computes e = x_r - x with angles in (-pi, pi], and edot (line 13 of Algorithm 1), each of shape (6,)."""
+    """Computes e = x_r - x with angles in (-pi, pi], and edot (line 13 of Algorithm 1), each of shape (6,).
+
+    Example:
+        >>> from admittance_constraints import ReferenceGenerator, RollingDisk, task_error
+        >>> reference = ReferenceGenerator(RollingDisk(), period=1e-3).step([0.0] * 6)
+        >>> behind = reference.x - [0.25, 0.0, 0.0, 0.0, 0.0, 0.0]  # the tool lags by 0.25 m
+        >>> error, error_rate = task_error(reference, behind, [0.0] * 6)
+        >>> error.round(9).tolist()
+        [0.25, 0.0, 0.0, 0.0, 0.0, 0.0]
+    """
     e = reference.x - finite_vector("x", x, _SIZE)
     e[3:] -= 2.0 * math.pi * np.round(e[3:] / (2.0 * math.pi))
     return e, reference.x_velocity - finite_vector("x_velocity", x_velocity, _SIZE)
@@ -114,6 +123,14 @@ def pose_error(
         position: of the manipulandum [m], base frame, shape (3,).
         orientation: its unit quaternion (x, y, z, w).
         twist: [velocity; angular velocity], base frame, shape (6,).
+
+    Example:
+        >>> from admittance_constraints import Pendulum, ReferenceGenerator, pose_error
+        >>> reference = ReferenceGenerator(Pendulum(length=0.2), period=1e-3).step([0.0] * 6)  # at rest, straight down
+        >>> quarter = [0.0, 0.0, 0.5**0.5, 0.5**0.5]  # the tool is rotated by 90 deg about z
+        >>> error, _ = pose_error(reference, [0.0, 0.0, -0.3], quarter, [0.0] * 6)
+        >>> error.round(3).tolist()
+        [0.0, 0.0, 0.1, 0.0, 0.0, -1.571]
     """
     p, Q = finite_vector("position", position, 3), finite_vector("orientation", orientation, 4)
     e = pose_difference(np.concatenate([reference.x[:3], reference.orientation]), np.concatenate([p, Q]))

@@ -99,7 +99,17 @@ class Reference(_Fields):
 
 
 class Trajectory(_Fields):
-    """Result of many steps: the fields of `Reference` (without friction) with one row per kept step."""
+    """Result of many steps: the fields of `Reference` (without friction) with one row per kept step.
+
+    Example:
+        >>> import numpy as np
+        >>> from admittance_constraints import Pendulum, ReferenceGenerator
+        >>> trajectory = ReferenceGenerator(Pendulum(), period=1e-3, z=[0.5]).simulate(wrenches=np.zeros((1000, 6)))
+        >>> trajectory.z.shape
+        (1000, 1)
+        >>> bool(np.ptp(trajectory.kinetic_energy + trajectory.potential_energy) < 1e-6)  # no damping: energy stays
+        True
+    """
 
     __slots__ = ()
 
@@ -124,6 +134,15 @@ class GeneratorState:
         vector: state of the compiled step.
         force: of the step before, [f_x; wrench], shape (12,); None before the first step.
         steps: number of steps since the start.
+
+    Example:
+        >>> from admittance_constraints import Pendulum, ReferenceGenerator
+        >>> generator = ReferenceGenerator(Pendulum(), period=1e-3, z=[0.5])
+        >>> before = generator.state
+        >>> first = generator.step([0.0] * 6).q_velocity
+        >>> generator.restore(before)
+        >>> bool((generator.step([0.0] * 6).q_velocity == first).all())
+        True
     """
 
     vector: np.ndarray

@@ -38,6 +38,17 @@ class Definition:
         angular_velocity: of the tool in its own frame, shape (3,) [rad/s].
         q, qdot: coordinates and rates, shape (n,), once `coordinates` or `rigid_body` has been called.
         z: parameters of the holonomic submanifold, once `parameters` has been called.
+
+    Example:
+        >>> from admittance_constraints import Definition, Mechanism
+        >>> class Bead(Mechanism):  # 0.5 kg on a straight wire along x
+        ...     def define(self, d: Definition) -> None:
+        ...         q, qdot = d.coordinates(1)
+        ...         d.forward([q])
+        ...         d.inverse([d.x[0]])
+        ...         d.kinetic_energy(0.5 * qdot**2 / 2)
+        >>> Bead().inertia([0.0]).tolist()
+        [[0.5]]
     """
 
     def __init__(self) -> None:

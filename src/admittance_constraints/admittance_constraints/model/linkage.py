@@ -24,6 +24,12 @@ class Link:
         inertia: about the centre of mass, in the link's frame [kg m^2], shape (3, 3).
         tip: position of the next joint, or of the tool, in the link's frame [m], shape (3,).
         axis: of the joint, unit vector in the frame of the link before, shape (3,).
+
+    Example:
+        >>> from admittance_constraints import Link
+        >>> link = Link.bar(0.6, mass=1.0)
+        >>> round(float(link.inertia[2, 2] + link.mass * link.center[0] ** 2), 9)  # about the joint, m l^2/3
+        0.12
     """
 
     mass: float
@@ -92,6 +98,16 @@ def add_serial_linkage(
         links: from the base outwards, one to six.
         base: of the first joint [m], base frame.
         gravity: [m/s^2], base frame; off by default, as a display usually balances its linkage.
+
+    Example:
+        >>> from admittance_constraints import Definition, Link, Mechanism, add_serial_linkage
+        >>> class Arm(Mechanism):
+        ...     def define(self, d: Definition) -> None:
+        ...         chain = add_serial_linkage(d, [Link.bar(0.3, mass=1.0), Link.bar(0.2, mass=1.0)])
+        ...         d.forward(chain.ends[-1])
+        ...         d.nominal(q=[0.4, 0.9])
+        >>> Arm().forward([0.0, 0.0])[:3].round(9).tolist()  # stretched along x
+        [0.5, 0.0, 0.0]
     """
     if not links:
         raise MechanismError("links: expected one or more, got none")

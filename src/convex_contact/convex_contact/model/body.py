@@ -149,6 +149,14 @@ class Body:
         link: of the link in it (links).
         spring_stiffness: Of a spring from the frame's origin to where that is placed, N/m (free bodies).
         spring_damping: Of a damper beside it, N s/m.
+
+    Example:
+        >>> from convex_contact import World
+        >>> world = World()
+        >>> number = world.add_box("box", mass=6.0, size=(0.1, 0.1, 0.1))
+        >>> body = world.bodies[number]
+        >>> body.kind, body.inertia.diagonal().round(9).tolist()  # m a^2/6
+        ('free', [0.01, 0.01, 0.01])
     """
 
     name: str
@@ -182,6 +190,15 @@ class KinematicTree:
             None: none.
         own_laws: Couplers and friction of its file, which are among the world's joint laws, too.
         motors: Limits of effort (N or N m) and velocity (m/s or rad/s) of its joints' motors by name, as in its file.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> from convex_contact import World
+        >>> world = World()
+        >>> number = world.add_urdf("motor", files("convex_contact") / "data/shaft.urdf", q=(0.5,))
+        >>> tree = world.trees[number]
+        >>> tree.q.tolist(), [world.bodies[body].name for body in tree.bodies]
+        ([0.5], ['motor/shaft'])
     """
 
     name: str

@@ -101,6 +101,12 @@ class Elasticity:
         poisson_ratio: From 0 to below 0.5. Linear tetrahedra lock near 0.5: they become too stiff in bending.
         density: kg/m^3.
         damping: zeta of Rayleigh's stiffness damping, D = zeta K, s.
+
+    Example:
+        >>> from convex_contact import Elasticity
+        >>> rubber = Elasticity(modulus=2.5e6, poisson_ratio=0.45, density=1000.0)
+        >>> (rubber.modulus / rubber.density) ** 0.5  # speed of waves along a thin bar [m/s]
+        50.0
     """
 
     modulus: float = 2.5e6

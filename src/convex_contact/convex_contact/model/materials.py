@@ -103,6 +103,14 @@ class PairLaw:
     """Combined values that are set for a pair of bodies; None leaves the rule's value.
 
     A `friction` that is set has no direction, and none at rest but `static_friction` beside it.
+
+    Example:
+        >>> from convex_contact import World
+        >>> world = World()
+        >>> ground, box = world.add_half_space("ground"), world.add_box("box", mass=1.0, size=(0.1, 0.1, 0.1))
+        >>> world.set_pair("box", "ground", friction=0.3)  # the stiffness stays that of the materials
+        >>> world.pair_laws[ground, box].friction, world.pair_laws[ground, box].stiffness
+        (0.3, None)
     """
 
     stiffness: float | None = None

@@ -64,6 +64,15 @@ class RigidSurface:
 
     Raises:
         ValueError: A number is wrong, a triangle is flat, or the surface is open, turned inside out or not oriented.
+
+    Example:
+        >>> import numpy as np
+        >>> from convex_contact import RigidSurface
+        >>> corners = np.vstack([np.zeros(3), np.eye(3)])
+        >>> surface = RigidSurface(corners, np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]))
+        >>> volume = np.linalg.det(surface.vertices[surface.triangles]).sum() / 6.0
+        >>> round(6.0 * float(volume), 9)  # a sixth of the unit cube
+        1.0
     """
 
     vertices: np.ndarray
@@ -105,6 +114,15 @@ class PressureField:
     Raises:
         ValueError: A number is wrong, a tetrahedron is flat or inside out, more than two meet in a face, or the
             pressure is wrong or does not vanish on the surface.
+
+    Example:
+        >>> import numpy as np
+        >>> from convex_contact import Box, Geometry, Hydroelastic, Material, Pose
+        >>> soft = Hydroelastic(modulus=1e6, resolution=0.1)
+        >>> field = Geometry(Box((0.2, 0.2, 0.2)), Pose(), Material(), hydroelastic=soft).mesh
+        >>> slopes = np.linalg.norm(field.gradient, axis=1)
+        >>> np.unique(slopes.round(3)).tolist()  # the modulus over half the edge [Pa/m]
+        [10000000.0]
     """
 
     vertices: np.ndarray
@@ -162,6 +180,13 @@ class Hydroelastic:
 
     Raises:
         ValueError: A value is not positive, or the resolution is infinite.
+
+    Example:
+        >>> from convex_contact import Box, Geometry, Hydroelastic, Material, Pose
+        >>> soft = Hydroelastic(modulus=1e6, resolution=0.1)
+        >>> mesh = Geometry(Box((0.2, 0.2, 0.2)), Pose(), Material(), hydroelastic=soft).mesh
+        >>> float(mesh.pressure.min()), float(mesh.pressure.max())  # on the surface, in the middle [Pa]
+        (0.0, 1000000.0)
     """
 
     modulus: float

@@ -47,6 +47,13 @@ class Shape:
         center: (3,), the middle of its bounding box, m.
         extent: (3,), half the sides of its bounding box, m.
         radius: Of the smallest sphere about the frame's origin that holds it, m.
+
+    Example:
+        >>> from convex_contact import Box, Cylinder, Shape
+        >>> def weight(shape: Shape) -> float:  # of water [kg]
+        ...     return round(1000.0 * shape.volume(), 3)
+        >>> weight(Box((0.1, 0.1, 0.1))), weight(Cylinder(0.1, 0.1))
+        (1.0, 3.142)
     """
 
     kind: ClassVar[int]
@@ -230,6 +237,13 @@ class Hull(Shape):
 
     Raises:
         NativeLibraryError: The compiled library is missing, or the points are flat.
+
+    Example:
+        >>> from itertools import product
+        >>> from convex_contact import Hull
+        >>> hull = Hull([*product((0.0, 0.2), repeat=3), (0.1, 0.1, 0.1)])  # corners of a cube, and its middle
+        >>> len(hull.vertices), round(hull.volume(), 9), hull.solid(mass=1.0).center.round(9).tolist()
+        (8, 0.008, [0.1, 0.1, 0.1])
     """
 
     points: np.ndarray

@@ -59,6 +59,12 @@ class World:
         disabled: Pairs of body numbers (smaller first) that pass through each other.
         disabled_geometries: Pairs of geometries that do, each as body number and place in `Body.geometries`.
         period: Length of a step that the world's file gives, s; None: it gives none.
+
+    Example:
+        >>> from convex_contact import World
+        >>> world = World()
+        >>> world.bodies[world.add_sphere("ball", mass=1.0, radius=0.1)].inertia.diagonal().round(6).tolist()
+        [0.004, 0.004, 0.004]
     """
 
     def __init__(self, gravity: Vector = (0.0, 0.0, -9.81)) -> None:

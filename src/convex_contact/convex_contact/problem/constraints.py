@@ -85,6 +85,14 @@ class Compliant(Constraint):
         stiffness: k [N/m or N m/rad].
         relaxation_time: tau [s]; None for the period, which damps critically or more at any mass.
         near_rigid: beta; 0 switches the limit off.
+
+    Example:
+        >>> from convex_contact import Compliant
+        >>> rows = Compliant([[1.0]], [0.02], stiffness=1e3).rows(1, 0.01)
+        >>> rows.target.round(9).tolist()  # the velocity -g0/(dt + tau), tau the period [m/s]
+        [-1.0]
+        >>> (1.0 / rows.compliance).round(6).tolist()  # dt k (dt + tau) [kg]
+        [0.2]
     """
 
     def __init__(
@@ -140,7 +148,14 @@ class GivenRows(Constraint):
 
 
 class HolonomicConstraint(Compliant):
-    """g(q) = 0, linearised: dg/dt = J v + b; see `Compliant`."""
+    """g(q) = 0, linearised: dg/dt = J v + b; see `Compliant`.
+
+    Example:
+        >>> from convex_contact import HolonomicConstraint
+        >>> rows = HolonomicConstraint([[1.0, -1.0]], [0.0]).rows(2, 0.01)  # two equal coordinates
+        >>> rows.lower.tolist(), rows.upper.tolist()  # it pulls and pushes
+        ([-inf], [inf])
+    """
 
     def __init__(self, jacobian: ArrayLike, value: ArrayLike, **options: float) -> None:
         super().__init__(jacobian, value, unilateral=False, **options)  # type: ignore[arg-type]
@@ -154,6 +169,13 @@ class WeldConstraint(HolonomicConstraint):
         position: from P's origin to Q's, world axes [m], shape (3,).
         rotation: rotation vector that turns P's axes into Q's, world axes [rad], shape (3,); small.
         **options: of `Compliant`.
+
+    Example:
+        >>> import numpy as np
+        >>> from convex_contact import WeldConstraint
+        >>> weld = WeldConstraint(np.eye(6), position=(0.02, 0.0, 0.0), rotation=(0.0, 0.0, 0.0))
+        >>> weld.rows(6, 0.01).target[0].round(9).item()  # back by 0.02 m in two periods [m/s]
+        -1.0
     """
 
     def __init__(self, jacobian: ArrayLike, position: ArrayLike, rotation: ArrayLike, **options: float) -> None:
@@ -171,6 +193,13 @@ class DistanceConstraint(HolonomicConstraint):
         q: likewise; must differ from p.
         length: [m], above 0.
         **options: of `Compliant`.
+
+    Example:
+        >>> import numpy as np
+        >>> from convex_contact import DistanceConstraint
+        >>> rod = DistanceConstraint(np.eye(3), np.zeros((3, 3)), p=(3.0, 4.0, 0.0), q=(0.0, 0.0, 0.0), length=4.5)
+        >>> rod.value.tolist(), rod.jacobian.round(9).tolist()  # 0.5 m too long, along (0.6, 0.8, 0)
+        ([0.5], [[0.6, 0.8, 0.0]])
     """
 
     def __init__(
@@ -203,6 +232,12 @@ class CouplerConstraint(HolonomicConstraint):
         ratio: of the coupling.
         offset: of the coupling.
         **options: of `Compliant`.
+
+    Example:
+        >>> from convex_contact import CouplerConstraint
+        >>> gear = CouplerConstraint(2, 0, 1, position_i=1.0, position_j=0.5, ratio=2.0)
+        >>> gear.value.tolist(), (gear.jacobian @ [2.0, 1.0]).tolist()  # 1 = 2 x 0.5, and it turns freely at 2 : 1
+        ([0.0], [0.0])
     """
 
     def __init__(
@@ -231,6 +266,13 @@ class PrescribedMotion(HolonomicConstraint):
         error: x - x_d at the start of the step, shape (m,).
         velocity: v_d of this step, shape (m,).
         **options: of `Compliant`.
+
+    Example:
+        >>> import numpy as np
+        >>> from convex_contact import PrescribedMotion
+        >>> motion = PrescribedMotion([[1.0]], error=[0.0], velocity=[0.3])
+        >>> (motion.jacobian @ [0.3] + motion.bias).tolist()  # dg/dt vanishes at the velocity of the motion
+        [0.0]
     """
 
     def __init__(self, jacobian: ArrayLike, error: ArrayLike, velocity: ArrayLike, **options: float) -> None:
@@ -247,6 +289,14 @@ class JointLimit(Compliant):
         lower: bound, may be -inf.
         upper: bound, may be inf.
         **options: of `Compliant`.
+
+    Example:
+        >>> from convex_contact import JointLimit
+        >>> limit = JointLimit(1, 0, position=0.75, lower=-1.0, upper=1.0)
+        >>> limit.value.tolist()  # distances from the lower and the upper bound
+        [1.75, 0.25]
+        >>> limit.rows(1, 0.01).lower.tolist()  # the bounds push and do not pull
+        [0.0, 0.0]
     """
 
     def __init__(
@@ -284,6 +334,13 @@ class PDActuator(Constraint):
         target_velocity: v_d.
         feedforward: u [N or N m].
         effort_limit: largest effort [N or N m], above 0, may be inf.
+
+    Example:
+        >>> from convex_contact import PDActuator
+        >>> motor = PDActuator([1.0], 0.0, proportional_gain=100.0, derivative_gain=20.0, effort_limit=5.0)
+        >>> rows = motor.rows(1, 0.01)
+        >>> rows.lower.round(9).tolist(), rows.upper.round(9).tolist()  # impulses of 5 N m over 0.01 s
+        ([-0.05], [0.05])
     """
 
     def __init__(

@@ -50,6 +50,13 @@ class NormalLaw:
         code: Number of the form that `normal_law_kernels` evaluates.
         addresses: of the compiled force, its two derivatives and antiderivative, zeros for a law that is built in,
             shape (4,).
+
+    Example:
+        >>> from convex_contact import HertzLaw, LinearLaw, NormalLaw
+        >>> def stiffness(law: NormalLaw) -> float:  # at 10 mm of overlap, at rest [N/m]
+        ...     return -round(float(law.derivatives(-0.01, 0.0, 1e5, 0.0)[0]))
+        >>> stiffness(LinearLaw()), stiffness(HertzLaw())  # k and 3/2 k sqrt(0.01)
+        (100000, 15000)
     """
 
     code: int
@@ -122,6 +129,13 @@ class LinearLaw(NormalLaw):
 
     The force vanishes from the breaking velocity v^ = min(-phi0/dt, 1/d), eq. (23), on. `stiffness` is k [N/m],
     `dissipation` d [s/m].
+
+    Example:
+        >>> from convex_contact import LinearLaw
+        >>> law = LinearLaw()
+        >>> force = law.force(-1e-3, [0.0, 0.05], 1e5, 10.0)  # 1 mm of overlap, at rest and at half of 1/d
+        >>> force.round(6).tolist()
+        [100.0, 50.0]
     """
 
     code = LINEAR
@@ -131,6 +145,12 @@ class HertzLaw(NormalLaw):
     """f_n = k (-phi)_+^(3/2) (1 - d v_n)_+: a sphere on an elastic half space, dissipation of Hunt & Crossley.
 
     `stiffness` is Hertz' constant [N/m^(3/2)], (4/3) E* sqrt(R); `dissipation` d [s/m].
+
+    Example:
+        >>> from convex_contact import HertzLaw
+        >>> force = HertzLaw().force([-0.01, -0.04], 0.0, 1e6, 0.0)  # four times the overlap, eight times the force
+        >>> force.round(6).tolist()
+        [1000.0, 8000.0]
     """
 
     code = HERTZ
@@ -151,6 +171,16 @@ class FunctionLaw(NormalLaw):
     Raises:
         ValueError: (8) is violated somewhere in that range, a derivative does not fit the force, or the antiderivative
             does not; the message says where.
+
+    Example:
+        >>> from convex_contact import FunctionLaw
+        >>> spring = FunctionLaw(
+        ...     lambda phi, v, k, d: k * max(-phi, 0.0),
+        ...     lambda phi, v, k, d: (-k if phi < 0.0 else 0.0, 0.0),
+        ...     lambda v, phi0, dt, k, d: -k * max(-(phi0 + dt * v), 0.0) ** 2 / (2.0 * dt),
+        ... )
+        >>> spring.force([-1e-3, 1e-3], 0.0, 1e5, 0.0).round(6).tolist()
+        [100.0, 0.0]
     """
 
     code = FUNCTION

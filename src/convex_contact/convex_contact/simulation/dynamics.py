@@ -102,6 +102,14 @@ class WorldDynamics:
 
     Raises:
         NativeLibraryError: The compiled library is missing, and a pair of shapes needs it.
+
+    Example:
+        >>> from convex_contact import World, WorldDynamics
+        >>> world = World()
+        >>> _ = world.add_sphere("ball", mass=1.0, radius=0.1, velocity=(1.0, 2.0, 3.0))
+        >>> dynamics = WorldDynamics(world, period=1e-3)
+        >>> dynamics.arrays.v.tolist()  # linear and angular velocity
+        [1.0, 2.0, 3.0, 0.0, 0.0, 0.0]
     """
 
     def __init__(

@@ -205,7 +205,15 @@ class Wall(Section):
 
 
 class TauParameters(Section):
-    """A TAU-type device: everything in its YAML file."""
+    """A TAU-type device: everything in its YAML file.
+
+    Example:
+        >>> from tau_wall_control import TauParameters, load_parameters
+        >>> values = load_parameters().model_dump()
+        >>> values["platform"]["mass"] = 0.2  # a heavier handle [kg]
+        >>> TauParameters.model_validate(values).platform.mass
+        0.2
+    """
 
     frame: Frame
     workspace: Workspace

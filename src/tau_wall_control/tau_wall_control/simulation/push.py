@@ -93,6 +93,16 @@ class PushResult:
         lateral: largest deviation along the wall [m].
         peak_torque: largest |torque| over the limit [-].
         code: 0, or the reason of an early end (`kernels`).
+
+    Example:
+        >>> from tau_wall_control import TauDevice, design_wall_controller, simulate_push
+        >>> device = TauDevice.default()
+        >>> controller = design_wall_controller(device, scheme="sopc")
+        >>> result = simulate_push(device, controller, point=(0.0, 0.0, 0.0), force=13.0, duration=1.5)
+        >>> abs(result.stiffness * result.max_penetration - 13.0) < 1e-9, result.code
+        (True, 0)
+        >>> bool(abs(result.deviation[-1]) < 1e-6)  # integral action brings the tool back to the wall
+        True
     """
 
     time: np.ndarray
@@ -121,6 +131,15 @@ class PushSimulation:
         delay: samples that the torques act late.
         velocity_pole: of the filter of those differences [rad/s].
         plant: simulated device; that of the design if not given.
+
+    Example:
+        >>> import numpy as np
+        >>> from tau_wall_control import PushSimulation, TauDevice, design_wall_controller
+        >>> device = TauDevice.default()
+        >>> simulation = PushSimulation(device, design_wall_controller(device, scheme="sopc"), point=(0.0, 0.0, 0.0))
+        >>> runs = [simulation.run(np.full(200, force), step_time=0.0, nominal=force) for force in (1.0, 2.0)]
+        >>> round(runs[1].max_penetration / runs[0].max_penetration, 1)  # small pushes are linear
+        2.0
     """
 
     def __init__(
@@ -289,6 +308,15 @@ def simulate_push(
 
     Raises:
         TauError: the point is out of reach or singular, or a number is out of range.
+
+    Example:
+        >>> from tau_wall_control import TauDevice, design_wall_controller, simulate_push
+        >>> device = TauDevice.default()
+        >>> controller = design_wall_controller(device, scheme="sopc")
+        >>> result = simulate_push(device, controller, point=(0.0, 0.0, 0.0), force=13.0, duration=1.5)
+        >>> wrench = device.dynamics((0.0, 0.0, 0.0)).actuated_map.T @ (result.torque[-1] - result.torque[0])
+        >>> round(float(wrench[2]), 3)  # at rest the motors balance the push of 13 N
+        13.0
     """
     run = PushSimulation(
         device, controller, point=point, direction=direction, quantized=quantized, delay=delay, plant=plant

@@ -50,6 +50,15 @@ class MovingPlanes(NamedTuple):
         inverse_mass: of the body behind it along the normal (w,) [1/kg]; 0 if not given: the body's motion is given.
         body: whole numbers of the bodies that the planes belong to (w,); a body for each plane if not given.
         surface_point: points on the surfaces (w, 3) [m], reported beside the planes; `point` if not given.
+
+    Example:
+        >>> from tau_wall_control import MovingPlanes, TauDevice, WallRenderer, design_wall_controller
+        >>> device = TauDevice.default()
+        >>> walls = WallRenderer(design_wall_controller(device, scheme="stiff"), None)  # walls come with each step
+        >>> planes = MovingPlanes(key=[7], point=[(0.0, 0.0, 2e-4)], normal=[(0.0, 0.0, 1.0)])
+        >>> state = walls.step(device.inverse_kinematics((0.0, 0.0, 0.0)), [0.0] * 6, planes)
+        >>> (1e3 * state.penetration).round(3).tolist()  # mm
+        [0.2]
     """
 
     key: ArrayLike

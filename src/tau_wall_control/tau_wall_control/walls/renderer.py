@@ -36,6 +36,19 @@ class WallReport(NamedTuple):
         saturation: fraction of each motor's limit (6,), 1 at the limit.
         thermal_load: Thermal load of each motor (6,), 1 at the temperature of its continuous torque.
         rendered_stiffness: see `WallRenderer.rendered_stiffness` [N/m].
+
+    Example:
+        >>> import numpy as np
+        >>> from tau_wall_control import Plane, TauDevice, WallRenderer, design_wall_controller
+        >>> device = TauDevice.default()
+        >>> controller = design_wall_controller(device, scheme="stiff")
+        >>> walls = WallRenderer(controller, [Plane(point=(0.0, 0.0, 0.0), normal=(0.0, 0.0, 1.0))])
+        >>> _ = walls.step(device.inverse_kinematics((0.0, 0.0, 1e-3)), [0.0] * 6)  # 1 mm outside
+        >>> report = walls.report()
+        >>> report.penetration.tolist(), report.push.tolist(), report.rendered_stiffness
+        ([0.0], [0.0], 0.0)
+        >>> bool(np.allclose(report.effort, device.gravity_torque_at((0.0, 0.0, 1e-3))))  # no more than its own weight
+        True
     """
 
     point: np.ndarray

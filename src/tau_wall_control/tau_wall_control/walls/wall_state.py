@@ -20,6 +20,15 @@ class WallState(NamedTuple):
         friction: force along the planes (3,) [N].
         operating_point: index of the subspace in use.
         saturated: whether torque limits acted.
+
+    Example:
+        >>> from tau_wall_control import Plane, TauDevice, WallRenderer, design_wall_controller
+        >>> device = TauDevice.default()
+        >>> controller = design_wall_controller(device, scheme="stiff")
+        >>> walls = WallRenderer(controller, [Plane(point=(0.0, 0.0, 0.0), normal=(0.0, 0.0, 1.0))])
+        >>> state = walls.step(device.inverse_kinematics((0.0, 0.0, 2e-3)), [0.0] * 6)  # 2 mm outside
+        >>> (1e3 * state.penetration).round(3).tolist(), state.push.tolist(), state.stiffness.tolist()
+        ([-2.0], [0.0], [0.0])
     """
 
     torque: np.ndarray

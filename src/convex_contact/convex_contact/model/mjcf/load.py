@@ -45,6 +45,17 @@ def load_mjcf(
 
     Warns:
         MjcfWarning: Parts of the file are not simulated.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from convex_contact import load_mjcf
+        >>> body = '<body name="ball"><freejoint/><geom size="0.1" mass="2"/></body>'
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = (Path(folder) / "ball.xml").write_text(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
+        ...     world = load_mjcf(Path(folder) / "ball.xml")
+        >>> world.bodies[world.number("ball")].inertia.diagonal().round(6).tolist()  # 2/5 m r^2
+        [0.008, 0.008, 0.008]
     """
     file = Path(path)
     try:
