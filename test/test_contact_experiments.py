@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import trimesh
 from library_answers import contact_answers, in_a_fresh_process
 from started_runs import finished_run, metrics_of
 
@@ -86,6 +87,16 @@ def test_a_hand_pushes_objects_about(run: Run) -> None:
     assert np.abs(force[:, :2]).max() > 1.0 and not force[:, 2:].any()  # the height is held, nothing turns
     run_of = ContactRun.from_bag(bag, "/joystick")
     assert run_of.names[run_of.body("finger")] == "finger" and len(run_of.names) == 16
+
+
+@pytest.mark.experiment
+def test_a_file_of_one_s_own_is_touched(run: Run, tmp_path: Path) -> None:
+    mesh = tmp_path / "brick.stl"
+    trimesh.creation.box((0.04, 0.04, 0.04)).apply_translation((-0.04, -0.08, 0.0)).export(mesh)
+    directory, metrics = run("touch", f"world:={mesh}", "duration:=0.6", "command_delay_ticks:=0")
+    run_of = ContactRun.from_bag(Bag(directory / "bag"), "/joystick")
+    assert run_of.names == ["brick", "table", "finger"] and len(shown(metrics)) == 4
+    check_against_the_library(Bag(directory / "bag"), "/joystick")
 
 
 @pytest.mark.experiment

@@ -10,6 +10,7 @@ import trimesh
 
 from convex_contact import Simulator
 from convex_contact.model.world import WorldError
+from convex_contact.model.world_source import open_world
 from convex_contact.scenes.touched_file import DENSITY, SIZE, touched_file
 
 BALL = "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body name='{}' pos='0 0 0.02'><freejoint/>" + (
@@ -68,3 +69,14 @@ def test_what_cannot_be_a_scene_is_one_clear_error(tmp_path: Path) -> None:
         touched_file(str(tmp_path / "none.stl"))
     with pytest.raises(WorldError, match=r"a\.txt: expected a file ending in"):
         touched_file(str(tmp_path / "a.txt"))
+
+
+def test_the_path_of_a_model_or_a_mesh_is_a_world_to_touch(tmp_path: Path) -> None:
+    path = str(box_file(tmp_path, 0.04))
+    world = open_world(path, {"density": 700.0})
+    assert world.bodies[0].mass == pytest.approx(0.5 * 700.0 * 0.04**3, rel=1e-6)
+    assert [body.name for body in world.bodies] == [body.name for body in touched_file(path).bodies]
+    with pytest.raises(WorldError, match="colour"):
+        open_world(path, {"colour": "red"})
+    with pytest.raises(WorldError, match=r"none\.urdf"):
+        open_world(str(tmp_path / "none.urdf"))

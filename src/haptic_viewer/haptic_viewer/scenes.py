@@ -16,8 +16,8 @@ from haptic_launch.launch_nodes import launched_nodes
 _SCRIPT = "scripted"
 #: file of the picture, in the folder of the experiment's metadata
 _PICTURE = "picture.jpg"
-#: experiment and world in which a file of a user is touched, and what the suffix of its name may be
-_FILE_SCENE, _FILE_WORLD = "touch_clutter", "convex_contact.scenes.touched_file:touched_file"
+#: experiment in which a file of a user is touched, and what the suffix of its name may be
+_FILE_SCENE = "touch"
 _SUFFIX = re.compile(r"\.[a-z0-9]{1,5}")
 
 
@@ -81,4 +81,4 @@ def scene_of_file(name: str, content: bytes, folder: Path) -> list[str]:
         raise HapticError(f"{shortened(name, 60)}: expected a file ending in .stl, .obj, .urdf, .xml or the like")
     path = folder / f"file{suffix}"
     path.write_bytes(content)
-    return [_FILE_SCENE, f"world:={_FILE_WORLD}", f"world_parameters:=['file={path}']"]
+    return [_FILE_SCENE, f"world:={path}"]

@@ -80,12 +80,11 @@ def test_a_scene_has_a_picture_a_line_and_a_button(tmp_path: Path) -> None:
 
 
 def test_a_file_is_kept_under_a_name_of_the_suite_and_becomes_a_world(tmp_path: Path) -> None:
-    name, world, parameters = scene_of_file("../../My Mug.STL", b"solid", tmp_path)
+    name, world = scene_of_file("../../My Mug.STL", b"solid", tmp_path)
     assert (tmp_path / "file.stl").read_bytes() == b"solid" and [path.name for path in tmp_path.iterdir()] == [
         "file.stl"
     ]
-    assert (name, world) == ("touch_clutter", "world:=convex_contact.scenes.touched_file:touched_file")
-    assert parameters == f"world_parameters:=['file={tmp_path}/file.stl']"
+    assert (name, world) == ("touch", f"world:={tmp_path}/file.stl")
     for wrong in ("mug", "mug.", "mug.a'b", "mug.toolong"):
         with pytest.raises(HapticError, match="expected a file ending in"):
             scene_of_file(wrong, b"", tmp_path)

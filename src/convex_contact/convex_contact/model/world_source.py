@@ -1,10 +1,11 @@
 """Opens a world: a file by its path, one of a folder's files by its name, or a function; with some values replaced.
 
-    open_world("clutter", ["materials.surface.stiffness=1e9", "bodies.ball.velocity=[1, 0, 0]"], folder=worlds)
-    open_world("my_scenes:tower", ["floors=5"])     # an entry point of group haptic_worlds
+    open_world("clutter", {"materials.surface.stiffness": 1e9, "bodies.ball.velocity": [1, 0, 0]}, folder=worlds)
+    open_world("my_scenes:tower", {"floors": 5})     # an entry point of group haptic_worlds
+    open_world("mug.stl", {"density": 700.0})        # a URDF, an MJCF model or a mesh, on a table beside a finger
 
 An entry names a value of the file by its keys; an item of a list is named by its number or by its `name`. The entries
-of a function are its arguments.
+of a function are its arguments; a URDF, an MJCF model and a mesh are opened by the function `TOUCHED_FILE`.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from convex_contact._moved import current_path
+from convex_contact.model.mesh_files import SUFFIXES
 from convex_contact.model.world import World, WorldError
 from convex_contact.model.world_file import world_of
 from haptic_files import FileError, kind_of, listed, read_yaml
 
 #: group of the entry points of functions that make a world
 ENTRY_POINTS = "haptic_worlds"
+#: function of the world of a file that a tool touches, and the suffixes of such files beside those of meshes
+TOUCHED_FILE, _MODELS = "convex_contact.scenes.touched_file:touched_file", (".urdf", ".xml")
 #: module:function
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -32,7 +36,8 @@ def open_world(source: str, values: Mapping[str, Any] | None = None, folder: Pat
     """The world of a source.
 
     Args:
-        source: Path of a YAML file, name of one in the folder, or module:function.
+        source: Path of a YAML file, name of one in the folder, module:function, or path of a URDF, an MJCF model or
+            a mesh.
         values: What replaces a value of the file, by its keys with dots between them; or the function's arguments.
         folder: Where worlds are looked for by name.
 
@@ -41,6 +46,8 @@ def open_world(source: str, values: Mapping[str, Any] | None = None, folder: Pat
     """
     if _FUNCTION.fullmatch(source):
         return _called(source, dict(values or {}))
+    if Path(source).suffix.lower() in (*_MODELS, *SUFFIXES):
+        return _called(TOUCHED_FILE, {"file": source, **(values or {})})
     file = _found(source, folder)
     try:
         document = read_yaml(file)

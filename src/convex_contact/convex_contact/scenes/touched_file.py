@@ -1,6 +1,6 @@
 """A world to touch of a file: a mesh, a URDF or an MJCF model on a table, and a finger that a tool drives.
 
-    world:=convex_contact.scenes.touched_file:touched_file world_parameters:='[file=mug.stl]'      of touch_clutter
+    ./haptics run touch world:=mug.stl world_parameters:='[density=700]'
 
 A mesh becomes a free body that stands on the table. Files of meshes have no unit: one that is larger than `LARGEST` or
 smaller than `SMALLEST` is scaled to `SIZE`.

@@ -37,7 +37,7 @@ class Numbers:
         fast_share: Fraction of the force's RMS above `_FAST`.
         path_length: Length of the path of each object [m].
         moved, objects: Number of objects that were moved, and of all.
-        lowest_object: Lowest centre of an object [m].
+        lowest_object: Lowest centre of an object; 0 without objects [m].
         deepest_contact: Depth of the deepest contact [m].
         least_energy, energy: Energy that the tool has put into the world, at least and at the end [J].
         saturated_ticks: Number of ticks at the bound of the force.
@@ -91,7 +91,7 @@ def measure(run: ContactRun) -> Numbers:
         path_length={run.names[i]: float(length) for i, length in zip(objects, lengths, strict=True)},
         moved=int(np.sum(np.linalg.norm(run.position[-1, objects] - run.position[0, objects], axis=1) > _MOVED)),
         objects=len(objects),
-        lowest_object=float(run.position[:, objects, 2].min()),
+        lowest_object=float(run.position[:, objects, 2].min()) if objects else 0.0,
         deepest_contact=float(np.max(depth)),
         least_energy=float(energy.min()) + 0.0,
         energy=float(energy[-1]),
@@ -105,13 +105,18 @@ def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
     runs = {name: ContactRun.from_bag(bag, NAMESPACE) for name, bag in bags.items()}
     numbers = {name: measure(run) for name, run in runs.items()}
-    labels = {name: f"delay of {_delay(run)} ticks" for name, run in runs.items()}
+    labels = delays(runs)
     claims = Claims()
-    _judge_coupling(claims, runs, numbers, labels)
+    judge_coupling(claims, runs, numbers, labels)
     _judge_motion(claims, next(iter(numbers.values())))
-    worst = max(n.deepest_contact for n in numbers.values())
-    text = f"Bodies keep their shape: no contact is deeper than {1e3 * _DEEP:g} mm."
-    claims.below(text, 1e3 * worst, 1e3 * _DEEP, "mm", about="deepest contact")
+    judge_depth(claims, numbers)
+    return touch_report(runs, numbers, labels, claims)
+
+
+def touch_report(
+    runs: dict[str, ContactRun], numbers: dict[str, Numbers], labels: dict[str, str], claims: Claims
+) -> Report:
+    """The report of runs in which a tool touches bodies."""
     times = [
         f" {labels[name]}: a tick of the simulation took {1e6 * n.step_time.p50:.0f} µs (median), "
         f"{1e6 * n.step_time.p99:.0f} µs (99 %)."
@@ -121,13 +126,16 @@ def analyse(bags: dict[str, Bag]) -> Report:
     return Report({"runs": numbers}, claims, lambda: _figure(runs, labels), _CAPTION + "".join(times), parameters)
 
 
-def _delay(run: ContactRun) -> int:
-    return int(run.device.get("parameters", {}).get("command_delay_ticks", 0))
+def delays(runs: dict[str, ContactRun]) -> dict[str, str]:
+    """The runs' delays in words, by name."""
+    ticks = {name: run.device.get("parameters", {}).get("command_delay_ticks", 0) for name, run in runs.items()}
+    return {name: f"delay of {number} ticks" for name, number in ticks.items()}
 
 
-def _judge_coupling(
+def judge_coupling(
     claims: Claims, runs: dict[str, ContactRun], numbers: dict[str, Numbers], labels: dict[str, str]
 ) -> None:
+    """Judges energy and force of the virtual coupling."""
     coupled = all(run.parameters["proxy"] and np.any(run.wrench) for run in runs.values())
     unless = "" if coupled else "a run without a force on the tool"
     saturated = any(n.saturated_ticks for n in numbers.values())
@@ -164,6 +172,13 @@ def _judge_motion(claims: Claims, first: Numbers) -> None:
     )
 
 
+def judge_depth(claims: Claims, numbers: dict[str, Numbers]) -> None:
+    """Judges the depth of the contacts."""
+    worst = max(n.deepest_contact for n in numbers.values())
+    text = f"Bodies keep their shape: no contact is deeper than {1e3 * _DEEP:g} mm."
+    claims.below(text, 1e3 * worst, 1e3 * _DEEP, "mm", about="deepest contact")
+
+
 _CAPTION = (
     "Left: path of the tool (grey) and of the objects (colours, from the hollow to the full mark). Right: force on the "
     "tool along x and y, energy that the tool has put into the world, and Newton iterations of each tick."
@@ -192,8 +207,8 @@ def _draw_paths(axes: Axes, run: ContactRun) -> None:
     axes.plot(*(1e3 * p["scale"] * run.tool[:, :2].T), color="0.75", linewidth=2.5, label="tool")
     axes.set_prop_cycle(color=[colormaps["tab20"](i) for i in range(20)])
     for i, name in enumerate(run.names):
-        if run.masses[i] <= 0.0:
-            continue
+        if run.masses[i] <= 0.0 and not np.ptp(run.position[:, i], axis=0).any():
+            continue  # a fixed body; links have no mass of their own in a scene
         path = 1e3 * run.position[:, i, :2]
         (line,) = axes.plot(*path.T, linewidth=0.9, label=name)
         axes.plot(*path[0], marker="o", markerfacecolor="none", color=line.get_color())

@@ -1,0 +1,46 @@
+"""Report of the hand that touches a file: force, energy at the tool, depth of the contacts, and what gave way."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from haptic_bags.bags import Bag
+from haptic_experiments.experiments.touch_clutter import (
+    NAMESPACE,
+    delays,
+    judge_coupling,
+    judge_depth,
+    measure,
+    touch_report,
+)
+from haptic_experiments.kit.contact import ContactRun
+from haptic_experiments.kit.results import Claims, Report
+
+#: a body has given way when it has moved so far [m], or turned so far [rad]
+_MOVED, _TURNED = 0.005, np.radians(5.0)
+
+
+def given_way(run: ContactRun) -> list[str]:
+    """Returns the names of the bodies beside the finger that have moved or turned at any time."""
+    way = np.linalg.norm(run.position - run.position[0], axis=2).max(axis=0)
+    cosine = np.abs(np.einsum("nbi,bi->nb", run.orientation, run.orientation[0])).min(axis=0)
+    turn = 2.0 * np.arccos(np.clip(cosine, 0.0, 1.0))
+    gave = (way > _MOVED) | (turn > _TURNED)
+    return [name for name, given in zip(run.names, gave, strict=True) if given and name != run.parameters["proxy"]]
+
+
+def analyse(bags: dict[str, Bag]) -> Report:
+    """Metrics, claims and figure of one or more bags of the experiment."""
+    runs = {name: ContactRun.from_bag(bag, NAMESPACE) for name, bag in bags.items()}
+    numbers = {name: measure(run) for name, run in runs.items()}
+    labels, claims = delays(runs), Claims()
+    judge_coupling(claims, runs, numbers, labels)
+    found = given_way(next(iter(runs.values())))
+    claims.say(
+        "What the finger pushes gives way.",
+        f"{', '.join(found) or 'no body'} moved by more than {1e3 * _MOVED:g} mm or turned by more than "
+        f"{np.degrees(_TURNED):g} degrees",
+        bool(found),
+    )
+    judge_depth(claims, numbers)
+    return touch_report(runs, numbers, labels, claims)
