@@ -81,7 +81,7 @@ class Checkout:
         self.write("src/haptic_bringup/haptic_bringup/cli.py", COMMAND_LINE)
         self.write("src/haptic_bringup/haptic_bringup/table.yaml", "")
         for folder in ("launch", "config"):
-            self.write(f"{folder}/some.yaml", "")
+            self.write(f"src/haptic_bringup/{folder}/some.yaml", "")
         for lock in ("core.lock", "suite.lock", "ros.lock", "uv.lock"):
             self.write(f"requirements/{lock}", "known==1.0 ; python_version >= '3' \\\n    --hash=sha256:00\n")
         self.have_uv()

@@ -42,7 +42,7 @@ def test_doctor_names_a_setup_that_has_not_finished(checkout: Checkout) -> None:
 
 def test_doctor_names_what_does_not_import_and_what_is_not_up_to_date(checkout: Checkout) -> None:
     checkout("setup")  # the stand-ins hold no rclpy
-    change(checkout.root / "launch" / "new.launch.yaml")
+    change(checkout.root / "src/haptic_bringup/launch" / "new.launch.yaml")
     done = checkout("doctor")
     assert (done.returncode, done.stderr) == (1, "")
     assert re.search(r"^environment +ok +the next start brings up to date: links$", done.stdout, re.MULTILINE)

@@ -39,6 +39,12 @@ def test_every_link_of_the_documentation_leads_somewhere() -> None:
             assert target.startswith("http") or (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_each_package_is_whole_without_the_folders_beside_it() -> None:
+    for package in (ROOT / "src").iterdir():
+        for path in package.rglob("*"):
+            assert not path.is_symlink() or path.resolve().is_relative_to(package), path
+
+
 def test_every_field_of_every_message_has_a_comment() -> None:
     for path in (ROOT / "src" / "haptic_msgs").glob("*/*.[ms][sr][gv]"):
         for line in path.read_text().splitlines():

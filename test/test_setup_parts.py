@@ -28,15 +28,15 @@ CHANGES = {
     "src/haptic_bringup/setup.cfg": ["links"],
     "src/haptic_bringup/package.xml": ["links"],
     "src/haptic_bringup/haptic_bringup/new.yaml": ["links"],
-    "launch/new.launch.yaml": ["links"],
-    "config/new/experiment.yaml": ["links"],
+    "src/haptic_bringup/launch/new.launch.yaml": ["links"],
+    "src/haptic_bringup/config/new/experiment.yaml": ["links"],
     "requirements/suite.lock": ALL,
     "src/haptic_bringup/haptic_bringup/__init__.py": [],
     "src/haptic_bringup/haptic_bringup/new.py": [],
     "src/haptic_bringup/haptic_bringup/table.yaml": [],
     "src/haptic_bringup/haptic_bringup/__pycache__/new.pyc": [],
     "src/haptic_bringup/test/test_new.py": [],
-    "launch/.new.launch.yaml.swp": [],
+    "src/haptic_bringup/launch/.new.launch.yaml.swp": [],
 }
 
 

@@ -64,7 +64,7 @@ def test_the_compiler_is_not_needed_where_nothing_is_compiled(checkout: Checkout
     checkout("setup")
     (checkout.programs / "c++").write_text("#!/bin/false")
     (checkout.programs / "c++").chmod(0o755)
-    change(checkout.root / "launch" / "new.launch.yaml")
+    change(checkout.root / "src/haptic_bringup/launch" / "new.launch.yaml")
     assert checkout("report").returncode == 7
     change(checkout.root / "src" / "messages" / "msg" / "State.msg")
     assert checkout("report").returncode == 1

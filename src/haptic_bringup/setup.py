@@ -19,7 +19,7 @@ def sibling(package):
 
 
 def tree(folder):
-    """Data files of a folder of the repository (a symbolic link here), with their places below share/."""
+    """Data files of a folder, with their places below share/."""
     files = sorted(path for path in Path(folder).rglob("*") if path.is_file() and path.suffix != ".md")
     return [(f"share/{name}/{path.parent}", [str(path)]) for path in files]
 
