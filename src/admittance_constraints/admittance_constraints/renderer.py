@@ -33,7 +33,7 @@ class ConstraintState(NamedTuple):
         kinetic_energy: of the mechanism [J].
         constraint_residual: largest |H'| of the holonomic constraints, in their units.
 
-    Example:
+    Examples:
         >>> from admittance_constraints import AdmittanceController, ConstraintRenderer, Pendulum, ReferenceGenerator
         >>> generator = ReferenceGenerator(Pendulum(mass=0.5, length=0.2), period=1e-3)
         >>> renderer = ConstraintRenderer(AdmittanceController(generator, approach_time=0.0))
@@ -72,7 +72,7 @@ class ConstraintRenderer:
     Attributes:
         controller: see the argument.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from admittance_constraints import AdmittanceController, ConstraintRenderer, Pendulum, ReferenceGenerator
         >>> generator = ReferenceGenerator(Pendulum(length=0.2), period=1e-3)

@@ -68,7 +68,7 @@ def mobility_limit(*, stiffness: float, damping: float, period: float, delay: in
     Raises:
         ValueError: a number is out of its range.
 
-    Example:
+    Examples:
         >>> from haptic_friction import mobility_limit
         >>> mass = 1.0 / mobility_limit(stiffness=1e4, damping=20.0, period=1e-3)
         >>> 0.0 < mass < 1.0  # [kg]
@@ -97,7 +97,7 @@ class ModelCDesign:
         convergence_ratio: T^2 K/M over 1/4; above 1 a critically damped element oscillates.
         instability_ratio: T^2 K/M over 0.686; above 1 a critically damped element is unstable.
 
-    Example:
+    Examples:
         >>> from haptic_friction import design_model_c
         >>> design = design_model_c(mass=1.0, period=1e-3)
         >>> design.warning
@@ -152,7 +152,7 @@ class ModelCDesign:
 def evaluate_model_c(*, mass: float, stiffness: float, damping: float, period: float, delay: int = 0) -> ModelCDesign:
     """Evaluates a given model C with a mass, see `ModelCDesign`; raises ValueError that names a bad number.
 
-    Example:
+    Examples:
         >>> from haptic_friction import evaluate_model_c
         >>> evaluate_model_c(mass=1.0, stiffness=1e4, damping=20.0, period=1e-3).instability_ratio < 1.0  # stable
         True
@@ -181,7 +181,7 @@ def design_model_c(*, mass: float, period: float, stiffness: float | None = None
     Raises:
         ValueError: a number is out of its range.
 
-    Example:
+    Examples:
         >>> from haptic_friction import design_model_c
         >>> design = design_model_c(mass=1.0, period=1e-3)
         >>> design.stiffness, round(design.damping, 3)

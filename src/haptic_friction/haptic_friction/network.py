@@ -35,7 +35,7 @@ BASE = -1
 class Body:
     """A body: mass M [kg], and stiffness of its spring to the wall [N/m].
 
-    Example:
+    Examples:
         >>> from haptic_friction import Body
         >>> Body(mass=0.5, stiffness=100.0)
         Body(mass=0.5, stiffness=100.0)
@@ -49,7 +49,7 @@ class Body:
 class Contact:
     """A contact; its element takes the velocity of `first` less that of `second` (numbers of bodies, or BASE).
 
-    Example:
+    Examples:
         >>> from haptic_friction import BASE, Contact, CoulombLaw, ModelC
         >>> element = ModelC(CoulombLaw(2.0), stiffness=1e4, damping=20.0, period=1e-3)
         >>> contact = Contact(0, BASE, element)  # body 0 on the base
@@ -71,7 +71,7 @@ class NetworkRun(NamedTuple):
         displacement: of their elements, likewise [m].
         sticking: (n, contacts).
 
-    Example:
+    Examples:
         >>> from haptic_friction import BASE, Body, Contact, ContactNetwork, CoulombLaw, ModelC
         >>> element = ModelC(CoulombLaw(2.0), stiffness=1e4, damping=20.0, period=1e-3)
         >>> run = ContactNetwork([Body(mass=1.0)], [Contact(0, BASE, element)]).simulate([[1.0]] * 100)  # base slides
@@ -175,7 +175,7 @@ class ContactNetwork(_Network):
             v_i <- (M_i v_i + T (sum of contact forces - K_i x_i)) / (M_i + T^2 K_i).
         delay: further periods by which the contact forces act on the bodies late.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from haptic_friction import BASE, Body, Contact, ContactNetwork, CoulombLaw, ModelC
         >>> element = ModelC(CoulombLaw(2.0), stiffness=1e3, damping=10.0, period=1e-3)
@@ -281,7 +281,7 @@ class ImplicitNetwork(_Network):
     Raises:
         ValueError: as `ContactNetwork`, or Phi_Z does not exist for a contact's Z + D_jj (15).
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from haptic_friction import BASE, Body, Contact, CoulombLaw, ImplicitNetwork, ModelC
         >>> element = ModelC(CoulombLaw(2.0), stiffness=1e6, damping=10.0, period=1e-3)

@@ -189,7 +189,7 @@ class FrictionRenderer:
         model: as it is used.
         settings: as given.
 
-    Example:
+    Examples:
         >>> from haptic_friction import CoulombLaw, FrictionRenderer, ModelC
         >>> from haptic_friction.renderer import FrictionSettings
         >>> element = ModelC(CoulombLaw(2.0), stiffness=1e4, damping=0.0, period=1e-3, dimension=2)

@@ -21,7 +21,7 @@ class ToolMotion:
         twist: of the tool point, [velocity; angular velocity], shape (6,) [m/s; rad/s].
         acceleration: its rate, shape (6,) [m/s^2; rad/s^2].
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from admittance_constraints import AdmittanceController, Pendulum, ReferenceGenerator
         >>> generator = ReferenceGenerator(Pendulum(mass=0.5, length=0.2), period=1e-3)

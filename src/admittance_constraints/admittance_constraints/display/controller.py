@@ -55,7 +55,7 @@ class AdmittanceController:
         motion: commanded last, without the correction of the feedback, base frame; None before the first step.
         waiting: whether the reference does not move: during the approach, or ahead of the tool.
 
-    Example:
+    Examples:
         >>> from admittance_constraints import AdmittanceController, ReferenceGenerator, RollingDisk
         >>> controller = AdmittanceController(ReferenceGenerator(RollingDisk(), period=1e-3))
         >>> controller.placement.position.tolist()

@@ -34,7 +34,7 @@ class EndEffector:
     step before. It closes a loop of gain m/m_virtual around the display's lag. With a virtual mass below m and a slow
     display this loop is unstable: give a filtered acceleration, or none.
 
-    Example:
+    Examples:
         >>> from admittance_constraints import EndEffector
         >>> EndEffector(mass=0.2).mass
         0.2

@@ -78,7 +78,7 @@ class ExternalForces:
     Raises:
         ValueError: wrong shape, or no unit quaternion.
 
-    Example:
+    Examples:
         >>> from types import SimpleNamespace
         >>> import numpy as np
         >>> from admittance_constraints import ExternalForces
@@ -128,7 +128,7 @@ def contact_wrench(contacts: ContactForces, body: int, point: np.ndarray) -> np.
     Returns:
         [force; moment] on the body (6,) [N; N m], world frame.
 
-    Example:
+    Examples:
         >>> from types import SimpleNamespace
         >>> import numpy as np
         >>> from admittance_constraints import contact_wrench
@@ -169,7 +169,7 @@ def split_number(mass: float, stiffness: float, damping: float, period: float, b
     Raises:
         ValueError: a number is out of its range; the message names it.
 
-    Example:
+    Examples:
         >>> from admittance_constraints import SPLIT_LIMIT, split_number
         >>> split_number(mass=1.0, stiffness=1e3, damping=1.0, period=1e-3) < SPLIT_LIMIT
         True

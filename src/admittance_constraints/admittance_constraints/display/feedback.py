@@ -30,7 +30,7 @@ class PIDFeedback:
             The integral does not grow in a direction whose component is at its bound, unless the error would bring it
             back (conditional integration).
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from admittance_constraints import PIDFeedback
         >>> feedback = PIDFeedback(proportional=10.0, derivative=1.0)
@@ -100,7 +100,7 @@ class PIDFeedback:
 def task_error(reference: Reference, x: ArrayLike, x_velocity: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Computes e = x_r - x with angles in (-pi, pi], and edot (line 13 of Algorithm 1), each of shape (6,).
 
-    Example:
+    Examples:
         >>> from admittance_constraints import ReferenceGenerator, RollingDisk, task_error
         >>> reference = ReferenceGenerator(RollingDisk(), period=1e-3).step([0.0] * 6)
         >>> behind = reference.x - [0.25, 0.0, 0.0, 0.0, 0.0, 0.0]  # the tool lags by 0.25 m
@@ -124,7 +124,7 @@ def pose_error(
         orientation: its unit quaternion (x, y, z, w).
         twist: [velocity; angular velocity], base frame, shape (6,).
 
-    Example:
+    Examples:
         >>> from admittance_constraints import Pendulum, ReferenceGenerator, pose_error
         >>> reference = ReferenceGenerator(Pendulum(length=0.2), period=1e-3).step([0.0] * 6)  # at rest, straight down
         >>> quarter = [0.0, 0.0, 0.5**0.5, 0.5**0.5]  # the tool is rotated by 90 deg about z
@@ -151,7 +151,7 @@ def pose_difference(target: np.ndarray, pose: np.ndarray) -> np.ndarray:
 def motion_command(feedforward: ArrayLike, feedback: ArrayLike) -> np.ndarray:
     """Computes xddot = xddot_ff + xddot_fb, eq. (18), shape (6,).
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from admittance_constraints import motion_command
         >>> motion_command(np.ones(6), np.zeros(6)).tolist()

@@ -28,7 +28,7 @@ class DisplayTransform:
     Raises:
         ValueError: wrong shape, or the length of a quaternion differs from 1 by more than rounding to two digits.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from admittance_constraints import DisplayTransform
         >>> transform = DisplayTransform(position=(0.1, 0.0, 0.0))

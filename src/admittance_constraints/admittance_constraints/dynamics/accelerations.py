@@ -32,7 +32,7 @@ def solve_accelerations(
         ValueError: wrong shape, or a number that is not finite.
         SingularConfigurationError: M or A M^-1 A^T is singular at q.
 
-    Example:
+    Examples:
         >>> from admittance_constraints import RollingDisk, solve_accelerations
         >>> disk = RollingDisk(mass=1.0, inertia=(0.01, 0.02, 0.01), radius=0.1)
         >>> q = disk.configuration([0.0, 0.0, 0.0, 0.0])

@@ -24,7 +24,7 @@ def constraint_inverse(mechanism: Mechanism, q: ArrayLike) -> np.ndarray:
     Raises:
         SingularConfigurationError: M or A M^-1 A^T is singular at q.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from admittance_constraints import RollingDisk, constraint_inverse
         >>> disk = RollingDisk()
@@ -51,7 +51,7 @@ def unconstrained_projection(mechanism: Mechanism, q: ArrayLike) -> np.ndarray:
     Raises:
         SingularConfigurationError: M or A M^-1 A^T is singular at q.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from admittance_constraints import RollingDisk, unconstrained_projection
         >>> disk = RollingDisk()
@@ -76,7 +76,7 @@ def task_space_inertia(mechanism: Mechanism, q: ArrayLike) -> np.ndarray:
     Raises:
         SingularConfigurationError: J has not full column rank at q, as where its angles are singular.
 
-    Example:
+    Examples:
         >>> from admittance_constraints import RollingDisk, task_space_inertia
         >>> disk = RollingDisk()
         >>> task_space_inertia(disk, disk.configuration([0.0, 0.0, 0.0, 0.0])).shape

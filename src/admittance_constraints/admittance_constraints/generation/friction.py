@@ -67,7 +67,7 @@ class FreeDirectionFriction:
     Raises:
         ValueError: neither is given.
 
-    Example:
+    Examples:
         >>> from admittance_constraints import FreeDirectionFriction, ReferenceGenerator, RollingDisk
         >>> from haptic_friction import CoulombLaw
         >>> friction = FreeDirectionFriction(translation=CoulombLaw(1.0))

@@ -70,7 +70,7 @@ class Reference(_Fields):
         friction_force: on the tool by the friction option, shape (6,), [force; moment], base frame.
         sticking: whether every friction element sticks; False without friction.
 
-    Example:
+    Examples:
         >>> from admittance_constraints import ReferenceGenerator, RollingDisk
         >>> reference = ReferenceGenerator(RollingDisk(), period=1e-3).step([0.0] * 6)
         >>> reference.x.shape, reference.multipliers.shape
@@ -101,7 +101,7 @@ class Reference(_Fields):
 class Trajectory(_Fields):
     """Result of many steps: the fields of `Reference` (without friction) with one row per kept step.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from admittance_constraints import Pendulum, ReferenceGenerator
         >>> trajectory = ReferenceGenerator(Pendulum(), period=1e-3, z=[0.5]).simulate(wrenches=np.zeros((1000, 6)))
@@ -135,7 +135,7 @@ class GeneratorState:
         force: of the step before, [f_x; wrench], shape (12,); None before the first step.
         steps: number of steps since the start.
 
-    Example:
+    Examples:
         >>> from admittance_constraints import Pendulum, ReferenceGenerator
         >>> generator = ReferenceGenerator(Pendulum(), period=1e-3, z=[0.5])
         >>> before = generator.state

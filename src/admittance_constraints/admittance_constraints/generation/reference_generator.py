@@ -69,7 +69,7 @@ class ReferenceGenerator:
         ValueError: an argument is out of its range; the message names it.
         SingularConfigurationError: the mechanism cannot start there.
 
-    Example:
+    Examples:
         >>> from admittance_constraints import ReferenceGenerator, RollingDisk
         >>> generator = ReferenceGenerator(RollingDisk(), period=1e-3)
         >>> reference = generator.step([0.0] * 6)  # no force: the disk stays

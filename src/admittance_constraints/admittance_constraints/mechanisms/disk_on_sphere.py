@@ -51,7 +51,7 @@ class DiskOnSphere(Mechanism):
 
     The defaults are the paper's, except the damping, which is zero; `DiskOnSphere.paper()` has it.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from admittance_constraints import DiskOnSphere
         >>> disk = DiskOnSphere(mass=0.25, sphere_radius=0.05)
@@ -137,7 +137,7 @@ class DiskOnSphereAsPrinted(DiskOnSphere):
     The disk's centre stays on the sphere, but the disk is not tangent to it, and the free direction is q4.
     Arguments, q and z as `DiskOnSphere`.
 
-    Example:
+    Examples:
         >>> from admittance_constraints import DiskOnSphere, DiskOnSphereAsPrinted
         >>> isinstance(DiskOnSphereAsPrinted(), DiskOnSphere)
         True

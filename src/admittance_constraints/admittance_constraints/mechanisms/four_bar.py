@@ -27,7 +27,7 @@ class FourBar(Mechanism):
         damping: of the crank's joint [N m s/rad].
         near: joint angles at which the search for a closed configuration starts [rad], shape (2,).
 
-    Example:
+    Examples:
         >>> from admittance_constraints import FourBar
         >>> FourBar().parameter_dimension
         2

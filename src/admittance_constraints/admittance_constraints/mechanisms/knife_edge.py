@@ -25,7 +25,7 @@ class KnifeEdge(Mechanism):
         slope: of the plane [rad].
         gravity: [m/s^2].
 
-    Example:
+    Examples:
         >>> from admittance_constraints import KnifeEdge
         >>> KnifeEdge(mass=0.5).dimension
         3

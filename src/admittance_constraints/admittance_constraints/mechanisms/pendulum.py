@@ -22,7 +22,7 @@ class Pendulum(Mechanism):
         gravity: [m/s^2], along -x3.
         damping: at the joint [N m s/rad].
 
-    Example:
+    Examples:
         >>> from admittance_constraints import Pendulum
         >>> pendulum = Pendulum(mass=0.5, length=0.2)
         >>> pendulum.inertia(pendulum.configuration([0.0])).round(6).tolist()  # m l^2

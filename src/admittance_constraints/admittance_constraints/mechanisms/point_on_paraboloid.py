@@ -28,7 +28,7 @@ class PointOnParaboloid(Mechanism):
         damping: isotropic [N s/m].
         gravity: [m/s^2], along -x3.
 
-    Example:
+    Examples:
         >>> from admittance_constraints import PointOnParaboloid
         >>> PointOnParaboloid(mass=0.5, curvature=(1.0, 2.0)).parameter_dimension
         2

@@ -26,7 +26,7 @@ class PointOnSurface(Mechanism):
         damping: isotropic [N s/m].
         gravity: [m/s^2], along -x3.
 
-    Example:
+    Examples:
         >>> from admittance_constraints import PointOnSurface
         >>> PointOnSurface(mass=0.25).dimension
         3

@@ -56,7 +56,7 @@ class RollingDisk(Mechanism):
 
     The defaults are the paper's, except the damping, which is zero; `RollingDisk.paper()` has it.
 
-    Example:
+    Examples:
         >>> from admittance_constraints import RollingDisk
         >>> disk = RollingDisk(mass=1.0, inertia=(0.01, 0.02, 0.01), radius=0.1)
         >>> q = disk.configuration([0.0, 0.0, 0.0, 0.0])

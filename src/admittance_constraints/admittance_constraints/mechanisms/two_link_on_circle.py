@@ -30,7 +30,7 @@ class TwoLinkOnCircle(Mechanism):
     The defaults are the paper's, except the damping, which is zero; `TwoLinkOnCircle.paper()` has it. For the base
     the paper gives only the distance, 0.21 m.
 
-    Example:
+    Examples:
         >>> from admittance_constraints import TwoLinkOnCircle
         >>> linkage = TwoLinkOnCircle(link_mass=2.0, link_length=0.15)
         >>> linkage.dimension, linkage.parameter_dimension

@@ -39,7 +39,7 @@ class Definition:
         q, qdot: coordinates and rates, shape (n,), once `coordinates` or `rigid_body` has been called.
         z: parameters of the holonomic submanifold, once `parameters` has been called.
 
-    Example:
+    Examples:
         >>> from admittance_constraints import Definition, Mechanism
         >>> class Bead(Mechanism):  # 0.5 kg on a straight wire along x
         ...     def define(self, d: Definition) -> None:

@@ -25,7 +25,7 @@ class Link:
         tip: position of the next joint, or of the tool, in the link's frame [m], shape (3,).
         axis: of the joint, unit vector in the frame of the link before, shape (3,).
 
-    Example:
+    Examples:
         >>> from admittance_constraints import Link
         >>> link = Link.bar(0.6, mass=1.0)
         >>> round(float(link.inertia[2, 2] + link.mass * link.center[0] ** 2), 9)  # about the joint, m l^2/3
@@ -99,7 +99,7 @@ def add_serial_linkage(
         base: of the first joint [m], base frame.
         gravity: [m/s^2], base frame; off by default, as a display usually balances its linkage.
 
-    Example:
+    Examples:
         >>> from admittance_constraints import Definition, Link, Mechanism, add_serial_linkage
         >>> class Arm(Mechanism):
         ...     def define(self, d: Definition) -> None:

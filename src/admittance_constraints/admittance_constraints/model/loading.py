@@ -33,7 +33,7 @@ def load_mechanism(name: str, /, **arguments: object) -> Mechanism:
         MechanismError: there is no such mechanism, and the message lists the known ones; or its definition is refused.
         ValueError: an argument is out of its range.
 
-    Example:
+    Examples:
         >>> from admittance_constraints import load_mechanism
         >>> type(load_mechanism("RollingDisk", mass=1.0)).__name__
         'RollingDisk'

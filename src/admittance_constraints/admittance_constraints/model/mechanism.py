@@ -41,7 +41,7 @@ class Mechanism(ABC):
     Raises:
         MechanismError: the definition contradicts itself; the message names the constraint or part.
 
-    Example:
+    Examples:
         >>> from admittance_constraints import Pendulum
         >>> mechanism = Pendulum(mass=0.5, length=0.2)
         >>> q = mechanism.configuration([0.0])

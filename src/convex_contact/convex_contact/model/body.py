@@ -40,7 +40,7 @@ class WorldError(ContactError, ValueError):
 class Pose:
     """A pose: position (3,), m, and quaternion (x, y, z, w), normalised.
 
-    Example:
+    Examples:
         >>> from convex_contact import Pose
         >>> Pose.of((0.0, 0.0, 1.0), (0.0, 0.0, 0.0, 2.0), "tool").orientation.tolist()
         [0.0, 0.0, 0.0, 1.0]
@@ -96,7 +96,7 @@ class Geometry:
     Raises:
         ValueError: The mesh cannot be made, or reaches out of the shape's bounding box or sphere.
 
-    Example:
+    Examples:
         >>> from convex_contact import Geometry, Material, Pose, Sphere
         >>> geometry = Geometry(Sphere(0.1), Pose(), Material(friction=0.3))
         >>> geometry.shape.radius
@@ -150,7 +150,7 @@ class Body:
         spring_stiffness: Of a spring from the frame's origin to where that is placed, N/m (free bodies).
         spring_damping: Of a damper beside it, N s/m.
 
-    Example:
+    Examples:
         >>> from convex_contact import World
         >>> world = World()
         >>> number = world.add_box("box", mass=6.0, size=(0.1, 0.1, 0.1))
@@ -191,7 +191,7 @@ class KinematicTree:
         own_laws: Couplers and friction of its file, which are among the world's joint laws, too.
         motors: Limits of effort (N or N m) and velocity (m/s or rad/s) of its joints' motors by name, as in its file.
 
-    Example:
+    Examples:
         >>> from importlib.resources import files
         >>> from convex_contact import World
         >>> world = World()

@@ -54,7 +54,7 @@ class JointCoordinate(NamedTuple):
             the distance, m.
         velocity: Its rate, rad/s or m/s.
 
-    Example:
+    Examples:
         >>> from convex_contact import Simulator, World
         >>> world = World()
         >>> ball = world.add_sphere("ball", mass=1.0, radius=0.1, position=(0.0, 0.0, -1.0))
@@ -84,7 +84,7 @@ class BodyJoint:
         relaxation_time: s; None: the period, which halves an error in each step.
         near_rigid: beta of the near-rigid limit; 0: none.
 
-    Example:
+    Examples:
         >>> from convex_contact import World
         >>> world = World()
         >>> door = world.add_box("door", mass=10.0, size=(0.8, 0.04, 2.0), position=(0.4, 0.0, 1.0))
@@ -184,7 +184,7 @@ class Gear:
         teeth: Of their wheels; the second turns by teeth[0]/teeth[1] of the first.
         internal: About parallel axes they turn the same way, as a wheel in a ring does; False: opposite ways.
 
-    Example:
+    Examples:
         >>> from convex_contact import World
         >>> world = World()
         >>> for name, x in (("pinion", 0.0), ("wheel", 0.3)):

@@ -36,7 +36,7 @@ class TetrahedralMesh:
     Raises:
         ValueError: A number is wrong, a tetrahedron is flat or inside out, or a vertex belongs to none.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from convex_contact import TetrahedralMesh
         >>> corners = np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 0.1]])
@@ -102,7 +102,7 @@ class Elasticity:
         density: kg/m^3.
         damping: zeta of Rayleigh's stiffness damping, D = zeta K, s.
 
-    Example:
+    Examples:
         >>> from convex_contact import Elasticity
         >>> rubber = Elasticity(modulus=2.5e6, poisson_ratio=0.45, density=1000.0)
         >>> (rubber.modulus / rubber.density) ** 0.5  # speed of waves along a thin bar [m/s]

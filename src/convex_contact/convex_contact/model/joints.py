@@ -50,7 +50,7 @@ class Sinusoid:
         phase: rad.
         offset: m or rad.
 
-    Example:
+    Examples:
         >>> from convex_contact import Sinusoid
         >>> Sinusoid(amplitude=2.0, frequency=1.0)(0.25)
         2.0
@@ -80,7 +80,7 @@ class StepFunction:
     Raises:
         ValueError: The lengths do not fit, a number is not finite, or the times do not increase.
 
-    Example:
+    Examples:
         >>> from convex_contact import StepFunction
         >>> speed = StepFunction(times=(0.5,), values=(1.0, -1.0))
         >>> speed(0.4), speed(0.6)

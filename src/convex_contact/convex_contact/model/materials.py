@@ -29,7 +29,7 @@ class Material:
     Raises:
         ValueError: A value is negative or not a number, the stiffness is zero, or two values do not go together.
 
-    Example:
+    Examples:
         >>> from convex_contact import Material
         >>> Material(stiffness=1e5, friction=0.8).friction
         0.8
@@ -104,7 +104,7 @@ class PairLaw:
 
     A `friction` that is set has no direction, and none at rest but `static_friction` beside it.
 
-    Example:
+    Examples:
         >>> from convex_contact import World
         >>> world = World()
         >>> ground, box = world.add_half_space("ground"), world.add_box("box", mass=1.0, size=(0.1, 0.1, 0.1))

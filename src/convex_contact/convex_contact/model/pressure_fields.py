@@ -65,7 +65,7 @@ class RigidSurface:
     Raises:
         ValueError: A number is wrong, a triangle is flat, or the surface is open, turned inside out or not oriented.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from convex_contact import RigidSurface
         >>> corners = np.vstack([np.zeros(3), np.eye(3)])
@@ -115,7 +115,7 @@ class PressureField:
         ValueError: A number is wrong, a tetrahedron is flat or inside out, more than two meet in a face, or the
             pressure is wrong or does not vanish on the surface.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from convex_contact import Box, Geometry, Hydroelastic, Material, Pose
         >>> soft = Hydroelastic(modulus=1e6, resolution=0.1)
@@ -181,7 +181,7 @@ class Hydroelastic:
     Raises:
         ValueError: A value is not positive, or the resolution is infinite.
 
-    Example:
+    Examples:
         >>> from convex_contact import Box, Geometry, Hydroelastic, Material, Pose
         >>> soft = Hydroelastic(modulus=1e6, resolution=0.1)
         >>> mesh = Geometry(Box((0.2, 0.2, 0.2)), Pose(), Material(), hydroelastic=soft).mesh

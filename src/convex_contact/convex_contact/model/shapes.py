@@ -27,7 +27,7 @@ class MassProperties:
         center: Centre of mass (3,), m, in the shape's frame.
         inertia: (3, 3), kg m^2, about the centre of mass, along the axes of the shape's frame.
 
-    Example:
+    Examples:
         >>> from convex_contact import Box
         >>> Box((0.1, 0.1, 0.1)).solid(mass=6.0).inertia.round(6).tolist()
         [[0.01, 0.0, 0.0], [0.0, 0.01, 0.0], [0.0, 0.0, 0.01]]
@@ -48,7 +48,7 @@ class Shape:
         extent: (3,), half the sides of its bounding box, m.
         radius: Of the smallest sphere about the frame's origin that holds it, m.
 
-    Example:
+    Examples:
         >>> from convex_contact import Box, Cylinder, Shape
         >>> def weight(shape: Shape) -> float:  # of water [kg]
         ...     return round(1000.0 * shape.volume(), 3)
@@ -94,7 +94,7 @@ def _set(shape: Shape, parameters: Any, extent: Any, radius: float) -> None:
 class Sphere(Shape):
     """A sphere of a radius (m).
 
-    Example:
+    Examples:
         >>> from convex_contact import Sphere
         >>> Sphere(0.1).solid(mass=1.0).inertia.diagonal().round(6).tolist()
         [0.004, 0.004, 0.004]
@@ -119,7 +119,7 @@ class Sphere(Shape):
 class Box(Shape):
     """A box with sides (3,) along its axes (m).
 
-    Example:
+    Examples:
         >>> from convex_contact import Box
         >>> round(Box((0.1, 0.2, 0.3)).volume(), 9)
         0.006
@@ -149,7 +149,7 @@ class Box(Shape):
 class Cylinder(Shape):
     """A cylinder with a radius and a length along z (m).
 
-    Example:
+    Examples:
         >>> from convex_contact import Cylinder
         >>> round(Cylinder(0.1, 0.5).volume(), 6)
         0.015708
@@ -178,7 +178,7 @@ class Cylinder(Shape):
 class Capsule(Shape):
     """All points within a radius of a segment of some length along z (m).
 
-    Example:
+    Examples:
         >>> from convex_contact import Capsule
         >>> round(Capsule(0.1, 0.5).volume(), 6)
         0.019897
@@ -211,7 +211,7 @@ class Capsule(Shape):
 class HalfSpace(Shape):
     """All matter below the plane z = 0 of its frame.
 
-    Example:
+    Examples:
         >>> from convex_contact import World
         >>> world = World()
         >>> world.add_half_space("ground")
@@ -238,7 +238,7 @@ class Hull(Shape):
     Raises:
         NativeLibraryError: The compiled library is missing, or the points are flat.
 
-    Example:
+    Examples:
         >>> from itertools import product
         >>> from convex_contact import Hull
         >>> hull = Hull([*product((0.0, 0.2), repeat=3), (0.1, 0.1, 0.1)])  # corners of a cube, and its middle

@@ -60,7 +60,7 @@ class World:
         disabled_geometries: Pairs of geometries that do, each as body number and place in `Body.geometries`.
         period: Length of a step that the world's file gives, s; None: it gives none.
 
-    Example:
+    Examples:
         >>> from convex_contact import World
         >>> world = World()
         >>> world.bodies[world.add_sphere("ball", mass=1.0, radius=0.1)].inertia.diagonal().round(6).tolist()

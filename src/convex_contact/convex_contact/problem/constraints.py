@@ -86,7 +86,7 @@ class Compliant(Constraint):
         relaxation_time: tau [s]; None for the period, which damps critically or more at any mass.
         near_rigid: beta; 0 switches the limit off.
 
-    Example:
+    Examples:
         >>> from convex_contact import Compliant
         >>> rows = Compliant([[1.0]], [0.02], stiffness=1e3).rows(1, 0.01)
         >>> rows.target.round(9).tolist()  # the velocity -g0/(dt + tau), tau the period [m/s]
@@ -150,7 +150,7 @@ class GivenRows(Constraint):
 class HolonomicConstraint(Compliant):
     """g(q) = 0, linearised: dg/dt = J v + b; see `Compliant`.
 
-    Example:
+    Examples:
         >>> from convex_contact import HolonomicConstraint
         >>> rows = HolonomicConstraint([[1.0, -1.0]], [0.0]).rows(2, 0.01)  # two equal coordinates
         >>> rows.lower.tolist(), rows.upper.tolist()  # it pulls and pushes
@@ -170,7 +170,7 @@ class WeldConstraint(HolonomicConstraint):
         rotation: rotation vector that turns P's axes into Q's, world axes [rad], shape (3,); small.
         **options: of `Compliant`.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from convex_contact import WeldConstraint
         >>> weld = WeldConstraint(np.eye(6), position=(0.02, 0.0, 0.0), rotation=(0.0, 0.0, 0.0))
@@ -194,7 +194,7 @@ class DistanceConstraint(HolonomicConstraint):
         length: [m], above 0.
         **options: of `Compliant`.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from convex_contact import DistanceConstraint
         >>> rod = DistanceConstraint(np.eye(3), np.zeros((3, 3)), p=(3.0, 4.0, 0.0), q=(0.0, 0.0, 0.0), length=4.5)
@@ -233,7 +233,7 @@ class CouplerConstraint(HolonomicConstraint):
         offset: of the coupling.
         **options: of `Compliant`.
 
-    Example:
+    Examples:
         >>> from convex_contact import CouplerConstraint
         >>> gear = CouplerConstraint(2, 0, 1, position_i=1.0, position_j=0.5, ratio=2.0)
         >>> gear.value.tolist(), (gear.jacobian @ [2.0, 1.0]).tolist()  # 1 = 2 x 0.5, and it turns freely at 2 : 1
@@ -267,7 +267,7 @@ class PrescribedMotion(HolonomicConstraint):
         velocity: v_d of this step, shape (m,).
         **options: of `Compliant`.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from convex_contact import PrescribedMotion
         >>> motion = PrescribedMotion([[1.0]], error=[0.0], velocity=[0.3])
@@ -290,7 +290,7 @@ class JointLimit(Compliant):
         upper: bound, may be inf.
         **options: of `Compliant`.
 
-    Example:
+    Examples:
         >>> from convex_contact import JointLimit
         >>> limit = JointLimit(1, 0, position=0.75, lower=-1.0, upper=1.0)
         >>> limit.value.tolist()  # distances from the lower and the upper bound
@@ -335,7 +335,7 @@ class PDActuator(Constraint):
         feedforward: u [N or N m].
         effort_limit: largest effort [N or N m], above 0, may be inf.
 
-    Example:
+    Examples:
         >>> from convex_contact import PDActuator
         >>> motor = PDActuator([1.0], 0.0, proportional_gain=100.0, derivative_gain=20.0, effort_limit=5.0)
         >>> rows = motor.rows(1, 0.01)

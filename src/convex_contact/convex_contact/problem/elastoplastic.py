@@ -84,7 +84,7 @@ def transport_elastic_displacement(
     Raises:
         ValueError: wrong shapes, numbers that are not finite, or frames that are not orthonormal.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from convex_contact import transport_elastic_displacement
         >>> frame = np.eye(3)[None]

@@ -46,7 +46,7 @@ def implicit_terms(
     Raises:
         ValueError: a wrong shape, a number that is not finite, or A is not positive definite.
 
-    Example:
+    Examples:
         >>> from convex_contact import implicit_terms
         >>> A, momentum = implicit_terms([[1.0]], [0.0], period=0.1, damping=[[10.0]])[:2]
         >>> A.tolist()

@@ -51,7 +51,7 @@ class NormalLaw:
         addresses: of the compiled force, its two derivatives and antiderivative, zeros for a law that is built in,
             shape (4,).
 
-    Example:
+    Examples:
         >>> from convex_contact import HertzLaw, LinearLaw, NormalLaw
         >>> def stiffness(law: NormalLaw) -> float:  # at 10 mm of overlap, at rest [N/m]
         ...     return -round(float(law.derivatives(-0.01, 0.0, 1e5, 0.0)[0]))
@@ -130,7 +130,7 @@ class LinearLaw(NormalLaw):
     The force vanishes from the breaking velocity v^ = min(-phi0/dt, 1/d), eq. (23), on. `stiffness` is k [N/m],
     `dissipation` d [s/m].
 
-    Example:
+    Examples:
         >>> from convex_contact import LinearLaw
         >>> law = LinearLaw()
         >>> force = law.force(-1e-3, [0.0, 0.05], 1e5, 10.0)  # 1 mm of overlap, at rest and at half of 1/d
@@ -146,7 +146,7 @@ class HertzLaw(NormalLaw):
 
     `stiffness` is Hertz' constant [N/m^(3/2)], (4/3) E* sqrt(R); `dissipation` d [s/m].
 
-    Example:
+    Examples:
         >>> from convex_contact import HertzLaw
         >>> force = HertzLaw().force([-0.01, -0.04], 0.0, 1e6, 0.0)  # four times the overlap, eight times the force
         >>> force.round(6).tolist()
@@ -172,7 +172,7 @@ class FunctionLaw(NormalLaw):
         ValueError: (8) is violated somewhere in that range, a derivative does not fit the force, or the antiderivative
             does not; the message says where.
 
-    Example:
+    Examples:
         >>> from convex_contact import FunctionLaw
         >>> spring = FunctionLaw(
         ...     lambda phi, v, k, d: k * max(-phi, 0.0),

@@ -52,7 +52,7 @@ class ContactProblem:
         ValueError: a field has a wrong shape, a number that is not finite or out of bounds, or a matrix is not
             symmetric positive definite; the message names the field, what was expected and what came.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from convex_contact import ContactProblem
         >>> problem = ContactProblem(

@@ -68,7 +68,7 @@ class BodyState:
         velocity: Of the origin (3,), m/s.
         angular_velocity: (3,), rad/s, world.
 
-    Example:
+    Examples:
         >>> from convex_contact import Simulator, World
         >>> world = World()
         >>> ball = world.add_sphere("ball", mass=1.0, radius=0.1, velocity=(1.0, 0.0, 0.0))
@@ -103,7 +103,7 @@ class WorldDynamics:
     Raises:
         NativeLibraryError: The compiled library is missing, and a pair of shapes needs it.
 
-    Example:
+    Examples:
         >>> from convex_contact import World, WorldDynamics
         >>> world = World()
         >>> _ = world.add_sphere("ball", mass=1.0, radius=0.1, velocity=(1.0, 2.0, 3.0))

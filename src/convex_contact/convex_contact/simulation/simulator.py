@@ -91,7 +91,7 @@ class Simulator(LastStep):
         ValueError: A parameter is out of its bounds, or a normal law is not linear beside compliant bodies; the message
             names it.
 
-    Example:
+    Examples:
         >>> from convex_contact import Simulator, World
         >>> world = World()
         >>> ground = world.add_half_space("ground")

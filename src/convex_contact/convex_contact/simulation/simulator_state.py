@@ -26,7 +26,7 @@ class SimulatorState:
     Attributes:
         time: s.
 
-    Example:
+    Examples:
         >>> from convex_contact import Simulator, World
         >>> world = World()
         >>> ball = world.add_sphere("ball", mass=1.0, radius=0.1)

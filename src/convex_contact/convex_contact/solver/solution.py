@@ -28,7 +28,7 @@ class Solution:
         residual: ||A (v - v*) - J^T gamma|| over the larger of ||A v|| and ||J^T gamma||, all scaled by diag(A)^(-1/2).
         converged: True; without convergence there is no solution but a `ConvergenceError`.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from convex_contact import ContactProblem, solve
         >>> problem = ContactProblem(

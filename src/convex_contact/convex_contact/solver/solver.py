@@ -55,7 +55,7 @@ def solve(
         ValueError: an unknown approximation, or one that does not fit the problem.
         ConvergenceError: the criterion is not reached; there is no result in that case.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from convex_contact import ContactProblem, solve
         >>> problem = ContactProblem(

@@ -115,7 +115,7 @@ class DahlModel(_Bristle):
         dimension: number of components of velocity, displacement and force.
         explicit: explicit Euler instead of implicit.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from haptic_friction import CoulombLaw, DahlModel
         >>> model = DahlModel(CoulombLaw(2.0), bristle_stiffness=1e4, period=1e-3)
@@ -163,7 +163,7 @@ class LuGreModel(_Bristle):
         dimension: number of components of velocity, displacement and force.
         explicit: explicit Euler instead of implicit.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from haptic_friction import CoulombLaw, LuGreModel
         >>> model = LuGreModel(CoulombLaw(2.0), bristle_stiffness=1e4, bristle_damping=10.0, period=1e-3)
@@ -260,7 +260,7 @@ class ElastoplasticModel(_Bristle):
         period: T [s], above 0.
         dimension: number of components of velocity, displacement and force.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from haptic_friction import CoulombLaw, ElastoplasticModel
         >>> model = ElastoplasticModel(CoulombLaw(2.0), bristle_stiffness=1e4, bristle_damping=10.0, period=1e-3)
@@ -347,7 +347,7 @@ class ResetIntegratorModel(_Bristle):
         period: T [s], above 0.
         dimension: number of components of velocity, displacement and force.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from haptic_friction import CoulombLaw, ResetIntegratorModel
         >>> model = ResetIntegratorModel(CoulombLaw(2.0), bristle_stiffness=1e4, bristle_damping=10.0, period=1e-3)
@@ -394,7 +394,7 @@ class HaywardArmstrongModel(_Bristle):
         period: T [s], above 0.
         dimension: number of components of velocity, displacement and force.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from haptic_friction import CoulombLaw, HaywardArmstrongModel
         >>> model = HaywardArmstrongModel(CoulombLaw(2.0), bristle_stiffness=1e4, period=1e-3)

@@ -128,7 +128,7 @@ class KarnoppModel(AdmittanceModel):
         zero_velocity: set v to zero when stuck; False is (3) to the letter.
         dimension: number of components of force and velocity.
 
-    Example:
+    Examples:
         >>> from haptic_friction import CoulombLaw, KarnoppModel
         >>> model = KarnoppModel(CoulombLaw(2.0), mass=1.0, velocity_threshold=1e-3, period=1e-3)
         >>> model.step([1.5]).tolist()
@@ -202,7 +202,7 @@ class QuinnModel(AdmittanceModel):
         period: T [s], above 0.
         dimension: number of components of force and velocity.
 
-    Example:
+    Examples:
         >>> from haptic_friction import CoulombLaw, QuinnModel
         >>> model = QuinnModel(CoulombLaw(2.0), mass=1.0, velocity_threshold=1e-3, period=1e-3)
         >>> model.step([1.5]).round(9).tolist()
@@ -269,7 +269,7 @@ class RegularizedCoulombModel(ImpedanceModel):
         period: T [s], above 0.
         dimension: number of components of velocity and force.
 
-    Example:
+    Examples:
         >>> from haptic_friction import CoulombLaw, RegularizedCoulombModel
         >>> model = RegularizedCoulombModel(CoulombLaw(2.0), velocity_threshold=0.1, period=1e-3)
         >>> model.step([0.05]).round(6).tolist()
@@ -301,7 +301,7 @@ class ExplicitCoulombModel(ImpedanceModel):
         period: T [s], above 0.
         dimension: number of components of velocity and force.
 
-    Example:
+    Examples:
         >>> from haptic_friction import CoulombLaw, ExplicitCoulombModel
         >>> ExplicitCoulombModel(CoulombLaw(2.0), period=1e-3).step([-1e-6]).tolist()
         [-2.0]

@@ -38,7 +38,7 @@ class Estimate:
         high: upper end.
         unit: of all three.
 
-    Example:
+    Examples:
         >>> from haptic_friction import Estimate
         >>> Estimate(value=2.0, low=1.9, high=2.1, unit="N").high
         2.1
@@ -82,7 +82,7 @@ class Identification:
         per_direction: The law has its own parameters for each direction along the line.
         elements: number of elements in parallel; 0 for one law.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from haptic_friction import Identification, identify_law
         >>> velocity = np.linspace(0.01, 1.0, 400)[:, None]

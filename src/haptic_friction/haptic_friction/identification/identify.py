@@ -65,7 +65,7 @@ def identify_law(
         ValueError: unknown law, wrong shapes, numbers that are not finite, too few samples, nothing slides, or a
             force against the velocity; the message names the argument.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from haptic_friction import identify_law
         >>> velocity = np.linspace(-1.0, 1.0, 2001)
@@ -173,7 +173,7 @@ def identify_model_c(
     Raises:
         ValueError: as in `identify_law`, or a period that is not above 0.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from haptic_friction import CoulombLaw, ModelC, identify_model_c
         >>> velocity = 0.1 * np.sin(np.linspace(0.0, 20.0, 4000))

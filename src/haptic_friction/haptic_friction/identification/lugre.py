@@ -65,7 +65,7 @@ def identify_lugre(
         ValueError: as in `identify_law`; a period that is not above 0; substeps that are not a whole number from 1;
             a bristle that never reaches 90 % of g.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from haptic_friction import CoulombLaw, LuGreModel, identify_lugre
         >>> velocity = 0.05 * np.sin(np.linspace(0.0, 20.0, 4000))

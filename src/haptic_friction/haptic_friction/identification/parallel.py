@@ -55,7 +55,7 @@ def identify_parallel_elements(
         ValueError: wrong shapes, numbers that are not finite, too few samples, a number that is out of its range,
             a force against the velocity, or a velocity of zero throughout.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from haptic_friction import ParallelElements, identify_parallel_elements
         >>> model = ParallelElements.from_loading_curve([1e-3, 3e-3], [1.0, 2.0], period=1e-3)
@@ -98,7 +98,7 @@ def identify_loading_curve(
         ValueError: wrong shapes, fewer than 50 points, displacements that do not rise from above 0, numbers that are
             not finite or out of their range, or a force that is negative on average.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from haptic_friction import identify_loading_curve
         >>> x = np.linspace(1e-5, 5e-3, 500)

@@ -27,7 +27,7 @@ class Signals:
         force: Friction force in the direction of sliding [N], the same shape.
         period: Sampling period T [s].
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from haptic_friction import Signals, identify_law
         >>> velocity = np.linspace(-0.1, 0.1, 400)[:, None]
@@ -65,7 +65,7 @@ def read_signals(
             one of the columns, has steps of time that are not uniform, or has less than 50 samples; or the arguments
             do not fit. The message has the name of the file, and the line.
 
-    Example:
+    Examples:
         >>> import tempfile
         >>> from pathlib import Path
         >>> from haptic_friction import read_signals

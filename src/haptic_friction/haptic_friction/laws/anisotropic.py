@@ -23,7 +23,7 @@ class AnisotropicLaw(FrictionLaw):
         viscosity: V [N s/m], a number or shape (n, n), symmetric, positive semidefinite.
         exact: False gives the law with the approximation (59), see `approximated`.
 
-    Example:
+    Examples:
         >>> from haptic_friction import AnisotropicLaw
         >>> AnisotropicLaw([[1.0, 0.0], [0.0, 2.0]]).force([0.0, 0.1]).tolist()
         [0.0, 2.0]

@@ -21,7 +21,7 @@ class AsymmetricLaw(FrictionLaw):
     Raises:
         ValueError: A part is anisotropic, or asymmetric itself.
 
-    Example:
+    Examples:
         >>> from haptic_friction import AsymmetricLaw, CoulombLaw
         >>> law = AsymmetricLaw(CoulombLaw(1.0), CoulombLaw(3.0))
         >>> law.force([0.1]).tolist(), law.force([-0.1]).tolist()

@@ -30,7 +30,7 @@ class FunctionLaw(FrictionLaw):
         ValueError: a function cannot be compiled, a value is not finite or not positive, or `slope` is not the
             derivative of `magnitude`.
 
-    Example:
+    Examples:
         >>> from haptic_friction import FunctionLaw
         >>> law = FunctionLaw(lambda speed: 2.0 + 5.0 * speed, lambda speed: 5.0)
         >>> law.force([0.2]).round(6).tolist()

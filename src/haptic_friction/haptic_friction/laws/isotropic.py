@@ -18,7 +18,7 @@ class ViscousCoulombLaw(FrictionLaw):
         force: kinetic friction force F [N], not negative.
         viscosity: viscous coefficient D [N s/m], not negative.
 
-    Example:
+    Examples:
         >>> from haptic_friction import ViscousCoulombLaw
         >>> ViscousCoulombLaw(2.0, viscosity=5.0).force([0.1]).tolist()
         [2.5]
@@ -38,7 +38,7 @@ class CoulombLaw(ViscousCoulombLaw):
     Args:
         force: kinetic friction force F [N], not negative.
 
-    Example:
+    Examples:
         >>> from haptic_friction import CoulombLaw
         >>> law = CoulombLaw(2.0)
         >>> law.force([0.1]).tolist()
@@ -63,7 +63,7 @@ class StribeckLaw(FrictionLaw):
         stribeck_velocity: vs [m/s], above 0.
         viscosity: D [N s/m], not negative.
 
-    Example:
+    Examples:
         >>> from haptic_friction import StribeckLaw
         >>> law = StribeckLaw(1.0, static_force=1.5, stribeck_velocity=0.01)
         >>> law.force([1e-9]).round(3).tolist(), law.force([0.1]).round(3).tolist()
@@ -99,7 +99,7 @@ class TableLaw(FrictionLaw):
         speed: s_j [m/s], shape (n,), rising, the first is 0.
         force: g(s_j) [N], shape (n,), above 0 (the first may be 0).
 
-    Example:
+    Examples:
         >>> from haptic_friction import TableLaw
         >>> TableLaw([0.0, 0.1], [1.0, 2.0]).force([0.05]).round(6).tolist()
         [1.5]

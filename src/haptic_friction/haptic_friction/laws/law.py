@@ -51,7 +51,7 @@ class FrictionLaw(ABC):
         slope_range: smallest and largest g' [N s/m] over all speeds above 0.
         forces: coefficients that are proportional to Phi; None where Phi cannot be scaled.
 
-    Example:
+    Examples:
         >>> from haptic_friction import FrictionLaw, StribeckLaw
         >>> law: FrictionLaw = StribeckLaw(2.0, static_force=3.0, stribeck_velocity=0.1, viscosity=5.0)
         >>> law.breakaway_force, law.is_isotropic

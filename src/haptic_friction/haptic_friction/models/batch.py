@@ -31,7 +31,7 @@ class Batch:
     Raises:
         ValueError: the elements differ in model, kind of law, dimension or period.
 
-    Example:
+    Examples:
         >>> from haptic_friction import Batch, CoulombLaw, ModelC
         >>> batch = Batch(ModelC(CoulombLaw(2.0), stiffness=1e4, damping=0.0, period=1e-3), count=3)
         >>> batch.step([[0.01], [0.1], [1.0]]).round(6).tolist()
@@ -125,7 +125,7 @@ class ParallelElements:
     Attributes:
         batch: the elements.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from haptic_friction import ParallelElements
         >>> elements = ParallelElements.from_loading_curve([1e-3, 3e-3], [1.0, 2.0], period=1e-3)

@@ -39,7 +39,7 @@ class FrictionModel(ABC):
     Raises:
         ValueError: a parameter is out of its range; the message names it.
 
-    Example:
+    Examples:
         >>> from haptic_friction import CoulombLaw, FrictionModel, ModelA
         >>> model: FrictionModel = ModelA(CoulombLaw(2.0), mass=1.0, period=1e-3)
         >>> model.kind, model.input_name
@@ -226,7 +226,7 @@ class FrictionModel(ABC):
 class ImpedanceModel(FrictionModel):
     """Velocity u of the free end in, force out.
 
-    Example:
+    Examples:
         >>> from haptic_friction import CoulombLaw, ImpedanceModel, ModelC
         >>> isinstance(ModelC(CoulombLaw(2.0), stiffness=1e4, damping=0.0, period=1e-3), ImpedanceModel)
         True
@@ -238,7 +238,7 @@ class ImpedanceModel(FrictionModel):
 class AdmittanceModel(FrictionModel):
     """Force h in, velocity out.
 
-    Example:
+    Examples:
         >>> from haptic_friction import AdmittanceModel, CoulombLaw, ModelA
         >>> isinstance(ModelA(CoulombLaw(2.0), mass=1.0, period=1e-3), AdmittanceModel)
         True
@@ -267,7 +267,7 @@ class WithMass(AdmittanceModel):
         model: the impedance; its parameters are taken over, its state is not.
         mass: M [kg], above 0.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from haptic_friction import CoulombLaw, ModelC, WithMass
         >>> element = ModelC(CoulombLaw(2.0), stiffness=1e3, damping=10.0, period=1e-3)
@@ -299,7 +299,7 @@ class WithCompliance(ImpedanceModel):
         stiffness: K [N/m], not negative.
         damping: B [N s/m], not negative; K and B are not both zero.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from haptic_friction import CoulombLaw, ModelA, WithCompliance
         >>> model = WithCompliance(ModelA(CoulombLaw(2.0), mass=0.1, period=1e-3), stiffness=1e3, damping=5.0)

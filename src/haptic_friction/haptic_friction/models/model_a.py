@@ -89,7 +89,7 @@ class ModelA(AdmittanceModel):
     Raises:
         ValueError: a parameter is out of its range, or Phi_Z does not exist for Z = T/M (15).
 
-    Example:
+    Examples:
         >>> from haptic_friction import CoulombLaw, ModelA
         >>> model = ModelA(CoulombLaw(2.0), mass=1.0, period=1e-3)
         >>> model.step([1.5]).tolist(), model.sticking  # below the friction force the mass stays

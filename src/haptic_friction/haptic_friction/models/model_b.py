@@ -113,7 +113,7 @@ class ModelB(ImpedanceModel):
     Raises:
         ValueError: a parameter is out of its range, or Phi_Z does not exist for Z = T/(M + T B + T^2 K) (15).
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from haptic_friction import CoulombLaw, ModelB
         >>> model = ModelB(CoulombLaw(2.0), mass=0.1, stiffness=1e4, damping=20.0, period=1e-3)

@@ -108,7 +108,7 @@ class ModelC(ImpedanceModel):
     Raises:
         ValueError: a parameter is out of its range, or Phi_Z does not exist for Z = 1/(B + T K) (15).
 
-    Example:
+    Examples:
         >>> from haptic_friction import CoulombLaw, ModelC
         >>> model = ModelC(CoulombLaw(2.0), stiffness=1e4, damping=0.0, period=1e-3)
         >>> model.step([0.01]).round(6).tolist(), model.sticking  # K T v

@@ -109,7 +109,7 @@ class ModelD(AdmittanceModel):
     Raises:
         ValueError: a parameter is out of its range, or Phi_Z does not exist for Z = A (15), (44).
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from haptic_friction import CoulombLaw, ModelD
         >>> model = ModelD(CoulombLaw(2.0), mass=1.0, stiffness=1e4, damping=20.0, period=1e-3)

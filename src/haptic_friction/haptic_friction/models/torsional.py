@@ -54,7 +54,7 @@ def patch_radius(pressure: str, radius: float) -> float:
     Raises:
         ValueError: There is no such distribution, or the radius is not positive.
 
-    Example:
+    Examples:
         >>> from haptic_friction import patch_radius
         >>> round(patch_radius("uniform", 0.03), 6)
         0.02
@@ -85,7 +85,7 @@ class TorsionalElement:
     Raises:
         ValueError: A coefficient is missing, unknown, or out of its range.
 
-    Example:
+    Examples:
         >>> from haptic_friction import CoulombLaw, TorsionalElement
         >>> spring = {"stiffness": (1e4, 100.0), "damping": (0.0, 0.0)}
         >>> puck = TorsionalElement("c", CoulombLaw(2.0), radius=0.1, period=1e-3, **spring)

@@ -85,7 +85,7 @@ class WallController:
         saturated: whether torque limits acted in the last step.
         saturated_steps: steps in a row in which they have acted.
 
-    Example:
+    Examples:
         >>> from tau_wall_control import TauDevice, design_wall_controller
         >>> controller = design_wall_controller(TauDevice.default(), scheme="stiff")
         >>> controller.device.tool_resolution > 0.0

@@ -48,7 +48,7 @@ def angle_weight(model: LinearModel, W: np.ndarray | None) -> np.ndarray:
 def lqr(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns the gain K of the discrete LQR u = -K x, and the solution of the Riccati equation.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from tau_wall_control import lqr
         >>> A, B = np.array([[1.0, 0.1], [0.0, 1.0]]), np.array([[0.005], [0.1]])  # a mass, every 0.1 s
@@ -172,7 +172,7 @@ def design_wall_controller(
         TauError: unknown scheme or option, options that do not go together, or an operating point that the device
             does not reach.
 
-    Example:
+    Examples:
         >>> from tau_wall_control import TauDevice, design_wall_controller
         >>> controller = design_wall_controller(TauDevice.default(), scheme="sopc")
         >>> controller.scheme

@@ -30,7 +30,7 @@ class LinearModel:
         jacobian: J (6, 6).
         task_mass: M_x (6, 6).
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from tau_wall_control import TauDevice, linearise
         >>> model = linearise(TauDevice.default(), (0.0, 0.0, 0.0))
@@ -77,7 +77,7 @@ def linearise(device: TauDevice, position: ArrayLike, rotation: ArrayLike | None
     Raises:
         UnreachableError, SingularError: there is none.
 
-    Example:
+    Examples:
         >>> from tau_wall_control import TauDevice, linearise
         >>> model = linearise(TauDevice.default(), (0.0, 0.0, 0.0))
         >>> model.A21.shape, model.B2.shape

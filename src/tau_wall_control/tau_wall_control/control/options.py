@@ -41,7 +41,7 @@ class DesignOptions:
         feedforward: a reference that moves (`WallController.follow`) contributes the torques of its inverse dynamics.
         points: operating points along each axis [m]; the device file's if empty.
 
-    Example:
+    Examples:
         >>> from tau_wall_control import DesignOptions
         >>> DesignOptions(normal_weight=4.0).normal
         (0.0, 0.0, 1.0)

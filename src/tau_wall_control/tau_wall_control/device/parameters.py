@@ -207,7 +207,7 @@ class Wall(Section):
 class TauParameters(Section):
     """A TAU-type device: everything in its YAML file.
 
-    Example:
+    Examples:
         >>> from tau_wall_control import TauParameters, load_parameters
         >>> values = load_parameters().model_dump()
         >>> values["platform"]["mass"] = 0.2  # a heavier handle [kg]
@@ -249,7 +249,7 @@ def load_parameters(path: Path | str | None = None, overrides: Sequence[str] = (
     Raises:
         TauError: the file is missing, is not YAML, or a value is refused; one line that names the field.
 
-    Example:
+    Examples:
         >>> from tau_wall_control import load_parameters
         >>> sorted(type(load_parameters()).model_fields)[0]
         'actuators'

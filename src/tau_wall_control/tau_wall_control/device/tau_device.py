@@ -62,7 +62,7 @@ class TauDevice:
         home: pose (zeros, identity) in the centre of the workspace.
         arrays: of the kernels (`arrays.MechanismArrays`): chains, base, platform.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from tau_wall_control import TauDevice
         >>> device = TauDevice.default()
@@ -354,7 +354,7 @@ class TauState:
     Attributes:
         values: (13,) position, unit quaternion x, y, z, w, twist.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from tau_wall_control import TauDevice, TauState
         >>> state = TauState(TauDevice.default(), (0.0, 0.0, 0.0))

@@ -47,7 +47,7 @@ def penetration_bound(
         steps: length of the program in samples; a longer one only lowers the bound of pushes that take longer to stop.
         friction_helps: the smoothed Coulomb friction counts as torque that is always on the controller's side.
 
-    Example:
+    Examples:
         >>> from tau_wall_control import TauDevice, penetration_bound
         >>> device = TauDevice.default()
         >>> late, early = (penetration_bound(device, (0.0, 0.0, 0.0), delay=delay) for delay in (1, 0))

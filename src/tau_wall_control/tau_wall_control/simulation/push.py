@@ -94,7 +94,7 @@ class PushResult:
         peak_torque: largest |torque| over the limit [-].
         code: 0, or the reason of an early end (`kernels`).
 
-    Example:
+    Examples:
         >>> from tau_wall_control import TauDevice, design_wall_controller, simulate_push
         >>> device = TauDevice.default()
         >>> controller = design_wall_controller(device, scheme="sopc")
@@ -132,7 +132,7 @@ class PushSimulation:
         velocity_pole: of the filter of those differences [rad/s].
         plant: simulated device; that of the design if not given.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from tau_wall_control import PushSimulation, TauDevice, design_wall_controller
         >>> device = TauDevice.default()
@@ -309,7 +309,7 @@ def simulate_push(
     Raises:
         TauError: the point is out of reach or singular, or a number is out of range.
 
-    Example:
+    Examples:
         >>> from tau_wall_control import TauDevice, design_wall_controller, simulate_push
         >>> device = TauDevice.default()
         >>> controller = design_wall_controller(device, scheme="sopc")

@@ -28,7 +28,7 @@ class HoldingWall:
         saturated_steps: steps in a row in which torque limits have acted.
         torque_limit: Largest torque of each joint [N m], the peak torque or less.
 
-    Example:
+    Examples:
         >>> from tau_wall_control import HoldingWall, Plane, TauDevice, design_wall_controller
         >>> device = TauDevice.default()
         >>> controller = design_wall_controller(device, scheme="sopc")

@@ -21,7 +21,7 @@ class Plane:
         point: on it (3,) [m].
         normal: towards the free side (3,); made a unit vector.
 
-    Example:
+    Examples:
         >>> from tau_wall_control import Plane
         >>> Plane(point=(0.0, 0.0, 0.0), normal=(0.0, 0.0, 1.0)).normal
         (0.0, 0.0, 1.0)
@@ -51,7 +51,7 @@ class MovingPlanes(NamedTuple):
         body: whole numbers of the bodies that the planes belong to (w,); a body for each plane if not given.
         surface_point: points on the surfaces (w, 3) [m], reported beside the planes; `point` if not given.
 
-    Example:
+    Examples:
         >>> from tau_wall_control import MovingPlanes, TauDevice, WallRenderer, design_wall_controller
         >>> device = TauDevice.default()
         >>> walls = WallRenderer(design_wall_controller(device, scheme="stiff"), None)  # walls come with each step
@@ -98,7 +98,7 @@ class MovingPlanes(NamedTuple):
 def box(low: ArrayLike, high: ArrayLike) -> tuple[Plane, ...]:
     """Returns the six walls of a box with the tool inside, from two opposite corners [m].
 
-    Example:
+    Examples:
         >>> from tau_wall_control import box
         >>> len(box((-0.01, -0.01, -0.01), (0.01, 0.01, 0.01)))
         6

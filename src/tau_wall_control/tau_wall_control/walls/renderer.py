@@ -37,7 +37,7 @@ class WallReport(NamedTuple):
         thermal_load: Thermal load of each motor (6,), 1 at the temperature of its continuous torque.
         rendered_stiffness: see `WallRenderer.rendered_stiffness` [N/m].
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from tau_wall_control import Plane, TauDevice, WallRenderer, design_wall_controller
         >>> device = TauDevice.default()
@@ -93,7 +93,7 @@ class WallRenderer:
     Raises:
         TauError: no plane or more than 32, or a number out of range.
 
-    Example:
+    Examples:
         >>> from tau_wall_control import Plane, TauDevice, WallRenderer, design_wall_controller
         >>> device = TauDevice.default()
         >>> controller = design_wall_controller(device, scheme="stiff")

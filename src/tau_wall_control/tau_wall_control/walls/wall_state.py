@@ -21,7 +21,7 @@ class WallState(NamedTuple):
         operating_point: index of the subspace in use.
         saturated: whether torque limits acted.
 
-    Example:
+    Examples:
         >>> from tau_wall_control import Plane, TauDevice, WallRenderer, design_wall_controller
         >>> device = TauDevice.default()
         >>> controller = design_wall_controller(device, scheme="stiff")

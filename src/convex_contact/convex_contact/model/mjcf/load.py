@@ -46,7 +46,7 @@ def load_mjcf(
     Warns:
         MjcfWarning: Parts of the file are not simulated.
 
-    Example:
+    Examples:
         >>> from pathlib import Path
         >>> from tempfile import TemporaryDirectory
         >>> from convex_contact import load_mjcf
