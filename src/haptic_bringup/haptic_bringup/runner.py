@@ -6,9 +6,7 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
-
-from rich.console import Console
+from typing import TYPE_CHECKING, NamedTuple
 
 from haptic_bringup.complete_setup import complete_setup
 from haptic_core.environment import check_environment
@@ -32,6 +30,9 @@ from haptic_launch.runner import (
     parse_arguments,
     write_run_file,
 )
+
+if TYPE_CHECKING:  # a refused run prints no table
+    from rich.console import Console
 
 __getattr__ = names_of_moved_module(__name__, "haptic_launch.runner")
 
@@ -119,7 +120,13 @@ def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
         HapticError: the experiment cannot be run.
         LaunchFileError: its launch file cannot be evaluated.
     """
-    experiment, description, given, arguments, variants, records, line = prepare_run(name, words)
+    return execute_run(prepare_run(name, words), console)
+
+
+def execute_run(run: PreparedRun, console: Console) -> int:
+    """Runs what `prepare_run` has checked; returns the exit code, see `run_experiment`."""
+    experiment, description, given, arguments, variants, records, line = run
+    name = experiment.name
     if line:
         console.print(line, highlight=False)
     directory = new_run_directory(name) if records else None
