@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from haptic_bringup.complete_setup import complete_setup
 from haptic_core.environment import check_environment
-from haptic_experiments.named_files import read_named_files
+from haptic_experiments.configuration_checks import check_configuration
 from haptic_files.moved_modules import names_of_moved_module
 from haptic_launch.experiments import Experiment, load_experiment
 from haptic_launch.file_parameters import PARAMS_FILE, with_parameter_file
@@ -102,7 +102,7 @@ def prepare_run(name: str, words: Sequence[str]) -> PreparedRun:
     complete_setup({node.executable.partition("/")[0] for node in nodes}, experiment.report)
     check_viewer(arguments)
     check_hardware(arguments)
-    read_named_files(nodes, [argument.name for argument in description.arguments if argument.choices])
+    check_configuration(nodes, [argument.name for argument in description.arguments if argument.choices])
     line = ""
     if names_device:
         check_connected(nodes)
