@@ -28,9 +28,9 @@ while the motors are at their limits, would stop them within that tick.
 `./haptics run` checks the parameters of all nodes before it starts a process or makes a directory: names, types and
 bounds of the tables below, whether files can be read, and then what texts of the user name (device, hand and law files,
 motions, worlds, mechanisms). The error names the argument of the command line from which the value follows, or else
-node and parameter. Two numbers that must fit, such as `static_force` and `friction_force`, are checked by the node when
-it is configured. A text has at most 4096 characters, a list one entry or more. `ros2 launch` leaves all checks to the
-nodes.
+node and parameter. Parameters that must fit each other, such as `static_force` and `friction_force`, are checked by the
+function with which the node is configured, if the user gave one of them. A text has at most 4096 characters, a list one
+entry or more. `ros2 launch` leaves all checks to the nodes.
 
 ## A parameter file
 

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-from haptic_bringup.runner import prepare_run, run_experiment
+from haptic_bringup.runner import execute_run, prepare_run
 from haptic_core.errors import HapticError
 from haptic_launch.experiments import experiment_names, load_experiment
 from haptic_launch.launch_file import LaunchFileError, load_launch_file
 from haptic_launch.runner import LONGEST_RUN, MissingProgramError, UsageError
 
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-console = Console()
 
 #: what a disk says that is full, read-only or broken
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
@@ -29,21 +30,36 @@ _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
+@functools.cache
+def console() -> Console:
+    """The terminal; rich loads with the first line that is printed, so that a refused command does not wait for it."""
+    from rich.console import Console
+
+    return Console()
+
+
+def new_table(*columns: str) -> Table:
+    """An empty table with these headers."""
+    from rich.table import Table
+
+    return Table(*columns)
+
+
 @app.command("list")
 def list_experiments() -> None:
     """Lists the experiments and the studies."""
     from haptic_experiments.study import load_study, study_names  # matplotlib loads only when it is needed
 
-    table = Table("experiment", "what it is", "counterpart of")
+    table = new_table("experiment", "what it is", "counterpart of")
     for name in experiment_names():
         experiment = load_experiment(name)
         table.add_row(name, experiment.title, experiment.paper)
-    console.print(table)
-    table = Table("study", "what it is", "counterpart of")
+    console().print(table)
+    table = new_table("study", "what it is", "counterpart of")
     for name in study_names():
         found = load_study(name)
         table.add_row(name, found.title, found.paper)
-    console.print(table)
+    console().print(table)
 
 
 @app.command()
@@ -56,16 +72,17 @@ def run(
     if show_args:
         show_arguments(experiment)
         return
-    raise typer.Exit(run_experiment(experiment, arguments or [], console))
+    prepared = prepare_run(experiment, arguments or [])
+    raise typer.Exit(execute_run(prepared, console()))
 
 
 def show_arguments(name: str) -> None:
     """Prints the arguments of an experiment's launch file."""
-    table = Table("argument", "default", "what it is")
+    table = new_table("argument", "default", "what it is")
     for argument in load_launch_file(load_experiment(name).launch_file).arguments:
         choices = f" ({', '.join(argument.choices)})" if argument.choices else ""
         table.add_row(argument.name, argument.default, f"{argument.description or ''}{choices}")
-    console.print(table)
+    console().print(table)
 
 
 @app.command()
@@ -73,7 +90,7 @@ def devices() -> None:
     """Lists the drivers of real devices: what is connected, and how to run an experiment on it. Moves nothing."""
     from haptic_bringup.real_devices import show_devices
 
-    show_devices(console)
+    show_devices(console())
 
 
 @app.command()
@@ -106,17 +123,19 @@ def study(
     show_args: Annotated[bool, typer.Option("--show-args", "-s", help="list the arguments and stop")] = False,
 ) -> None:
     """Runs a study and writes runs/<time>-study-<name>/; one that was interrupted goes on."""
+    from rich.markup import escape
+
     from haptic_experiments.study import load_study, run_study
 
     if show_args:
-        table = Table("argument", "default", "what it is")
+        table = new_table("argument", "default", "what it is")
         for field, about in load_study(name).settings.model_fields.items():
             default = about.default
             shown = ",".join(map(str, default)) if isinstance(default, tuple) else default
             table.add_row(field, "" if shown is None else str(shown), escape(about.description or ""))
-        console.print(table)
+        console().print(table)
         return
-    raise typer.Exit(run_study(name, arguments or [], console, workers=workers, scheduler=scheduler, fresh=fresh))
+    raise typer.Exit(run_study(name, arguments or [], console(), workers=workers, scheduler=scheduler, fresh=fresh))
 
 
 @app.command()
@@ -136,7 +155,7 @@ def replay(
     """
     from haptic_bringup.replay import run_replay
 
-    raise typer.Exit(run_replay(bag, into, arguments or [], console))
+    raise typer.Exit(run_replay(bag, into, arguments or [], console()))
 
 
 @app.command()
@@ -147,9 +166,9 @@ def report(directory: Annotated[Path, typer.Argument(metavar="RUN", help="runs/<
 
     run = directory.parent if (directory / "metadata.yaml").exists() else directory
     if is_replay(run):
-        write_replay_report(run, console)
+        write_replay_report(run, console())
     else:
-        write_report(directory, console)
+        write_report(directory, console())
 
 
 @app.command()
@@ -167,9 +186,9 @@ def export(
     import haptic_bags  # reading bags takes a second to load
 
     left_out = haptic_bags.read(run).write(file, topic or ())
-    console.print(f"wrote {file}", highlight=False, soft_wrap=True, markup=False)
+    console().print(f"wrote {file}", highlight=False, soft_wrap=True, markup=False)
     for name, reason in left_out.items():
-        console.print(f"  without {name}: {reason}", highlight=False, soft_wrap=True, markup=False)
+        console().print(f"  without {name}: {reason}", highlight=False, soft_wrap=True, markup=False)
 
 
 @app.command("repair")
@@ -183,7 +202,7 @@ def repair_bag(
     from haptic_bags.repair import repair
 
     for line in repair(bag).lines():
-        console.print(line, highlight=False, soft_wrap=True)
+        console().print(line, highlight=False, soft_wrap=True)
 
 
 @app.command(context_settings=_PASS_ON)
@@ -213,7 +232,7 @@ def docs(
     action = ["serve", "--livereload"] if serve else ["build"]
     code = subprocess.call([sys.executable, "-m", "mkdocs", *action, "--strict"], cwd=root())
     if not (serve or code):
-        console.print(f"site: {root() / 'site' / 'index.html'}", soft_wrap=True)
+        console().print(f"site: {root() / 'site' / 'index.html'}", soft_wrap=True)
     raise typer.Exit(code)
 
 

@@ -14,8 +14,6 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from packaging.requirements import Requirement
-
 from haptic_core.errors import HapticError
 
 
@@ -49,6 +47,8 @@ def _has_requirements(package: str) -> bool:
         required = importlib.metadata.requires(package) or []
     except importlib.metadata.PackageNotFoundError:
         return True
+    from packaging.requirements import Requirement  # a run with a complete setup does not need it
+
     found = (Requirement(text) for text in required if 'extra == "tables"' not in text)
     return all(any(importlib.metadata.distributions(name=requirement.name)) for requirement in found)
 

@@ -6,13 +6,11 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
-
-from rich.console import Console
+from typing import TYPE_CHECKING, NamedTuple
 
 from haptic_bringup.complete_setup import complete_setup
 from haptic_core.environment import check_environment
-from haptic_experiments.named_files import read_named_files
+from haptic_experiments.configuration_checks import check_configuration
 from haptic_files.moved_modules import names_of_moved_module
 from haptic_launch.experiments import Experiment, load_experiment
 from haptic_launch.file_parameters import PARAMS_FILE, with_parameter_file
@@ -32,6 +30,9 @@ from haptic_launch.runner import (
     parse_arguments,
     write_run_file,
 )
+
+if TYPE_CHECKING:  # a refused run prints no table
+    from rich.console import Console
 
 __getattr__ = names_of_moved_module(__name__, "haptic_launch.runner")
 
@@ -101,7 +102,7 @@ def prepare_run(name: str, words: Sequence[str]) -> PreparedRun:
     complete_setup({node.executable.partition("/")[0] for node in nodes}, experiment.report)
     check_viewer(arguments)
     check_hardware(arguments)
-    read_named_files(nodes, [argument.name for argument in description.arguments if argument.choices])
+    check_configuration(nodes, [argument.name for argument in description.arguments if argument.choices])
     line = ""
     if names_device:
         check_connected(nodes)
@@ -119,7 +120,13 @@ def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
         HapticError: the experiment cannot be run.
         LaunchFileError: its launch file cannot be evaluated.
     """
-    experiment, description, given, arguments, variants, records, line = prepare_run(name, words)
+    return execute_run(prepare_run(name, words), console)
+
+
+def execute_run(run: PreparedRun, console: Console) -> int:
+    """Runs what `prepare_run` has checked; returns the exit code, see `run_experiment`."""
+    experiment, description, given, arguments, variants, records, line = run
+    name = experiment.name
     if line:
         console.print(line, highlight=False)
     directory = new_run_directory(name) if records else None

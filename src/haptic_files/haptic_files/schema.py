@@ -14,6 +14,8 @@ from haptic_files.yaml_documents import YamlDocument
 
 #: errors whose text the models of the suite write themselves
 _OWN = ("value_error", "assertion_error")
+#: errors about a field that a model, or a dataclass, does not have
+_UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 
 
 def describe_refusal(error: ValidationError, model: type[BaseModel], document: YamlDocument) -> str:
@@ -31,7 +33,7 @@ def describe_refusal(error: ValidationError, model: type[BaseModel], document: Y
     location, shown = _location(first["loc"], document.value, missing=first["type"] == "missing")
     field = ".".join(str(step) if isinstance(step, int) or step in known else "*" for step in shown)
     kind = first["type"]
-    if kind == "extra_forbidden":
+    if kind in _UNKNOWN:
         text, got = "unknown field", ""
         field = ".".join(field.split(".")[:-1])
     else:

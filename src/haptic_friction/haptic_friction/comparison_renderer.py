@@ -35,9 +35,15 @@ class ComparisonRenderer:
         self.reset()
 
     @classmethod
-    def from_parameters(cls, values: Mapping[str, Any]) -> ComparisonRenderer:
-        """Makes the renderer that the parameters of the comparison node describe; ValueError names a bad one."""
-        models = [make_model(parameters_of(values, index), dimension=1) for index in range(len(values["models"]))]
+    def from_parameters(cls, values: Mapping[str, Any], *, compiled: bool = True) -> ComparisonRenderer:
+        """Makes the renderer that the parameters of the comparison node describe; ValueError names a bad one.
+
+        Args:
+            values: by name of the parameter.
+            compiled: the compiled loops are ready for the first step; False: parameters are only checked.
+        """
+        own = [parameters_of(values, index) for index in range(len(values["models"]))]
+        models = [make_model(parameters, dimension=1, compiled=compiled) for parameters in own]
         return cls(
             models,
             axis="xyz".index(values["axis"]),

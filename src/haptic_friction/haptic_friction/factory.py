@@ -227,11 +227,16 @@ MODELS: dict[str, Callable[[FrictionLaw, Parameters, dict[str, Any]], FrictionMo
 }
 
 
-def make_model(p: Parameters, *, dimension: int) -> FrictionModel | ParallelElements:
-    """The friction model of the parameters, its compiled loop ready, at its start.
+def make_model(p: Parameters, *, dimension: int, compiled: bool = True) -> FrictionModel | ParallelElements:
+    """The friction model of the parameters, at its start.
 
     A model of the other kind than the parameter `rendering` asks for is coupled as in Fig. 12: an
     impedance with a mass in front of it, an admittance with a spring and damper.
+
+    Args:
+        p: parameters of the friction node.
+        dimension: number of axes along which friction acts.
+        compiled: the compiled loop is ready for the first step; False: parameters are only checked.
 
     Raises:
         ValueError: a number is refused; the message names it.
@@ -244,8 +249,9 @@ def make_model(p: Parameters, *, dimension: int) -> FrictionModel | ParallelElem
             model = WithMass(model, mass=p["mass"])
         elif isinstance(model, AdmittanceModel):
             model = WithCompliance(model, stiffness=p["stiffness"], damping=p["damping"])
-    model.step(np.zeros(dimension))  # compiles, or loads what was compiled before
-    model.reset()
+    if compiled:
+        model.step(np.zeros(dimension))  # compiles, or loads what was compiled before
+        model.reset()
     return model
 
 
@@ -269,8 +275,12 @@ def parameters_of(parameters: Parameters, index: int) -> dict[str, Any]:
     return {**parameters, **own}
 
 
-def make_network(p: Parameters) -> ContactNetwork:
-    """The network that the parameters of the network node describe, its compiled loop ready.
+def make_network(p: Parameters, *, compiled: bool = True) -> ContactNetwork:
+    """The network that the parameters of the network node describe.
+
+    Args:
+        p: parameters of the network node.
+        compiled: the compiled loop is ready for the first step; False: parameters are only checked.
 
     Raises:
         ValueError: lists of different length, or a number that is refused; the message names it.
@@ -294,6 +304,7 @@ def make_network(p: Parameters) -> ContactNetwork:
         for first, second, forces in zip(p["contact_first"], p["contact_second"], own, strict=True)
     ]
     network = ContactNetwork(bodies, contacts)
-    network.step([0.0])  # compiles, or loads what was compiled before
-    network.reset()
+    if compiled:
+        network.step([0.0])  # compiles, or loads what was compiled before
+        network.reset()
     return network

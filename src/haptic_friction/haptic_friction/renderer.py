@@ -205,13 +205,17 @@ class FrictionRenderer:
         self.reset()
 
     @classmethod
-    def from_parameters(cls, values: Parameters) -> FrictionRenderer:
+    def from_parameters(cls, values: Parameters, *, compiled: bool = True) -> FrictionRenderer:
         """Makes the renderer that the parameters of the friction node describe.
+
+        Args:
+            values: by name of the parameter.
+            compiled: the compiled loop is ready for the first step; False: parameters are only checked.
 
         Raises:
             ValueError: a value is refused; the message names the parameter.
         """
-        model = make_model(values, dimension=len(friction_axes(values)))
+        model = make_model(values, dimension=len(friction_axes(values)), compiled=compiled)
         if input_kinds(values) & NORMAL_FORCE_INPUTS:
             _check_scalable(values, model)
         if "bodies" in input_kinds(values):

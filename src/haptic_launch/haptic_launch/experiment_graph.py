@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Any, ClassVar
 
 from haptic_core.errors import HapticError
 from haptic_launch.launch_nodes import LaunchedNode
@@ -45,24 +43,36 @@ INPUT_MESSAGES = {
 }
 
 
-class Recorded(BaseModel):
-    """Topics of the bag and their types."""
+@dataclass(frozen=True)
+class Recorded:
+    """Topics of the bag and their types.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    Attributes:
+        every_tick: topics with one message a tick, checked for gaps.
+        events: latched topics with a message now and then.
+    """
 
-    every_tick: dict[str, str] = Field(default={}, description="topics with one message a tick, checked for gaps")
-    events: dict[str, str] = Field(default={}, description="latched topics with a message now and then")
+    __pydantic_config__: ClassVar = {"extra": "forbid"}  # as a field of `haptic_launch.experiments.Experiment`
+
+    every_tick: dict[str, str] = field(default_factory=dict)
+    events: dict[str, str] = field(default_factory=dict)
 
 
-class Edge(BaseModel):
-    """What one node of an experiment takes from another each tick."""
+@dataclass(frozen=True, kw_only=True)
+class Edge:
+    """What one node of an experiment takes from another each tick.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    Attributes:
+        source: name of the node that publishes.
+        target: name of the node that takes the message.
+        message: full name of its type.
+        delayed: the message is that of the tick before, which cuts a cycle.
+    """
 
     source: str
     target: str
     message: str
-    delayed: bool = Field(default=False, description="of the tick before: here a cycle is cut")
+    delayed: bool = False
 
 
 def evaluation_order(edges: Sequence[Edge]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Checks the parameters of the nodes of a run before a process starts, by the declarations that the nodes use.
 
 A value that follows from an argument of the user is refused in the name of the argument, any other in the name of the
-node. What a node checks beyond its declarations, such as two parameters that must fit, it checks when it is configured.
+node. `haptic_experiments.configuration_checks` then checks parameters that must fit each other.
 """
 
 from __future__ import annotations

@@ -44,8 +44,7 @@ def make_controller(
     """
     if generator is None:
         generator = _generator(p, arguments)
-    with _renamed({"position": "frame_position", "orientation": "frame_orientation"}):
-        placement = DisplayTransform(p["frame_position"], p["frame_orientation"], p["tool_orientation"])
+    placement = make_placement(p)
     feedback = None
     if p["feedback"] == "node":
         gains = {name: p[f"{name}_gain"] for name in ("proportional", "integral", "derivative")}
@@ -61,6 +60,16 @@ def make_controller(
         largest_lead=(p["largest_lead"], p["largest_turn_lead"]),
         approach_time=p["approach_time"],
     )
+
+
+def make_placement(p: Mapping[str, Any]) -> DisplayTransform:
+    """Makes the transform from the device's base frame to the mechanism's frame.
+
+    Raises:
+        ValueError: a parameter is refused; the message names it.
+    """
+    with _renamed({"position": "frame_position", "orientation": "frame_orientation"}):
+        return DisplayTransform(p["frame_position"], p["frame_orientation"], p["tool_orientation"])
 
 
 def make_external(p: Mapping[str, Any]) -> ExternalForces:

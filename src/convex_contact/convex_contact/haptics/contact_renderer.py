@@ -184,12 +184,15 @@ class ContactRenderer:
         self._position = np.zeros(3)
 
     @classmethod
-    def from_parameters(cls, values: Mapping[str, Any], folder: Path | None = None) -> ContactRenderer:
-        """Builds the renderer that the parameters of contact_node.yaml and `period` describe, its code compiled.
+    def from_parameters(
+        cls, values: Mapping[str, Any], folder: Path | None = None, *, compiled: bool = True
+    ) -> ContactRenderer:
+        """Builds the renderer that the parameters of contact_node.yaml and `period` describe.
 
         Args:
             values: by name of the parameter.
             folder: of the worlds that are known by name.
+            compiled: the code is compiled and the first step tried; False: parameters are only checked.
 
         Raises:
             ValueError: a value is refused, or the world's first step cannot be solved; the message names the parameter.
@@ -199,7 +202,8 @@ class ContactRenderer:
         except ValueError as error:
             raise ValueError(f"parameter world_parameters: {error}") from None
         try:
-            rendering = make_rendering(values, {name: value for name, (value, _) in entries.items()}, folder)
+            arguments = {name: value for name, (value, _) in entries.items()}
+            rendering = make_rendering(values, arguments, folder, compiled=compiled)
         except ConvergenceError as error:
             raise ValueError(f"world {values['world']}: {error}") from None
         ends = friction_ends(values["friction_bodies"], rendering.simulator.world)

@@ -381,13 +381,16 @@ def _turn_back(
         out[i] *= factor
 
 
-def make_rendering(p: Mapping[str, Any], entries: Mapping[str, Any], folder: Path | None = None) -> ContactRendering:
-    """The rendering that the parameters of contact_node.yaml describe, its code compiled.
+def make_rendering(
+    p: Mapping[str, Any], entries: Mapping[str, Any], folder: Path | None = None, *, compiled: bool = True
+) -> ContactRendering:
+    """The rendering that the parameters of contact_node.yaml describe.
 
     Args:
         p: The parameters.
         entries: What `world_parameters` says.
         folder: Of the worlds that are known by name.
+        compiled: The code is compiled and the first step tried; False: parameters are only checked.
 
     Raises:
         ValueError: One is refused.
@@ -413,7 +416,8 @@ def make_rendering(p: Mapping[str, Any], entries: Mapping[str, Any], folder: Pat
         known = ", ".join(body.name for body in world.bodies if body.kind != "fixed")
         hint = f"; the bodies that can move are: {known}" if p["proxy"] and "no such body" in str(error) else ""
         raise WorldError(f"world {p['world']}: {error}{hint}") from None
-    made.warm_up()
+    if compiled:
+        made.warm_up()
     return made
 
 

@@ -152,12 +152,11 @@ class WallRenderer:
         Raises:
             TauError: a parameter is refused; the message names it.
         """
-        if moving is None:
-            moving = takes_planes(values)
+        planes = planes_of(values, moving)
         used = controller is not None
         if controller is None:
             controller = make_controller(values, make_device(values))
-        walls = _walls_of(values, controller, moving)
+        walls = _walls_of(values, controller, planes)
         renderer = cls.around(
             walls,
             longest_saturation=round(values["longest_saturation"] / values["period"]),
@@ -409,18 +408,32 @@ def _kind(entry: str) -> str:
     return kind or node
 
 
-def _walls_of(values: Mapping[str, Any], controller: WallController, moving: bool) -> SlidingWalls | HoldingWall:
-    """Returns the walls of the node's parameters.
+def planes_of(values: Mapping[str, Any], moving: bool | None = None) -> tuple[Plane, ...] | None:
+    """Returns the planes of the node's walls; None if the walls come with each step.
+
+    Args:
+        values: parameters by name, as in wall_node.yaml, and `inputs`.
+        moving: the walls come with each step; by default if `inputs` has an entry of the kind planes.
 
     Raises:
         TauError: a parameter is refused; the message names it.
     """
+    if moving is None:
+        moving = takes_planes(values)
     planes = None if moving else planes_from_lists(values["wall_points"], values["wall_normals"])
     if values["contact"] == "holding":
         if planes is None:
             raise TauError("contact: expected sliding for walls that move, got 'holding'")
         if len(planes) != 1:
             raise TauError(f"wall_points: expected one wall for contact holding, got {len(planes)}")
+    return planes
+
+
+def _walls_of(
+    values: Mapping[str, Any], controller: WallController, planes: tuple[Plane, ...] | None
+) -> SlidingWalls | HoldingWall:
+    """Returns the walls of the node's parameters."""
+    if values["contact"] == "holding" and planes is not None:
         return HoldingWall(controller, planes[0], release_gap=values["release_gap"])
     mu = values["friction_coefficient"]
     return SlidingWalls(
