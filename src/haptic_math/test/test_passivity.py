@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from haptic_core.passivity import (
+from haptic_math.passivity import (
     LEVER,
     TOOL_WEIGHTS,
     AdmittancePort,
