@@ -78,6 +78,8 @@ class PassivityRule:
         device_damping: b, physical damping of the device that counts [N s/m] or [N m s/rad].
         largest_damping: a_max [N s/m] or [N m s/rad]; 2 m/T would reverse the velocity of a mass m.
         largest_force: F_max, bound of the damper's force [N] or [N m].
+        anticipate: the controller of an impedance port also dissipates what the force of the present period generates
+            if the velocity stays: E_k - T F_k . v_k in place of E_k, the sum of Hannaford and Ryu.
 
     Raises:
         ValueError: a number is out of its range; names it.
@@ -89,6 +91,7 @@ class PassivityRule:
     device_damping: float = 0.0
     largest_damping: float = 1.0
     largest_force: float = 1.0
+    anticipate: bool = False
 
     def __post_init__(self) -> None:
         if not 0.0 < self.period < math.inf:
@@ -136,10 +139,15 @@ class Port:
         self.power = work / self.rule.period
         self.energy += work
 
-    def _damper(self, velocity: Sequence[float]) -> Sequence[float] | None:
-        """The damper's force against the motion (n,) for the present period; None: none is needed."""
+    def _damper(self, velocity: Sequence[float], coming: float = 0.0) -> Sequence[float] | None:
+        """The damper's force against the motion (n,) for the present period; None: none is needed.
+
+        Args:
+            velocity: of the port (n,).
+            coming: energy that the port is expected to absorb in the present period [J].
+        """
         rule, self.damping = self.rule, 0.0
-        deficit = -(self.energy + rule.initial_energy)
+        deficit = -(self.energy + rule.initial_energy + coming)
         if deficit <= 0.0 or not rule.control:
             return None
         weighted = tuple(map(mul, self.weights, velocity))
@@ -197,7 +205,8 @@ class ImpedancePort(Port):
         """
         if self._credit and any(force):
             self._take_credit()  # of the period in which the port came to where there is a force
-        damper = self._damper(velocity)
+        coming = -self.rule.period * sum(map(mul, force, velocity)) if self.rule.anticipate else 0.0
+        damper = self._damper(velocity, coming)
         held = force if damper is None else list(map(sub, force, damper))
         self._coming.append((held, self._nothing if damper is None else damper))
         self._acting = self._coming.popleft()

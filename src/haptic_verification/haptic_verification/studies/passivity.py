@@ -52,7 +52,7 @@ class PassivitySettings(BaseModel):
 
     def rules(self) -> list[PassivityRule]:
         """No controller; one that counts all of b; one that counts a share."""
-        common = {"largest_damping": self.largest_damping, "largest_force": self.largest_force}
+        common: dict[str, Any] = {"largest_damping": self.largest_damping, "largest_force": self.largest_force}
         b = self.device_damping
         return [
             PassivityRule(self.period, device_damping=b),

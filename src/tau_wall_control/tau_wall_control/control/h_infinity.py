@@ -45,6 +45,12 @@ class HInfinityDesign:
         A: (n, n) [1/s].
         B: (n, p).
         C: (m, n).
+
+    Example:
+        >>> from tau_wall_control import h_infinity
+        >>> design = h_infinity([[-1.0]], [[1.0]], [[1.0]], [[1.0]], [[1.0]], margin=1.2)
+        >>> round(design.gamma / design.smallest_gamma, 3), design.A.shape
+        (1.2, (1, 1))
     """
 
     gamma: float
@@ -128,7 +134,9 @@ def h_infinity(
 
 @dataclass(frozen=True)
 class WallPlant:
-    """The wall's plant about a contact pose in the form of the module; x = [theta - r; thetadot; xi], xi' = r - theta - leak xi.
+    """The wall's plant about a contact pose in the form of the module.
+
+    The state is x = [theta - r; thetadot; xi] with xi' = r - theta - leak xi.
 
     Attributes:
         A, B_1, B_2, C_1, C_2: its matrices, (18, 18), (18, 6), (18, 6), (18, 18), (6, 18).
@@ -170,7 +178,7 @@ class HInfinityController:
         >>> from tau_wall_control import HInfinityController, TauDevice, simulate_push
         >>> device = TauDevice.default()
         >>> controller = HInfinityController(device)
-        >>> result = simulate_push(device, controller, point=(0.0, 0.0, 0.0), force=5.0, duration=0.7)
+        >>> result = simulate_push(device, controller, point=(0.0, 0.0, 0.0), force=5.0, duration=1.2)
         >>> result.stiffness > 5e3
         True
     """
@@ -182,14 +190,17 @@ class HInfinityController:
         *,
         disturbance: float = 0.3,
         noise: float = 1e-4,
-        leak: float = 0.1,
+        leak: float = 1.0,
         margin: float = 1.1,
         normal: ArrayLike = (0.0, 0.0, 1.0),
     ) -> None:
         for name, value in (("disturbance", disturbance), ("noise", noise), ("leak", leak)):
             if not 0.0 < value < math.inf:
                 raise TauError(f"{name}: expected a number above 0, got {value}")
-        self.normal = vector("normal", normal, (3,)) / np.linalg.norm(normal)
+        direction = vector("normal", normal, (3,))
+        if not np.linalg.norm(direction) > 0.0:
+            raise TauError(f"normal: expected a direction, got {direction.tolist()}")
+        self.normal = direction / np.linalg.norm(direction)
         self.device, self.period = device, device.parameters.control.sample_time
         self._scale = noise, device.parameters.control.weight_torque
         model, weights = linearise(device, position), device.parameters.control
