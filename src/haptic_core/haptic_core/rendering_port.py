@@ -11,7 +11,7 @@ from geometry_msgs.msg import Wrench
 
 from haptic_core import commands
 from haptic_core.messages import set_wrench, vector
-from haptic_core.passivity import TOOL_WEIGHTS, AdmittancePort, ImpedancePort, PassivityRule, tool_motion
+from haptic_math.passivity import TOOL_WEIGHTS, AdmittancePort, ImpedancePort, PassivityRule, tool_motion
 from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState
 
 

@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from haptic_core.passivity import ImpedancePort, PassivityRule
+from haptic_math.passivity import ImpedancePort, PassivityRule
 
 #: samples of the prescribed motions, and how often they go to and fro in them: from almost still to the sampling limit;
 #: the first, and the last below, are long, so that their start from rest does not count

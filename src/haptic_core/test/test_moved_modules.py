@@ -22,3 +22,9 @@ def test_an_old_path_is_the_module_at_the_new_one(old: str, new: str, name: str)
 def test_a_path_that_never_was_is_still_missing() -> None:
     with pytest.raises(ModuleNotFoundError):
         import_module("haptic_core.nowhere")
+
+
+def test_passivity_is_in_the_mathematics_that_libraries_share() -> None:
+    with pytest.warns(DeprecationWarning, match=r"haptic_core\.passivity\.Port has moved; use haptic_math\.passivity"):
+        from haptic_core.passivity import Port
+    assert Port.__module__ == "haptic_math.passivity"

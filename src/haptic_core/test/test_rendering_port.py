@@ -19,9 +19,9 @@ from std_srvs.srv import Trigger
 from haptic_core.commands import EFFORT, MOTION, NONE, WRENCH
 from haptic_core.errors import ParameterError
 from haptic_core.parameters import check_all, load_parameter_specs
-from haptic_core.passivity import LEVER
 from haptic_core.qos import recorder_qos, tick_qos
 from haptic_core.rendering_port import RenderingPort
+from haptic_math.passivity import LEVER
 from haptic_msgs.msg import DeviceCommand, DeviceState, FrictionState, PassivityState
 
 T = 1e-3

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from haptic_core.passivity import PassivityRule, largest_passive_stiffness
 from haptic_core.sampled_wall import (
     Column,
     Contact,
@@ -20,6 +19,7 @@ from haptic_core.sampled_wall import (
     touch,
     transition,
 )
+from haptic_math.passivity import PassivityRule, largest_passive_stiffness
 
 T, b, MASS = 1e-3, 1.0, 0.05
 TOUCH = Contact(MASS, speed=0.1, press=1.0, duration=3.0)

@@ -1,4 +1,4 @@
-"""Mathematics that libraries share: `rotations`, `quantities` (checks of arguments), `profiles`. No ROS import."""
+"""Mathematics that libraries share: `rotations`, `quantities` (checks), `profiles`, `passivity`. No ROS import."""
 
 from typing import Any
 

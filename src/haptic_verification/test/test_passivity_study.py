@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from haptic_core.passivity import largest_passive_stiffness
+from haptic_math.passivity import largest_passive_stiffness
 from haptic_verification.studies.passivity import STUDY, PassivitySettings
 
 

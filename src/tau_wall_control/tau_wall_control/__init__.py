@@ -10,8 +10,10 @@ from haptic_files.moved_modules import forward_moved_modules
 from tau_wall_control._moved import MOVED
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.control.design import design_wall_controller, lqr
+from tau_wall_control.control.h_infinity import HInfinityController, HInfinityDesign, h_infinity
 from tau_wall_control.control.linearisation import LinearModel, linearise
 from tau_wall_control.control.options import SCHEMES, DesignOptions
+from tau_wall_control.control.passive import PassiveController
 from tau_wall_control.device.parameters import TauParameters, load_parameters
 from tau_wall_control.device.tau_device import TauDevice, TauState
 from tau_wall_control.errors import (
@@ -24,7 +26,7 @@ from tau_wall_control.errors import (
     UnreachableError,
 )
 from tau_wall_control.simulation.limits import penetration_bound
-from tau_wall_control.simulation.push import PushResult, PushSimulation, simulate_push
+from tau_wall_control.simulation.push import PoseController, PushResult, PushSimulation, simulate_push
 from tau_wall_control.walls.holding import HoldingWall
 from tau_wall_control.walls.planes import MovingPlanes, Plane, box
 from tau_wall_control.walls.renderer import WallRenderer, WallReport
@@ -35,11 +37,15 @@ __all__ = [
     "ControllerFileError",
     "DesignOptions",
     "ForwardKinematicsError",
+    "HInfinityController",
+    "HInfinityDesign",
     "HoldingWall",
     "LinearModel",
     "MovingPlanes",
+    "PassiveController",
     "Plane",
     "PlanesError",
+    "PoseController",
     "PushResult",
     "PushSimulation",
     "SafeStopError",
@@ -55,6 +61,7 @@ __all__ = [
     "WallState",
     "box",
     "design_wall_controller",
+    "h_infinity",
     "linearise",
     "load_parameters",
     "lqr",

@@ -11,11 +11,11 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from haptic_core.messages import ToolWriter, allocate, set_pose, set_stamp, set_wrench
-from haptic_core.passivity import PassivityRule, Port
 from haptic_core.qos import clock_qos, display_qos, latched_qos, tick_publisher_qos
 from haptic_core.suite_node import SuiteNode
 from haptic_devices.device import Device, Reading
 from haptic_devices.loop import TickLoop
+from haptic_math.passivity import PassivityRule, Port
 from haptic_msgs.msg import DeviceState, PassivityState, SimulationState
 
 

@@ -11,10 +11,10 @@ from matplotlib.colors import ListedColormap, LogNorm
 from matplotlib.figure import Figure
 from pydantic import BaseModel, ConfigDict, Field
 
-from haptic_core.passivity import PassivityRule, largest_passive_stiffness
 from haptic_core.sampled_wall import Column, Contact
 from haptic_experiments.report import Claim, ResultTable
 from haptic_experiments.study import Results, Study, StudyReport
+from haptic_math.passivity import PassivityRule, largest_passive_stiffness
 
 #: the mass has come to rest when it is slower than this share of the speed with which it came [-]
 REST = 0.2
@@ -52,7 +52,7 @@ class PassivitySettings(BaseModel):
 
     def rules(self) -> list[PassivityRule]:
         """No controller; one that counts all of b; one that counts a share."""
-        common = {"largest_damping": self.largest_damping, "largest_force": self.largest_force}
+        common: dict[str, Any] = {"largest_damping": self.largest_damping, "largest_force": self.largest_force}
         b = self.device_damping
         return [
             PassivityRule(self.period, device_damping=b),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numba import njit
@@ -14,7 +15,7 @@ from tau_wall_control.control import laws
 from tau_wall_control.control.controller import WallController, joint_state
 from tau_wall_control.device import kernels
 from tau_wall_control.device.tau_device import TauDevice
-from tau_wall_control.errors import TauError
+from tau_wall_control.errors import SingularError, TauError, UnreachableError
 
 #: pole of the velocity filter of the realistic loop [rad/s]
 VELOCITY_POLE = 2000.0
@@ -76,6 +77,38 @@ def run_push(
     return kernels.OK
 
 
+class PoseController(Protocol):
+    """A controller that holds a contact pose, such as one's own.
+
+    Attributes:
+        period: Ts [s].
+        normal: of the wall, unit vector (3,), world axes.
+
+    Example:
+        >>> import numpy as np
+        >>> from tau_wall_control import TauDevice, simulate_push
+        >>> class Spring:
+        ...     device, period, normal = TauDevice.default(), 1e-3, np.array([0.0, 0.0, 1.0])
+        ...     def start(self, position, rotation=None):
+        ...         self.reference = self.device.inverse_kinematics(position)
+        ...         self.weight = self.device.gravity_torque_at(position)
+        ...     def step(self, theta, rate):
+        ...         return self.weight - 50.0 * (theta - self.reference) - 0.5 * rate
+        >>> result = simulate_push(Spring.device, Spring(), point=(0.0, 0.0, 0.0), force=1.0, duration=1.1)
+        >>> 0.0 < result.max_penetration < 2e-3
+        True
+    """
+
+    period: float
+    normal: np.ndarray
+
+    def start(self, position: ArrayLike, rotation: ArrayLike | None = None) -> None:
+        """Takes a pose as the reference: position (3,) [m], rotation (3, 3)."""
+
+    def step(self, theta: ArrayLike, rate: ArrayLike) -> np.ndarray:
+        """Returns joint torques (6,) [N m] for angles (6,) [rad] and rates (6,) [rad/s]."""
+
+
 @dataclass(frozen=True)
 class PushResult:
     """Result of a push. `code` is not 0 if the tool left the workspace; later samples are NaN.
@@ -124,7 +157,7 @@ class PushSimulation:
 
     Args:
         device: device of the controller's design.
-        controller: the controller.
+        controller: a `WallController`, whose runs are compiled, or any other controller that holds a pose.
         point: contact point (3,) [m], at zero orientation.
         direction: of the push; if not given the device's `disturbance.direction`, turned with the controller's normal.
         quantized: joint angles in counts of the encoders, rates by their differences through a filter.
@@ -145,7 +178,7 @@ class PushSimulation:
     def __init__(
         self,
         device: TauDevice,
-        controller: WallController,
+        controller: WallController | PoseController,
         *,
         point: ArrayLike,
         direction: ArrayLike | None = None,
@@ -166,7 +199,8 @@ class PushSimulation:
             self.direction = push_direction(device, self.normal)
         else:
             self.direction = vector("direction", direction, (3,))
-        self._prepared = controller.prepare(self.point)
+        if isinstance(controller, WallController):
+            self._prepared = controller.prepare(self.point)
         self._resting = self.plant.gravity_torque_at(self.point)
         self._resolution = device.parameters.encoders.joint_resolution if quantized else 0.0
         self._smoothing = math.exp(-velocity_pole * controller.period)
@@ -182,25 +216,11 @@ class PushSimulation:
         """
         push = np.ascontiguousarray(force, dtype=float)
         n, Ts = len(push), self.controller.period
-        state = np.concatenate([self.point, [0.0, 0.0, 0.0, 1.0], np.zeros(6)])
         position, torque = np.full((n, 3), np.nan), np.full((n, 6), np.nan)
-        code = run_push(
-            *self.plant.arrays,
-            state,
-            self.controller.mode,
-            self.controller.delay,
-            Ts,
-            self._peak,
-            *self._prepared,
-            push,
-            self.direction,
-            self.delay,
-            self._resolution,
-            self._smoothing,
-            self._resting,
-            position,
-            torque,
-        )
+        if isinstance(self.controller, WallController):
+            code = self._run_compiled(self.controller, push, position, torque)
+        else:
+            code = self._run_any(self.controller, push, position, torque)
         t = Ts * np.arange(n)
         offset = position - self.point
         deviation = offset @ self.normal
@@ -223,6 +243,52 @@ class PushSimulation:
             peak_torque=float(np.abs(torque[valid]).max(initial=0.0)) / self._peak,
             code=code,
         )
+
+    def _run_compiled(
+        self, controller: WallController, push: np.ndarray, position: np.ndarray, torque: np.ndarray
+    ) -> int:
+        """Writes position (n, 3) and acting torque (n, 6) of a run; returns a code of `kernels`."""
+        return int(
+            run_push(
+                *self.plant.arrays,
+                np.concatenate([self.point, [0.0, 0.0, 0.0, 1.0], np.zeros(6)]),
+                controller.mode,
+                controller.delay,
+                controller.period,
+                self._peak,
+                *self._prepared,
+                push,
+                self.direction,
+                self.delay,
+                self._resolution,
+                self._smoothing,
+                self._resting,
+                position,
+                torque,
+            )
+        )
+
+    def _run_any(self, controller: PoseController, push: np.ndarray, position: np.ndarray, torque: np.ndarray) -> int:
+        """Does the same step by step, as `run_push` does."""
+        controller.start(self.point)
+        state, line = self.plant.state(self.point), [self._resting] * (self.delay + 1)
+        before, smooth = None, np.zeros(6)
+        for k, force in enumerate(push):
+            position[k] = state.position
+            theta, rate = state.joints()
+            if self._resolution > 0.0:
+                theta = np.rint(theta / self._resolution) * self._resolution
+                change = np.zeros(6) if before is None else (theta - before) / controller.period
+                smooth = self._smoothing * smooth + (1.0 - self._smoothing) * change
+                before, rate = theta, smooth
+            line[-1] = controller.step(theta, rate)
+            torque[k] = line[0]
+            try:
+                state.step(line[0], np.concatenate([force * self.direction, np.zeros(3)]), controller.period)
+            except (UnreachableError, SingularError) as error:
+                return kernels.UNREACHABLE if isinstance(error, UnreachableError) else kernels.SINGULAR
+            line = [*line[1:], line[-1]]
+        return kernels.OK
 
 
 def push_direction(device: TauDevice, normal: ArrayLike) -> np.ndarray:
@@ -277,7 +343,7 @@ def push_signal(
 
 def simulate_push(
     device: TauDevice,
-    controller: WallController,
+    controller: WallController | PoseController,
     *,
     point: ArrayLike,
     force: float = 13.0,
@@ -294,7 +360,7 @@ def simulate_push(
 
     Args:
         device: device of the controller's design.
-        controller: the controller.
+        controller: a `WallController`, or any other controller that holds a pose (`PoseController`).
         point: contact point at which the tool rests (3,) [m].
         force: height of the step [N], into the wall.
         duration: of the run [s].

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from haptic_core.passivity import (
+from haptic_math.passivity import (
     LEVER,
     TOOL_WEIGHTS,
     AdmittancePort,
@@ -236,3 +236,19 @@ def test_numbers_out_of_their_range_are_refused_by_name(name: str, value: float)
 def test_a_period_that_is_none_is_refused(period: float) -> None:
     with pytest.raises(ValueError, match=r"^period: expected above 0"):
         PassivityRule(period)
+
+
+def test_anticipation_keeps_the_energy_at_zero_while_the_velocity_stays() -> None:
+    """A spring pushed out at a constant velocity from a deflection that cost nothing gives K x v T in each period."""
+    K, v, lowest = 300.0, -0.1, {}
+    for anticipate in (False, True):
+        rule = PassivityRule(T, control=True, largest_damping=1e3, largest_force=1e3, anticipate=anticipate)
+        port, energies, x = ImpedancePort(rule, (1.0,)), [], 0.01
+        for _ in range(50):
+            port.hold((-K * x,), (v,))
+            port.arrive((v * T,))
+            energies.append(port.energy)
+            x += v * T
+        lowest[anticipate] = min(energies)
+    assert lowest[False] == pytest.approx(K * 0.01 * v * T)  # the work of the first period
+    assert lowest[True] > -1e-15
