@@ -46,7 +46,7 @@ class HInfinityDesign:
         B: (n, p).
         C: (m, n).
 
-    Example:
+    Examples:
         >>> from tau_wall_control import h_infinity
         >>> design = h_infinity([[-1.0]], [[1.0]], [[1.0]], [[1.0]], [[1.0]], margin=1.2)
         >>> round(design.gamma / design.smallest_gamma, 3), design.A.shape
@@ -91,7 +91,7 @@ def h_infinity(
     Raises:
         TauError: a matrix is not finite or not of its shape, margin is not above 1, or no controller exists.
 
-    Example:
+    Examples:
         >>> from tau_wall_control import h_infinity
         >>> design = h_infinity([[0.0]], [[1.0]], [[1.0]], [[1.0]], [[1.0]])  # x' = w_1 + u, y = x + w_2
         >>> round(design.smallest_gamma, 3)  # closed form: sqrt(2)
@@ -174,7 +174,7 @@ class HInfinityController:
         TauError: a number is out of its range.
         UnreachableError, SingularError: the device does not reach the operating point.
 
-    Example:
+    Examples:
         >>> from tau_wall_control import HInfinityController, TauDevice, simulate_push
         >>> device = TauDevice.default()
         >>> controller = HInfinityController(device)

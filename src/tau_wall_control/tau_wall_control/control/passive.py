@@ -49,7 +49,7 @@ class PassiveController:
     Raises:
         TauError: largest_damping or delay is below 0, or largest_damping is not finite.
 
-    Example:
+    Examples:
         >>> from tau_wall_control import PassiveController, TauDevice, design_wall_controller, simulate_push
         >>> device = TauDevice.default()
         >>> wall = PassiveController(device, design_wall_controller(device, scheme="sopc"))

@@ -84,7 +84,7 @@ class PoseController(Protocol):
         period: Ts [s].
         normal: of the wall, unit vector (3,), world axes.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from tau_wall_control import TauDevice, simulate_push
         >>> class Spring:
