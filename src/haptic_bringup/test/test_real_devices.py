@@ -34,7 +34,7 @@ from haptic_launch.runner import MissingProgramError, UsageError, chosen_variant
 PAGE = (Path(__file__).parents[3] / "docs" / "bring_up.md").read_text()
 
 #: experiments of the joystick, which a real device can replace
-PLANAR = ("deformable_peg", "friction_impedance", "joystick_stick_slip", "touch_clutter")
+PLANAR = ("deformable_peg", "friction_impedance", "joystick_stick_slip", "touch", "touch_clutter")
 
 
 def description_of(name: str) -> LaunchDescription:
