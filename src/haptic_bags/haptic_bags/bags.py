@@ -16,12 +16,15 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
 from haptic_bags.bag_columns import columns
+from haptic_bags.mcap_checks import check_mcap
 from haptic_bags.ticks import Ticks
 from haptic_core.errors import HapticError
 from haptic_core.messages import detail_of
 from haptic_files import FileError, check_file, kind_of, read_yaml
 
 TICK_EVENT = "haptic_msgs/msg/TickEvent"
+#: longest metadata of a bag; a run's are of a few thousand [bytes]
+_MAX_METADATA = 2**20
 
 
 class BagError(HapticError):
@@ -84,8 +87,7 @@ class Bag:
         self.types: dict[str, str] = {}
         self.events: list[Event] = []
         try:
-            check_bag(path)
-            with AnyReader([path], default_typestore=typestore()) as reader:
+            with opened(path) as reader:
                 self.types = {connection.topic: connection.msgtype for connection in reader.connections}
                 samples: dict[tuple[str, str], list[bytes]] = {}
                 for connection, _, data in reader.messages():
@@ -157,10 +159,32 @@ def damage(error: Exception) -> str:
 
 
 def check_bag(path: Path) -> None:
-    """Checks that a bag has regular files, of any size, and metadata in YAML; raises FileError."""
+    """Checks a bag before a library opens it: regular files, metadata, and what its MCAP files state.
+
+    Raises:
+        FileError: a file is not regular, or the metadata are not YAML or too long.
+        HapticError: the metadata ask for what is not read, or see `haptic_bags.mcap_checks.check_mcap`.
+    """
     for file in sorted(path.glob("*")):
         check_file(file, max_size=math.inf)
-    read_yaml(path / "metadata.yaml")
+    check_file(path / "metadata.yaml", max_size=_MAX_METADATA)
+    metadata = read_yaml(path / "metadata.yaml").value
+    about = metadata.get("rosbag2_bagfile_information") if isinstance(metadata, dict) else None
+    if isinstance(about, dict):
+        mode = about.get("compression_mode") or "none"
+        if str(mode).lower() != "none":
+            raise HapticError(f"compression_mode: expected none, got {kind_of(mode)}; unpack it by ros2 bag convert")
+        names = about.get("relative_file_paths")
+        if isinstance(names, list) and len(set(map(str, names))) != len(names):
+            raise HapticError("relative_file_paths: expected each file once")
+    for file in sorted(path.glob("*.mcap")):
+        check_mcap(file)
+
+
+def opened(path: Path) -> AnyReader:
+    """A reader of a checked bag, to be entered; raises as `check_bag`."""
+    check_bag(path)
+    return AnyReader([path], default_typestore=typestore())
 
 
 def read_custom_data(path: Path) -> dict[str, str]:

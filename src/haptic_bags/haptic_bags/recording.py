@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rosbags.highlevel import AnyReader
-
 from haptic_bags.bags import (
     TICK_EVENT,
     BagError,
     Event,
-    check_bag,
     damage,
+    opened,
     parse_event,
     read_custom_data,
     repair_hint,
@@ -92,8 +90,7 @@ class Recording:
         messages: dict[str, dict[Key, bytes]] = {}
         events: list[RecordedEvent] = []
         try:
-            check_bag(path)
-            with AnyReader([path], default_typestore=typestore()) as reader:
+            with opened(path) as reader:
                 custom = read_custom_data(path)
                 kinds = {connection.topic: connection.msgtype for connection in reader.connections}
                 _check_is_a_run(path, custom, kinds)

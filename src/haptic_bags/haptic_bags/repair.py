@@ -19,22 +19,26 @@ from mcap.exceptions import McapError
 from mcap.opcode import Opcode
 from mcap.records import Channel, Chunk, Schema
 from mcap.stream_reader import MAGIC_SIZE, get_chunk_data_stream
-from rosbags.highlevel import AnyReader, AnyReaderError
+from rosbags.highlevel import AnyReaderError
 from rosbags.interfaces import Connection
 from rosbags.rosbag2 import ReaderError
 from rosbags.rosbag2.metadata import parse_qos
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from haptic_bags.bag_writer import UNFINISHED, BagWriter
-from haptic_bags.bags import BagError, read_custom_data, typestore
+from haptic_bags.bags import BagError, opened, read_custom_data
+from haptic_bags.mcap_checks import (
+    MAGIC,
+    MAX_RATIO,
+    MAX_UNPACKED,
+    check_chunk,
+    check_definition,
+    records,
+)
 from haptic_bags.recorder import TickLog, ranges_text, tick_of
+from haptic_core.errors import HapticError
 
-_MAGIC = b"\x89MCAP0\r\n"
 _DEVICE_STATE = "haptic_msgs/msg/DeviceState"
-#: largest chunk that is unpacked [bytes]; the recorder writes some of 1e6
-_MAX_CHUNK = 2**28
-#: LZ4 packs no better than this
-_LZ4_RATIO = 255
 _BROKEN = (McapError, zstandard.ZstdError, struct.error, ValueError, KeyError, OverflowError, RuntimeError)  # last: LZ4
 
 Part = tuple[int, memoryview]
@@ -137,9 +141,9 @@ def find_file(path: Path) -> Path:
 
 def _is_whole(bag: Path) -> bool:
     try:
-        with AnyReader([bag], default_typestore=typestore()):
+        with opened(bag):
             return not (bag / UNFINISHED).exists()
-    except (AnyReaderError, ReaderError, OSError, *_BROKEN, AssertionError, TypeError, AttributeError):
+    except (AnyReaderError, ReaderError, HapticError, OSError, *_BROKEN, AssertionError, TypeError, AttributeError):
         return False
 
 
@@ -158,21 +162,22 @@ def _copy(file: Path, writer: BagWriter, result: Repair) -> None:
     with file.open("rb") as stream:
         size = os.fstat(stream.fileno()).st_size
         head = stream.read(MAGIC_SIZE)
-        if head != _MAGIC[: len(head)]:
+        if head != MAGIC[: len(head)]:
             raise BagError(f"{file}: not an MCAP file", "./haptics run writes runs/<time>-<name>/bag")
         if size <= MAGIC_SIZE:
             return
         data = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
-    end = MAGIC_SIZE
-    for opcode, content in _records(data[MAGIC_SIZE:]):
-        end += 9 + len(content)
+    end, left = MAGIC_SIZE, MAX_UNPACKED + MAX_RATIO * size
+    for place, opcode, content in records(data, MAGIC_SIZE):
+        end = place + 9 + len(content)
         if opcode == Opcode.FOOTER:
             return  # a closed file without its metadata
         try:
-            parts = list(_parts(opcode, content))
+            parts = list(_parts(opcode, content, left))
         except _BROKEN:
             result.damaged += 1
             continue
+        left -= sum(len(body) for _, body in parts) if opcode == Opcode.CHUNK else 0
         for part, body in parts:
             try:
                 topics.take(part, body, result)
@@ -181,42 +186,21 @@ def _copy(file: Path, writer: BagWriter, result: Repair) -> None:
     result.tail = size - end
 
 
-def _records(data: memoryview) -> Iterator[Part]:
-    """Opcode and content of all records that are there as a whole."""
-    place = 0
-    while place + 9 <= len(data):
-        opcode, length = struct.unpack_from("<BQ", data, place)
-        if length > len(data) - place - 9:
-            return
-        yield opcode, data[place + 9 : place + 9 + length]
-        place += 9 + length
-
-
-def _parts(opcode: int, content: memoryview) -> Iterator[Part]:
-    """The record, or those in a chunk; raises one of `_BROKEN` unless all of them are whole."""
+def _parts(opcode: int, content: memoryview, most: int) -> Iterator[Part]:
+    """The record, or those in a chunk of at most so many bytes; raises one of `_BROKEN` unless all are whole."""
     if opcode != Opcode.CHUNK:
         yield opcode, content
         return
     chunk = Chunk.read(_stream(content))
-    _check_size(chunk)
+    if len(check_chunk(chunk)) > most:
+        raise ValueError("a chunk that exceeds what a file of this size may hold")
     stream, size = get_chunk_data_stream(chunk, validate_crc=True)
     inside, parsed = memoryview(stream.read(size)), 0
-    for part in _records(inside):
-        parsed += 9 + len(part[1])
-        yield part
+    for place, part, body in records(inside, 0):
+        parsed = place + 9 + len(body)
+        yield part, body
     if parsed != len(inside):
         raise ValueError("a record of the chunk is not whole")
-
-
-def _check_size(chunk: Chunk) -> None:
-    """Raises ValueError for a chunk that would not fit its stated size, or the memory, before it is unpacked."""
-    stated, size = chunk.uncompressed_size, 0
-    if chunk.compression == "zstd":  # -1 if unknown: then the reader unpacks no more than is stated
-        size = zstandard.frame_content_size(chunk.data)
-    elif chunk.compression == "lz4":
-        stated = max(stated, _LZ4_RATIO * len(chunk.data))
-    if stated > _MAX_CHUNK or size > stated:
-        raise ValueError(f"a chunk of {max(stated, size)} bytes")
 
 
 def _stream(content: memoryview) -> Any:
@@ -250,6 +234,7 @@ class _Topics:
 
     def _connect(self, channel: Channel, schema: Schema) -> Connection:
         text = schema.data.decode()
+        check_definition(schema.name, schema.encoding, text)
         store = get_typestore(Stores.EMPTY)
         store.register(get_types_from_msg(text, schema.name))
         return self._writer.add_connection(
