@@ -27,6 +27,7 @@ from admittance_constraints.generation.reference_generator import (
     ReferenceGenerator,
     Trajectory,
 )
+from admittance_constraints.generation.stops import Stop, StoppedGenerator, StoppedReference
 from admittance_constraints.mechanisms import (
     DiskOnSphere,
     DiskOnSphereAsPrinted,
@@ -72,6 +73,9 @@ __all__ = [
     "ReferenceGenerator",
     "RollingDisk",
     "SingularConfigurationError",
+    "Stop",
+    "StoppedGenerator",
+    "StoppedReference",
     "ToolMotion",
     "Trajectory",
     "TwoLinkOnCircle",

@@ -219,6 +219,11 @@ class ReferenceGenerator:
         q = vector[slices["q"]]
         return m.forward(q)[:3], m.orientation(q)
 
+    @property
+    def task_position(self) -> np.ndarray:
+        """Task coordinates x (6,) of the tool [m], [rad]."""
+        return self.mechanism.forward(self._vector[self._states.slices["x" if self._about_pose else "q"]])
+
     def stop(self) -> None:
         """Sets all velocities to zero; the configuration does not change by a bit."""
         for name in ("z_velocity", "q_velocity", "twist"):
