@@ -65,6 +65,7 @@ class Recording:
         messages: by topic, then by tick and source (empty but for commands).
         events: TickEvents by tick, those of one tick as they were recorded.
         clock: topic of the device's states.
+        latched: by topic, the newest message of a type without ticks, such as the scene.
     """
 
     path: Path
@@ -73,6 +74,7 @@ class Recording:
     messages: dict[str, dict[Key, bytes]]
     events: list[RecordedEvent]
     clock: str
+    latched: dict[str, bytes] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path, types: Collection[str] | None = None) -> Recording:
@@ -89,6 +91,7 @@ class Recording:
             raise ReplayError(f"{path}: no such bag", "./haptics run writes runs/<time>-<name>/bag")
         messages: dict[str, dict[Key, bytes]] = {}
         events: list[RecordedEvent] = []
+        latched: dict[str, bytes] = {}
         try:
             with opened(path) as reader:
                 custom = read_custom_data(path)
@@ -102,13 +105,15 @@ class Recording:
                     elif connection.topic in messages or _has_tick(connection.msgtype):
                         source = source_of(data) if connection.msgtype == DEVICE_COMMAND else ""
                         messages.setdefault(connection.topic, {})[tick_of(data), source] = bytes(data)
+                    else:
+                        latched[connection.topic] = bytes(data)
         except ReplayError:
             raise
         except Exception as error:  # a damaged file can fail anywhere in what reads it
             raise ReplayError(f"{path}: not a readable bag: {damage(error)}", repair_hint(path)) from None
         events.sort(key=lambda recorded: recorded.event.tick)
         (clock,) = (topic for topic, kind in kinds.items() if kind == DEVICE_STATE)
-        recording = cls(path, custom, kinds, messages, events, clock)
+        recording = cls(path, custom, kinds, messages, events, clock, latched)
         if not recording.played:
             raise ReplayError(f"{path}: no tick with an answer to replay", "the run ended before its first tick")
         return recording

@@ -97,20 +97,41 @@ def devices() -> None:
 def view(
     experiment: Annotated[str | None, typer.Argument(help="name; without one: what runs, or the gallery")] = None,
     arguments: Annotated[list[str] | None, typer.Argument(help="name:=value ...")] = None,
+    bag: Annotated[Path | None, typer.Option(metavar="RUN", help="show this recorded run, or bag, instead")] = None,
+    beside: Annotated[Path | None, typer.Option(metavar="RUN", help="with --bag: a second run beside it")] = None,
 ) -> None:
     """Shows an experiment as a browser page: runs it until it is stopped, in real time, without a bag.
 
     In the page a user chooses another experiment, and the page stays. Without a name, or with view_host:=,
     view_port:=, view_token:= alone, the page shows what is running; where nothing runs it is the gallery.
+    With --bag the page has a timeline through a recorded run, and nothing runs.
     """
     from haptic_viewer.attach import show_gallery, show_what_runs
 
     words, command = arguments or [], [sys.executable, "-m", "haptic_bringup"]
+    if bag is not None or beside is not None:
+        view_recorded([*([experiment] if experiment else []), *words], bag, beside)
+        return
     if experiment is None or ":=" in experiment:
         show_what_runs([experiment, *words] if experiment else words, command)
     run = prepare_run(experiment, ["view:=true", "record:=false", f"duration:={LONGEST_RUN}", *words])
     chosen = [word for word in words if not word.startswith("view")]
     raise typer.Exit(show_gallery(run.arguments, command, [experiment, *chosen]))
+
+
+def view_recorded(words: list[str], bag: Path | None, beside: Path | None) -> None:
+    """Shows recorded runs as a browser page until it is stopped."""
+    from haptic_viewer.attach import page_options
+
+    hint = "./haptics view --bag RUN [--beside RUN] [view_port:=8081]"
+    if bag is None:
+        raise UsageError("option --beside: expected --bag with the run to show first", hint)
+    if named := [word for word in words if ":=" not in word]:
+        raise UsageError(f"option --bag: expected no experiment beside it, got {named[0]!r}", hint)
+    options = page_options(words)
+    from haptic_viewer.playback import show_runs  # reading bags takes a second to load
+
+    show_runs([bag, *([beside] if beside else [])], options)
 
 
 @app.command()

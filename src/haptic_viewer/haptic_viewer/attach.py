@@ -50,8 +50,13 @@ def running_namespaces(timeout: float = _SEARCH) -> list[str]:
         rclpy.try_shutdown()
 
 
-def _page_options(words: Sequence[str]) -> dict[str, str]:
-    """view_host, view_port and view_token of a page from words name:=value."""
+def page_options(words: Sequence[str]) -> dict[str, str]:
+    """Returns view_host, view_port and view_token of a page from words name:=value.
+
+    Raises:
+        UsageError: another argument was given, or the port is none.
+        PageError: no page can be opened there.
+    """
     options = {"view_host": "127.0.0.1", "view_port": "8080", "view_token": ""}
     given = parse_arguments(words)
     for name in given:
@@ -74,7 +79,7 @@ def show_what_runs(words: Sequence[str], command: Sequence[str]) -> NoReturn:
     Raises:
         HapticError: no page can be opened, or too much is running.
     """
-    options = _page_options(words)
+    options = page_options(words)
     found = running_namespaces()
     if not found:
         sys.exit(show_gallery(options, command))

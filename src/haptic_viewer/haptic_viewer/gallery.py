@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import viser
-from rclpy.executors import Executor
+from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -143,10 +143,15 @@ class Gallery(Node):
         self.get_logger().info(f"the page is at {self._address}")
 
     def spin(self, executor: Executor) -> None:
-        """Makes pictures until it is stopped."""
-        self._executor = executor
-        make_pictures(executor, self._frame, lambda: self._viewer.rate if self._viewer else _IDLE_RATE)
+        """Makes pictures until it is stopped.
+
+        The scenes' viewers are served by an executor of their own: rclpy's EventsExecutor, which the process has,
+        crashes where a subscription with event callbacks, such as a viewer's of the status, is destroyed.
+        """
+        self._executor = SingleThreadedExecutor(context=self.context)
+        make_pictures(self._executor, self._frame, lambda: self._viewer.rate if self._viewer else _IDLE_RATE)
         self._leave()
+        self._executor.shutdown()
         if self._scene is not None:
             self._scene.close()
         self._folder.cleanup()
@@ -251,7 +256,6 @@ class Gallery(Node):
         """Ends the viewer of the scene that ran."""
         if self._viewer is not None:
             self._executor.remove_node(self._viewer)
-            self._executor.spin_once(timeout_sec=0.0)  # lets go of what is destroyed below
             self._viewer.leave()
             self._viewer.destroy_node()
             self._viewer = None

@@ -38,7 +38,7 @@ class Picture:
         server: of the page.
         taps: subscriptions.
         prefix: namespace of the experiment, with a slash at its end.
-        signals: tab of the plots.
+        signals: tab of the plots; None: of a recorded run, which has neither live plots nor a last minute.
         guarded: calls a function with its arguments; counts and reports its errors under a name.
     """
 
@@ -53,16 +53,17 @@ class Picture:
         self._plots: dict[str, list[Plot]] = {}
         self._forces: dict[str, ContactShapes | WallShapes] = {}
         self._frames: dict[str, WorldFrame] = {}
-        self._curves = Curves(self._color_of)
+        self.curves = Curves(self._color_of)
         self._device: Mapping[str, Any] = {}
         self._arrows = {
             "hand": Arrow(server.scene, "/forces/hand", HAND),
             "rendered": Arrow(server.scene, "/forces/rendered", RENDERED),
         }
         self.stage, self.timeline, self._now = Stage(server), Timeline(), 0.0
-        self.time_panel = TimePanel(server.gui, lambda: self._now)
+        self.time_panel = TimePanel(server.gui, lambda: self._now) if signals is not None else None
         self._built = False
         self._ticking = False
+        self._seen = list[np.ndarray]()
         self._target: np.ndarray | None = None
         #: pose of the tool (7,), newest DeviceState, and the handle
         self.tool = np.array([0.0] * 6 + [1.0])
@@ -86,13 +87,13 @@ class Picture:
 
     def set_scene(self, scene: Scene) -> None:
         """Takes the names of the bodies."""
-        self._curves.set_scene(scene)
+        self.curves.set_scene(scene)
 
     def set_parameters(self, source: str, parameters: Mapping[str, Any]) -> None:
         """Takes the parameters of a node: the frame of its world, and the axes of its friction."""
         self._frames[source] = WorldFrame.of(parameters)
         if isinstance(parameters.get("axes"), list):
-            self._curves.set_names("elements", [str(axis) for axis in parameters["axes"]])
+            self.curves.set_names("elements", [str(axis) for axis in parameters["axes"]])
 
     def _color_of(self, body: str) -> tuple[int, int, int] | None:
         return next((color for markers in self._markers.values() if (color := markers.color_of(body))), None)
@@ -124,12 +125,28 @@ class Picture:
                 if self._prefix + name in graph:
                     self._taps.open(self._prefix + name, "geometry_msgs/msg/WrenchStamped")
 
+    def offer(self, kinds: Mapping[str, str], markers: Sequence[str], points: Sequence[np.ndarray]) -> None:
+        """Makes the forces of topics and the shapes of markers that `show_moment` is to draw.
+
+        Args:
+            kinds: type of each topic, one of `plots.SIGNALS`.
+            markers: topics of the markers; forces in them are left out.
+            points: (3,) [m] that the first view shows beside the bodies.
+        """
+        self._seen = list(points)
+        for topic in markers:
+            self._markers[topic] = Markers(self._server.scene, "/markers" + topic, with_forces=False)
+        for topic, kind in kinds.items():
+            self._plots_of(topic, kind)
+        self._ticking = True
+
     def _plots_of(self, topic: str, kind: str) -> list[Plot]:
         """The plots and the forces of a topic, which are made once."""
         if topic not in self._plots:
             node = topic.removeprefix(self._prefix).rpartition("/")[0].partition("/")[0]
             gui, scene = self._server.gui, self._server.scene
-            self._plots[topic] = [Plot(gui, self._signals, signal, node, self._curves.of) for signal in SIGNALS[kind]]
+            signals = SIGNALS[kind] if self._signals is not None else ()
+            self._plots[topic] = [Plot(gui, self._signals, signal, node, self.curves.of) for signal in signals]
             if kind == "haptic_msgs/msg/ContactArray":
                 frame = self._frames.get(node, WorldFrame())
                 self._forces[topic] = ContactShapes(scene, f"/forces/{node}", self._panel, frame)
@@ -149,12 +166,17 @@ class Picture:
             if topic in self._plots:
                 self._guarded(topic, self._plot, topic, message)
         self._ticking = self._ticking or prefix + _JOINTS in newest
-        moment = self.time_panel.moment
+        moment = self.time_panel.moment if self.time_panel is not None else None
         shown = newest if moment is None else self.timeline.at(moment)
+        self.show_moment(shown)
+        if self.time_panel is not None:
+            self.time_panel.say(self._words_of(shown) if moment is not None else "")
+
+    def show_moment(self, messages: Mapping[str, Any]) -> None:
+        """Draws messages by absolute topic, those that the others refer to first: the device's, then its nodes'."""
         with self._server.atomic():
-            for topic, message in shown.items():
+            for topic, message in messages.items():
                 self._guarded(topic, self._show, topic, message)
-        self.time_panel.say(self._words_of(shown) if moment is not None else "")
         if not self._built:
             self._build()
         self.stage.follow(self.tool[:3])
@@ -194,7 +216,7 @@ class Picture:
         self._guarded(topic, self._take, topic, message)
 
     def _move(self, joints: Any) -> None:
-        self._curves.set_names("joints", joints.name)
+        self.curves.set_names("joints", joints.name)
         if self._robot is not None:
             self._robot.move(dict(zip(joints.name, joints.position, strict=False)))
 
@@ -236,7 +258,7 @@ class Picture:
     def _build(self) -> None:
         """Lays the floor and puts the camera where it sees all, once there is something to see."""
         points: list[np.ndarray] = [point for markers in self._markers.values() for point in markers.points()]
-        points += self._robot.points() if self._robot is not None else []
+        points += self._seen + self._robot.points() if self._robot is not None else self._seen
         if len(points) > 1 and self._ticking:
             self.stage.build(self._finite(points), str(self._device.get("up_axis", "z")))
             self._built = True

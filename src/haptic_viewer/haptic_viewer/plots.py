@@ -138,18 +138,40 @@ class Plot:
             self._handle = None
 
     def _make(self, data: tuple[np.ndarray, ...], curves: Sequence[Curve]) -> Any:
-        dots = uplot.Series_Points(show=False)  # few points would have circles
-        series = [uplot.Series(label=plain(c.name), stroke=c.color, width=1.5, points=dots) for c in curves]
         with self._place:
-            return self._gui.add_uplot(
-                data,
-                (uplot.Series(label="t [s]"), *series),
-                title=plain(f"{self._subject}{self._signal.title} [{self._signal.unit}]"),
-                scales={"x": uplot.Scale(time=False)},
-                axes=tuple(
-                    uplot.Axis(size=size, gap=_GAP, ticks={"size": _MARK}) for size in (_NUMBERS_HEIGHT, _NUMBERS_WIDTH)
-                ),
-                legend=uplot.Legend(show=len(curves) > 1, live=False),
-                padding=_PADDING,
-                height=_HEIGHT,
-            )
+            return add_chart(self._gui, f"{self._subject}{self._signal.title} [{self._signal.unit}]", data, curves)
+
+
+def add_chart(
+    gui: viser.GuiApi,
+    title: str,
+    data: tuple[np.ndarray, ...],
+    curves: Sequence[Curve],
+    ends: tuple[float, float] | None = None,
+) -> Any:
+    """Adds a chart to the panel that is entered with `with`.
+
+    Args:
+        gui: of the page.
+        title: with the unit of the vertical axis.
+        data: times [s], then the values of each curve; all of shape (n,), NaN where a curve has no value.
+        curves: names and colours. One curve has no legend.
+        ends: of the vertical axis, which NaN needs; None: those of the data.
+
+    Returns:
+        The handle of the chart, whose `data` can be replaced.
+    """
+    dots = uplot.Series_Points(show=False)  # few points would have circles
+    series = [uplot.Series(label=plain(c.name), stroke=c.color, width=1.5, points=dots) for c in curves]
+    return gui.add_uplot(
+        data,
+        (uplot.Series(label="t [s]"), *series),
+        title=plain(title),
+        scales={"x": uplot.Scale(time=False), **({"y": uplot.Scale(range=ends)} if ends is not None else {})},
+        axes=tuple(
+            uplot.Axis(size=size, gap=_GAP, ticks={"size": _MARK}) for size in (_NUMBERS_HEIGHT, _NUMBERS_WIDTH)
+        ),
+        legend=uplot.Legend(show=len(curves) > 1, live=False),
+        padding=_PADDING,
+        height=_HEIGHT,
+    )

@@ -88,6 +88,7 @@ def test_the_scene_goes_back_and_returns(monkeypatch: pytest.MonkeyPatch) -> Non
     for x in (1.0, 2.0, 3.0):
         draw_at(x)
     assert place()[0] == 3.0
+    assert picture.time_panel is not None
     picture.time_panel.go_back(1.5)
     draw_at(4.0)
     assert place()[0] == 1.0
