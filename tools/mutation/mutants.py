@@ -4,34 +4,52 @@
     ./haptics exec python tools/mutation/mutants.py try places.jsonl tools/mutation/tried.jsonl
 
 Run it in a clone of its own: the files are altered in place and put back. `choose` takes at most one place of each
-function, at random, and none that only draws. `tried.jsonl` keeps what was tried, so that a run can go on later and
-survivors are not lost; docs/mutation.md says of each survivor which test it has become, or why it cannot matter.
+function, at random, and none that only draws. `claims 60` takes only functions of the reports that speak of claims,
+and the limits of their files. `tried.jsonl` keeps what was tried and which test failed first, so that a run can go on
+later and survivors are not lost; docs/mutation.md says of each survivor which test it has become, or why it cannot
+matter.
 
-A kernel is compiled again with all modules that import it: Numba does not see that a function that it compiled in has
-changed.
+The tests that import the module run first, then those that name it or a module that imports it. Each run is a fork of
+one process that has loaded the package, and loads the altered module again with all that import it. Their kernels are
+compiled again: Numba does not see that a function that it compiled in has changed.
 """
 
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import os
 import random
 import re
 import shutil
-import subprocess
+import signal
 import sys
+import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import IO, Any
+
+import numba
+import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src"
 #: functions and files that only draw or describe
 DRAWS = re.compile(r"figure|draw|plot|_maps|_surfaces|caption|axes|panel|__repr__|moved|old_paths|view/|/data/", re.I)
 #: time after which a test run counts as one that hangs [s]
-LIMIT = 3600
-
+LIMIT = 900
+#: what was tried, and the seed of the choice
+KEPT, SEED = Path(__file__).with_name("tried.jsonl"), 2
+REPORTS = "src/haptic_experiments/haptic_experiments"
+#: tests that run
+DEFAULT_TIER = "not experiment and not fuzz and not realtime and not study and not slow"
+#: how long a test file that saw nothing took [s]; quick ones run first
+_TOOK: dict[str, float] = {}
+#: functions that judge a report's claims, by their text
+JUDGES = re.compile("claim", re.I)
 _OPERATORS: dict[type, tuple[str, str]] = {
     ast.Add: ("+", "-"),
     ast.Sub: ("-", "+"),
@@ -160,31 +178,54 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
 
-def choose(count: int, folders: list[str], seed: int = 1) -> list[Place]:
-    """Places at random, at most one of each function."""
+def _finder(file: str) -> _Finder:
+    finder = _Finder(file, (ROOT / file).read_text(encoding="utf-8"))
+    finder.visit(ast.parse(finder.bytes))
+    return finder
+
+
+def _judges(file: str) -> set[str]:
+    """Names of a file's functions that speak of claims; the empty name stands for the file's own limits."""
+    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    found = {node.name for node in functions if JUDGES.search(ast.unparse(node))}
+    return {*found, ""} if found else found
+
+
+def choose(
+    count: int, folders: list[str], done: set[tuple[str, str]], seed: int, *, claims: bool = False
+) -> list[Place]:
+    """Places at random, at most one of each function, and none of the functions `done`."""
     found = []
     for folder in folders:
         for path in sorted((ROOT / folder).rglob("*.py")):
             file = str(path.relative_to(ROOT))
-            finder = _Finder(file, path.read_text(encoding="utf-8"))
-            finder.visit(ast.parse(finder.bytes))
-            found += [place for place in finder.places if not DRAWS.search(f"{file} {place.function}")]
+            judges = _judges(file)
+            for place in _finder(file).places:
+                judging = not claims or place.function.rpartition(".")[2] in judges
+                if judging and not DRAWS.search(f"{file} {place.function}"):
+                    found.append(place)
     random.Random(seed).shuffle(found)
-    once = {(place.file, place.function): place for place in found}
+    once = {(place.file, place.function): place for place in found if (place.file, place.function) not in done}
     return list(once.values())[:count]
 
 
-def tests_of(place: Place) -> list[str]:
-    """Test files of the package, those that speak of the module or the function first."""
+def tests_of(place: Place) -> list[list[str]]:
+    """Test files of the package: those that import the module, then those that name it or a module that imports it.
+
+    Of a report only its own tests.
+    """
     path = ROOT / place.file
-    words = [path.stem, *(name for name in place.function.split(".") if len(name) > 4)]
-    files = (SOURCES / path.relative_to(SOURCES).parts[0] / "test").glob("test_*.py")
-
-    def rank(file: Path) -> tuple[int, str]:
+    imported = re.compile(rf"^\s*(from|import)\b.*\b{re.escape(path.stem)}\b", re.M)
+    importing = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in set(dependents(place.file))))
+    first, then = [], []
+    for file in sorted((SOURCES / path.relative_to(SOURCES).parts[0] / "test").glob("test_*.py")):
         text = file.read_text(encoding="utf-8")
-        return -sum(word.lstrip("_") in text for word in words) - 2 * (path.stem in file.stem), str(file)
-
-    return [str(file) for file in sorted(files, key=rank)]
+        if imported.search(text):
+            first.append(str(file))
+        elif importing.search(text):
+            then.append(str(file))
+    return [first] if first and place.file.startswith(REPORTS) else [first, then]
 
 
 def dependents(file: str) -> Iterator[str]:
@@ -200,50 +241,115 @@ def dependents(file: str) -> Iterator[str]:
     yield from {names[path] for path in reached}
 
 
-def fate(place: Place) -> str:
-    """Runs the tests with the place altered: "seen", "survived" or "hangs"."""
-    path, environment = ROOT / place.file, dict(os.environ)
+def _load(package: str) -> None:
+    """Loads the modules of a package, so that each run is spared that."""
+    for path in sorted((SOURCES / package / package).rglob("*.py")):
+        name = ".".join(path.relative_to(SOURCES / package).with_suffix("").parts).removesuffix(".__init__")
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            print(f"not loaded before the runs: {name}: {error}", file=sys.stderr)
+
+
+def _forget(names: set[str]) -> None:
+    """Takes modules out, so that they are loaded again."""
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None) or ""
+        if file.startswith(str(SOURCES)) and Path(file).stem in names:
+            del sys.modules[name]
+            package, _, short = name.rpartition(".")
+            vars(sys.modules.get(package, module)).pop(short, None)
+
+
+def _run(file: str, changed: set[str], cache: str, output: IO[str]) -> str:
+    """Runs a test file in a fork of this process, where the `changed` modules are loaded again: the fate."""
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            os.setpgid(0, 0)
+            os.chdir(ROOT)
+            os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR = cache
+            os.dup2(output.fileno(), 1)
+            os.dup2(output.fileno(), 2)
+            _forget(changed)
+            code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-m", DEFAULT_TIER, file]))
+        finally:
+            os._exit(code)
+    end = time.monotonic() + LIMIT
+    while time.monotonic() < end:
+        found, status = os.waitpid(child, os.WNOHANG)
+        if found:
+            return "survived" if os.waitstatus_to_exitcode(status) in (0, 5) else "seen"
+        time.sleep(0.05)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return "hangs"
+
+
+def fate(place: Place) -> tuple[str, str]:
+    """Runs the tests with the place altered: "seen", "survived" or "hangs", and the test that failed."""
+    path, changed = ROOT / place.file, set(dependents(place.file))
     before, stat = path.read_bytes(), path.stat()
     end = place.start + len(place.old.encode())
     assert before[place.start : end].decode() == place.old, f"{place.file} is not what the place was chosen from"
-    base = Path(environment["NUMBA_CACHE_DIR"])
-    cache = base.with_name(f"altered_{os.getpid()}")
-    if b"njit" in before and base.exists():
+    base = Path(os.environ["NUMBA_CACHE_DIR"])
+    cache = base.with_name(f"altered_{os.getpid()}") if b"njit" in before and base.exists() else base
+    if cache is not base:
         shutil.copytree(base, cache, copy_function=os.link)
-        for name in dependents(place.file):
-            for kept in cache.rglob(f"{name}.*.nb*"):
-                kept.unlink()
-        environment["NUMBA_CACHE_DIR"] = str(cache)
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests_of(place)]
+        for kept in [kept for name in changed for kept in cache.rglob(f"{name}.*.nb*")]:
+            kept.unlink()
     try:
         path.write_bytes(before[: place.start] + place.new.encode() + before[end:])
-        code = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, timeout=LIMIT).returncode
-    except subprocess.TimeoutExpired:
-        return "hangs"
+        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns + 10**9 * (place.start + 1)))  # bytecode goes by it
+        return _tried(tests_of(place), changed, str(cache))
     finally:
         path.write_bytes(before)
         os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))  # the kernels' cache goes by it
-        shutil.rmtree(cache, ignore_errors=True)
-    return "survived" if code == 0 else "seen"
+        if cache is not base:
+            shutil.rmtree(cache, ignore_errors=True)
+
+
+def _tried(groups: list[list[str]], changed: set[str], cache: str) -> tuple[str, str]:
+    """Fate by the test files of each group, quick ones first, and the test that failed."""
+    for file in [file for files in groups for file in sorted(files, key=lambda file: _TOOK.get(file, 0.0))]:
+        start = time.monotonic()
+        with tempfile.TemporaryFile("a+", encoding="utf-8", errors="replace") as output:
+            found = _run(file, changed, cache, output)
+            output.seek(0)
+            failed = re.search(r"^(?:FAILED|ERROR) \S*/(.+)$", output.read(), re.M)
+        if found != "survived":
+            return found, failed.group(1)[:120] if failed else Path(file).name
+        _TOOK[file] = time.monotonic() - start
+    return "survived", ""
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def main(words: list[str]) -> None:
     """Chooses places, or tries those of a file."""
-    if words[0] == "choose":
-        for place in choose(int(words[1]), words[2:]):
+    if words[0] in ("choose", "claims"):
+        done = {(one["file"], one["function"]) for one in _lines(KEPT)}
+        claims = words[0] == "claims"
+        folders = words[2:] or [f"{REPORTS}/{folder}" for folder in ("experiments", "kit", "studies")]
+        for place in choose(int(words[1]), folders, done, SEED, claims=claims):
             print(json.dumps(asdict(place)))
         return
     places, kept = (Path(word) for word in words[1:])
-    tried = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
-    done = {(one["file"], one["function"], one["old"], one["new"]) for one in tried}
-    for line in places.read_text().splitlines():
-        place = Place(**json.loads(line))
-        if (place.file, place.function, place.old, place.new) in done:
+    done = {(one["file"], one["function"], one["old"], one["new"], one["start"]) for one in _lines(kept)}
+    for line in _lines(places):
+        place = Place(**line)
+        if (place.file, place.function, place.old, place.new, place.start) in done:
             continue
-        found = fate(place)
-        print(f"{found}: {place.file}:{place.line} {place.function}: {place.old} -> {place.new}", flush=True)
+        _load(Path(place.file).parts[1])
+        start = time.monotonic()
+        found, by = fate(place)
+        words = f"{place.file}:{place.line} {place.function}: {place.old} -> {place.new}"
+        print(f"{found} after {time.monotonic() - start:.0f} s: {words} [{by}]", flush=True)
         with kept.open("a") as file:
-            file.write(json.dumps({**asdict(place), "fate": found}) + "\n")
+            file.write(json.dumps({**asdict(place), "fate": found, "by": by}) + "\n")
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from haptic_experiments.kit.probing import (
     Probing,
     Tap,
     difference,
+    distances,
     flat_graph,
     groove,
     jerk,
@@ -108,7 +109,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
         split = of_graph(scene.split, ticks, run.phases)
         flat = of_graph(flat_graph(bag, scene), ticks, run.phases)
         geometry = scene.split.steps["contact"].renderer.rendering
-        distance = np.array([geometry.planes(p).signed_distance.min(initial=np.inf) for p in run.position])
+        distance = distances(geometry, run.position)
         energy = run.period * np.cumsum(run.power)
         resting = until_rest(run)
         rests = ("rest in the groove", "rest in the pit")

@@ -241,6 +241,11 @@ def difference(one: Probing, other: Probing) -> Difference:
     )
 
 
+def distances(geometry: Any, position: np.ndarray) -> np.ndarray:
+    """Distance of points (n, 3) [m] from the nearest plane of a geometry (n,) [m], infinite where it has none."""
+    return np.array([geometry.planes(p).signed_distance.min(initial=np.inf) for p in position])
+
+
 def taps(run: Probing, distance: np.ndarray) -> list[Tap]:
     """Measures each tap; `distance` is that of the true tool from the tooth (n,) [m]."""
     found = []
