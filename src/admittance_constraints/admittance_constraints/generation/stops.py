@@ -42,7 +42,7 @@ class Stop:
         gap: g of the task coordinates x (6,) [m] or [rad].
         gradient: dg/dx (6,) of x.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from admittance_constraints import Stop
         >>> floor = Stop.plane("floor", point=(0.0, 0.0, 0.1), normal=(0.0, 0.0, 2.0))
@@ -101,7 +101,7 @@ class StoppedReference:
         force: f of each stop over the period, at least 0, (n,) [N] for gaps in metres, [N m] for gaps in radians.
         gap: g of each stop after the step (n,) [m] or [rad].
 
-    Example:
+    Examples:
         >>> from admittance_constraints import Pendulum, ReferenceGenerator, Stop, StoppedGenerator
         >>> generator = ReferenceGenerator(Pendulum(), integrator="symplectic_euler", compiled=False)
         >>> wall = Stop.plane("wall", point=(0.0, 0.0, 0.0), normal=(-1.0, 0.0, 0.0))
@@ -126,7 +126,7 @@ class StoppedGenerator:
         ValueError: another integrator, friction, no stops, two stops of one name, or a stop that is violated at the
             start.
 
-    Example:
+    Examples:
         >>> from admittance_constraints import Pendulum, ReferenceGenerator, Stop, StoppedGenerator
         >>> generator = ReferenceGenerator(Pendulum(), z=[0.5], integrator="symplectic_euler", compiled=False)
         >>> stopped = StoppedGenerator(generator, [Stop.plane("wall", point=(0.0, 0.0, 0.0), normal=(1.0, 0.0, 0.0))])
