@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from convex_contact import World
+from convex_contact import Geometry, Material, Sphere, World
 from convex_contact.haptics.rendering import ContactRendering, CouplingNumbers, ToolPlace
 from convex_contact.model.deformable import DeformableTree
+from convex_contact.model.urdf import UrdfWarning
 from convex_contact.model.world import Pose
+from convex_contact.model.world_file import parse_world
 from convex_contact.scenes.finray import FinRay
 from convex_contact.scenes.gear_meshes import SpurGear, attach_mesh
 from convex_contact.scenes.peg import ARM, BASE
-from convex_contact.view.drawing import WorldDrawing
+from convex_contact.view.drawing import PALETTE, WorldDrawing
 
 TURN = Rotation.from_rotvec([0.3, -1.1, 0.7])
 PLACE = np.array([0.1, 0.2, 0.3])
@@ -90,3 +93,44 @@ def test_a_finger_is_drawn_where_its_vertices_are() -> None:
     np.testing.assert_array_equal(triangles, finger.outline())
     assert isinstance(world.trees[0].model, DeformableTree)
     assert [kind for kind, _ in seen] == ["mesh"]  # no spheres for the vertices that touch
+
+
+MJCF = """<mujoco><default><geom rgba="0.1 0.2 0.3 1"/></default><worldbody>
+<body name="cube" pos="0 0 1"><freejoint/><geom name="a" type="box" size="0.1 0.1 0.1" rgba="1 0.5 0 0.8"/></body>
+<body name="ball" pos="0 0 2"><freejoint/><geom type="sphere" size="0.1"/></body>
+<body name="pin" pos="0 0 3"><freejoint/><geom type="sphere" size="0.1" rgba="1 1 1 0"/></body>
+</worldbody></mujoco>"""
+
+URDF = """<robot name="r"><material name="sky"><color rgba="0 0.4 0.9 1"/></material>
+<link name="a"><visual><geometry><sphere radius="0.1"/></geometry><material name="sky"/></visual>
+<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><geometry><sphere radius="0.1"/></geometry></collision></link></robot>"""
+
+YAML = """
+bodies:
+  - {name: dot, mass: 1.0, shape: {type: sphere, radius: 0.1, color: [0.2, 0.9, 0.4, 1.0]}}
+"""
+
+
+def colors(world: World) -> dict[str, Any]:
+    return {name: values[-1] for (_, name), values in drawn(world).items()}
+
+
+def test_shapes_have_the_colours_of_their_file(tmp_path: Path) -> None:
+    for suffix, text in (("xml", MJCF), ("urdf", URDF), ("yaml", YAML)):
+        (tmp_path / f"file.{suffix}").write_text(text)
+    mjcf = colors(World.load(tmp_path / "file.xml"))
+    assert mjcf["cube"] == (1.0, 0.5, 0.0, 0.8) and mjcf["ball"] == (0.1, 0.2, 0.3, 1.0)
+    assert mjcf["pin"] == PALETTE[2]  # what is invisible in the file is still seen
+    assert (0.0, 0.4, 0.9, 1.0) in colors(World.load(tmp_path / "file.urdf", floating=True)).values()
+    world = World.load(tmp_path / "file.yaml")
+    assert colors(world)["dot"] == (0.2, 0.9, 0.4, 1.0)
+    assert colors(parse_world(world.to_yaml(), folder=tmp_path))["dot"] == (0.2, 0.9, 0.4, 1.0)
+
+
+def test_a_colour_that_is_none_is_refused_or_listed(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="color: expected red, green, blue and opacity from 0 to 1"):
+        Geometry(Sphere(0.1), Pose(), Material(), color=(255.0, 0.0, 0.0, 1.0))
+    (tmp_path / "file.urdf").write_text(URDF.replace("0.4 0.9 1", "102 230 255"))
+    with pytest.warns(UrdfWarning, match="rgba"):
+        World.load(tmp_path / "file.urdf", floating=True)

@@ -96,7 +96,7 @@ class PlaybackPanel:
 
     Args:
         gui: of the page.
-        playhead: which is moved.
+        playhead: the playhead that the panel moves.
         start, end: of the recording [s].
     """
 
@@ -143,7 +143,7 @@ class ToolPath:
     Args:
         scene: of the page.
         name: below which the shapes are.
-        run: whose tool it is.
+        run: the run of the tool.
         color: red, green, blue, 0 to 255.
     """
 

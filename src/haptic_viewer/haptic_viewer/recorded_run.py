@@ -36,7 +36,7 @@ class RecordedRun:
     Attributes:
         name: of the run's folder; behind a slash that of the bag, unless it is "bag".
         prefix: namespace of the experiment, with a slash at its end.
-        about: what the device reported when it became active.
+        about: report of the device when it became active.
         period: of the device [s].
         start, end: times of the first and of the last tick [s].
         kinds: type of each topic that the page shows, by its absolute name.

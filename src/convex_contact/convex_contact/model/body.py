@@ -91,10 +91,12 @@ class Geometry:
         hydroelastic: Makes it meet others that have one, and half spaces, in a contact surface instead of points, if it
             or the other is compliant. The value describes the mesh that is made from the shape, or is a mesh of your
             own in the shape's frame that lies in the shape. Half spaces are rigid to compliant bodies, and have none.
+        color: Red, green, blue and opacity in pictures, 0 to 1 (4,); None: that of the body's place in the world.
         mesh: The mesh (made).
 
     Raises:
-        ValueError: The mesh cannot be made, or reaches out of the shape's bounding box or sphere.
+        ValueError: The mesh cannot be made, or reaches out of the shape's bounding box or sphere, or a part of the
+            colour is out of its bounds.
 
     Examples:
         >>> from convex_contact import Geometry, Material, Pose, Sphere
@@ -107,9 +109,12 @@ class Geometry:
     placement: Pose
     material: Material
     hydroelastic: Hydroelastic | Mesh | None = None
+    color: tuple[float, float, float, float] | None = None
     mesh: Mesh | None = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
+        if self.color is not None and not (len(self.color) == 4 and all(0.0 <= part <= 1.0 for part in self.color)):
+            raise ValueError(f"color: expected red, green, blue and opacity from 0 to 1, got {self.color}")
         given, shape = self.hydroelastic, self.shape
         mesh = mesh_of(shape, given) if isinstance(given, Hydroelastic) else given
         object.__setattr__(self, "mesh", mesh)

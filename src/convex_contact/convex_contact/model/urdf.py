@@ -137,7 +137,10 @@ def add_urdf(
     surface = material or Material()
     surfaces = dict.fromkeys(shapes, surface) | dict(materials or {})
     geometries = {
-        link: [Geometry(shape, pose, surfaces[link]) for shape, pose in zip(solids, poses[link], strict=True)]
+        link: [
+            Geometry(shape, pose, surfaces[link], color=document.colors.get(link))
+            for shape, pose in zip(solids, poses[link], strict=True)
+        ]
         for link, solids in shapes.items()
     }
     bodies = _add_links(world, name, tree, geometries, root, self_collision)

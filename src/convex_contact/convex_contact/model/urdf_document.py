@@ -1,8 +1,9 @@
 """URDF files, checked before anything is made of them.
 
 :func:`read_urdf` takes from a file what a simulation uses: links with inertia and collision shapes, joints with axis,
-limits, damping, friction and mimic. It refuses what is wrong at its line. What URDF has for other programs is left out:
-visual elements with their materials, transmissions, calibration, sensors, the extensions of Gazebo and ros2_control.
+limits, damping, friction and mimic, and the links' colours. It refuses what is wrong at its line. What URDF has for
+other programs is left out: shapes of visual elements, transmissions, calibration, sensors, the extensions of Gazebo and
+ros2_control.
 Everything else that is left out is in `UrdfDocument.ignored`.
 
 The text for Pinocchio is written anew from the checked parts. It has boxes in place of the collision shapes, of which
@@ -103,6 +104,7 @@ class UrdfDocument:
         text: Links and joints for Pinocchio.
         joints: Of all joints that move, by name.
         shapes: Collision shapes of the links, by link, in the order of the file.
+        colors: Red, green, blue, opacity, 0 to 1, of the first visual element of links that have one with a colour.
         ignored: What is not simulated, or looks wrong: one phrase with its line for each.
     """
 
@@ -110,6 +112,7 @@ class UrdfDocument:
     text: str = ""
     joints: dict[str, UrdfJoint] = field(default_factory=dict)
     shapes: dict[str, list[Shape | UrdfMesh]] = field(default_factory=dict)
+    colors: dict[str, tuple[float, float, float, float]] = field(default_factory=dict)
     ignored: list[str] = field(default_factory=list)
 
 
@@ -137,6 +140,7 @@ def urdf_document(root: Element) -> UrdfDocument:
     if not 0 < len(links) <= MAX_LINKS:
         raise root.error(f"expected 1 to {MAX_LINKS} links, got {len(links)}")
     parts = [_link(link, document) for link in links]
+    _read_colors(root, links, document)
     joints = root.all("joint")
     for joint in joints:
         if joint.attributes.get("type") not in _KINDS:
@@ -197,6 +201,22 @@ def _link(link: Element, document: UrdfDocument) -> str:
         document.shapes[name].append(_shape(collision.required("geometry")))
         parts.append(f'<collision>{_origin(collision)}<geometry><box size="1 1 1"/></geometry></collision>')
     return f"{link.written('name')[:-2]}>{''.join(parts)}</link>"
+
+
+def _read_colors(root: Element, links: list[Element], document: UrdfDocument) -> None:
+    """Takes the colours of the links; a colour that is none is listed, since other programs may know it."""
+    materials = {one.attributes.get("name", ""): one for one in root.all("material")}
+    for link in links:
+        visuals = [material for visual in link.all("visual") for material in visual.all("material")]
+        for given in visuals[:1]:
+            named = given if given.all("color") else materials.get(given.attributes.get("name", ""), given)
+            try:
+                for color in named.all("color")[:1]:
+                    red, green, blue, opacity = color.numbers("rgba", 4, minimum=0.0, largest=1.0)
+                    if opacity > 0.0:
+                        document.colors[link.name()] = (red, green, blue, opacity)
+            except XmlError as error:
+                document.ignored.append(str(error))
 
 
 def _inertial(inertial: Element, document: UrdfDocument) -> str:

@@ -172,7 +172,7 @@ class _Builder:
             placement = self._named(where, Pose.of, shape.position, shape.orientation, "placement")
             surface = self._material(f"{where}.material", shape.material, default)
             meets = self._named(f"{where}.hydroelastic", shape.meets, self.folder)
-            geometries.append(self._named(where, Geometry, solid, placement, surface, meets))
+            geometries.append(self._named(where, Geometry, solid, placement, surface, meets, shape.color))
         options = body.model_dump(exclude={"name", "shape", "shapes", "material"})
         self.world.add_body(body.name, geometries=geometries, **options)
 
@@ -309,4 +309,6 @@ def _shape_entry(geometry: Geometry, surface: Any) -> dict[str, Any]:
     if geometry.hydroelastic is not None:
         names = next(names for kind, names in HYDROELASTIC_FIELDS.items() if isinstance(geometry.hydroelastic, kind))
         entry["hydroelastic"] = {name: _plain(getattr(geometry.hydroelastic, name)) for name in names}
+    if geometry.color is not None:
+        entry["color"] = list(geometry.color)
     return entry

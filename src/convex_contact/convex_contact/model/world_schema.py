@@ -77,6 +77,7 @@ class ShapeEntry(StrictModel):
 
     material: str | MaterialEntry | None = None
     hydroelastic: HydroelasticEntry | None = None
+    color: Quadruple | None = None
     position: Triple = (0, 0, 0)
     orientation: Quadruple = (0, 0, 0, 1)
 

@@ -2,8 +2,8 @@
 
 A node turns that into markers, a notebook into a plot. Deformable bodies and meshes of one's own, such as gears, are
 drawn as triangles, a convex hull as its bounding box. A half space is a plate below its surface that is somewhat larger
-than the bodies reach at the start. Each body that moves has a colour of its own. An articulated tree without any shape
-is drawn as lines from joint to joint.
+than the bodies reach at the start. Each body that moves has a colour of its own, unless its shapes have one. An
+articulated tree without any shape is drawn as lines from joint to joint.
 """
 
 from __future__ import annotations
@@ -172,10 +172,11 @@ class SimulationDrawing:
         for number, body in enumerate(self._simulator.world.bodies):
             if number in self._hidden:
                 continue
-            color = self._color(number)
+            own = self._color(number)
             x, y, z, w = table.orientation[number]
             turn = pin.Quaternion(w, x, y, z)
             for place, geometry in enumerate(body.geometries):
+                color = geometry.color or own
                 local = geometry.placement
                 position = table.position[number] + turn.matrix() @ local.position
                 lx, ly, lz, lw = local.orientation

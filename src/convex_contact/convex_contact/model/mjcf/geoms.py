@@ -42,6 +42,7 @@ class MjcfGeom:
         friction: Coefficient, torsional friction [m], rolling friction [m].
         priority: Of its friction in a contact.
         margin: Gap at which contact forces begin, m.
+        color: Red, green, blue, opacity, 0 to 1; None where the file gives none, or one that is not visible.
     """
 
     element: Element
@@ -56,6 +57,7 @@ class MjcfGeom:
     friction: tuple[float, ...]
     priority: int
     margin: float
+    color: tuple[float, float, float, float] | None = None
 
     def shape(self) -> Shape:
         """Its shape for contact.
@@ -160,7 +162,16 @@ def read_geom(element: Element, compiler: Compiler, meshes: dict[str, MjcfMesh],
         friction=friction,
         priority=_integer(element, "priority", "0"),
         margin=margin,
+        color=_color(element),
     )
+
+
+def _color(element: Element) -> tuple[float, float, float, float] | None:
+    """The colour of a geom; a shape for contact alone is often invisible in files, and then has none."""
+    if "rgba" not in element.attributes:
+        return None
+    red, green, blue, opacity = element.numbers("rgba", 4, minimum=0.0, largest=1.0)
+    return (red, green, blue, opacity) if opacity > 0.0 else None
 
 
 def _integer(element: Element, attribute: str, default: str) -> int:

@@ -102,7 +102,8 @@ class Builder:
         return self.places.fixed[body]
 
     def _geometry(self, geom: MjcfGeom, pose: pin.SE3) -> Geometry:
-        return Geometry(geom.shape(), Pose.from_se3(pose), material_of(geom, self._material))
+        surface = material_of(geom, self._material)
+        return Geometry(geom.shape(), Pose.from_se3(pose), surface, color=geom.color)
 
     def _geometries(self, root: MjcfBody) -> tuple[list[MjcfGeom], list[Geometry]]:
         """The geoms with a shape of all bodies that move as one, and their geometries."""

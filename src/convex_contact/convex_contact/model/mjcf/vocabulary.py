@@ -40,7 +40,8 @@ ATTRIBUTES: dict[str, frozenset[str]] = {
     "freejoint": _words("name"),
     "geom": _POSE
     | _words(
-        "name class type size fromto mesh mass density contype conaffinity condim friction priority margin gap group"
+        "name class type size fromto mesh mass density contype conaffinity condim friction priority margin gap group "
+        "rgba"
     ),
     "site": _POSE | _words("name class fromto"),
     "asset": frozenset(),
@@ -124,7 +125,7 @@ IGNORED_ATTRIBUTES: dict[str, frozenset[str]] = {
     "frame": _words("name"),
     "joint": _words("group user"),
     "freejoint": _words("group"),
-    "geom": _words("castshadow hfield material rgba user fluidcoef fluidshape fitscale"),
+    "geom": _words("castshadow hfield material user fluidcoef fluidshape fitscale"),
     "site": _words("group material mesh rgba size type user"),
     "mesh": _words("content_type face material maxhullvert normal smoothnormal texcoord"),
     "pair": _words("name"),
