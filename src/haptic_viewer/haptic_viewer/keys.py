@@ -29,16 +29,17 @@ class Keys:
 
     def __init__(self, gui: viser.GuiApi, act: Callable[[str], None]) -> None:
         for word, (key, label) in COMMANDS.items():
-            _add(gui, label, key, partial(act, word))
+            add_key(gui, label, key, partial(act, word))
 
 
 def add_scene_keys(gui: viser.GuiApi, names: Sequence[str], choose: Callable[[str], None]) -> None:
     """Adds the keys 1 to 9 for the first scenes of the gallery; `choose` is called with a name, in viser's thread."""
     for key, name in zip(_DIGITS, names, strict=False):
-        _add(gui, f"Touch {name}", key, partial(choose, name))
+        add_key(gui, f"Touch {name}", key, partial(choose, name))
 
 
-def _add(gui: viser.GuiApi, label: str, key: Any, act: Callable[[], None]) -> None:
+def add_key(gui: viser.GuiApi, label: str, key: Any, act: Callable[[], None]) -> None:
+    """Adds a key that acts; its label stands in the list of keys. viser's thread calls `act`."""
     command = gui.add_command(plain(label), hotkey=key)
 
     @command.on_trigger

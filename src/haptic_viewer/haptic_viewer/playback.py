@@ -15,6 +15,7 @@ import viser
 from haptic_core.errors import HapticError
 from haptic_core.messages import pose_array
 from haptic_msgs.msg import BodyStates
+from haptic_viewer.keys import add_key
 from haptic_viewer.layout import LAST_FOLDERS, Layout
 from haptic_viewer.page import address, open_page
 from haptic_viewer.picture import Picture
@@ -108,7 +109,7 @@ class PlaybackPanel:
             self._button: Any = gui.add_button("play", hint="space plays and pauses")
             speed: Any = gui.add_dropdown("speed", SPEEDS, initial_value="1", hint="over real time")
             self._words = PlainText(gui)
-        command = gui.add_command(plain("Play or pause"), hotkey="space")
+        add_key(gui, "Play or pause", "space", playhead.toggle)
 
         @self._slider.on_update
         async def _(event: viser.GuiEvent) -> None:
@@ -117,10 +118,6 @@ class PlaybackPanel:
 
         @self._button.on_click
         async def _(_: viser.GuiEvent) -> None:
-            playhead.toggle()
-
-        @command.on_trigger
-        async def _(_: Any) -> None:
             playhead.toggle()
 
         @speed.on_update
