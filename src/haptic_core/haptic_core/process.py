@@ -22,13 +22,11 @@ from typing import Any, NoReturn
 import rclpy
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.experimental import EventsExecutor
-from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.signals import SignalHandlerOptions
 
 from haptic_core.environment import EXECUTOR_NAMES, executor_name, realtime_priority
 from haptic_core.errors import HapticError
-
-RCLError = rclpy_implementation.RCLError
+from haptic_core.rclpy_parts import RCLError
 
 _stop = False
 

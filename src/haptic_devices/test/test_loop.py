@@ -159,19 +159,19 @@ def forge(loop: TickLoop) -> None:
             loop.offer(command)
 
 
-def test_forged_commands_change_neither_effort_nor_status():
-    efforts = []
+def test_ten_thousand_forged_commands_change_neither_effort_nor_status():
+    efforts, ticks = [], 1251  # eight forged commands a tick, seven in the first
     for forged in (False, True):
         device = FakeDevice()
         loop = TickLoop(device, ["friction"], watchdog_periods=3)
-        for _ in range(10):
-            loop.offer(effort("friction", loop.tick, loop.tick + 1.0, 0.0))
+        for _ in range(ticks):
+            loop.offer(effort("friction", loop.tick, loop.tick % 10 + 1.0, 0.0))
             if forged:
                 forge(loop)
             loop.advance()
         assert (loop.status, loop.missed) == (OK, 0)
         efforts.append(device.written)
-    assert efforts[0] == efforts[1] == [[tick + 1.0, 0.0] for tick in range(10)]
+    assert efforts[0] == efforts[1] == [[tick % 10 + 1.0, 0.0] for tick in range(ticks)]
 
 
 def test_nothing_moves_after_an_emergency_stop_while_forged_commands_go_on():
@@ -179,6 +179,7 @@ def test_nothing_moves_after_an_emergency_stop_while_forged_commands_go_on():
     loop = TickLoop(device, ["friction"], watchdog_periods=3)
     advance(loop, 3, "friction")
     loop.stop(SAFE_STOP, "emergency stop by topic")
+    assert device.stops == 1  # by the call itself, in the tick that is out
     written = len(device.written)
     for _ in range(10):
         loop.offer(effort("friction", loop.tick, 1000.0, 0.0))

@@ -13,17 +13,15 @@ from typing import Any
 
 from rclpy.duration import Duration
 from rclpy.executors import Executor
-from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 
 from haptic_core.errors import HapticError
 from haptic_core.qos import ACKNOWLEDGEMENT_TIMEOUT
+from haptic_core.rclpy_parts import RCLError
 
 Callback = Callable[[Any], None]
-
-RCLError = rclpy_implementation.RCLError
 
 #: how long `write` waits while the history of a tick topic is full [s]
 WRITE_TIMEOUT = 30.0
