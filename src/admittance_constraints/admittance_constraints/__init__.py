@@ -43,6 +43,7 @@ from admittance_constraints.model.definition import Definition
 from admittance_constraints.model.linkage import Link, add_serial_linkage
 from admittance_constraints.model.loading import load_mechanism
 from admittance_constraints.model.mechanism import Mechanism
+from admittance_constraints.model.urdf import UrdfMechanism
 from admittance_constraints.renderer import ConstraintRenderer, ConstraintState
 from haptic_files.moved_modules import forward_moved_modules
 
@@ -79,6 +80,7 @@ __all__ = [
     "ToolMotion",
     "Trajectory",
     "TwoLinkOnCircle",
+    "UrdfMechanism",
     "add_serial_linkage",
     "constraint_inverse",
     "contact_wrench",
