@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 from altered_numbers import altered
 
-from haptic_experiments.experiments import friction_hysteresis, friction_two_contacts, tau_angled_wall
+from haptic_experiments.experiments import (
+    friction_hysteresis,
+    friction_model_b,
+    friction_two_contacts,
+    sliding_rod,
+    tau_angled_wall,
+)
 from haptic_experiments.kit.probing import distances
 from haptic_experiments.kit.results import Claims
 from haptic_friction.reference.hysteresis import MeasuredLoop
@@ -42,6 +48,28 @@ def test_energy_below_the_sliding_displacement_tells_many_elements_from_one(
     """The limits are 1e-3 and 1e-9 of force times displacement."""
     judge = friction_hysteresis._claim_presliding
     assert verdicts(judge, column(many), column(single)) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("deviation", "roughness", "expected"), [(0.99, 9.9, True), (1.01, 9.9, False), (0.99, 10.1, False)]
+)
+def test_model_b_neither_leaves_the_continuous_motion_nor_vibrates(
+    deviation: float, roughness: float, expected: bool
+) -> None:
+    element: Any = SimpleNamespace(ratio=0.5, words="B")
+    case = friction_model_b.Ramp(element, 10.0, deviation, 1.0, roughness, None)
+    assert verdicts(friction_model_b._claim_original, [case]) == [expected]
+
+
+# ---- the rod --------------------------------------------------------------------------------------------------------
+
+
+def test_sticking_is_extrapolated_to_the_paper_s_step_in_milliseconds() -> None:
+    """Of impacts whose times have an error of ten times the step."""
+    steps = (sliding_rod.FINE, 2.0 * sliding_rod.FINE)
+    fine, coarse = ({"lagged": SimpleNamespace(sticking_time=2e-4 + 10.0 * step)} for step in steps)
+    found = sliding_rod.sticking_times(fine, coarse)["lagged"]  # type: ignore[arg-type]
+    assert found == pytest.approx(0.2 + 1e4 * sliding_rod.PAPER_STEP, rel=1e-9)
 
 
 # ---- two contacts ---------------------------------------------------------------------------------------------------

@@ -111,6 +111,14 @@ def measure(run: ContactRun) -> RunNumbers:
     )
 
 
+def sticking_times(fine: Mapping[str, Impact], coarse: Mapping[str, Impact]) -> dict[str, float]:
+    """Durations of sticking at the paper's step by approximation [ms], from the impacts at FINE and twice that."""
+    return {
+        name: at_paper_step(1e3 * impact.sticking_time, 1e3 * coarse[name].sticking_time)
+        for name, impact in fine.items()
+    }
+
+
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
     runs = contact.runs_of(bags)
@@ -126,10 +134,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
         for kind, dissipation in kinds.items()
     }  # fmt: skip
     peaks = {kind: {n: Peak.of(impact, coarse[kind][n]) for n, impact in of.items()} for kind, of in fine.items()}
-    sticks = {
-        name: at_paper_step(1e3 * impact.sticking_time, 1e3 * coarse["without"][name].sticking_time)
-        for name, impact in fine["without"].items()
-    }
+    sticks = sticking_times(fine["without"], coarse["without"])
     claims = Claims()
     _judge_peaks(claims, peaks)
     _judge_stick(claims, fine["without"]["lagged"], sticks)
