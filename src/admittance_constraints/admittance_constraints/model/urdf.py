@@ -45,7 +45,7 @@ class UrdfMechanism(Mechanism):
         MechanismError: the file cannot be read, has no joint that moves, more than six, or a joint of another kind, or
             a frame is unknown; names it.
 
-    Example:
+    Examples:
         >>> from admittance_constraints import UrdfMechanism
         >>> text = '''<robot name="slider"><link name="rail"/><link name="carriage"><inertial><mass value="2.0"/>
         ... <inertia ixx="1.0" iyy="1.0" izz="1.0" ixy="0.0" ixz="0.0" iyz="0.0"/></inertial></link>
