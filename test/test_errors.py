@@ -6,6 +6,7 @@ import math
 import pickle
 import re
 import subprocess
+import sys
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -85,9 +86,11 @@ def test_a_value_that_a_node_cannot_use_is_named(node: str, name: str, value: fl
 
 
 @pytest.mark.experiment
-def test_what_a_node_refuses_when_it_is_configured_ends_the_run_with_one_line(tmp_path: Path) -> None:
-    """Two parameters that do not fit; what can be checked before a process starts is in test_bad_inputs."""
-    done = haptics(tmp_path, "run", "friction_impedance", "record:=false", "command_delay_ticks:=0", *TOO_SMALL)
+def test_what_a_node_refuses_when_it_is_configured_ends_it_with_one_line() -> None:
+    """Two parameters that do not fit, given to the node itself: `./haptics run` checks them before a process starts."""
+    command = [sys.executable, "-c", "from haptic_friction.node import main; main()", "--ros-args"]
+    values = [word for name in TOO_SMALL for word in ("-p", name)]
+    done = subprocess.run([*command, *values], timeout=limit(200.0), capture_output=True, text=True)
     text = done.stdout + done.stderr
     assert done.returncode == 1
     assert text.count("configure refused: static_force: expected ") == 1, text
