@@ -21,7 +21,6 @@ from haptic_core.parameters import check_all, load_parameter_specs
 from tau_wall_control import UnreachableError
 
 #: a static friction force below the kinetic one
-TOO_SMALL = ("law:=stribeck", "static_force:=1.0")
 ARGS = "see ./haptics run EXPERIMENT --show-args"
 
 
@@ -86,11 +85,13 @@ def test_a_value_that_a_node_cannot_use_is_named(node: str, name: str, value: fl
 
 @pytest.mark.experiment
 def test_what_a_node_refuses_when_it_is_configured_ends_the_run_with_one_line(tmp_path: Path) -> None:
-    """Two parameters that do not fit; what can be checked before a process starts is in test_bad_inputs."""
-    done = haptics(tmp_path, "run", "friction_impedance", "record:=false", "command_delay_ticks:=0", *TOO_SMALL)
+    """Inputs that only the node knows; what can be checked before a process starts is in test_bad_inputs."""
+    file = tmp_path / "inputs.yaml"
+    file.write_text("/joystick/friction: {ros__parameters: {inputs: [nonsense]}}")
+    done = haptics(tmp_path, "run", "friction_impedance", "record:=false", f"params_file:={file}")
     text = done.stdout + done.stderr
     assert done.returncode == 1
-    assert text.count("configure refused: static_force: expected ") == 1, text
+    assert text.count("configure refused: parameter inputs: expected kinds of ") == 1, text
     assert "Traceback" not in text, text
 
 
