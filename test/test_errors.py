@@ -6,7 +6,6 @@ import math
 import pickle
 import re
 import subprocess
-import sys
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from haptic_core.parameters import check_all, load_parameter_specs
 from tau_wall_control import UnreachableError
 
 #: a static friction force below the kinetic one
-TOO_SMALL = ("law:=stribeck", "static_force:=1.0")
 ARGS = "see ./haptics run EXPERIMENT --show-args"
 
 
@@ -86,14 +84,14 @@ def test_a_value_that_a_node_cannot_use_is_named(node: str, name: str, value: fl
 
 
 @pytest.mark.experiment
-def test_what_a_node_refuses_when_it_is_configured_ends_it_with_one_line() -> None:
-    """Two parameters that do not fit, given to the node itself: `./haptics run` checks them before a process starts."""
-    command = [sys.executable, "-c", "from haptic_friction.node import main; main()", "--ros-args"]
-    values = [word for name in TOO_SMALL for word in ("-p", name)]
-    done = subprocess.run([*command, *values], timeout=limit(200.0), capture_output=True, text=True)
+def test_what_a_node_refuses_when_it_is_configured_ends_the_run_with_one_line(tmp_path: Path) -> None:
+    """Inputs that only the node knows; what can be checked before a process starts is in test_bad_inputs."""
+    file = tmp_path / "inputs.yaml"
+    file.write_text("/joystick/friction: {ros__parameters: {inputs: [nonsense]}}")
+    done = haptics(tmp_path, "run", "friction_impedance", "record:=false", f"params_file:={file}")
     text = done.stdout + done.stderr
     assert done.returncode == 1
-    assert text.count("configure refused: static_force: expected ") == 1, text
+    assert text.count("configure refused: parameter inputs: expected kinds of ") == 1, text
     assert "Traceback" not in text, text
 
 
