@@ -14,12 +14,7 @@ from library_examples import LIBRARIES
 LEFT: dict[str, set[str]] = {
     "haptic_friction": set(),
     "admittance_constraints": set(),
-    "convex_contact": {
-        *("ActuatedWorld", "Batch", "Constraint", "ContactRenderer", "ContactReport", "Coupling"),
-        *("Gradients", "Joint", "JointActuator", "JointCoupler", "JointFriction", "JointLimits"),
-        *("JointMotion", "QuadraticCost", "Rollout", "StepStatistics", "TendonActuator", "TendonCoupler"),
-        *("TendonLimit", "Trajectory", "Weld", "optimize", "rollout"),
-    },
+    "convex_contact": {"ContactRenderer", "Trajectory", "optimize"},
     "tau_wall_control": set(),
 }
 

@@ -41,6 +41,15 @@ class ActuatedWorld:
 
     Raises:
         ValueError: The world has nothing that is actuated, or something that is not differentiated here.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> from convex_contact import ActuatedWorld, World
+        >>> world = World()
+        >>> _ = world.add_urdf("motor", files("convex_contact") / "data/shaft.urdf", armature=1.0)  # 1 kg m^2
+        >>> system = ActuatedWorld(world, period=0.01)
+        >>> system.step(0, system.start, [2.0]).round(4).tolist()  # angle and velocity after 2 N m for 0.01 s
+        [0.0002, 0.02]
     """
 
     def __init__(

@@ -87,6 +87,17 @@ class QuadraticCost:
 
     Raises:
         ValueError: A wrong shape, or a weight of the wrong sign.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> import numpy as np
+        >>> from convex_contact import ActuatedWorld, QuadraticCost, World
+        >>> world = World()
+        >>> _ = world.add_urdf("motor", files("convex_contact") / "data/shaft.urdf", armature=1.0)
+        >>> system = ActuatedWorld(world, period=0.01)  # a state is angle and velocity, here (0, 0)
+        >>> cost = QuadraticCost(system, [1.0, 0.0], state=[4.0, 0.0], input=[2.0], final=[6.0, 0.0])
+        >>> cost.running(0, system.start, np.array([1.0])), cost.final(system.start)  # (4 + 2)/2 and 6/2
+        (3.0, 3.0)
     """
 
     def __init__(

@@ -22,7 +22,17 @@ Direction = Mapping[str, ArrayLike]
 
 
 class Gradients(dict[str, np.ndarray]):
-    """Gradients by name; a pair of bodies may be named in either order."""
+    """Gradients by name; a pair of bodies may be named in either order.
+
+    Example:
+        >>> from convex_contact import Simulator, World, rollout
+        >>> world = World()
+        >>> _ = world.add_sphere("ball", mass=1.0, radius=0.1)
+        >>> motion = rollout(Simulator(world, period=0.01), 100)
+        >>> gradients = motion.pullback({-1: [0.0, 0.0, 1.0] + [0.0] * 9})  # of the height after 1 s
+        >>> gradients["initial_velocity"].round(6).tolist()
+        [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
+    """
 
     def __missing__(self, name: str) -> np.ndarray:
         match = re.fullmatch(r"(\w+)\((.*?),\s*(.*)\)", name)

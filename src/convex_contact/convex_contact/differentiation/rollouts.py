@@ -47,6 +47,14 @@ class Rollout(RolloutParameters):
         time: (steps + 1,), s.
         q: Coordinates (steps + 1, nq): trees first, then free bodies, each [centre of mass; quaternion x, y, z, w].
         v: Velocities (steps + 1, nv): of free bodies [linear; angular], world.
+
+    Example:
+        >>> from convex_contact import Simulator, World, rollout
+        >>> world = World(gravity=(0.0, 0.0, -10.0))
+        >>> _ = world.add_sphere("ball", mass=1.0, radius=0.1, velocity=(0.0, 0.0, 5.0))
+        >>> motion = rollout(Simulator(world, period=0.01), 50)
+        >>> motion.q.shape, motion.v[-1, 2].round(6).item()  # at the top after 0.5 s
+        ((51, 7), 0.0)
     """
 
     def __init__(self, simulator: Simulator) -> None:
@@ -361,6 +369,14 @@ def rollout(
         ValueError: A wrong shape or number, the simulator has constraints of its own (joint limits and couplings are
             differentiated, others are not), or its world has compliant bodies.
         ConvergenceError: A step failed.
+
+    Example:
+        >>> from convex_contact import Simulator, World, rollout
+        >>> world = World()
+        >>> _ = world.add_sphere("ball", mass=2.0, radius=0.1)
+        >>> motion = rollout(Simulator(world, period=0.01), 100)
+        >>> motion.tangent({"gravity": [0.0, 0.0, 1.0]})[-1, 8].round(6).item()  # velocity is gravity times 1 s
+        1.0
     """
     if not isinstance(steps, int) or steps < 0:
         raise ValueError(f"steps: expected a whole number, not negative, got {steps!r}")

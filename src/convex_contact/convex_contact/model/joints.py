@@ -112,6 +112,17 @@ class JointMotion:
         tree: Number of the tree.
         joint: Name of the joint, one of one coordinate.
         position: q_d (m or rad) over time (s).
+
+    Example:
+        >>> from importlib.resources import files
+        >>> from convex_contact import Simulator, World
+        >>> world = World()
+        >>> _ = world.add_urdf("motor", files("convex_contact") / "data/shaft.urdf", armature=1.0)
+        >>> world.move_joint("motor", "turn", lambda time: 2.0 * time)  # adds a JointMotion
+        >>> simulator = Simulator(world, period=0.01)
+        >>> simulator.step(100)
+        >>> round(simulator.joint("turn").position, 3)
+        2.0
     """
 
     tree: int
@@ -147,6 +158,17 @@ class JointActuator:
         effort_limit: Largest |u|, N or N m, above 0; may be inf.
         velocity_limit: Beyond this |v| (m/s or rad/s, above 0) the motor brakes with up to its effort limit; below, it
             does not matter. If it is inf when a simulator is made, the simulator has no such limit.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> from convex_contact import Simulator, World
+        >>> world = World()
+        >>> _ = world.add_urdf("motor", files("convex_contact") / "data/shaft.urdf", armature=1.0)
+        >>> world.actuate_joint("motor", "turn", proportional_gain=100.0, derivative_gain=20.0, target_position=0.5)
+        >>> simulator = Simulator(world, period=0.01)
+        >>> simulator.step(300)
+        >>> round(simulator.joint("turn").position, 3)
+        0.5
     """
 
     tree: int
@@ -228,6 +250,18 @@ class JointCoupler:
         other: Name of another of the same tree.
         ratio: -, or m/rad, rad/m; not 0.
         offset: m or rad.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> from convex_contact import Simulator, World
+        >>> world = World()
+        >>> _ = world.add_urdf("gripper", files("convex_contact") / "data/parallel_gripper.urdf", self_collision=False)
+        >>> world.move_joint("gripper", "left", lambda time: 0.01 * time)
+        >>> world.couple_joints("gripper", "right", "left", ratio=2.0)  # adds a JointCoupler
+        >>> simulator = Simulator(world, period=0.01)
+        >>> simulator.step(100)
+        >>> round(simulator.joint("right").position, 4)
+        0.02
     """
 
     tree: int
@@ -265,6 +299,18 @@ class JointFriction:
         tree: Number of the tree.
         joint: Name of a joint of one velocity.
         friction: F, N or N m, not negative.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> from convex_contact import JointFriction, Simulator, World
+        >>> world = World()
+        >>> tree = world.add_urdf("motor", files("convex_contact") / "data/shaft.urdf", armature=1.0)
+        >>> world.joint_laws.append(JointFriction(tree, "turn", friction=1.0))
+        >>> simulator = Simulator(world, period=0.01)
+        >>> simulator.joint("turn").effort = 3.0  # N m, of which the friction takes 1
+        >>> simulator.step(100)
+        >>> round(simulator.joint("turn").velocity, 3)
+        2.0
     """
 
     tree: int

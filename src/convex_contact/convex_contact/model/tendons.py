@@ -58,6 +58,17 @@ class TendonActuator:
 
     Raises:
         ValueError: A value is out of its bounds; the message has the actuator's name.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> from convex_contact import Simulator, TendonActuator, World
+        >>> world = World()
+        >>> tree = world.add_urdf("motor", files("convex_contact") / "data/shaft.urdf", armature=2.0)
+        >>> world.joint_laws.append(TendonActuator(tree, "winch", (("turn", 0.5),), control=8.0))  # 8 N at 0.5 m
+        >>> simulator = Simulator(world, period=0.01)
+        >>> simulator.step(100)
+        >>> round(simulator.joint("turn").velocity, 3)  # 4 N m on 2 kg m^2 for 1 s
+        2.0
     """
 
     tree: int
@@ -134,6 +145,18 @@ class TendonLimit:
         tendon: Joints of one coordinate, and their coefficients.
         bound: Least or greatest length, m or rad.
         sign: 1: least, -1: greatest.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> from convex_contact import Simulator, TendonLimit, World
+        >>> world = World()
+        >>> tree = world.add_urdf("motor", files("convex_contact") / "data/shaft.urdf", armature=1.0)
+        >>> world.joint_laws.append(TendonLimit(tree, (("turn", 0.5),), bound=0.1, sign=-1.0))  # at most 0.1 m
+        >>> simulator = Simulator(world, period=0.01)
+        >>> simulator.joint("turn").effort = 1.0
+        >>> simulator.step(200)
+        >>> round(simulator.joint("turn").position, 3)
+        0.2
     """
 
     tree: int
@@ -160,6 +183,19 @@ class TendonCoupler:
         terms: Of y, joints of one coordinate and their coefficients.
         other: Of x; empty: x = 0.
         coefficients: c0, c1, ...
+
+    Example:
+        >>> from importlib.resources import files
+        >>> from convex_contact import Simulator, TendonCoupler, World
+        >>> world = World()
+        >>> tree = world.add_urdf("hand", files("convex_contact") / "data/parallel_gripper.urdf", self_collision=False)
+        >>> world.move_joint("hand", "left", lambda time: 0.01 * time)
+        >>> coupler = TendonCoupler(tree, (("right", 1.0),), (("left", 1.0),), coefficients=(0.005, 1.0))
+        >>> world.controllers.append(coupler)
+        >>> simulator = Simulator(world, period=0.01)
+        >>> simulator.step(100)
+        >>> round(simulator.joint("right").position, 4)  # 0.005 + 0.01
+        0.015
     """
 
     tree: int

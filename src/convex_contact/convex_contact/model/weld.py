@@ -34,6 +34,17 @@ class Weld:
         point: That is held, in the frame of b (3,), m; None: its centre of mass, of a link the origin of its joint.
         position: Of that point in the frame of a (3,), m; None: as at the start.
         orientation: Of b in the frame of a, quaternion (x, y, z, w); None: as at the start.
+
+    Example:
+        >>> from convex_contact import Simulator, World
+        >>> world = World()
+        >>> _ = world.add_body("ceiling", fixed=True)
+        >>> ball = world.add_sphere("ball", mass=1.0, radius=0.1)
+        >>> world.weld("ceiling", "ball", stiffness=1e3, relaxation_time=0.1)  # adds a Weld
+        >>> simulator = Simulator(world, period=0.01)
+        >>> simulator.step(200)
+        >>> round(1e3 * float(simulator.state(ball).position[2]), 2)  # the weight over the stiffness [mm]
+        -9.81
     """
 
     a: int

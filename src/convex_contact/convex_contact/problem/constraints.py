@@ -63,7 +63,22 @@ def compliance(period: float, stiffness: float, relaxation_time: float | None) -
 
 
 class Constraint(ABC):
-    """Something that adds scalar rows to a contact problem."""
+    """Something that adds scalar rows to a contact problem.
+
+    Example:
+        >>> import numpy as np
+        >>> from convex_contact import Compliant, Constraint, Simulator, World
+        >>> class Level(Constraint):  # holds the height of the first body
+        ...     def rows(self, velocities, period):
+        ...         return Compliant(np.eye(velocities)[2], [0.0]).rows(velocities, period)
+        >>> world = World()
+        >>> ball = world.add_sphere("ball", mass=1.0, radius=0.1, velocity=(1.0, 0.0, 0.0))
+        >>> simulator = Simulator(world, period=0.01)
+        >>> simulator.constraints.append(lambda dynamics: Level())
+        >>> simulator.step(100)
+        >>> simulator.state(ball).position.round(2).tolist()
+        [1.0, 0.0, -0.0]
+    """
 
     @abstractmethod
     def rows(self, velocities: int, period: float) -> Rows:

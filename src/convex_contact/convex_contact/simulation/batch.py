@@ -50,6 +50,16 @@ class Batch:
 
     Raises:
         ValueError: There is no simulator, one is there twice, or the number of workers is not positive.
+
+    Example:
+        >>> from convex_contact import Batch, World
+        >>> world = World()
+        >>> _ = world.add_sphere("ball", mass=1.0, radius=0.1)
+        >>> batch = Batch.of(world, 2, workers=1, period=0.01)
+        >>> batch[1].set_state("ball", velocity=(2.0, 0.0, 0.0))
+        >>> batch.step(100)
+        >>> batch.body_states()[0][:, 0, 0].round(6).tolist()  # x of the ball in both
+        [0.0, 2.0]
     """
 
     def __init__(self, simulators: Sequence[Simulator], *, workers: int | None = None) -> None:

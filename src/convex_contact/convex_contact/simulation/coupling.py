@@ -188,6 +188,17 @@ class Coupling:
     Raises:
         WorldError: The body does not exist or cannot be pulled.
         ValueError: A number is negative or not finite.
+
+    Example:
+        >>> from convex_contact import Simulator, World
+        >>> world = World()
+        >>> _ = world.add_sphere("ball", mass=1.0, radius=0.1)
+        >>> simulator = Simulator(world, period=1e-3)
+        >>> coupling = simulator.couple("ball", stiffness=100.0, damping=20.0)  # damped critically
+        >>> coupling.target((0.0, 0.0, 0.0))
+        >>> simulator.step(3000)
+        >>> round(float(coupling.force[2]), 2)  # it carries the weight [N]
+        9.81
     """
 
     def __init__(

@@ -39,6 +39,18 @@ class Joint:
 
     Raises:
         WorldError: There is no such joint, or several.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> from convex_contact import Simulator, World
+        >>> world = World()
+        >>> _ = world.add_urdf("motor", files("convex_contact") / "data/shaft.urdf", armature=0.5)  # kg m^2
+        >>> simulator = Simulator(world, period=0.01)
+        >>> joint = simulator.joint("motor/turn")
+        >>> joint.effort = 2.0  # N m
+        >>> simulator.step(100)
+        >>> round(joint.velocity, 3)  # 4 rad/s^2 for 1 s
+        4.0
     """
 
     def __init__(self, dynamics: WorldDynamics, laws: Callable[[], Sequence[JointLaw]], name: str) -> None:

@@ -21,6 +21,15 @@ class JointLimits:
         coordinate: Which coordinate (n,).
         lower: (n,), m or rad; -inf if none.
         upper: (n,).
+
+    Example:
+        >>> from importlib.resources import files
+        >>> from convex_contact import Simulator, World
+        >>> world = World()
+        >>> _ = world.add_urdf("gripper", files("convex_contact") / "data/parallel_gripper.urdf", self_collision=False)
+        >>> limits = Simulator(world, period=0.01).dynamics.joint_limits()
+        >>> (limits.lower < limits.upper).tolist()  # of x, y and the two fingers
+        [True, True, True, True]
     """
 
     velocity: np.ndarray

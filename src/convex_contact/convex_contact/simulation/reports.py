@@ -26,6 +26,16 @@ class StepStatistics:
         contacts: In the list.
         active_contacts: That took part; the others are flat at the solution.
         residual: Relative momentum residual, scaled by diag(A)^(-1/2).
+
+    Example:
+        >>> from convex_contact import Simulator, World
+        >>> world = World()
+        >>> _ = world.add_half_space("ground")
+        >>> _ = world.add_sphere("ball", mass=1.0, radius=0.1, position=(0.0, 0.0, 1.0))
+        >>> simulator = Simulator(world, period=1e-3)
+        >>> simulator.step()
+        >>> simulator.statistics.active_contacts  # the ball still falls
+        0
     """
 
     iterations: int
@@ -49,6 +59,17 @@ class ContactReport:
         normal_velocity: (n,), m/s; positive separates.
         sticking: Bears a force below its transition speed (Table I) or its yield force (n,).
         area: Of a face of a hydroelastic contact surface, m^2; 0: a point (n,).
+
+    Example:
+        >>> from convex_contact import Simulator, World
+        >>> world = World()
+        >>> ground = world.add_half_space("ground")
+        >>> ball = world.add_sphere("ball", mass=1.0, radius=0.1, position=(0.0, 0.0, 0.1))
+        >>> simulator = Simulator(world, period=1e-3)
+        >>> simulator.step(1000)
+        >>> contacts = simulator.contacts.between(ground, ball)
+        >>> (contacts.impulse[:, 2] / 1e-3).round(2).tolist()  # the weight [N]
+        [9.81]
     """
 
     body: np.ndarray
