@@ -210,13 +210,18 @@ def choose(
     return list(once.values())[:count]
 
 
+def _importing(stems: set[str]) -> re.Pattern[str]:
+    """Finds imports of modules, also where the names stand in brackets over several lines."""
+    return re.compile(rf"^\s*(from|import)\b[^(\n]*(\([^)]*)?\b({'|'.join(map(re.escape, stems))})\b", re.M)
+
+
 def tests_of(place: Place) -> list[list[str]]:
     """Test files of the package: those that import the module, then those that name it or a module that imports it.
 
     Of a report only its own tests.
     """
     path = ROOT / place.file
-    imported = re.compile(rf"^\s*(from|import)\b.*\b{re.escape(path.stem)}\b", re.M)
+    imported = _importing({path.stem})
     importing = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in set(dependents(place.file))))
     first, then = [], []
     for file in sorted((SOURCES / path.relative_to(SOURCES).parts[0] / "test").glob("test_*.py")):
@@ -235,8 +240,7 @@ def dependents(file: str) -> Iterator[str]:
     reached, fresh = set[str](), {str(ROOT / file)}
     while fresh:
         reached |= fresh
-        stems = "|".join({re.escape(names[path]) for path in fresh})
-        pattern = re.compile(rf"^\s*(from|import)\b.*\b({stems})\b", re.M)
+        pattern = _importing({names[path] for path in fresh})
         fresh = {path for path, text in texts.items() if path not in reached and pattern.search(text)}
     yield from {names[path] for path in reached}
 
@@ -292,7 +296,8 @@ def fate(place: Place) -> tuple[str, str]:
     path, changed = ROOT / place.file, set(dependents(place.file))
     before, stat = path.read_bytes(), path.stat()
     end = place.start + len(place.old.encode())
-    assert before[place.start : end].decode() == place.old, f"{place.file} is not what the place was chosen from"
+    if before[place.start : end].decode() != place.old:
+        raise SystemExit(f"{place.file} is not what the place was chosen from; choose anew")
     base = Path(os.environ["NUMBA_CACHE_DIR"])
     cache = base.with_name(f"altered_{os.getpid()}") if b"njit" in before and base.exists() else base
     if cache is not base:
