@@ -20,7 +20,6 @@ from haptic_core.errors import InputError, ParameterError, shortened
 from haptic_core.parameters import check_all, load_parameter_specs
 from tau_wall_control import UnreachableError
 
-#: a static friction force below the kinetic one
 ARGS = "see ./haptics run EXPERIMENT --show-args"
 
 

@@ -42,7 +42,7 @@ class ActuatedWorld:
     Raises:
         ValueError: The world has nothing that is actuated, or something that is not differentiated here.
 
-    Example:
+    Examples:
         >>> from importlib.resources import files
         >>> from convex_contact import ActuatedWorld, World
         >>> world = World()

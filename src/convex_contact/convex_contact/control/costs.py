@@ -88,7 +88,7 @@ class QuadraticCost:
     Raises:
         ValueError: A wrong shape, or a weight of the wrong sign.
 
-    Example:
+    Examples:
         >>> from importlib.resources import files
         >>> import numpy as np
         >>> from convex_contact import ActuatedWorld, QuadraticCost, World

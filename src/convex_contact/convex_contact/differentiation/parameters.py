@@ -24,7 +24,7 @@ Direction = Mapping[str, ArrayLike]
 class Gradients(dict[str, np.ndarray]):
     """Gradients by name; a pair of bodies may be named in either order.
 
-    Example:
+    Examples:
         >>> from convex_contact import Simulator, World, rollout
         >>> world = World()
         >>> _ = world.add_sphere("ball", mass=1.0, radius=0.1)

@@ -48,7 +48,7 @@ class Rollout(RolloutParameters):
         q: Coordinates (steps + 1, nq): trees first, then free bodies, each [centre of mass; quaternion x, y, z, w].
         v: Velocities (steps + 1, nv): of free bodies [linear; angular], world.
 
-    Example:
+    Examples:
         >>> from convex_contact import Simulator, World, rollout
         >>> world = World(gravity=(0.0, 0.0, -10.0))
         >>> _ = world.add_sphere("ball", mass=1.0, radius=0.1, velocity=(0.0, 0.0, 5.0))
@@ -370,7 +370,7 @@ def rollout(
             differentiated, others are not), or its world has compliant bodies.
         ConvergenceError: A step failed.
 
-    Example:
+    Examples:
         >>> from convex_contact import Simulator, World, rollout
         >>> world = World()
         >>> _ = world.add_sphere("ball", mass=2.0, radius=0.1)

@@ -113,7 +113,7 @@ class JointMotion:
         joint: Name of the joint, one of one coordinate.
         position: q_d (m or rad) over time (s).
 
-    Example:
+    Examples:
         >>> from importlib.resources import files
         >>> from convex_contact import Simulator, World
         >>> world = World()
@@ -159,7 +159,7 @@ class JointActuator:
         velocity_limit: Beyond this |v| (m/s or rad/s, above 0) the motor brakes with up to its effort limit; below, it
             does not matter. If it is inf when a simulator is made, the simulator has no such limit.
 
-    Example:
+    Examples:
         >>> from importlib.resources import files
         >>> from convex_contact import Simulator, World
         >>> world = World()
@@ -251,7 +251,7 @@ class JointCoupler:
         ratio: -, or m/rad, rad/m; not 0.
         offset: m or rad.
 
-    Example:
+    Examples:
         >>> from importlib.resources import files
         >>> from convex_contact import Simulator, World
         >>> world = World()
@@ -300,7 +300,7 @@ class JointFriction:
         joint: Name of a joint of one velocity.
         friction: F, N or N m, not negative.
 
-    Example:
+    Examples:
         >>> from importlib.resources import files
         >>> from convex_contact import JointFriction, Simulator, World
         >>> world = World()

@@ -59,7 +59,7 @@ class TendonActuator:
     Raises:
         ValueError: A value is out of its bounds; the message has the actuator's name.
 
-    Example:
+    Examples:
         >>> from importlib.resources import files
         >>> from convex_contact import Simulator, TendonActuator, World
         >>> world = World()
@@ -146,7 +146,7 @@ class TendonLimit:
         bound: Least or greatest length, m or rad.
         sign: 1: least, -1: greatest.
 
-    Example:
+    Examples:
         >>> from importlib.resources import files
         >>> from convex_contact import Simulator, TendonLimit, World
         >>> world = World()
@@ -184,7 +184,7 @@ class TendonCoupler:
         other: Of x; empty: x = 0.
         coefficients: c0, c1, ...
 
-    Example:
+    Examples:
         >>> from importlib.resources import files
         >>> from convex_contact import Simulator, TendonCoupler, World
         >>> world = World()

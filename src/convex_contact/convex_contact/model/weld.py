@@ -35,7 +35,7 @@ class Weld:
         position: Of that point in the frame of a (3,), m; None: as at the start.
         orientation: Of b in the frame of a, quaternion (x, y, z, w); None: as at the start.
 
-    Example:
+    Examples:
         >>> from convex_contact import Simulator, World
         >>> world = World()
         >>> _ = world.add_body("ceiling", fixed=True)

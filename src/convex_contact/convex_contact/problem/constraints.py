@@ -65,7 +65,7 @@ def compliance(period: float, stiffness: float, relaxation_time: float | None) -
 class Constraint(ABC):
     """Something that adds scalar rows to a contact problem.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from convex_contact import Compliant, Constraint, Simulator, World
         >>> class Level(Constraint):  # holds the height of the first body

@@ -51,7 +51,7 @@ class Batch:
     Raises:
         ValueError: There is no simulator, one is there twice, or the number of workers is not positive.
 
-    Example:
+    Examples:
         >>> from convex_contact import Batch, World
         >>> world = World()
         >>> _ = world.add_sphere("ball", mass=1.0, radius=0.1)

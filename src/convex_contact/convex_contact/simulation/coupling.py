@@ -189,7 +189,7 @@ class Coupling:
         WorldError: The body does not exist or cannot be pulled.
         ValueError: A number is negative or not finite.
 
-    Example:
+    Examples:
         >>> from convex_contact import Simulator, World
         >>> world = World()
         >>> _ = world.add_sphere("ball", mass=1.0, radius=0.1)

@@ -40,7 +40,7 @@ class Joint:
     Raises:
         WorldError: There is no such joint, or several.
 
-    Example:
+    Examples:
         >>> from importlib.resources import files
         >>> from convex_contact import Simulator, World
         >>> world = World()

@@ -22,7 +22,7 @@ class JointLimits:
         lower: (n,), m or rad; -inf if none.
         upper: (n,).
 
-    Example:
+    Examples:
         >>> from importlib.resources import files
         >>> from convex_contact import Simulator, World
         >>> world = World()

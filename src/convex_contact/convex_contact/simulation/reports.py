@@ -27,7 +27,7 @@ class StepStatistics:
         active_contacts: That took part; the others are flat at the solution.
         residual: Relative momentum residual, scaled by diag(A)^(-1/2).
 
-    Example:
+    Examples:
         >>> from convex_contact import Simulator, World
         >>> world = World()
         >>> _ = world.add_half_space("ground")
@@ -60,7 +60,7 @@ class ContactReport:
         sticking: Bears a force below its transition speed (Table I) or its yield force (n,).
         area: Of a face of a hydroelastic contact surface, m^2; 0: a point (n,).
 
-    Example:
+    Examples:
         >>> from convex_contact import Simulator, World
         >>> world = World()
         >>> ground = world.add_half_space("ground")
