@@ -14,7 +14,7 @@ from library_examples import LIBRARIES
 LEFT: dict[str, set[str]] = {
     "haptic_friction": set(),
     "admittance_constraints": set(),
-    "convex_contact": {"ContactRenderer", "Trajectory", "optimize"},
+    "convex_contact": set(),
     "tau_wall_control": set(),
 }
 

@@ -88,6 +88,18 @@ class Trajectory:
         reason: Which, or what ended the iteration.
         start_cost: Of the inputs that were given.
         iterations: What each did.
+
+    Example:
+        >>> import numpy as np
+        >>> from importlib.resources import files
+        >>> from convex_contact import ActuatedWorld, QuadraticCost, World, optimize
+        >>> world = World()
+        >>> _ = world.add_urdf("motor", files("convex_contact") / "data/shaft.urdf", armature=1.0)
+        >>> system = ActuatedWorld(world, period=0.1)
+        >>> cost = QuadraticCost(system, [1.0, 0.0], state=[0.0, 0.0], input=[1e-4], final=[1.0, 1.0])
+        >>> found = optimize(system, cost, system.start, np.zeros((10, 1)))
+        >>> found.start_cost, found.cost < 0.01, found.states.shape  # the angle was 1 rad from the goal
+        (0.5, True, (11, 2))
     """
 
     states: np.ndarray
@@ -154,6 +166,20 @@ def optimize(
     Raises:
         ValueError: A wrong shape, limits that exclude each other, or a bound that is violated.
         ConvergenceError: A step of the first guess has no solution.
+
+    Example:
+        >>> import numpy as np
+        >>> from importlib.resources import files
+        >>> from convex_contact import ActuatedWorld, QuadraticCost, World, optimize
+        >>> world = World()
+        >>> _ = world.add_urdf("motor", files("convex_contact") / "data/shaft.urdf", armature=1.0)
+        >>> system = ActuatedWorld(world, period=0.1)
+        >>> cost = QuadraticCost(system, [1.0, 0.0], state=[0.0, 0.0], input=[1e-6], final=[1.0, 1.0])
+        >>> found = optimize(system, cost, system.start, np.zeros((10, 1)))
+        >>> found.states[-1].round(2).tolist()  # at rest at 1 rad
+        [1.0, 0.0]
+        >>> float(found.inputs.sum().round(2))  # what accelerates it also brakes it
+        0.0
     """
     first, u, low, high = _checked(system, start, inputs, lower, upper)
     if not isinstance(max_iterations, int) or max_iterations < 1:

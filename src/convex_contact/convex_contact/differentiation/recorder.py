@@ -188,21 +188,21 @@ class Recorder:
         R_v[t, :n, :n] = dt * data.dtau_dv - tree.mass_matrix(q)
         by_q, by_v = pin.dIntegrate(model, q, dt * v)
         E[t, :n, :n], K[t, :n, :n] = by_q, dt * by_v
-        links = dt * pin.computeJointTorqueRegressor(model, data, q, v0, acceleration)
+        links = dt * _regressor(model, data, q, v0, acceleration)
         total = pin.computeTotalMass(model, data)
-        gravity = -dt * total * pin.jacobianCenterOfMass(model, data, q).T
+        gravity = -dt * total * pin.jacobianCenterOfMass(model, data, q).reshape(3, n).T
         mass = None
         if with_mass:
             still = np.zeros(n)
             pin.computeRNEADerivatives(model, data, q, still, still)
-            rest, rest_links = data.dtau_dq.copy(), pin.computeJointTorqueRegressor(model, data, q, still, still).copy()
+            rest, rest_links = data.dtau_dq.copy(), _regressor(model, data, q, still, still)
             by = np.empty((n, n, n))
             mass = np.empty((n, n, links.shape[1]))
             for i in range(n):
                 unit = np.eye(n)[i]
                 pin.computeRNEADerivatives(model, data, q, still, unit)
                 by[:, i] = data.dtau_dq - rest
-                mass[:, i] = pin.computeJointTorqueRegressor(model, data, q, still, unit) - rest_links
+                mass[:, i] = _regressor(model, data, q, still, unit) - rest_links
             mass_by_q[t] = by
         return TreeTape(np.asarray(gravity), np.asarray(links), mass)
 
@@ -317,3 +317,10 @@ def _link_hessian(T: np.ndarray, ancestry: tuple[np.ndarray, np.ndarray]) -> np.
     shifted = np.cross(angular[:, :, None, :], linear[:, None, :, :]) * moves
     out[:, :3], out[:, 3:] = np.moveaxis(swung + shifted, 3, 1), np.moveaxis(spun, 3, 1)
     return out
+
+
+def _regressor(
+    model: pin.Model, data: pin.Data, q: np.ndarray, velocity: np.ndarray, acceleration: np.ndarray
+) -> np.ndarray:
+    """Returns a copy of the joint torques' regressor (n, 10 links) of pin, which drops the axis of one joint."""
+    return np.array(pin.computeJointTorqueRegressor(model, data, q, velocity, acceleration)).reshape(model.nv, -1)

@@ -170,6 +170,18 @@ class ContactRenderer:
 
     Attributes:
         rendering, settings: as given.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> import yaml
+        >>> from convex_contact import ContactRenderer
+        >>> parameters = yaml.safe_load((files("convex_contact") / "contact_node.yaml").read_text())["contact_node"]
+        >>> values = {name: parameter["default_value"] for name, parameter in parameters.items()}
+        >>> values["world"] = "convex_contact.scenes.one_body:falling_sphere"
+        >>> renderer = ContactRenderer.from_parameters({**values, "period": 1e-3})
+        >>> answer = renderer.step([0.0, 0.0, 0.2, 0.0, 0.0, 0.0, 1.0], [0.0] * 6)
+        >>> answer.wrench.shape
+        (6,)
     """
 
     def __init__(
