@@ -89,7 +89,7 @@ class Trajectory:
         start_cost: Of the inputs that were given.
         iterations: What each did.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from importlib.resources import files
         >>> from convex_contact import ActuatedWorld, QuadraticCost, World, optimize
@@ -167,7 +167,7 @@ def optimize(
         ValueError: A wrong shape, limits that exclude each other, or a bound that is violated.
         ConvergenceError: A step of the first guess has no solution.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from importlib.resources import files
         >>> from convex_contact import ActuatedWorld, QuadraticCost, World, optimize

@@ -171,7 +171,7 @@ class ContactRenderer:
     Attributes:
         rendering, settings: as given.
 
-    Example:
+    Examples:
         >>> from importlib.resources import files
         >>> import yaml
         >>> from convex_contact import ContactRenderer
