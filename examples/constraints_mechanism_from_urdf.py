@@ -35,15 +35,8 @@ joints = [
     joint("fixed", "ground", "pivot", GROUND),
 ]
 text = f'<robot name="four_bar">{"".join(link(*item) for item in lengths.items())}{"".join(joints)}</robot>'
-mechanism = UrdfMechanism(
-    text,
-    tool="tool",
-    loops=[("end", "pivot")],
-    loop_axes="xy",
-    orientation=True,
-    gravity=(0.0, -9.81, 0.0),
-    near=[1.0, -0.6, -1.9],
-)
+options = {"loops": [("end", "pivot")], "loop_axes": "xy", "orientation": True, "gravity": (0.0, -9.81, 0.0)}
+mechanism = UrdfMechanism(text, tool="tool", near=[1.0, -0.6, -1.9], **options)
 start = mechanism.project_position([1.0, -0.6, -1.9])
 generator = ReferenceGenerator(mechanism, z=start, period=1e-3, compiled=False)
 results = [generator.step([0.0] * 6) for _ in range(600)]
