@@ -16,8 +16,8 @@ from packaging.requirements import Requirement
 from setuptools.config.pyprojecttoml import load_file
 
 PACKAGES = {path.parent.name: path.parent for path in sorted(Path(__file__).parents[1].glob("src/*/package.xml"))}
-#: packages with a setup.py; the others have no Python modules that are imported from outside
-PYTHON_PACKAGES = [name for name, folder in PACKAGES.items() if (folder / "setup.py").exists()]
+#: packages of Python modules, which have a setup.cfg; the others have none that are imported from outside
+PYTHON_PACKAGES = [name for name, folder in PACKAGES.items() if (folder / "setup.cfg").exists()]
 
 
 #: packages for use without ROS, too

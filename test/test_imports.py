@@ -25,7 +25,7 @@ LEVELS = (
 )
 LEVEL = {package: level for level, packages in enumerate(LEVELS) for package in packages}
 LIBRARIES = {*LEVELS[2], *LEVELS[3]}
-PACKAGES = sorted(path.parent.name for path in SOURCES.glob("*/setup.py"))
+PACKAGES = sorted(path.parent.name for path in SOURCES.glob("*/setup.cfg"))
 
 
 def modules(package: str) -> dict[str, Path]:

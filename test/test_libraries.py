@@ -17,7 +17,7 @@ from library_examples import LIBRARIES
 from machine_speed import limit
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = sorted(path.parent.name for path in ROOT.glob("src/*/pyproject.toml"))
+PACKAGES = sorted(path.parent.name for path in ROOT.glob("src/*/setup.cfg"))
 EXAMPLES = ROOT / "test" / "library_examples.py"
 
 #: base of the errors of each library
@@ -148,7 +148,7 @@ def test_checkout_requires_folders_and_wheel_requires_versions(built: tuple[Path
 def test_wheels_run_in_an_environment_with_what_they_require(
     built: tuple[Path, dict[str, list[str]]], tmp_path: Path
 ) -> None:
-    """The other packages come from the registry in the versions of the lock."""
+    """The other packages come from the registry in the versions of the lock; the library for boxes is compiled."""
     uv = Path(sys.prefix, "bin", "uv")
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV", "HAPTICS"))
@@ -157,12 +157,21 @@ def test_wheels_run_in_an_environment_with_what_they_require(
         ["venv", "--quiet", "--python", sys.executable, tmp_path / "env"],
         [
             *("pip", "install", "--quiet", "--python", tmp_path / "env", "--find-links", built[0]),
-            *("--constraints", ROOT / "requirements/suite.lock", *LIBRARIES),
+            *(
+                "--constraints",
+                ROOT / "requirements/suite.lock",
+                "--build-constraints",
+                ROOT / "requirements/suite.lock",
+            ),
+            *(*LIBRARIES, ROOT / "src" / "convex_contact_native"),
         ],
     ):
         done = subprocess.run([uv, *command], env=kept, capture_output=True, text=True, timeout=limit(300.0))
         assert done.returncode == 0, done.stderr
     python = tmp_path / "env" / "bin" / "python"
+    found = "from convex_contact.model.native import _library; print(_library._name)"
+    done = subprocess.run([python, "-I", "-c", found], env={"PATH": os.defpath}, capture_output=True, text=True)
+    assert done.stdout.startswith(f"{tmp_path}/env/lib/"), done.stderr
     done = subprocess.run([python, "-I", EXAMPLES], env={"PATH": os.defpath}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     expected = [f"{library} {version()} {next(tmp_path.glob('env/lib/python3*'))}" for library in LIBRARIES]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 import llvmlite.binding
@@ -29,7 +30,9 @@ class NativeLibraryError(ContactError, RuntimeError):
 
 def _load() -> ctypes.CDLL | None:
     prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
-    for path in (LIBRARY, *(str(Path(prefix, "lib", LIBRARY)) for prefix in prefixes if prefix)):
+    installed = find_spec("convex_contact_native")  # by pip
+    paths = [str(Path(prefix, "lib", LIBRARY)) for prefix in prefixes if prefix]
+    for path in (LIBRARY, *paths, *([installed.origin] if installed and installed.origin else [])):
         try:
             library = ctypes.CDLL(path)
         except OSError:
@@ -71,8 +74,8 @@ class ShapeTable:
     def __init__(self) -> None:
         if _library is None:
             raise NativeLibraryError(
-                f"{LIBRARY} was not found; build the workspace (./haptics setup): it makes contacts between boxes, "
-                "cylinders, capsules and convex meshes"
+                f"{LIBRARY} was not found; build the workspace (./haptics setup), or pip install "
+                "./src/convex_contact_native: it makes contacts between boxes, cylinders, capsules and convex meshes"
             )
         self._library = _library
         self._context = ctypes.c_void_p(self._library.convex_contact_create())
