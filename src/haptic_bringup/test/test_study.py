@@ -159,7 +159,7 @@ def test_errors_are_one_line_and_a_hint(
 
 
 def test_list_and_arguments_are_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(cli, "console", Console(width=200))
+    monkeypatch.setattr(cli, "console", lambda: Console(width=200))
     for words, expected in (
         (["list"], ("tau-wall", "design-wall")),
         (["study", "tiny", "-s"], ("count", "a,b", "[m]")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -60,7 +61,7 @@ def test_a_launch_file_with_a_cycle_is_refused(tmp_path: Path) -> None:
     with pytest.raises(HapticError, match="is a cycle: declare one of its edges delayed"):
         graph("- {name: inputs, value: [friction]}")
     edges = graph("- {name: inputs, value: [friction]}\n    - {name: delayed_inputs, value: [friction]}")
-    assert set(edges) - set(experiment.graph) == {back.model_copy(update={"delayed": True})}
+    assert set(edges) - set(experiment.graph) == {replace(back, delayed=True)}
 
 
 def node(name: str, executable: str = "my_lab/spring_node", **parameters: Any) -> LaunchedNode:
