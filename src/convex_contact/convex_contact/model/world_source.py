@@ -19,15 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from convex_contact._moved import current_path
-from convex_contact.model.mesh_files import SUFFIXES
+from convex_contact.model.load import LOADERS
 from convex_contact.model.world import World, WorldError
 from convex_contact.model.world_file import world_of
 from haptic_files import FileError, kind_of, listed, read_yaml
 
 #: group of the entry points of functions that make a world
 ENTRY_POINTS = "haptic_worlds"
-#: function of the world of a file that a tool touches, and the suffixes of such files beside those of meshes
-TOUCHED_FILE, _MODELS = "convex_contact.scenes.touched_file:touched_file", (".urdf", ".xml")
+#: function of the world of a file that a tool touches
+TOUCHED_FILE = "convex_contact.scenes.touched_file:touched_file"
 #: module:function
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -46,7 +46,7 @@ def open_world(source: str, values: Mapping[str, Any] | None = None, folder: Pat
     """
     if _FUNCTION.fullmatch(source):
         return _called(source, dict(values or {}))
-    if Path(source).suffix.lower() in (*_MODELS, *SUFFIXES):
+    if Path(source).suffix.lower() in LOADERS.keys() - {".yaml", ".yml"}:
         return _called(TOUCHED_FILE, {"file": source, **(values or {})})
     file = _found(source, folder)
     try:
