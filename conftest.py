@@ -16,6 +16,9 @@ from ros_domain import claim_domain
 #: tiers that the default leaves out; pyproject.toml says what each is for
 _TIERS = ("experiment", "fuzz", "realtime", "study", "slow")
 _RUNS = Path(__file__).parent / "test"
+#: compiles the contact simulator for minutes; it starts first, and the package's other tests come after the other
+#: packages, so that no worker waits for it
+_COMPILES, _COMPILED = "test_bad_mjcf", Path(__file__).parent / "src" / "convex_contact"
 #: CPU time of the longest runs' files [s], whole; they start first, so that the workers end at about the same time
 _SECONDS = {
     "test_tau_experiments": 124.0,
@@ -47,14 +50,21 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves the tiers out unless they are asked for, and sorts: packages first, whose tests compile what runs need."""
+    """Leaves the tiers out unless they are asked for, and sorts."""
     _mark_products(items)
     named = any("::" in word or word.endswith(".py") for word in config.args)
     if not (config.option.all or config.option.markexpr or named):
         left_out = [item for item in items if any(item.get_closest_marker(tier) for tier in _TIERS)]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
-    items.sort(key=lambda item: (_RUNS in item.path.parents, -_SECONDS.get(item.path.stem, 0.0)))
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> tuple[bool, bool, bool, float]:
+    """Packages come first, whose tests compile what runs need."""
+    path = item.path
+    seconds = _SECONDS.get(path.stem, 0.0)
+    return path.stem != _COMPILES, _RUNS in path.parents, _COMPILED in path.parents, -seconds
 
 
 def _mark_products(items: list[pytest.Item]) -> None:

@@ -28,6 +28,7 @@ import yaml
 from haptic_experiments.study import load_study
 from haptic_launch.experiments import Experiment, experiment_names, load_experiment
 from haptic_launch.launch_file import LaunchDescription, load_launch_file
+from haptic_launch.launch_nodes import launched_nodes
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
@@ -113,8 +114,7 @@ def wrong_failures(names: Sequence[str] = ()) -> list[str]:
 
 def family(description: LaunchDescription) -> tuple[str, str]:
     """Page and title of the family to which an experiment belongs."""
-    specs = description.evaluate(find_executable=lambda package, executable: f"/{package}/{executable}")
-    packages = [Path(spec.command[0]).parent.name for spec in specs]
+    packages = [node.executable.partition("/")[0] for node in launched_nodes(description)]
     rendering = [package for package in packages if package in FAMILIES]
     return FAMILIES[rendering[0]] if len(rendering) == 1 else COMPOSED
 

@@ -70,7 +70,7 @@ def heard_until(condition) -> None:
 
 @pytest.mark.experiment
 def test_a_run_that_is_well_and_then_hangs(start, statuses: list[DiagnosticStatus]) -> None:
-    run = start("command_delay_ticks:=0", "pace:=0.1", "duration:=3600.0")
+    run = start("command_delay_ticks:=0", "pace:=0.1", "duration:=3600.0", "layout:=processes")
     wait_until(run.is_running)
     texts: list[str] = []
 

@@ -14,6 +14,7 @@ from machine_speed import limit
 from rosbags.rosbag2 import StoragePlugin, Writer
 from started_runs import HAPTICS, finish, metrics_of, recorded_run, wait_until
 
+from haptic_bags.bag_comparison import compare_topic
 from haptic_bags.bags import Bag, typestore
 from haptic_bags.recording import TICK_EVENT, Recording
 from haptic_bringup import cli
@@ -69,7 +70,8 @@ def test_a_replay_is_the_recording_bit_for_bit(bag: Path, tmp_path: Path) -> Non
     recorded, replayed = Recording.read(bag), Recording.read(directory / "bag")
     assert len(recorded.messages[COMMAND]) == 500
     for topic, messages in recorded.messages.items():
-        assert replayed.messages[topic] == messages, topic
+        found = compare_topic(recorded.types[topic], messages, replayed.messages[topic])
+        assert found.compared == len(messages) == len(replayed.messages[topic]) and found.equal, (topic, found.fields)
     assert recorded.types == replayed.types
     assert replayed.custom == {**recorded.custom, "replay_of": str(bag)}
     assert "the replay is the recording bit for bit: shown (0 of 1000 messages on 2 topics differ)" in text

@@ -61,7 +61,7 @@ def tick_of(client: PageClient) -> int:
 
 def test_a_person_leads_the_hand_pauses_steps_sets_parameters_and_the_recording_replays(tmp_path: Path) -> None:
     law = ("law:=stribeck", "friction_force:=2.0", "static_force:=3.0")
-    words = ("run", FIRST, "view:=true", "record:=true", "duration:=1000.0", PATIENT, *law)
+    words = ("run", FIRST, "view:=true", "record:=true", "duration:=1000.0", "layout:=processes", PATIENT, *law)
     with viewed(tmp_path, *words) as (process, port), PageClient(port) as client:
         client.until(lambda: tick_of(client) > 100)
         client.until(lambda: client.chart("position of the tool") and client.chart("friction: friction force"))
@@ -176,7 +176,7 @@ def test_view_alone_is_a_gallery_in_which_scenes_change_while_the_page_stays(tmp
         client.press("touch it", "Friction model A on a manipulator with a force sensor")
         client.until(lambda: "friction_admittance runs" in client.text)
         client.until(lambda: tick_of(client) > 10 and client.find("hold the handle"))
-        os.kill(find_child(process.pid, "friction_node"), signal.SIGKILL)
+        os.kill(find_child(process.pid, "composed_nodes"), signal.SIGKILL)
         client.until(lambda: "friction_admittance has ended" in client.text)
         process.send_signal(signal.SIGINT)
         assert process.wait(limit(60.0)) == 0

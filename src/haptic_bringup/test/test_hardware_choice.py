@@ -30,11 +30,10 @@ def test_every_experiment_with_a_device_has_the_choice_and_no_other(name: str) -
         assert argument is None
         return
     assert argument is not None and argument.default == "simulated"
-    alone = {"layout": "processes"} if any(entry.name == "layout" for entry in description.arguments) else {}
     started = {}
     for hardware in argument.choices:
         specs = description.evaluate(
-            {"hardware": hardware, **alone},
+            {"hardware": hardware, "layout": "processes"},
             find_executable=lambda package, executable: f"/{package}/{executable}",
         )
         (device,) = (spec for spec in specs if spec.on_exit_shutdown)

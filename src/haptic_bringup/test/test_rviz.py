@@ -136,9 +136,7 @@ def run_of(name: str, rviz: str) -> Run:
     description = load_launch_file(load_experiment(name).launch_file)
     known = {argument.name for argument in description.arguments}
     assert ("rviz" in known) == (name in SHOWN)
-    arguments = {"rviz": rviz} if name in SHOWN else {}
-    if "layout" in known:
-        arguments["layout"] = "processes"
+    arguments = {"layout": "processes"} | ({"rviz": rviz} if name in SHOWN else {})
     processes = launched(description, arguments)
     (values,) = (parameters for process, parameters in processes if process.on_exit_shutdown)
     specs = load_parameter_specs(NODE_PARAMETER_FILE)

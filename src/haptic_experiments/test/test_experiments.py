@@ -153,7 +153,7 @@ def test_launch_file_and_metadata_declare_the_same_graph(name: str) -> None:
         assert names(node, "consumers") == given
 
 
-@pytest.mark.parametrize("name", has_argument("layout"))
+@each_experiment
 def test_both_layouts_start_the_same_nodes(name: str) -> None:
     processes, composed = (
         {(key.split()[0], key.split()[-1]): values for key, values in evaluate(name, {"layout": layout}).items()}
@@ -165,12 +165,20 @@ def test_both_layouts_start_the_same_nodes(name: str) -> None:
     assert processes == composed and layouts == ["processes", "composed"]  # the recorder's
 
 
-@pytest.mark.parametrize("name", has_argument("layout"))
-def test_nodes_share_a_process_unless_the_device_cannot(name: str) -> None:
+@each_experiment
+def test_nodes_share_a_process_in_lockstep_and_several_renderers_in_realtime_too(name: str) -> None:
     assert evaluate(name) == evaluate(name, {"layout": "composed"})
+    renderers = {edge.source for edge in load_experiment(name).graph} - {"device"}
+    layout = "processes" if len(renderers) <= 1 else "composed"
+    assert evaluate(name, {"mode": "realtime"}) == evaluate(name, {"mode": "realtime", "layout": layout})
+
+
+@pytest.mark.parametrize("name", has_argument("hardware"))
+@pytest.mark.parametrize("mode", ["lockstep", "realtime"])
+def test_no_node_shares_a_process_with_a_controller_manager(name: str, mode: str) -> None:
     for hardware in ("ros2_control", "mock"):
-        alone = evaluate(name, {"hardware": hardware})
-        assert alone == evaluate(name, {"hardware": hardware, "layout": "processes"})
+        alone = evaluate(name, {"mode": mode, "hardware": hardware})
+        assert alone == evaluate(name, {"mode": mode, "hardware": hardware, "layout": "processes"})
         assert not any(" in nodes" in process for process in alone)
 
 

@@ -25,7 +25,7 @@ from haptic_experiments.report import Claim
 from haptic_experiments.study import Results, ResultTable, Study, StudyReport, Task
 from haptic_launch.experiments import experiment_names, load_experiment
 from haptic_msgs.msg import DeviceState
-from haptic_verification.faults import COMPOSED, StartedRun, arguments_of, words_of
+from haptic_verification.faults import COMPOSED, StartedRun, words_of
 
 #: ticks that may pass without the answers of all nodes, as a share
 _LIMIT = 0.01
@@ -72,8 +72,6 @@ class RealtimeRun:
     def run(self) -> dict[str, np.ndarray]:
         """Ticks and missed ones; safe stops; periods, round trips [s], empty without a bag; `slowness` before it."""
         experiment = load_experiment(self.experiment)
-        if self.layout == "composed" and "layout" not in arguments_of(self.experiment):
-            raise HapticError(f"{self.experiment}: one node beside the device, there is no layout:=composed")
         wanted = {"mode": "realtime", "layout": self.layout, "duration": "1e6", "record": str(self.record).lower()}
         words = words_of(self.experiment, wanted)
         variables = {"HAPTICS_EXECUTOR": self.executor, "HAPTICS_PRIORITY": str(self.priority)}
@@ -174,14 +172,11 @@ def round_trips(times: Mapping[str, Sequence[Sequence[int]]]) -> np.ndarray:
 
 
 def tasks(settings: RealtimeSettings) -> Mapping[str, Task]:
-    """Each experiment in each way; those of one node beside the device have one layout."""
+    """Each experiment in each way."""
     found: dict[str, Task] = {}
     for name in settings.experiments or experiment_names():
-        arguments = arguments_of(name)
         ways = (settings.layouts, settings.executors, settings.priorities, settings.pinning)
         for layout, executor, priority, pinning in itertools.product(*ways):
-            if layout == "composed" and "layout" not in arguments:
-                continue
             task = RealtimeRun(
                 name, settings.minutes, layout, executor, priority, pinning, settings.record, settings.domain
             )

@@ -38,7 +38,8 @@ class SoakSettings(BaseModel):
     experiments: tuple[str, ...] = Field((), description="names; all if none is given")
     minutes: float = Field(10.0, gt=0.0, le=1e4, description="length of each run, after its first tick [min]")
     layout: Literal["automatic", "processes", "composed"] = Field(
-        "automatic", description="of experiments of several nodes"
+        "automatic",
+        description="composed: one process for all nodes; processes: one for each; automatic: the default",
     )
     interval: float = Field(1.0, gt=0.0, le=600.0, description="between samples [s]")
     domain: int = Field(141, ge=0, le=232, description="ROS domain of the runs")
