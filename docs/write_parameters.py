@@ -52,6 +52,20 @@ file.** `mode`, `recorded` and `period` must be the same in all nodes; give them
 `period`). The parameters of the recorder follow from the arguments, too. Under `ros2 launch` itself, which does not
 tell given arguments from defaults, the file goes before both.
 
+A list of entries `name=value`, such as `device_parameters`, can be given as nested parameters, one for each entry;
+the tables name their prefix. They replace the entries of the same names that the launch file has:
+
+```yaml
+/joystick/device:
+  ros__parameters:
+    device_values: {friction_coulomb: 0.0}
+    hand_values:
+      mass: 0.8
+```
+
+The list itself is what an argument of a launch file can carry. Started by `ros2 run`, a node declares each of them
+(`ros2 param get /joystick/device hand_values.mass`), with the same rules as for its list.
+
 The output of `ros2 param dump` is such a file. Several outputs in one file give a whole run again:
 
 ```
@@ -77,7 +91,8 @@ def page() -> str:
         parts.append("| parameter | type | default | bounds | | what it is |\n| --- | --- | --- | --- | --- | --- |")
         for spec in load_parameter_specs(path).values():
             fixed = "fixed" if spec.read_only else "fixed once configured" if spec.file else ""
-            about = spec.description.replace("<", "&lt;")  # runs/<time> is no element
+            nested = f" (nested: `{spec.nested}`)" if spec.nested else ""
+            about = spec.description.replace("<", "&lt;") + nested  # runs/<time> is no element
             cells = [f"`{spec.name}`", spec.type, repr(spec.default), spec.constraints, fixed, about]
             parts.append(f"| {' | '.join(cells)} |")
     return "\n".join(parts) + "\n"

@@ -21,6 +21,7 @@ from admittance_constraints.display.feedback import pose_difference
 from admittance_constraints.node import ConstraintNode
 from admittance_constraints.renderer import ConstraintRenderer
 from haptic_core.commands import MOTION, NONE
+from haptic_core.errors import ParameterError
 from haptic_core.messages import pose_array, set_pose, set_wrench
 from haptic_core.parameters import check_all
 from haptic_msgs.msg import (
@@ -193,6 +194,17 @@ def test_tool_approaches_the_mechanism_of_new_dimensions(make: Callable[..., Ben
         tool = pose_array(command.tool_pose)
     np.testing.assert_allclose(tool[:3], [START[0], START[1], 0.05], atol=1e-12)
     assert state.q[2] == 0.05
+
+
+def test_a_nested_parameter_is_an_entry_of_its_list_at_the_start_and_when_it_is_set(make: Callable[..., Bench]) -> None:
+    bench = make(**{"mechanism_parameters": ["mass=1.0"], "mechanism_values.radius": 0.05}).start()
+    assert bench.node.parameters["mechanism_parameters"] == ["mass=1.0", "radius=0.05"]
+    assert bench.node.get_parameter("mechanism_values.radius").value == 0.05
+    assert not bench.set(**{"mechanism_values.radius": -1.0}).successful
+    assert bench.set(**{"mechanism_values.radius": 0.06}).successful
+    assert bench.node.parameters["mechanism_parameters"] == ["mass=1.0", "radius=0.06"]
+    with pytest.raises(ParameterError, match=r"parameter mechanism_value\.radius: unknown"):
+        make(**{"mechanism_value.radius": 0.05})
 
 
 def test_a_reset_starts_anew_next_to_the_tool(make: Callable[..., Bench]) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from haptic_core.errors import ParameterError, shortened
-from haptic_core.parameters import ParameterSpec
+from haptic_core.parameters import ParameterSpec, nested_spec
 from haptic_files import FileError, kind_of, nearest, read_yaml
 
 #: parameter, and argument of the launch files, that names the file
@@ -96,7 +96,7 @@ def matches(pattern: str, full_name: str) -> bool:
 
 
 def values_for(path: str | Path, full_name: str, specs: Mapping[str, ParameterSpec]) -> dict[str, Any]:
-    """The values that a file gives to a node, checked.
+    """The values that a file gives to a node, checked; nested ones as they are (`fold_nested`).
 
     Args:
         path: of the file.
@@ -117,6 +117,8 @@ def values_for(path: str | Path, full_name: str, specs: Mapping[str, ParameterSp
                     found[name] = specs[name].check(value)
                 except ParameterError as error:
                     raise ParameterError(f"{where}: {error}") from None
+            elif nested_spec(specs, name):
+                found[name] = value
             elif pattern == full_name:
                 raise ParameterError(f"{where}: parameter {name}: unknown{nearest(name, specs)}")
     return found

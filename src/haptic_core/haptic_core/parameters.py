@@ -8,7 +8,8 @@
 The grammar has no key for a unit; the description ends with it in square brackets ([-] where there is
 none), and every number must have one. `file` is an addition to the grammar: it marks a parameter
 whose value names files, which cannot change while the node is configured. `file: regular` is the path of
-one regular file, or empty; `file: true` is any other, such as a directory or a name beside paths. The same
+one regular file, or empty; `file: true` is any other, such as a directory or a name beside paths. So is
+`nested: device_values`: each parameter `device_values.NAME` gives one entry "NAME=value" of the list. The same
 file declares the parameters, checks them, and is the source of the documentation and of tests.
 """
 
@@ -30,7 +31,7 @@ from haptic_files import FileError, describe_yaml_error, listed, load_yaml, once
 Value = Any
 
 _SCALARS: dict[str, type] = {"double": float, "int": int, "bool": bool, "string": str}
-_KEYS = {"type", "default_value", "description", "read_only", "file", "validation"}
+_KEYS = {"type", "default_value", "description", "read_only", "file", "nested", "validation"}
 
 #: longest text of a parameter; a path of Linux is not longer [characters]
 MAX_TEXT = 4096
@@ -80,6 +81,7 @@ class ParameterSpec:
         read_only: the value is fixed from the start of the node.
         file: the value names files, and is fixed while the node is configured.
         regular_file: the value is the path of a regular file, or empty.
+        nested: prefix of parameters that give one entry "name=value" of this list each; empty: there are none.
     """
 
     name: str
@@ -90,6 +92,7 @@ class ParameterSpec:
     read_only: bool = False
     file: bool = False
     regular_file: bool = False
+    nested: str = ""
     validation: Mapping[str, list[Any]] = field(default_factory=dict)
 
     @property
@@ -218,6 +221,7 @@ def _spec(file: str, name: str, entry: dict[str, Any]) -> ParameterSpec:
         read_only=bool(entry.get("read_only", False)),
         file=bool(entry.get("file", False)),
         regular_file=entry.get("file") == "regular",
+        nested=str(entry.get("nested", "")),
         validation=validation,
     )
     try:
@@ -252,11 +256,12 @@ def limits_in(constraints: str) -> tuple[float, float, tuple[str, ...]]:
 
 
 def check_all(specs: Mapping[str, ParameterSpec], values: Mapping[str, Value]) -> dict[str, Value]:
-    """Checks given values against the specs and adds the defaults.
+    """Checks given values against the specs and adds the defaults; nested parameters become entries of their lists.
 
     Raises:
         ParameterError: a name is unknown or a value is refused.
     """
+    values = fold_nested(specs, values)
     for name in values:
         check_name(specs, name)
     return {name: spec.check(values.get(name, spec.default)) for name, spec in specs.items()}
@@ -268,6 +273,30 @@ def check_name(specs: Mapping[str, ParameterSpec], name: str) -> None:
         raise ParameterError(
             f"parameter {shortened(name)[1:-1]}: unknown, expected one of {listed(sorted(specs), name)}"
         )
+
+
+def nested_spec(specs: Mapping[str, ParameterSpec], name: str) -> ParameterSpec | None:
+    """The list whose entry a nested parameter gives; None if the name is not that of a nested parameter."""
+    prefix, _, entry = name.partition(".")
+    return next((spec for spec in specs.values() if entry and spec.nested == prefix), None)
+
+
+def fold_nested(
+    specs: Mapping[str, ParameterSpec], values: Mapping[str, Value], now: Mapping[str, Value] | None = None
+) -> dict[str, Value]:
+    """Values without nested parameters: each has replaced the entry of its name in its list.
+
+    Args:
+        specs: of the parameters.
+        values: by name.
+        now: lists that the values do not have; else the defaults.
+    """
+    folded = {name: value for name, value in values.items() if nested_spec(specs, name) is None}
+    for name in values.keys() - folded.keys():
+        spec: Any = nested_spec(specs, name)
+        entries: list[str] = folded[spec.name] if spec.name in folded else (now or {}).get(spec.name, spec.default)
+        folded[spec.name] = haptic_files.with_entries(entries, {name.partition(".")[2]: values[name]})
+    return folded
 
 
 def parse_entries(entries: Sequence[str]) -> dict[str, tuple[Value, str]]:

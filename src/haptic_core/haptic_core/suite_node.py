@@ -23,7 +23,14 @@ from std_srvs.srv import Trigger
 from haptic_core.errors import HapticError, ParameterError
 from haptic_core.messages import set_stamp
 from haptic_core.parameter_files import PARAMS_FILE, values_for
-from haptic_core.parameters import FIXED_ONCE_CONFIGURED, ParameterSpec, check_all, load_parameter_specs
+from haptic_core.parameters import (
+    FIXED_ONCE_CONFIGURED,
+    ParameterSpec,
+    check_all,
+    fold_nested,
+    load_parameter_specs,
+    nested_spec,
+)
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos
 from haptic_core.statistics import RECENT, Rejections, TimeStatistics
 from haptic_core.transport.interface import RosTopics, Transport
@@ -132,26 +139,30 @@ class SuiteNode(LifecycleNode):
         if given.get(PARAMS_FILE) and PARAMS_FILE in self.specs:
             replaced = values_for(given[PARAMS_FILE], self.get_fully_qualified_name(), self.specs)
         values = check_all(self.specs, given | replaced)
-        for name, spec in self.specs.items():
+        nested = {name: value for name, value in (given | replaced).items() if nested_spec(self.specs, name)}
+        for name, value in {**values, **nested}.items():
             if name in given:
                 self.undeclare_parameter(name)
+            spec: Any = self._spec(name)
             fixed = FIXED_ONCE_CONFIGURED if spec.file and not spec.read_only else ""
             descriptor = ParameterDescriptor(
                 description=spec.description,
-                additional_constraints=" and ".join(filter(None, (spec.constraints, fixed))),
+                additional_constraints=" and ".join(filter(None, ("" if name in nested else spec.constraints, fixed))),
                 read_only=spec.read_only,
             )
-            self.declare_parameter(name, values[name], descriptor, ignore_override=True)
+            self.declare_parameter(name, value, descriptor, ignore_override=True)
         return values
+
+    def _spec(self, name: str) -> ParameterSpec | None:
+        """The declaration of a parameter, of a nested one that of its list; None: it is ROS's own."""
+        return self.specs.get(name) or nested_spec(self.specs, name)
 
     def _on_set_parameters(self, changes: list[Parameter]) -> SetParametersResult:
         try:
             self._check_files_unchanged(changes)
-            wanted = {
-                change.name: self.specs[change.name].check(change.value)
-                for change in changes
-                if change.name in self.specs
-            }
+            values = {change.name: change.value for change in changes if self._spec(change.name)}
+            folded = fold_nested(self.specs, values, self.parameters)
+            wanted = {name: self.specs[name].check(value) for name, value in folded.items()}
             candidate = {**self.parameters, **wanted}
             self._pending = (candidate, wanted, self.build(candidate) if self.configured else None)
         except (ValueError, OSError, HapticError) as error:
@@ -162,8 +173,8 @@ class SuiteNode(LifecycleNode):
     def _check_files_unchanged(self, changes: list[Parameter]) -> None:
         """Refuses a change of a parameter that names a file while the node is configured, whatever file it names."""
         for change in changes if self.configured else ():
-            name = change.name
-            if name in self.specs and self.specs[name].file and change.value != self.parameters[name]:
+            name, spec = change.name, self._spec(change.name)
+            if spec and spec.file and change.value != self.parameters.get(name):
                 raise ParameterError(f"{name}: is {FIXED_ONCE_CONFIGURED}; clean the node up before it is set")
 
     def _on_parameters_set(self, _: list[Parameter]) -> None:

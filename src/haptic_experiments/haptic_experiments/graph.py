@@ -310,12 +310,6 @@ def _among(node: LaunchedNode, names: Sequence[str]) -> LaunchedNode:
     return replace(node, parameters={**node.parameters, **kept})
 
 
-def with_entries(entries: Sequence[str], changes: Mapping[str, Any]) -> list[str]:
-    """Returns entries "name=value" of a parameter of which some have other values."""
-    kept = [entry for entry in entries if entry.partition("=")[0].strip() not in changes]
-    return [*kept, *(f"{name}={value!r}" for name, value in changes.items())]
-
-
 def make_device(values: Mapping[str, Any], phases: tuple[str, str] = ("", "")) -> Device:
     """Makes a configured device of the parameters of the device node.
 

@@ -79,10 +79,6 @@ def test_a_stop_of_the_device_ends_the_run_where_it_is_asked_for() -> None:
         made.run(5, observe=stop, raise_on_stop=True)
 
 
-def test_entries_replace_those_of_their_name() -> None:
-    assert graph.with_entries(["a=1", " b = [2]", ""], {"b": [0.5], "c": 3}) == ["a=1", "", "b=[0.5]", "c=3"]
-
-
 def test_a_part_of_a_plan_in_the_plane_is_the_plan_s() -> None:
     plan = make_plan("to_and_fro", 1e-3, letters="", strokes=[], rest_duration=1.0, rest_force=1.0)
     names = [phase.name for phase in plan.phases]

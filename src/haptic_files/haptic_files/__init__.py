@@ -9,7 +9,7 @@ what was found, since nodes publish their errors to the whole ROS domain. No ROS
 from typing import Any
 
 from haptic_files.cache_folder import cache_folder
-from haptic_files.entries import parse_entries
+from haptic_files.entries import parse_entries, with_entries
 from haptic_files.fast_yaml import load_yaml
 from haptic_files.listing import listed, nearest
 from haptic_files.reading import (
@@ -42,6 +42,7 @@ __all__ = [
     "read_bytes",
     "read_text",
     "read_yaml",
+    "with_entries",
 ]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -28,3 +29,14 @@ def parse_entries(entries: Sequence[str]) -> dict[str, tuple[Any, str]]:
         except (yaml.YAMLError, ValueError, RecursionError):  # such as the date 2020-13-45
             raise ValueError(f"entry {entry!r}: the value is not YAML") from None
     return parsed
+
+
+def with_entries(entries: Sequence[str], changes: Mapping[str, Any]) -> list[str]:
+    """Returns the entries "name=value", of which some have other values; a name that has no entry gets one."""
+    kept = [entry for entry in entries if entry.partition("=")[0].strip() not in changes]
+    return [*kept, *(f"{name}={_text(value)}" for name, value in changes.items())]
+
+
+def _text(value: Any) -> str:
+    """A value as YAML in one line."""
+    return yaml.safe_dump(value, default_flow_style=True, width=math.inf).removesuffix("...\n").strip()

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from haptic_files import parse_entries
+from haptic_files import parse_entries, with_entries
 
 
 def test_values_are_yaml_and_empty_entries_are_skipped() -> None:
@@ -32,3 +32,9 @@ def test_values_are_yaml_and_empty_entries_are_skipped() -> None:
 def test_refusal_names_the_entry(entries: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         parse_entries(entries)
+
+
+def test_entries_replace_those_of_their_name_and_keep_every_value() -> None:
+    assert with_entries(["a=1", " b = [2]", ""], {"b": [0.5], "c": 3}) == ["a=1", "", "b=[0.5]", "c=3"]
+    values = {"small": 1e-5, "text": "1e-5 = [x", "yes": True, "none": None, "list": ["a, b", "off"]}
+    assert {name: value for name, (value, _) in parse_entries(with_entries([], values)).items()} == values

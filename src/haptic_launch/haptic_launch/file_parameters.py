@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from haptic_core.errors import ParameterError
 from haptic_core.parameter_files import PARAMS_FILE, matches, read_parameter_file, values_for
-from haptic_core.parameters import ParameterSpec, load_parameter_specs
+from haptic_core.parameters import ParameterSpec, fold_nested, load_parameter_specs, nested_spec
 from haptic_files import nearest
 from haptic_launch.launch_file import LaunchDescription
 from haptic_launch.launch_nodes import LaunchedNode, launched_nodes
@@ -116,7 +116,7 @@ def _values(path: str, node: LaunchedNode) -> dict[str, Any]:
             name: value for key in sections if matches(key, node.full_name) for name, value in sections[key].items()
         }
     else:
-        values = values_for(path, node.full_name, specs)
+        values = fold_nested(specs, values_for(path, node.full_name, specs), node.parameters)
     now = {name: spec.default for name, spec in (specs or {}).items()} | dict(node.parameters)
     values = {name: value for name, value in values.items() if name not in node.given and value != now.get(name)}
     for name in values:
@@ -138,8 +138,8 @@ def _check_names(path: str, nodes: Sequence[LaunchedNode]) -> None:
         if not matched:
             like = nearest(key, names) or next((f"; did you mean {name}?" for name in names if name.endswith(key)), "")
             raise ParameterError(f"{path}: node {key}: not in this run{like} (nodes: {', '.join(names)})")
-        known: list[Iterable[str] | None] = [declared_parameters(node.executable) for node in matched]
+        known = [declared_parameters(node.executable) for node in matched]
         for name in () if None in known else parameters:
-            every = {entry for entries in known for entry in entries or ()}
-            if name not in every:
+            every = {entry: spec for specs in known for entry, spec in (specs or {}).items()}
+            if name not in every and not any(nested_spec(specs or {}, name) for specs in known):
                 raise ParameterError(f"{path}: node {key}: parameter {name}: unknown{nearest(name, every)}")

@@ -38,6 +38,14 @@ def test_the_file_goes_before_the_launch_file_and_arguments_of_the_user_before_t
     assert changed(file, "/joystick/friction: {ros__parameters: {mass: 2.0}}") == {}
 
 
+def test_nested_parameters_replace_entries_of_a_list_but_not_those_of_an_argument(file: Path) -> None:
+    text = "/joystick/device: {ros__parameters: {hand_values: {expected_resistance: 0.5, mass: 1.0e-1}}}"
+    name = "/joystick/device.hand_parameters"
+    # the launch file has an entry expected_resistance=0.3
+    assert changed(file, text, "touch_clutter") == {name: ["expected_resistance=0.5", "mass=0.1"]}
+    assert changed(file, text, "touch_clutter", hand_parameters="['mass=0.2']") == {}
+
+
 def test_arguments_that_are_not_the_users_do_not_go_before_the_file(file: Path) -> None:
     file.write_text(FRICTION)
     arguments = {"friction_force": "4.0", "params_file": str(file)}

@@ -20,6 +20,7 @@ from haptic_experiments import graph
 from haptic_experiments.kit.composed import variation
 from haptic_experiments.kit.guided_world import GuidedStep, RunAwayError
 from haptic_experiments.kit.phases import PhasedRun, phased
+from haptic_files import with_entries
 
 NAMESPACE = "/cobotic_hand_controller"
 #: topics that make a `Pushing`
@@ -208,7 +209,7 @@ def implicit(bag: Bag, ticks: int, mass: float | None = None) -> Pushing:
 def _constraints(bag: Bag, mass: float | None) -> dict[str, Any]:
     """Parameters of the constraint node that a mass of the tool changes."""
     entries = bag.parameters("constraints")["mechanism_parameters"]
-    return {} if mass is None else {"mechanism_parameters": graph.with_entries(entries, {"mass": mass})}
+    return {} if mass is None else {"mechanism_parameters": with_entries(entries, {"mass": mass})}
 
 
 def difference(one: Pushing, other: Pushing) -> Difference:

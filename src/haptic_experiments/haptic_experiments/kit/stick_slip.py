@@ -21,6 +21,7 @@ from haptic_core.parameters import entry_values
 from haptic_experiments import graph
 from haptic_experiments.graph_steps import NetworkStep, Step
 from haptic_experiments.kit.composed import SplitAndImplicit
+from haptic_files import with_entries
 from haptic_friction import BASE, Body, Contact, ContactNetwork, CoulombLaw, ImplicitNetwork, ModelC, NetworkRun
 from haptic_friction.network_renderer import NetworkRenderer
 from haptic_friction.reference.networks import EnergyBalance, energy_balance, restlessness, stuck_radius
@@ -200,7 +201,7 @@ class Scene:
         network = self.network(kind, **options)
         entries = self.bag.parameters("device")["device_parameters"]
         if smooth:
-            entries = graph.with_entries(entries, {"encoder_resolution": 0.0})
+            entries = with_entries(entries, {"encoder_resolution": 0.0})
         device = {"command_delay_ticks": delay, "device_parameters": entries}
         built = graph.of_bag(
             self.bag, only=["lower"], changes={"device": device}, steps={"lower": lambda _: _Network(network)}

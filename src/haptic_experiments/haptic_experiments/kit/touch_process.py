@@ -38,6 +38,7 @@ from haptic_devices.tau import Tau
 from haptic_experiments import graph
 from haptic_experiments.graph import Graph, GraphRun
 from haptic_experiments.graph_steps import Inputs, Step, WallStep
+from haptic_files import with_entries
 from haptic_launch.launch_nodes import LaunchedNode
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.device.rotations import rotation_from_quaternion
@@ -194,7 +195,7 @@ class TouchScene:
         self._nodes, self._phases = nodes, (first, last)
         values = {node.name: graph.checked(node) for node in nodes if node.name in ("device", "contact", "friction")}
         self._contact, self._friction = values["contact"], values["friction"]
-        self._contact["world_parameters"] = graph.with_entries(self._contact["world_parameters"], entries or {})
+        self._contact["world_parameters"] = with_entries(self._contact["world_parameters"], entries or {})
         self._device = {**values["device"], "sources": ["tool"], "command_delay_ticks": 0}
         self.place, self.period = ToolPlace.of(self._contact), float(self._device["period"])
         self.controller = controller
