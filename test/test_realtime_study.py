@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from ros_domain import worker_domain
 
-from haptic_verification.studies.realtime import RealtimeSettings, report, round_trips, slowness, tasks
+from haptic_verification.studies.realtime import RealtimeSettings, report, round_trips, slowness, stops_in, tasks
 
 
 def test_a_round_trip_ends_with_the_last_answer_and_needs_all_of_them() -> None:
@@ -21,10 +21,23 @@ def test_a_round_trip_ends_with_the_last_answer_and_needs_all_of_them() -> None:
     )
 
 
-def test_each_way_is_run_and_one_node_has_one_layout() -> None:
+def test_each_way_is_run() -> None:
     ways = {"layouts": ("processes", "composed"), "priorities": (0, 20), "pinning": ("free", "pinned")}
-    assert len(tasks(RealtimeSettings(experiments=("tau_rough_wall",), **ways))) == 8
-    assert len(tasks(RealtimeSettings(experiments=("friction_impedance",), **ways))) == 4
+    assert len(tasks(RealtimeSettings(experiments=("tau_rough_wall", "friction_impedance"), **ways))) == 16
+
+
+def test_stops_are_told_with_what_was_recorded_at_them(tmp_path: Path) -> None:
+    log = (
+        "[device] [ERROR] [179.3] [joystick.device]: safe state at tick 9: source friction: silent for 20 ticks\n"
+        "[device] [ERROR] [179.4] [joystick.device]: longest of the last ticks: tick 8 took 3.01 ms\n"
+        "[friction] [ERROR] [179.5] [joystick.friction]: the device has stopped; longest of the last ticks: tick 7\n"
+    )
+    result = {"counts": np.array([9, 1]), "slow": np.array(0.0), "periods": np.empty(0), "trips": np.empty(0)}
+    made = report(RealtimeSettings(record=False), {"a": result | stops_in(log)}, tmp_path)
+    assert [table.rows for table in made.tables[1:]] == [
+        [("a", "tick 9: source friction: silent for 20 ticks")],
+        [("a", "joystick.device: tick 8 took 3.01 ms"), ("a", "joystick.friction: tick 7")],
+    ]
 
 
 def test_a_machine_is_slow_while_its_pieces_of_work_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from haptic_core import commands
 from haptic_core.cdr import DeviceStateDecoder, deserialized
 from haptic_core.change_ramp import ChangeRamp
 from haptic_core.errors import InputError, ParameterError
+from haptic_core.flight_recorder import FlightRecorder
 from haptic_core.messages import check_device_state, check_state
 from haptic_core.process import prepare_realtime
 from haptic_core.qos import tick_publisher_qos, tick_qos
@@ -32,9 +33,14 @@ from haptic_core.statistics import TickTimes
 from haptic_core.suite_node import SuiteNode
 from haptic_core.tick_inputs import Input, TickInputs, node_and_kind
 from haptic_core.ticks import TickCounter
+from haptic_core.transport.interface import RosTopics
 from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState
 
 _BASE_FILE = Path(__file__).with_name("rendering_node.yaml")
+
+
+#: phases of a tick in the flight recorder
+_WAITING, _COMPUTING, _PUBLISHING = range(3)
 
 
 class RenderingNode(SuiteNode):
@@ -67,6 +73,8 @@ class RenderingNode(SuiteNode):
         self._ticks = TickCounter()
         self.inputs: dict[str, Any] = {}
         self._waiting: DeviceState | None = None
+        self._flight = FlightRecorder(("waiting", "computing", "publishing"))
+        self._device_status = DeviceState.STATUS_OK
         self._times = {"published": TickTimes(), "commanded": TickTimes(), "device": TickTimes()}
 
     @abstractmethod
@@ -196,6 +204,8 @@ class RenderingNode(SuiteNode):
     def _announce(self) -> None:
         if self.parameters["mode"] == "realtime":
             prepare_realtime()
+            if isinstance(self.transport, RosTopics):  # else the device's records their common thread
+                self._flight.start()
         self.publish_event("state", {"state": "active", "mode": self.command_mode, "parameters": self.parameters})
         self._compute()
 
@@ -210,6 +220,7 @@ class RenderingNode(SuiteNode):
     def deactivate(self) -> None:
         """Waits until what was published has arrived."""
         self._start_wait.cancel()
+        self._flight.stop()
         if self._names("inputs") or self._names("consumers"):
             times = {name: seen.lists() for name, seen in self._times.items()}
             self.publish_event("times", {**times, "old": self._gathered.old})
@@ -283,6 +294,7 @@ class RenderingNode(SuiteNode):
         if device is None or self.waiting_for or (self._gathered.names and self._gathered.missing(device.tick)):
             return
         self._waiting = None
+        self._flight.mark(_WAITING)
         start = time.perf_counter_ns() - self._decoding
         self.inputs = self._gathered.take(device.tick)
         command = self.command
@@ -309,6 +321,7 @@ class RenderingNode(SuiteNode):
             self.reject(error.kind, f"tick {device.tick}: {error}")
         if self._port is not None:
             self._port.hold(device, command)
+        self._flight.mark(_COMPUTING)
         self._times["commanded"].add(self.tick)
         self.publish_tick(self._commands, command)
         state = self.state
@@ -323,7 +336,18 @@ class RenderingNode(SuiteNode):
             balance.header, balance.tick = state.header, device.tick
             self.publish_tick(self._balances, balance)
         self.compute_time.add(time.perf_counter_ns() - start)
+        self._flight.mark(_PUBLISHING)
+        self._flight.end(self.tick)
+        self._look_back(device.status)
         self.report_soon()
+
+    def _look_back(self, status: int) -> None:
+        """Says which of the last ticks took longest when the device has just stopped."""
+        if status != self._device_status:
+            self._device_status = status
+            longest = self._flight.longest()
+            if status != DeviceState.STATUS_OK and longest is not None:
+                self.get_logger().error(f"the device has stopped; longest of the last ticks: {longest}")
 
     def _check_answer(self) -> None:
         """Refuses an answer that is not finite; what was computed with it is not finite either, and starts anew."""

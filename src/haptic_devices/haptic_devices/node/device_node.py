@@ -16,6 +16,7 @@ from std_srvs.srv import SetBool, Trigger
 from haptic_core import process
 from haptic_core.cdr import decode_device_command
 from haptic_core.errors import InputError
+from haptic_core.flight_recorder import FlightRecorder
 from haptic_core.messages import pose_array
 from haptic_core.process import SPIN_TIMEOUT, awake_cores, prepare_realtime, stop_requested
 from haptic_core.qos import (
@@ -43,6 +44,9 @@ _LONG_WAIT = 1.0
 #: largest plausible coordinate of a hand [m]
 _MAX_PLAUSIBLE_POSITION = 1e3
 
+#: phases of a tick in the flight recorder
+_CALLBACKS, _DEVICE, _PUBLISHING, _DIAGNOSTICS = range(4)
+
 #: ticks between two events that report limited ticks; the first event comes at once
 _LIMIT_TICKS = 1000
 
@@ -61,6 +65,7 @@ class DeviceNode(SuiteNode):
         self._waits = ""
         self._waited_tick, self._waited_since = -1, 0.0
         self._emergency = ""
+        self._flight = FlightRecorder(("callbacks", "device", "publishing", "diagnostics"))
         self.create_service(Trigger, "~/emergency_stop", self._on_emergency_stop)
         self.create_subscription(Bool, "emergency_stop", self._on_emergency, display_qos())
         self.create_service(SetBool, "~/pause", self._on_pause)
@@ -180,7 +185,12 @@ class DeviceNode(SuiteNode):
 
     def _report_stop(self, status: int, reason: str) -> None:
         self.get_logger().error(f"safe state at tick {self.tick + 1}: {reason}")
-        self.publish_event("error", {"status": status, "reason": reason})
+        detail: dict[str, Any] = {"status": status, "reason": reason}
+        longest = self._flight.longest(tick=self.tick + 1)
+        if longest is not None:
+            self.get_logger().error(f"longest of the last ticks: {longest}")
+            detail["longest_tick"] = str(longest)
+        self.publish_event("error", detail)
 
     # ---- a user at the clock and at the hand ----------------------------------------------------
 
@@ -274,9 +284,12 @@ class DeviceNode(SuiteNode):
     def _run(self, executor: Executor) -> None:
         start, before = time.monotonic(), self.tick
         self.begin()
-        with contextlib.nullcontext() if self._lockstep else awake_cores():
-            for refused in [] if self._lockstep else prepare_realtime():
-                self.get_logger().warning(refused)
+        with contextlib.ExitStack() as realtime:
+            if not self._lockstep:
+                realtime.enter_context(awake_cores())
+                for refused in prepare_realtime():
+                    self.get_logger().warning(refused)
+                realtime.enter_context(self._flight)
             while self._running and self._continues():
                 left = self.advance_if_due()
                 if left is not None:
@@ -344,15 +357,20 @@ class DeviceNode(SuiteNode):
             self.finished = True
             return
         status = loop.status
+        self._flight.mark(_CALLBACKS)
         start = time.perf_counter_ns()
         reading = loop.advance(skipped)
+        self._flight.mark(_DEVICE)
         if loop.status != status:
             self._report_stop(loop.status, loop.reason)
         if loop.safety.counts and loop.tick - self._limits_tick >= _LIMIT_TICKS:
             self._report_limits()
         self._publish(reading)
         self.compute_time.add(time.perf_counter_ns() - start)
+        self._flight.mark(_PUBLISHING)
         self.report_soon()
+        self._flight.mark(_DIAGNOSTICS)
+        self._flight.end(loop.tick)
 
     def _report_limits(self) -> None:
         """Reports the number of ticks in which limits have acted, if it has grown."""

@@ -33,6 +33,8 @@ _LIMIT = 0.01
 _SLOW = 1.5
 #: how the device says that it has made itself safe
 _STOP = re.compile(r"safe state at (tick .*)")
+#: what the flight recorders of device and nodes say at a stop (docs/loop.md)
+_RECORD = re.compile(r"\[(\S+)\]: .*longest of the last ticks: (.*)")
 #: for how long the machine alone is looked at before each run [s]
 _ALONE = 5.0
 
@@ -70,7 +72,7 @@ class RealtimeRun:
     domain: int
 
     def run(self) -> dict[str, np.ndarray]:
-        """Ticks and missed ones; safe stops; periods, round trips [s], empty without a bag; `slowness` before it."""
+        """Ticks and missed ones; `stops_in` it; periods, round trips [s], empty without a bag; `slowness` before it."""
         experiment = load_experiment(self.experiment)
         wanted = {"mode": "realtime", "layout": self.layout, "duration": "1e6", "record": str(self.record).lower()}
         words = words_of(self.experiment, wanted)
@@ -102,11 +104,16 @@ class RealtimeRun:
                 periods, trips = _read(bag, experiment.clock)
         return {
             "counts": np.array([int(found[1]), int(found[2])]),
-            "stops": np.array(_STOP.findall(said), dtype=str),
             "periods": periods,
             "trips": trips,
             "slow": np.array(alone),
-        }
+        } | stops_in(said)
+
+
+def stops_in(log: str) -> dict[str, np.ndarray]:
+    """The safe stops in the output of a run, and what its nodes recorded at them."""
+    records = [f"{node}: {record}" for node, record in _RECORD.findall(log)]
+    return {"stops": np.array(_STOP.findall(log), dtype=str), "records": np.array(records, dtype=str)}
 
 
 def slowness(duration: float) -> float:
@@ -236,6 +243,8 @@ def report(settings: RealtimeSettings, results: Results, directory: Path) -> Stu
     tables = [ResultTable("Realtime", head, rows)]
     if reasons:
         tables.append(ResultTable("Safe stops, each of which was reset", ("run", "the device said"), reasons))
+        records = [(name, said) for name, result in results.items() for said in result["records"].tolist()]
+        tables.append(ResultTable("What held them up", ("run", "recorded at the stop"), records))
     return StudyReport({"runs": metrics}, claims, figures, tables)
 
 

@@ -1,0 +1,219 @@
+"""What held up a tick of a realtime loop: the last ticks of a thread, and what the kernel and Python did meanwhile.
+
+    recorder = FlightRecorder(("serve", "compute", "publish"))
+    with recorder:
+        while ...:
+            serve()
+            recorder.mark(0)
+            compute()
+            recorder.mark(1)
+            publish()
+            recorder.mark(2)
+            recorder.end(tick)
+    print(recorder.longest())
+
+Outside the context `mark` and `end` do nothing.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+#: what is counted between the ends of two ticks, for the loop's thread; collections are those of the process
+_COUNTERS = (
+    "on_core",
+    "runnable",
+    "minor_faults",
+    "major_faults",
+    "voluntary",
+    "involuntary",
+    "collections",
+    "collecting",
+)
+#: its second number is the time for which the thread could run and had no core [ns]
+_SCHEDULE = "/proc/thread-self/schedstat"
+#: a phase that computes this many times as long as usual did so on a slow core
+_SLOWER = 10.0
+_MS = 1e-6
+
+
+@dataclass(frozen=True)
+class TickRecord:
+    """One tick of a loop.
+
+    Attributes:
+        tick: its number.
+        phases: durations by name [ns].
+        usual: medians of the durations of these phases [ns].
+        on_core: for how long the thread ran [ns].
+        runnable: for how long it could run and had no core [ns].
+        minor_faults, major_faults: pages that were mapped, and that were read from a disk.
+        voluntary, involuntary: switches to another thread because this one waited, and because it had to.
+        collections, collecting: garbage collections, and their duration [ns].
+    """
+
+    tick: int
+    phases: Mapping[str, int]
+    usual: Mapping[str, float]
+    on_core: int
+    runnable: int
+    minor_faults: int
+    major_faults: int
+    voluntary: int
+    involuntary: int
+    collections: int
+    collecting: int
+
+    @property
+    def duration(self) -> int:
+        """From the end of the tick before to its own end [ns]."""
+        return sum(self.phases.values())
+
+    @property
+    def longest_phase(self) -> str:
+        """Name of the phase that took longest, beyond what it usually takes."""
+        return max(self.phases, key=lambda name: self.phases[name] - self.usual[name])
+
+    @property
+    def cause(self) -> str:
+        """What most of the duration went into, in words."""
+        half, name = 0.5 * self.duration, self.longest_phase
+        if self.runnable > half:
+            return "it waited for a core that others had"
+        if self.collecting > half:
+            return "Python collected garbage"
+        if self.on_core > half:
+            slow = self.phases[name] > _SLOWER * self.usual[name]
+            return "it computed" + (", on a slow core or for the first time" if slow else "")
+        if self.major_faults:
+            return "it waited for pages from a disk"
+        return "it slept or was stopped"
+
+    def __str__(self) -> str:
+        name = self.longest_phase
+        return (
+            f"tick {self.tick} took {_MS * self.duration:.2f} ms, {name} {_MS * self.phases[name]:.2f} ms of it "
+            f"(usually {_MS * self.usual[name]:.2f}): {self.cause}; {_MS * self.on_core:.2f} ms on a core, "
+            f"{_MS * self.runnable:.2f} ms without one, {self.voluntary} + {self.involuntary} switches, "
+            f"{self.minor_faults} + {self.major_faults} page faults, "
+            f"{self.collections} collections of {_MS * self.collecting:.2f} ms"
+        )
+
+
+class FlightRecorder:
+    """Ring of the last ticks of a loop, written without waiting for anything.
+
+    As a context it records the thread that entered it.
+
+    Args:
+        phases: names of the parts of a tick, in the order in which `mark` ends them.
+        size: number of ticks that are kept.
+    """
+
+    def __init__(self, phases: Sequence[str], size: int = 2048) -> None:
+        self._names = tuple(phases)
+        self._rows = np.zeros((size, 1 + len(self._names) + len(_COUNTERS)), dtype=np.int64)
+        self._count = 0
+        self._schedule: int | None = None
+        self._on = False
+
+    def __enter__(self) -> FlightRecorder:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Records the calling thread from now on."""
+        self.stop()
+        try:
+            self._schedule = os.open(_SCHEDULE, os.O_RDONLY)
+        except OSError:  # a kernel without it
+            self._schedule = None
+        self._collections = self._collecting = self._began = 0
+        gc.callbacks.append(self._on_collection)
+        self._on, self._count = True, 0
+        self._phases = [0] * len(self._names)
+        self._before, self._last = self._counters(), time.monotonic_ns()
+
+    def stop(self) -> None:
+        """Records no more; what was recorded stays."""
+        if not self._on:
+            return
+        self._on = False
+        gc.callbacks.remove(self._on_collection)
+        if self._schedule is not None:
+            os.close(self._schedule)
+
+    def _on_collection(self, phase: str, _: Mapping[str, int]) -> None:
+        if phase == "start":
+            self._began = time.monotonic_ns()
+        else:
+            self._collections += 1
+            self._collecting += time.monotonic_ns() - self._began
+
+    def mark(self, phase: int) -> None:
+        """The phase with this number ends now."""
+        if self._on:
+            now = time.monotonic_ns()
+            self._phases[phase] += now - self._last
+            self._last = now
+
+    def end(self, tick: int) -> None:
+        """The tick ends: what was marked since the last end is its row."""
+        if self._on:
+            self._rows[self._count % len(self._rows)] = self._row(tick)
+            self._count += 1
+            self._before = self._now
+            self._phases = [0] * len(self._names)
+
+    def _row(self, tick: int) -> tuple[int, ...]:
+        self._now = self._counters()
+        return (tick, *self._phases, *(now - then for now, then in zip(self._now, self._before, strict=True)))
+
+    def _counters(self) -> tuple[int, ...]:
+        used = resource.getrusage(resource.RUSAGE_THREAD)
+        runnable = 0 if self._schedule is None else int(os.pread(self._schedule, 64, 0).split()[1])
+        faults = used.ru_minflt, used.ru_majflt
+        return (
+            time.thread_time_ns(),
+            runnable,
+            *faults,
+            used.ru_nvcsw,
+            used.ru_nivcsw,
+            self._collections,
+            self._collecting,
+        )
+
+    def longest(self, last: int = 64, tick: int | None = None) -> TickRecord | None:
+        """The longest of the `last` ticks; None while there is none.
+
+        Args:
+            last: number of ticks.
+            tick: number of the tick that has not ended, which then counts, too.
+        """
+        n = min(self._count, len(self._rows))
+        order = np.arange(self._count - min(n, last), self._count) % len(self._rows)
+        rows = self._rows[order]
+        if tick is not None and self._on:
+            rows = np.vstack([rows, self._row(tick)])
+        if not len(rows):
+            return None
+        phases = slice(1, 1 + len(self._names))
+        longest: Any = rows[np.argmax(rows[:, phases].sum(axis=1))]
+        usual = np.median(self._rows[:n, phases] if n else rows[:, phases], axis=0)
+        return TickRecord(
+            int(longest[0]),
+            dict(zip(self._names, map(int, longest[phases]), strict=True)),
+            dict(zip(self._names, usual.tolist(), strict=True)),
+            *map(int, longest[phases.stop :]),
+        )
