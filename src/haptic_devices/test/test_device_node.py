@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -27,6 +26,7 @@ from std_msgs.msg import String
 
 from haptic_core.commands import CommandConflictError
 from haptic_core.errors import HapticError
+from haptic_core.events import make_event
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
 from haptic_devices.loop import OK
 from haptic_devices.node.device_node import DeviceNode
@@ -53,7 +53,7 @@ class Leader(Node):
         self.balances: list[PassivityState] = []
         self._commands = self.create_publisher(DeviceCommand, "device_command", tick_qos("lockstep"))
         events = self.create_publisher(TickEvent, "tick_event", latched_qos(EVENT_DEPTH))
-        events.publish(TickEvent(source=name, kind="state", detail=json.dumps({"state": "active", "mode": mode})))
+        events.publish(make_event(name, "state", {"state": "active", "mode": mode}))
         self._events = events
         self.create_subscription(DeviceState, "device_state", self._answer, tick_qos("lockstep"))
         self.create_subscription(SimulationState, "simulation_state", self.truths.append, tick_qos("lockstep"))

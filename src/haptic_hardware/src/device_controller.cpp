@@ -120,16 +120,8 @@ void append_six(std::vector<std::string> & names, const std::string & component,
   for (const std::string part : {first, second}) {append(names, component + part, {".x", ".y", ".z"});}
 }
 
-/// A text as JSON.
-std::string json_text(const std::string & text)
-{
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {result += '\\';}
-    result += c;
-  }
-  return result + '"';
-}
+/// The values of a TickEvent: path and text.
+using Detail = std::vector<std::pair<std::string, std::string>>;
 
 }  // namespace
 
@@ -159,7 +151,7 @@ public:
       auto_declare<double>("display_rate", 50.0);
       auto_declare<double>("activation_timeout", 1800.0);
       auto_declare<bool>("recorded", false);
-      auto_declare<std::string>("detail", "{}");
+      auto_declare<std::vector<std::string>>("detail", {});
     } catch (const std::exception & error) {
       RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
       return CallbackReturn::ERROR;
@@ -308,7 +300,6 @@ private:
     has_sensor_ = parameter<bool>("has_force_sensor");
     simulated_ = parameter<bool>("simulated");
     recorded_ = parameter<bool>("recorded");
-    detail_ = parameter<std::string>("detail");
     display_rate_ = parameter<double>("display_rate");
     activation_timeout_ = parameter<double>("activation_timeout");
     const auto watchdog = parameter<std::int64_t>("watchdog_periods");
@@ -326,7 +317,12 @@ private:
     require(watchdog >= 1, "watchdog_periods: expected 1 or more, got " + std::to_string(watchdog));
     require(ticks_ >= 0, "ticks: expected 0 or more, got " + std::to_string(ticks_));
     require(display_rate_ > 0.0 && std::isfinite(display_rate_), "display_rate: expected above 0");
-    require(detail_.size() > 1 && detail_.front() == '{', "detail: expected a JSON object");
+    detail_.clear();
+    for (const auto & entry : parameter<std::vector<std::string>>("detail")) {
+      const auto end = entry.find('=');
+      require(end != 0 && end != std::string::npos, "detail: expected path=value, got '" + entry + "'");
+      detail_.emplace_back(entry.substr(0, end), entry.substr(end + 1));
+    }
     watchdog_ = static_cast<std::uint64_t>(watchdog);
   }
 
@@ -507,8 +503,10 @@ private:
 
   void on_event(const TickEvent & event)
   {
-    if (event.kind != "state" || std::find(sources_.begin(), sources_.end(), event.source) == sources_.end()) {return;}
-    const bool active = event.detail.find("\"state\": \"active\"") != std::string::npos;
+    if (event.kind != TickEvent::KIND_STATE || std::find(sources_.begin(), sources_.end(), event.source) == sources_.end()) {return;}
+    const bool active = std::any_of(
+      event.values.begin(), event.values.end(),
+      [](const auto & entry) {return entry.key == "state" && entry.value == "active";});
     const std::lock_guard<std::mutex> guard(states_mutex_);
     active ? (void)active_sources_.insert(event.source) : (void)active_sources_.erase(event.source);
   }
@@ -522,7 +520,7 @@ private:
     }
     emergency_ = nullptr;
     reset_asked_ = true;
-    publish_event("reset", "{}");
+    publish_event(TickEvent::KIND_RESET, {});
     response.success = true;
     response.message = name + ": reset before tick " + std::to_string(published_tick_ + 1);
   }
@@ -646,7 +644,7 @@ private:
   {
     ended_ = true;
     RCLCPP_FATAL(get_node()->get_logger(), "%s", reason.c_str());
-    publish_event("state", "{\"state\": \"failed\", \"reason\": " + json_text(reason) + "}");
+    publish_event(TickEvent::KIND_STATE, {{"reason", reason}, {"state", "failed"}});
   }
 
   void publish(const Sample & sample)
@@ -737,18 +735,21 @@ private:
     if (total == limits_told_ || (limits_told_ && sample.tick - limits_tick_ < 1000)) {return;}
     limits_told_ = total;
     limits_tick_ = sample.tick;
-    publish_event("limit", "{\"limited\": " + limits_json() + "}");
+    publish_event(TickEvent::KIND_LIMIT, limits());
+    std::string text;
+    for (const auto & [path, count] : limits()) {text += (text.empty() ? "" : ", ") + path + " " + count;}
     RCLCPP_WARN(
-      get_node()->get_logger(), "limited at tick %ld: ticks so far %s", static_cast<long>(sample.tick), limits_json().c_str());
+      get_node()->get_logger(), "limited at tick %ld: ticks so far: %s", static_cast<long>(sample.tick), text.c_str());
   }
 
-  std::string limits_json() const
+  /// Ticks in which each limit acted, for an event.
+  Detail limits() const
   {
-    std::string text;
+    Detail found;
     for (std::size_t i = 0; i < limit_names.size(); ++i) {
-      if (limited_[i]) {text += (text.empty() ? "" : ", ") + json_text(limit_names[i]) + ": " + std::to_string(limited_[i]);}
+      if (limited_[i]) {found.emplace_back(std::string("limited/") + limit_names[i], std::to_string(limited_[i]));}
     }
-    return "{" + text + "}";
+    return found;
   }
 
   /// Says once why the device went to its safe state.
@@ -776,7 +777,7 @@ private:
     }
     RCLCPP_ERROR(
       get_node()->get_logger(), "safe state at tick %ld: %s", static_cast<long>(published_tick_), reason.c_str());
-    publish_event("error", "{\"status\": " + std::to_string(sample.status) + ", \"reason\": " + json_text(reason) + "}");
+    publish_event(TickEvent::KIND_ERROR, {{"reason", reason}, {"status", std::to_string(sample.status)}});
   }
 
   void diagnose(double seconds)
@@ -823,28 +824,36 @@ private:
       get_node()->get_logger(), "%ld ticks, missed %lu, unpublished %lu; period p50 %.0f, p99 %.0f, max %.0f us",
       static_cast<long>(ticks), static_cast<unsigned long>(missed_), static_cast<unsigned long>(lost_.load()),
       1e6 * periods_.percentile(50), 1e6 * periods_.percentile(99), 1e6 * periods_.percentile(100));
-    publish_event(
-      "state", "{\"state\": \"inactive\", \"ticks\": " + std::to_string(ticks) + ", \"missed\": " +
-      std::to_string(missed_) + (limits_told_ ? ", \"limited\": " + limits_json() : "") + (over ? ", \"over\": true}" : "}"));
+    Detail detail = limits();
+    detail.insert(
+      detail.end(), {{"missed", std::to_string(missed_)}, {"state", "inactive"}, {"ticks", std::to_string(ticks)}});
+    if (over) {detail.emplace_back("over", "true");}
+    publish_event(TickEvent::KIND_STATE, detail);
   }
 
   void publish_state(const std::string & state)
   {
-    const std::string rest = detail_.size() > 2 ? ", " + detail_.substr(1) : "}";
-    publish_event("state", "{\"state\": " + json_text(state) + rest);
+    Detail detail = detail_;
+    detail.emplace_back("state", state);
+    publish_event(TickEvent::KIND_STATE, detail);
   }
 
-  void publish_event(const std::string & kind, const std::string & detail)
+  void publish_event(const std::string & kind, const Detail & detail)
   {
     const std::lock_guard<std::mutex> guard(event_mutex_);
     event_.header.stamp = rclcpp::Clock(RCL_SYSTEM_TIME).now();
     event_.tick = static_cast<std::uint64_t>(published_tick_ + 1);
     event_.kind = kind;
-    event_.detail = detail;
+    event_.values.resize(detail.size());
+    for (std::size_t i = 0; i < detail.size(); ++i) {
+      event_.values[i].key = detail[i].first;
+      event_.values[i].value = detail[i].second;
+    }
     events_->publish(event_);
   }
 
-  std::string hardware_, base_frame_, tool_frame_, detail_;
+  std::string hardware_, base_frame_, tool_frame_;
+  Detail detail_;
   std::vector<std::string> joints_, passive_, sources_, state_names_, command_names_;
   bool follows_ = false, has_sensor_ = false, simulated_ = false, recorded_ = false;
   double display_rate_ = 50.0, activation_timeout_ = 1800.0, period_ = 1e-3;
