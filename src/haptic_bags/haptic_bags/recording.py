@@ -104,7 +104,7 @@ class Recording:
                         message = reader.deserialize(data, TICK_EVENT)
                         current = upgraded(message, typestore())
                         if current is not message:
-                            data = typestore().serialize_cdr(current, TICK_EVENT)
+                            data = bytes(typestore().serialize_cdr(current, TICK_EVENT))
                         events.append(RecordedEvent(parse_event(current), bytes(data)))
                     elif connection.topic in messages or _has_tick(connection.msgtype):
                         source = source_of(data) if connection.msgtype == DEVICE_COMMAND else ""

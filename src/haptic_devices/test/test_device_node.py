@@ -28,6 +28,7 @@ from haptic_core.commands import CommandConflictError
 from haptic_core.errors import HapticError
 from haptic_core.events import make_event
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
+from haptic_devices.device import TRANSLATIONS
 from haptic_devices.loop import OK
 from haptic_devices.node.device_node import DeviceNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState, SimulationState, TickEvent
@@ -347,7 +348,7 @@ def test_only_lockstep_has_a_clock_of_its_own(context, mode):
 def test_a_script_shows_its_wrench_in_its_base(run):
     _, leader = run(device="scripted", shown=tuple(DISPLAYS))
     (frame,) = {wrench.header.frame_id for wrench in leader.shown["measured_wrench"]}
-    assert frame == "script_base" and leader.shown["joint_states"][-1].name == ["x", "y", "z"]
+    assert frame == "script_base" and leader.shown["joint_states"][-1].name == list(TRANSLATIONS)
 
 
 def test_the_description_is_there_for_whoever_comes_late(context):

@@ -21,6 +21,7 @@
 #include "controller_interface/controller_interface.hpp"
 #include "diagnostic_msgs/msg/diagnostic_array.hpp"
 #include "geometry_msgs/msg/wrench_stamped.hpp"
+#include "haptic_hardware/qos.hpp"
 #include "haptic_hardware/tick_loop.hpp"
 #include "haptic_msgs/msg/device_command.hpp"
 #include "haptic_msgs/msg/device_state.hpp"
@@ -74,7 +75,7 @@ bool raise_priority()
   return raised;
 }
 
-rclcpp::QoS latched(std::size_t depth) {return rclcpp::QoS(depth).reliable().transient_local();}
+rclcpp::QoS event_qos() {return rclcpp::QoS(event_depth).reliable().transient_local();}
 
 template<class Vector>
 void set_vector(Vector & vector, const double * x)
@@ -387,15 +388,15 @@ private:
   void make_publishers()
   {
     auto & node = *get_node();
-    const auto tick_qos = rclcpp::QoS(10).reliable();
-    const auto kept_qos = rclcpp::QoS(1000).reliable();  // for a recorder that is held up; others keep their own last 10
+    const auto tick_qos = rclcpp::QoS(depth).reliable();
+    const auto kept_qos = rclcpp::QoS(kept_ticks).reliable();
     states_ = rclcpp::create_publisher<DeviceState>(node, "device_state", kept_qos);
     truths_ = simulated_ ? rclcpp::create_publisher<SimulationState>(node, "simulation_state", kept_qos) : nullptr;
     joint_states_ = rclcpp::create_publisher<sensor_msgs::msg::JointState>(node, "joint_states", tick_qos);
     wrenches_ = rclcpp::create_publisher<geometry_msgs::msg::WrenchStamped>(node, "rendered_wrench", tick_qos);
     measured_ = has_sensor_ ?
       rclcpp::create_publisher<geometry_msgs::msg::WrenchStamped>(node, "measured_wrench", tick_qos) : nullptr;
-    events_ = rclcpp::create_publisher<TickEvent>(node, "tick_event", latched(1000));
+    events_ = rclcpp::create_publisher<TickEvent>(node, "tick_event", event_qos());
     diagnostics_ = rclcpp::create_publisher<diagnostic_msgs::msg::DiagnosticArray>(node, "/diagnostics", tick_qos);
     group_ = node.create_callback_group(rclcpp::CallbackGroupType::MutuallyExclusive, false);
     rclcpp::SubscriptionOptions options;
@@ -403,7 +404,7 @@ private:
     command_subscription_ = rclcpp::create_subscription<DeviceCommand>(
       node, "device_command", tick_qos, [this](const DeviceCommand & command) {on_command(command);}, options);
     event_subscription_ = rclcpp::create_subscription<TickEvent>(
-      node, "tick_event", latched(1000), [this](const TickEvent & event) {on_event(event);}, options);
+      node, "tick_event", event_qos(), [this](const TickEvent & event) {on_event(event);}, options);
     reset_service_ = node.create_service<std_srvs::srv::Trigger>(
       "~/reset",
       [this](std_srvs::srv::Trigger::Request::ConstSharedPtr, std_srvs::srv::Trigger::Response::SharedPtr response) {
@@ -418,7 +419,7 @@ private:
         response->message = name + ": " + emergency_.load() + "; " + name + "/reset ends it";
       }, rclcpp::ServicesQoS(), group_);
     emergency_subscription_ = rclcpp::create_subscription<std_msgs::msg::Bool>(
-      node, "emergency_stop", rclcpp::QoS(10).reliable(),
+      node, "emergency_stop", tick_qos,
       [this](const std_msgs::msg::Bool & pressed) {if (pressed.data) {stop_now("emergency stop by topic");}}, options);
   }
 
