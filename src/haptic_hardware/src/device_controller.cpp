@@ -4,6 +4,7 @@
 // queue and puts samples into another, without locks and allocations. One thread publishes the samples, another one runs
 // the callbacks.
 
+#include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <time.h>
@@ -12,10 +13,15 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "controller_interface/controller_interface.hpp"
@@ -62,13 +68,18 @@ struct Sample
   std::array<double, max_values> values{};
 };
 
-/// Puts the process's ordinary threads, those of DDS among them, under SCHED_FIFO: ticks and answers pass through them.
-bool raise_priority()
+/// Puts threads under SCHED_FIFO through which ticks and answers pass: the given ones, and those of Fast DDS. Its threads
+/// that repeat messages for a reader without room keep their priority, as in haptic_core.process.raise_priority.
+bool raise_priority(std::initializer_list<pthread_t> own)
 {
   bool raised = true;
   sched_param parameters{};
   parameters.sched_priority = thread_priority;
+  for (const auto thread : own) {raised &= pthread_setschedparam(thread, SCHED_FIFO, &parameters) == 0;}
   for (const auto & entry : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::ifstream(entry.path() / "comm") >> name;
+    if (name.rfind("dds.", 0) != 0 || name.rfind("dds.asyn", 0) == 0) {continue;}
     const auto thread = static_cast<pid_t>(std::stol(entry.path().filename().string()));
     if (sched_getscheduler(thread) == SCHED_OTHER) {raised &= sched_setscheduler(thread, SCHED_FIFO, &parameters) == 0;}
   }
@@ -505,11 +516,17 @@ private:
   void on_event(const TickEvent & event)
   {
     if (event.kind != TickEvent::KIND_STATE || std::find(sources_.begin(), sources_.end(), event.source) == sources_.end()) {return;}
-    const bool active = std::any_of(
-      event.values.begin(), event.values.end(),
-      [](const auto & entry) {return entry.key == "state" && entry.value == "active";});
+    const auto value = [&event](const char * key) {
+        const auto found = std::find_if(
+          event.values.begin(), event.values.end(), [key](const auto & entry) {return entry.key == key;});
+        return found == event.values.end() ? std::string() : found->value;
+      };
     const std::lock_guard<std::mutex> guard(states_mutex_);
-    active ? (void)active_sources_.insert(event.source) : (void)active_sources_.erase(event.source);
+    if (value("state") == "active") {
+      active_sources_[event.source] = value("mode");
+    } else {
+      active_sources_.erase(event.source);
+    }
   }
 
   void on_reset(std_srvs::srv::Trigger::Response & response)
@@ -598,12 +615,17 @@ private:
   /// Lets the first tick go once all sources are active and everybody receives what is published.
   void wait_for_sources(std::chrono::steady_clock::time_point start)
   {
-    std::string missing;
+    std::string missing, conflict;
     {
       const std::lock_guard<std::mutex> guard(states_mutex_);
       for (const auto & source : sources_) {
         if (!active_sources_.count(source)) {missing += (missing.empty() ? "source " : ", source ") + source;}
       }
+      conflict = mode_conflict(active_sources_, follows_);
+    }
+    if (missing.empty() && !conflict.empty()) {
+      fail(conflict);
+      return;
     }
     if (missing.empty()) {
       auto receivers = sources_;
@@ -617,7 +639,7 @@ private:
       return;
     }
     if (missing.empty()) {
-      if (!raise_priority()) {
+      if (!raise_priority({pthread_self(), callback_thread_.native_handle()})) {
         RCLCPP_WARN(get_node()->get_logger(), "no realtime priority (ulimit -r): other programs can delay ticks");
       }
       published_tick_ = 0;
@@ -885,7 +907,7 @@ private:
   std::uint64_t limits_told_ = 0;
   std::int64_t limits_tick_ = 0;
   std::mutex states_mutex_, event_mutex_;
-  std::set<std::string> active_sources_;
+  std::map<std::string, std::string> active_sources_;  // their modes
 
   DeviceState state_;
   SimulationState truth_;
