@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,10 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from haptic_bags.bags import typestore
 from haptic_bags.recorder import _offered_qos
 from haptic_bags.recording import DEVICE_COMMAND, DEVICE_STATE, TICK_EVENT
+from haptic_core.messages import event_texts
 
 FRICTION_STATE = "haptic_msgs/msg/FrictionState"
+KEY_VALUE = "diagnostic_msgs/msg/KeyValue"
 
 TYPES = typestore().types
 
@@ -28,6 +29,8 @@ def make(kind: str, tick: int, /, **fields: Any) -> Any:
             return {"string": "", "bool": False}.get(content[0], 0.0 if content[0].startswith("float") else 0)
         if node == 2:
             return build(content)
+        if content[0][0] != 1:  # messages
+            return []
         element = content[0][1][0]
         return np.zeros(0, dtype=bool if element == "bool" else element)
 
@@ -65,7 +68,8 @@ def write_bag(path: Path, messages: Iterable[tuple[str, str, int, bytes]], **cus
 
 
 def event(tick: int, source: str, kind: str, /, **detail: Any) -> tuple[str, str, int, bytes]:
-    data = wire(TICK_EVENT, tick, source=source, kind=kind, detail=json.dumps(detail))
+    values = [TYPES[KEY_VALUE](*entry) for entry in event_texts(detail).items()]
+    data = wire(TICK_EVENT, tick, source=source, kind=kind, values=values)
     return "/joystick/tick_event", TICK_EVENT, tick, data
 
 

@@ -27,7 +27,8 @@ touch "$site/known.py"
 ln -sf SETUPTOOLS/setuptools* SETUPTOOLS/_distutils_hack "$site"
 mkdir -p "$env/share/some" "$site/colcon"
 build=/opt/python/cp312-cp312
-echo "$build/include/python3.12;$build/lib/python3.12/site-packages/numpy/_core/include" > "$env/share/some/some.cmake"
+numpy=$build/lib/python3.12/site-packages/numpy/_core/include
+echo "$build/include/python3.12;$numpy;/usr/lib64/libtinyxml2.so;rt" > "$env/share/some/some.cmake"
 cat > "$site/colcon/__main__.py" <<'END'
 import os, sys
 print(*sys.argv, flush=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -19,8 +18,9 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from started_runs import find_child, wait_until
 
+from haptic_core.events import make_event
 from haptic_core.qos import display_qos, status_qos
-from haptic_msgs.msg import DeviceState, TickEvent
+from haptic_msgs.msg import DeviceState
 from haptic_viewer import live
 
 
@@ -159,8 +159,7 @@ def test_nodes_that_are_missing_not_active_or_stale_are_told(node_named: Callabl
 
     assert told() == {"device": ["publishes device_state, but has not said what it is"]}
     parameters = {"sources": ["wall", "friction", "contact"], "mode": "realtime", "period": 1e-3, "recorded": False}
-    detail = json.dumps({"state": "active", "parameters": parameters})
-    experiment._on_event(TickEvent(source="device", kind="state", detail=detail))
+    experiment._on_event(make_event("device", "state", {"state": "active", "parameters": parameters}))
     missing = {"wall": ["inactive: it is to be active"], "contact": ["missing: there is no such node, or it hangs"]}
     waits = "no tick: it waits for its sources or the recorder, or for an answer"
     assert told() == {"device": [waits], "friction": [], **missing}
@@ -175,7 +174,7 @@ def test_nodes_that_are_missing_not_active_or_stale_are_told(node_named: Callabl
     states["/tau/friction"] = ""
     assert told()["friction"] == ["no answer: it hangs, or has just died"]
     experiment._ticks.clear()
-    experiment._on_event(TickEvent(source="device", kind="pause", detail='{"paused": true}'))
+    experiment._on_event(make_event("device", "pause", {"paused": True}))
     assert told()["device"] == ["3 ticks missed"] and "paused" in experiment.title
 
 

@@ -19,6 +19,7 @@ from haptic_bags.bags import Bag, typestore
 from haptic_bags.recording import TICK_EVENT, Recording
 from haptic_bringup import cli
 
+KEY_VALUE = "diagnostic_msgs/msg/KeyValue"
 COMMAND, STATE = "/joystick/device_command", "/joystick/friction/state"
 CHANGED_AT = 250
 
@@ -30,13 +31,14 @@ def replay(folder: Path, *words: str) -> tuple[Path, str]:
     return directory, output
 
 
-def rewritten(recording: Recording, path: Path, repeats: int = 1, change: str = "") -> Path:
+def rewritten(recording: Recording, path: Path, repeats: int = 1, change: tuple[str, str] | None = None) -> Path:
     """The recording again: with a change of a parameter at a tick, or its ticks several times over."""
     count = len(recording.ticks)
     events = [(TICK_EVENT, "/joystick/tick_event", e.event.tick, e.data) for e in recording.events]
     if change:
         message = typestore().deserialize_cdr(recording.events[0].data, TICK_EVENT)
-        message.tick, message.source, message.kind, message.detail = CHANGED_AT, "friction", "parameter", change
+        message.tick, message.source, message.kind = CHANGED_AT, "friction", "parameter"
+        message.values = [typestore().types[KEY_VALUE](*change)]
         events.append((TICK_EVENT, "/joystick/tick_event", CHANGED_AT, typestore().serialize_cdr(message, TICK_EVENT)))
     writer = Writer(path, version=9, storage_plugin=StoragePlugin.MCAP)
     for name, value in recording.custom.items():
@@ -83,7 +85,7 @@ def test_a_replay_is_the_recording_bit_for_bit(bag: Path, tmp_path: Path) -> Non
 @pytest.mark.experiment
 def test_the_same_hand_on_another_friction_which_changes_between_ticks(bag: Path, tmp_path: Path) -> None:
     """A change is put into the recording; its replay with 2 N makes it at its tick."""
-    changed = rewritten(Recording.read(bag), tmp_path / "changed", change='{"friction_force": 1.0}')
+    changed = rewritten(Recording.read(bag), tmp_path / "changed", change=("friction_force", "1.0"))
     words = ("--into", "friction_impedance", "friction_force:=2.0")
     first, text = replay(tmp_path / "first", str(changed), *words)
     assert "the answers are not the recorded ones" in text and "bit for bit: shown" not in text

@@ -138,4 +138,4 @@ def test_the_paths_of_the_machine_that_built_the_wheels_are_replaced(checkout: C
     checkout("setup")
     include = sysconfig.get_paths()["include"]
     numpy = checkout.site_packages() / "numpy" / "_core" / "include"
-    assert (checkout.home / "env/share/some/some.cmake").read_text() == f"{include};{numpy}\n"
+    assert (checkout.home / "env/share/some/some.cmake").read_text() == f"{include};{numpy};rt\n"

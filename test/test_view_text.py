@@ -25,6 +25,7 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool
 from visualization_msgs.msg import Marker, MarkerArray
 
+from haptic_core.events import make_event
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, status_qos
 from haptic_launch.launch_file import find_executable
 from haptic_msgs.msg import DeviceState, TickEvent
@@ -103,7 +104,7 @@ class Attacker:
 
     def send_event(self, source: str, kind: str, detail: dict[str, Any]) -> None:
         """Publishes an event."""
-        self._events.publish(TickEvent(source=source, kind=kind, detail=json.dumps(detail)))
+        self._events.publish(make_event(source, kind, detail))
 
     def send_status(self, level: bytes, source: str) -> None:
         """Publishes the status of the experiment."""

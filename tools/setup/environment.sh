@@ -72,9 +72,10 @@ make_packages() {  # the virtual environment, with what the first experiments ne
   install packages 10 "${locks[@]}"
   if [[ $ros == wheels ]]; then  # their CMake files have paths of the machine that built them
     include=$("$python" -I -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
-    { grep -rlZ --include='*.cmake' /opt/python/cp "$env/share" || true; } | xargs -0r sed -Ei \
+    { grep -rlZE --include='*.cmake' '/opt/python/cp|/usr/lib64/lib' "$env/share" || true; } | xargs -0r sed -Ei \
       -e "s#/opt/python/cp[^/]+/lib/python[^/]+/site-packages#$(echo "$env"/lib/python3*/site-packages)#g" \
-      -e "s#/opt/python/cp[^/]+/include/python[0-9.]+t?#$include#g"
+      -e "s#/opt/python/cp[^/]+/include/python[0-9.]+t?#$include#g" \
+      -e 's#;/usr/lib64/lib[^;"]+\.so##g'  # a library that the wheel brings and links itself
   fi
   { printf 'HAPTICS_PATHS=(%q %q %s)\n' "$home" "$root" "$ros" && cat "$tools/environment.sh.in"; } >"$home/environment.sh"
 }

@@ -57,9 +57,9 @@ class ConstraintNode(RenderingNode):
             built.take_over(self.renderer)
         self.renderer = built
         self._vectors = [(name, allocate(self.state, name, size)) for name, size in built.sizes.items()]
-        self.command.motion_fields = DeviceCommand.VELOCITY | DeviceCommand.ACCELERATION
+        self.command.motion_fields = DeviceCommand.FIELD_VELOCITY | DeviceCommand.FIELD_ACCELERATION
         if built.commands_pose:
-            self.command.motion_fields |= DeviceCommand.POSITION
+            self.command.motion_fields |= DeviceCommand.FIELD_POSITION
 
     def reset(self) -> None:
         assert self.renderer is not None

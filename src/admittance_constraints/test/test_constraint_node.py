@@ -76,8 +76,8 @@ def assert_commands(command: DeviceCommand, motion: ToolMotion) -> None:
 @pytest.mark.parametrize(
     ("feedback", "fields"),
     [
-        ("node", DeviceCommand.VELOCITY | DeviceCommand.ACCELERATION),
-        ("device", DeviceCommand.POSITION | DeviceCommand.VELOCITY | DeviceCommand.ACCELERATION),
+        ("node", DeviceCommand.FIELD_VELOCITY | DeviceCommand.FIELD_ACCELERATION),
+        ("device", DeviceCommand.FIELD_POSITION | DeviceCommand.FIELD_VELOCITY | DeviceCommand.FIELD_ACCELERATION),
     ],
 )
 def test_command_and_state_of_the_node_are_those_of_its_controller(

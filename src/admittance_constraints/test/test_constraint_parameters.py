@@ -82,7 +82,7 @@ def rendered(parameters: dict[str, Any], ticks: int = 70) -> Iterator[tuple[list
         pose, twist = pose_array(command.tool_pose), twist_array(command.tool_twist)
         yield [command.motion_fields, *pose, *twist, *twist_array(command.tool_acceleration)], repr(node.state)
         velocity += 0.2 * (twist - velocity)
-        if command.motion_fields & DeviceCommand.POSITION:
+        if command.motion_fields & DeviceCommand.FIELD_POSITION:
             velocity += 20.0 * pose_difference(pose, tool)
         tool[:3] += device.period * velocity[:3]
         tool[3:] = (Rotation.from_rotvec(device.period * velocity[3:]) * Rotation.from_quat(tool[3:])).as_quat()

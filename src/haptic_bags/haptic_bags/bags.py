@@ -17,6 +17,7 @@ from rosbags.typesys.store import Typestore
 
 from haptic_bags.bag_columns import columns
 from haptic_bags.mcap_checks import check_mcap
+from haptic_bags.older_layouts import upgraded
 from haptic_bags.ticks import Ticks
 from haptic_core.errors import HapticError
 from haptic_core.messages import detail_of
@@ -61,7 +62,7 @@ def typestore() -> Typestore:
 
 @dataclass(frozen=True)
 class Event:
-    """A recorded TickEvent with its detail parsed."""
+    """A recorded TickEvent with its values parsed, as `haptic_core.messages.detail_of` has them."""
 
     tick: int
     source: str
@@ -197,5 +198,6 @@ def read_custom_data(path: Path) -> dict[str, str]:
 
 
 def parse_event(message: Any) -> Event:
-    """A TickEvent as read by rosbags, its detail parsed; raises InputError where that is no JSON object."""
+    """Parses a TickEvent of either layout, as rosbags reads it; raises InputError where its content is damaged."""
+    message = upgraded(message, typestore())
     return Event(int(message.tick), message.source, message.kind, detail_of(message))

@@ -25,7 +25,7 @@ from haptic_core.process import SPIN_TIMEOUT, stop_requested
 from haptic_core.qos import clock_qos, tick_qos
 from haptic_core.start.handshake import StartHandshake
 from haptic_core.suite_node import SuiteNode
-from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState
+from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState, TickEvent
 
 #: rate of /clock [Hz]
 _CLOCK_RATE = 30.0
@@ -88,13 +88,14 @@ class Player(SuiteNode):
 
     def activate(self) -> None:
         simulated = len(self._players) > 1
-        self.publish_event("state", {"state": "active", "parameters": self.parameters, "simulated": simulated})
+        about = {"state": "active", "parameters": self.parameters, "simulated": simulated}
+        self.publish_event(TickEvent.KIND_STATE, about)
         self._start_handshake.begin([publisher for publisher, _ in self._players], also=self._missing_services)
 
     def deactivate(self) -> None:
         """Waits until what was published has arrived."""
         self._start_handshake.cancel()
-        self.publish_event("state", {"state": "inactive", "ticks": self.tick + 1})
+        self.publish_event(TickEvent.KIND_STATE, {"state": "inactive", "ticks": self.tick + 1})
         self.transport.wait_until_taken([publisher for publisher, _ in self._players])
 
     def cleanup(self) -> None:

@@ -19,6 +19,7 @@ from haptic_bags.bags import (
     repair_hint,
     typestore,
 )
+from haptic_bags.older_layouts import upgraded
 from haptic_bags.recorder import tick_of
 
 DEVICE_STATE, SIMULATION_STATE, DEVICE_COMMAND = (
@@ -48,7 +49,7 @@ def source_of(data: bytes) -> str:
 
 @dataclass(frozen=True)
 class RecordedEvent:
-    """A TickEvent, parsed and serialised."""
+    """A TickEvent, parsed and serialised, in the present layout."""
 
     event: Event
     data: bytes = field(repr=False)
@@ -100,8 +101,11 @@ class Recording:
                 wanted = [c for c in reader.connections if types is None or c.msgtype in types]
                 for connection, _, data in reader.messages(wanted):
                     if connection.msgtype == TICK_EVENT:
-                        parsed = parse_event(reader.deserialize(data, TICK_EVENT))
-                        events.append(RecordedEvent(parsed, bytes(data)))
+                        message = reader.deserialize(data, TICK_EVENT)
+                        current = upgraded(message, typestore())
+                        if current is not message:
+                            data = bytes(typestore().serialize_cdr(current, TICK_EVENT))
+                        events.append(RecordedEvent(parse_event(current), bytes(data)))
                     elif connection.topic in messages or _has_tick(connection.msgtype):
                         source = source_of(data) if connection.msgtype == DEVICE_COMMAND else ""
                         messages.setdefault(connection.topic, {})[tick_of(data), source] = bytes(data)

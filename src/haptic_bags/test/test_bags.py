@@ -18,6 +18,7 @@ from rclpy.serialization import serialize_message
 from haptic_bags.bags import Bag, typestore
 from haptic_bags.recorder import Recorder
 from haptic_core.errors import HapticError
+from haptic_core.events import fill_event
 from haptic_core.messages import set_stamp
 from haptic_msgs.msg import DeviceCommand, DeviceState, FrictionState, SimulationState, TickEvent
 
@@ -72,7 +73,9 @@ def stamped(kind: type, tick: int, /, **fields: Any) -> Any:
 
 
 def event(tick: int, source: str, kind: str, **detail: Any) -> TickEvent:
-    return stamped(TickEvent, tick, source=source, kind=kind, detail=json.dumps(detail))
+    message = stamped(TickEvent, tick, source=source)
+    fill_event(message, kind, detail)
+    return message
 
 
 def record_run(recorder: OfflineRecorder) -> None:
@@ -86,7 +89,9 @@ def record_run(recorder: OfflineRecorder) -> None:
         device.tool_wrench.force.y = 3.0 * k
         deliver("/joystick/device_state", device)
         deliver("/joystick/simulation_state", stamped(SimulationState, k, applied_effort=[1.0] * (1 + k % 2)))
-        deliver("/joystick/device_command", stamped(DeviceCommand, k, source="friction", mode=DeviceCommand.WRENCH))
+        deliver(
+            "/joystick/device_command", stamped(DeviceCommand, k, source="friction", mode=DeviceCommand.MODE_WRENCH)
+        )
         friction = stamped(FrictionState, k, model="C", force=[4.0, 0.0], sticking=[k % 2 == 0], dissipated_energy=0.5)
         deliver("/joystick/friction/state", friction)
     deliver(EVENTS, event(3, "friction", "parameter", stiffness=7000.0))

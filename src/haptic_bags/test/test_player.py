@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,7 +27,8 @@ from haptic_bags.bags import typestore
 from haptic_bags.player import Player
 from haptic_core.commands import CommandConflictError
 from haptic_core.errors import HapticError
-from haptic_core.messages import set_stamp
+from haptic_core.events import make_event
+from haptic_core.messages import detail_of, set_stamp
 from haptic_core.qos import EVENT_DEPTH, clock_qos, latched_qos, tick_qos
 from haptic_msgs.msg import DeviceCommand, DeviceState, TickEvent
 
@@ -64,7 +64,7 @@ def record(path: Path, *changes: tuple[int, str, dict[str, Any]], left_out: tupl
             )
         }
         for tick, source, kind, detail in events:
-            data = wire(TickEvent(tick=tick, source=source, kind=kind, detail=json.dumps(detail)))
+            data = wire(make_event(source, kind, detail, tick=tick))
             writer.write(topics["tick_event"], tick, data)
         for tick in range(TICKS):
             state = DeviceState(tick=tick, period=0.001, joint_position=[0.1 * tick, 0.0])
@@ -86,8 +86,8 @@ class Source(Node):
         self._silent_at, self._joints = silent_at, joints
         self._commands = self.create_publisher(DeviceCommand, "device_command", tick_qos("lockstep"))
         self._events = self.create_publisher(TickEvent, "tick_event", latched_qos(EVENT_DEPTH))
-        detail = json.dumps({"state": "active", "mode": mode, "parameters": {}})
-        self._events.publish(TickEvent(source="friction", kind="state", detail=detail))
+        state = {"state": "active", "mode": mode, "parameters": {}}
+        self._events.publish(make_event("friction", "state", state))
         self.declare_parameter("stiffness", 1.0)
         self.declare_parameter("points", [1.0, 2.0])
         self.add_on_set_parameters_callback(self._set)
@@ -110,7 +110,7 @@ class Source(Node):
     def _answer(self, data: bytes) -> None:
         state = deserialize_message(data, DeviceState)
         self.seen.append((state.tick, data))
-        command = DeviceCommand(source="friction", tick=state.tick, mode=DeviceCommand.EFFORT)
+        command = DeviceCommand(source="friction", tick=state.tick, mode=DeviceCommand.MODE_EFFORT)
         command.joint_effort = [0.0] * self._joints
         if state.tick != self._silent_at:
             self._commands.publish(command)
@@ -168,7 +168,7 @@ def test_the_states_are_played_as_they_were_recorded(play, tmp_path: Path) -> No
     assert [list(state.joint_position) for state in states] == [[0.1 * k, 0.0] for k in range(TICKS)]
     stamps = [1_000_000_000 * state.header.stamp.sec + state.header.stamp.nanosec for state in states]
     assert stamps == [5_000_000_000 + 1_000_017 * k for k in range(TICKS)]
-    spoken = [(e.tick, json.loads(e.detail)["state"]) for e in source.events if e.source == "device"]
+    spoken = [(e.tick, detail_of(e)["state"]) for e in source.events if e.source == "device"]
     assert spoken == [(0, "active"), (TICKS, "inactive")]
 
 

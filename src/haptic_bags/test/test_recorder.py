@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from rclpy.serialization import serialize_message
 from haptic_bags import recorder
 from haptic_bags.bags import Bag
 from haptic_bags.recorder import Recorder, TickLog, stamp_of, tick_of
+from haptic_core.events import make_event
 from haptic_core.qos import EVENT_DEPTH, latched_qos, tick_publisher_qos
 from haptic_msgs.msg import DeviceCommand, DeviceState, FrictionState, SimulationState, TickEvent
 
@@ -97,8 +97,7 @@ def test_ticks_that_the_device_tells_of_and_that_did_not_come_are_missing(
             executor.spin_once(timeout_sec=0.1)
         for tick in range(3):
             states.publish(DeviceState(tick=tick))
-        detail = json.dumps({"state": "inactive", "ticks": 5, "missed": 0})
-        events.publish(TickEvent(tick=4, source="device", kind="state", detail=detail))
+        events.publish(make_event("device", "state", {"state": "inactive", "ticks": 5, "missed": 0}, tick=4))
         monkeypatch.setattr(recorder, "stop_requested", lambda: node._messages == 4)
         node.spin(executor)
         assert node.exit_code == 1
@@ -125,8 +124,7 @@ def test_what_waits_when_the_last_publisher_leaves_is_recorded(
             time.sleep(0.01)
         for tick in range(300):
             states.publish(DeviceState(tick=tick))
-        detail = json.dumps({"state": "inactive", "ticks": 300, "missed": 0})
-        events.publish(TickEvent(tick=299, source="device", kind="state", detail=detail))
+        events.publish(make_event("device", "state", {"state": "inactive", "ticks": 300, "missed": 0}, tick=299))
         assert states.wait_for_all_acked() and events.wait_for_all_acked()
         other.destroy_node()
         executor.add_node(node)

@@ -118,7 +118,7 @@ def decode_device_command(data: bytes, message: DeviceCommand) -> DeviceCommand:
         offset = _align(offset, 8)
         f, t = m.tool_wrench.force, m.tool_wrench.torque
         f._x, f._y, f._z, t._x, t._y, t._z = _WRENCH.unpack_from(data, offset)
-        if m._mode == DeviceCommand.MOTION:
+        if m._mode == DeviceCommand.MODE_MOTION:
             _motion(data, offset + 48, m)
     except (StructError, ValueError, IndexError) as error:
         raise InputError("malformed", f"DeviceCommand: {error}") from None

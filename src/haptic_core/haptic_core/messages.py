@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
 from typing import Any
@@ -250,12 +250,51 @@ def _check_numbers(name: str, message: Any) -> None:
             _check_numbers(f"{name}: {field[1:]}", value)
 
 
+def event_texts(detail: Mapping[str, Any]) -> dict[str, str]:
+    """Turns the detail of an event into the texts of TickEvent.values.
+
+    Args:
+        detail: Numbers, texts, lists and objects by name, as JSON knows them.
+
+    Returns:
+        Texts by path, sorted by name: the names of nested objects are joined by "/" (RFC 6901, without the first "/").
+        A text that is no JSON stands as it is, everything else as JSON.
+    """
+    return {path: _event_text(value) for path, value in _leaves(detail)}
+
+
 def detail_of(event: Any) -> dict[str, Any]:
-    """The parsed detail of a TickEvent; raises InputError if it is no JSON object."""
-    try:
-        detail = json.loads(event.detail)
-    except ValueError as error:
-        raise InputError("malformed", f"event of {event.source}: not JSON: {error}") from None
-    if not isinstance(detail, dict):
-        raise InputError("malformed", f"event of {event.source}: expected a JSON object, got {event.detail[:50]!r}")
+    """Parses the values of a TickEvent, the inverse of `event_texts`; raises InputError if paths contradict."""
+    detail: dict[str, Any] = {}
+    for entry in event.values:
+        *path, name = (part.replace("~1", "/").replace("~0", "~") for part in entry.key.split("/"))
+        level: Any = detail
+        for part in path:
+            level = level.setdefault(part, {}) if isinstance(level, dict) else None
+        if not isinstance(level, dict) or name in level:
+            raise InputError(
+                "malformed", f"event of {event.source}: values: {entry.key[:50]!r} contradicts another entry"
+            )
+        level[name] = _event_value(entry.value)
     return detail
+
+
+def _leaves(detail: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in sorted(detail.items()):
+        place = path + name.replace("~", "~0").replace("/", "~1")
+        if isinstance(value, Mapping) and value:
+            yield from _leaves(value, f"{place}/")
+        else:
+            yield place, value
+
+
+def _event_text(value: Any) -> str:
+    plain = isinstance(value, str) and _event_value(value) is value
+    return str(value) if plain else json.dumps(value, sort_keys=True)
+
+
+def _event_value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

@@ -8,8 +8,15 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, LivelinessPolicy, QoSProf
 #: closed set of the loop's modes
 MODES = ("lockstep", "realtime")
 
+# haptic_hardware/qos.hpp has the same depths for C++; a test compares the two.
+#: messages that readers of tick topics in realtime, and displays, take at most before older ones are dropped
+DEPTH = 10
+
 #: ticks that a realtime publisher keeps for readers that have not yet taken them
 KEPT_TICKS = 5000
+
+#: events (haptic_msgs/TickEvent): latched, deep enough for a session of parameter changes
+EVENT_DEPTH = 1000
 
 #: periods without a message after which a realtime publisher has missed its deadline, half of the default watchdog. The
 #: suite's own readers ask for none: a deadline or liveliness that a reader asks for costs it 30 to 45 us a message
@@ -23,7 +30,7 @@ def tick_qos(mode: str) -> QoSProfile:
     """For topics with one message a tick: nothing may be lost in lockstep, nothing may pile up in realtime."""
     if mode == "lockstep":
         return QoSProfile(reliability=ReliabilityPolicy.RELIABLE, history=HistoryPolicy.KEEP_ALL)
-    return QoSProfile(reliability=ReliabilityPolicy.RELIABLE, history=HistoryPolicy.KEEP_LAST, depth=10)
+    return QoSProfile(reliability=ReliabilityPolicy.RELIABLE, history=HistoryPolicy.KEEP_LAST, depth=DEPTH)
 
 
 def tick_publisher_qos(mode: str, period: float | None = None) -> QoSProfile:
@@ -59,9 +66,6 @@ def latched_qos(depth: int = 1) -> QoSProfile:
 #: longest wait at the end of a node until its readers have all messages [s]
 ACKNOWLEDGEMENT_TIMEOUT = 5.0
 
-#: events (haptic_msgs/TickEvent): latched, deep enough for a session of parameter changes
-EVENT_DEPTH = 1000
-
 
 def status_qos() -> QoSProfile:
     """For the status of an experiment: latched, with a lease that tells subscribers when the device is gone."""
@@ -78,4 +82,4 @@ def clock_qos() -> QoSProfile:
 
 def display_qos() -> QoSProfile:
     """For displays: diagnostics, joint states, wrenches, markers."""
-    return QoSProfile(reliability=ReliabilityPolicy.RELIABLE, history=HistoryPolicy.KEEP_LAST, depth=10)
+    return QoSProfile(reliability=ReliabilityPolicy.RELIABLE, history=HistoryPolicy.KEEP_LAST, depth=DEPTH)

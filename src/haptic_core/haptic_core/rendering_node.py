@@ -34,7 +34,7 @@ from haptic_core.suite_node import SuiteNode
 from haptic_core.tick_inputs import Input, TickInputs, node_and_kind
 from haptic_core.ticks import TickCounter
 from haptic_core.transport.interface import RosTopics
-from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState
+from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState, TickEvent
 
 _BASE_FILE = Path(__file__).with_name("rendering_node.yaml")
 
@@ -206,7 +206,9 @@ class RenderingNode(SuiteNode):
             prepare_realtime()
             if isinstance(self.transport, RosTopics):  # else the device's records their common thread
                 self._flight.start()
-        self.publish_event("state", {"state": "active", "mode": self.command_mode, "parameters": self.parameters})
+        self.publish_event(
+            TickEvent.KIND_STATE, {"state": "active", "mode": self.command_mode, "parameters": self.parameters}
+        )
         self._compute()
 
     def _give_up(self, line: str) -> None:
@@ -223,8 +225,8 @@ class RenderingNode(SuiteNode):
         self._flight.stop()
         if self._names("inputs") or self._names("consumers"):
             times = {name: seen.lists() for name, seen in self._times.items()}
-            self.publish_event("times", {**times, "old": self._gathered.old})
-        self.publish_event("state", {"state": "inactive"})
+            self.publish_event(TickEvent.KIND_TIMES, {**times, "old": self._gathered.old})
+        self.publish_event(TickEvent.KIND_STATE, {"state": "inactive"})
         self.transport.wait_until_taken(self.recorded_publishers())
 
     def cleanup(self) -> None:
@@ -286,7 +288,7 @@ class RenderingNode(SuiteNode):
         self._gathered.begin()
         self.tick = -1
         self.restart()
-        self.publish_event("reset", {"because": "the device has started anew"})
+        self.publish_event(TickEvent.KIND_RESET, {"because": "the device has started anew"})
 
     def _compute(self) -> None:
         """Answers the device's state that waits, if all its inputs are there."""
@@ -356,7 +358,7 @@ class RenderingNode(SuiteNode):
             commands.check_command(c, len(c.joint_effort or c.joint_position or c.joint_velocity))
         except InputError as error:
             self.reset()
-            self.publish_event("reset", {"because": str(error)})
+            self.publish_event(TickEvent.KIND_RESET, {"because": str(error)})
             raise InputError("no answer", f"{error}; reset") from None
 
     def _note_published(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from abc import abstractmethod
 from collections import Counter
@@ -21,6 +20,7 @@ from rclpy.qos import QoSProfile
 from std_srvs.srv import Trigger
 
 from haptic_core.errors import HapticError, ParameterError
+from haptic_core.events import fill_event
 from haptic_core.messages import set_stamp
 from haptic_core.parameter_files import PARAMS_FILE, values_for
 from haptic_core.parameters import (
@@ -182,7 +182,7 @@ class SuiteNode(LifecycleNode):
         self.parameters = candidate
         if built is not None:
             self.install(built)
-        self.publish_event("parameter", wanted)
+        self.publish_event(TickEvent.KIND_PARAMETER, wanted)
 
     # ---- lifecycle --------------------------------------------------------------------------------
 
@@ -265,8 +265,7 @@ class SuiteNode(LifecycleNode):
         lockstep = self.parameters["mode"] == "lockstep"
         period = self.parameters["period"]
         set_stamp(event.header, event.tick * round(period * 1e9) if lockstep else time.time_ns())
-        event.kind = kind
-        event.detail = json.dumps(detail, sort_keys=True)
+        fill_event(event, kind, detail)
         self._events.publish(event)
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
@@ -278,7 +277,7 @@ class SuiteNode(LifecycleNode):
         except HapticError as error:  # a device that is still disconnected
             response.message = f"{self.get_name()}: {error}"
             return response
-        self.publish_event("reset", {})
+        self.publish_event(TickEvent.KIND_RESET, {})
         response.success = True
         response.message = f"{self.get_name()}: reset before tick {self.tick + 1}"
         return response

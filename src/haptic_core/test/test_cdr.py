@@ -80,12 +80,12 @@ def test_what_a_command_s_mode_uses_is_decoded_as_rclpy_does(
     decoded = decode_device_command(serialize_message(command), used)
     for name in ("header", "source", "tick", "mode", "joint_effort", "tool_wrench"):
         assert getattr(decoded, name) == getattr(command, name), name
-    if mode == DeviceCommand.MOTION:
+    if mode == DeviceCommand.MODE_MOTION:
         assert decoded == command
 
 
 def test_a_motion_that_is_cut_off_anywhere_is_refused_as_malformed() -> None:
-    command = DeviceCommand(mode=DeviceCommand.MOTION, joint_position=[1.0, 2.0], joint_velocity=[3.0, 4.0])
+    command = DeviceCommand(mode=DeviceCommand.MODE_MOTION, joint_position=[1.0, 2.0], joint_velocity=[3.0, 4.0])
     data = serialize_message(command)
     whole = len(data.rstrip(b"\x00"))  # the serialiser may pad the end; the last number is not zero
     for length in range(whole):

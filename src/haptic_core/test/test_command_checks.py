@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from haptic_core import commands
 from haptic_core.commands import EFFORT, MOTION, WRENCH, CommandConflictError, check_command, check_modes
 from haptic_core.errors import InputError
 from haptic_msgs.msg import DeviceCommand
@@ -26,7 +27,7 @@ def wrench(*values: float) -> DeviceCommand:
 
 
 def motion(**fields: Any) -> DeviceCommand:
-    return DeviceCommand(**{"source": "a", "mode": MOTION, "motion_fields": DeviceCommand.POSITION, **fields})
+    return DeviceCommand(**{"source": "a", "mode": MOTION, "motion_fields": DeviceCommand.FIELD_POSITION, **fields})
 
 
 @pytest.mark.parametrize("place", range(JOINTS))
@@ -119,3 +120,9 @@ def test_modes_that_add_up_are_accepted(modes, kind):
 )
 def test_a_script_takes_any_modes_since_it_ignores_them(modes):
     assert check_modes(modes, "scripted") is None
+
+
+@pytest.mark.parametrize("name", ["NONE", "EFFORT", "WRENCH", "MOTION", "POSITION", "VELOCITY", "ACCELERATION"])
+def test_constants_without_a_prefix_stay_for_one_release(name: str) -> None:
+    (prefixed,) = (f"{prefix}_{name}" for prefix in ("MODE", "FIELD") if hasattr(DeviceCommand, f"{prefix}_{name}"))
+    assert getattr(DeviceCommand, name) == getattr(DeviceCommand, prefixed) == getattr(commands, name)

@@ -22,7 +22,8 @@ from haptic_core.commands import (
     state_of,
 )
 from haptic_core.errors import InputError
-from haptic_msgs.msg import DeviceCommand, TickEvent
+from haptic_core.events import make_event
+from haptic_msgs.msg import DeviceCommand
 
 JOINTS = 2
 JACOBIAN = np.arange(12.0).reshape(6, 2) - 5.0
@@ -296,24 +297,23 @@ def test_a_motion_to_no_rotation_is_refused_where_it_is_asked_for():
 @pytest.mark.parametrize(
     "detail",
     [
-        "null",
-        '{"state": "active"}',
-        '{"state": "active", "mode": 3}',
-        '{"parameters": 5}',
-        '{"parameters": {"inputs": 3}}',
-        '{"parameters": {"inputs": ["wall", 1]}}',
+        {"state": "active"},
+        {"state": "active", "mode": 3},
+        {"parameters": 5},
+        {"parameters": {"inputs": 3}},
+        {"parameters": {"inputs": ["wall", 1]}},
     ],
 )
 def test_a_source_that_says_nonsense_of_its_state_is_refused(detail):
     with pytest.raises(InputError) as caught:
-        state_of(TickEvent(source="a", kind="state", detail=detail))
+        state_of(make_event("a", "state", detail))
     assert caught.value.kind == "malformed"
 
 
 def test_a_source_s_state_is_read():
-    detail = '{"state": "active", "mode": "WRENCH", "parameters": {"inputs": ["wall"]}}'
-    assert state_of(TickEvent(detail=detail))["parameters"] == {"inputs": ["wall"]}
-    assert state_of(TickEvent(detail='{"state": "inactive"}')) == {"state": "inactive"}
+    detail = {"state": "active", "mode": "WRENCH", "parameters": {"inputs": ["wall"]}}
+    assert state_of(make_event("a", "state", detail)) == detail
+    assert state_of(make_event("a", "state", {"state": "inactive"})) == {"state": "inactive"}
 
 
 def test_after_a_reset_no_tick_is_open() -> None:

@@ -18,6 +18,7 @@ from rclpy.node import Node
 
 from haptic_core.composition import node_class, split
 from haptic_core.errors import ParameterError
+from haptic_core.messages import detail_of
 from haptic_core.qos import EVENT_DEPTH, latched_qos, tick_qos
 from haptic_friction.network_node import NetworkNode
 from haptic_friction.node import FrictionNode
@@ -94,7 +95,7 @@ def test_nodes_in_one_process_are_nodes_as_ever(tmp_path: Path, context: Context
 
     def said(what: str) -> set[str]:
         executor.spin_once(timeout_sec=0.1)
-        return {event.source for event in events if event.kind == "state" and f'"{what}"' in event.detail}
+        return {event.source for event in events if event.kind == "state" and detail_of(event)["state"] == what}
 
     parameters = {name: {"friction_force": force, "recorded": False} for name, force in forces.items()}
     process = start(tmp_path, nodes=[f"{name}={FRICTION}" for name in forces], **parameters)

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from diagnostic_msgs.msg import KeyValue
 from geometry_msgs.msg import Point, Pose, Twist, Vector3, Wrench
 from hypothesis import given
 from hypothesis import strategies as st
 from std_msgs.msg import Header
 
 from haptic_core.errors import InputError
+from haptic_core.events import make_event
 from haptic_core.messages import (
     LARGEST,
     ToolWriter,
@@ -22,6 +24,7 @@ from haptic_core.messages import (
     check_device_state,
     check_state,
     detail_of,
+    event_texts,
     require_finite,
     require_length,
     set_pose,
@@ -233,12 +236,36 @@ def test_a_state_of_another_node_that_can_be_used_passes() -> None:
         check_state(reference)
 
 
-@pytest.mark.parametrize("detail", ["", "{", "null", "[1]", "7"])
-def test_the_detail_of_an_event_is_an_object(detail: str) -> None:
-    with pytest.raises(InputError, match="event of wall: ") as caught:
-        detail_of(TickEvent(source="wall", detail=detail))
+@pytest.mark.parametrize("keys", [("a", "a"), ("a", "a/b"), ("a/b", "a"), ("a/b", "a/b/c"), ("/", "")])
+def test_values_of_an_event_that_contradict_each_other_are_refused(keys: tuple[str, ...]) -> None:
+    event = TickEvent(source="wall", values=[KeyValue(key=key, value="1") for key in keys])
+    with pytest.raises(InputError, match=r"event of wall: values: '.*' contradicts another entry") as caught:
+        detail_of(event)
     assert caught.value.kind == "malformed"
-    assert detail_of(TickEvent(detail='{"a": 1}')) == {"a": 1}
+
+
+def test_values_of_an_event_are_read_as_they_were_given() -> None:
+    detail = {
+        "parameters": {"stiffness": 6000.0, "gains": [1.0, 2.0], "ball.mass": 0.1, "off": False, "none": {}, "": 3},
+        "reason": "source a: silent",
+        "texts": {"true": "true", "1.0": "1.0", "NaN": "NaN", '"a"': '"a"', "": "", "[": "[" * 5000, "a/b~1~": "ü"},
+        "large": 2**70,
+        "tiny": 5e-324,
+        "deep": {"a": {"b": {"c": [{"d": None}]}}},
+    }
+    event = make_event("wall", TickEvent.KIND_STATE, detail, tick=3)
+    assert (event.source, event.tick, event.kind, detail_of(event)) == ("wall", 3, "state", detail)
+    assert repr(detail_of(event)["tiny"]) == repr(5e-324)
+
+
+def test_values_of_an_event_can_be_read_without_a_program() -> None:
+    detail = {"state": "active", "parameters": {"stiffness": 6000.0, "model": "d", "points": [1.0, 2.0]}}
+    assert event_texts(detail) == {
+        "parameters/model": "d",
+        "parameters/points": "[1.0, 2.0]",
+        "parameters/stiffness": "6000.0",
+        "state": "active",
+    }
 
 
 @pytest.mark.parametrize("length", [0, 1, 3])

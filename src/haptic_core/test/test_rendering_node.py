@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from typing import Any, ClassVar
 
@@ -13,6 +12,7 @@ from rclpy.serialization import serialize_message
 
 from haptic_core.cdr import encoder
 from haptic_core.commands import NONE, WRENCH
+from haptic_core.messages import detail_of
 from haptic_core.tick_inputs import Input
 from haptic_friction.node import FrictionNode
 from haptic_msgs.msg import DeviceState, WallState
@@ -53,7 +53,8 @@ def test_a_device_that_starts_anew_with_tick_0_resets_the_node(make):
     bench.commands.clear()
     bench.answer(0)
     assert (before, bench.node.state.dissipated_energy) == (4.0, 1.0)
-    assert (bench.event("reset").tick, bench.event("reset").detail) == (0, '{"because": "the device has started anew"}')
+    event = bench.event("reset")
+    assert (event.tick, detail_of(event)) == (0, {"because": "the device has started anew"})
     bench.answer(1)
     bench.publish(0)  # a second start, after one tick
     bench.until(lambda: [command.tick for command in bench.commands] == [0, 1, 0])
@@ -153,7 +154,7 @@ def test_an_answer_that_is_no_number_is_not_given_and_the_node_starts_anew(make,
     bench.node.answer = answer
     assert bench.answer(1).mode == NONE
     assert bench.node.rejections.counts == {"no answer": 1}
-    assert "tool_wrench: expected" in json.loads(bench.event("reset").detail)["because"]
+    assert "tool_wrench: expected" in detail_of(bench.event("reset"))["because"]
     bench.node.answer = 2.0
     assert bench.answer(2).mode == WRENCH
     assert bench.node.state.dissipated_energy == 2.0  # its reset makes it zero, at tick 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from array import array
@@ -18,6 +17,7 @@ from std_srvs.srv import Trigger
 
 from haptic_core.commands import EFFORT, MOTION, NONE, WRENCH
 from haptic_core.errors import ParameterError
+from haptic_core.messages import detail_of
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_core.qos import recorder_qos, tick_qos
 from haptic_core.rendering_port import RenderingPort
@@ -309,7 +309,7 @@ def test_a_recorded_node_waits_until_its_balance_is_recorded_too(make: Any, cont
         bench.executor.spin_once(timeout_sec=0.1)
         assert node.waiting_for == "recorder" and not [event for event in bench.events if event.kind == "state"]
         recorder.create_subscription(PassivityState, f"{node.get_name()}/passivity", lambda _: None, recorder_qos())
-        assert json.loads(bench.event("state").detail)["state"] == "active" and node.waiting_for == ""
+        assert detail_of(bench.event("state"))["state"] == "active" and node.waiting_for == ""
     finally:
         recorder.destroy_node()
 
@@ -319,7 +319,7 @@ def test_a_motion_node_is_told_less_than_the_user_pushes(make: Any, damper_type:
         command_mode = "MOTION"
 
         def render(self, device: DeviceState) -> None:
-            self.command.motion_fields = DeviceCommand.VELOCITY
+            self.command.motion_fields = DeviceCommand.FIELD_VELOCITY
             self.command.tool_twist.linear.x = device.tool_wrench.force.x / 10.0
 
     speeds = []

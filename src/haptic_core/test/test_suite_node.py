@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import math
 import os
 import signal
@@ -23,6 +22,7 @@ from std_srvs.srv import Trigger
 from haptic_core import process
 from haptic_core.commands import WRENCH
 from haptic_core.errors import ParameterError
+from haptic_core.messages import detail_of
 from haptic_core.qos import tick_qos
 from haptic_core.start import matching
 from haptic_msgs.msg import DeviceCommand, DeviceState
@@ -61,7 +61,7 @@ def test_accepted_changes_act_at_the_next_tick_and_are_published_with_it(make):
     assert bench.answer(0, velocity=1.0).tool_wrench.force.x == -2.0
     assert bench.set(damping=5.0, mass=2.0).successful
     event = bench.event("parameter")
-    assert (event.source, event.tick, json.loads(event.detail)) == ("damper", 1, {"damping": 5.0, "mass": 2.0})
+    assert (event.source, event.tick, detail_of(event)) == ("damper", 1, {"damping": 5.0, "mass": 2.0})
     assert bench.answer(1, velocity=1.0).tool_wrench.force.x == -5.0
 
 
@@ -143,7 +143,7 @@ def test_an_inactive_node_does_not_answer(make):
 
 
 def test_activation_announces_mode_and_parameters(make):
-    detail = json.loads(make().start().event("state").detail)
+    detail = detail_of(make().start().event("state"))
     assert (detail["state"], detail["mode"], detail["parameters"]["damping"]) == ("active", "WRENCH", 2.0)
 
 

@@ -88,6 +88,10 @@ class Truth(Reading):
         self.operator_target[6] = 1.0
 
 
+#: joints along the axes of the base frame; YAML reads a plain y as true
+TRANSLATIONS = ("translation_x", "translation_y", "translation_z")
+
+
 class Device(ABC):
     """A haptic device with n joints and one tool.
 
@@ -166,7 +170,10 @@ class Device(ABC):
         return {}
 
     def robot_description(self) -> str:
-        """The device as URDF, from its root `base_frame` to `tool_frame`; empty: it has none."""
+        """The device as URDF, from `base_frame` to `tool_frame`; empty: it has none.
+
+        The root has z up (REP 103): `base_frame`, or with another `up_axis` a link to which `base_frame` is fixed.
+        """
         return ""
 
     def passive_state(self) -> np.ndarray:

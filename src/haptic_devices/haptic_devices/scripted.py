@@ -24,7 +24,7 @@ from pydantic_core import PydanticCustomError
 
 from haptic_core.errors import ParameterError
 from haptic_core.messages import LARGEST
-from haptic_devices.device import Device, DeviceParameters, Joint, Reading, load_parameters
+from haptic_devices.device import TRANSLATIONS, Device, DeviceParameters, Joint, Reading, load_parameters
 from haptic_devices.motions.planar import MotionPlan
 from haptic_files import FileError, kind_of, read_text
 
@@ -252,7 +252,7 @@ class ScriptedDevice(Device):
     def __init__(self, script: Script | SignalScript) -> None:
         self.script = script
         infinite = float("inf")
-        self.joints = tuple(Joint(axis, infinite, infinite, -infinite, infinite, "prismatic") for axis in "xyz")
+        self.joints = tuple(Joint(name, infinite, infinite, -infinite, infinite, "prismatic") for name in TRANSLATIONS)
         self._reading = Reading(3)
         self._jacobian = np.eye(6, 3)
 

@@ -23,6 +23,7 @@ from cobotic_cases import (
 )
 
 from haptic_devices.cobotic import CoboticHandController, CoboticHandControllerParameters
+from haptic_devices.device import TRANSLATIONS
 from haptic_devices.motions.spatial import GRIP, TWIST, make_spatial_plan, push_and_release_plan
 from haptic_devices.motions.spatial import POSITION as PLACE
 
@@ -108,7 +109,10 @@ def test_a_plan_of_another_period_is_refused_with_both_periods():
 @pytest.mark.parametrize(
     ("q", "message"),
     [
-        ((0.2, 0, 0, 0, 0, 0), r"the hand's plan starts out of reach: joint x at 0\.2 m, expected 0\.15 m or less"),
+        (
+            (0.2, 0, 0, 0, 0, 0),
+            r"the hand's plan starts out of reach: joint translation_x at 0\.2 m, expected 0\.15 m",
+        ),
         ((0, 0, 0, 0, -1.4, 0), r"the hand's plan starts out of reach: joint tilt at -1\.4 rad, expected 1\.3 rad"),
     ],
 )
@@ -182,7 +186,7 @@ def test_the_description_has_what_a_report_needs():
     assert described["device"]["inertia_translation"] == 11.0 and described["hand"]["mass"] == HAND.mass
     assert described["phases"][1]["name"] == "forward 1"
     assert device.end_time == pytest.approx(15.3) and display().end_time == float("inf")
-    assert [joint.name for joint in device.joints] == ["x", "y", "z", "yaw", "tilt", "roll"]
+    assert [joint.name for joint in device.joints] == [*TRANSLATIONS, "yaw", "tilt", "roll"]
     assert [joint.kind for joint in device.joints] == ["prismatic"] * 3 + ["revolute"] * 3
     assert [joint.upper for joint in device.joints] == REACH.tolist()
     assert (device.kind, device.has_force_sensor) == ("admittance", True)

@@ -10,15 +10,18 @@ from xml.etree import ElementTree
 import pytest
 import xacro
 import yaml
+from diagnostic_msgs.msg import KeyValue
 from rclpy.node import Node
 
 from haptic_core.errors import ParameterError
+from haptic_core.messages import detail_of
 from haptic_devices.control import description as control_description
 from haptic_devices.control import node as control_node
 from haptic_devices.control.description import DEVICES, PLUGINS, control_urdf, files
 from haptic_devices.control.hosted import interface_names, parse_parameters
 from haptic_devices.device import Device
 from haptic_devices.factories import find_device
+from haptic_msgs.msg import TickEvent
 
 FILES = Path(__file__).parents[3] / "config" / "shared" / "ros2_control"
 each_device = pytest.mark.parametrize("name", DEVICES)
@@ -178,5 +181,7 @@ def test_the_urdf_says_what_was_given_about_the_device_as_texts_that_give_it_bac
 
 def test_the_detail_is_what_the_device_node_says() -> None:
     device = make("joystick")
-    detail = json.loads(control_description.description_detail(device, {"seed": 3}))
-    assert detail == json.loads(json.dumps({"parameters": {"seed": 3}, "simulated": True, **device.description()}))
+    entries = [text.partition("=") for text in control_description.description_detail(device, {"seed": 3})]
+    event = TickEvent(values=[KeyValue(key=path, value=value) for path, _, value in entries])
+    said = {"parameters": {"seed": 3}, "simulated": True, **device.description()}
+    assert detail_of(event) == json.loads(json.dumps(said))

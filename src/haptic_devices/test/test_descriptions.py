@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pinocchio as pin
 import pytest
+import yaml
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
@@ -73,6 +74,7 @@ class Model:
         self.data = self.model.createData()
         self.names = [*(joint.name for joint in device.joints), *device.passive_joints]
         assert sorted(self.model.names[1:]) == sorted(self.names)  # all joints are published, and no others
+        self.base = self.model.getBodyId(device.base_frame)
         self.places = [self.model.joints[self.model.getJointId(name)].idx_q for name in self.names]
 
     def frame(self, name: str) -> int:
@@ -105,16 +107,18 @@ def test_the_tool_is_where_the_device_has_it_and_moves_as_it_does(name: str, oth
     for _ in range(50):
         place(device, random)
         model.update()
-        found, reading = model.data.oMf[tool], device.read()
+        base = model.data.oMf[model.base]
+        found, reading = base.actInv(model.data.oMf[tool]), device.read()
         assert_allclose(found.translation, reading.tool_pose[:3], rtol=0.0, atol=1e-9)
         assert_allclose(found.rotation, rotation_from_quaternion(reading.tool_pose[3:7]), rtol=0.0, atol=1e-9)
         twist = pin.getFrameVelocity(model.model, model.data, tool, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
-        assert_allclose(twist.vector, reading.tool_twist, rtol=0.0, atol=1e-9)
+        assert_allclose(base.rotation.T @ twist.linear, reading.tool_twist[:3], rtol=0.0, atol=1e-9)
+        assert_allclose(base.rotation.T @ twist.angular, reading.tool_twist[3:], rtol=0.0, atol=1e-9)
 
 
 LOOPS = {
     "five_bar": [("five_bar_forearm_end", "five_bar_coupling_rod_end")],
-    "tau": [(f"wrist_{i}", f"attachment_{i}") for i in (1, 2, 3)],
+    "tau": [(f"tau_wrist_{i}", f"tau_attachment_{i}") for i in (1, 2, 3)],
 }
 
 
@@ -143,7 +147,14 @@ def test_root_names_and_limits_are_the_device_s(name: str, other: bool) -> None:
     device = make(name, other)
     device.configure(PERIOD)
     model = Model(device)
-    assert model.model.frames[1].name == device.base_frame
+    names = [frame.name for frame in model.model.frames if frame.type == pin.FrameType.BODY]
+    assert names[0] == ("tau_base_link" if name == "tau" else device.base_frame)
+    assert device.tool_frame.startswith(f"{name}_") and all(each.startswith(f"{name}_") for each in names)
+    model.update()
+    up = np.eye(3)["xyz".index(device.up_axis)]
+    assert_allclose(model.data.oMf[model.base].rotation @ up, [0.0, 0.0, 1.0], atol=1e-12)  # REP 103
+    axes = [yaml.safe_load(each) for each in model.names]
+    assert axes == model.names  # YAML reads y as true
     for joint, at in zip(device.joints, model.places, strict=False):
         i = model.model.joints[model.model.getJointId(joint.name)].idx_v
         assert model.model.effortLimit[i] == joint.effort_limit
@@ -219,7 +230,7 @@ def test_every_moving_part_is_drawn_with_sizes_that_can_be(name: str) -> None:
     drawn = {link.get("name") for link in root.iter("link") if link.find("visual") is not None}
     for joint in device.joints[:3]:  # the TAU's carriages have no size
         (child,) = (j.find("child").get("link") for j in root.iter("joint") if j.get("name") == joint.name)
-        assert child in drawn or child.startswith("carriage")
+        assert child in drawn or child.startswith("tau_carriage")
     assert {device.base_frame, device.tool_frame} <= drawn
     sizes = [float(size) for shape in root.iter("geometry") for size in shape[0].attrib.values()]
     assert sizes and all(0.0 < size < 1.0 for size in sizes)

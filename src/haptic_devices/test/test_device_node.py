@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -27,7 +26,9 @@ from std_msgs.msg import String
 
 from haptic_core.commands import CommandConflictError
 from haptic_core.errors import HapticError
+from haptic_core.events import make_event
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
+from haptic_devices.device import TRANSLATIONS
 from haptic_devices.loop import OK
 from haptic_devices.node.device_node import DeviceNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState, SimulationState, TickEvent
@@ -53,7 +54,7 @@ class Leader(Node):
         self.balances: list[PassivityState] = []
         self._commands = self.create_publisher(DeviceCommand, "device_command", tick_qos("lockstep"))
         events = self.create_publisher(TickEvent, "tick_event", latched_qos(EVENT_DEPTH))
-        events.publish(TickEvent(source=name, kind="state", detail=json.dumps({"state": "active", "mode": mode})))
+        events.publish(make_event(name, "state", {"state": "active", "mode": mode}))
         self._events = events
         self.create_subscription(DeviceState, "device_state", self._answer, tick_qos("lockstep"))
         self.create_subscription(SimulationState, "simulation_state", self.truths.append, tick_qos("lockstep"))
@@ -347,7 +348,7 @@ def test_only_lockstep_has_a_clock_of_its_own(context, mode):
 def test_a_script_shows_its_wrench_in_its_base(run):
     _, leader = run(device="scripted", shown=tuple(DISPLAYS))
     (frame,) = {wrench.header.frame_id for wrench in leader.shown["measured_wrench"]}
-    assert frame == "script_base" and leader.shown["joint_states"][-1].name == ["x", "y", "z"]
+    assert frame == "script_base" and leader.shown["joint_states"][-1].name == list(TRANSLATIONS)
 
 
 def test_the_description_is_there_for_whoever_comes_late(context):

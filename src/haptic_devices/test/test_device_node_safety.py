@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +20,8 @@ from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from haptic_core.commands import EFFORT
+from haptic_core.events import make_event
+from haptic_core.messages import detail_of
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
 from haptic_devices.device import DeviceError
 from haptic_devices.loop import FAULT, SAFE_STOP
@@ -44,8 +45,7 @@ class Pusher(Node):
         self._values, self._waits = values, False
         self._commands = self.create_publisher(DeviceCommand, "device_command", tick_qos("lockstep"))
         self._own_events = self.create_publisher(TickEvent, "tick_event", latched_qos(EVENT_DEPTH))
-        detail = json.dumps({"state": "active", "mode": "EFFORT"})
-        self._own_events.publish(TickEvent(source="pusher", kind="state", detail=detail))
+        self._own_events.publish(make_event("pusher", "state", {"state": "active", "mode": "EFFORT"}))
         self.create_subscription(DeviceState, "device_state", self._answer, tick_qos("lockstep"))
         self.create_subscription(TickEvent, "tick_event", self._on_event, latched_qos(EVENT_DEPTH))
         self.button = self.create_publisher(Bool, "emergency_stop", display_qos())
@@ -85,7 +85,7 @@ class Pusher(Node):
         self._commands.publish(DeviceCommand(source="pusher", tick=tick, mode=EFFORT, joint_effort=self._values))
 
     def errors(self) -> list[tuple[int, dict[str, Any]]]:
-        return [(event.tick, json.loads(event.detail)) for event in self.events if event.kind == "error"]
+        return [(event.tick, detail_of(event)) for event in self.events if event.kind == "error"]
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def push(context: Context) -> Iterator[Callable[..., tuple[DeviceNode, Pusher, C
             node.spin(executor)
             assert node.trigger_deactivate() == TransitionCallbackReturn.SUCCESS
             while len(source.states) < node.tick + 1 or not any(
-                '"inactive"' in event.detail for event in source.events
+                detail_of(event).get("state") == "inactive" for event in source.events
             ):
                 executor.spin_once(timeout_sec=0.1)
             assert node.exit_code == 0 and len(source.states) == round(
@@ -199,9 +199,9 @@ def test_what_limits_is_said_by_state_event_and_diagnostics(push):
     assert_allclose(efforts(source)[1:6, 1], -1e-3 * np.arange(1, 6), rtol=1e-13)
     counts = {"effort": 299, "effort rate": 4}
     assert node._loop.safety.counts == counts
-    told = [(event.tick, json.loads(event.detail)) for event in source.events if event.kind == "limit"]
+    told = [(event.tick, detail_of(event)) for event in source.events if event.kind == "limit"]
     assert told == [(1, {"limited": {"effort": 1, "effort rate": 1}})]
-    (ending,) = (json.loads(event.detail) for event in source.events if '"inactive"' in event.detail)
+    (ending,) = (detail_of(event) for event in source.events if detail_of(event).get("state") == "inactive")
     assert ending["limited"] == counts
     values = node.diagnostic_values()
     assert (values["limited: effort"], values["limited: effort rate"]) == (299, 4)
@@ -211,7 +211,7 @@ def test_without_a_limit_that_acts_nothing_is_said(push):
     node, source, run = push(0.01, 0.0)
     run()
     assert not any(state.limited for state in source.states)
-    assert not any(event.kind == "limit" or "limited" in event.detail for event in source.events)
+    assert not any(event.kind == "limit" or "limited" in detail_of(event) for event in source.events)
     assert not any(name.startswith("limited") for name in node.diagnostic_values())
 
 

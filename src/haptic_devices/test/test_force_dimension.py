@@ -207,7 +207,7 @@ def test_ros2_control_hosts_the_driver_and_its_description_opens_no_device(libra
     texts = {"device": "force_dimension", "device_parameters": f"['library={library.name}']", "held_axis": "z"}
     closed = make(force_dimension.DRIVER, f"library={library.name}")
     urdf = control_urdf(closed, "force_dimension", "ros2_control", texts)
-    assert not sdk.emulator_opened() and '<joint name="z" type="prismatic">' in urdf
+    assert not sdk.emulator_opened() and '<joint name="translation_z" type="prismatic">' in urdf
     assert controller_parameters(closed, "force_dimension")["simulated"] is False
     hosted = HostedDevice("force_dimension", texts)
     hosted.commands[hosted.command_names.index("force_dimension_loop/run")] = RUN

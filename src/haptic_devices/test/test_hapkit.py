@@ -122,7 +122,7 @@ def test_metres_and_newtons_arrive_unchanged(devices: Any, board: Board) -> None
     assert_array_equal(reading.tool_pose[1:], [0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
     device.write(np.array([0.75]))
     until(lambda: (hapkit.MOTOR_ON, 0.75) in board.commands)
-    assert [joint.name for joint in device.joints] == ["x"]
+    assert [joint.name for joint in device.joints] == ["translation_x"]
     assert_array_equal(device.jacobian(), np.eye(6, 1))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import socket
@@ -23,6 +22,7 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool
 
 from haptic_core.errors import ParameterError
+from haptic_core.events import make_event
 from haptic_core.messages import pose_array
 from haptic_core.parameters import load_parameter_specs
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos
@@ -223,7 +223,7 @@ class FakeDevice:
         self.handles.append(pose_array(message.pose))
 
     def say(self, kind: str, **detail: Any) -> None:
-        self._events.publish(TickEvent(source="device", kind=kind, detail=json.dumps(detail)))
+        self._events.publish(make_event("device", kind, detail))
 
     def _hold(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self.holds += 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +19,8 @@ from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
+from haptic_core.events import make_event
+from haptic_core.messages import detail_of
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
 from haptic_devices.node.device_node import DeviceNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState, TickEvent
@@ -41,8 +42,7 @@ class Person(Node):
         self._waiting: list[tuple[int, Future]] = []
         self._commands = self.create_publisher(DeviceCommand, "device_command", tick_qos("lockstep"))
         self._events = self.create_publisher(TickEvent, "tick_event", latched_qos(EVENT_DEPTH))
-        state = json.dumps({"state": "active", "mode": "WRENCH"})
-        self._events.publish(TickEvent(source="person", kind="state", detail=state))
+        self._events.publish(make_event("person", "state", {"state": "active", "mode": "WRENCH"}))
         self.create_subscription(DeviceState, "device_state", self._answer, tick_qos("lockstep"))
         self.create_subscription(SimulationState, "simulation_state", self.truths.append, tick_qos("lockstep"))
         self.create_subscription(TickEvent, "tick_event", self.events.append, latched_qos(EVENT_DEPTH))
@@ -54,7 +54,7 @@ class Person(Node):
     def _answer(self, state: DeviceState) -> None:
         self.states.append(state)
         if self.answers:
-            self._commands.publish(DeviceCommand(source="person", tick=state.tick, mode=DeviceCommand.WRENCH))
+            self._commands.publish(DeviceCommand(source="person", tick=state.tick, mode=DeviceCommand.MODE_WRENCH))
         for tick, future in self._waiting:
             if state.tick >= tick and not future.done():
                 future.set_result(None)
@@ -79,7 +79,7 @@ class Person(Node):
     def of_kind(self, *kinds: str) -> list[tuple[int, str, dict[str, Any]]]:
         """Events of the device of these kinds."""
         events = [event for event in self.events if event.source == "device" and event.kind in kinds]
-        return [(event.tick, event.kind, json.loads(event.detail)) for event in events]
+        return [(event.tick, event.kind, detail_of(event)) for event in events]
 
 
 @pytest.fixture

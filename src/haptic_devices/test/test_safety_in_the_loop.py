@@ -35,7 +35,7 @@ def effort(tick: int, *values: float) -> DeviceCommand:
 
 
 def motion(tick: int, x: float) -> DeviceCommand:
-    command = DeviceCommand(source="a", tick=tick, mode=MOTION, motion_fields=DeviceCommand.POSITION)
+    command = DeviceCommand(source="a", tick=tick, mode=MOTION, motion_fields=DeviceCommand.FIELD_POSITION)
     command.tool_pose.position.x = x
     return command
 

@@ -96,7 +96,7 @@ class FrictionStep(Step):
         else:
             if answer.starts:
                 set_pose(self.command.tool_pose, reading.tool_pose)
-                self.command.motion_fields = DeviceCommand.POSITION | DeviceCommand.VELOCITY
+                self.command.motion_fields = DeviceCommand.FIELD_POSITION | DeviceCommand.FIELD_VELOCITY
             set_vector(self.command.tool_pose.position, answer.position.tolist())
             set_vector(self.command.tool_twist.linear, answer.velocity.tolist())
         return self._mode
@@ -151,9 +151,9 @@ class ConstraintStep(Step):
 
         super().__init__(values)
         self.renderer = ConstraintRenderer.from_parameters(values)
-        self.command.motion_fields = DeviceCommand.VELOCITY | DeviceCommand.ACCELERATION
+        self.command.motion_fields = DeviceCommand.FIELD_VELOCITY | DeviceCommand.FIELD_ACCELERATION
         if self.renderer.commands_pose:
-            self.command.motion_fields |= DeviceCommand.POSITION
+            self.command.motion_fields |= DeviceCommand.FIELD_POSITION
 
     def answer(self, tick: int, reading: Any, ready: bool, inputs: Inputs) -> int:
         contacts, frictions = (

@@ -133,7 +133,7 @@ class FrictionNode(RenderingNode):
         command = self.command
         if answer.starts:
             command.tool_pose.orientation = device.tool_pose.orientation
-            command.motion_fields = DeviceCommand.POSITION | DeviceCommand.VELOCITY
+            command.motion_fields = DeviceCommand.FIELD_POSITION | DeviceCommand.FIELD_VELOCITY
         set_vector(command.tool_pose.position, answer.position.tolist())
         set_vector(command.tool_twist.linear, answer.velocity.tolist())
 

@@ -4,6 +4,7 @@
 // queue and puts samples into another, without locks and allocations. One thread publishes the samples, another one runs
 // the callbacks.
 
+#include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <time.h>
@@ -12,15 +13,21 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "controller_interface/controller_interface.hpp"
 #include "diagnostic_msgs/msg/diagnostic_array.hpp"
 #include "geometry_msgs/msg/wrench_stamped.hpp"
+#include "haptic_hardware/qos.hpp"
 #include "haptic_hardware/tick_loop.hpp"
 #include "haptic_msgs/msg/device_command.hpp"
 #include "haptic_msgs/msg/device_state.hpp"
@@ -61,20 +68,25 @@ struct Sample
   std::array<double, max_values> values{};
 };
 
-/// Puts the process's ordinary threads, those of DDS among them, under SCHED_FIFO: ticks and answers pass through them.
-bool raise_priority()
+/// Puts threads under SCHED_FIFO through which ticks and answers pass: the given ones, and those of Fast DDS. Its threads
+/// that repeat messages for a reader without room keep their priority, as in haptic_core.process.raise_priority.
+bool raise_priority(std::initializer_list<pthread_t> own)
 {
   bool raised = true;
   sched_param parameters{};
   parameters.sched_priority = thread_priority;
+  for (const auto thread : own) {raised &= pthread_setschedparam(thread, SCHED_FIFO, &parameters) == 0;}
   for (const auto & entry : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::ifstream(entry.path() / "comm") >> name;
+    if (name.rfind("dds.", 0) != 0 || name.rfind("dds.asyn", 0) == 0) {continue;}
     const auto thread = static_cast<pid_t>(std::stol(entry.path().filename().string()));
     if (sched_getscheduler(thread) == SCHED_OTHER) {raised &= sched_setscheduler(thread, SCHED_FIFO, &parameters) == 0;}
   }
   return raised;
 }
 
-rclcpp::QoS latched(std::size_t depth) {return rclcpp::QoS(depth).reliable().transient_local();}
+rclcpp::QoS event_qos() {return rclcpp::QoS(event_depth).reliable().transient_local();}
 
 template<class Vector>
 void set_vector(Vector & vector, const double * x)
@@ -120,16 +132,8 @@ void append_six(std::vector<std::string> & names, const std::string & component,
   for (const std::string part : {first, second}) {append(names, component + part, {".x", ".y", ".z"});}
 }
 
-/// A text as JSON.
-std::string json_text(const std::string & text)
-{
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {result += '\\';}
-    result += c;
-  }
-  return result + '"';
-}
+/// The values of a TickEvent: path and text.
+using Detail = std::vector<std::pair<std::string, std::string>>;
 
 }  // namespace
 
@@ -159,7 +163,7 @@ public:
       auto_declare<double>("display_rate", 50.0);
       auto_declare<double>("activation_timeout", 1800.0);
       auto_declare<bool>("recorded", false);
-      auto_declare<std::string>("detail", "{}");
+      auto_declare<std::vector<std::string>>("detail", {});
     } catch (const std::exception & error) {
       RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
       return CallbackReturn::ERROR;
@@ -308,7 +312,6 @@ private:
     has_sensor_ = parameter<bool>("has_force_sensor");
     simulated_ = parameter<bool>("simulated");
     recorded_ = parameter<bool>("recorded");
-    detail_ = parameter<std::string>("detail");
     display_rate_ = parameter<double>("display_rate");
     activation_timeout_ = parameter<double>("activation_timeout");
     const auto watchdog = parameter<std::int64_t>("watchdog_periods");
@@ -326,7 +329,12 @@ private:
     require(watchdog >= 1, "watchdog_periods: expected 1 or more, got " + std::to_string(watchdog));
     require(ticks_ >= 0, "ticks: expected 0 or more, got " + std::to_string(ticks_));
     require(display_rate_ > 0.0 && std::isfinite(display_rate_), "display_rate: expected above 0");
-    require(detail_.size() > 1 && detail_.front() == '{', "detail: expected a JSON object");
+    detail_.clear();
+    for (const auto & entry : parameter<std::vector<std::string>>("detail")) {
+      const auto end = entry.find('=');
+      require(end != 0 && end != std::string::npos, "detail: expected path=value, got '" + entry + "'");
+      detail_.emplace_back(entry.substr(0, end), entry.substr(end + 1));
+    }
     watchdog_ = static_cast<std::uint64_t>(watchdog);
   }
 
@@ -391,15 +399,15 @@ private:
   void make_publishers()
   {
     auto & node = *get_node();
-    const auto tick_qos = rclcpp::QoS(10).reliable();
-    const auto kept_qos = rclcpp::QoS(1000).reliable();  // for a recorder that is held up; others keep their own last 10
+    const auto tick_qos = rclcpp::QoS(depth).reliable();
+    const auto kept_qos = rclcpp::QoS(kept_ticks).reliable();
     states_ = rclcpp::create_publisher<DeviceState>(node, "device_state", kept_qos);
     truths_ = simulated_ ? rclcpp::create_publisher<SimulationState>(node, "simulation_state", kept_qos) : nullptr;
     joint_states_ = rclcpp::create_publisher<sensor_msgs::msg::JointState>(node, "joint_states", tick_qos);
     wrenches_ = rclcpp::create_publisher<geometry_msgs::msg::WrenchStamped>(node, "rendered_wrench", tick_qos);
     measured_ = has_sensor_ ?
       rclcpp::create_publisher<geometry_msgs::msg::WrenchStamped>(node, "measured_wrench", tick_qos) : nullptr;
-    events_ = rclcpp::create_publisher<TickEvent>(node, "tick_event", latched(1000));
+    events_ = rclcpp::create_publisher<TickEvent>(node, "tick_event", event_qos());
     diagnostics_ = rclcpp::create_publisher<diagnostic_msgs::msg::DiagnosticArray>(node, "/diagnostics", tick_qos);
     group_ = node.create_callback_group(rclcpp::CallbackGroupType::MutuallyExclusive, false);
     rclcpp::SubscriptionOptions options;
@@ -407,7 +415,7 @@ private:
     command_subscription_ = rclcpp::create_subscription<DeviceCommand>(
       node, "device_command", tick_qos, [this](const DeviceCommand & command) {on_command(command);}, options);
     event_subscription_ = rclcpp::create_subscription<TickEvent>(
-      node, "tick_event", latched(1000), [this](const TickEvent & event) {on_event(event);}, options);
+      node, "tick_event", event_qos(), [this](const TickEvent & event) {on_event(event);}, options);
     reset_service_ = node.create_service<std_srvs::srv::Trigger>(
       "~/reset",
       [this](std_srvs::srv::Trigger::Request::ConstSharedPtr, std_srvs::srv::Trigger::Response::SharedPtr response) {
@@ -422,7 +430,7 @@ private:
         response->message = name + ": " + emergency_.load() + "; " + name + "/reset ends it";
       }, rclcpp::ServicesQoS(), group_);
     emergency_subscription_ = rclcpp::create_subscription<std_msgs::msg::Bool>(
-      node, "emergency_stop", rclcpp::QoS(10).reliable(),
+      node, "emergency_stop", tick_qos,
       [this](const std_msgs::msg::Bool & pressed) {if (pressed.data) {stop_now("emergency stop by topic");}}, options);
   }
 
@@ -507,10 +515,18 @@ private:
 
   void on_event(const TickEvent & event)
   {
-    if (event.kind != "state" || std::find(sources_.begin(), sources_.end(), event.source) == sources_.end()) {return;}
-    const bool active = event.detail.find("\"state\": \"active\"") != std::string::npos;
+    if (event.kind != TickEvent::KIND_STATE || std::find(sources_.begin(), sources_.end(), event.source) == sources_.end()) {return;}
+    const auto value = [&event](const char * key) {
+        const auto found = std::find_if(
+          event.values.begin(), event.values.end(), [key](const auto & entry) {return entry.key == key;});
+        return found == event.values.end() ? std::string() : found->value;
+      };
     const std::lock_guard<std::mutex> guard(states_mutex_);
-    active ? (void)active_sources_.insert(event.source) : (void)active_sources_.erase(event.source);
+    if (value("state") == "active") {
+      active_sources_[event.source] = value("mode");
+    } else {
+      active_sources_.erase(event.source);
+    }
   }
 
   void on_reset(std_srvs::srv::Trigger::Response & response)
@@ -522,7 +538,7 @@ private:
     }
     emergency_ = nullptr;
     reset_asked_ = true;
-    publish_event("reset", "{}");
+    publish_event(TickEvent::KIND_RESET, {});
     response.success = true;
     response.message = name + ": reset before tick " + std::to_string(published_tick_ + 1);
   }
@@ -599,12 +615,17 @@ private:
   /// Lets the first tick go once all sources are active and everybody receives what is published.
   void wait_for_sources(std::chrono::steady_clock::time_point start)
   {
-    std::string missing;
+    std::string missing, conflict;
     {
       const std::lock_guard<std::mutex> guard(states_mutex_);
       for (const auto & source : sources_) {
         if (!active_sources_.count(source)) {missing += (missing.empty() ? "source " : ", source ") + source;}
       }
+      conflict = mode_conflict(active_sources_, follows_);
+    }
+    if (missing.empty() && !conflict.empty()) {
+      fail(conflict);
+      return;
     }
     if (missing.empty()) {
       auto receivers = sources_;
@@ -618,7 +639,7 @@ private:
       return;
     }
     if (missing.empty()) {
-      if (!raise_priority()) {
+      if (!raise_priority({pthread_self(), callback_thread_.native_handle()})) {
         RCLCPP_WARN(get_node()->get_logger(), "no realtime priority (ulimit -r): other programs can delay ticks");
       }
       published_tick_ = 0;
@@ -646,7 +667,7 @@ private:
   {
     ended_ = true;
     RCLCPP_FATAL(get_node()->get_logger(), "%s", reason.c_str());
-    publish_event("state", "{\"state\": \"failed\", \"reason\": " + json_text(reason) + "}");
+    publish_event(TickEvent::KIND_STATE, {{"reason", reason}, {"state", "failed"}});
   }
 
   void publish(const Sample & sample)
@@ -737,18 +758,21 @@ private:
     if (total == limits_told_ || (limits_told_ && sample.tick - limits_tick_ < 1000)) {return;}
     limits_told_ = total;
     limits_tick_ = sample.tick;
-    publish_event("limit", "{\"limited\": " + limits_json() + "}");
+    publish_event(TickEvent::KIND_LIMIT, limits());
+    std::string text;
+    for (const auto & [path, count] : limits()) {text += (text.empty() ? "" : ", ") + path + " " + count;}
     RCLCPP_WARN(
-      get_node()->get_logger(), "limited at tick %ld: ticks so far %s", static_cast<long>(sample.tick), limits_json().c_str());
+      get_node()->get_logger(), "limited at tick %ld: ticks so far: %s", static_cast<long>(sample.tick), text.c_str());
   }
 
-  std::string limits_json() const
+  /// Ticks in which each limit acted, for an event.
+  Detail limits() const
   {
-    std::string text;
+    Detail found;
     for (std::size_t i = 0; i < limit_names.size(); ++i) {
-      if (limited_[i]) {text += (text.empty() ? "" : ", ") + json_text(limit_names[i]) + ": " + std::to_string(limited_[i]);}
+      if (limited_[i]) {found.emplace_back(std::string("limited/") + limit_names[i], std::to_string(limited_[i]));}
     }
-    return "{" + text + "}";
+    return found;
   }
 
   /// Says once why the device went to its safe state.
@@ -776,7 +800,7 @@ private:
     }
     RCLCPP_ERROR(
       get_node()->get_logger(), "safe state at tick %ld: %s", static_cast<long>(published_tick_), reason.c_str());
-    publish_event("error", "{\"status\": " + std::to_string(sample.status) + ", \"reason\": " + json_text(reason) + "}");
+    publish_event(TickEvent::KIND_ERROR, {{"reason", reason}, {"status", std::to_string(sample.status)}});
   }
 
   void diagnose(double seconds)
@@ -823,28 +847,36 @@ private:
       get_node()->get_logger(), "%ld ticks, missed %lu, unpublished %lu; period p50 %.0f, p99 %.0f, max %.0f us",
       static_cast<long>(ticks), static_cast<unsigned long>(missed_), static_cast<unsigned long>(lost_.load()),
       1e6 * periods_.percentile(50), 1e6 * periods_.percentile(99), 1e6 * periods_.percentile(100));
-    publish_event(
-      "state", "{\"state\": \"inactive\", \"ticks\": " + std::to_string(ticks) + ", \"missed\": " +
-      std::to_string(missed_) + (limits_told_ ? ", \"limited\": " + limits_json() : "") + (over ? ", \"over\": true}" : "}"));
+    Detail detail = limits();
+    detail.insert(
+      detail.end(), {{"missed", std::to_string(missed_)}, {"state", "inactive"}, {"ticks", std::to_string(ticks)}});
+    if (over) {detail.emplace_back("over", "true");}
+    publish_event(TickEvent::KIND_STATE, detail);
   }
 
   void publish_state(const std::string & state)
   {
-    const std::string rest = detail_.size() > 2 ? ", " + detail_.substr(1) : "}";
-    publish_event("state", "{\"state\": " + json_text(state) + rest);
+    Detail detail = detail_;
+    detail.emplace_back("state", state);
+    publish_event(TickEvent::KIND_STATE, detail);
   }
 
-  void publish_event(const std::string & kind, const std::string & detail)
+  void publish_event(const std::string & kind, const Detail & detail)
   {
     const std::lock_guard<std::mutex> guard(event_mutex_);
     event_.header.stamp = rclcpp::Clock(RCL_SYSTEM_TIME).now();
     event_.tick = static_cast<std::uint64_t>(published_tick_ + 1);
     event_.kind = kind;
-    event_.detail = detail;
+    event_.values.resize(detail.size());
+    for (std::size_t i = 0; i < detail.size(); ++i) {
+      event_.values[i].key = detail[i].first;
+      event_.values[i].value = detail[i].second;
+    }
     events_->publish(event_);
   }
 
-  std::string hardware_, base_frame_, tool_frame_, detail_;
+  std::string hardware_, base_frame_, tool_frame_;
+  Detail detail_;
   std::vector<std::string> joints_, passive_, sources_, state_names_, command_names_;
   bool follows_ = false, has_sensor_ = false, simulated_ = false, recorded_ = false;
   double display_rate_ = 50.0, activation_timeout_ = 1800.0, period_ = 1e-3;
@@ -875,7 +907,7 @@ private:
   std::uint64_t limits_told_ = 0;
   std::int64_t limits_tick_ = 0;
   std::mutex states_mutex_, event_mutex_;
-  std::set<std::string> active_sources_;
+  std::map<std::string, std::string> active_sources_;  // their modes
 
   DeviceState state_;
   SimulationState truth_;

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import os
 import subprocess
@@ -22,6 +21,8 @@ from rclpy.node import Node
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
+from haptic_core.events import make_event
+from haptic_core.messages import detail_of
 from haptic_core.qos import EVENT_DEPTH, latched_qos, recorder_qos, tick_qos
 from haptic_devices.loop import OK, SAFE_STOP
 from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState, TickEvent
@@ -66,7 +67,7 @@ class Source(Node):
         self.create_subscription(TickEvent, "tick_event", self.events.append, latched_qos(EVENT_DEPTH))
         self.statuses: list[DiagnosticStatus] = []
         self.create_subscription(DiagnosticStatus, "status", self.statuses.append, latched_qos(EVENT_DEPTH))
-        events.publish(TickEvent(source="source", kind="state", detail=json.dumps({"state": "active"})))
+        events.publish(make_event("source", "state", {"state": "active"}))
 
     def _on_state(self, state: DeviceState) -> None:
         self.states.append(state)
@@ -76,7 +77,7 @@ class Source(Node):
             self._commands.publish(command)
 
     def device_events(self, kind: str) -> list[dict[str, Any]]:
-        return [json.loads(event.detail) for event in self.events if event.source == "device" and event.kind == kind]
+        return [detail_of(event) for event in self.events if event.source == "device" and event.kind == kind]
 
 
 def run(
@@ -117,7 +118,7 @@ def run(
 
 
 def effort(value: float) -> Callable[[DeviceState], DeviceCommand]:
-    return lambda state: DeviceCommand(mode=DeviceCommand.EFFORT, joint_effort=[value] * len(state.joint_position))
+    return lambda state: DeviceCommand(mode=DeviceCommand.MODE_EFFORT, joint_effort=[value] * len(state.joint_position))
 
 
 def test_every_tick_is_published_once_and_commands_act(context: Any) -> None:
@@ -136,7 +137,7 @@ def test_every_tick_is_published_once_and_commands_act(context: Any) -> None:
 
 def test_a_motion_moves_an_admittance_device(context: Any) -> None:
     def answer(state: DeviceState) -> DeviceCommand:
-        command = DeviceCommand(mode=DeviceCommand.MOTION, motion_fields=DeviceCommand.VELOCITY)
+        command = DeviceCommand(mode=DeviceCommand.MODE_MOTION, motion_fields=DeviceCommand.FIELD_VELOCITY)
         command.tool_twist.linear.y = 0.02
         return command
 

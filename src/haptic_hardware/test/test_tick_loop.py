@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import json
 import os
 import subprocess
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from haptic_core.commands import EFFORT, MOTION, NONE, WRENCH
+from haptic_core.commands import EFFORT, MODE_NAMES, MOTION, NONE, WRENCH, CommandConflictError, check_modes
 from haptic_core.errors import InputError
 from haptic_devices.control.hosted import RUN, STOP, HostedDevice, parse_parameters
 from haptic_devices.device import Device, Joint, Reading
@@ -39,6 +40,28 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     loaded.make.restype = ctypes.c_void_p
     loaded.percentile.restype = ctypes.c_double
     return loaded
+
+
+def conflict(library: ctypes.CDLL, modes: dict[str, str], kind: str) -> str:
+    """Why the modes of the sources do not fit the device; empty: they do."""
+    texts, text = ctypes.c_char_p * len(modes), ctypes.create_string_buffer(200)
+    given = [texts(*(word.encode() for word in words)) for words in (modes, modes.values())]
+    library.mode_conflict_of(len(modes), *given, int(kind == "admittance"), text)
+    return text.value.decode()
+
+
+@pytest.mark.parametrize("kind", ["impedance", "admittance"])
+@pytest.mark.parametrize("modes", [*itertools.product(MODE_NAMES, repeat=2), ("MOTION",) * 3, ("WRENCH",), ("",)])
+def test_conflicting_modes_are_refused_at_the_start_with_the_same_words(
+    library: ctypes.CDLL, modes: tuple[str, ...], kind: str
+) -> None:
+    given = dict(zip("abc", modes, strict=False))
+    try:
+        check_modes(given, kind)
+        expected = ""
+    except CommandConflictError as error:
+        expected = str(error)
+    assert conflict(library, given, kind) == expected
 
 
 def pointer(values: np.ndarray) -> Any:

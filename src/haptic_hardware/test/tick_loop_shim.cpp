@@ -35,6 +35,14 @@ struct Loop
 
 extern "C" {
 
+/// Why the modes do not fit, in a buffer of 200 bytes.
+void mode_conflict_of(int sources, const char ** names, const char ** modes, int follows, char * text)
+{
+  std::map<std::string, std::string> given;
+  for (int i = 0; i < sources; ++i) {given[names[i]] = modes[i];}
+  text[mode_conflict(given, follows != 0).copy(text, 199)] = 0;
+}
+
 Loop * make(int sources, int joints, int follows, long watchdog)
 {
   std::vector<std::string> names;

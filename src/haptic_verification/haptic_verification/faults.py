@@ -6,7 +6,6 @@ The studies `faults` and `soak` and the tests use them; what is promised stands 
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import os
 import re
@@ -26,6 +25,7 @@ from rclpy.qos import QoSProfile
 from std_srvs.srv import Trigger
 
 from haptic_core.errors import HapticError
+from haptic_core.messages import detail_of
 from haptic_core.qos import EVENT_DEPTH, latched_qos
 from haptic_launch import process_guard
 from haptic_launch.experiments import load_experiment
@@ -211,7 +211,7 @@ class WatchedRun(StartedRun):
         self.device = state
 
     def _on_event(self, event: TickEvent) -> None:
-        self.events.append((event.source, event.kind, json.loads(event.detail)))
+        self.events.append((event.source, event.kind, detail_of(event)))
 
     def goes_on(self, ticks: int, resets: Sequence[str] = ()) -> None:
         """Waits until the device has obeyed for so many ticks in a row, and nothing newer is on its way.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from rclpy.qos import QoSCompatibility, qos_check_compatible
 from rich.console import Console
 from rich.table import Table
 
+from haptic_core.messages import detail_of
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos
 from haptic_core.start.matching import RECORDER
 from haptic_msgs.msg import DeviceState, TickEvent
@@ -87,7 +87,7 @@ class LiveExperiment:
         )
 
     def _on_event(self, event: TickEvent) -> None:
-        detail = json.loads(event.detail)
+        detail = detail_of(event)
         if event.kind == "state":
             (self._active.add if detail.get("state") == "active" else self._active.discard)(event.source)
             if "sources" in detail.get("parameters", {}):

@@ -218,7 +218,7 @@ class Picture:
     def _move(self, joints: Any) -> None:
         self.curves.set_names("joints", joints.name)
         if self._robot is not None:
-            self._robot.move(dict(zip(joints.name, joints.position, strict=False)))
+            self._robot.move(dict(zip(joints.name, joints.position, strict=False)), joints.header.frame_id)
 
     def _plot(self, topic: str, message: Any) -> None:
         now = message.tick * float(self._device["parameters"]["period"])

@@ -140,7 +140,7 @@ class RecordedRun:
             for source in self._recording.sources
             if (tick, source) in by_source
         )
-        wrenches = [wrench_array(one.tool_wrench) for one in read if one.mode == DeviceCommand.WRENCH]
+        wrenches = [wrench_array(one.tool_wrench) for one in read if one.mode == DeviceCommand.MODE_WRENCH]
         return np.sum(wrenches, axis=0) if wrenches else None
 
     def _wrench(self, values: np.ndarray) -> WrenchStamped:

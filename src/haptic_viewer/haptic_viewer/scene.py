@@ -97,8 +97,13 @@ class Robot:
         ]
         self.move({})
 
-    def move(self, positions: Mapping[str, float]) -> None:
-        """Puts joints where they are, by name [rad] or [m]."""
+    def move(self, positions: Mapping[str, float], base: str = "") -> None:
+        """Puts joints where they are.
+
+        Args:
+            positions: of joints by name [rad] or [m].
+            base: link in whose frame the page is; the root if there is no such link.
+        """
         for name, value in positions.items():
             if not self._model.existJointName(name):
                 continue
@@ -107,14 +112,19 @@ class Robot:
             self._q[joint.idx_q : joint.idx_q + joint.nq] = value if whole else (np.cos(value), np.sin(value))
         pinocchio.forwardKinematics(self._model, self._data, self._q)
         pinocchio.updateGeometryPlacements(self._model, self._data, self._geometry, self._geometry_data)
-        for node, place in zip(self._nodes, self._geometry_data.oMg, strict=True):
+        self._places = list(self._geometry_data.oMg)
+        if self._model.existBodyName(base):
+            pinocchio.updateFramePlacements(self._model, self._data)
+            frame = self._data.oMf[self._model.getBodyId(base)]
+            self._places = [frame.actInv(place) for place in self._places]
+        for node, place in zip(self._nodes, self._places, strict=True):
             pose = pinocchio.SE3ToXYZQUAT(place)
             node.set(position=tuple(pose[:3].tolist()), wxyz=wxyz(pose[3:]))
 
     def points(self) -> list[np.ndarray]:
         """Ends of its parts [m]."""
         ends: list[np.ndarray] = []
-        for place, corners in zip(self._geometry_data.oMg, self._corners, strict=True):
+        for place, corners in zip(self._places, self._corners, strict=True):
             placed = corners @ np.array(place.rotation).T + np.array(place.translation)
             ends += [placed.min(axis=0), placed.max(axis=0)]
         return ends

@@ -18,7 +18,7 @@ from haptic_core.qos import display_qos
 from haptic_core.rendering_node import RenderingNode
 from haptic_core.statistics import RECENT, TimeStatistics
 from haptic_core.tick_inputs import Input, of_kind
-from haptic_msgs.msg import ContactPlanes, DeviceState, WallState
+from haptic_msgs.msg import ContactPlanes, DeviceState, TickEvent, WallState
 from haptic_msgs.srv import SetWalls
 from tau_wall_control.errors import PlanesError, SafeStopError
 from tau_wall_control.walls.drawing import draw
@@ -57,7 +57,7 @@ class WallNode(RenderingNode):
             p50, p99 = (1e6 * seconds for seconds in self.step_time.percentiles(50, 99))
             cpu = 1e6 * self.processor_time.percentiles(99)[0]  # without the time of other programs
             times = {"control_step_p50": p50, "control_step_p99": p99, "processor_time_p99": cpu, "unit": "us"}
-            self.publish_event("timing", times)
+            self.publish_event(TickEvent.KIND_TIMING, times)
         super().deactivate()
 
     def cleanup(self) -> None:
@@ -109,7 +109,7 @@ class WallNode(RenderingNode):
         except SafeStopError as error:
             self._command[:] = 0.0
             if not stopped:
-                self.publish_event("error", {"reason": str(error)})
+                self.publish_event(TickEvent.KIND_ERROR, {"reason": str(error)})
             raise InputError("safe stop", f"{error}; no effort until {self.get_name()}/reset") from None
         self.step_time.add(time.perf_counter_ns() - start)
         self.processor_time.add(time.thread_time_ns() - processor)

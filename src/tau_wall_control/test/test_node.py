@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,7 +15,7 @@ from visualization_msgs.msg import Marker
 from wall_cases import guarded, way
 
 from haptic_core.commands import EFFORT, NONE
-from haptic_core.messages import allocate
+from haptic_core.messages import allocate, detail_of
 from haptic_core.qos import tick_qos
 from haptic_msgs.msg import ContactPlanes, DeviceCommand, DeviceState, TickEvent
 from haptic_msgs.msg import WallState as WallMessage
@@ -104,7 +103,7 @@ def test_walls_are_set_between_ticks_whole_or_not_at_all_and_told(make: Callable
     assert state.penetration[1] == pytest.approx(1e-3, abs=1e-9)
     event = bench.until(lambda: bench.heard("parameter"))[-1]
     assert (event.tick, event.source) == (1, "wall")
-    assert json.loads(event.detail) == {"wall_points": list(request.points), "wall_normals": list(request.normals)}
+    assert detail_of(event) == {"wall_points": list(request.points), "wall_normals": list(request.normals)}
     for points, normals, reason in (
         ([0.0] * 6, [0.0, 0.0, 1.0], "wall_normals: expected 6 numbers"),
         ([0.0] * 3, [0.0, 0.0, 0.0], "wall 1: normal: expected a direction"),
@@ -129,7 +128,7 @@ def test_a_safe_stop_lasts_until_a_reset_and_is_told_once(make: Callable[..., Be
     assert command.mode == NONE and not any(command.joint_effort)
     assert (state.operating_point, state.rendered_stiffness, state.in_contact) == (-1, 0.0, [False])
     (event,) = bench.until(lambda: bench.heard("error"))
-    assert json.loads(event.detail)["reason"].startswith("the torque limits have acted for 0.021 s, expected 0.02 s")
+    assert detail_of(event)["reason"].startswith("the torque limits have acted for 0.021 s, expected 0.02 s")
     assert bench.node.rejections.counts == {"safe stop": 81 - last}
     assert bench.call(Trigger, "reset", Trigger.Request()).success
     again, _ = bench.answer(away)
@@ -184,7 +183,7 @@ def test_how_long_the_steps_took_is_told_at_the_end(make: Callable[..., Bench]) 
         bench.answer(TauDevice.default().inverse_kinematics((0.0, 0.0, 0.005)))
     assert bench.node.trigger_deactivate() == SUCCESS
     (event,) = bench.until(lambda: bench.heard("timing"))
-    times = json.loads(event.detail)
+    times = detail_of(event)
     assert 0.0 < times["control_step_p50"] <= times["control_step_p99"] and times["processor_time_p99"] > 0.0
 
 

@@ -17,12 +17,13 @@ from haptic_devices.cobotic.parameters import DEFAULT_FILE, CoboticHandControlle
 from haptic_devices.cobotic.simulation import GRAVITY, SUBSTEPS, integrate, observe, own_wrench, to_tool
 from haptic_devices.components import encoder, force_sensor
 from haptic_devices.components.urdf import FRAME, MOVED, STEEL, TOOL, Robot
-from haptic_devices.device import Joint, Reading, Truth, load_parameters
+from haptic_devices.device import TRANSLATIONS, Joint, Reading, Truth, load_parameters
 from haptic_devices.hands.operator import SimulatedAdmittanceDevice
 from haptic_devices.hands.spatial_hand import SpatialHand
 from haptic_devices.motions.spatial import GRIP
 
-_NAMES = ("x", "y", "z", "yaw", "tilt", "roll")
+_NAMES = (*TRANSLATIONS, "yaw", "tilt", "roll")
+_LINKS = ("base", "x", "y", "z", "yaw", "tilt", "tool")
 
 
 _KINDS = {"none": 0, "weight": 1, "full": 2}
@@ -305,7 +306,7 @@ class CoboticHandController(SimulatedAdmittanceDevice):
         """
         p, prefix = self.parameters, "cobotic_hand_controller"
         reach, robot = p.range_translation, Robot(prefix)
-        names = [f"{prefix}_{name}" for name in ("base", *_NAMES[:-1], "tool")]
+        names = [f"{prefix}_{name}" for name in _LINKS]
         center = (p.end_effector_center_x, p.end_effector_center_y, p.end_effector_center_z)
         inertia = (p.end_effector_inertia_x, p.end_effector_inertia_y, p.end_effector_inertia_z)
         base, x, y, z, yaw, tilt = (robot.link(name) for name in names[:-1])

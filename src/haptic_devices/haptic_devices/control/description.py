@@ -7,7 +7,6 @@ devices: `python -m haptic_devices.control.description DIRECTORY` writes the fil
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from xml.etree import ElementTree
 import numpy as np
 import yaml
 
+from haptic_core.messages import event_texts
 from haptic_devices.control.hosted import interface_names, parse_parameters
 from haptic_devices.device import Device
 from haptic_devices.factories import find_device
@@ -115,10 +115,10 @@ def controller_parameters(device: Device, name: str) -> dict[str, Any]:
     }
 
 
-def description_detail(device: Device, parameters: Mapping[str, Any]) -> str:
-    """The controller's announcement of the device when it becomes active, as JSON; reports read it."""
+def description_detail(device: Device, parameters: Mapping[str, Any]) -> list[str]:
+    """Lists what the controller announces of the device when it becomes active, as path=value; reports read it."""
     detail = {"parameters": dict(parameters), "simulated": device.truth() is not None, **device.description()}
-    return json.dumps(detail, sort_keys=True)
+    return [f"{path}={text}" for path, text in event_texts(detail).items()]
 
 
 def xacro_text(device: Device, name: str) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 from pydantic import Field
 
 from haptic_devices.components.urdf import FRAME, TOOL, Robot
-from haptic_devices.device import Device, DeviceError, DeviceParameters, Joint, Reading
+from haptic_devices.device import TRANSLATIONS, Device, DeviceError, DeviceParameters, Joint, Reading
 
 Coordinate = Annotated[float, Field(ge=-1.0, le=1.0)]
 
@@ -87,8 +87,9 @@ class CartesianDevice(Device):
         n = len(self.axes)
         self.base_frame = f"{self.name}_base"
         self.joints = tuple(
-            Joint(axis, p.force_limit, p.velocity_limit, -p.reach, p.reach, "prismatic", p.force_rate_limit)
-            for axis in self.axes
+            Joint(name, p.force_limit, p.velocity_limit, -p.reach, p.reach, "prismatic", p.force_rate_limit)
+            for name, axis in zip(TRANSLATIONS, "xyz", strict=True)
+            if axis in self.axes
         )
         self.workspace = ((-p.reach,) * 3, (p.reach,) * 3)
         self._reading = Reading(n)
@@ -195,13 +196,13 @@ class CartesianDevice(Device):
         """A chain of slides with a ball at the tool point."""
         robot, parent = Robot(self.name), self.base_frame
         robot.link(parent).ball((0.0, 0.0, 0.0), 0.3 * _BALL, FRAME)
-        for joint in self.joints:
+        for joint, axis in zip(self.joints, self.axes, strict=True):
             last = joint is self.joints[-1]
-            child = f"{self.name}_tool" if last else f"{self.name}_slide_{joint.name}"
+            child = f"{self.name}_tool" if last else f"{self.name}_slide_{axis}"
             link = robot.link(child)
             if last:
                 link.ball((0.0, 0.0, 0.0), _BALL, TOOL)
-            robot.joint(joint, parent, child, tuple(float(axis == joint.name) for axis in "xyz"))
+            robot.joint(joint, parent, child, tuple(float(axis == each) for each in "xyz"))
             parent = child
         return robot.xml()
 

@@ -35,7 +35,7 @@ from haptic_devices.loop import OK, SAFE_STOP, TickLoop
 from haptic_devices.node.pace import LockstepPace, Pace, RealtimePace
 from haptic_devices.node.rival import Rival
 from haptic_devices.node.topics import DeviceTopics
-from haptic_msgs.msg import DeviceCommand
+from haptic_msgs.msg import DeviceCommand, TickEvent
 from haptic_msgs.srv import Step
 
 #: after this time of waiting for an answer the diagnostics name the source [s]
@@ -128,7 +128,7 @@ class DeviceNode(SuiteNode):
         device = self.device
         about = {"base_frame": device.base_frame, "up_axis": device.up_axis, "simulated": device.truth() is not None}
         about |= device.description()
-        self.publish_event("state", {"state": "active", "parameters": self.parameters, **about})
+        self.publish_event(TickEvent.KIND_STATE, {"state": "active", "parameters": self.parameters, **about})
         start = self._start_handshake
         start.begin(self._topics.tick_publishers(), then=lambda: self._rival.wait_for_its_end(start))
 
@@ -140,11 +140,11 @@ class DeviceNode(SuiteNode):
         self.device.safe_stop()
         self.device.deactivate()
         arrived = {source: times.lists() for source, times in self._arrived.items()}
-        self.publish_event("times", {"published": self._published.lists(), **arrived})
+        self.publish_event(TickEvent.KIND_TIMES, {"published": self._published.lists(), **arrived})
         ending = {"state": "inactive", "ticks": self.tick + 1, "missed": self._loop.missed}
         if self._loop.safety.counts:
             ending["limited"] = dict(self._loop.safety.counts)
-        self.publish_event("state", ending)
+        self.publish_event(TickEvent.KIND_STATE, ending)
         self._status.end("the device is not active")
         self.transport.wait_until_taken(self._topics.tick_publishers())
 
@@ -190,7 +190,7 @@ class DeviceNode(SuiteNode):
         if longest is not None:
             self.get_logger().error(f"longest of the last ticks: {longest}")
             detail["longest_tick"] = str(longest)
-        self.publish_event("error", detail)
+        self.publish_event(TickEvent.KIND_ERROR, detail)
 
     # ---- a user at the clock and at the hand ----------------------------------------------------
 
@@ -200,7 +200,7 @@ class DeviceNode(SuiteNode):
         if response.message:
             return response
         self._lockstep_pace.pause(request.data)
-        return self._acted(response, "pause", {"paused": request.data})
+        return self._acted(response, TickEvent.KIND_PAUSE, {"paused": request.data})
 
     def _on_step(self, request: Step.Request, response: Step.Response) -> Step.Response:
         """Lets some more ticks of a paused run pass."""
@@ -212,7 +212,7 @@ class DeviceNode(SuiteNode):
         if response.message:
             return response
         self._lockstep_pace.step(request.ticks)
-        return self._acted(response, "step", {"ticks": request.ticks})
+        return self._acted(response, TickEvent.KIND_STEP, {"ticks": request.ticks})
 
     def _no_clock(self) -> str:
         """The reason for which the clock cannot be stopped; empty if it can."""
@@ -231,7 +231,7 @@ class DeviceNode(SuiteNode):
         except DeviceError as error:
             response.message = str(error)
             return response
-        return self._acted(response, "hold", {"held": request.data, "target": target.tolist()})
+        return self._acted(response, TickEvent.KIND_HOLD, {"held": request.data, "target": target.tolist()})
 
     def _acted(self, response: Any, kind: str, detail: dict[str, Any]) -> Any:
         self.publish_event(kind, detail)
@@ -378,7 +378,7 @@ class DeviceNode(SuiteNode):
         if counts.total() == self._limits_reported:
             return
         self._limits_reported, self._limits_tick = counts.total(), self._loop.tick
-        self.publish_event("limit", {"limited": dict(counts)})
+        self.publish_event(TickEvent.KIND_LIMIT, {"limited": dict(counts)})
         text = ", ".join(f"{name} in {count}" for name, count in sorted(counts.items()))
         self.get_logger().warning(f"limited at tick {self._loop.tick}: {text} ticks so far")
 

@@ -43,7 +43,7 @@ class Tau(HandHeldDevice):
 
     parameters: TauDriverParameters
     hand: SpatialHand | None
-    base_frame, tool_frame, up_axis = "tau_base", "platform", "y"
+    base_frame, tool_frame, up_axis = "tau_base", "tau_platform", "y"
     passive_joints = ("elbow_1", "elbow_2", "elbow_3", *(f"platform_{name}" for name, _, _ in PLATFORM_JOINTS))
 
     def __init__(self, mechanism: TauDevice, parameters: TauDriverParameters, hand: SpatialHand | None = None) -> None:
@@ -226,7 +226,7 @@ class Tau(HandHeldDevice):
 
     def robot_description(self) -> str:
         """The three chains, and the platform on six virtual joints, since URDF closes no loops."""
-        return urdf(self.mechanism, "joints", base=self.base_frame)
+        return urdf(self.mechanism, "joints", prefix="tau_", upright=True)
 
     def passive_state(self) -> np.ndarray:
         """Elbows of the measured pose; the platform's x, y, z and angles of Rz(c) Ry(b) Rx(a)."""

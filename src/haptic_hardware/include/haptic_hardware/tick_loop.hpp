@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -101,6 +102,29 @@ Command parse(const Message & message, const std::vector<std::string> & sources,
     c.unusable = finite(c.tool) ? Rejection::none : Rejection::not_finite;
   }
   return c;
+}
+
+/// Why a device cannot combine the modes that its sources announce, by name; empty: it can. The texts are those of
+/// haptic_core.commands.check_modes; a source without a mode fits.
+inline std::string mode_conflict(const std::map<std::string, std::string> & modes, bool follows)
+{
+  std::string motions, force;
+  std::size_t count = 0;
+  for (const auto & [source, mode] : modes) {
+    if (mode == "MOTION") {
+      motions += (count++ ? ", " : "") + source;
+    } else if ((mode == "EFFORT" || mode == "WRENCH") && force.empty()) {
+      force = source;
+    }
+  }
+  if (count > 1) {return "sources " + motions + ": at most one may command MOTION";}
+  if (count && !force.empty()) {
+    return "sources " + motions + " (MOTION) and " + force + " (" + modes.at(force) +
+           "): motion and force cannot be combined";
+  }
+  if (count && !follows) {return "source " + motions + ": an impedance device takes EFFORT or WRENCH, not MOTION";}
+  if (!force.empty() && follows) {return "source " + force + ": an admittance device takes MOTION, not " + modes.at(force);}
+  return "";
 }
 
 /// What acts in a period: efforts and wrench of an impedance device, or the motion of an admittance device (fields 0: hold).

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -23,6 +22,7 @@ from convex_contact.simulation.simulator import Simulator
 from haptic_bags.bags import Bag, typestore
 from haptic_bags.recording import Recording
 from haptic_core.errors import HapticError
+from haptic_core.events import make_event
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_devices.cobotic import CoboticHandController, CoboticHandControllerParameters
 from haptic_devices.device import DeviceParameters, load_parameters
@@ -34,7 +34,7 @@ from haptic_devices.scripted import ScriptedDevice, load_script
 from haptic_friction.factory import read_table
 from haptic_launch.experiments import Experiment, read_experiment, share
 from haptic_launch.launch_file import LaunchFileError, load_launch_file
-from haptic_msgs.msg import DeviceCommand, TickEvent
+from haptic_msgs.msg import DeviceCommand
 from haptic_verification.fuzz.files import Reader
 from haptic_verification.fuzz.subjects import device_state
 from tau_wall_control import TauDevice, WallController, design_wall_controller
@@ -164,7 +164,7 @@ def small_bag(path: Path, ticks: int = 5) -> Path:
         for topic, make, count in (
             ("device_state", lambda tick: device_state(tick, 2), ticks),
             ("device_command", lambda tick: DeviceCommand(tick=tick, source="friction", mode=2), ticks),
-            ("tick_event", lambda tick: TickEvent(source="device", kind="state", detail=json.dumps(event)), 1),
+            ("tick_event", lambda _: make_event("device", "state", event), 1),
         ):
             name = f"haptic_msgs/msg/{type(make(0)).__name__}"
             connection = writer.add_connection(f"/joystick/{topic}", name, typestore=typestore())

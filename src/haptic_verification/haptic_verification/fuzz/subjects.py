@@ -5,13 +5,13 @@ Their tick topics end in a `CapturedTopics`; their timers, services and paramete
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
+from diagnostic_msgs.msg import KeyValue
 from geometry_msgs.msg import PoseStamped
 from rclpy.context import Context
 from rclpy.lifecycle import TransitionCallbackReturn
@@ -24,6 +24,7 @@ from convex_contact.node import ContactNode
 from haptic_bags.recorder import Recorder
 from haptic_core.commands import MODE_NAMES
 from haptic_core.errors import HapticError
+from haptic_core.events import make_event
 from haptic_core.rendering_node import RenderingNode
 from haptic_core.tick_inputs import node_and_kind
 from haptic_devices.hands.operator import HandHeldDevice
@@ -319,22 +320,24 @@ def device_node(name: str, context: Context) -> Subject:
     return Subject(name, ports, lambda: node.tick, node.rejections.counts, output, answered, node.destroy_node)
 
 
-#: what the detail of an event may be in place of an object that says what it should
-_DETAILS = (
-    *("", "null", "[]", "7", "{", "NaN", "{}", '{"state": 3}', '{"state": "active"}', '{"parameters": 5}'),
-    '{"state": "active", "mode": 4, "parameters": {}}',
-    '{"state": "active", "mode": "WRENCH", "parameters": {"inputs": 3}}',
-    '{"state": "active", "mode": "WRENCH", "parameters": {"inputs": [1, null]}}',
-    '{"state": "active", "parameters": {"sources": 3, "period": "x", "mode": []}}',
-    '{"state": "active", "parameters": {"sources": [4], "period": 0.001, "mode": "lockstep"}}',
-    '{"state": "active", "up_axis": "q", "parameters": {"sources": [], "period": 0.001, "mode": "lockstep"}}',
-    '{"state": "inactive", "ticks": "many"}',
+#: what an event may hold in place of what it should: paths and texts
+_VALUES: tuple[dict[str, str], ...] = (
+    *({"": ""}, {"": "null"}, {"/": "7"}, {"a": "1", "a/b": "2"}, {"parameters/": "{"}, {"state": "NaN"}, {}),
+    *({"state": "3"}, {"state": "active"}, {"parameters": "5"}, {"state": "[" * 9999}, {"state": "{", "~2": "~"}),
+    {"state": "active", "mode": "4", "parameters": "{}"},
+    {"state": "active", "mode": "WRENCH", "parameters/inputs": "3"},
+    {"state": "active", "mode": "WRENCH", "parameters/inputs": "[1, null]"},
+    {"state": "active", "parameters/sources": "3", "parameters/period": "x", "parameters/mode": "[]"},
+    {"state": "active", "parameters": '{"sources": [4], "period": 0.001, "mode": "lockstep"}'},
+    {"state": "active", "up_axis": "q", "parameters": '{"sources": [], "period": 0.001, "mode": "lockstep"}'},
+    {"state": "inactive", "ticks": "many"},
 )
 _EVENTS = ("state", "parameter", "pause", "hold", "reset", "")
 
 
 def _event(source: str, tick: int) -> TickEvent:
-    return TickEvent(tick=tick, source=source, kind=_EVENTS[tick % 6], detail=_DETAILS[tick % len(_DETAILS)])
+    values = [KeyValue(key=key, value=value) for key, value in _VALUES[tick % len(_VALUES)].items()]
+    return TickEvent(tick=tick, source=source, kind=_EVENTS[tick % 6], values=values)
 
 
 def event_port(take: Callable[[TickEvent], Any], source: str) -> Port:
@@ -384,7 +387,7 @@ def viewer(name: str, context: Context) -> Subject:
     ticks = [0]
     take_event = _callback(node, "tick_event")
     detail = {"parameters": {"sources": ["one"], "period": PERIOD, "mode": "lockstep"}}
-    take_event(TickEvent(source="device", kind="state", detail=json.dumps(detail)))
+    take_event(make_event("device", "state", detail))
     ticks = [0]
 
     def shown(kind: str, make: Callable[[int], Any]) -> Port:

@@ -42,7 +42,8 @@ def _angles(R: np.ndarray) -> tuple[float, float, float]:
 
 
 class _Robot:
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, prefix: str) -> None:
+        self._prefix = prefix
         self.root = ElementTree.Element("robot", name=name)
 
     def link(
@@ -52,7 +53,7 @@ class _Robot:
         com: tuple[float, ...] = (0.0, 0.0, 0.0),
         inertia: tuple[float, ...] = (0.0, 0.0, 0.0),
     ) -> ElementTree.Element:
-        link = ElementTree.SubElement(self.root, "link", name=name)
+        link = ElementTree.SubElement(self.root, "link", name=self._prefix + name)
         if mass:
             inertial = ElementTree.SubElement(link, "inertial")
             ElementTree.SubElement(inertial, "origin", xyz=_numbers(*com), rpy="0 0 0")
@@ -75,8 +76,8 @@ class _Robot:
         friction: float = 0.0,
     ) -> None:
         joint = ElementTree.SubElement(self.root, "joint", name=name, type=kind)
-        ElementTree.SubElement(joint, "parent", link=parent)
-        ElementTree.SubElement(joint, "child", link=child)
+        ElementTree.SubElement(joint, "parent", link=self._prefix + parent)
+        ElementTree.SubElement(joint, "child", link=self._prefix + child)
         ElementTree.SubElement(joint, "origin", xyz=_numbers(*xyz), rpy=_numbers(*rpy))
         if axis:
             ElementTree.SubElement(joint, "axis", xyz=axis)
@@ -98,21 +99,25 @@ def _rod(link: ElementTree.Element, start: ArrayLike, end: ArrayLike, radius: fl
     ElementTree.SubElement(material, "color", rgba=colour)
 
 
-def urdf(device: TauDevice, platform: str = "floating", *, base: str = "base") -> str:
+def urdf(device: TauDevice, platform: str = "floating", *, prefix: str = "", upright: bool = False) -> str:
     """Returns the device as URDF.
 
-    Links: the base, then carriage_i, link_1_i, link_2_i, wrist_i of each chain, platform, and attachment_i where
-    chain i's spherical joint is. Joints yaw_i, pitch_i, elbow_i have the signs of theta.
+    Links: base, whose y axis is up, then carriage_i, link_1_i, link_2_i, wrist_i of each chain, platform, and
+    attachment_i where chain i's spherical joint is. Joints yaw_i, pitch_i, elbow_i have the signs of theta.
 
     Args:
         device: the device.
         platform: "floating", or "joints" for six virtual joints platform_x, y, z, c, b, a.
-        base: name of the base's link.
+        prefix: Start of the names of all links.
+        upright: with the root base_link, whose axes are right, forward, up, and to which base is fixed.
     """
     if platform not in ("floating", "joints"):
         raise TauError(f"platform: expected floating or joints, got {platform!r}")
     parameters = device.parameters
-    robot = _Robot("tau")
+    robot, base = _Robot("tau", prefix), "base"
+    if upright:
+        robot.link("base_link")
+        robot.joint(base, "fixed", "base_link", base, rpy=(math.pi / 2, 0.0, 0.0))
     column = robot.link(base)
     f, peak = parameters.friction, device.peak_torque
     R_B = parameters.chains.base_axes.rotation
