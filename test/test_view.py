@@ -173,6 +173,13 @@ def test_view_alone_is_a_gallery_in_which_scenes_change_while_the_page_stays(tmp
         client.until(lambda: "Choose a scene" in client.text)
         client.press("touch it", "Friction model C on a force-feedback joystick")
         client.until(lambda: tick_of(client) > 10 and client.find("friction force [N]"))
+        client.press("start anew and record", f"{FIRST} runs")
+        client.until(lambda: "a bag is written" in client.text)
+        client.until(lambda: tick_of(client) > 100)
+        client.press("stop recording", f"{FIRST} runs, and a bag is written")
+        client.until(lambda: "The recording is in runs/" in client.text)
+        (folder,) = (tmp_path / "runs").iterdir()
+        assert len(Bag(folder / "bag").topics["/joystick/device_state"]["tick"]) > 100
         client.press("touch it", "Friction model A on a manipulator with a force sensor")
         client.until(lambda: "friction_admittance runs" in client.text)
         client.until(lambda: tick_of(client) > 10 and client.find("hold the handle"))

@@ -180,6 +180,15 @@ class Device(ABC):
         """Positions and velocities of the m `passive_joints` at the last reading, rows of (2, m)."""
         return np.zeros((2, 0))
 
+    def passive_positions(self, position: np.ndarray, tool_pose: np.ndarray) -> np.ndarray:
+        """Positions (m,) of the `passive_joints` in a recorded state, whatever the device does.
+
+        Args:
+            position: of the joints (n,) [rad] or [m].
+            tool_pose: of the same reading (7,), position [m] and quaternion x, y, z, w in the base frame.
+        """
+        return np.zeros(0)
+
     @property
     def end_time(self) -> float:
         """End of the operator's plan [s]; infinite for a device without a plan."""

@@ -85,6 +85,8 @@ class Model:
     def update(self) -> None:
         reading, (passive, passive_rates) = self.device.read(), self.device.passive_state()
         self.q, self.v = np.empty(self.model.nq), np.empty(self.model.nv)
+        recorded = self.device.passive_positions(reading.position, reading.tool_pose)
+        assert_allclose(recorded, passive, rtol=0.0, atol=1e-12)
         self.q[self.places] = [*reading.position, *passive]
         self.v[self.places] = [*reading.velocity, *passive_rates]
         pin.forwardKinematics(self.model, self.data, self.q, self.v)

@@ -61,7 +61,8 @@ class Picture:
         }
         self.stage, self.timeline, self._now = Stage(server), Timeline(), 0.0
         self.time_panel = TimePanel(server.gui, lambda: self._now) if signals is not None else None
-        self._built = False
+        #: names of what the first view shows, the robot and topics of markers; None: there is no view yet
+        self._viewed: set[str] | None = None
         self._ticking = False
         self._seen = list[np.ndarray]()
         self._target: np.ndarray | None = None
@@ -83,7 +84,7 @@ class Picture:
         robot = Robot(self._server.scene, description)
         if self._robot is not None:
             self._robot.remove()
-        self._robot, self._built = robot, False
+        self._robot, self._viewed = robot, None
 
     def set_scene(self, scene: Scene) -> None:
         """Takes the names of the bodies."""
@@ -177,8 +178,7 @@ class Picture:
         with self._server.atomic():
             for topic, message in messages.items():
                 self._guarded(topic, self._show, topic, message)
-        if not self._built:
-            self._build()
+        self._build()
         self.stage.follow(self.tool[:3])
 
     def _words_of(self, shown: Mapping[str, Any]) -> str:
@@ -256,12 +256,15 @@ class Picture:
             self.felt = float(np.linalg.norm(force))
 
     def _build(self) -> None:
-        """Lays the floor and puts the camera where it sees all, once there is something to see."""
+        """Lays the floor and puts the camera where it sees all, again for the first shapes of a topic."""
+        drawn = {topic for topic, markers in self._markers.items() if markers.points()}
+        if not self._ticking or (self._viewed is not None and drawn <= self._viewed):
+            return
         points: list[np.ndarray] = [point for markers in self._markers.values() for point in markers.points()]
         points += self._seen + self._robot.points() if self._robot is not None else self._seen
-        if len(points) > 1 and self._ticking:
+        if len(points) > 1:
             self.stage.build(self._finite(points), str(self._device.get("up_axis", "z")))
-            self._built = True
+            self._viewed = drawn
 
     @staticmethod
     def _finite(points: Sequence[np.ndarray]) -> list[np.ndarray]:

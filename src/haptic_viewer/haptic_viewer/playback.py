@@ -14,13 +14,13 @@ import viser
 
 from haptic_core.errors import HapticError
 from haptic_core.messages import pose_array
-from haptic_msgs.msg import BodyStates
 from haptic_viewer.keys import add_key
 from haptic_viewer.layout import LAST_FOLDERS, Layout
 from haptic_viewer.page import address, open_page
 from haptic_viewer.picture import Picture
 from haptic_viewer.recorded_bodies import RecordedBodies
 from haptic_viewer.recorded_run import RecordedRun
+from haptic_viewer.recorded_walls import RecordedWalls
 from haptic_viewer.run_curves import RUN_COLORS, RunCharts, short_names
 from haptic_viewer.scene import Node
 from haptic_viewer.share import SharePanel
@@ -35,7 +35,7 @@ SPEEDS = ("0.05", "0.1", "0.25", "0.5", "1", "2", "4")
 _PATH_POINTS, _PATH_TIME = 4000, 2.0
 #: radius of the ball at a tool, and width of its path [m]
 _BALL, _WIDTH = 0.0025, 0.0012
-_BODIES = "haptic_msgs/msg/BodyStates"
+_BODIES, _WALLS = "haptic_msgs/msg/BodyStates", "haptic_msgs/msg/WallState"
 
 
 class RunsDifferError(HapticError):
@@ -201,7 +201,7 @@ class Playback:
         self._picture = self._make_picture()
         self._camera = CameraPanel(gui, self._picture.stage.look)
         SharePanel(gui, run.name.partition("/")[0])
-        self._bodies = self._make_bodies()
+        self._drawings = self._make_drawings()
         self._shown, self._drawn = start, 0.0
         self._draw(start)  # the curves of the bodies have their colours
         self._charts = RunCharts(gui, layout.signals, runs, self._picture.curves)
@@ -218,7 +218,7 @@ class Playback:
             self._guarded(source, picture.set_parameters, source, parameters)
         if run.scene is not None:
             self._guarded("scene", picture.set_scene, run.scene)
-        markers = [self._markers_of(topic) for topic, kind in run.kinds.items() if kind == _BODIES]
+        markers = [self._markers_of(topic) for topic, kind in run.kinds.items() if kind in (_BODIES, _WALLS)]
         picture.offer(run.kinds, markers, [point for path in self._paths for point in path.points])
         return picture
 
@@ -226,15 +226,16 @@ class Playback:
     def _markers_of(topic: str) -> str:
         return f"{topic.rpartition('/')[0]}/markers"
 
-    def _make_bodies(self) -> dict[str, RecordedBodies]:
-        run, found = self._run, dict[str, RecordedBodies]()
-        if run.scene is None:
-            return found
+    def _make_drawings(self) -> dict[str, RecordedBodies | RecordedWalls]:
+        run, found = self._run, dict[str, RecordedBodies | RecordedWalls]()
         parameters: Mapping[str, Mapping[str, Any]] = run.parameters()
+        makers: dict[str, Callable[..., RecordedBodies | RecordedWalls]] = {_WALLS: RecordedWalls}
+        if run.scene is not None:
+            makers[_BODIES] = partial(RecordedBodies, run.scene)
         for topic, kind in run.kinds.items():
-            if kind == _BODIES:
+            if kind in makers:
                 node = topic.removeprefix(run.prefix).rpartition("/")[0]
-                make = partial(RecordedBodies, run.scene, run.base_frame, node, parameters.get(node, {}))
+                make = partial(makers[kind], run.base_frame, node, parameters.get(node, {}))
                 self._guarded(topic, lambda topic=topic, make=make: found.update({topic: make()}))
         return found
 
@@ -261,17 +262,16 @@ class Playback:
 
     def _draw(self, moment: float) -> None:
         messages = self._run.at(moment)
-        for topic, bodies in self._bodies.items():
-            if isinstance(messages.get(topic), BodyStates):
-                take = partial(self._add_markers, messages, topic, bodies)
-                self._guarded(topic, take)
+        for topic, drawing in self._drawings.items():
+            if topic in messages:
+                self._guarded(topic, partial(self._add_markers, messages, topic, drawing))
         self._picture.show_moment(messages)
         for path in self._paths:
             path.show(moment)
         self._camera.show_square(self._picture.stage.square)
 
-    def _add_markers(self, messages: dict[str, Any], topic: str, bodies: RecordedBodies) -> None:
-        messages[self._markers_of(topic)] = bodies.markers(messages[topic])
+    def _add_markers(self, messages: dict[str, Any], topic: str, drawing: Any) -> None:
+        messages[self._markers_of(topic)] = drawing.markers(messages[topic])
 
     def spin(self) -> None:
         """Makes pictures until the process is interrupted."""

@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState
 from haptic_bags.bags import find_bag
 from haptic_bags.recording import DEVICE_COMMAND, DEVICE_STATE, TICK_EVENT, Recording, ReplayError
 from haptic_core.errors import HapticError
-from haptic_core.messages import set_wrench, wrench_array
+from haptic_core.messages import pose_array, set_wrench, wrench_array
 from haptic_devices.device import Device
 from haptic_devices.factories import find_device
 from haptic_msgs.msg import DeviceCommand, Scene
@@ -87,7 +87,7 @@ class RecordedRun:
             return None
         try:
             device = find_device(str(parameters["device"]))(parameters)
-            return device if device.robot_description() and not device.passive_joints else None
+            return device if device.robot_description() else None
         except (HapticError, KeyError, OSError, TypeError, ValueError):  # a file of the recorded run is gone
             return None
 
@@ -118,8 +118,7 @@ class RecordedRun:
             return {}
         made: dict[str, Any] = {f"{self.prefix}device_state": state}
         if self.device is not None:
-            names = [joint.name for joint in self.device.joints]
-            made[f"{self.prefix}joint_states"] = JointState(name=names, position=state.joint_position)
+            made[f"{self.prefix}joint_states"] = self._joint_state(self.device, state)
         made |= found
         if state.has_force_sensor:
             made[f"{self.prefix}measured_wrench"] = self._wrench(wrench_array(state.tool_wrench))
@@ -127,6 +126,14 @@ class RecordedRun:
         if rendered is not None:
             made[f"{self.prefix}rendered_wrench"] = self._wrench(rendered)
         return made
+
+    @staticmethod
+    def _joint_state(device: Device, state: Any) -> JointState:
+        """Positions of all joints of the robot description, those without an encoder included."""
+        measured = np.asarray(state.joint_position)
+        passive = device.passive_positions(measured, pose_array(state.tool_pose))
+        names = [*(joint.name for joint in device.joints), *device.passive_joints]
+        return JointState(name=names, position=[*measured.tolist(), *passive.tolist()])
 
     def _rendered(self, time: float) -> np.ndarray | None:
         """Sum of the wrenches (6,) that were commanded at a time; None: there is no wrench."""

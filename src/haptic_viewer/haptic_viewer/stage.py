@@ -22,6 +22,8 @@ VIEWS = {
 FOLLOW = "follow"
 #: distance of a camera over the size of the scene
 _DISTANCE = 0.9
+#: smallest motion of the tool that a camera follows [m]; viser leaves out motions that are small beside a position
+_STEP = 1e-4
 #: smallest size of a scene [m]
 _SMALLEST = 0.1
 #: edge of the floor, and where its lines fade, over the size of the scene
@@ -90,21 +92,23 @@ class Stage:
         position, up = self._eye(view)
         with client.atomic():
             client.camera.up_direction = up
+            client.camera.position = position  # moves the point that the camera looks at, too
             client.camera.look_at = self._center
-            client.camera.position = position
 
     def follow(self, tool: np.ndarray) -> None:
         """Moves the cameras that follow as the tool (3,) [m] has moved since the last call."""
         moved = tool - self._followed if self._followed is not None else np.zeros(3)
+        if self._followed is not None and np.linalg.norm(moved) < _STEP:
+            return
         self._followed = tool.copy()
-        if not self._followers or not moved.any():
+        if not self._followers:
             return
         clients = self._server.get_clients()
         self._followers &= clients.keys()
         for number in self._followers:
             camera = clients[number].camera
             with clients[number].atomic():
-                camera.look_at, camera.position = camera.look_at + moved, camera.position + moved
+                camera.position = camera.position + moved  # moves the point that the camera looks at, too
 
     def _eye(self, view: str) -> tuple[np.ndarray, np.ndarray]:
         """Position and up direction of a camera."""

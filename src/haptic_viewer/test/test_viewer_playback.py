@@ -13,14 +13,16 @@ from replay_bags import FRICTION_STATE, event, wire, write_bag
 from haptic_bags.bags import BagError
 from haptic_bags.recording import DEVICE_COMMAND, DEVICE_STATE, SIMULATION_STATE
 from haptic_core.errors import InputError
+from haptic_core.parameters import load_parameter_specs
 from haptic_launch.runner import UsageError
-from haptic_msgs.msg import BodyStates, Scene
+from haptic_msgs.msg import BodyStates, Scene, WallState
 from haptic_viewer.curves import Curves
 from haptic_viewer.page import open_page
 from haptic_viewer.playback import Playback, Playhead, RunsDifferError
 from haptic_viewer.plots import SIGNALS
 from haptic_viewer.recorded_bodies import RecordedBodies
 from haptic_viewer.recorded_run import RecordedRun
+from haptic_viewer.recorded_walls import RecordedWalls
 from haptic_viewer.run_curves import RunCharts, short_names
 
 TICKS, SCENE, BODIES = 50, "haptic_msgs/msg/Scene", "haptic_msgs/msg/BodyStates"
@@ -173,6 +175,34 @@ def test_recorded_bodies_stand_in_the_base_frame_at_the_scale_of_their_node() ->
     assert table.pose.position.z + 0.5 * table.scale.z == pytest.approx(0.1) and table.scale.x > 0.02
     with pytest.raises(InputError, match="expected 2 poses, got 1"):
         bodies.markers(BodyStates(position=[0.0] * 3, orientation=[0.0] * 4))
+
+
+def test_recorded_walls_are_plates_at_their_planes_and_small_where_they_touch_a_surface() -> None:
+    state = WallState(in_contact=[True, False], point=[0.0, 0.0, 0.01, 0.0, 0.02, 0.0])
+    state.normal = [0.0, 0.0, 1.0, 0.0, 1.0, 0.0]
+    touched, other = RecordedWalls("base", "wall", {}).markers(state).markers
+    assert (touched.header.frame_id, touched.ns, other.ns) == ("base", "wall/wall 1", "wall/wall 2")
+    assert touched.pose.position.z + 0.5 * touched.scale.z == pytest.approx(0.01)
+    assert touched.color != other.color
+    tangent, _ = RecordedWalls("base", "wall", {"inputs": ["touch:planes"]}).markers(state).markers
+    assert tangent.scale.x < touched.scale.x
+    with pytest.raises(InputError, match="expected 6 numbers of points and of normals, got 6 and 3"):
+        RecordedWalls("base", "wall", {}).markers(WallState(in_contact=[True, True], point=[0.0] * 6, normal=[1.0] * 3))
+    assert not RecordedWalls("base", "wall", {}).markers(WallState()).markers
+
+
+def test_a_recorded_parallel_device_has_the_angles_of_all_its_joints(tmp_path: Path) -> None:
+    specs = load_parameter_specs(Path(__file__).parents[2] / "haptic_devices/haptic_devices/device_node.yaml")
+    parameters = {name: spec.default for name, spec in specs.items()} | {"device": "five_bar", "sources": []}
+    parameters |= {"motion": "paper_admittance"}
+    state = wire(DEVICE_STATE, 0, period=0.001, joint_position=np.array([0.3, 1.5]), tool_pose__orientation__w=1.0)
+    device = event(0, "device", "state", state="active", base_frame="five_bar_base", parameters=parameters)
+    run = [device, ("/joystick/device_state", DEVICE_STATE, 0, state)]
+    run.append(("/joystick/device_command", DEVICE_COMMAND, 0, wire(DEVICE_COMMAND, 0, source="friction")))
+    bag = write_bag(tmp_path / "bag", run, experiment="friction_admittance", mode="lockstep")
+    joints = RecordedRun(bag).at(0.0)["/joystick/joint_states"]
+    angles = dict(zip(joints.name, joints.position, strict=True))
+    assert angles == pytest.approx({"upper_arm": 0.3, "forearm": 1.5, "elbow": 1.2, "coupling_rod": -1.2})
 
 
 def test_the_command_line_refuses_an_experiment_beside_a_bag() -> None:

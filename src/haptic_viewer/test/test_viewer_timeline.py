@@ -72,7 +72,9 @@ def test_the_scene_goes_back_and_returns(monkeypatch: pytest.MonkeyPatch) -> Non
     server, now = Server(), [50.0]
     monkeypatch.setattr(picture_module.time, "monotonic", lambda: now[0])
     picture = Picture(server, taps, "/tau/", Gui(), lambda _, show, *given: show(*given))  # type: ignore[arg-type]
-    picture._built = True
+    built: list[np.ndarray] = []
+    stage: Any = SimpleNamespace(build=lambda points, _: built.append(np.array(points)), follow=lambda _: None)
+    picture.stage = stage
     picture.look_around({"/tau/wall/markers": "visualization_msgs/msg/MarkerArray"})
 
     def place() -> np.ndarray:
@@ -95,3 +97,14 @@ def test_the_scene_goes_back_and_returns(monkeypatch: pytest.MonkeyPatch) -> Non
     picture.time_panel.go_back(0.0)
     draw_at(5.0)
     assert place()[0] == 5.0
+    # the camera is put there once: a body that moves does not move it
+    assert len(built) == 1
+    # a node whose shapes come later is seen, too
+    picture.look_around({"/tau/contact/markers": "visualization_msgs/msg/MarkerArray"})
+    marker = Marker(ns="table", type=Marker.CUBE)
+    marker.pose.position.z, marker.color.a = -3.0, 1.0
+    newest["/tau/contact/markers"] = MarkerArray(markers=[marker])
+    draw_at(6.0)
+    draw_at(7.0)
+    assert len(built) == 2
+    np.testing.assert_allclose((built[1].min(axis=0), built[1].max(axis=0)), [(0.0, 0.0, -3.0), (6.0, 0.0, 0.0)])

@@ -288,5 +288,8 @@ class FiveBar(SimulatedAdmittanceDevice):
 
     def passive_state(self) -> np.ndarray:
         both = np.array([self._reading.position, self._reading.velocity])
-        turn = both[:, 1] - both[:, 0]
-        return np.column_stack([turn, -turn])
+        return np.array([self.passive_positions(row, self._reading.tool_pose) for row in both])
+
+    def passive_positions(self, position: np.ndarray, tool_pose: np.ndarray) -> np.ndarray:
+        turn = position[1] - position[0]
+        return np.array([turn, -turn])

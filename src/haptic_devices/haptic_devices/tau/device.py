@@ -230,14 +230,21 @@ class Tau(HandHeldDevice):
 
     def passive_state(self) -> np.ndarray:
         """Elbows of the measured pose; the platform's x, y, z and angles of Rz(c) Ry(b) Rx(a)."""
-        chains, base, _ = self.mechanism.arrays
+        chains, base = self._arrays()
         p, R, V = self._p, self._R, self._reading.tool_twist
         q, H, both = np.empty((3, 3)), np.empty((3, 3, 6)), np.empty((2, 9))
-        kernels.chain_angles(chains, base, p, R, q)
+        both[0] = self._passive_positions(p, R, q)
         kernels.chain_maps(chains, base, R, q, H)
-        cosine = math.hypot(R[0, 0], R[1, 0])  # of b
-        c = math.atan2(R[1, 0], R[0, 0])
-        both[0] = [*q[:, 2], *p, c, math.atan2(-R[2, 0], cosine), math.atan2(R[2, 1], R[2, 2])]
+        c, cosine = both[0, 6], math.hypot(R[0, 0], R[1, 0])  # of b
         along, across = math.cos(c) * V[3] + math.sin(c) * V[4], math.cos(c) * V[4] - math.sin(c) * V[3]
         both[1] = [*(H[:, 2] @ V), *V[:3], V[5] - R[2, 0] / cosine * along, across, along / cosine]
         return both
+
+    def passive_positions(self, position: np.ndarray, tool_pose: np.ndarray) -> np.ndarray:
+        return self._passive_positions(tool_pose[:3], rotation_from_quaternion(tool_pose[3:]), np.empty((3, 3)))
+
+    def _passive_positions(self, p: np.ndarray, R: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Elbows and platform joints (9,) of a pose; the angles of the chains (3, 3) are written to q."""
+        kernels.chain_angles(*self._arrays(), p, R, q)
+        b = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
+        return np.array([*q[:, 2], *p, math.atan2(R[1, 0], R[0, 0]), b, math.atan2(R[2, 1], R[2, 2])])

@@ -74,13 +74,27 @@ def draw(
     )
 
 
-def _draw_wall(canvas: Canvas, name: str, plane: Plane, state: WallState, i: int, tangent: bool) -> None:
-    """Draws a plate behind the plane, centred at the plane's point."""
-    normal, touched = np.array(plane.normal), bool(state.in_contact[i])
+def draw_plate(canvas: Canvas, name: str, plane: Plane, *, touched: bool, tangent: bool = False) -> None:
+    """Draws a wall as a plate behind the plane, centred at the plane's point.
+
+    Args:
+        canvas: the canvas.
+        name: of the wall.
+        plane: the wall.
+        touched: whether the tool is in contact with it.
+        tangent: the plane touches a surface at its point: it is drawn small.
+    """
+    normal = np.array(plane.normal)
     centre = np.array(plane.point) - 0.5 * _THICKNESS * normal
     turn = quaternion_from_rotation(_frame(normal))
     edge = _TANGENT_EDGE if tangent else _EDGE
     canvas.box(f"wall {name}", centre, turn, (edge, edge, _THICKNESS), TOUCHED if touched else WALL)
+
+
+def _draw_wall(canvas: Canvas, name: str, plane: Plane, state: WallState, i: int, tangent: bool) -> None:
+    """Draws a wall, the contact point and the force on the tool."""
+    normal, touched = np.array(plane.normal), bool(state.in_contact[i])
+    draw_plate(canvas, name, plane, touched=touched, tangent=tangent)
     contact = np.array(plane.point) if tangent else state.position + float(state.penetration[i]) * normal
     canvas.sphere(f"contact {name}", contact, 0.002, FORCE if touched else HIDDEN)
     tip = contact + _PER_NEWTON * float(state.push[i]) * normal
