@@ -42,14 +42,23 @@ class Pusher(Node):
         self.events: list[TickEvent] = []
         self.answers: dict[str, Trigger.Response] = {}
         self.at: dict[int, Callable[[], None]] = {}
-        self._values, self._waits = values, False
+        self._values, self._waits = values, ""
         self._commands = self.create_publisher(DeviceCommand, "device_command", tick_qos("lockstep"))
         self._own_events = self.create_publisher(TickEvent, "tick_event", latched_qos(EVENT_DEPTH))
-        self._own_events.publish(make_event("pusher", "state", {"state": "active", "mode": "EFFORT"}))
+        self.announce()
         self.create_subscription(DeviceState, "device_state", self._answer, tick_qos("lockstep"))
         self.create_subscription(TickEvent, "tick_event", self._on_event, latched_qos(EVENT_DEPTH))
         self.button = self.create_publisher(Bool, "emergency_stop", display_qos())
         self.asked = {name: self.create_client(Trigger, f"device/{name}") for name in ("emergency_stop", "reset")}
+
+    def announce(self) -> None:
+        """Says that it is active."""
+        self._own_events.publish(make_event("pusher", "state", {"state": "active", "mode": "EFFORT"}))
+
+    def announce_and_wait(self) -> None:
+        """Answers the present tick only when the announcement has arrived."""
+        self._waits = "state"
+        self.announce()
 
     def press(self, down: bool) -> None:
         """Says so on the topic, and answers the present tick."""
@@ -58,13 +67,13 @@ class Pusher(Node):
 
     def press_and_wait(self) -> None:
         """Answers the present tick only when the device has said that it stopped."""
-        self._waits = True
+        self._waits = "error"
         self.button.publish(Bool(data=True))
 
     def _on_event(self, event: TickEvent) -> None:
         self.events.append(event)
-        if self._waits and event.kind == "error":
-            self._waits = False
+        if self._waits == event.kind:
+            self._waits = ""
             self._send()
 
     def call(self, name: str) -> None:
@@ -164,6 +173,17 @@ def test_after_a_reset_the_next_emergency_stop_acts_again(push):
     status = np.array([state.status for state in source.states])
     assert (status[21:41] == SAFE_STOP).all() and not status[41:61].any() and (status[61:] == SAFE_STOP).all()
     assert not efforts(source)[61:].any()
+
+
+def test_the_force_of_a_source_that_was_started_anew_comes_in_slowly(push):
+    _, source, run = push(0.01, 0.0)
+    source.at = {50: source.announce_and_wait}
+    run()
+    engaging = np.array([state.limited == DeviceState.ENGAGING for state in source.states])
+    first = int(np.argmax(engaging))
+    assert first > 50 and engaging.sum() == 50
+    assert_allclose(efforts(source)[1:first, 0], 0.01, rtol=1e-14)
+    assert_allclose(efforts(source)[first:, 0], 0.01 * np.minimum(1.0, np.arange(300 - first) / 50.0), rtol=1e-14)
 
 
 @pytest.mark.parametrize("ramp", [0.0, 0.1])

@@ -23,13 +23,14 @@ class StartHandshake:
 
     Args:
         node: the clock.
+        announced: is called with the name of a source that has become active.
 
     Attributes:
         states: last event of kind "state" of each source that has announced itself, parsed.
     """
 
-    def __init__(self, node: SuiteNode) -> None:
-        self._node = node
+    def __init__(self, node: SuiteNode, announced: Callable[[str], object] = lambda _: None) -> None:
+        self._node, self._announced = node, announced
         self.states: dict[str, dict[str, Any]] = {}
         self._waits: list[Wait] = []
         self._error = ""
@@ -39,9 +40,12 @@ class StartHandshake:
         """Takes an event; a source announces itself by one of kind "state"."""
         if event.kind == "state" and event.source in self._node.parameters["sources"]:
             try:
-                self.states[event.source] = state_of(event)
+                state = self.states[event.source] = state_of(event)
             except InputError as error:
                 self._node.reject(error.kind, str(error))
+                return
+            if state.get("state") == "active":
+                self._announced(event.source)
 
     def begin(
         self,

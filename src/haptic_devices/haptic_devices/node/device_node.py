@@ -106,7 +106,7 @@ class DeviceNode(SuiteNode):
         self._topics = DeviceTopics(self, self.device, self._loop)
         qos = tick_qos(p["mode"])
         self._leave = self.take_ticks(DeviceCommand, "device_command", self._on_command, qos, p["sources"])
-        self._start_handshake = StartHandshake(self)
+        self._start_handshake = StartHandshake(self, self._on_source)
         self._rival = Rival(self, self._topics.states)
         self._handles = self.create_subscription(PoseStamped, "operator_handle", self._on_handle, display_qos())
         self._status = StatusTopic(self, self.get_name(), p["sources"], recorded=p["recorded"])
@@ -329,6 +329,12 @@ class DeviceNode(SuiteNode):
         elif waited > _LONG_WAIT:
             self._waits = f"waits for the answer of {', '.join(loop.collector.missing)} to tick {loop.tick}"
             self.report_diagnostics()
+
+    def _on_source(self, source: str) -> None:
+        """Ramps the commands in when a source becomes active in a run: it was started anew."""
+        if self._running:
+            self._loop.safety.disengage()
+            self.get_logger().warning(f"source {source} has started anew: the commands come in slowly")
 
     def _on_command(self, data: Any) -> None:
         if not self._running:
