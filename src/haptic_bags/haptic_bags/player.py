@@ -7,6 +7,7 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticStatus
 from rcl_interfaces.srv import GetParameterTypes, SetParametersAtomically
 from rclpy.client import Client
 from rclpy.executors import Executor
@@ -24,6 +25,7 @@ from haptic_core.errors import HapticError, InputError
 from haptic_core.process import SPIN_TIMEOUT, stop_requested
 from haptic_core.qos import clock_qos, tick_qos
 from haptic_core.start.handshake import StartHandshake
+from haptic_core.status import StatusTopic
 from haptic_core.suite_node import SuiteNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState, TickEvent
 
@@ -79,12 +81,16 @@ class Player(SuiteNode):
         self._clock_ticks = self.ticks_between(_CLOCK_RATE)
         self._commands = self.create_subscription(DeviceCommand, "device_command", self._on_command, qos, raw=True)
         self._start_handshake = StartHandshake(self)
+        self._status = StatusTopic(self, self.get_name(), p["sources"], recorded=p["recorded"])
         changed = dict.fromkeys(event.source for event in recording.changes(p["sources"]))
         self._change_clients: dict[tuple[str, str], Client] = {
             (source, name): self.create_client(kind, f"{source}/{name}")
             for source in changed
             for name, kind in _SERVICES.items()
         }
+
+    def reported(self, status: DiagnosticStatus) -> None:
+        self._status.report(status)
 
     def activate(self) -> None:
         simulated = len(self._players) > 1
@@ -96,6 +102,7 @@ class Player(SuiteNode):
         """Waits until what was published has arrived."""
         self._start_handshake.cancel()
         self.publish_event(TickEvent.KIND_STATE, {"state": "inactive", "ticks": self.tick + 1})
+        self._status.end("the replay has ended")
         self.transport.wait_until_taken([publisher for publisher, _ in self._players])
 
     def cleanup(self) -> None:
@@ -104,6 +111,7 @@ class Player(SuiteNode):
         self.destroy_publisher(self._clocks)
         self.destroy_subscription(self._commands)
         self._start_handshake.destroy()
+        self._status.destroy()
         for client in self._change_clients.values():
             self.destroy_client(client)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from diagnostic_msgs.msg import DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -29,7 +30,7 @@ from haptic_core.commands import CommandConflictError
 from haptic_core.errors import HapticError
 from haptic_core.events import make_event
 from haptic_core.messages import detail_of, set_stamp
-from haptic_core.qos import EVENT_DEPTH, clock_qos, latched_qos, tick_qos
+from haptic_core.qos import EVENT_DEPTH, clock_qos, latched_qos, status_qos, tick_qos
 from haptic_msgs.msg import DeviceCommand, DeviceState, TickEvent
 
 TICKS = 20
@@ -96,6 +97,8 @@ class Source(Node):
         self.create_subscription(TickEvent, "tick_event", self.events.append, latched_qos(EVENT_DEPTH))
         self.times: list[Clock] = []
         self.create_subscription(Clock, "/clock", self.times.append, clock_qos())
+        self.statuses: list[DiagnosticStatus] = []
+        self.create_subscription(DiagnosticStatus, "status", self.statuses.append, status_qos())
 
     def _set(self, parameters: list[Parameter]) -> SetParametersResult:
         self.seen.append({parameter.name: np.array(parameter.value).tolist() for parameter in parameters})
@@ -148,13 +151,19 @@ def play(context: Context, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
             node.spin(executor)
         finally:
             assert node.trigger_deactivate() == TransitionCallbackReturn.SUCCESS
-        while [e.source for e in source.events].count("device") < 2:  # the last event may still be on its way
+        # the last messages may still be on their way
+        while [e.source for e in source.events].count("device") < 2 or not ended(source):
             executor.spin_once(timeout_sec=1.0)
         return source
 
     yield start
     for end in made:
         end()
+
+
+def ended(source: Source) -> bool:
+    """Whether the status of the replay says that it has ended."""
+    return any(status.level == DiagnosticStatus.STALE for status in source.statuses)
 
 
 def ticks(source: Source) -> list[int]:
@@ -170,6 +179,13 @@ def test_the_states_are_played_as_they_were_recorded(play, tmp_path: Path) -> No
     assert stamps == [5_000_000_000 + 1_000_017 * k for k in range(TICKS)]
     spoken = [(e.tick, detail_of(e)["state"]) for e in source.events if e.source == "device"]
     assert spoken == [(0, "active"), (TICKS, "inactive")]
+
+
+def test_a_replay_has_a_status_until_it_has_ended(play, tmp_path: Path) -> None:
+    *before, last = play(record(tmp_path / "bag")).statuses
+    assert last.name.startswith("test_player_") and last.message == "the replay has ended"
+    for status in before:  # none, where the replay was over before they were matched
+        assert {entry.key.rpartition("/")[2] for entry in status.values} >= {"player", "friction"}
 
 
 def test_recorded_time_is_published_as_the_clock(play, tmp_path: Path) -> None:
