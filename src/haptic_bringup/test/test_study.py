@@ -246,13 +246,13 @@ def test_a_failed_task_is_named_and_the_others_stay(run: Any, threads: None) -> 
 
 
 @pytest.mark.slow
-def test_ctrl_c_and_going_on(run: Any, threads: None) -> None:
-    """Ctrl-C reaches the workers too, as in a terminal; the same command goes on, and comes to the same result."""
+def break_off(number: signal.Signals, send: Any, **variables: str) -> None:
+    """Starts the study, and sends it a signal when two of its tasks are done."""
     Path("wait").touch()
     code = RUN + "cli.main()"
     process = subprocess.Popen(
         [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": f"{HERE}:{os.environ.get('PYTHONPATH', '')}"},
+        env={**os.environ, "PYTHONPATH": f"{HERE}:{os.environ.get('PYTHONPATH', '')}", **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -264,11 +264,24 @@ def test_ctrl_c_and_going_on(run: Any, threads: None) -> None:
             assert process.poll() is None, process.communicate()[0]
             time.sleep(0.05)
     finally:
-        os.killpg(process.pid, signal.SIGINT)
+        send(process.pid, number)
     shown = process.communicate(timeout=limit(100.0))[0]
     assert process.returncode == 130 and "goes on from here" in shown and "Traceback" not in shown
     (directory,) = runs()
     assert facts(directory)["state"] == "interrupted"
+
+
+def test_sigterm_leaves_no_folder_behind(run: Any, threads: None, tmp_path: Path) -> None:
+    place = tmp_path / "temporary"
+    place.mkdir()
+    break_off(signal.SIGTERM, os.kill, TMPDIR=str(place))
+    assert not list(place.iterdir())
+
+
+def test_ctrl_c_and_going_on(run: Any, threads: None) -> None:
+    """Ctrl-C reaches the workers too, as in a terminal; the same command goes on, and comes to the same result."""
+    break_off(signal.SIGINT, os.killpg)
+    (directory,) = runs()
     Path("wait").unlink()
     run()
     assert runs() == [directory] and drawn() == [0, 1, 2, 3]

@@ -162,6 +162,7 @@ def cluster(workers: int | None, scheduler: str | None) -> Iterator[Any]:
     Raises:
         HapticError: No scheduler answers at the address.
     """
+    import dask
     import distributed
 
     if scheduler is not None:
@@ -174,7 +175,9 @@ def cluster(workers: int | None, scheduler: str | None) -> Iterator[Any]:
         return
     count = workers or len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory(prefix="haptics-study-") as place:
-        with _interrupts_ignored():  # Ctrl-C goes to all processes of a terminal; workers leave it to this one
+        # the scheduler takes its folder from Dask's configuration; Ctrl-C goes to all processes of a terminal, and the
+        # workers leave it to this one
+        with dask.config.set({"temporary-directory": place}), _interrupts_ignored():
             local = distributed.LocalCluster(
                 n_workers=count,
                 threads_per_worker=1,
@@ -182,6 +185,7 @@ def cluster(workers: int | None, scheduler: str | None) -> Iterator[Any]:
                 memory_limit=0,
                 dashboard_address="127.0.0.1:0",  # any free port, for this machine only
                 local_directory=place,
+                env={"TMPDIR": place},  # what tasks that are broken off leave behind goes with it
                 silence_logs=logging.CRITICAL,
             )
         with local, distributed.Client(local) as client:
@@ -198,6 +202,19 @@ def _interrupts_ignored() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def _termination_interrupts() -> Iterator[None]:
+    """SIGTERM does what Ctrl-C does, so that no folder is left behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def stored(folder: Path, name: str) -> Path:
@@ -296,7 +313,7 @@ def run_study(
         fresh: Whether the run begins anew in any case.
 
     Returns:
-        0; 130 after Ctrl-C.
+        0; 130 after Ctrl-C or SIGTERM.
 
     Raises:
         HapticError: The study cannot be run, or a task failed.
@@ -327,7 +344,7 @@ def run_study(
         note("running")
         console.print(f"{name}: {directory}{' (goes on)' if before else ''}", highlight=False, soft_wrap=True)
         try:
-            with _bar(console, name) as progress:
+            with _termination_interrupts(), _bar(console, name) as progress:
                 results = compute(tasks, directory / "results", workers=workers, scheduler=scheduler, progress=progress)
             made = study.report(settings, results, directory)
         except KeyboardInterrupt:
