@@ -120,6 +120,31 @@ class Page:
             time.sleep(pause)
         self.mouse("mouseReleased", *end)
 
+    def click(self, text: str) -> None:
+        """Clicks the button, tab or folder with a text, once it is there and nothing covers it."""
+        find = f"""(() => {{
+          const named = e => e.innerText.trim() === {json.dumps(text)} && e.getBoundingClientRect().width;
+          const e = [...document.querySelectorAll('button, label, [role=tab], legend, div, span')].filter(named).at(-1);
+          if (!e) return null;
+          e.scrollIntoView({{block: 'center'}});
+          const r = e.getBoundingClientRect(), x = r.x + r.width / 2, y = r.y + r.height / 2;
+          const there = document.elementFromPoint(x, y);
+          return e.contains(there) || there?.contains(e) && there !== document.body ? [x, y] : null;
+        }})()"""
+        place, before = self.until(find), None
+        while place != before:  # a folder that opens moves it
+            time.sleep(0.3)
+            place, before = self.until(find), place
+        x, y = place
+        self.mouse("mouseMoved", x, y)
+        self.mouse("mousePressed", x, y, pressed=True)
+        self.mouse("mouseReleased", x, y)
+
+    def resize(self, width: int, height: int) -> None:
+        """Gives the window another size [pixel]."""
+        size: dict[str, Any] = {"width": width, "height": height}
+        self.call("Emulation.setDeviceMetricsOverride", **size, deviceScaleFactor=1, mobile=False)
+
     def screenshot(self, path: Path) -> None:
         """Writes what is seen as PNG."""
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
@@ -146,9 +171,7 @@ def browser(url: str, *, width: int = 1400, height: int = 850) -> Iterator[Page]
             patient: dict[str, Any] = {"max_size": None, "max_queue": None, "ping_interval": None}
             with connect(target["webSocketDebuggerUrl"], **patient) as connection:
                 page = Page(connection)
-                page.call(
-                    "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
-                )
+                page.resize(width, height)
                 page.call("Page.navigate", url=url)
                 yield page
         finally:

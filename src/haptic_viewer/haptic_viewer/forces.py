@@ -223,6 +223,11 @@ class ForcePanel:
             self._words.show("orange: hand, blue: rendered, red: of the wall")
 
     @property
+    def settings(self) -> tuple[float | bool, ...]:
+        """All settings, to see whether a user has changed one."""
+        return self.length, self.times, self.contacts, self.cones, self.patches
+
+    @property
     def length(self) -> float:
         """Length of a force of 1 N [m]."""
         return 1e-3 * float(self._length.value)

@@ -63,6 +63,7 @@ class Picture:
         self.time_panel = TimePanel(server.gui, lambda: self._now) if signals is not None else None
         #: names of what the first view shows, the robot and topics of markers; None: there is no view yet
         self._viewed: set[str] | None = None
+        self._drawn, self._settings = dict[str, Any](), self._panel.settings
         self._ticking = False
         self._seen = list[np.ndarray]()
         self._target: np.ndarray | None = None
@@ -174,12 +175,23 @@ class Picture:
             self.time_panel.say(self._words_of(shown) if moment is not None else "")
 
     def show_moment(self, messages: Mapping[str, Any]) -> None:
-        """Draws messages by absolute topic, those that the others refer to first: the device's, then its nodes'."""
+        """Draws messages by absolute topic, those that the others refer to first: the device's, then its nodes'.
+
+        The last message of every topic is drawn again where a user has changed a setting of the forces.
+        """
+        self._drawn |= messages
+        if self.outdated:
+            messages, self._settings = self._drawn, self._panel.settings
         with self._server.atomic():
             for topic, message in messages.items():
                 self._guarded(topic, self._show, topic, message)
         self._build()
         self.stage.follow(self.tool[:3])
+
+    @property
+    def outdated(self) -> bool:
+        """Whether a user has changed a setting of the forces since the last picture."""
+        return self._panel.settings != self._settings
 
     def _words_of(self, shown: Mapping[str, Any]) -> str:
         state = shown.get(self._prefix + "device_state")

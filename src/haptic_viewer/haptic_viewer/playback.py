@@ -249,11 +249,11 @@ class Playback:
                 self._words.show("\n".join(self._errors.values()))
 
     def frame(self) -> None:
-        """Draws the moment, if it is another one than that of the last picture."""
+        """Draws the moment, if it is another one than that of the last picture, or if it is to be drawn otherwise."""
         moment = self.playhead.moment
         self._panel.show(moment, round(moment / self._run.period))
         now = time.monotonic()
-        if moment != self._shown:
+        if moment != self._shown or self._picture.outdated:
             self._shown = moment
             self._draw(moment)
         if now - self._drawn > 1.0 / _CHART_RATE and self._charts.moment != moment:

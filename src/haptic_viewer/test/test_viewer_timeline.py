@@ -108,3 +108,7 @@ def test_the_scene_goes_back_and_returns(monkeypatch: pytest.MonkeyPatch) -> Non
     draw_at(7.0)
     assert len(built) == 2
     np.testing.assert_allclose((built[1].min(axis=0), built[1].max(axis=0)), [(0.0, 0.0, -3.0), (6.0, 0.0, 0.0)])
+    # a setting that a user changes while the run stands still is seen at once
+    picture._panel._patches.value = True
+    picture.draw()
+    assert server.made["/markers/tau/wall/markers/ball/0"].opacity < 1.0

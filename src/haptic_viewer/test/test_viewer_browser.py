@@ -1,0 +1,163 @@
+"""What a user sees and does on the page, in a browser: the page of a recorded run, which needs no experiment."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser import Page, browser, find_chromium
+from machine_speed import limit
+from replay_bags import event, wire, write_bag
+from started_runs import wait_until
+
+from haptic_bags.recording import DEVICE_COMMAND, DEVICE_STATE, SIMULATION_STATE
+from haptic_viewer.page import address, open_page
+from haptic_viewer.playback import Playback
+from haptic_viewer.recorded_run import RecordedRun
+from haptic_viewer.stage import VIEWS, directions
+
+pytestmark = pytest.mark.experiment
+
+#: ticks of the recording, and those after which the tool is behind the wall
+TICKS, TOUCHES = 4000, 500
+WALL_STATE = "haptic_msgs/msg/WallState"
+#: force of the hand on the tool in contact [N], and depth of the tool [m]
+FORCE, DEPTH = 5.0, 2e-4
+#: windows of a laptop and of a tablet, and a small one, which is drawn in less time [pixel]
+SIZES, SMALL = ((1280, 720), (768, 1024)), (800, 450)
+
+
+def recorded(folder: Path) -> RecordedRun:
+    """A run in which the tool meets a wall at z = 0 and slides along x."""
+    parameters = {"device": "none", "sources": ["wall"], "period": 0.001}
+    run = [
+        event(0, "wall", "state", state="active", mode="EFFORT", parameters={}),
+        event(0, "device", "state", state="active", base_frame="base", up_axis="z", parameters=parameters),
+    ]
+    for k in range(0, TICKS, 20):
+        inside = k >= TOUCHES
+        z = -DEPTH if inside else 1e-4 * (TOUCHES - k)
+        place = {"tool_pose__position__x": 1e-5 * k, "tool_pose__position__z": z, "tool_pose__orientation__w": 1.0}
+        hand = {"operator_wrench__force__z": -FORCE if inside else 0.0}
+        wall = {"point": np.zeros(3), "normal": np.array([0.0, 0.0, 1.0]), "in_contact": np.array([inside])}
+        wall |= {"penetration": np.array([DEPTH if inside else 0.0]), "push": np.array([FORCE if inside else 0.0])}
+        for topic, kind, fields in (
+            ("device_state", DEVICE_STATE, {"period": 0.001, **place}),
+            ("simulation_state", SIMULATION_STATE, hand),
+            ("wall/state", WALL_STATE, {**wall, "effort": np.zeros(6)}),
+            ("device_command", DEVICE_COMMAND, {"source": "wall"}),
+        ):
+            run.append((f"/joystick/{topic}", kind, k, wire(kind, k, **fields)))
+    return RecordedRun(write_bag(folder / "bag", run, experiment="tau_wall", mode="lockstep"))
+
+
+@contextmanager
+def shown(run: RecordedRun) -> Iterator[tuple[Playback, str]]:
+    """The page of a run; a thread makes its pictures, as a process does for a user."""
+    server, ends = open_page("127.0.0.1", 0, ""), threading.Event()
+    playback = Playback(server, [run])
+
+    def make_pictures() -> None:
+        while not ends.wait(0.05):
+            playback.frame()
+
+    pictures = threading.Thread(target=make_pictures)
+    pictures.start()
+    try:
+        yield playback, address(server, "127.0.0.1", "")
+    finally:
+        ends.set()
+        pictures.join(limit(60.0))
+        server.stop()
+
+
+#: text and controls beyond the window, or beyond a panel that does not scroll to them, and text that is cut
+CUT = """(() => {
+  const cut = [];
+  for (const e of document.querySelectorAll('body *:not(svg *)')) {
+    const style = getComputedStyle(e), r = e.getBoundingClientRect();
+    const leaf = !e.children.length && e.textContent.trim();
+    if (!(leaf || e.matches('input, button')) || !r.width || style.visibility === 'hidden') continue;
+    const what = e.textContent.trim() || e.value || e.tagName;
+    if (r.left < -1 || r.right > innerWidth + 1) cut.push(`${what}: beyond the window`);
+    if (style.overflowX !== 'visible' && e.scrollWidth > e.clientWidth + 1 && leaf) cut.push(`${what}: shortened`);
+    for (let a = e.parentElement; a && a !== document.body; a = a.parentElement) {
+      const b = a.getBoundingClientRect();
+      if (getComputedStyle(a).overflowX !== 'visible' && (r.left < b.left - 1 || r.right > b.right + 1))
+        cut.push(`${what}: beyond its panel`);
+    }
+  }
+  return cut;
+})()"""
+
+
+def set_number(page: Page, label: str, value: float) -> None:
+    """Types a value into the field beside a label, as a user does."""
+    field = f"""[...document.querySelectorAll('label')].find(e => e.innerText.trim() === {json.dumps(label)})
+      .closest('p').parentElement.parentElement.querySelector('input[type=text]')"""
+    page.until(f"(e => {{ e.focus(); e.select(); return document.activeElement === e }})({field})")
+    page.call("Input.insertText", text=f"{value:g}")
+    page.type_key("Enter", "Enter")
+
+
+def check_cameras(page: Page, playback: Playback) -> None:
+    (client,) = playback._server.get_clients().values()
+    axes = directions("z")
+    for view in ("top", "side", "front", "all"):
+        way = np.array(VIEWS[view]) @ axes
+        page.click(view)
+
+        def seen_from_there(way: np.ndarray = way) -> bool:
+            seen = np.asarray(client.camera.position) - np.asarray(client.camera.look_at)
+            return bool(seen @ way > 0.999 * np.linalg.norm(seen) * np.linalg.norm(way))
+
+        wait_until(seen_from_there)
+
+
+def in_a_browser(folder: Path) -> None:
+    with (
+        shown(recorded(folder)) as (playback, url),
+        browser(url, width=SMALL[0], height=SMALL[1]) as page,
+    ):
+        page.until("document.querySelectorAll('.u-legend').length > 2")
+        page.until("document.body.innerText.includes('tick 0')")
+        page.run("document.querySelectorAll('.mantine-Notification-closeButton').forEach(e => e.click())")
+        for size in SIZES:
+            page.resize(*size)
+            assert page.run(CUT) == []
+        page.resize(*SMALL)
+        # signals have units, and names where there are several
+        titles = page.run("[...document.querySelectorAll('.u-title')].map(e => e.innerText)")
+        assert len(titles) > 3 and all(title.endswith("]") and "[" in title for title in titles), titles
+        labels = page.run("[...document.querySelectorAll('.u-legend .u-label')].map(e => e.innerText)")
+        assert {"x", "y", "z", "wall 1"} <= set(labels) and all(labels), labels
+        check_cameras(page, playback)
+        # forces: the scale is shown, and a depth is exaggerated on demand
+        playback.playhead.go_to(2.0)
+        picture = playback._picture
+        arrow = picture._arrows["hand"]._node
+
+        def length() -> float:
+            return float(np.linalg.norm(np.diff(arrow.sent("points"), axis=1))) if arrow.sent("visible") else 0.0
+
+        wait_until(lambda: length() == pytest.approx(0.01 * FORCE))
+        set_number(page, "1 N is drawn as [mm]", 20)
+        wait_until(lambda: length() == pytest.approx(0.02 * FORCE))
+        (walls,) = picture._forces.values()
+        assert not walls._ghost.sent("visible")
+        set_number(page, "penetration, times", 100)
+        wait_until(lambda: walls._ghost.sent("visible"))
+        assert walls._ghost.sent("position")[2] == pytest.approx(-100.0 * DEPTH)
+        assert walls._label.text == "0.200 mm, times 100"
+        assert page.violations == []
+
+
+if find_chromium():
+
+    def test_what_a_user_sees_and_does_in_a_browser(tmp_path: Path) -> None:
+        in_a_browser(tmp_path)
