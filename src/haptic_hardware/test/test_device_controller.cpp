@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "../src/device_controller.cpp"  // the class of a plugin is in no header
+#include "haptic_hardware/device_controller.hpp"
 
 namespace haptic_hardware
 {
