@@ -162,7 +162,6 @@ def cluster(workers: int | None, scheduler: str | None) -> Iterator[Any]:
     Raises:
         HapticError: No scheduler answers at the address.
     """
-    import dask
     import distributed
 
     if scheduler is not None:
@@ -175,9 +174,7 @@ def cluster(workers: int | None, scheduler: str | None) -> Iterator[Any]:
         return
     count = workers or len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory(prefix="haptics-study-") as place:
-        # the scheduler takes its folder from Dask's configuration; Ctrl-C goes to all processes of a terminal, and the
-        # workers leave it to this one
-        with dask.config.set({"temporary-directory": place}), _interrupts_ignored():
+        with _interrupts_ignored():  # Ctrl-C goes to all processes of a terminal; workers leave it to this one
             local = distributed.LocalCluster(
                 n_workers=count,
                 threads_per_worker=1,
@@ -185,6 +182,7 @@ def cluster(workers: int | None, scheduler: str | None) -> Iterator[Any]:
                 memory_limit=0,
                 dashboard_address="127.0.0.1:0",  # any free port, for this machine only
                 local_directory=place,
+                scheduler_kwargs={"local_directory": place},
                 env={"TMPDIR": place},  # what tasks that are broken off leave behind goes with it
                 silence_logs=logging.CRITICAL,
             )
