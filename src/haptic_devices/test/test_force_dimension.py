@@ -216,7 +216,7 @@ def test_ros2_control_hosts_the_driver_and_its_description_opens_no_device(libra
         hosted.write()
         hosted.read()
     assert hosted.status == OK and vector_of(sdk.emulator_force) == [0.0, 1.0, 0.0]
-    velocity = hosted.states[0][hosted.state_names.index("x/velocity")]
+    velocity = hosted.states[0][hosted.state_names.index("translation_x/velocity")]
     assert velocity == pytest.approx(10 * PERIOD / MASS, rel=1e-12)
     sdk.emulator_break(b"dhdGetPosition")
     hosted.read()
