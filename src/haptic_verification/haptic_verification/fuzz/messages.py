@@ -130,19 +130,23 @@ def _spoil_number(message: Any, values: tuple[float, ...], random: np.random.Gen
 
 def _spoil_length(message: Any, random: np.random.Generator, huge: bool) -> bool:
     kinds = message.get_fields_and_field_types()
-    arrays = [name for name, kind in kinds.items() if kind.startswith("sequence<") and "string" not in kind]
+    arrays = [
+        name
+        for name, kind in kinds.items()
+        if kind.startswith("sequence<") and "string" not in kind and ("/" not in kind or getattr(message, name))
+    ]
     if not arrays:
         return False
     name = arrays[random.integers(len(arrays))]
     old = getattr(message, name)
     if huge:
-        length = 100_000
+        length = 1_000 if "/" in kinds[name] else 100_000  # messages, which rclpy converts one by one, or numbers
     else:
         length = int(random.choice([n for n in (0, 1, len(old) - 1, len(old) + 1, 7, 64) if n >= 0 and n != len(old)]))
     if isinstance(old, array):
         setattr(message, name, array(old.typecode, [1 if old.typecode != "d" else 0.5]) * length)
     else:
-        setattr(message, name, [True] * length)
+        setattr(message, name, [old[0] if old else True] * length)  # messages, or truth values
     return True
 
 
