@@ -57,7 +57,7 @@ def test_a_run_leaves_no_shared_memory_behind(start) -> None:
         time.sleep(0.1)
     assert run.finish() == 0, run.text
     assert len(opened) >= 2  # one of each process at least
-    assert not [path for path in opened if path.exists()]
+    assert not [path for path in opened - segments([os.getpid()]) if path.exists()]  # others may live in this process
 
 
 @pytest.mark.experiment
@@ -68,7 +68,7 @@ def test_a_killed_node_leaves_no_shared_memory_behind(start) -> None:
     os.kill(find_child(run.pid, "friction_node"), signal.SIGKILL)
     assert run.finish() == 1
     assert len(opened) >= 3
-    assert not [path for path in opened if path.exists()]
+    assert not [path for path in opened - segments([os.getpid()]) if path.exists()]  # others may live in this process
 
 
 @pytest.mark.parametrize(
