@@ -40,7 +40,8 @@ def test_steps_of_nodes_that_share_a_process_are_compared_too(last: float, tmp_p
 
 @pytest.mark.study
 def test_a_short_run_loses_nothing(tmp_path: Path) -> None:
-    settings = SoakSettings(experiments=("friction_impedance",), minutes=0.02, interval=0.2, domain=worker_domain())
+    short = {"minutes": 0.02, "interval": 0.2, "layout": "processes", "domain": worker_domain()}
+    settings = SoakSettings(experiments=("friction_impedance",), **short)
     results = {name: task.run() for name, task in tasks(settings).items()}
     (result,) = results.values()
     assert sorted(result["processes"]) == ["device", "friction", "recorder"]
