@@ -290,12 +290,19 @@ def fold_nested(
         specs: of the parameters.
         values: by name.
         now: lists that the values do not have; else the defaults.
+
+    Raises:
+        ParameterError: a list that gets entries is none of texts.
     """
-    folded = {name: value for name, value in values.items() if nested_spec(specs, name) is None}
-    for name in values.keys() - folded.keys():
-        spec: Any = nested_spec(specs, name)
-        entries: list[str] = folded[spec.name] if spec.name in folded else (now or {}).get(spec.name, spec.default)
-        folded[spec.name] = haptic_files.with_entries(entries, {name.partition(".")[2]: values[name]})
+    nested: dict[str, dict[str, Value]] = {}
+    folded = dict(values)
+    for name in values:
+        spec = nested_spec(specs, name)
+        if spec is not None:
+            nested.setdefault(spec.name, {})[name.partition(".")[2]] = folded.pop(name)
+    for name, changes in nested.items():
+        entries = folded.get(name, (now or {}).get(name, specs[name].default))
+        folded[name] = haptic_files.with_entries(specs[name].check(entries), changes)
     return folded
 
 

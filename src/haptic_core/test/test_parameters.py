@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from haptic_core.errors import ParameterError
-from haptic_core.parameters import _RULES, ParameterSpec, check_all, load_parameter_specs
+from haptic_core.parameters import _RULES, ParameterSpec, check_all, fold_nested, load_parameter_specs
 
 SOURCES = Path(__file__).resolve().parents[2]
 
@@ -158,6 +158,18 @@ def test_an_unknown_parameter_is_refused_with_the_names_that_exist(specs):
 
 def test_check_all_adds_the_defaults(specs):
     assert check_all(specs, {"gain": 2}) == {"gain": 2.0, "label": "a"}
+
+
+def test_nested_parameters_replace_entries_of_their_list_in_their_order():
+    entries = ParameterSpec("device_parameters", "string_array", ["c=1"], "Entries", "", nested="device_values")
+    specs = {entries.name: entries}
+    given = {f"device_values.{name}": k for k, name in enumerate("zyxwvu")}
+    assert fold_nested(specs, given, {entries.name: ["z=9", "a=8"]}) == {
+        entries.name: ["a=8", "z=0", "y=1", "x=2", "w=3", "v=4", "u=5"]
+    }
+    assert check_all(specs, {"device_values.c": 2}) == {entries.name: ["c=2"]}
+    with pytest.raises(ParameterError, match=r"^parameter device_parameters: expected a list, got 5$"):
+        check_all(specs, {"device_values.c": 2, entries.name: 5})
 
 
 def test_check_all_is_whole_or_nothing(specs):

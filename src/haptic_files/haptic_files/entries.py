@@ -38,5 +38,6 @@ def with_entries(entries: Sequence[str], changes: Mapping[str, Any]) -> list[str
 
 
 def _text(value: Any) -> str:
-    """A value as YAML in one line."""
+    """A value as YAML in one line; an array is a list."""
+    value = value.tolist() if hasattr(value, "tolist") else value
     return yaml.safe_dump(value, default_flow_style=True, width=math.inf).removesuffix("...\n").strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 
 import pytest
 
@@ -36,5 +37,6 @@ def test_refusal_names_the_entry(entries: list[str], message: str) -> None:
 
 def test_entries_replace_those_of_their_name_and_keep_every_value() -> None:
     assert with_entries(["a=1", " b = [2]", ""], {"b": [0.5], "c": 3}) == ["a=1", "", "b=[0.5]", "c=3"]
+    assert with_entries([], {"size": array("d", [0.5, 1.0])}) == ["size=[0.5, 1.0]"]  # as ROS gives parameters
     values = {"small": 1e-5, "text": "1e-5 = [x", "yes": True, "none": None, "list": ["a, b", "off"]}
     assert {name: value for name, (value, _) in parse_entries(with_entries([], values)).items()} == values

@@ -141,5 +141,5 @@ def _check_names(path: str, nodes: Sequence[LaunchedNode]) -> None:
         known = [declared_parameters(node.executable) for node in matched]
         for name in () if None in known else parameters:
             every = {entry: spec for specs in known for entry, spec in (specs or {}).items()}
-            if name not in every and not any(nested_spec(specs or {}, name) for specs in known):
+            if name not in every and nested_spec(every, name) is None:
                 raise ParameterError(f"{path}: node {key}: parameter {name}: unknown{nearest(name, every)}")
