@@ -171,14 +171,15 @@ class FlightRecorder:
     def end(self, tick: int) -> None:
         """The tick ends: what was marked since the last end is its row."""
         if self._on:
-            self._rows[self._count % len(self._rows)] = self._row(tick)
+            now = self._counters()
+            self._rows[self._count % len(self._rows)] = self._row(tick, now)
             self._count += 1
-            self._before = self._now
+            self._before = now
             self._phases = [0] * len(self._names)
 
-    def _row(self, tick: int) -> tuple[int, ...]:
-        self._now = self._counters()
-        return (tick, *self._phases, *(now - then for now, then in zip(self._now, self._before, strict=True)))
+    def _row(self, tick: int, counters: tuple[int, ...]) -> tuple[int, ...]:
+        """What was marked, and what was counted since the last end."""
+        return (tick, *self._phases, *(now - then for now, then in zip(counters, self._before, strict=True)))
 
     def _counters(self) -> tuple[int, ...]:
         used = resource.getrusage(resource.RUSAGE_THREAD)
@@ -205,7 +206,7 @@ class FlightRecorder:
         order = np.arange(self._count - min(n, last), self._count) % len(self._rows)
         rows = self._rows[order]
         if tick is not None and self._on:
-            rows = np.vstack([rows, self._row(tick)])
+            rows = np.vstack([rows, self._row(tick, self._counters())])
         if not len(rows):
             return None
         phases = slice(1, 1 + len(self._names))

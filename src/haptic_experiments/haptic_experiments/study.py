@@ -174,7 +174,8 @@ def cluster(workers: int | None, scheduler: str | None) -> Iterator[Any]:
         return
     count = workers or len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory(prefix="haptics-study-") as place:
-        with _interrupts_ignored():  # Ctrl-C goes to all processes of a terminal; workers leave it to this one
+        # Ctrl-C goes to all processes of a terminal; workers leave it to this one
+        with _handled(signal.SIGINT, signal.SIG_IGN):
             local = distributed.LocalCluster(
                 n_workers=count,
                 threads_per_worker=1,
@@ -191,28 +192,16 @@ def cluster(workers: int | None, scheduler: str | None) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def _interrupts_ignored() -> Iterator[None]:
+def _handled(number: signal.Signals, handler: Any) -> Iterator[None]:
+    """Handles a signal otherwise for a while; Python lets the main thread alone do so, and others change nothing."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    before = signal.signal(number, handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextlib.contextmanager
-def _termination_interrupts() -> Iterator[None]:
-    """SIGTERM does what Ctrl-C does, so that no folder is left behind."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(number, before)
 
 
 def stored(folder: Path, name: str) -> Path:
@@ -342,7 +331,8 @@ def run_study(
         note("running")
         console.print(f"{name}: {directory}{' (goes on)' if before else ''}", highlight=False, soft_wrap=True)
         try:
-            with _termination_interrupts(), _bar(console, name) as progress:
+            # SIGTERM does what Ctrl-C does, so that no folder is left behind
+            with _handled(signal.SIGTERM, signal.default_int_handler), _bar(console, name) as progress:
                 results = compute(tasks, directory / "results", workers=workers, scheduler=scheduler, progress=progress)
             made = study.report(settings, results, directory)
         except KeyboardInterrupt:

@@ -88,11 +88,11 @@ class LiveExperiment:
 
     def _on_event(self, event: TickEvent) -> None:
         detail = detail_of(event)
-        if event.kind == "state":
+        if event.kind == TickEvent.KIND_STATE:
             (self._active.add if detail.get("state") == "active" else self._active.discard)(event.source)
             if "sources" in detail.get("parameters", {}):
                 self.device, self._parameters, self._paused = event.source, detail["parameters"], False
-        elif event.kind == "pause":
+        elif event.kind == TickEvent.KIND_PAUSE:
             self._paused = bool(detail["paused"])
 
     def _on_status(self, status: DiagnosticStatus) -> None:

@@ -235,13 +235,13 @@ class Viewer(Node):
 
     def _take_event(self, event: TickEvent) -> None:
         detail, panels = detail_of(event), self._actions.panels
-        if event.kind == "state" and "sources" in detail.get("parameters", {}):
+        if event.kind == TickEvent.KIND_STATE and "sources" in detail.get("parameters", {}):
             self._meet(event.source, detail)
-        if event.kind == "state" and detail.get("state") == "active":
+        if event.kind == TickEvent.KIND_STATE and detail.get("state") == "active":
             self._active[event.source] = detail
             self._picture.set_parameters(event.source, detail.get("parameters", {}))
             self._show_parameters()
-        elif event.kind == "parameter" and event.source in panels:
+        elif event.kind == TickEvent.KIND_PARAMETER and event.source in panels:
             for name, value in detail.items():
                 panels[event.source].take(name, value)
                 self._changed[f"{event.source}.{name}"] = value
@@ -251,11 +251,11 @@ class Viewer(Node):
 
     def _take_device_event(self, kind: str, detail: dict[str, Any]) -> None:
         handle = self._picture.handle_panel
-        if kind == "parameter" and "pace" in detail:
+        if kind == TickEvent.KIND_PARAMETER and "pace" in detail:
             self._set_pace(float(detail["pace"]))
-        elif kind == "pause":
+        elif kind == TickEvent.KIND_PAUSE:
             self._actions.paused = bool(detail["paused"])
-        elif kind in ("hold", "reset") and handle is not None:
+        elif kind in (TickEvent.KIND_HOLD, TickEvent.KIND_RESET) and handle is not None:
             handle.set_held(bool(detail.get("held", False)), np.array(detail.get("target", self._picture.tool)))
 
     @property

@@ -38,7 +38,7 @@ class StartHandshake:
 
     def take_event(self, event: TickEvent) -> None:
         """Takes an event; a source announces itself by one of kind "state"."""
-        if event.kind == "state" and event.source in self._node.parameters["sources"]:
+        if event.kind == TickEvent.KIND_STATE and event.source in self._node.parameters["sources"]:
             try:
                 state = self.states[event.source] = state_of(event)
             except InputError as error:

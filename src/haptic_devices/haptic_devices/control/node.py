@@ -161,7 +161,7 @@ class ControlNode(Node):
         self._children.append(child)
 
     def _on_event(self, event: TickEvent) -> None:
-        if event.source != self._name or event.kind != "state" or self.finished:
+        if event.source != self._name or event.kind != TickEvent.KIND_STATE or self.finished:
             return
         try:
             detail = detail_of(event)

@@ -68,12 +68,12 @@ class InputNode(Node):
             return
         if event.source != "device":
             return
-        if event.kind == "state":
+        if event.kind == TickEvent.KIND_STATE:
             self._active = detail.get("state") == "active"
             self.leader = None
-        elif event.kind == "reset":
+        elif event.kind == TickEvent.KIND_RESET:
             self.leader = None
-        elif event.kind == "hold":
+        elif event.kind == TickEvent.KIND_HOLD:
             self._led(bool(detail.get("held")), np.array(detail.get("target", ()), dtype=float))
 
     def _led(self, held: bool, target: np.ndarray) -> None:

@@ -146,7 +146,7 @@ def _spoil_length(message: Any, random: np.random.Generator, huge: bool) -> bool
     if isinstance(old, array):
         setattr(message, name, array(old.typecode, [1 if old.typecode != "d" else 0.5]) * length)
     else:
-        setattr(message, name, [old[0] if old else True] * length)  # messages, or truth values
+        setattr(message, name, [old[0] if "/" in kinds[name] else True] * length)  # messages, or truth values
     return True
 
 
