@@ -61,7 +61,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _place(item: pytest.Item) -> tuple[bool, bool, bool, float]:
-    """Packages come first, whose tests compile what runs need."""
+    """Key by which the tests are sorted: the longest compilation, then packages, whose tests compile what runs need."""
     path = item.path
     seconds = _SECONDS.get(path.stem, 0.0)
     return path.stem != _COMPILES, _RUNS in path.parents, _COMPILED in path.parents, -seconds
@@ -88,7 +88,10 @@ def _mark_products(items: list[pytest.Item]) -> None:
 
 
 def _by_decorator(item: pytest.Function) -> tuple[tuple[int, ...], ...]:
-    """Which values a case has of each decorator, and of each fixture with parameters."""
+    """Returns a row of values for each decorator `parametrize` of a test, then for each fixture with parameters.
+
+    A value is given by its id, so that cases with the same value have the same entry.
+    """
     left, rows = dict(item.callspec.params), []
     for mark in item.iter_markers("parametrize"):
         names = mark.args[0]
@@ -109,7 +112,7 @@ def context() -> Iterator[Any]:
 
 
 def pytest_report_header() -> list[str]:
-    """What is not tested here, and why."""
+    """Lines at the start of the output: what cannot be tested on this machine, and how long the time limits are."""
     return [_ros2_control(), _browser(), f"time limits: {SLOWNESS:.1f} times those of the machine of README.md"]
 
 
@@ -122,7 +125,7 @@ def _browser() -> str:
 
 
 def _ros2_control() -> str:
-    """Whether the plugins were compiled, and so whether anything but their core can be tested."""
+    """Says whether ros2_control was found and the plugins of haptic_hardware were compiled."""
     prefixes = [Path(prefix) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
     manifests = [prefix / "share" / "hardware_interface" / "package.xml" for prefix in prefixes]
     found = next((manifest for manifest in manifests if manifest.exists()), None)

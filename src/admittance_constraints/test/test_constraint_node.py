@@ -159,7 +159,7 @@ def test_a_change_that_is_refused_changes_nothing(make: Callable[..., Bench]) ->
 
 
 def test_generator_is_derived_anew_only_for_parameters_of_the_reference(make: Callable[..., Bench]) -> None:
-    """That takes longer than the watchdog of a realtime device."""
+    """A derivation takes longer than the watchdog of a realtime device waits."""
     bench = make(change_time=0.0).start()
     twin = bench.twin()
     for k in range(60):

@@ -41,7 +41,7 @@ class BagError(HapticError):
 
 
 def repair_hint(path: Path) -> str:
-    """What to do about a bag that was not closed."""
+    """Returns the end of an error about a bag that was not closed: why, and the command that repairs it."""
     return f"of a recorder that was killed, or whose disk was full: ./haptics repair {path}"
 
 
@@ -153,7 +153,7 @@ def find_bag(path: Path) -> Path:
 
 
 def damage(error: Exception) -> str:
-    """What is wrong with a bag, in one line: readers of other projects raise whatever they stumble over."""
+    """Describes in one line the error that reading a bag raised, of whatever class it is."""
     words = " ".join(str(error).split())[:300]
     clear = isinstance(error, (AnyReaderError, FileError, HapticError, OSError))
     return words if clear else f"{type(error).__name__}: {words}"
@@ -189,7 +189,7 @@ def opened(path: Path) -> AnyReader:
 
 
 def read_custom_data(path: Path) -> dict[str, str]:
-    """What the recorder wrote beside the data of a bag."""
+    """Reads the texts that the recorder wrote into a bag's metadata, such as the experiment's name."""
     metadata = read_yaml(path / "metadata.yaml").value
     custom = metadata["rosbag2_bagfile_information"].get("custom_data") or {}
     if not (isinstance(custom, dict) and all(isinstance(word, str) for pair in custom.items() for word in pair)):

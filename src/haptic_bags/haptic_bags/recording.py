@@ -159,7 +159,7 @@ class Recording:
 
     @property
     def kind(self) -> str:
-        """What the device takes: "impedance", "admittance" or "scripted" (anything)."""
+        """Kind of the device by the commands that it takes: "impedance", "admittance", or "scripted" for all."""
         if self.parameters(self.device).get("device") == "script":
             return "scripted"
         modes = {self.started(source).get("mode") for source in self.sources}
@@ -182,7 +182,7 @@ class Recording:
         return typestore().deserialize_cdr(self.messages[self.clock][tick, ""], DEVICE_STATE)
 
     def changes(self, sources: Sequence[str]) -> list[Event]:
-        """What changed rendering nodes between ticks, in order: see `changes_of`."""
+        """Events that changed these rendering nodes between ticks, in order: see `changes_of`."""
         return changes_of([recorded.event for recorded in self.events], sources)
 
 

@@ -60,7 +60,7 @@ PANELS = {"Displays", "Selection", "Tool Properties", "Views", "Time"}
 
 @dataclass
 class Run:
-    """What an experiment's launch file starts with `rviz:=true`."""
+    """Processes that an experiment's launch file starts, with or without `rviz:=true`, and its device."""
 
     processes: list[ProcessSpec]
     device: Device
@@ -76,7 +76,7 @@ class Run:
 
     @property
     def namespace(self) -> str:
-        """Of the device, whose end is the run's."""
+        """Namespace of the device, the process whose end ends the run."""
         (device,) = (process for process in self.processes if process.on_exit_shutdown)
         return str(device.fully_qualified_name).rpartition("/")[0]
 
@@ -337,7 +337,7 @@ def curves(family: str) -> list[str]:
 
 
 def is_drawn_from(series: str, topics: dict[str, str]) -> bool:
-    """Whether one of the topics has the field, a number, that PlotJuggler gives this name."""
+    """Whether PlotJuggler's name of a curve is that of a field of one of the topics, and the field is a number."""
     for topic, kind in topics.items():
         if not series.startswith(topic + "/"):
             continue

@@ -117,7 +117,7 @@ def _replace(name: str, document: Any, values: Mapping[str, Any]) -> None:
 
 
 def _place(at: Any, key: str, path: str, walked: str) -> Any:
-    """Where a key leads in a mapping or a list."""
+    """Returns the key of a mapping, or the index in a list, that a part of an entry's path names."""
     if isinstance(at, dict) and key in at:
         return key
     if isinstance(at, list):
