@@ -1,4 +1,7 @@
-"""The graph of an experiment in one process does what its nodes do, to the last bit."""
+"""The graph of an experiment in one process does what its nodes do, to the last bit.
+
+The reports of the experiments with several nodes compare them with the graph themselves, and their tests read that.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +33,7 @@ DEVICE = {
         pytest.param("friction_admittance", "0.5", marks=pytest.mark.experiment),
         pytest.param("rolling_disk", "0.5", marks=pytest.mark.experiment),
         pytest.param("tau_wall", "0.5", marks=pytest.mark.experiment),
-        pytest.param("joystick_stick_slip", "1.0", marks=pytest.mark.experiment),
         pytest.param("touch_clutter", "0.5", marks=pytest.mark.experiment),
-        pytest.param("tau_rough_wall", "1.0", marks=pytest.mark.experiment),
-        pytest.param("tau_touch_world", "1.0", marks=pytest.mark.experiment),
-        pytest.param("cobot_guided_tool", "1.0", marks=pytest.mark.experiment),
     ],
 )
 def test_readings_of_the_device_are_identical(name: str, duration: str, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from started_runs import assert_same_bits, finished_run, metrics_of, recorded_run
+from started_runs import finished_run, metrics_of
 
 from convex_contact.haptics import rendering
 from convex_contact.node import worlds_folder
@@ -164,16 +164,14 @@ def test_the_library_s_network_has_the_numbers_of_the_launch_file() -> None:
 
 
 @pytest.mark.experiment
-def test_a_run_shows_its_claims_and_the_same_again_to_the_last_bit(tmp_path: Path) -> None:
-    """The first strokes once; their first half second again, with the nodes in processes of their own."""
+def test_a_run_shows_its_claims_and_has_every_command(tmp_path: Path) -> None:
+    """The first strokes."""
     words = ("joystick_stick_slip", "command_delay_ticks:=0")
     whole = finished_run(tmp_path, *words, "duration:=9.5")
     found = metrics_of(whole)
     assert [claim["shown"] for claim in found["claims"]] == [True] * 8, found["claims"]
     numbers = found["runs"]["bag"]
     assert numbers["missed"] == 0.0 and numbers["ticks"] == 9500
-    again = recorded_run(tmp_path / "again", *words, "duration:=0.5", "layout:=processes")
-    assert_same_bits(whole / "bag", again, 500)
     one = Bag(whole / "bag")
     commands = one.topics["/joystick/device_command"]
     for source, mode in (("contact", NONE), ("lower", WRENCH), ("upper", NONE)):

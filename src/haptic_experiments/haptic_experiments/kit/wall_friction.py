@@ -101,6 +101,7 @@ class WallFriction:
             steps: Of the bisection.
         """
         split = graph.of_nodes(self._nodes, steps={"wall": partial(WallStep, controller=self.controller)})
+        part = part[: np.max(np.flatnonzero(part), initial=0) + 1]
         topic = "wall/friction" if implicit else "friction/state"
 
         def is_quiet(stiffness: float) -> bool:
