@@ -1,12 +1,14 @@
+// Copyright 2026 the haptic suite maintainers. Licensed under the Apache License 2.0, see LICENSE.
+//
 // The C interface, called from Python (ctypes) and from compiled kernels (Numba). SI units, world frame; a pose is
 // twelve numbers, the rotation matrix row by row and the position. No function throws.
+
+#include <coal/narrowphase/support_functions.h>
 
 #include <cstdint>
 #include <cstring>
 #include <new>
 #include <string>
-
-#include <coal/narrowphase/support_functions.h>
 
 #include "manifold.hpp"
 
@@ -47,8 +49,8 @@ std::int64_t add(Context *context, Arguments... arguments) {
 }
 
 // Coal 3.0.3 makes boxes larger by a share of 1e-10, or not, for the whole process: as the first direction in which it
-// seeks a box's farthest point has a component that is zero, or not. Here it is asked once, when this library is loaded,
-// so that results do not depend on what was simulated first.
+// seeks a box's farthest point has a component that is zero, or not. Here it is asked once, when this library is
+// loaded, so that results do not depend on what was simulated first.
 template <int swept>
 double ask_a_box() {
   int hint = 0;
@@ -70,7 +72,8 @@ CONVEX_CONTACT_API const char *convex_contact_error(const void *context) {
 }
 
 // Adds a primitive with three parameters (see shapes.hpp). Returns the shape's number, or -1.
-CONVEX_CONTACT_API std::int64_t convex_contact_add_primitive(void *context, std::int64_t kind, const double *parameters) {
+CONVEX_CONTACT_API std::int64_t convex_contact_add_primitive(void *context, std::int64_t kind,
+                                                             const double *parameters) {
   return add(static_cast<Context *>(context), static_cast<Kind>(kind), parameters);
 }
 

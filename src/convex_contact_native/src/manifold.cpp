@@ -1,3 +1,5 @@
+// Copyright 2026 the haptic suite maintainers. Licensed under the Apache License 2.0, see LICENSE.
+
 #include "manifold.hpp"
 
 #include <algorithm>
@@ -77,7 +79,8 @@ void ManifoldFinder::find_normal(const Shape &a, const Transform3s &pose_a, cons
   const Vec3s between = pose_b.getTranslation() - pose_a.getTranslation();
   Vec3s p, q, n = Vec3s::Constant(std::numeric_limits<double>::quiet_NaN());
   double distance = 0;
-  const auto query = [&](const coal::ShapeBase &one, const coal::ShapeBase &two, const Transform3s &pose, bool overlap) {
+  const auto query = [&](const coal::ShapeBase &one, const coal::ShapeBase &two, const Transform3s &pose,
+                         bool overlap) {
     // the same start for the same relative pose, whatever was asked before
     const Vec3s guess = pose_a.getRotation().transpose() * (pose_a.getTranslation() - pose.getTranslation());
     solver_.cached_guess = guess.squaredNorm() > 0 ? guess : Vec3s(1, 0, 0);

@@ -1,3 +1,5 @@
+// Copyright 2026 the haptic suite maintainers. Licensed under the Apache License 2.0, see LICENSE.
+//
 // The points where two convex shapes touch or will touch.
 #pragma once
 

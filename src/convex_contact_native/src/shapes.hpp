@@ -1,3 +1,5 @@
+// Copyright 2026 the haptic suite maintainers. Licensed under the Apache License 2.0, see LICENSE.
+//
 // A convex shape: Coal's geometry, and how far it reaches along a direction over a given point.
 #pragma once
 

@@ -15,7 +15,7 @@ from haptic_core.errors import ParameterError
 from haptic_core.safety import ENGAGING
 from haptic_devices.control import hosted
 from haptic_devices.control.description import DEVICES
-from haptic_devices.control.hosted import IDLE, RUN, STOP, HostedDevice, parse_parameters
+from haptic_devices.control.hosted import IDLE, RAMP, RUN, STOP, HostedDevice, parse_parameters
 from haptic_devices.device import DeviceError
 from haptic_devices.factories import find_device
 from haptic_devices.loop import FAULT, OK, SAFE_STOP, TickLoop
@@ -174,8 +174,26 @@ def test_the_controller_s_safe_stop_and_reset() -> None:
     one.write()
     one.read()
     assert one.status == OK and one.device.truth().effort[0] == 0.0
+    check_ramp(one)
+
+
+def test_a_source_that_starts_anew_is_ramped_in() -> None:
+    one = host("joystick")
+    one.commands[:3] = [RUN, 0.0, 0.5]
+    one.write()
+    assert one.device.truth().effort[0] == 0.5
+    one.commands[0] = RAMP  # for one period
+    one.write()
+    one.read()
+    assert one.device.truth().effort[0] == 0.0
+    one.commands[0] = RUN
+    check_ramp(one)
+
+
+def check_ramp(one: HostedDevice) -> None:
+    """An effort of 0.5 N m comes in over 50 ms."""
     acted = []
-    for _ in range(60):  # from then on the effort comes in over 50 ms
+    for _ in range(60):
         one.write()
         one.read()
         acted.append(one.device.truth().effort[0])

@@ -1,3 +1,5 @@
+// Copyright 2026 the haptic suite maintainers. Licensed under the Apache License 2.0, see LICENSE.
+//
 // The controller's parameters, interfaces, messages, publishers and subscriptions.
 
 #include <algorithm>
@@ -27,7 +29,8 @@ void append_pose(std::vector<std::string> & names, const std::string & component
       "orientation.w"});
 }
 
-void append_six(std::vector<std::string> & names, const std::string & component, const char * first, const char * second)
+void append_six(
+  std::vector<std::string> & names, const std::string & component, const char * first, const char * second)
 {
   for (const std::string part : {first, second}) {append(names, component + part, {".x", ".y", ".z"});}
 }

@@ -1,3 +1,5 @@
+// Copyright 2026 the haptic suite maintainers. Licensed under the Apache License 2.0, see LICENSE.
+//
 // The controller's publishing thread: the start of the loop, states, displays, events and diagnostics.
 
 #include <pthread.h>
@@ -5,6 +7,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cinttypes>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -20,8 +23,9 @@ namespace
 
 constexpr int thread_priority = 20;  // below the loop's, and that of the rendering nodes
 
-/// Puts threads under SCHED_FIFO through which ticks and answers pass: the given ones, and those of Fast DDS. Its threads
-/// that repeat messages for a reader without room keep their priority, as in haptic_core.process.raise_priority.
+/// Puts threads under SCHED_FIFO through which ticks and answers pass: the given ones, and those of Fast DDS.
+/// Its threads that repeat messages for a reader without room keep their priority, as in
+/// haptic_core.process.raise_priority.
 bool raise_priority(std::initializer_list<pthread_t> own)
 {
   bool raised = true;
@@ -261,7 +265,7 @@ void DeviceController::count_limits(const Sample & sample)
   std::string text;
   for (const auto & [path, count] : limits()) {text += (text.empty() ? "" : ", ") + path + " " + count;}
   RCLCPP_WARN(
-    get_node()->get_logger(), "limited at tick %ld: ticks so far: %s", static_cast<long>(sample.tick), text.c_str());
+    get_node()->get_logger(), "limited at tick %" PRId64 ": ticks so far: %s", sample.tick, text.c_str());
 }
 
 Detail DeviceController::limits() const
@@ -296,7 +300,7 @@ void DeviceController::tell_stop(const Sample & sample)
       "an impedance device takes EFFORT or WRENCH, not MOTION");
   }
   RCLCPP_ERROR(
-    get_node()->get_logger(), "safe state at tick %ld: %s", static_cast<long>(published_tick_), reason.c_str());
+    get_node()->get_logger(), "safe state at tick %" PRId64 ": %s", published_tick_.load(), reason.c_str());
   publish_event(TickEvent::KIND_ERROR, {{"reason", reason}, {"status", std::to_string(sample.status)}});
 }
 
@@ -340,8 +344,9 @@ void DeviceController::finish(bool over)
   if (ended_.exchange(true)) {return;}
   const auto ticks = published_tick_ + 1;
   RCLCPP_INFO(
-    get_node()->get_logger(), "%ld ticks, missed %lu, unpublished %lu; period p50 %.0f, p99 %.0f, max %.0f us",
-    static_cast<long>(ticks), static_cast<unsigned long>(missed_), static_cast<unsigned long>(lost_.load()),
+    get_node()->get_logger(),
+    "%" PRId64 " ticks, missed %" PRIu64 ", unpublished %" PRIu64 "; period p50 %.0f, p99 %.0f, max %.0f us",
+    ticks, missed_, lost_.load(),
     1e6 * periods_.percentile(50), 1e6 * periods_.percentile(99), 1e6 * periods_.percentile(100));
   Detail detail = limits();
   detail.insert(

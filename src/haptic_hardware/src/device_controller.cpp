@@ -1,8 +1,11 @@
+// Copyright 2026 the haptic suite maintainers. Licensed under the Apache License 2.0, see LICENSE.
+//
 // The controller's lifecycle, its realtime thread, and the callbacks of commands, events and stops.
 
 #include "haptic_hardware/device_controller.hpp"
 
 #include <algorithm>
+#include <cinttypes>
 #include <cmath>
 
 #include "pluginlib/class_list_macros.hpp"
@@ -83,6 +86,7 @@ DeviceController::CallbackReturn DeviceController::on_activate(const rclcpp_life
   published_tick_ = diagnosed_tick_ = -1;
   missed_ = 0;
   rejected_ = {};
+  ramp_asked_ = false;
   for (auto & count : late_rejections_) {count = 0;}
   lost_ = 0;
   {
@@ -182,7 +186,8 @@ void DeviceController::advance(std::int64_t skipped)
   }
   const Action & action = loop_->advance(skipped);
   sample_.rendered = action.wrench;
-  act(loop_->status() == Status::ok ? run_on : run_stop, action);
+  const double run = ramp_asked_.exchange(false) ? run_ramp : run_on;
+  act(loop_->status() == Status::ok ? run : run_stop, action);
   emit(loop_->tick());
 }
 
@@ -227,7 +232,8 @@ void DeviceController::on_command(const DeviceCommand & message)
 
 void DeviceController::on_event(const TickEvent & event)
 {
-  if (event.kind != TickEvent::KIND_STATE || std::find(sources_.begin(), sources_.end(), event.source) == sources_.end()) {return;}
+  if (event.kind != TickEvent::KIND_STATE) {return;}
+  if (std::find(sources_.begin(), sources_.end(), event.source) == sources_.end()) {return;}
   const auto value = [&event](const char * key) {
       const auto found = std::find_if(
         event.values.begin(), event.values.end(), [key](const auto & entry) {return entry.key == key;});
@@ -236,6 +242,11 @@ void DeviceController::on_event(const TickEvent & event)
   const std::lock_guard<std::mutex> guard(states_mutex_);
   if (value("state") == "active") {
     active_sources_[event.source] = value("mode");
+    if (published_tick_ >= 0) {
+      RCLCPP_WARN(
+        get_node()->get_logger(), "source %s has started anew: the commands come in slowly", event.source.c_str());
+      ramp_asked_ = true;
+    }
   } else {
     active_sources_.erase(event.source);
   }
@@ -267,8 +278,8 @@ void DeviceController::reject(Rejection kind, const std::string & text)
   if (rejected_[i]++ == 0 || now - rejection_told_[i] >= std::chrono::seconds(1)) {
     rejection_told_[i] = now;
     RCLCPP_ERROR(
-      get_node()->get_logger(), "rejected (%s, %lu so far): %s", rejection_names[i],
-      static_cast<unsigned long>(rejected_[i]), text.c_str());
+      get_node()->get_logger(), "rejected (%s, %" PRIu64 " so far): %s", rejection_names[i], rejected_[i],
+      text.c_str());
   }
 }
 

@@ -1,7 +1,9 @@
+// Copyright 2026 the haptic suite maintainers. Licensed under the Apache License 2.0, see LICENSE.
+//
 // ros2_control hardware that hosts a device written in Python: CPython in the controller manager's process.
 //
-// The device is a haptic_devices.control.hosted.HostedDevice. Its NumPy arrays are read and written in place; a cycle calls its
-// `read` and `write` and makes nothing of its own. Python's lock is held for these calls only.
+// The device is a haptic_devices.control.hosted.HostedDevice. Its NumPy arrays are read and written in place; a cycle
+// calls its `read` and `write` and makes nothing of its own. Python's lock is held for these calls only.
 
 #include <dlfcn.h>
 #include <pybind11/embed.h>
@@ -59,12 +61,14 @@ void start_python(std::string program)
   if (!PyStatus_Exception(status)) {status = Py_InitializeFromConfig(&config);}
   PyConfig_Clear(&config);
   if (PyStatus_Exception(status)) {
-    throw std::runtime_error(std::string("Python does not start: ") + (status.err_msg ? status.err_msg : "no reason given"));
+    const std::string reason = status.err_msg ? status.err_msg : "no reason given";
+    throw std::runtime_error("Python does not start: " + reason);
   }
   PyEval_SaveThread();
 }
 
-/// Python's lock; a thread's state is made at its first use and kept, so that a cycle does not allocate one. Not recursive.
+/// Python's lock. A thread's state is made at its first use and kept, so that a cycle does not allocate one.
+/// Not recursive.
 class Lock
 {
 public:
@@ -202,7 +206,9 @@ private:
         for (const auto & item : arrays) {
           auto array = py::cast<py::array_t<double>>(item);
           if (!array.is(item)) {throw std::runtime_error("the device's arrays: expected float64");}
-          for (py::ssize_t i = 0; i < array.size(); ++i, ++name) {places[name->cast<std::string>()] = array.mutable_data(0) + i;}
+          for (py::ssize_t i = 0; i < array.size(); ++i, ++name) {
+            places[name->cast<std::string>()] = array.mutable_data(0) + i;
+          }
           host->arrays.push_back(array);
         }
       };
@@ -297,7 +303,8 @@ private:
     std::string text;
     try {
       if (error.trace()) {PyException_SetTraceback(error.value().ptr(), error.trace().ptr());}
-      text = py::module_::import("haptic_devices.control.hosted").attr("describe_error")(error.value()).cast<std::string>();
+      const auto hosted = py::module_::import("haptic_devices.control.hosted");
+      text = hosted.attr("describe_error")(error.value()).cast<std::string>();
     } catch (const py::error_already_set &) {
       text = error.what();
     }

@@ -1,3 +1,5 @@
+// Copyright 2026 the haptic suite maintainers. Licensed under the Apache License 2.0, see LICENSE.
+//
 // The controller of the tick loop without a controller manager: what it refuses, its lifecycle, and what acts when.
 //
 // A node of this process is the source; each wait is for a condition.
@@ -50,11 +52,19 @@ public:
     events_ = node->create_publisher<TickEvent>("tick_event", latched);
     commands_ = node->create_publisher<DeviceCommand>("device_command", rclcpp::QoS(10).reliable());
     event_subscription_ = node->create_subscription<TickEvent>(
-      "tick_event", latched, [this](const TickEvent & event) {if (event.source == "device") {events.push_back(event);}});
+      "tick_event", latched, [this](const TickEvent & event) {
+        if (event.source == "device") {events.push_back(event);}
+      });
     state_subscription_ = node->create_subscription<DeviceState>(
       "device_state", rclcpp::QoS(5000).reliable(), [this](const DeviceState & state) {answer(state);});
+    announce(mode);
+  }
+
+  /// Says that the source is active.
+  void announce(const std::string & mode)
+  {
     TickEvent event;
-    event.source = name;
+    event.source = node->get_name();
     event.kind = TickEvent::KIND_STATE;
     event.values.resize(2);
     event.values[0].key = "mode";
@@ -261,6 +271,20 @@ TEST_F(DeviceControllerTest, ASilentSourceBringsTheDeviceToItsSafeState)
   EXPECT_EQ(command("rig_loop/run"), 2.0);
   EXPECT_EQ(command("a/effort"), 0.0);
   for (std::size_t tick = 0; tick < source.states.size(); ++tick) {EXPECT_EQ(source.states[tick].tick, tick);}
+  deactivate();
+}
+
+TEST_F(DeviceControllerTest, TheCommandsOfASourceThatStartsAnewAreRampedIn)
+{
+  ASSERT_EQ(configure(), CallbackReturn::SUCCESS);
+  Source source("source", space_, "EFFORT");
+  ASSERT_EQ(activate(), CallbackReturn::SUCCESS);
+  ASSERT_TRUE(run_until({&source}, [&] {return command("a/effort") != 0.0;}));
+  EXPECT_EQ(command("rig_loop/run"), 1.0);
+  source.announce("EFFORT");
+  ASSERT_TRUE(run_until({&source}, [&] {return command("rig_loop/run") == 3.0;}));
+  update();  // for one period
+  EXPECT_EQ(command("rig_loop/run"), 1.0);
   deactivate();
 }
 

@@ -1,8 +1,16 @@
+// Copyright 2026 the haptic suite maintainers. Licensed under the Apache License 2.0, see LICENSE.
+//
 // C functions around tick_loop.hpp for the tests, which call them through ctypes.
 
 #include "haptic_hardware/tick_loop.hpp"
 
-using namespace haptic_hardware;
+using haptic_hardware::Action;
+using haptic_hardware::TickLoop;
+using haptic_hardware::Times;
+using haptic_hardware::mode_conflict;
+using haptic_hardware::parse;
+using haptic_hardware::settle;
+using haptic_hardware::turned_back;
 
 namespace
 {
@@ -43,7 +51,7 @@ void mode_conflict_of(int sources, const char ** names, const char ** modes, int
   text[mode_conflict(given, follows != 0).copy(text, 199)] = 0;
 }
 
-Loop * make(int sources, int joints, int follows, long watchdog)
+Loop * make(int sources, int joints, int follows, std::int64_t watchdog)
 {
   std::vector<std::string> names;
   for (int i = 0; i < sources; ++i) {names.push_back(std::string(1, static_cast<char>('a' + i)));}
@@ -54,8 +62,9 @@ void destroy(Loop * loop) {delete loop;}
 
 // numbers: wrench (6), pose, twist, acceleration (19); arrays with their lengths
 int offer(
-  Loop * loop, long tick, const char * source, int mode, int fields, const double * numbers, const double * effort,
-  int effort_length, const double * position, int position_length, const double * velocity, int velocity_length)
+  Loop * loop, std::int64_t tick, const char * source, int mode, int fields, const double * numbers,
+  const double * effort, int effort_length, const double * position, int position_length, const double * velocity,
+  int velocity_length)
 {
   const double * x = numbers + 6;
   const auto vector = [](const double * v) {return Vector{v[0], v[1], v[2]};};
@@ -68,7 +77,7 @@ int offer(
 }
 
 // out: efforts (joints), wrench (6), fields, by_joints, tool (19), positions (joints), velocities (joints)
-void advance(Loop * loop, long skipped, double * out)
+void advance(Loop * loop, std::int64_t skipped, double * out)
 {
   const Action & action = loop->loop.advance(skipped);
   out = std::copy_n(action.effort.begin(), loop->joints, out);
@@ -85,16 +94,16 @@ void resume(Loop * loop) {loop->loop.resume();}
 void stop(Loop * loop) {loop->loop.stop();}
 
 // out: tick, complete, missed, status, silent, conflicting, stopped, held up
-void look(const Loop * loop, long * out)
+void look(const Loop * loop, std::int64_t * out)
 {
-  out[0] = static_cast<long>(loop->loop.tick());
+  out[0] = static_cast<std::int64_t>(loop->loop.tick());
   out[1] = loop->loop.complete();
-  out[2] = static_cast<long>(loop->loop.missed());
-  out[3] = static_cast<long>(loop->loop.status());
+  out[2] = static_cast<std::int64_t>(loop->loop.missed());
+  out[3] = static_cast<std::int64_t>(loop->loop.status());
   out[4] = loop->loop.silent();
   out[5] = loop->loop.conflicting();
   out[6] = loop->loop.stopped();
-  out[7] = static_cast<long>(loop->loop.held_up());
+  out[7] = static_cast<std::int64_t>(loop->loop.held_up());
 }
 
 void settle_commands(double * commands, int joints, int follows) {settle(commands, joints, follows);}

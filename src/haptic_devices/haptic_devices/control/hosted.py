@@ -32,8 +32,9 @@ from haptic_devices.device import Device, DeviceError
 from haptic_devices.factories import NODE_PARAMETER_FILE, find_device
 from haptic_devices.loop import FAULT, OK, SAFE_STOP
 
-#: values of `run`: commands do not act; commands act; safe state until `resets` changes
-IDLE, RUN, STOP = range(3)
+#: values of `run`: commands do not act; commands act; safe state until `resets` changes; commands act, ramped in from
+#: this period on
+IDLE, RUN, STOP, RAMP = range(4)
 
 _POSE = ("position.x", "position.y", "position.z", "orientation.x", "orientation.y", "orientation.z", "orientation.w")
 _TWIST = tuple(f"{part}_velocity.{axis}" for part in ("linear", "angular") for axis in "xyz")
@@ -188,6 +189,8 @@ class HostedDevice:
             run = commands[0] = IDLE if run == STOP else run
         if run == STOP and self.status == OK:
             self.stop(SAFE_STOP, "the controller asks for it")
+        if run == RAMP:
+            self.safety.disengage()
         if run == IDLE:
             if self._ran:
                 self._ran = False

@@ -1,8 +1,10 @@
+// Copyright 2026 the haptic suite maintainers. Licensed under the Apache License 2.0, see LICENSE.
+//
 // The loop of docs/loop.md in realtime mode as a ros2_control controller: DeviceState out, DeviceCommands in.
 //
 // `update` runs in the controller manager's realtime thread: it reads and writes the interfaces, takes commands from a
-// queue and puts samples into another, without locks and allocations. One thread publishes the samples, another one runs
-// the callbacks.
+// queue and puts samples into another, without locks and allocations. One thread publishes the samples, another one
+// runs the callbacks.
 
 #ifndef HAPTIC_HARDWARE__DEVICE_CONTROLLER_HPP_
 #define HAPTIC_HARDWARE__DEVICE_CONTROLLER_HPP_
@@ -45,7 +47,8 @@ using haptic_msgs::msg::TickEvent;
 
 constexpr std::size_t max_values = 6 * max_joints + 2 * 19 + 7 + 2 * 12 + 3;
 constexpr std::size_t command_queue = 64, sample_queue = 1024;
-constexpr std::array<const char *, 4> limit_names{"effort", "effort rate", "velocity", "workspace"};  // bits of `limited`
+/// Names of the bits of `limited`.
+constexpr std::array<const char *, 4> limit_names{"effort", "effort rate", "velocity", "workspace"};
 
 /// What one tick publishes; `values` in the order of the state interfaces.
 struct Sample
@@ -161,7 +164,7 @@ private:
   std::unique_ptr<Samples> samples_;
   std::unique_ptr<Commands> commands_;
   sem_t wake_;
-  std::atomic<bool> ready_{false}, reset_asked_{false}, stopping_{false}, ended_{false};
+  std::atomic<bool> ready_{false}, reset_asked_{false}, ramp_asked_{false}, stopping_{false}, ended_{false};
   std::atomic<const char *> emergency_{nullptr};  // why, until a reset
   std::atomic<std::int64_t> published_tick_{-1};
   std::atomic<std::uint64_t> lost_{0};

@@ -1,3 +1,5 @@
+// Copyright 2026 the haptic suite maintainers. Licensed under the Apache License 2.0, see LICENSE.
+//
 // Depths of the QoS profiles, as haptic_core/qos.py has them; a test compares the two.
 #pragma once
 

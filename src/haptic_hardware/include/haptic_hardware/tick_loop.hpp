@@ -1,8 +1,10 @@
+// Copyright 2026 the haptic suite maintainers. Licensed under the Apache License 2.0, see LICENSE.
+//
 // The tick loop of a device for a realtime thread: commands in, what acts in the next period out. No ROS.
 //
-// It decides as haptic_devices.loop.TickLoop does in realtime mode; the tests compare the two. The limits are not here: the
-// safety layer is on the Python side, haptic_devices.control.hosted, behind all controllers. Nothing here allocates after
-// construction, locks or throws.
+// It decides as haptic_devices.loop.TickLoop does in realtime mode; the tests compare the two. The limits are not here:
+// the safety layer is on the Python side, haptic_devices.control.hosted, behind all controllers. Nothing here allocates
+// after construction, locks or throws.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +41,7 @@ struct Command
   Rejection unusable = Rejection::none;      // why its fields cannot be used
   Mode mode = Mode::none;
   std::uint8_t fields = 0;                   // of a motion
-  std::uint8_t by_joints = 0;                // 1: joint_position instead of the pose, 2: joint_velocity instead of the twist
+  std::uint8_t by_joints = 0;                // 1: joint_position replaces the pose, 2: joint_velocity the twist
   std::array<double, max_joints> joint_effort{}, joint_position{}, joint_velocity{};
   std::array<double, 6> wrench{};
   std::array<double, 19> tool{};             // pose (7), twist (6), acceleration (6)
@@ -88,9 +90,8 @@ Command parse(const Message & message, const std::vector<std::string> & sources,
       return c;
     }
     if (!message.joint_position.empty() && take(message.joint_position, c.joint_position)) {c.by_joints |= 1;}
-    if (c.unusable == Rejection::none && !message.joint_velocity.empty() && take(message.joint_velocity, c.joint_velocity)) {
-      c.by_joints |= 2;
-    }
+    const bool has_velocity = c.unusable == Rejection::none && !message.joint_velocity.empty();
+    if (has_velocity && take(message.joint_velocity, c.joint_velocity)) {c.by_joints |= 2;}
     if (c.unusable != Rejection::none) {return c;}
     const auto & p = message.tool_pose.position;
     const auto & q = message.tool_pose.orientation;
@@ -123,11 +124,14 @@ inline std::string mode_conflict(const std::map<std::string, std::string> & mode
            "): motion and force cannot be combined";
   }
   if (count && !follows) {return "source " + motions + ": an impedance device takes EFFORT or WRENCH, not MOTION";}
-  if (!force.empty() && follows) {return "source " + force + ": an admittance device takes MOTION, not " + modes.at(force);}
+  if (!force.empty() && follows) {
+    return "source " + force + ": an admittance device takes MOTION, not " + modes.at(force);
+  }
   return "";
 }
 
-/// What acts in a period: efforts and wrench of an impedance device, or the motion of an admittance device (fields 0: hold).
+/// What acts in a period: efforts and wrench of an impedance device, or the motion of an admittance device (fields 0:
+/// hold).
 struct Action
 {
   std::array<double, max_joints> effort{};
@@ -203,8 +207,8 @@ public:
   std::int64_t tick() const {return tick_;}
   std::uint64_t missed() const {return missed_;}
   Status status() const {return status_;}
-  /// What ended the ok: `stop`, a hold-up of so many ticks, sources (bit i) that were silent, or that command what cannot be
-  /// combined; none of it while the status is ok.
+  /// What ended the ok: `stop`, a hold-up of so many ticks, sources (bit i) that were silent, or that command what
+  /// cannot be combined; none of it while the status is ok.
   bool stopped() const {return stopped_;}
   std::int64_t held_up() const {return held_up_;}
   std::uint32_t silent() const {return silent_;}
@@ -250,7 +254,8 @@ private:
         for (std::size_t k = 0; k < joints_; ++k) {action_.effort[k] += c.joint_effort[k];}
       } else if (c.mode == Mode::motion) {
         action_.motion = c;
-        if (last_answer_[i] != tick_) {action_.motion.fields &= position_field;}  // of an earlier tick only the place holds
+        // of an earlier tick only the place holds
+        if (last_answer_[i] != tick_) {action_.motion.fields &= position_field;}
       }
     }
   }
@@ -270,16 +275,16 @@ private:
   Action action_{};
 };
 
-// ---- what the hardware interface does with the command interfaces -------------------------------------------------------
+// ---- what the hardware interface does with the command interfaces ----
 
-constexpr double run_idle = 0.0, run_on = 1.0, run_stop = 2.0;
+constexpr double run_idle = 0.0, run_on = 1.0, run_stop = 2.0, run_ramp = 3.0;
 
 /// Replaces what nobody commands (NaN) in the array of haptic_devices.control.hosted, so that only numbers are left.
 ///
-/// Layout: run, resets; then efforts (n), wrench (6), or motion_fields, by_joints, pose, twist, acceleration (19), joint
-/// positions (n), joint velocities (n). Without the controller of this package the device runs: efforts that are not finite
-/// are zero, and an admittance device follows joint positions or velocities where all of them are finite. A motion with a
-/// number that is not finite is none.
+/// Layout: run, resets; then efforts (n), wrench (6), or motion_fields, by_joints, pose, twist, acceleration (19),
+/// joint positions (n), joint velocities (n). Without the controller of this package the device runs: efforts that are
+/// not finite are zero, and an admittance device follows joint positions or velocities where all of them are finite.
+/// A motion with a number that is not finite is none.
 inline void settle(double * commands, std::size_t joints, bool follows)
 {
   if (!std::isfinite(commands[0])) {commands[0] = run_on;}
