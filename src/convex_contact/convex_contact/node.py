@@ -252,11 +252,11 @@ def scene_message(world: World) -> Scene:
     scene = Scene()
     scene.header.frame_id = WORLD_FRAME
     described = [simple_shape(body) for body in world.bodies]
-    scene.names = [body.name for body in world.bodies]
-    scene.shapes = [getattr(Scene, shape.upper()) for shape, _ in described]
-    scene.sizes = [float(x) for _, size in described for x in size]
-    scene.masses = [float(body.mass) for body in world.bodies]
-    scene.meshes = [""] * len(described)
+    scene.name = [body.name for body in world.bodies]
+    scene.shape = [getattr(Scene, f"SHAPE_{shape.upper()}") for shape, _ in described]
+    scene.size = [float(x) for _, size in described for x in size]
+    scene.mass = [float(body.mass) for body in world.bodies]
+    scene.mesh = [""] * len(described)
     return scene
 
 

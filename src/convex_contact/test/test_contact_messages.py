@@ -17,30 +17,30 @@ from haptic_msgs.msg import ContactArray, Scene
 
 def test_the_scene_describes_each_body(world: str) -> None:
     scene = scene_message(open_world(world))
-    assert list(scene.names) == ["floor", "finger", "box", "ball", "can", "pill", "pair", "belt"]
+    assert list(scene.name) == ["floor", "finger", "box", "ball", "can", "pill", "pair", "belt"]
     kinds = [
-        Scene.HALF_SPACE,
-        Scene.SPHERE,
-        Scene.BOX,
-        Scene.SPHERE,
-        Scene.CYLINDER,
-        Scene.CAPSULE,
-        Scene.BOX,
-        Scene.BOX,
+        Scene.SHAPE_HALF_SPACE,
+        Scene.SHAPE_SPHERE,
+        Scene.SHAPE_BOX,
+        Scene.SHAPE_SPHERE,
+        Scene.SHAPE_CYLINDER,
+        Scene.SHAPE_CAPSULE,
+        Scene.SHAPE_BOX,
+        Scene.SHAPE_BOX,
     ]
-    assert list(scene.shapes) == kinds
-    sizes = np.array(scene.sizes).reshape(-1, 3)
+    assert list(scene.shape) == kinds
+    sizes = np.array(scene.size).reshape(-1, 3)
     np.testing.assert_allclose(
         sizes[[1, 2, 4, 5]], [[0.01, 0, 0], [0.02, 0.02, 0.02], [0.01, 0.03, 0], [0.01, 0.02, 0]], rtol=1e-15
     )
     np.testing.assert_allclose(sizes[6], [0.06, 0.02, 0.03], rtol=1e-15)  # the box about both shapes
-    np.testing.assert_allclose(scene.masses, [0, 0.05, 0.1, 0.1, 0.1, 0.1, 0.2, 0])
-    assert list(scene.meshes) == [""] * 8
+    np.testing.assert_allclose(scene.mass, [0, 0.05, 0.1, 0.1, 0.1, 0.1, 0.2, 0])
+    assert list(scene.mesh) == [""] * 8
 
 
 def test_a_half_space_that_is_turned_is_a_half_space() -> None:
     scene = scene_message(open_world("clutter_spheres", folder=worlds_folder()))
-    assert list(scene.shapes[:5]) == [Scene.HALF_SPACE] * 5 and list(scene.shapes[5:]) == [Scene.SPHERE] * 40
+    assert list(scene.shape[:5]) == [Scene.SHAPE_HALF_SPACE] * 5 and list(scene.shape[5:]) == [Scene.SHAPE_SPHERE] * 40
 
 
 def test_contacts_bear_the_weight_in_the_message(world: str) -> None:

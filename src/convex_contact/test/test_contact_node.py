@@ -122,7 +122,7 @@ def test_the_node_says_what_the_library_says(make: Callable[..., Bench]) -> None
     assert touched and np.abs(wrench).max() > 0.1
     assert bench.node.rejections.counts == {}
     (scene,) = bench.seen["scene"]
-    assert list(scene.names)[1] == "finger" and scene.header.frame_id == "world"
+    assert list(scene.name)[1] == "finger" and scene.header.frame_id == "world"
 
 
 def test_without_a_proxy_the_mode_is_none_and_the_world_moves(make: Callable[..., Bench]) -> None:

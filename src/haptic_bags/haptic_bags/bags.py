@@ -17,7 +17,7 @@ from rosbags.typesys.store import Typestore
 
 from haptic_bags.bag_columns import columns
 from haptic_bags.mcap_checks import check_mcap
-from haptic_bags.older_layouts import upgraded
+from haptic_bags.older_layouts import present_names, upgraded
 from haptic_bags.ticks import Ticks
 from haptic_core.errors import HapticError
 from haptic_core.messages import detail_of
@@ -96,7 +96,8 @@ class Bag:
                         self.events.append(parse_event(reader.deserialize(data, connection.msgtype)))
                     else:
                         samples.setdefault((connection.topic, connection.msgtype), []).append(data)
-                self.topics = {topic: columns(rows, kind, reader.typestore) for (topic, kind), rows in samples.items()}
+                for (topic, kind), rows in samples.items():
+                    self.topics[topic] = present_names(kind, columns(rows, kind, reader.typestore))
                 self.custom = read_custom_data(path)
         except Exception as error:  # a damaged file can fail anywhere in what reads it
             raise BagError(f"{path}: not a readable bag: {damage(error)}", repair_hint(path)) from None

@@ -101,7 +101,7 @@ def test_messages_of_the_suite_s_loop_take_the_short_way(monkeypatch: pytest.Mon
         found = bag_columns.columns(messages, f"haptic_msgs/msg/{kind.__name__}", typestore())
         assert len(found["tick"]) == TICKS
     with pytest.raises(AssertionError, match="one by one"):
-        scene = [bytes(serialize_message(Scene(names=["a"]))) for _ in range(TICKS)]
+        scene = [bytes(serialize_message(Scene(name=["a"]))) for _ in range(TICKS)]
         bag_columns.columns(scene, "haptic_msgs/msg/Scene", typestore())
 
 

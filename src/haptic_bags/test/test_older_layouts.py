@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from rclpy.serialization import deserialize_message
 from rosbags.rosbag2 import StoragePlugin, Writer
@@ -16,7 +17,7 @@ from haptic_bags.bags import Bag, typestore
 from haptic_bags.recording import DEVICE_COMMAND, DEVICE_STATE, TICK_EVENT, Recording, ReplayError
 from haptic_core.cdr import encoder
 from haptic_core.messages import detail_of
-from haptic_msgs.msg import DeviceCommand, DeviceState, TickEvent
+from haptic_msgs.msg import DeviceCommand, DeviceState, Scene, TickEvent
 
 DEFINITION = """
 std_msgs/Header header
@@ -25,6 +26,17 @@ string source
 string kind
 string detail
 """
+SCENE, OLDER_SCENE = (
+    "haptic_msgs/msg/Scene",
+    """
+std_msgs/Header header
+string[] names
+uint8[] shapes
+float64[] sizes
+float64[] masses
+string[] meshes
+""",
+)
 EVENTS = [
     (0, "friction", "state", {"state": "active", "mode": "WRENCH", "parameters": {"stiffness": 6000.0}}),
     (0, "device", "state", {"state": "active", "parameters": {"device": "joystick", "sources": ["friction"]}}),
@@ -37,6 +49,7 @@ def older_bag(path: Path, events: list[tuple[int, str, str, str]]) -> Path:
     """A run of three ticks, whose events have JSON in the field `detail`."""
     types = get_typestore(Stores.ROS2_JAZZY)
     types.register(get_types_from_msg(DEFINITION, TICK_EVENT))
+    types.register(get_types_from_msg(OLDER_SCENE, SCENE))
     header = types.types["std_msgs/msg/Header"](types.types["builtin_interfaces/msg/Time"](1, 5), "")
     writer = Writer(path, version=9, storage_plugin=StoragePlugin.MCAP)
     writer.set_custom_data("experiment", "friction_impedance")
@@ -45,6 +58,9 @@ def older_bag(path: Path, events: list[tuple[int, str, str, str]]) -> Path:
         for tick, *content in events:
             message = types.types[TICK_EVENT](header, tick, *content)
             writer.write(topic, tick, types.serialize_cdr(message, TICK_EVENT))
+        topic = writer.add_connection("/joystick/scene", SCENE, typestore=types)
+        arrays = (["box", "floor"], np.array([1, 4], np.uint8), 0.1 * np.arange(6), np.array([0.5, 0.0]), ["", ""])
+        writer.write(topic, 0, types.serialize_cdr(types.types[SCENE](header, *arrays), SCENE))
         for kind, name in ((DeviceState, "device_state"), (DeviceCommand, "device_command")):
             full = {"device_state": DEVICE_STATE, "device_command": DEVICE_COMMAND}[name]
             topic = writer.add_connection(f"/joystick/{name}", full, typestore=typestore())
@@ -68,6 +84,15 @@ def test_events_with_json_are_read(tmp_path: Path) -> None:
     assert bag.parameters("friction") == {"stiffness": 6000.0}
     table = haptic_bags.read(tmp_path / "bag")["/joystick/tick_event"]
     assert json.loads(table["detail"][2]) == EVENTS[2][3]
+
+
+def test_a_scene_has_its_present_names(tmp_path: Path) -> None:
+    path = older_bag(tmp_path / "bag", texts(EVENTS))
+    scene = Bag(path).topics["/joystick/scene"]
+    assert list(scene["name"][0]) == ["box", "floor"] and scene["mass"][0].tolist() == [0.5, 0.0]
+    message = deserialize_message(Recording.read(path).latched["/joystick/scene"], Scene)
+    assert list(message.name) == ["box", "floor"] and list(message.shape) == [Scene.SHAPE_BOX, Scene.SHAPE_HALF_SPACE]
+    assert list(message.size) == scene["size"][0].tolist()
 
 
 def test_events_with_json_are_replayed_in_the_present_layout(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class Curves:
 
     def set_scene(self, scene: Scene) -> None:
         """Takes the names of the bodies; those without mass do not move on their own, and have no curve."""
-        pairs = zip(scene.names, scene.masses, strict=True)
+        pairs = zip(scene.name, scene.mass, strict=True)
         self._moving = {number: name for number, (name, mass) in enumerate(pairs) if mass > 0.0}
 
     def of(self, kind: str, count: int) -> list[Curve]:

@@ -33,8 +33,8 @@ class RecordedBodies:
     """
 
     def __init__(self, scene: Scene, base_frame: str, node: str, parameters: Mapping[str, Any]) -> None:
-        names, shapes, masses = list(scene.names), list(scene.shapes), list(scene.masses)
-        self._sizes = np.array(scene.sizes, dtype=float).reshape(-1, 3)
+        names, shapes, masses = list(scene.name), list(scene.shape), list(scene.mass)
+        self._sizes = np.array(scene.size, dtype=float).reshape(-1, 3)
         counts = (len(shapes), len(masses), len(self._sizes))
         if counts != (len(names),) * 3:
             raise InputError("malformed", f"scene: expected {len(names)} shapes, masses and sizes, got {counts}")
@@ -54,7 +54,7 @@ class RecordedBodies:
         if not len(position) == len(orientation) == len(self._names):
             raise InputError("malformed", f"bodies: expected {len(self._names)} poses, got {len(position)}")
         if self._middle is None:
-            solid = [number for number, shape in enumerate(self._shapes) if shape != Scene.HALF_SPACE]
+            solid = [number for number, shape in enumerate(self._shapes) if shape != Scene.SHAPE_HALF_SPACE]
             reach = position[solid] if solid else np.zeros((1, 3))
             self._middle = reach.mean(axis=0)
             self._extent = float(np.ptp(reach, axis=0).max() + self._sizes.max(initial=0.05))
@@ -66,16 +66,16 @@ class RecordedBodies:
         canvas, name, shape, s = self._canvas, self._names[number], self._shapes[number], 1.0 / self._scale
         color, size = self._colors.get(number, FIXED), s * self._sizes[number]
         at = s * position
-        if shape == Scene.SPHERE:
+        if shape == Scene.SHAPE_SPHERE:
             canvas.sphere(name, at, size[0], color)
-        elif shape == Scene.BOX:
+        elif shape == Scene.SHAPE_BOX:
             canvas.box(name, at, orientation, tuple(size), color)
-        elif shape in (Scene.CYLINDER, Scene.CAPSULE):
+        elif shape in (Scene.SHAPE_CYLINDER, Scene.SHAPE_CAPSULE):
             canvas.cylinder(name, at, orientation, size[0], size[1], color)
             axis = matrix_from_quaternion(orientation)[:, 2]
-            for end in (-0.5, 0.5) if shape == Scene.CAPSULE else ():
+            for end in (-0.5, 0.5) if shape == Scene.SHAPE_CAPSULE else ():
                 canvas.sphere(f"{name} end {end:+g}", at + end * size[1] * axis, size[0], color)
-        elif shape == Scene.HALF_SPACE and self._middle is not None:
+        elif shape == Scene.SHAPE_HALF_SPACE and self._middle is not None:
             normal = matrix_from_quaternion(orientation)[:, 2]
             nearest = self._middle - ((self._middle - position) @ normal) * normal
             edge = _PLATE * self._extent

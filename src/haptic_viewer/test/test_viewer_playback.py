@@ -164,8 +164,8 @@ def test_the_page_shows_a_moment_with_both_tools_and_names_what_it_cannot_show(t
 
 
 def test_recorded_bodies_stand_in_the_base_frame_at_the_scale_of_their_node() -> None:
-    scene = Scene(names=["ball", "table"], shapes=[Scene.SPHERE, Scene.HALF_SPACE], masses=[0.1, 0.0])
-    scene.sizes = [0.04, 0.0, 0.0, 0.0, 0.0, 0.0]
+    scene = Scene(name=["ball", "table"], shape=[Scene.SHAPE_SPHERE, Scene.SHAPE_HALF_SPACE], mass=[0.1, 0.0])
+    scene.size = [0.04, 0.0, 0.0, 0.0, 0.0, 0.0]
     bodies = RecordedBodies(scene, "base", "contact", {"scale": 2.0, "frame_position": [0.0, 0.0, 0.1]})
     states = BodyStates(position=[0.2, 0.0, 0.04, 0.0, 0.0, 0.0], orientation=[0.0, 0.0, 0.0, 1.0] * 2)
     ball, table = bodies.markers(states).markers

@@ -81,7 +81,7 @@ def test_bodies_that_move_have_curves_in_their_colours_and_their_names_come_late
     plot.draw()
     (chart,) = gui.made.values()
     assert [s["label"] for s in chart.series] == ["t [s]", "body 1", "body 2"]
-    curves.set_scene(SceneMessage(names=["table", "ball"], masses=[0.0, 1.0]))
+    curves.set_scene(SceneMessage(name=["table", "ball"], mass=[0.0, 1.0]))
     plot.add(0.2, BodyStates(velocity=[0.0, 0.0, 0.0, 3.0, 0.0, 4.0]))
     plot.draw()
     (chart,) = gui.made.values()

@@ -116,12 +116,12 @@ class ContactRun:
         ticks = bag.ticks(namespace, *names, least=3)
         device, command, state, contacts, solver = (ticks[name] for name in names)
         scene = bag.topics[f"{namespace}/scene"]
-        count, n = len(scene["masses"][0]), len(ticks.tick)
+        count, n = len(scene["mass"][0]), len(ticks.tick)
         return cls(
             period=ticks.period,
             tick=ticks.tick,
-            names=[str(name) for name in scene["names"][0]],
-            masses=np.asarray(scene["masses"][0]),
+            names=[str(name) for name in scene["name"][0]],
+            masses=np.asarray(scene["mass"][0]),
             position=state["position"].reshape(n, count, 3),
             orientation=state["orientation"].reshape(n, count, 4),
             velocity=state["velocity"].reshape(n, count, 3),

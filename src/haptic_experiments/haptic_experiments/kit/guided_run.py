@@ -105,7 +105,7 @@ class GuidedRun(PhasedRun):
         reference = ticks["constraints/state"]
         return cls(
             **phased(ticks, bag),
-            names=[str(name) for name in bag.topics[f"{NAMESPACE}/scene"]["names"][0]],
+            names=[str(name) for name in bag.topics[f"{NAMESPACE}/scene"]["name"][0]],
             did=Pushing.of_ticks(ticks, bag.parameters("constraints")["contact_body"]),
             residual=reference["constraint_residual"],
             kinetic_energy=reference["kinetic_energy"],

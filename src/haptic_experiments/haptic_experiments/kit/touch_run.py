@@ -47,7 +47,7 @@ class TouchRun(PhasedRun):
         """
         ticks = bag.ticks("/tau", *TOPICS, "contact/contacts")
         scene = bag.topics["/tau/scene"]
-        masses = np.asarray(scene["masses"][0])
+        masses = np.asarray(scene["mass"][0])
         free = np.flatnonzero(masses > 0.0)
         touch, n = Touch.of_ticks(ticks, free.tolist()), len(ticks.tick)
         off = touch.position - ticks["device_state"]["tool_pose"][:, :3]
@@ -65,7 +65,7 @@ class TouchRun(PhasedRun):
             touch=replace(touch, depth=depth),
             plane=plane,
             momentum=imbalance(ticks, touch, masses, frame),
-            names=[str(scene["names"][0][i]) for i in free],
+            names=[str(scene["name"][0][i]) for i in free],
             mode=bag.custom.get("mode", "lockstep"),
             missed=1.0 - n / len(bag.topics["/tau/device_state"]["tick"]),
         )
