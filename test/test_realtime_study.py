@@ -60,7 +60,12 @@ def test_a_machine_is_slow_while_its_pieces_of_work_take_longer(monkeypatch: pyt
 def test_a_short_run_is_counted(record: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("haptic_verification.studies.realtime._ALONE", 0.1)
     settings = RealtimeSettings(
-        experiments=("friction_impedance",), minutes=0.02, pinning=("pinned",), record=record, domain=worker_domain()
+        experiments=("friction_impedance",),
+        minutes=0.02,
+        pinning=("pinned",),
+        record=record,
+        watch=not record,
+        domain=worker_domain(),
     )
     results = {name: task.run() for name, task in tasks(settings).items()}
     (result,) = results.values()

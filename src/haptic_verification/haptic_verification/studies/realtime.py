@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import re
@@ -26,6 +27,7 @@ from haptic_experiments.study import Results, ResultTable, Study, StudyReport, T
 from haptic_launch.experiments import experiment_names, load_experiment
 from haptic_msgs.msg import DeviceState
 from haptic_verification.faults import COMPOSED, StartedRun, words_of
+from haptic_verification.thread_watch import ThreadWatch
 
 #: ticks that may pass without the answers of all nodes, as a share
 _LIMIT = 0.01
@@ -35,6 +37,10 @@ _SLOW = 1.5
 _STOP = re.compile(r"safe state at (tick .*)")
 #: what the flight recorders of device and nodes say at a stop (docs/loop.md)
 _RECORD = re.compile(r"\[(\S+)\]: .*longest of the last ticks: (.*)")
+#: how often it is asked whether the device has stopped [s]
+_LOOKS = 0.5
+#: of what hindered threads before a stop so many lines are kept
+_HINDRANCES = 5
 #: for how long the machine alone is looked at before each run [s]
 _ALONE = 5.0
 
@@ -55,6 +61,9 @@ class RealtimeSettings(BaseModel):
         ("free",), description="pinned: the device's process has the first core for itself, the others the second one"
     )
     record: bool = Field(True, description="with the recorder; the histograms come from its bag")
+    watch: bool = Field(
+        False, description="the threads of the nodes are looked at from outside, which takes up to a third of a core"
+    )
     domain: int = Field(142, ge=0, le=232, description="ROS domain of the runs")
 
 
@@ -69,6 +78,7 @@ class RealtimeRun:
     priority: int
     pinning: str
     record: bool
+    watch: bool
     domain: int
 
     def run(self) -> dict[str, np.ndarray]:
@@ -87,13 +97,7 @@ class RealtimeRun:
                 run.node.destroy_subscription(ticks)  # it would take time from the others
                 if self.pinning == "pinned":
                     _pin(run.pids())
-                end = time.monotonic() + 60.0 * self.minutes
-                stops = 0
-                while time.monotonic() < end and run.process.poll() is None:
-                    time.sleep(min(0.5, max(0.0, end - time.monotonic())))
-                    if len(_STOP.findall(run.text)) > stops:  # as a person would, who wants to go on
-                        stops += 1
-                        run.reset("device")
+                threads = self._wait(run)
             said = run.text
             found = re.search(r"(\d+) ticks in [\d.]+ s .*?missed (\d+)", said)
             if found is None:
@@ -107,7 +111,20 @@ class RealtimeRun:
             "periods": periods,
             "trips": trips,
             "slow": np.array(alone),
+            "threads": np.array(threads, dtype=str),
         } | stops_in(said)
+
+    def _wait(self, run: StartedRun) -> list[str]:
+        """Lets a run go on for its time, and resets the device whenever it stops; what hindered its threads then."""
+        end, stops, seen = time.monotonic() + 60.0 * self.minutes, 0, list[str]()
+        with ThreadWatch(run.pids()) if self.watch else contextlib.nullcontext() as watch:
+            while time.monotonic() < end and run.process.poll() is None:
+                time.sleep(min(_LOOKS, max(0.0, end - time.monotonic())))
+                if len(_STOP.findall(run.text)) > stops:  # as a person would, who wants to go on
+                    stops += 1
+                    seen += watch.found(2.0 * _LOOKS)[: 1 + _HINDRANCES] if watch else []
+                    run.reset("device")
+        return seen
 
 
 def stops_in(log: str) -> dict[str, np.ndarray]:
@@ -185,7 +202,15 @@ def tasks(settings: RealtimeSettings) -> Mapping[str, Task]:
         ways = (settings.layouts, settings.executors, settings.priorities, settings.pinning)
         for layout, executor, priority, pinning in itertools.product(*ways):
             task = RealtimeRun(
-                name, settings.minutes, layout, executor, priority, pinning, settings.record, settings.domain
+                name,
+                settings.minutes,
+                layout,
+                executor,
+                priority,
+                pinning,
+                settings.record,
+                settings.watch,
+                settings.domain,
             )
             found[f"{name}-{layout}-{executor}-{priority}-{pinning}"] = task
     return found
@@ -245,6 +270,9 @@ def report(settings: RealtimeSettings, results: Results, directory: Path) -> Stu
         tables.append(ResultTable("Safe stops, each of which was reset", ("run", "the device said"), reasons))
         records = [(name, said) for name, result in results.items() for said in result["records"].tolist()]
         tables.append(ResultTable("What held them up", ("run", "recorded at the stop"), records))
+        if settings.watch:
+            threads = [(name, said) for name, result in results.items() for said in result["threads"].tolist()]
+            tables.append(ResultTable("What was seen from outside", ("run", "in the second before the stop"), threads))
     return StudyReport({"runs": metrics}, claims, figures, tables)
 
 
