@@ -78,6 +78,7 @@ def test_a_wrong_input_is_one_line(
     check(case, int(ended.value.code or 0), capsys.readouterr().err, tmp_path if "mine" in case.words else folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [case for case in PROCESSES if "mine" not in case.words], ids=name_of)
 def test_a_wrong_input_of_a_process_is_one_line(case: Case, folder: Path) -> None:
     environment = {**os.environ, **case.environment}

@@ -44,6 +44,7 @@ def modules(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
     return {**found, "bench": importlib.import_module("bench_simulation")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(SHORT))
 def test_a_short_run_of_a_scene_has_small_errors(modules: dict[str, ModuleType], name: str) -> None:
     size, share, largest = SHORT[name]
@@ -130,6 +131,7 @@ def test_a_hull_has_its_mass_on_its_axes(modules: dict[str, ModuleType]) -> None
     np.testing.assert_allclose(points.mean(axis=0), 0.0, atol=1e-15)
 
 
+@pytest.mark.slow
 def test_tables_have_a_cell_for_each_column(modules: dict[str, ModuleType]) -> None:
     bench = modules["bench"]
     arguments = Namespace(share=0.05, quick=False, sizes=[1, 2], repeats=1, limit=math.inf)

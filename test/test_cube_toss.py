@@ -143,6 +143,7 @@ def test_derivatives_of_the_identification(toss: Any, name: str) -> None:
         assert np.abs(J[:, column] - slope).max() < 1e-5 * np.abs(slope).max()
 
 
+@pytest.mark.slow
 def test_gauss_newton_finds_the_parameters_of_a_simulation(toss: Any) -> None:
     """Tosses that the model itself made, from five real starts."""
     model = next(m for m in toss.ours.models() if m.name == "ours Similar")

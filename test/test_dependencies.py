@@ -140,6 +140,7 @@ def is_node(path: Path) -> bool:
     return path.stem.endswith("node")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", PYTHON_PACKAGES)
 def test_every_import_is_known(package: str) -> None:
     assert imported(package) <= MODULES.keys() | ROS | PACKAGES.keys()
@@ -173,6 +174,7 @@ def test_every_requirement_has_a_lower_bound_that_setup_meets(package: str) -> N
         assert bound.operator == ">=" and bound.contains(locked[name]), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", PYTHON_PACKAGES)
 def test_pyproject_names_the_packages_of_the_suite_that_are_imported(package: str) -> None:
     """Those that only a node of a library imports come with ROS."""
@@ -201,6 +203,7 @@ def pins(lock: str) -> set[str]:
     return {line for line in text.splitlines() if "==" in line and not line.startswith(("#", " "))}
 
 
+@pytest.mark.slow
 def test_optional_modules_are_imported_by_files_that_only_they_start() -> None:
     for package in PYTHON_PACKAGES:
         for path in (PACKAGES[package] / package).rglob("*.py"):

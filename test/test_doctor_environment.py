@@ -22,6 +22,7 @@ def test_doctor_names_a_missing_environment(checkout: Checkout) -> None:
     assert (live.returncode, live.stdout) == (1, "") and "hint: ./haptics setup" in live.stderr
 
 
+@pytest.mark.slow
 def test_doctor_names_a_broken_environment(checkout: Checkout) -> None:
     checkout("setup")
     interpreter = checkout.home / "env" / "bin" / "python"
@@ -33,6 +34,7 @@ def test_doctor_names_a_broken_environment(checkout: Checkout) -> None:
     assert re.search(r"^environment +broken .*setup --clean$", done.stdout, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_doctor_names_a_setup_that_has_not_finished(checkout: Checkout) -> None:
     checkout("setup", BROKEN="colcon")
     done = checkout("doctor")
@@ -40,6 +42,7 @@ def test_doctor_names_a_setup_that_has_not_finished(checkout: Checkout) -> None:
     assert re.search(r"^environment +broken +setup has not finished +./haptics setup$", done.stdout, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_doctor_names_what_does_not_import_and_what_is_not_up_to_date(checkout: Checkout) -> None:
     checkout("setup")  # the stand-ins hold no rclpy
     change(checkout.root / "src/haptic_bringup/launch" / "new.launch.yaml")

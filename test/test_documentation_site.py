@@ -117,6 +117,7 @@ def visible(rendered: str) -> tuple[str, dict[str, int]]:
     return re.sub(r"\s+", "", text), {name: elements.count(name) for name in set(elements)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [*PAGES.values(), *RESULTS.values()], ids=[*PAGES, *(f"results/{n}" for n in RESULTS)])
 def test_a_page_reads_the_same_in_the_site_and_where_the_file_is_shown_as_commonmark(text: str) -> None:
     site = markdown.markdown(text, extensions=["tables", "fenced_code"])

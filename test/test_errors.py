@@ -28,6 +28,7 @@ def haptics(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*HAPTICS, *words], cwd=folder, timeout=limit(200.0), **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "message", "advice"),
     [

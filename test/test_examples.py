@@ -34,6 +34,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     plt.close("all")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path", [pytest.param(p, id=p.stem, marks=() if p.stem in QUICK else pytest.mark.slow) for p in EXAMPLES]
 )

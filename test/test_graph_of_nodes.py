@@ -26,6 +26,7 @@ DEVICE = {
 }
 
 
+@pytest.mark.experiment
 @pytest.mark.parametrize(
     "name, duration",
     [

@@ -12,6 +12,7 @@ from machine_speed import limit
 from setup_checkout import ALL, Checkout
 
 
+@pytest.mark.slow
 def test_script_works_through_a_link_from_another_directory(checkout: Checkout, tmp_path: Path) -> None:
     link, elsewhere = checkout.programs / "hap", tmp_path / "else where"
     elsewhere.mkdir()
@@ -27,6 +28,7 @@ def test_script_works_through_a_link_from_another_directory(checkout: Checkout, 
     assert done.stdout == f"arguments ['report', '../a b'] in {elsewhere} root {checkout.root}\n"
 
 
+@pytest.mark.slow
 def test_exec_runs_a_command_in_the_environment(checkout: Checkout) -> None:
     show = 'echo "$HAPTICS_ROOT $ROS_AUTOMATIC_DISCOVERY_RANGE $_ROS_WHEELS_BOOTSTRAP_COMPLETE"; which python; exit 5'
     done = checkout("exec", "bash", "-c", show)
@@ -39,6 +41,7 @@ def test_exec_runs_a_command_in_the_environment(checkout: Checkout) -> None:
     assert (unknown.returncode, unknown.stderr.count("\n")) == (127, 1)
 
 
+@pytest.mark.slow
 def test_a_call_inside_the_environment_keeps_it(checkout: Checkout) -> None:
     script = str(checkout.root / "haptics")
     inner = f"export PYTHONPATH=/overlay:$PYTHONPATH; exec {script} exec printenv PYTHONPATH"
@@ -47,12 +50,14 @@ def test_a_call_inside_the_environment_keeps_it(checkout: Checkout) -> None:
     assert done.stdout == f"/overlay:{outer.stdout}"
 
 
+@pytest.mark.slow
 def test_another_ros_distribution_is_left_with_a_warning(checkout: Checkout) -> None:
     done = checkout("exec", "printenv", "AMENT_PREFIX_PATH", ROS_DISTRO="humble", AMENT_PREFIX_PATH="/opt/ros/humble")
     assert "humble" not in done.stdout
     assert "warning: the sourced ROS distribution is humble" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_broken_environment_is_an_error_of_one_line(checkout: Checkout) -> None:
     checkout("setup")
     (checkout.site_packages() / "known.py").unlink()
@@ -63,6 +68,7 @@ def test_a_broken_environment_is_an_error_of_one_line(checkout: Checkout) -> Non
     assert checkout("report").returncode == 7
 
 
+@pytest.mark.slow
 def test_a_mistake_in_the_suite_s_own_code_is_no_broken_environment(checkout: Checkout) -> None:
     checkout("setup")
     (checkout.package / "cli.py").write_text("import haptic_bringup.missing")
@@ -71,6 +77,7 @@ def test_a_mistake_in_the_suite_s_own_code_is_no_broken_environment(checkout: Ch
     assert done.stderr.splitlines()[-1] == "ModuleNotFoundError: No module named 'haptic_bringup.missing'"
 
 
+@pytest.mark.slow
 def test_failure_is_one_line_with_a_hint_and_is_tried_again(checkout: Checkout) -> None:
     done = checkout("report", BROKEN="colcon")
     assert done.returncode == 1
@@ -82,6 +89,7 @@ def test_failure_is_one_line_with_a_hint_and_is_tried_again(checkout: Checkout) 
     assert checkout.made() == ["messages", "rest", "links"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_setup_ends_with_one_line_and_continues_later(checkout: Checkout, number: signal.Signals) -> None:
     command = [str(checkout.root / "haptics"), "report"]
@@ -106,6 +114,7 @@ def test_interrupted_setup_ends_with_one_line_and_continues_later(checkout: Chec
     assert checkout.made() == ALL
 
 
+@pytest.mark.slow
 def test_a_second_setup_waits_for_the_first(checkout: Checkout) -> None:
     command = [str(checkout.root / "haptics"), "exec", "true"]
     both = [

@@ -99,6 +99,7 @@ def is_node(module: str) -> bool:
     return module.rpartition(".")[2].endswith("node")
 
 
+@pytest.mark.slow
 def test_libraries_know_neither_ros_nor_the_packages_above_them() -> None:
     """But for their nodes, whose modules are named after them."""
     above = {"rclpy", "haptic_core", "haptic_msgs"}

@@ -61,6 +61,7 @@ print(json.dumps(required), file=sys.__stderr__)
 """
 
 
+@pytest.mark.slow
 def test_public_names_and_first_lines_need_no_ros() -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT_ROS, EXAMPLES], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -78,6 +79,7 @@ def test_public_names_are_complete_and_sorted(library: str) -> None:
     assert {alias.name for node in own for alias in node.names} == set(package.__all__)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_errors_of_a_library_have_one_base(library: str) -> None:
     base = getattr(import_module(library), BASES[library])

@@ -63,6 +63,7 @@ def forces(bag: Path) -> np.ndarray:
     return np.array(Bag(bag).topics["/joystick/friction/state"]["force"])
 
 
+@pytest.mark.experiment
 def test_dumped_parameters_give_the_same_run(tmp_path: Path, observer: Node) -> None:
     """The dump of a run with other numbers than the launch file's, without these arguments; to the last bit."""
     arguments = ["friction_force:=2.0", "stiffness:=5000.0", "seed:=3"]

@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -57,6 +58,7 @@ def test_every_message_is_built() -> None:
         assert f"{path.parent.name}/{path.name}" in listed
 
 
+@pytest.mark.slow
 def test_compiled_functions_take_all_their_arguments() -> None:
     # a default argument makes Numba search for the right version anew at each call from Python: 0.2 ms instead of 1 us
     from_compiled_code_alone = {"minimum_degree"}

@@ -41,12 +41,14 @@ def pip_settings(folder: Path) -> dict[str, str]:
     return {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}
 
 
+@pytest.mark.slow
 def test_uv_checks_hashes(checkout: Checkout) -> None:
     checkout("setup")
     arguments = (checkout.home / "uv_arguments").read_text().split()
     assert {"--require-hashes", "--no-deps", f"{checkout.root}/requirements/ros.lock"} <= set(arguments)
 
 
+@pytest.mark.slow
 def test_uv_is_fetched_by_pip_with_a_checked_hash(checkout: Checkout, tmp_path: Path) -> None:
     (checkout.programs / "uv").unlink()
     checkout.write("requirements/uv.lock", write_wheel(tmp_path, "uv", {"uv-1.0.data/scripts/uv": UV}))
@@ -56,6 +58,7 @@ def test_uv_is_fetched_by_pip_with_a_checked_hash(checkout: Checkout, tmp_path: 
     assert "pip installs" not in done.stderr and (checkout.home / "uv_arguments").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("right", [True, False])
 def test_pip_installs_where_uv_fails_and_checks_hashes(right: bool, checkout: Checkout, tmp_path: Path) -> None:
     line = write_wheel(tmp_path, "known", {"known.py": ""})

@@ -14,6 +14,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import pytest
 from setup_checkout import ALL, UV, Checkout, change
 
 # Changes below a checkout, and the parts to be made after each.
@@ -40,6 +41,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.slow
 def test_first_start_sets_up_and_the_second_does_not(checkout: Checkout) -> None:
     first = checkout("report", "x")
     assert (first.returncode, "arguments ['report', 'x']" in first.stdout) == (7, True), first.stderr
@@ -50,6 +52,7 @@ def test_first_start_sets_up_and_the_second_does_not(checkout: Checkout) -> None
     assert checkout.made() == []
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_time_expected_time_and_the_last_line_of_the_output(checkout: Checkout) -> None:
     """The program that installs waits until the terminal has shown what it said last."""
     waits = 'echo installs; while [ ! -e "$HAPTICS_HOME/seen" ]; do sleep 0.05; done; touch'
@@ -70,6 +73,7 @@ def test_a_terminal_shows_time_expected_time_and_the_last_line_of_the_output(che
     assert re.search(r"\r\x1b\[K  packages  \d+ s\r\n", shown)
 
 
+@pytest.mark.slow
 def test_script_builds_what_changed(checkout: Checkout) -> None:
     checkout("setup")
     for name, parts in CHANGES.items():
@@ -79,6 +83,7 @@ def test_script_builds_what_changed(checkout: Checkout) -> None:
         assert (name, done.returncode, checkout.made()) == (name, 0, parts), done.stderr
 
 
+@pytest.mark.slow
 def test_another_python_or_another_place_makes_everything_anew(checkout: Checkout, tmp_path: Path) -> None:
     checkout("setup")
     checkout.made()
@@ -96,6 +101,7 @@ def test_another_python_or_another_place_makes_everything_anew(checkout: Checkou
     assert checkout.made() == ALL
 
 
+@pytest.mark.slow
 def test_a_first_run_leaves_the_rest_to_the_next_command(checkout: Checkout) -> None:
     checkout("run", "anything")
     assert checkout.made() == ["packages", "messages", "links"]
@@ -107,6 +113,7 @@ def test_a_first_run_leaves_the_rest_to_the_next_command(checkout: Checkout) -> 
     assert checkout.made() == []
 
 
+@pytest.mark.slow
 def test_a_ros_installation_needs_no_wheels_and_colcon_builds_all(checkout: Checkout, tmp_path: Path) -> None:
     (tmp_path / "ros/lib/python3.12/site-packages/rclpy").mkdir(parents=True)
     (tmp_path / "ros/lib/python3.12/site-packages/rclpy/__init__.py").touch()
@@ -134,6 +141,7 @@ def test_a_ros_installation_needs_no_wheels_and_colcon_builds_all(checkout: Chec
     assert own.stdout == f"wheels {checkout.home}/install:{checkout.home}/env\n"
 
 
+@pytest.mark.slow
 def test_the_paths_of_the_machine_that_built_the_wheels_are_replaced(checkout: Checkout) -> None:
     checkout("setup")
     include = sysconfig.get_paths()["include"]

@@ -60,6 +60,7 @@ def test_the_script_refuses_before_it_makes_anything(checkout: Checkout) -> None
     assert not checkout.home.exists()
 
 
+@pytest.mark.slow
 def test_the_compiler_is_not_needed_where_nothing_is_compiled(checkout: Checkout) -> None:
     checkout("setup")
     (checkout.programs / "c++").write_text("#!/bin/false")

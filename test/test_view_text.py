@@ -155,6 +155,7 @@ def port(tmp_path: Path) -> Iterator[int]:
         print(output.read_text())
 
 
+@pytest.mark.slow
 def test_every_text_of_another_program_reaches_the_page_unchanged(attacker: Attacker, port: int) -> None:
     """Without a browser: the paragraphs as text, labels and values as they were sent."""
     with PageClient(port) as client:
@@ -284,5 +285,6 @@ def page_bars(page: Page) -> None:
 
 if find_chromium():
 
+    @pytest.mark.slow
     def test_no_text_of_another_program_runs_in_a_browser(attacker: Attacker, port: int, tmp_path: Path) -> None:
         in_a_browser(attacker, port, tmp_path / "page.png")

@@ -94,6 +94,7 @@ def rendered_with(*changes: tuple[str, Any]) -> list[tuple[list[float], str]]:
     return list(rendered(base_values(**dict(changes))))
 
 
+@pytest.mark.slow
 @pytest.mark.covering(9)
 @pytest.mark.parametrize("name", [name for name in SPECS if name != "display_rate"])
 def test_changing_the_parameter_changes_what_is_commanded(name: str) -> None:

@@ -46,6 +46,7 @@ def test_a_sliding_point_stops_when_and_where_it_should(integrator: str) -> None
     assert rows[-1].sticking and not rows[50].sticking
 
 
+@pytest.mark.slow
 def test_stiction_is_exact_under_tremor() -> None:
     """Forces up to 99.9 % of breakaway: not one bit of the configuration changes."""
     m = DiskOnSphere(inertia=(0.0015, 0.0025, 0.004))

@@ -53,6 +53,7 @@ def everything(r: Any) -> np.ndarray:
     return np.concatenate([np.ravel(getattr(r, field)) for field in FIELDS])
 
 
+@pytest.mark.slow
 @pytest.mark.covering
 @pytest.mark.parametrize("projection", ["symmetric", "orthogonal", "off"])
 @pytest.mark.parametrize("name", list(START))

@@ -91,6 +91,7 @@ ENERGY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("name", list(ENERGY))
 def test_energy_of_free_motion(name: str) -> None:
@@ -113,6 +114,7 @@ def test_energy_of_free_motion(name: str) -> None:
     assert drifts[3] < drifts[2] < min(drifts[:2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("integrator", "orientation"),
     [

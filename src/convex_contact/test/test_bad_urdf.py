@@ -265,6 +265,7 @@ def test_the_undamaged_file_loads(tmp_path: Path) -> None:
     assert outcome(robot(tmp_path, ARM.encode())) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(EDITS)))
 def test_an_edited_urdf_is_refused_at_its_line_or_loads(
     tmp_path: Path, number: int, capfd: pytest.CaptureFixture[str]
@@ -280,6 +281,7 @@ def test_an_edited_urdf_is_refused_at_its_line_or_loads(
     assert capfd.readouterr() == ("", "")  # no parser prints
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_that_is_no_urdf_is_refused(tmp_path: Path, name: str) -> None:
     content, expected = FILES[name]
@@ -361,6 +363,7 @@ MESHES: dict[str, bytes] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MESHES)
 def test_a_damaged_mesh_is_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
@@ -386,6 +389,7 @@ def test_the_first_damaged_mesh_of_several_is_named(tmp_path: Path) -> None:
     assert len(mesh_files.read_meshes(paths[:1] * 2)) == 2
 
 
+@pytest.mark.slow
 def test_an_stl_with_changed_bytes_is_refused_or_finite(tmp_path: Path) -> None:
     rng = np.random.default_rng(11)
     for i in range(8):

@@ -174,6 +174,7 @@ def test_a_loop_of_four_bars_closes() -> None:
     assert turned > 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("internal", [False, True])
 def test_gears_turn_by_their_teeth_and_add_their_inertias(internal: bool) -> None:
     """Over many turns: w1' = torque/(I1 + I2 (n1/n2)^2), and the phase does not drift."""

@@ -115,6 +115,7 @@ def test_an_error_of_first_order_is_extrapolated_exactly() -> None:
     )
 
 
+@pytest.mark.slow
 def test_statistics_of_a_run_are_those_of_its_steps() -> None:
     world = World()
     world.add_half_space("ground", material=Material(stiffness=2e5))

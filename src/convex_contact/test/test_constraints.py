@@ -57,6 +57,7 @@ def test_spring() -> None:
     assert s.multipliers[0] == pytest.approx([m * (expected - 0.7)], rel=1e-9)
 
 
+@pytest.mark.slow
 def test_near_rigid_limit() -> None:
     """R = beta^2 w/(4 pi^2): the error shrinks by the compliance alone."""
     m, beta = 2.0, 0.1

@@ -35,6 +35,7 @@ GEOMETRY = {
 MIRRORED = [pytest.param((b, a), marks=pytest.mark.slow, id=f"{b}-{a}") for a, b in GEOMETRY if a != b]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [*(pytest.param(names, id="-".join(names)) for names in GEOMETRY), *MIRRORED])
 def test_gap_point_and_normal(helpers: Any, names: tuple[str, str]) -> None:
     """Closed forms and differences of the query, by moving the bodies; the gap is that of the relative velocity."""

@@ -55,6 +55,7 @@ def rendered(parameters: dict[str, Any], ticks: int = 60) -> list[Any]:
     return told
 
 
+@pytest.mark.slow
 @pytest.mark.covering(9)
 @pytest.mark.parametrize("name", [name for name in SPECS if name not in APART])
 def test_changing_the_parameter_changes_what_is_told(name: str, world: str) -> None:

@@ -73,6 +73,7 @@ def test_coefficient_falls_with_the_slip_speed_as_stribeck_s() -> None:
         np.testing.assert_allclose(simulator.dynamics.contacts.friction[:n], expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_spring_pulls_a_block_into_stick_and_slip() -> None:
     """The force builds up to mu_s N and each slip ends near 2 mu_d - mu_s of N: the closed form of a fast slip."""
     world = on_a_floor(friction=0.2, static_friction=0.4, stribeck_velocity=1e-3)

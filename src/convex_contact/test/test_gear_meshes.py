@@ -209,6 +209,7 @@ def test_a_worm_drives_its_wheel_at_its_ratio_with_the_torque_of_its_friction(fr
     assert torque_ratio(friction) * 0.99 < np.mean(torques) / load < torque_ratio(friction + 0.015)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("share", "holds"), [(0.85, False), (1.05, True)])
 def test_a_worm_holds_its_wheel_if_its_friction_exceeds_its_lead(share: float, holds: bool) -> None:
     """The friction cone's closed form: mu > cos(normal pressure angle) tan(lead angle), 0.94 tan(lead angle) here."""

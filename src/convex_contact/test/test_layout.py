@@ -62,6 +62,7 @@ def test_library_does_not_import_ros() -> None:
             assert not forbidden & {module.split(".")[0] for module in imports(ast.parse(path.read_text()))}, path
 
 
+@pytest.mark.slow
 def test_suite_imports_no_old_path() -> None:
     old = re.compile(rf"^convex_contact\.({'|'.join(MODULES)})$")
     for folder in ("src", "test", "benchmarks", "examples"):
@@ -99,6 +100,7 @@ def test_old_path_of_a_module_does_not_replace_the_function_of_its_name() -> Non
     assert module.implicit_terms is convex_contact.implicit_terms
 
 
+@pytest.mark.slow
 def test_old_paths_work_in_a_new_process() -> None:
     code = (
         "from convex_contact import contact_kernels, newton\n"

@@ -156,6 +156,7 @@ def undamaged(tmp_path_factory: pytest.TempPathFactory) -> np.ndarray:
     return fingerprint(tmp_path_factory.mktemp("base"), BASE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(EDITS)))
 def test_value_acts(tmp_path: Path, number: int, undamaged: np.ndarray) -> None:
     old, new = EDITS[number]

@@ -210,6 +210,7 @@ def test_a_hull_has_its_vertices_below_its_middle(helpers: Any) -> None:
 
 
 # Coal's Python bindings make no hulls; the hull of a box's corners is compared with the box below
+@pytest.mark.slow
 @pytest.mark.covering
 @pytest.mark.parametrize(("one", "two"), [pair for pair in PAIRS if "hull" not in pair], ids=str)
 @pytest.mark.parametrize("gap", [0.03, 1e-4, -1e-4])
@@ -225,6 +226,7 @@ def test_smallest_gap_and_normal_are_those_of_coals_own_interface(helpers: Any, 
         assert normal[0] @ direction == pytest.approx(1.0, abs=2e-3)  # its normal at that tolerance
 
 
+@pytest.mark.slow
 @pytest.mark.covering
 @pytest.mark.parametrize(("one", "two"), PAIRS, ids=str)
 @pytest.mark.parametrize("gap", [0.02, -1e-5])
@@ -243,6 +245,7 @@ def test_exchanging_the_bodies_mirrors_the_contacts(helpers: Any, one: str, two:
     np.testing.assert_allclose(phi[first], psi[second], atol=tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.covering(10)
 @pytest.mark.parametrize(("one", "two"), PAIRS, ids=str)
 def test_points_lie_midway_between_the_surfaces(helpers: Any, one: str, two: str) -> None:

@@ -173,6 +173,7 @@ def test_belt_and_turning_table() -> None:
         check(Scene(build, 40, approximation=name))
 
 
+@pytest.mark.slow
 @pytest.mark.covering
 @pytest.mark.parametrize("coupled", ["cube", "arm"])
 @pytest.mark.parametrize("name", ["lagged", "sap"])

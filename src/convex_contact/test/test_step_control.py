@@ -48,6 +48,7 @@ def test_second_order_is_more_exact_for_the_same_number_of_problems() -> None:
     assert oscillation_error(True, 1e-9) < 0.1 * oscillation_error(False, 1e-9)
 
 
+@pytest.mark.slow
 def test_an_elastic_ball_bounces_to_its_height() -> None:
     """The restitution v+/v- of each of the first bounces is 1 within 1 %, at an accuracy of 1 um."""
     sim = ball(0.2, accuracy=1e-6, second_order=True)
@@ -92,6 +93,7 @@ def test_a_body_that_tumbles_keeps_its_angular_momentum() -> None:
     assert changes[True] < 0.1 * changes[False] < 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("continuous", [False, True])
 def test_a_pendulum_of_joints_keeps_its_energy(continuous: bool, tmp_path: Path) -> None:
     kind = 'type="continuous"' if continuous else 'type="revolute"'

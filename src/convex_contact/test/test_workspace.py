@@ -15,6 +15,7 @@ from convex_contact.solver import newton, workspace
 from convex_contact.solver.structure import minimum_degree
 
 
+@pytest.mark.slow
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("approximation", ["sap", "lagged", "similar_regularized"])
 def test_falling_spheres(script: Callable[[str], ModuleType], approximation: str) -> None:
@@ -66,6 +67,7 @@ def test_falling_spheres(script: Callable[[str], ModuleType], approximation: str
     assert (np.diff(position[:, 2]) > 0.099).all() and position[0, 2] > 0.0497
 
 
+@pytest.mark.slow
 def test_converged_step_needs_one_cheap_iteration(script: Callable[[str], ModuleType]) -> None:
     """At rest the guess passes the test and is improved once, with the factors of the step before."""
     bench = script("bench_contact_solver")

@@ -22,6 +22,7 @@ def device_of(description: LaunchDescription) -> str:
     return str(device.parameters["device"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", experiment_names())
 def test_every_experiment_with_a_device_has_the_choice_and_no_other(name: str) -> None:
     description = load_launch_file(load_experiment(name).launch_file)

@@ -372,6 +372,7 @@ def test_the_layout_of_passivity_draws_the_balance_of_every_port_of_every_experi
     assert all(is_drawn_from(series, dict.fromkeys(ports, "haptic_msgs/msg/PassivityState")) for series in drawn)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_each_curve_is_a_number_that_an_experiment_of_the_family_records(family: str) -> None:
     recorded = [load_experiment(name).recorded.every_tick for name in NAMES if family_of(name) == family]
@@ -381,6 +382,7 @@ def test_each_curve_is_a_number_that_an_experiment_of_the_family_records(family:
     assert lost == []
 
 
+@pytest.mark.slow
 @each_experiment
 def test_each_experiment_s_own_message_is_drawn(name: str) -> None:
     family, topics = family_of(name), load_experiment(name).recorded.every_tick

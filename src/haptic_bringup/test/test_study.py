@@ -278,6 +278,7 @@ def test_sigterm_leaves_no_folder_behind(run: Any, threads: None, tmp_path: Path
     assert not list(place.iterdir())
 
 
+@pytest.mark.slow
 def test_ctrl_c_and_going_on(run: Any, threads: None) -> None:
     """Ctrl-C reaches the workers too, as in a terminal; the same command goes on, and comes to the same result."""
     break_off(signal.SIGINT, os.killpg)

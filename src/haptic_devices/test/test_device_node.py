@@ -170,6 +170,7 @@ def test_a_motion_command_moves_the_five_bar(run):
     assert last.joint_effort[0] * last.joint_effort[1] > 0.0 and node.rejections.counts == {}
 
 
+@pytest.mark.slow
 def test_a_delay_of_the_commands_delays_the_motion(run):
     ways = [run(device="five_bar", command_delay_ticks=delay)[1].states[-1].tool_pose.position.x for delay in (0, 40)]
     assert ways[0] - ways[1] == pytest.approx(40e-3 * SPEED, abs=5e-4)

@@ -234,6 +234,7 @@ def test_a_run_is_not_faster_than_its_pace(run, pace):
     assert len(person.states) == 200
 
 
+@pytest.mark.slow
 def test_the_hand_follows_the_topic_while_it_is_held(run):
     async def act(person):
         await person.tick(20)

@@ -48,6 +48,7 @@ def weight(device: Tau) -> np.ndarray:
 # ---- mechanism ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("substeps", "closeness"), [(1, 1e-9), (4, 1e-3)])
 def test_nobody_holding_it_moves_as_the_library_s_mechanism_does(substeps: int, closeness: float) -> None:
     """Random efforts about the weight's: in the same steps to rounding, in finer ones to the steps' error."""

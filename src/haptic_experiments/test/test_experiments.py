@@ -182,6 +182,7 @@ def test_no_node_shares_a_process_with_a_controller_manager(name: str, mode: str
         assert not any(" in nodes" in process for process in alone)
 
 
+@pytest.mark.slow
 @each_experiment
 def test_each_argument_reaches_a_node_that_accepts_it_and_each_choice(name: str) -> None:
     plain = evaluate(name)

@@ -140,6 +140,7 @@ def test_without_balances_nothing_is_said() -> None:
     assert balance({"bag": bag_with({"/joystick/device_state": {"tick": np.arange(3)}})}) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("observed", [True, False])
 def test_a_report_has_a_line_a_table_and_a_figure_of_the_energies_only_where_they_were_observed(
     observed: bool,

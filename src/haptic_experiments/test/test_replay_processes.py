@@ -174,6 +174,7 @@ def test_a_launch_file_without_device_or_recorder_is_refused(
         replay.replay_processes(recording, load_experiment("friction_impedance"), specs, tmp_path / "b", tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("experiment", "parameters", "message"),
     [

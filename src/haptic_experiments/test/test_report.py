@@ -141,6 +141,7 @@ def test_the_stribeck_law_begins_to_slide_at_its_static_force(signals: Signals, 
 # Files
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("duration", [2.0, 4.0])
 def test_a_report_has_metrics_a_figure_and_a_page(
     duration: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, signals: Signals, bag_of: Bags

@@ -105,6 +105,7 @@ def test_the_smallest_mass_is_a_finding_whatever_the_numbers(
         assert f"{replace(STABILITY, **change).smallest_mass['4'][0]:.2f} kg in one 4 times as firm" in claim.measured
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_compensation_is_judged_against_the_run_without_at_the_same_delay() -> None:
     late = replace(ideal_run(), target=ideal_run().target + 1e-4)

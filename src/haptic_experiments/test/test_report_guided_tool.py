@@ -67,6 +67,7 @@ def test_on_a_curved_guide_it_moves_as_the_generator_does() -> None:
     assert np.abs(g.mechanism.holonomic_residual(now.x[:3])).max() < 5.0 * (0.7 * T) ** 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("angle", [1.1, *(pytest.param(angle, marks=pytest.mark.slow) for angle in (0.0, -2.5))])
 def test_friction_holds_like_its_spring_and_slides_with_mu_times_the_load(angle: float) -> None:
     direction = np.array([math.cos(angle), math.sin(angle)])

@@ -139,6 +139,7 @@ def numbers_of(bag: Bag) -> Numbers:
 # ---- Fig. 12 --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_signals_of_the_ideal_run(ideal: Motion, bag_of: Callable[..., Bag]) -> None:
     run = DisplayRun.from_bag(bag_of())
     found = signals_of(run)

@@ -28,6 +28,7 @@ def tensors(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return 0.5 * (S + S.T), 0.5 * (V + V.T), Q
 
 
+@pytest.mark.slow
 @properties
 @given(eigenvalues, st.floats(1e-3, 1.0), st.floats(0.05, 20.0))
 def test_phi_z_solves_the_implicit_equation_and_is_the_only_solution(
@@ -76,6 +77,7 @@ def test_the_static_set_is_the_ellipsoid_of_s(which: tuple[int, int], Z: float) 
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "law", [AnisotropicLaw(np.diag([4.0, 2.0])), AnisotropicLaw(np.diag([4.0, 2.0])).approximated()]
 )

@@ -66,6 +66,7 @@ def inputs(model: FrictionModel) -> np.ndarray:
 # --- the law ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("forward", "backward"), PAIRS)
 def test_the_force_is_that_of_the_law_of_the_direction(forward: str, backward: str) -> None:
     law, parts = law_of(forward, backward), (PARTS[forward](), PARTS[backward]())
@@ -77,6 +78,7 @@ def test_the_force_is_that_of_the_law_of_the_direction(forward: str, backward: s
     assert law.slope(0.1) == parts[0].slope(0.1) and law.slope(-0.1) == parts[1].slope(0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("Z", [1e-3, 0.05])
 @pytest.mark.parametrize(("forward", "backward"), PAIRS)
 def test_phi_z_solves_its_equation_as_a_bracketing_root_finder_does(forward: str, backward: str, Z: float) -> None:
@@ -131,6 +133,7 @@ def test_more_than_a_line_and_parts_that_are_not_isotropic_are_refused() -> None
 # --- the models ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize(("forward", "backward"), [("coulomb", "viscous"), ("stribeck", "table"), ("function", "none")])
 def test_the_mirrored_law_answers_the_mirrored_input_with_the_mirrored_output(
@@ -142,6 +145,7 @@ def test_the_mirrored_law_answers_the_mirrored_input_with_the_mirrored_output(
     assert one.dissipated_energy == other.dissipated_energy > 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_equal_parts_give_the_motion_of_the_symmetric_law_to_the_last_bit(name: str) -> None:
     for make in PARTS.values():
@@ -192,6 +196,7 @@ def test_a_load_scales_both_parts() -> None:
         MODELS["C"](law_of("coulomb", "function")).set_load(2.0)
 
 
+@pytest.mark.slow
 def test_classical_models_take_the_part_of_the_direction_or_refuse() -> None:
     law = law_of("coulomb", "none")
     explicit = ExplicitCoulombModel(law, period=T)
@@ -242,6 +247,7 @@ def test_a_direction_that_never_slides_is_not_identified() -> None:
         identify_law(np.ones((100, 2)), np.ones((100, 2)), per_direction=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["coulomb", "viscous_coulomb", "stribeck"])
 def test_model_c_is_identified_with_a_law_for_each_direction(kind: str) -> None:
     forward, backward = {

@@ -13,6 +13,7 @@ from haptic_friction import Batch, CoulombLaw, DahlModel, FrictionModel, ModelC,
 # Batches
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [1, 2])
 @pytest.mark.parametrize("name", MODELS)
 def test_a_batch_equals_independent_elements_bit_for_bit(

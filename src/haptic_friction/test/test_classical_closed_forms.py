@@ -144,6 +144,7 @@ def test_a_stuck_mass_of_karnopp_keeps_its_velocity_unless_told() -> None:
         assert model.sticking
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [1, 3])
 def test_karnopps_static_set_ends_at_the_breakaway_force(dimension: int) -> None:
     direction = np.array([0.48, -0.6, 0.64]) if dimension == 3 else np.array([-1.0])

@@ -31,6 +31,7 @@ def test_the_surfaces_are_the_equations_of_the_paper() -> None:
         surface("dahl")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "figure",
     [

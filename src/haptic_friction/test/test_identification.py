@@ -33,6 +33,7 @@ def test_a_law_is_found_exactly(law: str, dimension: int) -> None:
     np.testing.assert_allclose(found.friction_law().force(velocity[0]), force[0], rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.covering
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("dimension", [1, 2, 3])

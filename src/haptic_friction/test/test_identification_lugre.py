@@ -72,6 +72,7 @@ def rendered(law: str = "stribeck") -> tuple[np.ndarray, np.ndarray]:
     return u, LuGreModel(dry, bristle_stiffness=2e4, bristle_damping=60.0, viscosity=s2, period=T).simulate(u)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law, dimension", [("stribeck", 1), ("stribeck", 2), ("coulomb", 1)])
 def test_parameters_of_the_differential_equation_are_found(law: str, dimension: int) -> None:
     part = slice(700, None)  # the deflection at its start is unknown
@@ -105,6 +106,7 @@ def test_one_step_a_sample_takes_half_a_period_of_stiffness_off_the_damping_of_a
 # Intervals
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "law, correlation, trials",
     [

@@ -58,6 +58,7 @@ def elements(dimension: int = 1) -> ParallelElements:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [0, 900])
 def test_elements_are_found_from_the_exact_solution(first: int) -> None:
     found = identify_parallel_elements(strokes()[first:], stop_operators()[first:], period=T, elements=3)
@@ -91,6 +92,7 @@ def test_a_measured_loading_curve_gives_the_elements() -> None:
     np.testing.assert_allclose(found.parallel_elements().simulate(motion), exact.simulate(motion), atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("correlation, trials", [(0.0, 20), pytest.param(0.9, 60, marks=pytest.mark.slow)])
 def test_coverage_of_elements(correlation: float, trials: int) -> None:
     force = stop_operators()[:, None]
@@ -102,6 +104,7 @@ def test_coverage_of_elements(correlation: float, trials: int) -> None:
     coverage(trials, TRUE, identify)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trials", [20, pytest.param(100, marks=pytest.mark.slow)])
 def test_coverage_of_a_loading_curve(trials: int) -> None:
     x = np.linspace(2e-6, 2e-3, 2000)

@@ -68,6 +68,7 @@ LAWS: dict[str, Callable[[float], FrictionLaw]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LAWS)
 def test_each_step_obeys_its_equations(name: str) -> None:
     """Momentum with the forces at the end of the step, and each element's law at the velocity that it slides with."""
@@ -143,6 +144,7 @@ def test_rigid_contacts_are_the_limit_of_stiff_ones() -> None:
     assert radii[0] > 1.0 > radii[1]  # the split network cannot hold them
 
 
+@pytest.mark.slow
 def test_a_network_in_the_plane_does_not_depend_on_the_axes() -> None:
     angle, time = 0.7, T * np.arange(2000)
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
@@ -154,6 +156,7 @@ def test_a_network_in_the_plane_does_not_depend_on_the_axes() -> None:
     np.testing.assert_allclose(along.force[:, :, 1], line.force[:, :, 0], rtol=0, atol=1e-11)
 
 
+@pytest.mark.slow
 def test_an_anisotropic_law_takes_the_force_along_its_axes() -> None:
     law = AnisotropicLaw(np.array([[4.0, 0.0], [0.0, 2.0]]))
     network = ImplicitNetwork(

@@ -204,6 +204,7 @@ def test_steady_sliding_bears_g_and_stretches_the_spring_by_it_over_k(law: Frict
 # One model as the limit of another
 
 
+@pytest.mark.slow
 @pytest.mark.covering
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("dimension", [1, 2])

@@ -59,6 +59,7 @@ def test_a_loaded_law_is_the_law_of_the_larger_force(name: str, motion: Callable
         np.testing.assert_allclose(got, expected, atol=1e-12 * scale)
 
 
+@pytest.mark.slow
 def test_the_static_set_of_karnopp_s_model_is_scaled_with_an_anisotropic_law() -> None:
     for load, sticks in ((1.0, False), (3.0, True)):
         model = KarnoppModel(

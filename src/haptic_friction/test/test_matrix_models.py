@@ -83,6 +83,7 @@ def test_coulomb_friction_is_the_solution_of_a_convex_problem(n: int) -> None:
         np.testing.assert_allclose(LAWS["coulomb"].projected(x, Z), found.x, atol=2e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 @pytest.mark.parametrize("n", [2, 3])
 def test_sliding_force_is_that_of_a_bisection(law: FrictionLaw, n: int) -> None:

@@ -220,6 +220,7 @@ def test_turning_or_mirroring_the_input_does_so_to_the_output(
     assert turned.dissipated_energy == pytest.approx(original.dissipated_energy, rel=1e-10)
 
 
+@pytest.mark.slow
 def test_five_dimensions_are_no_other_than_three(motion: Motion) -> None:
     turn = ortho_group.rvs(5, random_state=1)
     model, turned = (build("C", LAWS["stribeck"], dimension=n, **CONSTANTS) for n in (3, 5))

@@ -50,6 +50,7 @@ def conflict(library: ctypes.CDLL, modes: dict[str, str], kind: str) -> str:
     return text.value.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["impedance", "admittance"])
 @pytest.mark.parametrize("modes", [*itertools.product(MODE_NAMES, repeat=2), ("MOTION",) * 3, ("WRENCH",), ("",)])
 def test_conflicting_modes_are_refused_at_the_start_with_the_same_words(
@@ -184,6 +185,7 @@ def command(random: np.random.Generator, tick: int, source: str, modes: tuple[in
     return message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("follows", [False, True], ids=["impedance", "admittance"])
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.fuzz) for seed in range(1, 5))])
 def test_it_decides_as_the_python_loop_does(library: ctypes.CDLL, follows: bool, seed: int) -> None:

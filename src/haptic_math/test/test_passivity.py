@@ -83,6 +83,7 @@ def needed_damping(K: float, B: float, omega: float, samples: int = 2000) -> flo
     return -observed(-K * x[1:-1] - B * moved[:-1] / T, x[1:]).energy / ((moved[1:] ** 2).sum() / T)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("K", [500.0, 2000.0])
 @pytest.mark.parametrize("B", [0.0, 0.3, -0.3, 2.0])
 def test_what_the_observer_says_is_the_limit_of_sampled_walls(K: float, B: float) -> None:

@@ -273,6 +273,7 @@ def contents() -> dict[str, bytes]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("node", "name", "values", "suffix"),
     [

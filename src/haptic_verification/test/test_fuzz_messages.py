@@ -48,6 +48,7 @@ def barrage_of(context: Context) -> Iterator[Callable[[str], Barrage]]:
         subject.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [name if name in SAMPLE else pytest.param(name, marks=pytest.mark.fuzz) for name in SUBJECTS]
 )
@@ -230,6 +231,7 @@ def test_the_page_goes_on_after_what_it_cannot_show(subject_of: Callable[[str], 
     port_of(subject, "DeviceState").take(state)
 
 
+@pytest.mark.slow
 def test_friction_of_more_than_three_numbers_moves_no_body(subject_of: Callable[[str], Subject]) -> None:
     subject = subject_of("contact, with inputs")
     barrage = Barrage(subject)

@@ -28,6 +28,7 @@ def stage(context: Context) -> Iterator[Callable[..., Stage]]:
         one.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [name if name in SAMPLE else pytest.param(name, marks=pytest.mark.slow) for name in SITUATIONS]
 )
