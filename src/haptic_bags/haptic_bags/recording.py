@@ -160,7 +160,7 @@ class Recording:
     @property
     def kind(self) -> str:
         """Kind of the device by the commands that it takes: "impedance", "admittance", or "scripted" for all."""
-        if self.parameters(self.device).get("device") == "script":
+        if self.parameters(self.device).get("device") == "scripted":
             return "scripted"
         modes = {self.started(source).get("mode") for source in self.sources}
         return "admittance" if "MOTION" in modes else "impedance"

@@ -64,7 +64,7 @@ def test_a_recording_knows_its_device_sources_and_ticks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "device", "kind"), [("MOTION", "five_bar", "admittance"), ("MOTION", "script", "scripted")]
+    ("mode", "device", "kind"), [("MOTION", "five_bar", "admittance"), ("MOTION", "scripted", "scripted")]
 )
 def test_the_kind_of_the_device_follows_from_what_it_took(tmp_path: Path, mode: str, device: str, kind: str) -> None:
     started = [
