@@ -36,6 +36,39 @@ OPTIONS = (
 )
 
 
+#: waits until the page has drawn two pictures in which nothing is on its way to another place
+DRAWN = """new Promise(done => {
+  let still = 0;
+  const look = () => {
+    const ends = a => isFinite(a.effect.getComputedTiming().endTime);
+    const moves = document.getAnimations().some(a => a.playState === 'running' && ends(a));
+    still = moves ? 0 : still + 1;
+    still > 1 ? done() : requestAnimationFrame(look);
+  };
+  look();
+})"""
+
+
+#: text and controls beyond the window, or beyond a panel that does not scroll to them, and text that is cut
+CUT = """(() => {
+  const cut = [];
+  for (const e of document.querySelectorAll('body *:not(svg *)')) {
+    const style = getComputedStyle(e), r = e.getBoundingClientRect();
+    const leaf = !e.children.length && e.textContent.trim();
+    if (!(leaf || e.matches('input, button')) || !r.width || style.visibility === 'hidden') continue;
+    const what = e.textContent.trim() || e.value || e.tagName;
+    if (r.left < -1 || r.right > innerWidth + 1) cut.push(`${what}: beyond the window`);
+    if (style.overflowX !== 'visible' && e.scrollWidth > e.clientWidth + 1 && leaf) cut.push(`${what}: shortened`);
+    for (let a = e.parentElement; a && a !== document.body; a = a.parentElement) {
+      const b = a.getBoundingClientRect();
+      if (getComputedStyle(a).overflowX !== 'visible' && (r.left < b.left - 1 || r.right > b.right + 1))
+        cut.push(`${what}: beyond its panel`);
+    }
+  }
+  return cut;
+})()"""
+
+
 def find_chromium() -> str | None:
     """Path of an installed Chromium; None: there is none."""
     return next((path for path in map(shutil.which, PROGRAMS) if path), None)
@@ -90,6 +123,14 @@ class Page:
             time.sleep(0.1)
         raise AssertionError(f"never true: {script}")
 
+    def nothing_cut(self) -> None:
+        """Waits until the page has the size of the window, and no text and no control is cut."""
+        found, end = self.run(CUT), time.monotonic() + limit(60.0)
+        while found and time.monotonic() < end:
+            time.sleep(0.2)
+            found = self.run(CUT)
+        assert not found, found
+
     def mouse(self, kind: str, x: float, y: float, pressed: bool = False) -> None:
         """One event of the mouse: mousePressed, mouseMoved, mouseReleased, at a place of the window [pixel]."""
         moved = kind == "mouseMoved"
@@ -132,8 +173,8 @@ class Page:
           return e.contains(there) || there?.contains(e) && there !== document.body ? [x, y] : null;
         }})()"""
         place, before = self.until(find), None
-        while place != before:  # a folder that opens moves it
-            time.sleep(0.3)
+        while place != before:  # a folder that opens moves it, on a busy machine only some pictures later
+            self.run(DRAWN)
             place, before = self.until(find), place
         x, y = place
         self.mouse("mouseMoved", x, y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import shutil
 import subprocess
 import time
@@ -12,6 +13,7 @@ from typing import Any
 
 from haptic_core.commands import WRENCH
 from haptic_core.messages import set_vector
+from haptic_devices.control.hosted import RUN, HostedDevice
 from haptic_devices.device import Reading
 from haptic_devices.drivers.driver import Driver
 from haptic_devices.loop import TickLoop
@@ -52,6 +54,23 @@ def run(loop: TickLoop, ticks: int, force: tuple[float, float, float]) -> Readin
         loop.offer(command)
         reading = loop.advance()
     return reading
+
+
+def host(driver: Driver, *entries: str, force: float) -> HostedDevice:
+    """The device of a driver as the plugin of ros2_control hosts it; a force along x [N] is commanded."""
+    hosted = HostedDevice(driver.name, {"device": driver.name, "device_parameters": json.dumps(entries)})
+    commands = dict(zip(hosted.command_names, range(len(hosted.commands)), strict=True))
+    hosted.commands[commands[f"{driver.name}_loop/run"]] = RUN
+    hosted.commands[commands[f"{driver.name}_tool/force.x"]] = force
+    return hosted
+
+
+def pass_period(hosted: HostedDevice) -> dict[str, float]:
+    """Lets one period pass as the plugin does: the states by their names."""
+    hosted.write()
+    hosted.read()
+    values = [float(value) for array in hosted.states for value in array]
+    return dict(zip(hosted.state_names, values, strict=True))
 
 
 def until(condition: Callable[[], Any], between: Callable[[], object] = lambda: None) -> None:

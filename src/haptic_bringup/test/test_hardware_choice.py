@@ -86,15 +86,19 @@ def test_plugins_that_are_not_compiled_are_named(monkeypatch: pytest.MonkeyPatch
         ({"hardware": "ros2_control", "mode": "lockstep"}, "ros2_control keeps its own clock, got mode:=lockstep"),
         ({"hardware": "mock"}, "mock keeps its own clock, got mode:=lockstep"),
         ({"hardware": "mock", **REALTIME}, "mock has no truth to record"),
+        (
+            {"hardware": "ros2_control", "input_device": "spacemouse", **REALTIME},
+            "spacemouse leads the hand of the suite's device node, got hardware:=ros2_control",
+        ),
     ],
 )
 def test_runs_that_cannot_be_are_refused(
     arguments: dict[str, str], message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     installed(monkeypatch, tmp_path, control=True, plugins=True)
-    with pytest.raises(runner.UsageError, match=f"^argument hardware: {message}$"):
+    with pytest.raises(runner.UsageError, match=rf"^argument (hardware|input_device): {message}$"):
         runner.check_hardware(arguments)
-    runner.check_hardware({"hardware": "ros2_control", **REALTIME})
+    runner.check_hardware({"hardware": "ros2_control", "input_device": "none", **REALTIME})
     runner.check_hardware({"hardware": "mock", "mode": "realtime", "record": "false"})
 
 

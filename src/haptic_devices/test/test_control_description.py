@@ -180,8 +180,9 @@ def test_the_urdf_says_what_was_given_about_the_device_as_texts_that_give_it_bac
 
 
 def test_the_detail_is_what_the_device_node_says() -> None:
-    device = make("joystick")
+    device = make("joystick", held="true", motion="letters")
     entries = [text.partition("=") for text in control_description.description_detail(device, {"seed": 3})]
     event = TickEvent(values=[KeyValue(key=path, value=value) for path, _, value in entries])
-    said = {"parameters": {"seed": 3}, "simulated": True, **device.description()}
+    said = {"parameters": {"seed": 3}, "simulated": True, **device.description(), "handle_axes": 0}
+    assert device.description()["handle_axes"] == 2
     assert detail_of(event) == json.loads(json.dumps(said))

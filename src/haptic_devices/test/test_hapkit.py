@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from device_emulators import EMULATORS, make, run, until
+from device_emulators import EMULATORS, host, make, pass_period, run, until
 from numpy.testing import assert_array_equal
 
 from haptic_devices.device import DeviceError
@@ -268,3 +268,14 @@ def test_the_reference_sketch_and_the_driver_understand_each_other(sketch: Path)
         board.wait()
         os.close(master)
         os.close(slave)
+
+
+def test_ros2_control_hosts_the_driver(board: Board) -> None:
+    board.flags = hapkit.MOTOR_ON
+    hosted = host(hapkit.DRIVER, *PATIENT, f"port={board.port}", force=0.5)
+    try:
+        until(lambda: any(force == 0.5 for _, force in list(board.commands)), lambda: pass_period(hosted))
+        until(lambda: pass_period(hosted)["translation_x/position"] == pytest.approx(board.position, rel=1e-6))
+        assert hosted.status == OK
+    finally:
+        hosted.deactivate()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from device_emulators import make, run, until
+from device_emulators import host, make, pass_period, run, until
 from inverse_service import MASS, PERIOD, InverseService
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -336,3 +336,13 @@ def test_the_search_says_that_the_service_does_not_run() -> None:
         address = ended.address
     found = inverse3.search(make(inverse3.DRIVER, f"address={address}").parameters)
     assert (found.connected, found.detail) == (False, f"service not running at {address}")
+
+
+def test_ros2_control_hosts_the_driver(service: InverseService) -> None:
+    hosted = host(inverse3.DRIVER, *PATIENT, f"address={service.address}", force=0.5)
+    try:
+        until(lambda: any(force[0] == 0.5 for force in list(service.forces)), lambda: pass_period(hosted))
+        until(lambda: pass_period(hosted)["translation_x/velocity"] > 0.0)
+        assert hosted.status == OK
+    finally:
+        hosted.deactivate()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from device_emulators import compile_library, make, run, vector_of
+from device_emulators import compile_library, host, make, pass_period, run, vector_of
 from numpy.testing import assert_allclose, assert_array_equal
 
 from haptic_devices.device import DeviceError, Reading
@@ -182,3 +182,13 @@ def test_the_search_names_the_model_and_leaves_the_device_closed(library: Path, 
     api.emulator_set(0, 1, 0, b"3.40.0")
     found = touch.search(parameters)
     assert (found.connected, found.detail) == (False, "library found, no device (communication error)")
+
+
+def test_ros2_control_hosts_the_driver(library: Path, api: Any) -> None:
+    hosted = host(touch.DRIVER, f"library={library.name}", force=0.5)
+    for _ in range(10):
+        states = pass_period(hosted)
+        api.emulator_tick()
+    assert hosted.status == OK and vector_of(api.emulator_force) == [0.5, 0.0, 0.0]
+    assert states["translation_x/velocity"] > 0.0
+    hosted.deactivate()

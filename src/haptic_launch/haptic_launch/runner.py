@@ -82,7 +82,8 @@ def check_hardware(arguments: Mapping[str, str]) -> None:
 
     Raises:
         MissingProgramError: ros2_control, or the suite's plugins for it, are not installed.
-        UsageError: the run is in lockstep, or would record the truth of mock hardware, which has none.
+        UsageError: the run is in lockstep, has an input device, or would record the truth of mock hardware, which has
+            none.
     """
     hardware = arguments.get("hardware", "simulated")
     if hardware == "simulated":
@@ -103,6 +104,12 @@ def check_hardware(arguments: Mapping[str, str]) -> None:
         raise UsageError(
             f"argument hardware: {hardware} keeps its own clock, got mode:={arguments.get('mode', 'lockstep')}",
             f"add mode:=realtime; {without}",
+        )
+    source = arguments.get("input_device", "none")
+    if source != "none":
+        raise UsageError(
+            f"argument input_device: {source} leads the hand of the suite's device node, got hardware:={hardware}",
+            without,
         )
     if hardware == "mock" and arguments.get("record") == "true":
         raise UsageError("argument hardware: mock has no truth to record", "add record:=false")

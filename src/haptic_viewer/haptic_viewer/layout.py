@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import viser
+from viser import _messages as viser_messages
 
 #: widths of the panels [pixel]; at 1024 pixels more than a third of the window is left for the scene
 _LEFT, _RIGHT = 290, 330
+#: a scene whose width over height is smaller is too narrow: the left panel is folded. A tablet that stands upright has
+#: 0.3 at most, a landscape window of 800 pixels more than 0.35
+_NARROW = 0.35
 #: order of the folders that come after those of the hand and the nodes, however late these are made
 LAST_FOLDERS = {name: 1e6 + place for place, name in enumerate(("View", "Forces", "Time", "Share"))}
 
@@ -35,3 +39,23 @@ class Layout:
         panel.set_width(_LEFT)
         server.gui.main_panel.dock_right()
         server.gui.main_panel.set_width(_RIGHT)
+        self._gui, self._panel = server.gui, panel
+        server.on_client_connect(self._watch)
+
+    async def _watch(self, client: viser.ClientHandle) -> None:
+        """Folds the left panel of a browser once its scene is too narrow; a user who unfolds it keeps it."""
+        folded = False
+
+        @client.camera.on_update
+        async def _(camera: viser.CameraHandle) -> None:
+            nonlocal folded
+            if not folded and 0 < camera.image_width < _NARROW * camera.image_height:
+                folded = True
+                self._fold(client)
+
+    def _fold(self, client: viser.ClientHandle) -> None:
+        """Folds the left panel of one browser; `PanelHandle.minimize` would fold it in all."""
+        count, run = self._gui._next_layout_counter(), self._gui._layout_run_id
+        client._websock_connection.queue_message(
+            viser_messages.GuiSetPanelCollapsedMessage(self._panel._placement_uuid, True, counter=count, run_id=run)
+        )

@@ -191,6 +191,7 @@ class Viewer(Node):
     def _watch(self, watched: bool) -> None:
         """Reads what only a page needs, or ends that."""
         if watched:
+            self._state_line.begin()
             report = partial(self._shown, "diagnostics", self._take_diagnostics)
             self._diagnostics = self.create_subscription(DiagnosticArray, "/diagnostics", report, display_qos())
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -17,10 +18,12 @@ from haptic_viewer.text import PlainText, plain
 
 #: name of the scene in a link
 SCENE = "scene"
-#: pictures of a GIF and time between two of them [s], and its largest width [pixel]
+#: most pictures of a GIF and time between two of them [s], and its largest width [pixel]
 _FRAMES, _INTERVAL, _WIDTH = 24, 0.15, 640
+#: a slow browser gives at least so many pictures, and no more after this time [s]
+_FEWEST, _LONGEST = 8, 12.0
 #: longest wait for a picture of a browser [s]
-_PATIENCE = 30.0
+_PATIENCE = 60.0
 _DROPPED = ("token", SCENE)
 
 
@@ -51,7 +54,7 @@ def read_link(path: str) -> tuple[str, dict[str, Any]]:
 
 
 def moving_picture(render: Callable[[int, int], np.ndarray], width: int, height: int) -> bytes:
-    """Returns some seconds of what a browser shows as GIF.
+    """Returns some seconds of what a browser shows as GIF, which plays at the pace at which the pictures came.
 
     Args:
         render: gives a picture (height, width, 3) of a size [pixel].
@@ -59,12 +62,14 @@ def moving_picture(render: Callable[[int, int], np.ndarray], width: int, height:
     """
     scale = min(1.0, _WIDTH / max(width, 1))
     size = max(round(scale * height), 2), max(round(scale * width), 2)
-    frames, due = [], time.monotonic()
-    for _ in range(_FRAMES):
+    frames: list[np.ndarray] = []
+    times, start = list[float](), time.monotonic()
+    while len(frames) < _FRAMES and (len(frames) < _FEWEST or time.monotonic() < start + _LONGEST):
         frames.append(render(*size)[..., :3])
-        due += _INTERVAL
-        time.sleep(max(0.0, due - time.monotonic()))
-    data: bytes = imageio.imwrite("<bytes>", np.stack(frames), extension=".gif", duration=1e3 * _INTERVAL, loop=0)
+        times.append(time.monotonic())
+        time.sleep(max(0.0, start + _INTERVAL * len(frames) - time.monotonic()))
+    shown = [1e3 * max(later - one, _INTERVAL) for one, later in pairwise([*times, times[-1] + _INTERVAL])]
+    data: bytes = imageio.imwrite("<bytes>", np.stack(frames), extension=".gif", duration=shown, loop=0)
     return data
 
 
@@ -93,9 +98,8 @@ class SharePanel:
 
             try:
                 camera = client.camera
-                client.send_file_download(
-                    f"{name}.gif", moving_picture(render, camera.image_width, camera.image_height)
-                )
+                picture = moving_picture(render, camera.image_width, camera.image_height)
+                client.send_file_download(f"{name}.gif", picture, save_immediately=True)
             except (RuntimeError, TimeoutError):
                 client.add_notification(plain("No GIF"), plain("The browser gave no picture."), auto_close_seconds=5.0)
             finally:

@@ -73,6 +73,10 @@ class StateLine:
         #: real-time factor since the line before the last [-]
         self.factor = 0.0
 
+    def begin(self) -> None:
+        """Begins anew when a page is opened: there is no rate until the second state that comes from then on."""
+        self._shown, self.factor = (0.0, self._shown[1]), 0.0
+
     def set_status(self, level: int, message: str, values: Mapping[str, str] | None = None) -> None:
         """Keeps a status for the lines that follow; an OK status ends the one before.
 
@@ -105,7 +109,7 @@ class StateLine:
         now, tick = time.monotonic(), int(state.tick)
         then, before = self._shown
         rate = max(tick - before, 0) / (now - then) if then else 0.0
-        self._shown, self.factor = (now, tick), rate * state.period
+        self._shown, self.factor = (now if then or tick != before else 0.0, tick), rate * state.period
         busy = self._processors.busy()
         pace_words = "paused" if paused else f"{self.factor:.2f} × real time"
         status = _STATUS[min(state.status, 2)]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import cycle, pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 from browser import Page, browser, find_chromium
 from machine_speed import limit
+from PIL import Image, ImageSequence
 from replay_bags import event, wire, write_bag
 from started_runs import wait_until
 
@@ -29,7 +32,9 @@ WALL_STATE = "haptic_msgs/msg/WallState"
 #: force of the hand on the tool in contact [N], and depth of the tool [m]
 FORCE, DEPTH = 5.0, 2e-4
 #: windows of a laptop and of a tablet, and a small one, which is drawn in less time [pixel]
-SIZES, SMALL = ((1280, 720), (768, 1024)), (800, 450)
+LAPTOP, TABLET, SMALL = (1280, 720), (768, 1024), (800, 450)
+#: width of the scene between the panels [pixel]
+SCENE_WIDTH = "document.querySelector('canvas').getBoundingClientRect().width"
 
 
 def recorded(folder: Path) -> RecordedRun:
@@ -76,26 +81,6 @@ def shown(run: RecordedRun) -> Iterator[tuple[Playback, str]]:
         server.stop()
 
 
-#: text and controls beyond the window, or beyond a panel that does not scroll to them, and text that is cut
-CUT = """(() => {
-  const cut = [];
-  for (const e of document.querySelectorAll('body *:not(svg *)')) {
-    const style = getComputedStyle(e), r = e.getBoundingClientRect();
-    const leaf = !e.children.length && e.textContent.trim();
-    if (!(leaf || e.matches('input, button')) || !r.width || style.visibility === 'hidden') continue;
-    const what = e.textContent.trim() || e.value || e.tagName;
-    if (r.left < -1 || r.right > innerWidth + 1) cut.push(`${what}: beyond the window`);
-    if (style.overflowX !== 'visible' && e.scrollWidth > e.clientWidth + 1 && leaf) cut.push(`${what}: shortened`);
-    for (let a = e.parentElement; a && a !== document.body; a = a.parentElement) {
-      const b = a.getBoundingClientRect();
-      if (getComputedStyle(a).overflowX !== 'visible' && (r.left < b.left - 1 || r.right > b.right + 1))
-        cut.push(`${what}: beyond its panel`);
-    }
-  }
-  return cut;
-})()"""
-
-
 def set_number(page: Page, label: str, value: float) -> None:
     """Types a value into the field beside a label, as a user does."""
     field = f"""[...document.querySelectorAll('label')].find(e => e.innerText.trim() === {json.dumps(label)})
@@ -119,23 +104,59 @@ def check_cameras(page: Page, playback: Playback) -> None:
         wait_until(seen_from_there)
 
 
+def check_tablet(page: Page) -> None:
+    """On a tablet that stands upright the signals are folded, and can be unfolded."""
+    page.resize(*TABLET)
+    page.until(f"{SCENE_WIDTH} >= {TABLET[0] / 2} && innerWidth === {TABLET[0]}")
+    page.nothing_cut()
+    press = "document.querySelector('[aria-label=\"Expand column\"]')"
+    x, y = page.run(f"(r => [r.x + r.width / 2, r.y + r.height / 2])({press}.getBoundingClientRect())")
+    page.mouse("mousePressed", x, y, pressed=True)
+    page.mouse("mouseReleased", x, y)
+    page.until(f"{SCENE_WIDTH} < {TABLET[0] / 4} && document.querySelectorAll('.u-legend').length > 3")
+    page.nothing_cut()
+
+
+def check_gif(page: Page, playback: Playback, folder: Path) -> None:
+    page.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+    page.click("Share")
+    page.click("save a GIF")
+    moments = cycle(np.linspace(0.0, 3.9, 14).tolist())
+
+    def made() -> bool:
+        playback.playhead.go_to(next(moments))  # the tool moves, however long the pictures take
+        time.sleep(0.5)
+        return any(folder.glob("*.gif"))
+
+    wait_until(made)
+    (path,) = folder.glob("*.gif")
+    with Image.open(path) as gif:
+        frames = [np.asarray(frame.convert("L"), dtype=float) for frame in ImageSequence.Iterator(gif)]
+    changes = [np.abs(one - other).max() for one, other in pairwise(frames)]
+    assert len(frames) > 2 and sum(change > 20.0 for change in changes) > 1, changes
+    assert all(np.ptp(frame) > 50.0 for frame in frames)  # none is empty
+    height, width = frames[0].shape
+    assert width / height == pytest.approx(page.run(SCENE_WIDTH) / SMALL[1], rel=0.05)
+
+
 def in_a_browser(folder: Path) -> None:
     with (
         shown(recorded(folder)) as (playback, url),
         browser(url, width=SMALL[0], height=SMALL[1]) as page,
     ):
-        page.until("document.querySelectorAll('.u-legend').length > 2")
+        page.until("document.querySelectorAll('.u-legend').length > 3")
         page.until("document.body.innerText.includes('tick 0')")
         page.run("document.querySelectorAll('.mantine-Notification-closeButton').forEach(e => e.click())")
-        for size in SIZES:
-            page.resize(*size)
-            assert page.run(CUT) == []
+        page.resize(*LAPTOP)
+        page.nothing_cut()
+        check_tablet(page)
         page.resize(*SMALL)
         # signals have units, and names where there are several
         titles = page.run("[...document.querySelectorAll('.u-title')].map(e => e.innerText)")
         assert len(titles) > 3 and all(title.endswith("]") and "[" in title for title in titles), titles
-        labels = page.run("[...document.querySelectorAll('.u-legend .u-label')].map(e => e.innerText)")
-        assert {"x", "y", "z", "wall 1"} <= set(labels) and all(labels), labels
+        labels = "[...document.querySelectorAll('.u-legend .u-label')].map(e => e.innerText)"
+        wait_until(lambda: {"x", "y", "z", "wall 1"} <= set(page.run(labels)))
+        assert all(page.run(labels))
         check_cameras(page, playback)
         # forces: the scale is shown, and a depth is exaggerated on demand
         playback.playhead.go_to(2.0)
@@ -151,9 +172,18 @@ def in_a_browser(folder: Path) -> None:
         (walls,) = picture._forces.values()
         assert not walls._ghost.sent("visible")
         set_number(page, "penetration, times", 100)
-        wait_until(lambda: walls._ghost.sent("visible"))
-        assert walls._ghost.sent("position")[2] == pytest.approx(-100.0 * DEPTH)
-        assert walls._label.text == "0.200 mm, times 100"
+
+        def exaggerated() -> bool:
+            place = walls._ghost.sent("position")
+            return place is not None and place[2] == pytest.approx(-100.0 * DEPTH)
+
+        wait_until(exaggerated)
+        wait_until(lambda: walls._label.text == "0.200 mm, times 100")
+        check_gif(page, playback, folder)
+        # the space key plays
+        playback.playhead.go_to(0.0)
+        page.type_key("Space", " ")
+        wait_until(lambda: playback.playhead.plays or playback.playhead.moment > 0.0)
         assert page.violations == []
 
 

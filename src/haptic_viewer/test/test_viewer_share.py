@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+
 import imageio.v3 as imageio
 import numpy as np
 import pytest
+from PIL import Image, ImageSequence
 
 from haptic_viewer import share
 from haptic_viewer.share import link_of, moving_picture, read_link
@@ -39,3 +42,17 @@ def test_a_gif_has_the_pictures_of_the_browser_made_smaller(monkeypatch: pytest.
     frames = imageio.imread(moving_picture(render, 1280, 720), extension=".gif", index=None)
     assert set(asked) == {(360, 640)} and frames.shape == (len(asked), 360, 640, 3)
     assert frames[0].mean() < frames[-1].mean()
+
+
+def test_a_gif_of_a_slow_browser_has_fewer_pictures_and_its_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(share.time, "sleep", lambda _: None)
+    monkeypatch.setattr(share.time, "monotonic", lambda: now[0])
+
+    def render(height: int, width: int) -> np.ndarray:
+        now[0] += 2.0
+        return np.full((height, width, 3), int(20 * now[0]) % 256, dtype=np.uint8)
+
+    with Image.open(BytesIO(moving_picture(render, 320, 200))) as gif:
+        shown = [frame.info["duration"] for frame in ImageSequence.Iterator(gif)]
+    assert len(shown) == 8 and set(shown[:-1]) == {2000}  # [ms]

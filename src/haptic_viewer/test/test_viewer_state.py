@@ -45,6 +45,17 @@ def test_the_line_has_factor_missed_ticks_and_status() -> None:
     assert words(*line.parts(state, "realtime", paused=False)).endswith("error: it hangs")
 
 
+def test_the_rate_does_not_include_the_time_without_a_page() -> None:
+    line = StateLine()
+    line.parts(DeviceState(tick=100, period=1e-3), "lockstep", paused=False)
+    line.parts(DeviceState(tick=200, period=1e-3), "lockstep", paused=False)
+    assert line.factor > 0.0
+    line.begin()
+    for tick in (200, 900_000):  # the state of the page before is still the newest one for a while
+        line.parts(DeviceState(tick=tick, period=1e-3), "lockstep", paused=False)
+        assert line.factor == 0.0
+
+
 def test_processors_are_busy_for_the_time_in_which_they_are_not_idle(tmp_path: Path) -> None:
     file = tmp_path / "stat"
     file.write_text("cpu  100 0 100 700 100 0 0 0 0 0\n")

@@ -263,7 +263,7 @@ class SimulationDrawing:
             canvas.sphere(f"contact {place}", np.zeros(3), s * width, HIDDEN)
             if self._force_length > 0.0:
                 canvas.arrow(f"contact force {place}", np.zeros(3), np.array([0.0, 0.0, s * width]), s * width, HIDDEN)
-        self._drawn = max(self._drawn, len(points))
+        self._drawn = len(points)
 
 
 class WorldDrawing(SimulationDrawing):

@@ -116,8 +116,12 @@ def controller_parameters(device: Device, name: str) -> dict[str, Any]:
 
 
 def description_detail(device: Device, parameters: Mapping[str, Any]) -> list[str]:
-    """Lists what the controller announces of the device when it becomes active, as path=value; reports read it."""
-    detail = {"parameters": dict(parameters), "simulated": device.truth() is not None, **device.description()}
+    """Lists what the controller announces of the device when it becomes active, as path=value; reports read it.
+
+    No handle leads the hand of a hosted device, which has neither the topic nor the service for it.
+    """
+    described = {**device.description(), "handle_axes": 0}
+    detail = {"parameters": dict(parameters), "simulated": device.truth() is not None, **described}
     return [f"{path}={text}" for path, text in event_texts(detail).items()]
 
 
