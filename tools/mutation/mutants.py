@@ -9,9 +9,10 @@ and the limits of their files. `tried.jsonl` keeps what was tried and which test
 later and survivors are not lost; docs/mutation.md says of each survivor which test it has become, or why it cannot
 matter.
 
-The tests that import the module run first, then those that name it or a module that imports it. Each run is a fork of
-one process that has loaded the package, and loads the altered module again with all that import it. Their kernels are
-compiled again: Numba does not see that a function that it compiled in has changed.
+The test files nearest to the place run, in this order: those that name its function or class, those that have the
+module's name, those that import it. Each run is a fork of one process that has loaded the package, and loads the
+altered module again with all that import it. Their kernels are compiled again: Numba does not see that a function that
+it compiled in has changed. A place whose tests used up their processor time is kept as survived "within the limit".
 """
 
 from __future__ import annotations
@@ -39,15 +40,15 @@ ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src"
 #: functions and files that only draw or describe
 DRAWS = re.compile(r"figure|draw|plot|_maps|_surfaces|caption|axes|panel|__repr__|moved|old_paths|view/|/data/", re.I)
-#: time after which a test run counts as one that hangs [s]
-LIMIT = 900
+#: processor time after which no further test of a place runs, and time after which one test counts as hanging [s]
+LIMIT, HANGS = 60, 240
+#: test files that run
+NEAREST = 6
 #: what was tried, and the seed of the choice
 KEPT, SEED = Path(__file__).with_name("tried.jsonl"), 2
 REPORTS = "src/haptic_experiments/haptic_experiments"
 #: tests that run
 DEFAULT_TIER = "not experiment and not fuzz and not realtime and not study and not slow"
-#: how long a test file that saw nothing took [s]; quick ones run first
-_TOOK: dict[str, float] = {}
 #: functions that judge a report's claims, by their text
 JUDGES = re.compile("claim", re.I)
 _OPERATORS: dict[type, tuple[str, str]] = {
@@ -215,22 +216,25 @@ def _importing(stems: set[str]) -> re.Pattern[str]:
     return re.compile(rf"^\s*(from|import)\b[^(\n]*(\([^)]*)?\b({'|'.join(map(re.escape, stems))})\b", re.M)
 
 
-def tests_of(place: Place) -> list[list[str]]:
-    """Test files of the package: those that import the module, then those that name it or a module that imports it.
+def _nearness(place: Place, test: Path, importing: re.Pattern[str]) -> float:
+    """How much a test file has to do with a place: it names what is altered, has its module's name, or imports it."""
+    text, stem = test.read_text(encoding="utf-8"), Path(place.file).stem.strip("_")
+    words = [word.strip("_") for word in place.function.split(".") if len(word) > 3 and word != "__init__"]
+    named = sum(bool(re.search(rf"\b_?{re.escape(word)}\b", text)) for word in words)
+    alike = stem in test.stem or test.stem.removeprefix("test_") in stem
+    imports = bool(_importing({stem}).search(text))
+    return 3.0 * named + 2.0 * alike + 2.0 * imports + 0.5 * bool(importing.search(text))
 
-    Of a report only its own tests.
-    """
-    path = ROOT / place.file
-    imported = _importing({path.stem})
+
+def tests_of(place: Place) -> list[str]:
+    """The test files of the package that are nearest to a place; of a report only those that import it."""
     importing = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in set(dependents(place.file))))
-    first, then = [], []
-    for file in sorted((SOURCES / path.relative_to(SOURCES).parts[0] / "test").glob("test_*.py")):
-        text = file.read_text(encoding="utf-8")
-        if imported.search(text):
-            first.append(str(file))
-        elif importing.search(text):
-            then.append(str(file))
-    return [first] if first and place.file.startswith(REPORTS) else [first, then]
+    files = sorted((SOURCES / Path(place.file).parts[1] / "test").glob("test_*.py"))
+    ranked = sorted(files, key=lambda test: -_nearness(place, test, importing))
+    if place.file.startswith(REPORTS):
+        imported = _importing({Path(place.file).stem})
+        ranked = [test for test in ranked if imported.search(test.read_text(encoding="utf-8"))] or ranked
+    return [str(test) for test in ranked[:NEAREST]]
 
 
 def dependents(file: str) -> Iterator[str]:
@@ -265,8 +269,14 @@ def _forget(names: set[str]) -> None:
             vars(sys.modules.get(package, module)).pop(short, None)
 
 
-def _run(file: str, changed: set[str], cache: str, output: IO[str]) -> str:
-    """Runs a test file in a fork of this process, where the `changed` modules are loaded again: the fate."""
+def _spent(process: int) -> float:
+    """Processor time of a process [s]."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _run(files: list[str], changed: set[str], cache: str, output: IO[str]) -> int | None:
+    """Runs test files in a fork of this process that loads the `changed` modules again: its exit code, or None."""
     child = os.fork()
     if not child:
         code = 1
@@ -277,18 +287,18 @@ def _run(file: str, changed: set[str], cache: str, output: IO[str]) -> str:
             os.dup2(output.fileno(), 1)
             os.dup2(output.fileno(), 2)
             _forget(changed)
-            code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-m", DEFAULT_TIER, file]))
+            options = ["-x", "-q", f"--timeout={HANGS}", "-p", "no:cacheprovider", "-m", DEFAULT_TIER]
+            code = int(pytest.main([*options, *files]))
         finally:
             os._exit(code)
-    end = time.monotonic() + LIMIT
-    while time.monotonic() < end:
+    while _spent(child) < LIMIT:
         found, status = os.waitpid(child, os.WNOHANG)
         if found:
-            return "survived" if os.waitstatus_to_exitcode(status) in (0, 5) else "seen"
+            return os.waitstatus_to_exitcode(status)
         time.sleep(0.05)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    return "hangs"
+    return None
 
 
 def fate(place: Place) -> tuple[str, str]:
@@ -315,18 +325,18 @@ def fate(place: Place) -> tuple[str, str]:
             shutil.rmtree(cache, ignore_errors=True)
 
 
-def _tried(groups: list[list[str]], changed: set[str], cache: str) -> tuple[str, str]:
-    """Fate by the test files of each group, quick ones first, and the test that failed."""
-    for file in [file for files in groups for file in sorted(files, key=lambda file: _TOOK.get(file, 0.0))]:
-        start = time.monotonic()
-        with tempfile.TemporaryFile("a+", encoding="utf-8", errors="replace") as output:
-            found = _run(file, changed, cache, output)
-            output.seek(0)
-            failed = re.search(r"^(?:FAILED|ERROR) \S*/(.+)$", output.read(), re.M)
-        if found != "survived":
-            return found, failed.group(1)[:120] if failed else Path(file).name
-        _TOOK[file] = time.monotonic() - start
-    return "survived", ""
+def _tried(files: list[str], changed: set[str], cache: str) -> tuple[str, str]:
+    """Fate by the test files, and the test that failed."""
+    with tempfile.TemporaryFile("a+", encoding="utf-8", errors="replace") as output:
+        code = _run(files, changed, cache, output)
+        output.seek(0)
+        text = output.read()
+    if code is None:
+        return "survived", "within the limit"
+    if code in (0, 5):
+        return "survived", ""
+    failed = re.search(r"^(?:FAILED|ERROR) \S*/(.+)$", text, re.M)
+    return "hangs" if "Timeout (>" in text else "seen", failed.group(1)[:120] if failed else ""
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from admittance_constraints import (
     SingularConfigurationError,
     rotations,
 )
+from admittance_constraints.dynamics import kernels
 
 
 class FreeBody(Mechanism):
@@ -148,3 +151,21 @@ def test_spring_in_the_quaternion_chart_is_the_angles() -> None:
         ends.append(g.simulate(wrenches=np.zeros((1200, 6))).x[-1])
     # the body passes the angles' singularity at 0.07 rad: their error is 5e-8 here, and falls with the fourth order
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-7)
+
+
+@pytest.mark.parametrize("revolutions", [0.0, 2.0 * np.pi])
+def test_angles_of_a_pose_have_the_rates_of_its_angular_velocity(revolutions: float) -> None:
+    """Angles along a parabola in time; they stay next to the old ones, a revolution further if these are."""
+    angles, rates, accelerations = np.array([[0.3 + revolutions, -0.7, 1.1], [0.5, -0.4, 0.8], [1.0, 2.0, -3.0]])
+
+    def angular_velocity(t: float) -> np.ndarray:
+        return np.asarray(rotations.body_rates(angles + rates * t) @ (rates + accelerations * t))
+
+    pose = [0.1, 0.2, 0.3, *rotations.quaternion_from_rotation(rotations.rotation_from_angles(angles))]
+    change = (angular_velocity(1e-5) - angular_velocity(-1e-5)) / 2e-5
+    chart: Any = None  # the angles are those of any mechanism
+    old = [0.0, 0.0, 0.0, *(angles + 0.1)]
+    x, xdot, xddot = kernels._angles(chart)(pose, [1, 2, 3, *angular_velocity(0.0)], [4, 5, 6, *change], old)
+    np.testing.assert_allclose(x.full().ravel(), [0.1, 0.2, 0.3, *angles], atol=1e-14)
+    np.testing.assert_allclose(xdot.full().ravel(), [1.0, 2.0, 3.0, *rates], atol=1e-14)
+    np.testing.assert_allclose(xddot.full().ravel(), [4.0, 5.0, 6.0, *accelerations], atol=1e-8)

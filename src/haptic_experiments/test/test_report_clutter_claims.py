@@ -11,10 +11,13 @@ import pytest
 from altered_numbers import altered
 
 from convex_contact.simulation.run_statistics import RunStatistics
+from haptic_experiments.experiments import clutter
 from haptic_experiments.experiments.clutter import (
     FAILED,
     NAMES,
+    PERIOD,
     PERIODS,
+    STIFFNESS,
     STIFFNESSES,
     WEIGHT,
     Iterations,
@@ -90,7 +93,7 @@ def failed(numbers: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "path", "inside", "outside"),
     [
-        (COLLIDE, ["runs", "lagged", "iterations", "late"], 9.9, 10.1),
+        (COLLIDE, ["runs", "lagged", "iterations", "late"], 9.9, 10.0),
         (COLLIDE, ["runs", "lagged", "condition", "late"], 1.9e6, 2.1e6),
         (COLLIDE, ["runs", "similar", "iterations", "late"], 9.9, 10.1),
         (COLLIDE, ["runs", "similar", "condition", "late"], 1.9e6, 2.1e6),
@@ -140,6 +143,25 @@ def test_approximations_that_are_all_alike_fail_the_claims_that_tell_them_apart(
 def test_a_first_step_that_does_not_converge_fails_the_claims_on_the_period() -> None:
     found = failed(altered(NUMBERS, ["periods", "lagged", LONG], FAILED))
     assert len(found) == 2 and found[0].startswith(CONDITION) and found[1].startswith(WORK)
+
+
+def test_the_regularised_tolerance_is_that_of_the_runs_period(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It costs time, and the sweep computes it at no other period."""
+    asked = []
+
+    def sweep(name: str, period: float, stiffness: float, *, tolerances: bool = False) -> RunStatistics:
+        asked.append((period, stiffness) if tolerances else None)
+        by_period = NUMBERS["periods"][name][period] if stiffness == STIFFNESS else statistics(stiffness=stiffness)
+        stages = NUMBERS["tolerances"][name]
+        return altered(by_period, ["tolerance"], np.array([stages.early, 1e-4, stages.late] if tolerances else []))
+
+    runs = {name: SimpleNamespace(parameters={}) for name in NUMBERS["runs"]}
+    monkeypatch.setattr(clutter, "sweep", sweep)
+    monkeypatch.setattr(clutter, "runs_of", lambda bags: runs)
+    monkeypatch.setattr(clutter, "measure", lambda run: next(NUMBERS["runs"][n] for n in runs if runs[n] is run))
+    claims = clutter.analyse({}).claims
+    assert [claim.text for claim in claims if not claim.shown] == []
+    assert [found for found in asked if found] == [(PERIOD, STIFFNESS)] * len(NAMES)
 
 
 # ---- altered recordings -----------------------------------------------------------------------------------

@@ -78,6 +78,12 @@ def test_a_claim_on_the_run_fails_with_another_number(
     assert words in text
 
 
+def test_a_body_may_end_apart_by_a_share_of_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """2 % of 0.1 m."""
+    near = replace(NO_DIFFERENCE, bodies_end=[1.9e-3])
+    assert failed(monkeypatch, replace(NUMBERS, against_implicit=near)) == []
+
+
 @pytest.mark.parametrize(
     ("limit", "tools", "words"),
     [

@@ -83,6 +83,16 @@ def test_units_are_those_of_the_parameters() -> None:
 # Which samples count
 
 
+def test_the_residual_of_both_directions_is_the_rms_over_all_samples() -> None:
+    """300 samples that are 0.3 N off forward, 100 that are 0.1 N off backward: sqrt((3 0.3^2 + 0.1^2)/4)."""
+    forward = np.repeat([True, False], [300, 100])
+    velocity = np.where(forward, 0.1, -0.1)
+    off = np.where(forward, 0.3, 0.1) * np.where(np.arange(400) % 2, 1.0, -1.0)
+    force = np.where(forward, 5.0, -4.0) + off
+    found = identify_law(velocity[:, None], force[:, None], law="coulomb", per_direction=True)
+    assert found.residual_rms == pytest.approx(np.sqrt(0.07), rel=1e-3) and found.samples == 400
+
+
 def test_the_sliding_mask_and_the_minimum_speed_choose_the_samples() -> None:
     speed = np.linspace(0.001, 0.2, 2000)[:, None]
     force = 4.0 + 5.0 * speed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 from haptic_friction import CoulombLaw, Identification, LuGreModel, StribeckLaw, identify_lugre
+from haptic_friction.identification import lugre
 
 T, SAMPLES = 1e-3, 4000
 #: parameters of a steel contact at hand speeds, those of the law first
@@ -203,3 +205,15 @@ def test_unusable_input_is_refused_by_name(options: dict[str, Any], message: str
     with pytest.raises(ValueError) as caught:
         identify_lugre(**({"velocity": u, "force": f, "period": T} | options))
     assert str(caught.value).startswith(message) and "\n" not in str(caught.value)
+
+
+def test_the_search_starts_from_the_deflection_that_bears_the_first_force() -> None:
+    """Of multiples of the stiffness of sticking the one that fits best: here 2.5."""
+    part: Any = SimpleNamespace(solution=SimpleNamespace(theta=np.array([2.0])), law="coulomb")
+    force = np.array([[0.5, -1.0], [0.0, 0.0]])
+
+    def response(values: np.ndarray) -> np.ndarray:
+        return force + abs(values[1] - 2.5e4)
+
+    found = lugre._start(part, force, (1e4, 20.0), response)
+    np.testing.assert_allclose(found, [2.0, 2.5e4, 20.0, 0.5 / 2.5e4, -1.0 / 2.5e4])

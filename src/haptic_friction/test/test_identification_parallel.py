@@ -17,6 +17,7 @@ from haptic_friction import (
     identify_loading_curve,
     identify_parallel_elements,
 )
+from haptic_friction.identification import parallel
 
 T, SAMPLES = 1e-3, 4000
 K, F = np.array([8000.0, 4000.0, 2000.0]), np.array([0.8, 1.2, 2.0])
@@ -198,3 +199,14 @@ def test_unusable_curves_are_refused_by_name(displacement: np.ndarray, force: np
     with pytest.raises(ValueError) as caught:
         identify_loading_curve(displacement, force, period=T)
     assert str(caught.value).startswith(message)
+
+
+def test_start_of_the_search_finds_elements_at_the_displacements_that_it_tries() -> None:
+    u = strokes()[:, None]
+    reach = float(np.ptp(T * np.cumsum(u)))
+    tried = np.geomspace(parallel._SMALLEST, 1.0, parallel._TRIED) * reach
+    stiffness = np.array([8000.0, 3000.0])
+    force = stiffness * tried[[12, 25]]
+    made = parallel.elements_of(stiffness, force, period=T, dimension=1)
+    found = parallel._start(u, np.array([made.step(v) for v in u]), T, 2)
+    np.testing.assert_allclose(found, [stiffness, force], rtol=1e-6)

@@ -51,6 +51,19 @@ def test_renderer_of_a_model_and_settings() -> None:
         FrictionRenderer(ModelA(law, mass=1.0, period=T), FrictionSettings())
 
 
+@pytest.mark.parametrize(("largest_lead", "ahead"), [(0.004, 0.004), (0.0, 0.2 * 30 * T)])
+def test_mass_of_an_admittance_stops_the_largest_lead_ahead_of_a_tool_that_stands(
+    largest_lead: float, ahead: float
+) -> None:
+    """A mass that slides along y at 0.2 m/s without friction; 0 is no limit."""
+    settings = FrictionSettings(axes=(1,), initial_velocity=0.2, largest_lead=largest_lead)
+    one = FrictionRenderer(ModelA(CoulombLaw(0.0), mass=1.0, period=T), settings)
+    answers = [one.step(force=np.zeros(3), position=[1.0, 2.0, 3.0]) for _ in range(30)]
+    np.testing.assert_allclose(answers[9].position, [1.0, 2.0 + 0.2 * 10 * T, 3.0])
+    np.testing.assert_allclose(answers[-1].position, [1.0, 2.0 + ahead, 3.0])
+    np.testing.assert_allclose(answers[-1].velocity, [0.0, 0.0 if largest_lead else 0.2, 0.0])
+
+
 def test_a_law_that_a_normal_force_scales_needs_a_force() -> None:
     with pytest.raises(ValueError, match=r"^parameter friction_force: expected above 0 with inputs \['wall'\], got 0$"):
         FrictionRenderer.from_parameters(values(inputs=["wall"], law="coulomb", friction_force=0.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from tau_wall_control.device.workspace import (
     static_load,
     turned_poses,
 )
-from tau_wall_control.simulation.monte_carlo import FIGURES, characteristics, compare, query_points
+from tau_wall_control.simulation.monte_carlo import FIGURES, Pushes, characteristics, compare, query_points
 from tau_wall_control.simulation.z_width import (
     closed_loop,
     largest_gain,
@@ -34,7 +35,7 @@ from tau_wall_control.simulation.z_width import (
     spring_damper_limit,
     torque_activity,
 )
-from tau_wall_control.study import StudySettings, paper, tasks
+from tau_wall_control.study import StudySettings, paper, sensing, tasks
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +133,11 @@ def test_comparison_is_welchs(study: Any) -> None:
     b[0, 0] = a[0, 0] = 7.0
     result = compare(a, b)
     assert result.p_value[1, 2] == pytest.approx(ttest_ind(a[1, 2, :, 0], b[1, 2, :, 0], equal_var=False).pvalue)
-    assert result.p_value[0, 0] == 1.0
+    low, high = ttest_ind(b[1, 2, :, 0], a[1, 2, :, 0], equal_var=False).confidence_interval()
+    mean = a[1, 2, :, 0].mean()
+    assert result.interval[1, 2] == pytest.approx((high - low) / (2.0 * mean))
+    assert result.difference[1, 2] == pytest.approx((high + low) / (2.0 * mean))
+    assert result.p_value[0, 0] == 1.0 and result.interval[0, 0] == 0.0
     assert (result.both == (result.significant & result.second_higher)).all()
     assert not (result.both & result.first_better).any()
     numbers = characteristics(study["mopc"])
@@ -239,3 +244,41 @@ def test_plots(device: TauDevice, tmp_path: Path) -> None:
     for name, figure in (("w", plot_workspace(device, per_axis=5)), ("m", plot_mechanism(device))):
         figure.savefig(tmp_path / f"{name}.png")
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
+
+
+def test_nine_points_are_summarised_by_means_and_extremes() -> None:
+    """Of figures 0 to 8 of each kind, on different scales."""
+    scales = {name: 10.0**k for k, name in enumerate(FIGURES)}
+    found = paper._nine(np.arange(9.0)[:, None] * np.array(list(scales.values())))
+    assert found.pop("penetration") == (scales["max_penetration"] * np.arange(9.0).reshape(3, 3)).tolist()
+    means = {"penetration_mean": 4.0 * scales["max_penetration"], "rmse_mean": 4.0 * scales["rmse"]}
+    largest = {f"{name}_max": 8.0 * scales[name] for name in ("initial_deviation", "lateral")}
+    assert found == {**means, **largest, "stiffness_min": 0.0, "peak_torque": 8.0 * scales["peak_torque"]}
+
+
+@pytest.mark.slow
+def test_the_trace_of_pushes_is_the_deviation_of_the_first_run() -> None:
+    device = TauDevice.default()
+    controller = design_wall_controller(device, scheme="sopc")
+    point = tuple(query_points(device, 1, 1)[0, 0].tolist())
+    duration = device.parameters.disturbance.step_time + 0.01
+    pushes = Pushes(device.parameters, controller, (point,), 13.0, duration, noise=1.0, runs=2, trace=True)
+    both, first = pushes.run(), replace(pushes, runs=1).run()
+    assert both["figures"].shape == (1, 2, len(FIGURES))
+    np.testing.assert_array_equal(both["deviation"], first["deviation"])
+    assert len(first["deviation"]) == 1 and np.ptp(first["deviation"]) > 0.0
+
+
+def test_sensing_takes_the_lowest_stiffness_and_the_largest_noise_of_its_points(
+    small: StudySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sensing, "_figure", lambda *arguments: None)
+    random = np.random.default_rng(1)
+    results = {name: {"figures": random.random((3, 1, len(FIGURES)))} for name in sensing.tasks(small)}
+    found = sensing.answer(small, results).metrics
+    sizes, poles = sensing._values(small)
+    for scheme in sensing.SCHEMES:
+        for i, j in product(range(len(sizes)), range(len(poles))):
+            figures = results[f"{scheme}-{sizes[i]:g}-{poles[j]:g}"]["figures"]
+            assert found["stiffness"][scheme][i][j] == figures[:, 0, FIGURES.index("stiffness")].min()
+            assert found["torque_noise"][scheme][i][j] == figures[:, 0, FIGURES.index("activity")].max()

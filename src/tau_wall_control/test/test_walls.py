@@ -316,3 +316,12 @@ def test_strongest_push(device: TauDevice) -> None:
     d = device.dynamics((0.0, -0.02, 0.0))
     torque = np.linalg.solve(d.actuated_map.T, d.gravity_force + np.array([0, 0, force, 0, 0, 0]))
     assert np.abs(torque).max() == pytest.approx(device.peak_torque, rel=1e-9)
+
+
+def test_the_bound_of_a_tap_is_its_energy_over_the_largest_push() -> None:
+    """m v^2/2 at the plane: twice the speed goes four times as deep."""
+    device = TauDevice.default()
+    mass = 1.0 / np.linalg.inv(device.dynamics(np.zeros(3)).mass_matrix)[2, 2]
+    for speed in (0.25, 0.5):
+        bound = tap_bound(device, np.zeros(3), speed)
+        assert bound * stiffest_push(device, np.zeros(3), [0.0, 0.0, 1.0]) == pytest.approx(0.5 * mass * speed**2)

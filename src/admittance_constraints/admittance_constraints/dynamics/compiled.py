@@ -141,8 +141,7 @@ class Step:
 
     def is_good(self) -> bool:
         """Returns whether the last `run` has given finite numbers, from equations that are not singular."""
-        difference = self.result[self.checksum] - self.result[self.checksum]  # not zero for nan and inf
-        return bool(difference == 0.0 and self.result[self.health] > self.threshold)
+        return bool(np.isfinite(self.result[self.checksum]) and self.result[self.health] > self.threshold)
 
     def _source(self) -> str:
         generator = ca.CodeGenerator("step.c", {"with_header": False, "casadi_int": "long long int"})
