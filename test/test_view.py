@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser import browser, find_chromium
+from browser import Page, browser, find_chromium
 from machine_speed import limit
 from page_client import PageClient
 from ros_domain import worker_domain
@@ -236,6 +236,23 @@ def projected(point: np.ndarray, eye: np.ndarray, target: np.ndarray, fov: float
     return np.array([left + 0.5 * width + scale * seen[0] / seen[2], top + 0.5 * height + scale * seen[1] / seen[2]])
 
 
+#: titles of the plots, as soon as there are any, and names of their curves
+TITLES = "(found => found.length && found)([...document.querySelectorAll('.u-title')].map(e => e.innerText))"
+LABELS = "[...document.querySelectorAll('.u-legend .u-label')].map(e => e.innerText)"
+
+
+def check_layout(page: Page) -> None:
+    """Nothing is cut in a laptop's and in a tablet's window; signals have units, and names where there are several."""
+    page.run("document.querySelectorAll('.mantine-Notification-closeButton').forEach(e => e.click())")
+    page.resize(1280, 720)
+    page.nothing_cut()
+    titles = page.until(TITLES)
+    assert all(title.endswith("]") and "[" in title for title in titles), titles
+    page.until(f"(found => ['x', 'y'].every(one => found.includes(one)) && found.every(one => one))({LABELS})")
+    page.resize(768, 1024)
+    page.nothing_cut()
+
+
 def in_a_browser(tmp_path: Path) -> None:
     eye, target, fov = np.array([0.0, -0.12, 0.45]), np.array([0.0, 0.0, 0.13]), 0.8
     camera = "&".join(
@@ -265,6 +282,7 @@ def in_a_browser(tmp_path: Path) -> None:
                 if abs(client.places["/handle"][0] - x) > 0.01:
                     break
             page.screenshot(tmp_path / "page.png")
+            check_layout(page)
             requested = list(page.requested)
         moved = client.places["/handle"]
         assert sign * (moved[0] - x) > 0.01 and abs(moved[1] - y) < 1e-6  # by the mouse, along x alone
