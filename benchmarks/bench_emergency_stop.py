@@ -24,6 +24,8 @@ from haptic_msgs.msg import DeviceState
 from haptic_verification.faults import StartedRun
 
 DOMAIN = 89
+#: ticks between a reset and the next stop
+CALM = 200
 WORDS = ("record:=false", "duration:=100000", "command_delay_ticks:=0", "pace:=1.0", "answer_timeout:=600.0")
 
 
@@ -35,8 +37,11 @@ class Stops:
         newest = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)  # no queue in which a state waits
         run.node.create_subscription(DeviceState, "device_state", self._on_state, newest)
         self._button = run.node.create_publisher(Bool, "emergency_stop", display_qos())
-        self._stop = run.node.create_client(Trigger, "device/emergency_stop")
-        run.until(lambda: self._stop.service_is_ready() and self._button.get_subscription_count(), "the device")
+        self._stop, self._reset = (
+            run.node.create_client(Trigger, f"device/{name}") for name in ("emergency_stop", "reset")
+        )
+        services = (self._stop.service_is_ready, self._reset.service_is_ready, self._button.get_subscription_count)
+        run.until(lambda: all(ready() for ready in services), "the device")
 
     def _on_state(self, state: DeviceState) -> None:
         self._state, self._arrival = state, time.monotonic()
@@ -61,7 +66,11 @@ class Stops:
         stop()
         end = self._wait(lambda state: state.status != DeviceState.STATUS_OK and not any(state.joint_effort))
         self._button.publish(Bool(data=False))
-        self._run.reset("device")
+        while self._state.status != DeviceState.STATUS_OK:  # a reset before the button is seen released ends nothing
+            answer = self._reset.call_async(Trigger.Request())
+            self._run.until(answer.done, "an answer to the reset")
+            begin = self._state.tick + CALM
+            self._wait(lambda state, begin=begin: state.tick > begin)
         return end - start
 
 
