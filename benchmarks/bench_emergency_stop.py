@@ -37,11 +37,8 @@ class Stops:
         newest = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)  # no queue in which a state waits
         run.node.create_subscription(DeviceState, "device_state", self._on_state, newest)
         self._button = run.node.create_publisher(Bool, "emergency_stop", display_qos())
-        self._stop, self._reset = (
-            run.node.create_client(Trigger, f"device/{name}") for name in ("emergency_stop", "reset")
-        )
-        services = (self._stop.service_is_ready, self._reset.service_is_ready, self._button.get_subscription_count)
-        run.until(lambda: all(ready() for ready in services), "the device")
+        self._stop = run.node.create_client(Trigger, "device/emergency_stop")
+        run.until(lambda: self._stop.service_is_ready() and self._button.get_subscription_count(), "the device")
 
     def _on_state(self, state: DeviceState) -> None:
         self._state, self._arrival = state, time.monotonic()
@@ -67,8 +64,7 @@ class Stops:
         end = self._wait(lambda state: state.status != DeviceState.STATUS_OK and not any(state.joint_effort))
         self._button.publish(Bool(data=False))
         while self._state.status != DeviceState.STATUS_OK:  # a reset before the button is seen released ends nothing
-            answer = self._reset.call_async(Trigger.Request())
-            self._run.until(answer.done, "an answer to the reset")
+            self._run.reset("device")
             begin = self._state.tick + CALM
             self._wait(lambda state, begin=begin: state.tick > begin)
         return end - start

@@ -237,7 +237,7 @@ class ContactNode(RenderingNode):
 
 
 def worlds_folder() -> Path | None:
-    """Where the suite's worlds are; None where it is not installed."""
+    """Returns the folder of the suite's worlds; None where the suite is not installed."""
     try:
         return Path(get_package_share_directory("haptic_bringup")) / "config" / "worlds"
     except PackageNotFoundError:

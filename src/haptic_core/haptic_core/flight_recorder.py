@@ -1,4 +1,4 @@
-"""What held up a tick of a realtime loop: the last ticks of a thread, and what the kernel and Python did meanwhile.
+"""Record of the last ticks of a realtime loop's thread, and of the kernel and Python meanwhile: what held up a tick.
 
     recorder = FlightRecorder(("serve", "compute", "publish"))
     with recorder:
@@ -84,7 +84,7 @@ class TickRecord:
 
     @property
     def cause(self) -> str:
-        """What most of the duration went into, in words."""
+        """Words for what most of the duration went into."""
         half, name = 0.5 * self.duration, self.longest_phase
         if self.runnable > half:
             return "it waited for a core that others had"
@@ -178,7 +178,7 @@ class FlightRecorder:
             self._phases = [0] * len(self._names)
 
     def _row(self, tick: int, counters: tuple[int, ...]) -> tuple[int, ...]:
-        """What was marked, and what was counted since the last end."""
+        """Returns the row of a tick: its number, durations of its phases, change of each counter since the last end."""
         return (tick, *self._phases, *(now - then for now, then in zip(counters, self._before, strict=True)))
 
     def _counters(self) -> tuple[int, ...]:

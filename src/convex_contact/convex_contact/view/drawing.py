@@ -1,4 +1,4 @@
-"""What a world looks like: simple shapes in the world's frame, for any drawing program.
+"""Drawing of a world as simple shapes in the world's frame, for any drawing program.
 
 A node turns that into markers, a notebook into a plot. Deformable bodies and meshes of one's own, such as gears, are
 drawn as triangles, a convex hull as its bounding box. A half space is a plate below its surface that is somewhat larger
@@ -97,7 +97,10 @@ _HERE = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
 
 
 def _bones(world: World, tree: KinematicTree) -> list[tuple[str, np.ndarray | int, int]]:
-    """Of a tree whose links have no shapes: name, where it begins (a place or a body), and the body where it ends."""
+    """Lists the lines that stand for the links of a tree whose links have no shapes.
+
+    Each has a name, its beginning (a place [m] or the number of a body), and the number of the body where it ends.
+    """
     model = tree.model
     if not isinstance(model, ArticulatedTree) or any(world.bodies[i].geometries for i in tree.bodies):
         return []

@@ -93,7 +93,7 @@ class StartHandshake:
         return [*unmatched(node, publishers[0], takers), *unrecorded(node, publishers)]
 
     def is_complete(self) -> bool:
-        """Whether nothing is missing any more.
+        """Whether all whom the start waits for have been seen.
 
         Raises:
             HapticError: the time is up; names what is missing.

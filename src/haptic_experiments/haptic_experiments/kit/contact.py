@@ -154,7 +154,7 @@ class ContactRun:
         return str(self.parameters["approximation"])
 
     def is_of(self, world: str, step: float) -> bool:
-        """Whether the run is of a world, with a step of the simulation [s]."""
+        """Whether the run simulated this world with steps of this length [s]."""
         return bool(self.parameters["world"] == world and abs(self.step - step) < 1e-12)
 
     def scene(self, world: str, kind: Callable[..., _Scene]) -> _Scene:
