@@ -32,6 +32,9 @@ class Sheet:
     def __init__(self) -> None:
         self.drawn: dict[tuple[str, str], tuple[Any, ...]] = {}
 
+    def loads(self, *values: Any) -> None:
+        """Contacts have no name."""
+
     def __getattr__(self, kind: str) -> Any:
         return lambda name, *values: self.drawn.__setitem__((kind, name), values)
 

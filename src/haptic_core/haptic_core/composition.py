@@ -105,6 +105,7 @@ def make_nodes() -> list[SuiteNode]:
             raise HapticError(f"{name}: {error}") from None
     first = nodes[0]
     topics.bundle = first.create_publisher(TickBundle, "tick_bundle", tick_publisher_qos(first.parameters["mode"]))
+    topics.names_of = lambda topic: [info.node_name for info in first.get_subscriptions_info_by_topic(topic)]
     for node in nodes:
         node.prepare()
     return nodes

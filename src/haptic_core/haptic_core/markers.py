@@ -73,6 +73,19 @@ class MarkerCanvas:
         """An arrow whose shaft has a width [m]."""
         self._points(name, Marker.ARROW, color, (width, 2 * width, 0.0), [_point(start), _point(end)])
 
+    def loads(self, points: np.ndarray, arrows: np.ndarray, width: float, colors: tuple[_Color, _Color]) -> None:
+        """Points (n, 3) where bodies touch, and forces there as lines (n, 3) of a width [m], one marker each.
+
+        RViz has no list of arrows; each line begins at its point. The colours are those of points and lines.
+        """
+        ends = [_point(p) for pair in zip(points, points + arrows, strict=True) for p in pair]
+        for name, kind, size, color, places in (
+            ("contacts", Marker.SPHERE_LIST, 3.0 * width, colors[0], ends[::2]),
+            ("contact forces", Marker.LINE_LIST, width, colors[1], ends),
+        ):
+            shown = color if places else (*color[:3], 0.0)  # RViz takes no list without points
+            self._points(name, kind, shown, (size,) * 3, places or [Point(), Point()])
+
     def mesh(
         self, name: str, position: np.ndarray, orientation: np.ndarray, vertices: np.ndarray, triangles: np.ndarray,
         color: _Color,

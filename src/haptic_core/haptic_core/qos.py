@@ -22,6 +22,10 @@ EVENT_DEPTH = 1000
 #: suite's own readers ask for none: a deadline or liveliness that a reader asks for costs it 30 to 45 us a message
 DEADLINE_PERIODS = 10
 
+#: end of the name of a node that only makes pictures of tick topics. Nodes in one process send it the newest message
+#: of a topic, some ten times a second, instead of one in each tick, while no other process reads the topic
+PICTURE_READER = "_pictures"
+
 #: after this time without a sign of life the device is taken for dead; DDS by itself takes 20 s
 STATUS_LEASE = Duration(seconds=2)
 

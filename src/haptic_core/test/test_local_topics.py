@@ -176,6 +176,62 @@ def test_who_takes_a_topic_outside_is_asked_now_and_then(monkeypatch: pytest.Mon
     assert not topics.deliver()
 
 
+@pytest.mark.parametrize("newest", [False, True])
+def test_who_makes_pictures_gets_the_newest_message_now_and_then(monkeypatch: pytest.MonkeyPatch, newest: bool) -> None:
+    now = [10.0]
+    monkeypatch.setattr(local_topics, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    topics, a, near = LocalTopics((), newest=newest), Publisher("/a", far=1), list[int]()
+    topics.names_of = {"/a": ["viewer_pictures"]}.__getitem__
+    topics.listen("/a", "one", lambda m: near.append(m.tick))
+    message = WallState()
+
+    def ticks(first: int, last: int) -> list[int]:
+        a.sent.clear()
+        for message.tick in range(first, last + 1):
+            topics.publish(a, message)
+            deliver_all(topics)
+        return [m.tick for m in a.sent]
+
+    assert ticks(0, 4) == [0]  # the first picture; from then on it is not time
+    now[0] += 1.01 / local_topics._PICTURES
+    deliver_all(topics)
+    assert [m.tick for m in a.sent] == [0, 4]  # nothing older than a picture, also where no tick follows
+    assert ticks(5, 9) == []
+    topics.flush()
+    assert [m.tick for m in a.sent] == [9]
+    assert near == list(range(10))
+
+
+def test_another_reader_of_the_topic_of_a_picture_gets_each_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [10.0]
+    monkeypatch.setattr(local_topics, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    topics, a, names = LocalTopics(()), Publisher("/a", far=1), [local_topics._UNNAMED]
+    topics.names_of = lambda topic: names
+
+    def ticks() -> list[int]:
+        a.sent.clear()
+        topics.refresh()
+        for tick in range(3):
+            topics.publish(a, WallState(tick=tick))
+            deliver_all(topics)
+        return [m.tick for m in a.sent]
+
+    assert ticks() == [0, 1, 2]  # not known yet
+    names[:] = ["viewer_pictures"]
+    assert ticks() == [0]
+    names.append("logger")
+    a.far = 2
+    assert ticks() == [0, 1, 2]
+    names.remove("logger")
+    a.far = 1
+    assert ticks() == []
+    names[:] = ["logger"]  # as many as before
+    assert ticks() == []
+    topics.flush()
+    now[0] += 2.0
+    assert ticks() == [0, 1, 2]
+
+
 def test_the_executor_serves_the_middleware_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local_topics, "_AT_ONCE", 4)
     waits: list[float | None] = []

@@ -108,6 +108,19 @@ def test_points_are_where_the_frame_puts_them(canvas: MarkerCanvas, shape: str, 
     np.testing.assert_allclose(placed(marker.pose, points_of(marker)), POSITION + TURN.apply(points), atol=1e-15)
 
 
+def test_loads_are_points_and_lines_and_both_are_hidden_where_nothing_touches(canvas: MarkerCanvas) -> None:
+    points, arrows = np.array([START, END, PLACE]), np.array([[0.0, 0.0, 0.1], [0.0, 0.2, 0.0], [0.3, 0.0, 0.0]])
+    canvas.loads(points, arrows, 0.002, (GREY, BLUE))
+    at, forces = message_of(canvas).markers
+    assert (at.type, at.scale.x, at.color.a) == (Marker.SPHERE_LIST, 0.006, GREY[3])
+    assert (forces.type, forces.scale.x, forces.color.b) == (Marker.LINE_LIST, 0.002, pytest.approx(BLUE[2]))
+    np.testing.assert_allclose(placed(at.pose, points_of(at)), POSITION + TURN.apply(points), atol=1e-15)
+    ends = np.stack([points, points + arrows], axis=1).reshape(-1, 3)
+    np.testing.assert_allclose(placed(forces.pose, points_of(forces)), POSITION + TURN.apply(ends), atol=1e-15)
+    canvas.loads(points[:0], arrows[:0], 0.002, (GREY, BLUE))
+    assert all(marker.points and marker.color.a == 0.0 for marker in message_of(canvas).markers)
+
+
 def test_triangles_are_where_two_frames_one_after_another_put_them(canvas: MarkerCanvas) -> None:
     DRAW["mesh"](canvas, "it")
     marker = only(canvas)

@@ -20,7 +20,7 @@ _SCENERY = 0.5
 #: opacity of bodies while one looks through them
 _SEE_THROUGH = 0.35
 #: markers of forces and contacts, by the last part of their namespace; the page draws these from the messages
-_FORCES = re.compile(r"contact( force)? \d+|felt force|force \d+")
+_FORCES = re.compile(r"contacts|contact forces|felt force|force \d+")
 #: last part of the namespace of the line that stands for a virtual coupling
 _COUPLING = "coupling"
 #: turns of a spring, points of a turn, its radius over its length, and largest and smallest radius [m]

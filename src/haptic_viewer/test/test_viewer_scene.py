@@ -188,7 +188,7 @@ def test_a_coupling_is_a_spring_between_its_ends() -> None:
 
 def test_markers_of_forces_are_left_out_where_the_page_draws_them() -> None:
     scene, p = Scene(), np.zeros(3)
-    names = ("contact 3", "contact force 3", "felt force", "force 1", "ball", "force plate")
+    names = ("contacts", "contact forces", "felt force", "force 1", "ball", "force plate")
     message = canvas_message(*(("sphere", name, p, 0.05, RED) for name in names))
     markers = Markers(scene, "/markers", with_forces=False)  # type: ignore[arg-type]
     markers.show(message)

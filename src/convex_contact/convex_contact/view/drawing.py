@@ -44,7 +44,6 @@ POINT: Color = (0.85, 0.33, 0.1, 1.0)
 FORCE: Color = (0.84, 0.15, 0.16, 1.0)
 COUPLING: Color = (0.58, 0.4, 0.74, 1.0)
 BONE: Color = (0.45, 0.45, 0.45, 1.0)
-HIDDEN: Color = (0.0, 0.0, 0.0, 0.0)
 #: of bodies by what moves them
 _COLORS = {"free": FREE, "link": FREE, "fixed": FIXED, "prescribed": PRESCRIBED}
 
@@ -84,6 +83,9 @@ class Canvas(Protocol):
 
     def arrow(self, name: str, start: np.ndarray, end: np.ndarray, width: float, color: Color) -> None:
         """An arrow."""
+
+    def loads(self, points: np.ndarray, arrows: np.ndarray, width: float, colors: tuple[Color, Color]) -> None:
+        """Points (n, 3) where bodies touch and the forces there as arrows (n, 3), in place of those drawn before."""
 
     def mesh(
         self, name: str, position: np.ndarray, orientation: np.ndarray, vertices: np.ndarray, triangles: np.ndarray,
@@ -134,6 +136,9 @@ class SimulationDrawing:
         table: Where its bodies are, if another object reads it before each drawing.
         force_length: Of the arrow of 1 N, m/N in the world; 0: no arrows.
         scale: Metres of the world per metre of the canvas.
+
+    Attributes:
+        loads_shown: Whether contacts are drawn.
     """
 
     def __init__(
@@ -154,7 +159,7 @@ class SimulationDrawing:
         shapes = [g.shape for i, g in world.numbered_geometries() if i not in self._hidden]
         radii = [shape.radius for shape in shapes if not isinstance(shape, HalfSpace)]
         self._width = 0.05 * (float(np.median(radii)) if radii else 0.02)
-        self._drawn = 0
+        self.loads_shown = True
         moving = [i for i, body in enumerate(world.bodies) if body.kind in ("free", "link")]
         self._colors = {number: PALETTE[k % len(PALETTE)] for k, number in enumerate(moving)}
         self._bounds = self._bounds_of_bodies()
@@ -254,19 +259,11 @@ class SimulationDrawing:
             canvas.box(name, s * middle, orientation, tuple(float(2 * s * e) for e in shape.extent), color)
 
     def _contacts(self, canvas: Canvas, report: ContactReport, period: float) -> None:
-        """Points and forces on the second body of those that bear; what is left of earlier ones is hidden."""
-        points, forces = loads(report, period)
-        s, width = 1.0 / self._scale, self._width
-        for place, (at, force) in enumerate(zip(points, forces, strict=True)):
-            canvas.sphere(f"contact {place}", s * at, s * 1.5 * width, POINT)
-            if self._force_length > 0.0:
-                tip = at + self._force_length * force
-                canvas.arrow(f"contact force {place}", s * at, s * tip, s * width, FORCE)
-        for place in range(len(points), self._drawn):
-            canvas.sphere(f"contact {place}", np.zeros(3), s * width, HIDDEN)
-            if self._force_length > 0.0:
-                canvas.arrow(f"contact force {place}", np.zeros(3), np.array([0.0, 0.0, s * width]), s * width, HIDDEN)
-        self._drawn = len(points)
+        """Points and forces on the second body of those that bear."""
+        s, (points, forces) = 1.0 / self._scale, loads(report, period)
+        if not self.loads_shown:
+            points, forces = points[:0], forces[:0]
+        canvas.loads(s * points, s * self._force_length * forces, s * self._width, (POINT, FORCE))
 
 
 class WorldDrawing(SimulationDrawing):

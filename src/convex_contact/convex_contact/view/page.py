@@ -25,9 +25,8 @@ import viser
 
 from convex_contact.model.shapes import HalfSpace, Hull, Shape
 from convex_contact.problem import checks
-from convex_contact.simulation.reports import ContactReport
 from convex_contact.simulation.simulator import Simulator
-from convex_contact.view.drawing import FORCE, POINT, Color, SimulationDrawing, loads
+from convex_contact.view.drawing import Color, SimulationDrawing
 
 #: drawings per second, of the clock or of simulated time when that is faster
 FRAME_RATE = 30.0
@@ -113,22 +112,21 @@ class _PageCanvas:
     def arrow(self, name: str, start: np.ndarray, end: np.ndarray, width: float, color: Color) -> None:
         self.line(name, [start, end], width, color)
 
-    def loads(self, points: np.ndarray, forces: np.ndarray, width: float) -> None:
-        """Points (n, 3) where bodies touch, and arrows (n, 3) from there; all are one object each."""
+    def loads(self, points: np.ndarray, arrows: np.ndarray, width: float, colors: tuple[Color, Color]) -> None:
         at = np.asarray(points, dtype=np.float32)
-        arrows = np.stack([at, at + np.asarray(forces, dtype=np.float32)], axis=1)
+        pieces = np.stack([at, at + np.asarray(arrows, dtype=np.float32)], axis=1)
         if "loads" not in self._handles:
             shaft, head, length = (width * part for part in _ARROW)
             self._handles["touching"] = self._scene.add_point_cloud(
-                "/touching", np.zeros((0, 3)), _look(POINT)["color"],
+                "/touching", np.zeros((0, 3)), _look(colors[0])["color"],
                 point_size=3.0 * width, point_shape="circle", precision="float32",
             )  # fmt: skip
             self._handles["loads"] = self._scene.add_arrows(
-                "/loads", np.zeros((0, 2, 3)), _look(FORCE)["color"],
+                "/loads", np.zeros((0, 2, 3)), _look(colors[1])["color"],
                 shaft_radius=shaft, head_radius=head, head_length=length,
             )  # fmt: skip
         if len(at) or self._handles["loads"].visible:
-            for name, values in (("touching", at), ("loads", arrows)):
+            for name, values in (("touching", at), ("loads", pieces)):
                 handle = self._handles[name]
                 handle.visible = bool(len(at))
                 if len(at):
@@ -136,12 +134,11 @@ class _PageCanvas:
 
 
 class _PageDrawing(SimulationDrawing):
-    """As for markers, but hulls have their faces, and a contact is no object."""
+    """As for markers, but hulls have their faces."""
 
     def __init__(self, simulator: Simulator, force_length: float) -> None:
         super().__init__(simulator, force_length=force_length)
         self._faces = dict[int, tuple[np.ndarray, np.ndarray]]()
-        self.loads_shown = True
 
     def _shape(
         self, canvas: Any, name: str, shape: Shape, position: np.ndarray, orientation: np.ndarray, color: Color
@@ -153,10 +150,6 @@ class _PageDrawing(SimulationDrawing):
             hull: Any = trimesh.convex.convex_hull(shape.vertices)
             self._faces[id(shape)] = np.asarray(hull.vertices), np.asarray(hull.faces)
         canvas.mesh(name, position, orientation, *self._faces[id(shape)], color)
-
-    def _contacts(self, canvas: Any, report: ContactReport, period: float) -> None:
-        points, forces = loads(report, period) if self.loads_shown else (np.zeros((0, 3)), np.zeros((0, 3)))
-        canvas.loads(points, self._force_length * forces, self._width)
 
 
 def _weight(simulator: Simulator) -> float:

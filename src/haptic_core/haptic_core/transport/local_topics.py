@@ -5,11 +5,13 @@ A message that goes through DDS and back costs some 100 us of processor time, an
 as it was when it was published, and must not change it; the executor delivers it later, never from within the
 publisher's call. So nodes receive the same messages as in processes of their own. Other processes get the message
 through DDS when the nodes have no messages for each other: the answers to a tick do not wait for that. The recorder
-gets the messages in bundles (TickBundle), since a message costs 35 to 50 us to send, and 5 to 10 us to serialise.
+gets the messages in bundles (TickBundle), since a message costs 35 to 50 us to send, and 5 to 10 us to serialise. For
+the same reason a reader that only makes pictures (`PICTURE_READER`) gets the newest message `_PICTURES` times a second.
 """
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
@@ -21,6 +23,7 @@ from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 
 from haptic_core.cdr import encode_bundle, encoder
+from haptic_core.qos import PICTURE_READER
 from haptic_core.transport.interface import Callback, Transport, write
 from haptic_core.transport.message_copies import copy_message
 
@@ -39,6 +42,12 @@ _BUNDLED = 12
 #: most messages to other processes that wait until the nodes have none for each other; in lockstep they always have
 _HELD_BACK = 2000
 
+#: messages of a topic in a second of wall time for readers that only make pictures [Hz]
+_PICTURES = 60.0
+
+#: how rclpy's name of a node begins that DDS has not told yet
+_UNNAMED = "_NODE_NAME_UNKNOWN"
+
 
 class _Route:
     """Subscribers of a publisher.
@@ -46,23 +55,39 @@ class _Route:
     Attributes:
         topic: absolute name.
         far: a node of another process subscribes.
+        pictures: all of those nodes only make pictures.
         write: sends a message to other processes.
         waiting: last entry of `LocalTopics._waiting`, by the subscriber's callback.
     """
 
-    __slots__ = ("far", "looks", "publisher", "topic", "waiting", "write")
+    __slots__ = ("_asked", "_count", "_looks", "far", "pictures", "publisher", "topic", "waiting", "write")
 
     def __init__(self, publisher: Publisher) -> None:
         self.topic, self.publisher = publisher.topic_name, publisher
         self.write: Callback = partial(write, publisher)
         self.waiting: dict[Callback, list[Any]] = {}
-        self.far, self.looks = False, 0
+        self.far, self.pictures = False, False
+        self._count, self._looks, self._asked = 0, 0, 0.0
 
-    def look(self) -> None:
-        """Checks once in `_LOOK_EVERY` calls whether other processes subscribe: that costs a microsecond."""
-        if self.looks == 0:
-            self.far, self.looks = bool(self.publisher.get_subscription_count()), _LOOK_EVERY
-        self.looks -= 1
+    def look(self, names_of: Callable[[str], Sequence[str]]) -> None:
+        """Checks once in `_LOOK_EVERY` calls whether other processes subscribe: that costs a microsecond.
+
+        Args:
+            names_of: names of the nodes that subscribe to a topic, which takes longer.
+        """
+        if self._looks == 0:
+            self._looks, now, count = _LOOK_EVERY, time.monotonic(), self.publisher.get_subscription_count()
+            self.far = bool(count)
+            if count != self._count or (self.pictures and now > self._asked + 1.0):
+                names = [name for name in names_of(self.topic) if not name.startswith(_UNNAMED)] if count else []
+                self._count, self._asked = len(names), now  # DDS names a node later than its subscription: ask again
+                only_pictures = len(names) == count and all(name.endswith(PICTURE_READER) for name in names)
+                self.pictures = self.far and only_pictures
+        self._looks -= 1
+
+    def forget(self) -> None:
+        """Looks again before the next message."""
+        self._looks = 0
 
 
 class LocalTopics(Transport):
@@ -75,6 +100,7 @@ class LocalTopics(Transport):
 
     Attributes:
         bundle: publisher of TickBundles; None: no recorder takes them.
+        names_of: names of the nodes that subscribe to a topic (absolute name) through the middleware.
     """
 
     def __init__(self, nodes: Collection[str], *, newest: bool = False) -> None:
@@ -82,11 +108,14 @@ class LocalTopics(Transport):
         self._newest = newest
         self._routes: dict[Publisher, _Route] = {}
         self.bundle: Publisher | None = None
+        self.names_of: Callable[[str], Sequence[str]] = lambda _: ()
         self._samples: list[tuple[str, Any]] = []
         self._encoders: dict[type, Callable[[Any], bytes]] = {}
         self._listeners: dict[str, list[tuple[str, Callback]]] = {}
         self._waiting: deque[list[Any]] = deque()
         self._leaving: deque[tuple[Callback, Any]] = deque()
+        self._pictures: dict[_Route, Any] = {}
+        self._pictures_due = 0.0
         self._later: deque[Callable[[], object]] = deque()
         self._posted = False
 
@@ -111,20 +140,24 @@ class LocalTopics(Transport):
         return publishers if self.bundle is None else [self.bundle]
 
     def has_subscribers(self, publisher: Publisher) -> bool:
-        if self._listeners.get(publisher.topic_name) or self.sends_bundles():
-            return True
-        return bool(publisher.get_subscription_count())
+        route = self._looked_up(publisher)
+        return bool(self._listeners.get(route.topic)) or route.far or self.sends_bundles()
 
-    def refresh(self) -> None:
-        for route in self._routes.values():
-            route.looks = 0
-
-    def publish(self, publisher: Publisher, message: Any) -> None:
-        """Queues a copy of a message for all subscribers, for the recorder and for other processes that take it."""
+    def _looked_up(self, publisher: Publisher) -> _Route:
+        """The subscribers of a publisher, as far as they are known now."""
         route = self._routes.get(publisher)
         if route is None:
             route = self._routes[publisher] = _Route(publisher)
-        route.look()
+        route.look(self.names_of)
+        return route
+
+    def refresh(self) -> None:
+        for route in self._routes.values():
+            route.forget()
+
+    def publish(self, publisher: Publisher, message: Any) -> None:
+        """Queues a copy of a message for all subscribers, for the recorder and for other processes that take it."""
+        route = self._looked_up(publisher)
         listeners, bundled = self._listeners.get(route.topic, ()), self.sends_bundles()
         if not (listeners or bundled or route.far):
             return
@@ -140,7 +173,9 @@ class LocalTopics(Transport):
             self._waiting.append(entry)
         if bundled:
             self._samples.append((route.topic, copy))
-        if route.far:
+        if route.pictures:
+            self._pictures[route] = copy
+        elif route.far:
             self._leaving.append((route.write, copy))
 
     @property
@@ -157,7 +192,9 @@ class LocalTopics(Transport):
     def deliver(self) -> bool:
         """Delivers messages to nodes, publishes one, or does work that waits; False if there is nothing to do."""
         held_back = len(self._leaving) + len(self._samples)
-        if self._waiting and held_back <= _HELD_BACK:
+        if self._pictures and not (self._newest and self._waiting) and time.monotonic() >= self._pictures_due:
+            self._send_pictures()
+        elif self._waiting and held_back <= _HELD_BACK:
             for _ in range(_IN_A_ROW if self._newest else 1):
                 entry = self._waiting.popleft()
                 callback, entry[0] = entry[0], _drop
@@ -176,15 +213,20 @@ class LocalTopics(Transport):
             return False
         return True
 
+    def _send_pictures(self) -> None:
+        """Sends the newest messages to those who make pictures: in lockstep at once, else one between two others."""
+        self._pictures_due = time.monotonic() + 1.0 / _PICTURES
+        newest = [(route.write, message) for route, message in self._pictures.items()]
+        self._pictures.clear()
+        if self._newest:
+            self._leaving.extend(newest)
+            return
+        for send, message in newest:
+            send(message)
+
     def sends_bundles(self) -> bool:
         """Whether a recorder takes the messages of the nodes in bundles."""
-        if self.bundle is None:
-            return False
-        route = self._routes.get(self.bundle)
-        if route is None:
-            route = self._routes[self.bundle] = _Route(self.bundle)
-        route.look()
-        return route.far
+        return self.bundle is not None and self._looked_up(self.bundle).far
 
     def _send_bundle(self) -> None:
         samples, self._samples = self._samples[:_BUNDLED], self._samples[_BUNDLED:]
@@ -199,6 +241,8 @@ class LocalTopics(Transport):
         return encode(message)
 
     def flush(self) -> None:
+        if self._pictures:
+            self._send_pictures()
         while self._leaving:
             publish, message = self._leaving.popleft()
             publish(message)
