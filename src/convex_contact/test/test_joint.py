@@ -10,6 +10,7 @@ import pytest
 
 from convex_contact import Material, Simulator, World, WorldError, rollout
 from convex_contact.problem.approximations import APPROXIMATIONS
+from convex_contact.simulation import step_control
 
 #: an arm with a continuous shoulder, a revolute elbow with limits and a sliding hand, all of whose links have mass
 ARM = """<robot name="arm">
@@ -134,6 +135,55 @@ def test_a_state_survives_a_reset_and_more_contacts(arm: World) -> None:
         np.testing.assert_array_equal(got, there)
     with pytest.raises(ValueError, match="state: expected one of this simulator"):
         Simulator(arm, period=2e-3).restore(fresh)
+
+
+class WholeStart:
+    """`StepStart` by whole states of the simulator."""
+
+    def __init__(self, simulator: Simulator) -> None:
+        self._simulator = simulator
+
+    def note(self) -> None:
+        self._state = self._simulator.state()
+
+    def begin(self) -> None:
+        self._simulator.restore(self._state)
+
+    def keep(self) -> None:
+        """States share nothing."""
+
+    accept = keep
+    return_to = begin
+
+
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+def test_a_step_that_is_taken_back_leaves_nothing(
+    arm: World, approximation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Steps of their own lengths are the same to the last bit as with whole states that are put back."""
+    material = Material(stiffness=1e5, friction=0.5, torsional_friction=0.01)
+    for i in range(12):  # more contacts than there is room for at first
+        arm.add_box(
+            f"box{i}", size=(0.1, 0.1, 0.1), mass=0.5, position=(1.0, 0.01 * (i % 3), -0.54 + 0.105 * i),
+            material=material,
+        )  # fmt: skip
+    arm.add_sphere("pusher", radius=0.05, position=(1.3, 0.0, -0.5), velocity=(-0.3, 0.0, 0.0), prescribed=True)
+    seen = []
+    for start in (step_control.StepStart, WholeStart):
+        monkeypatch.setattr(step_control, "StepStart", start)
+        sim = Simulator(arm, accuracy=3e-4, approximation=approximation)
+        pull = sim.couple("ball", stiffness=50.0, damping=1.0)
+        pull.target((0.5, 0.1, -0.5), velocity=(0.0, -0.1, 0.0))
+        sim.joint("slide").effort = 0.7
+        sim.step(40)
+        state = sim.state()
+        sim.step(10)
+        sim.restore(state)
+        sim.step(20)
+        assert sim.control is not None and sim.control.statistics.rejected > 2
+        seen.append([*everything(sim), *sim.body_states()])
+    for got, there in zip(*seen, strict=True):
+        np.testing.assert_array_equal(got, there)
 
 
 def test_a_wrench_on_a_link_acts_as_its_joint_forces(arm: World) -> None:

@@ -148,6 +148,7 @@ class Simulator(LastStep):
         )
         checks.number("max_iterations", max_iterations, minimum=1.0)
         self._solver_options = SolverOptions(relative_tolerance, absolute_tolerance, max_iterations, polish)
+        self._solver_numbers = astuple(self._solver_options)
         self.world = world
         if period is None and accuracy is None:
             period = world.period
@@ -367,7 +368,7 @@ class Simulator(LastStep):
         """Sets the length of the coming steps, s."""
         self.period = self.dynamics.period = period
         numbers = (period, *self._options.values())
-        configure(self._workspace, self._chosen.code, self._law.code, *numbers, *astuple(self._solver_options))
+        configure(self._workspace, self._chosen.code, self._law.code, *numbers, *self._solver_numbers)
 
     def make_step(self) -> None:
         """Makes one step of length :attr:`period`; as :meth:`step` without an accuracy."""

@@ -24,13 +24,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pinocchio as pin
+from numba import njit
 
+from convex_contact.model.arrays import WorldRecord
+from convex_contact.model.bodies import FREE
 from convex_contact.problem import checks
 from convex_contact.problem.errors import ConvergenceError
+from convex_contact.simulation.step_start import StepStart
 
 if TYPE_CHECKING:
     from convex_contact.simulation.simulator import Simulator
-    from convex_contact.simulation.simulator_state import SimulatorState
 
 #: share of the length at which the error would just be the accuracy
 SAFETY = 0.8
@@ -81,6 +84,7 @@ class StepControl:
             raise ValueError("second_order: expected a world without deformable bodies, got one with")
         self._moving = np.flatnonzero(d.arrays.body_tree >= 0)
         self._radius = d.arrays.body_radius[self._moving]
+        self._start: StepStart | None = None
         self.reset()
 
     def reset(self) -> None:
@@ -98,20 +102,22 @@ class StepControl:
         Raises:
             ConvergenceError: The shortest step has no solution, or errs by more than the accuracy.
         """
-        before = simulator.state()
+        start = self._start = self._start or StepStart(simulator)
+        start.note()
         period = min(self._next, longest)
         while True:
             failure = None
             try:
-                error = self._try(simulator, before, period)
+                error = self._try(simulator, start, period)
             except ConvergenceError as unsolved:
                 error, failure = math.inf, unsolved
             ratio = SAFETY * math.sqrt(self.accuracy / error) if error > 0.0 else GROWTH
             proposed = min(period * min(max(ratio, SHRINK), GROWTH), self.largest)
             if error <= self.accuracy:
+                start.accept()
                 break
             self.statistics.rejected += 1
-            simulator.restore(before)
+            start.return_to()
             if period <= SHORTEST * self.largest:
                 raise failure or ConvergenceError(
                     f"an error of {error:.3g} m in a step of {period:.3g} s from t = {simulator.time:.9g} s",
@@ -127,16 +133,18 @@ class StepControl:
             self._next = proposed
         return period
 
-    def _try(self, simulator: Simulator, start: SimulatorState, period: float) -> float:
+    def _try(self, simulator: Simulator, start: StepStart, period: float) -> float:
         """Makes a step, and from the start again two halves; returns the error, m."""
         d = simulator.dynamics
+        start.begin()
         simulator.set_period(period)
         simulator.make_step()
         whole = [part[self._moving] for part in simulator.body_states()[:2]]
         q1, v1 = d.arrays.q.copy(), d.arrays.v.copy()
-        simulator.restore(start)
+        start.begin()
         simulator.set_period(0.5 * period)
         simulator.make_step()
+        start.keep()
         simulator.make_step()
         halves = [part[self._moving] for part in simulator.body_states()[:2]]
         distance = np.linalg.norm(halves[0] - whole[0], axis=1)
@@ -154,9 +162,26 @@ class StepControl:
         for tree, model in enumerate(self._models):
             i, j = a.tree_q[tree], a.tree_q[tree + 1]
             a.q[i:j] = pin.integrate(model, a.q[i:j], pin.difference(model, q1[i:j], a.q[i:j]))
-        for tree in range(len(self._models), len(a.tree_kind)):
-            i = a.tree_q[tree]
-            whole, halves = q1[i : i + 7], a.q[i : i + 7]
-            turn = pin.Quaternion(halves[3:]) * pin.Quaternion(whole[3:]).conjugate()
-            halves[:3] += halves[:3] - whole[:3]
-            halves[3:] = (turn * pin.Quaternion(halves[3:])).normalized().coeffs()
+        _extrapolate_free_bodies(a.record, q1)
+
+
+@njit(cache=True, error_model="numpy")
+def _extrapolate_free_bodies(w: WorldRecord, q1: np.ndarray) -> None:
+    """Moves each free body on by its difference from coordinates q1 (nq,): by a translation and a rotation."""
+    for tree in range(len(w.tree_kind)):
+        if w.tree_kind[tree] != FREE:
+            continue
+        i = w.tree_q[tree]
+        for k in range(i, i + 3):
+            w.q[k] += w.q[k] - q1[k]
+        halves, whole = w.q[i + 3 : i + 7], q1[i + 3 : i + 7]
+        u, c = _product(halves[:3], halves[3], -whole[:3], whole[3])
+        u, c = _product(u, c, halves[:3], halves[3])
+        length = math.sqrt(u @ u + c * c)
+        halves[:3], halves[3] = u / length, c / length
+
+
+@njit(cache=True)
+def _product(u: np.ndarray, c: float, v: np.ndarray, d: float) -> tuple[np.ndarray, float]:
+    """The product of the quaternions [u; c] and [v; d]."""
+    return c * v + d * u + np.cross(u, v), c * d - u @ v

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 from numba import njit
 from numba.core import cgutils, errors, imputils, types
 from numba.core.datamodel import models
@@ -100,9 +101,16 @@ def borrow(typing_context: Any, w: Any) -> Any:
     return BorrowedType(w)(w), generate
 
 
+def _filled(target: np.ndarray, source: np.ndarray) -> np.ndarray:
+    if target.shape != source.shape:
+        return source.copy()
+    target[...] = source
+    return target
+
+
 @intrinsic
 def _copy_fields(typing_context: Any, target: Any, source: Any) -> Any:
-    """Numbers of a structref, and copies of its arrays, for another one of its type."""
+    """Numbers and contents of the arrays of a structref, for another one of its type."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[0]
@@ -110,8 +118,9 @@ def _copy_fields(typing_context: Any, target: Any, source: Any) -> Any:
         for name, field in kind.field_dict.items():
             value = getattr(new, name)
             if isinstance(field, types.Array):
-                value = context.compile_internal(builder, lambda array: array.copy(), field(field), (value,))
-                context.nrt.decref(builder, field, getattr(old, name))
+                values = getattr(old, name), value
+                value = context.compile_internal(builder, _filled, field(field, field), values)
+                context.nrt.decref(builder, field, values[0])
             setattr(old, name, value)
         return context.get_dummy_value()
 

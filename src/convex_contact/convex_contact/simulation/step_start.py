@@ -1,0 +1,89 @@
+"""Where a step begins, kept so that the step can be taken back: what steps change, and no more.
+
+A :class:`SimulatorState` copies everything, a dozen times the cost of a small step. Here the lists of contacts are
+exchanged instead of copied: a third list takes what the second half of a step finds, so that the start's stays.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from convex_contact.collision.contacts import empty_contacts
+from convex_contact.solver.borrowed import copy_fields
+from convex_contact.solver.workspace import new_workspace
+
+if TYPE_CHECKING:
+    from convex_contact.simulation.simulator import Simulator
+
+#: arrays of the world that a step changes and the next one reads
+_CHANGED = ("q", "v", "body_pose", "body_twist", "counters")
+
+
+class StepStart:
+    """The start of a simulator's coming step.
+
+    Args:
+        simulator: Whose step it is.
+    """
+
+    def __init__(self, simulator: Simulator) -> None:
+        self._simulator = simulator
+        self._contacts: Any = None
+        self._spare_contacts: list[Any] = []
+        self._spare_workspace = new_workspace()
+        self.note()
+
+    def note(self) -> None:
+        """From now on the step begins here."""
+        sim, d = self._simulator, self._simulator.dynamics
+        self._time, self._period = d.time, d.period
+        self._arrays = [getattr(d.arrays, name).copy() for name in _CHANGED]
+        self._spare_contacts.append(self._contacts)
+        self._contacts, self._workspace = d.contacts, sim._workspace
+        self._elastic, self._flags, self._own = (sim._elastic, sim._elastic_start), (sim._given, sim._solved), sim._own
+        self._rows = sim._joint_rows.copies()
+        self._couplings = [(one, one.copies()) for one in (*sim.springs, *sim.couplings)]
+        self._arrange_contacts()
+
+    def begin(self) -> None:
+        """Puts the simulator there, with a copy of the solver's memory."""
+        self.return_to()
+        copy_fields(self._spare_workspace, self._workspace)
+        self._simulator._workspace = self._spare_workspace
+
+    def keep(self) -> None:
+        """Makes one more step without touching what belongs to the start."""
+        d = self._simulator.dynamics
+        if d.previous is self._contacts:  # it would be filled anew
+            d.previous = self._spare_contacts.pop()
+
+    def accept(self) -> None:
+        """The simulator stays where it got to after :meth:`begin`."""
+        self._spare_workspace = self._workspace
+
+    def return_to(self) -> None:
+        """Puts the simulator there; what it did since is forgotten."""
+        sim, d = self._simulator, self._simulator.dynamics
+        d.time = self._time
+        sim.period = d.period = self._period
+        for name, values in zip(_CHANGED, self._arrays, strict=True):
+            getattr(d.arrays, name)[:] = values
+        self._arrange_contacts()
+        sim._workspace = self._workspace
+        sim._elastic, sim._elastic_start = self._elastic
+        sim._given, sim._solved = self._flags
+        sim._own = self._own
+        sim._joint_rows.restore(self._rows)
+        for coupling, values in self._couplings:
+            coupling.restore(values)
+
+    def _arrange_contacts(self) -> None:
+        """The start's list of contacts is the newest; there are two more, one of them spare."""
+        d = self._simulator.dynamics
+        others: list[Any] = []
+        for one in (d.contacts, d.previous, *self._spare_contacts):
+            if one is not None and one is not self._contacts and one not in others:
+                others.append(one)
+        while len(others) < 2:
+            others.append(empty_contacts(len(self._contacts.phi0), self._contacts.J.shape[3]))
+        d.contacts, d.previous, self._spare_contacts = self._contacts, others[0], others[1:2]
