@@ -39,6 +39,7 @@ def kept(made: graph.Graph, *, measured: bool = False) -> tuple[int, int]:
         gc.enable()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

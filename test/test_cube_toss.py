@@ -120,6 +120,7 @@ def test_interval_is_that_of_a_mean(toss: Any) -> None:
     np.testing.assert_allclose([low[0], high[0]], values.mean() + np.array([-half, half]), atol=0.1 * half)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ours SAP", "ours Lagged", "ours Similar"])
 def test_derivatives_of_the_identification(toss: Any, name: str) -> None:
     """Of the residuals of a real toss, through its first touch, against central differences."""

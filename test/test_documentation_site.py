@@ -102,6 +102,7 @@ def test_a_reference_page_has_every_public_name(package: str, site: Path) -> Non
     assert shown == set(importlib.import_module(package).__all__)
 
 
+@pytest.mark.slow
 def test_a_check_that_fails_stops_the_notebook(tmp_path: Path) -> None:
     cell = nbformat.v4.new_code_cell("assert 1 + 1 == 3")
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "wrong.ipynb")

@@ -108,6 +108,7 @@ def test_a_node_of_a_shared_process_takes_its_values(tmp_path: Path) -> None:
         assert_same_bits(argument, with_file, 100)
 
 
+@pytest.mark.slow
 def test_a_file_that_does_not_fit_is_refused_in_one_line_before_anything_starts(tmp_path: Path) -> None:
     (tmp_path / "my.yaml").write_text("/joystick/friction: {ros__parameters: {friction_forc: 2.0}}")
     for file, message in (

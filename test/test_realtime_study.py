@@ -40,6 +40,7 @@ def test_stops_are_told_with_what_was_recorded_at_them(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_machine_is_slow_while_its_pieces_of_work_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a clock of which each tenth piece of work takes three times as long: 3 of 12 parts of the time."""
     now, count = 0, 0

@@ -141,6 +141,7 @@ def test_ctrl_c_leaves_a_readable_bag(bag: Path, tmp_path: Path) -> None:
     assert not (directory / "report.html").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [

@@ -81,6 +81,7 @@ def test_two_contacts_figure_11(run: Callable[..., tuple[Path, dict[str, Any]]])
     assert not wrench[:, 1:].any()
 
 
+@pytest.mark.experiment
 def test_other_arguments_reach_the_models_and_are_not_judged(
     run: Callable[..., tuple[Path, dict[str, Any]]], tmp_path: Path
 ) -> None:

@@ -72,6 +72,7 @@ def test_pip_installs_where_uv_fails_and_checks_hashes(right: bool, checkout: Ch
         assert "hint: the registry served another file than the one that was locked" in done.stderr
 
 
+@pytest.mark.slow
 def test_pip_does_not_try_again_on_a_full_disk(checkout: Checkout) -> None:
     done = checkout("exec", "true", BROKEN="disk")
     assert done.returncode == 1
@@ -87,6 +88,7 @@ def test_locks_pin_exact_versions_with_hashes_and_name_no_host(lock: str) -> Non
     assert lines == re.findall(r"^[a-z0-9].*(?=\n    --hash=sha256:)", text, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_linked_packages_are_live_and_have_their_executables(tmp_path: Path) -> None:
     folder, prefix = tmp_path / "some_package", tmp_path / "install"
     write_python_package(folder)

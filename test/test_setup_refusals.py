@@ -19,6 +19,7 @@ def test_a_machine_that_has_all_is_accepted(tmp_path: Path) -> None:
     assert problems(tmp_path / "not" / "yet" / "there", disk=machine.DISK_FOR_RUNS) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["with space", "café", "quo'te", "dol$lar", "se;mi", "a:b", "tab\t"])
 def test_a_path_that_the_build_cannot_use_is_refused(tmp_path: Path, name: str) -> None:
     problem, advice = problems(tmp_path / name)["environment"]
@@ -71,6 +72,7 @@ def test_the_compiler_is_not_needed_where_nothing_is_compiled(checkout: Checkout
     assert checkout("report").returncode == 1
 
 
+@pytest.mark.slow
 def test_a_path_with_a_space_is_refused_by_the_script(checkout: Checkout, tmp_path: Path) -> None:
     done = checkout("report", HAPTICS_HOME=str(tmp_path / "two words"))
     assert (done.returncode, done.stderr.count("\n")) == (1, 2)

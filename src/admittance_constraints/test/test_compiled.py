@@ -20,6 +20,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
+@pytest.mark.slow
 def test_a_mechanism_is_compiled_once_whatever_its_parameters(directory: Path) -> None:
     for length in (0.2, 0.3):
         for period in (1e-3, 2e-3):

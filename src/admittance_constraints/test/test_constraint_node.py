@@ -73,6 +73,7 @@ def assert_commands(command: DeviceCommand, motion: ToolMotion) -> None:
     np.testing.assert_array_equal(twist_array(command.tool_acceleration), motion.acceleration)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("feedback", "fields"),
     [

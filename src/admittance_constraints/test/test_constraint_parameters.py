@@ -114,6 +114,7 @@ def test_changing_the_parameter_changes_what_is_commanded(name: str) -> None:
         assert state_differs or not reaches_reference, f"{name} = {value!r} does not reach the reference"
 
 
+@pytest.mark.slow
 def test_without_friction_the_default_integrator_is_rk4() -> None:
     values = base_values()
     assert list(rendered(values)) == list(rendered({**values, "integrator": "rk4"}))
@@ -132,6 +133,7 @@ def test_entries_reach_the_mechanism(entries: list[str]) -> None:
     }[entries[0][:1]]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OWN["mechanism"].description.partition(": ")[2].partition(", or one")[0].split(", "))
 def test_every_mechanism_that_the_description_names_can_be_rendered(name: str) -> None:
     answers = np.array([answer for answer, _ in rendered(base_values(mechanism=name), ticks=30)])

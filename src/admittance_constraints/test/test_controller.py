@@ -32,6 +32,7 @@ MOVING: dict[str, tuple[Mechanism, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.covering
 @pytest.mark.parametrize("gains", [None, GAINS], ids=["poses", "velocities"])
 @pytest.mark.parametrize("name", MOVING)
@@ -133,6 +134,7 @@ def test_the_error_is_that_of_the_linear_loop(lag: float, delay: int) -> None:
     assert np.abs(found[-1]).max() < 0.05 * np.abs(found[0]).max()
 
 
+@pytest.mark.slow
 def test_the_error_of_an_ideal_servo_has_three_poles_at_25_per_second() -> None:
     """e(t) = e(0) (1 + 25 t - 625 t^2) exp(-25 t), from e'(0) = 0, e''(0) = -K_p e(0)."""
     display = Servo(off(0.001, 0.01), period=1e-4)
@@ -144,6 +146,7 @@ def test_the_error_of_an_ideal_servo_has_three_poles_at_25_per_second() -> None:
     np.testing.assert_allclose(found / found[0], np.tile((1 + t - t * t) * np.exp(-t), (2, 1)).T, atol=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.covering(1)
 @pytest.mark.parametrize(("integral", "left"), [(GAINS["integral"], 0.0), (0.0, 0.5 / GAINS["proportional"])])
 def test_integral_removes_the_error_of_a_constant_disturbance(integral: float, left: float) -> None:
@@ -201,6 +204,7 @@ def released(held: int, bound: float = 0.2) -> np.ndarray:
     return np.array(places)
 
 
+@pytest.mark.slow
 def test_return_of_a_blocked_display_does_not_depend_on_how_long_it_was_blocked() -> None:
     """c is at its bound after 10 ms: after two seconds the display comes back as after 0.1 s."""
     short, long = released(100), released(2000)

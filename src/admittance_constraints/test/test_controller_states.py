@@ -256,6 +256,7 @@ def test_a_restart_forgets_everything() -> None:
 
 #: at which tick one controller takes over from another: during the approach, in motion, ahead of a blocked tool,
 #: and while the display does not obey
+@pytest.mark.slow
 @pytest.mark.covering
 @pytest.mark.parametrize(
     ("tick", "waiting"), [(0, True), (30, True), (150, False), (300, True), (320, True), (330, True)]
@@ -286,6 +287,7 @@ def test_taking_over_changes_no_bit(tick: int, waiting: bool, force_hold: str) -
             display.follow(motion)
 
 
+@pytest.mark.slow
 @pytest.mark.covering
 @pytest.mark.parametrize("orientation", ["euler", "quaternion"])
 @pytest.mark.parametrize("change", ["mass", "friction", "gains"])

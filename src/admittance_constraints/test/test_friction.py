@@ -155,6 +155,7 @@ def test_equal_and_nearly_equal_inertia_give_one_answer() -> None:
     np.testing.assert_allclose(-answers[0][:3], law.projected([1.0, 0.3, -0.2], 0.02), rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_disk_that_does_not_roll_still_rotates_about_its_contact() -> None:
     """Friction on translation alone: stuck along the rolling direction, free to steer, and it does not creep."""
     g = generator(RollingDisk(), FreeDirectionFriction(translation=CoulombLaw(1.0)), z=[0, 0, 0.3, 0])

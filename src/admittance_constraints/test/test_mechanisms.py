@@ -216,6 +216,7 @@ def test_the_rockers_multiplier_is_its_force() -> None:
     assert multipliers[0] == pytest.approx(-3.0, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.covering(3)
 @pytest.mark.parametrize(
     ("kind", "arguments", "changes"),

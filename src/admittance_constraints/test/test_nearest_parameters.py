@@ -86,6 +86,7 @@ def test_the_poles_are_found_though_the_angles_are_singular_there(spin: float, s
     assert np.abs(pose_error(m, q, np.array([0, 0, sign * 0.05]), turn.as_quat())).max() < 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.covering(2)
 @pytest.mark.parametrize("name", [name for name, m in MECHANISMS.items() if m.has_parametrisation])
 def test_beside_the_mechanism_no_neighbour_is_nearer(
@@ -109,6 +110,7 @@ def test_beside_the_mechanism_no_neighbour_is_nearer(
         assert e @ e > 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("name", [name for name, m in MECHANISMS.items() if m.has_parametrisation])
 def test_beside_the_mechanism_none_of_300_points_is_nearer(name: str) -> None:
@@ -150,6 +152,7 @@ def test_closed_forms() -> None:
     np.testing.assert_allclose(sphere.nearest_parameters(place, out.as_quat()), [0.4, 0.2, 1.2], atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("name", ["PointOnSurface", "FourBar", "KnifeEdge"])
 def test_a_mechanism_without_psi_ends_on_its_constraints(name: str) -> None:

@@ -85,6 +85,7 @@ def test_a_singular_configuration_is_refused() -> None:
         task_space_inertia(m, [0.3, 0.0])  # stretched
 
 
+@pytest.mark.slow
 def test_the_drawn_curve_is_the_submanifold() -> None:
     figure = figure_3(z=0.8)
     m, (space, task) = TwoLinkOnCircle(), figure.axes

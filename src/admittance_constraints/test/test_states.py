@@ -22,6 +22,7 @@ def deviation(value: Any, expected: Any) -> float:
     return float(np.abs(np.asarray(value) - reference).max() / np.abs(reference).max())
 
 
+@pytest.mark.slow
 @pytest.mark.covering(2)
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_functions_of_the_state(

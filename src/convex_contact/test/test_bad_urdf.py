@@ -371,6 +371,7 @@ def test_a_damaged_mesh_is_refused(tmp_path: Path, name: str) -> None:
     assert outcome(path) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cut.ply", "flat.obj", "garbage.stl"])
 def test_a_damaged_mesh_is_refused_with_its_urdf(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(MESHES[name])

@@ -76,6 +76,7 @@ def pressing(sim: Simulator) -> float:
     return float(np.abs((report.impulse[:, 2] * report.frame[:, 2, 2]).sum()) / sim.period)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("friction", [pytest.param(0.3, marks=pytest.mark.slow), 1.0])
 def test_the_clutch_breaks_away_at_its_closed_form(friction: float) -> None:
     """F = T/(p/2 pi + mu r) when it is wound up with T, and F (mu r - p/2 pi) turns it back."""

@@ -31,6 +31,7 @@ def energy(simulator: Simulator, mass: float, inertia: float) -> float:
     return float((0.5 * mass * (velocity**2).sum(1) + 0.5 * inertia * (omega**2).sum(1) + mass * G * z).sum())
 
 
+@pytest.mark.slow
 def test_a_bar_on_a_hinge_is_a_physical_pendulum() -> None:
     """Angular frequency sqrt(3 g/(2 l)) of small swings; the implicit step adds errors of the order of dt."""
     world = World()
@@ -137,6 +138,7 @@ def test_a_weld_makes_one_body_of_two() -> None:
     assert rates == pytest.approx([0.1 / (2.0 / 12 + 2 * 0.25)] * 2, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_a_loop_of_four_bars_closes() -> None:
     """A crank, a coupler and a rocker on the ground: the rocker's angle is that of the geometry."""
     pivots, crank, coupler, rocker = (0.0, 1.2), 0.3, 1.0, 0.8
@@ -210,6 +212,7 @@ def test_joined_bodies_pass_through_each_other_unless_they_may_collide() -> None
         assert len(simulator.contacts.impulse) == expected
 
 
+@pytest.mark.slow
 def test_a_soft_joint_gives_way_by_its_stiffness() -> None:
     world = World()
     world.add_sphere("ball", mass=1.0, radius=0.1)

@@ -46,6 +46,7 @@ def test_arrays_are_replaced_through_the_owner_only() -> None:
         _replace(Borrowed(workspace.new_workspace()))
 
 
+@pytest.mark.slow
 def test_the_owner_lives_as_long_as_what_was_borrowed() -> None:
     """Python gives the structref away; its arrays are still there after a collection and other allocations."""
     borrowed = [Borrowed(workspace.new_workspace()) for _ in range(20)]

@@ -45,6 +45,7 @@ def test_the_motion_is_chaotic() -> None:
     assert np.abs(positions(one) - positions(other)).max() > 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.covering
 @pytest.mark.parametrize("stiffness", [1e5, 1e7, 1e9, 1e12])
 @pytest.mark.parametrize("approximation", ["lagged_regularized", "sap", "similar_regularized"])

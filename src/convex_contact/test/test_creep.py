@@ -28,6 +28,7 @@ def place(sim: Simulator) -> np.ndarray:
     return sim.state("box").position
 
 
+@pytest.mark.slow
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.95])
 def test_ten_minutes_below_the_static_limit(share: float) -> None:

@@ -46,6 +46,7 @@ def world_of(channel: Path, **options: Any) -> World:
     return world
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("decompose", "height"), [(False, 0.2), (True, DEPTH)])
 def test_a_ball_falls_into_a_hollow_that_the_hull_closes(channel: Path, decompose: bool, height: float) -> None:
     simulator = Simulator(world_of(channel, decompose=decompose), period=2e-3)
@@ -63,6 +64,7 @@ def test_the_parts_have_the_volume_of_the_mesh(channel: Path) -> None:
     assert body.center == pytest.approx([0.15, 0.2, 0.09], abs=3e-3)
 
 
+@pytest.mark.slow
 def test_the_scale_acts_before_the_search(channel: Path) -> None:
     small = World.load(channel, decompose=True, scale=(0.1, 0.1, 0.1))
     assert small.bodies[0].mass == pytest.approx(1e-3 * World.load(channel, decompose=True).bodies[0].mass, rel=1e-3)

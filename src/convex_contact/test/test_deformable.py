@@ -338,6 +338,7 @@ def finger(pushed: float) -> tuple[Simulator, np.ndarray]:
     return Simulator(world, period=0.01), np.flatnonzero(mesh.vertices[:, 0] > 0.0895)
 
 
+@pytest.mark.slow
 def test_a_finger_bends_towards_what_pushes_its_middle() -> None:
     """The FinRay effect: a plain beam's tip would go away with the push, by 1.5 (0.09/0.04) - 0.5 times its way."""
     sim, tip = finger(0.004)

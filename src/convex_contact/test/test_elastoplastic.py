@@ -40,6 +40,7 @@ def box(pull: float, approximation: str, steps: int, *, damping: float = 0.0) ->
     return np.array(velocities), np.array(displacements), force
 
 
+@pytest.mark.slow
 @pytest.mark.covering
 @pytest.mark.parametrize("damping", [0.0, 50.0])
 @pytest.mark.parametrize("pull", [0.2, 0.5, 0.95])

@@ -142,6 +142,7 @@ def power_antiderivative(v: float, phi0: float, dt: float, k: float, d: float) -
     return -k / dt * u**2.5 * (0.4 * (1.0 + d * phi0 / dt) + 2.0 / 7.0 * d / dt * u)
 
 
+@pytest.mark.slow
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("approximation", ["lagged", "similar_regularized", "lagged_elastoplastic"])
 def test_own_law_is_as_good_as_one_built_in(random_problem: RandomProblem, approximation: str) -> None:

@@ -42,6 +42,7 @@ def write_anvil(folder: Path) -> None:
     (folder / "anvil.obj").write_text("\n".join(lines) + "\n")
 
 
+@pytest.mark.slow
 def test_world_files_say_it_and_give_it_back(tmp_path: Path) -> None:
     write_anvil(tmp_path)
     world = parse_world(FILE, folder=tmp_path)
@@ -57,6 +58,7 @@ def test_world_files_say_it_and_give_it_back(tmp_path: Path) -> None:
         np.testing.assert_array_equal(x, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

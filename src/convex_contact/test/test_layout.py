@@ -42,6 +42,7 @@ def test_readme_lists_every_folder() -> None:
     assert len(ORDER) == len(folders) and set(ORDER) == folders
 
 
+@pytest.mark.slow
 def test_folders_import_downwards_only() -> None:
     wrong = []
     for rank, folder in enumerate(ORDER):
@@ -55,6 +56,7 @@ def test_folders_import_downwards_only() -> None:
     assert not wrong
 
 
+@pytest.mark.slow
 def test_library_does_not_import_ros() -> None:
     forbidden = {"rclpy", "haptic_core", "haptic_devices", "haptic_msgs", "ament_index_python", "std_msgs"}
     for folder in ORDER:

@@ -71,6 +71,7 @@ OTHER = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.covering(3)
 @pytest.mark.parametrize("name", [field.name for field in fields(Peg)])
 def test_every_number_of_the_scene_acts(name: str, usual: tuple[np.ndarray, np.ndarray]) -> None:

@@ -172,6 +172,7 @@ def quadratic_antiderivative(v: float, phi0: float, dt: float, k: float, d: floa
     return k / dt * (c * u**3 / 3.0 - d / dt * u**4 / 4.0)
 
 
+@pytest.mark.slow
 def test_own_law() -> None:
     """A law of one's own is inspected and then acts like one that is built in."""
     law = FunctionLaw(quadratic, quadratic_derivatives, quadratic_antiderivative, stiffness=1e7)

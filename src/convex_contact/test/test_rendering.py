@@ -101,6 +101,7 @@ def test_the_coupling_s_numbers_change_the_force(name: str, value: float) -> Non
     assert force(NUMBERS) != force(CouplingNumbers(**{**vars(NUMBERS), name: value}))
 
 
+@pytest.mark.slow
 @pytest.mark.covering
 @pytest.mark.parametrize("substeps", [1, 5])
 @pytest.mark.parametrize("stiffness", [500.0, 5e4])

@@ -11,12 +11,14 @@ from convex_contact import FunctionLaw, HertzLaw, NormalLaw, Simulator, World, r
 from convex_contact.problem.approximations import APPROXIMATIONS
 
 
+@pytest.mark.slow
 @pytest.mark.covering(3)
 def test_ball(approximation: str) -> None:
     r = check(Scene(ball, 40, approximation=approximation))
     assert sum(len(step.contacts) for step in r._tape) > 10
 
 
+@pytest.mark.slow
 @pytest.mark.covering(3)
 @pytest.mark.parametrize("motion", ["tumbling", "sliding", "sticking"])
 def test_cube(approximation: str, motion: str) -> None:
@@ -28,6 +30,7 @@ def test_cube(approximation: str, motion: str) -> None:
     check(Scene(build, 50, approximation=approximation))
 
 
+@pytest.mark.slow
 @pytest.mark.covering(1)
 def test_two_balls_and_a_rolling_cylinder(approximation: str) -> None:
     def build() -> World:
@@ -65,12 +68,14 @@ def test_sphere_on_box_cylinder_and_capsule() -> None:
     check(Scene(build, 12))
 
 
+@pytest.mark.slow
 def test_boxes_through_coal() -> None:
     # the geometry's differences have about eight digits
     r = check(Scene(boxes, 12), tolerance=1e-5)
     assert max(len(step.contacts) for step in r._tape) >= 6
 
 
+@pytest.mark.slow
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("name", list(APPROXIMATIONS))
 def test_arm_touches_a_ball(name: str) -> None:
@@ -78,6 +83,7 @@ def test_arm_touches_a_ball(name: str) -> None:
     assert any(len(step.contacts) for step in r._tape)
 
 
+@pytest.mark.slow
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("name", ["lagged", "sap"])
 def test_floating_arm_on_the_ground(name: str) -> None:
@@ -95,6 +101,7 @@ def test_floating_arm_on_the_ground(name: str) -> None:
     assert any(len(step.contacts) > 1 for step in r._tape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("joint", ["elbow", "slide"])
 def test_joint_limits(joint: str) -> None:
     """A limit's near-rigid compliance depends on the mass matrix: 3e-4 of the change that the stop makes, or less.
@@ -112,6 +119,7 @@ def test_joint_limits(joint: str) -> None:
     assert any(step.limits for step in r._tape)
 
 
+@pytest.mark.slow
 def test_elastic_displacement_is_carried() -> None:
     """A box pushed by a force below the yield force, on springs of their own, on a turning plate."""
 
@@ -158,6 +166,7 @@ def test_rollout_continues_an_earlier_motion() -> None:
     assert np.linalg.norm(t - found) < 1e-6 * np.linalg.norm(found)
 
 
+@pytest.mark.slow
 def test_belt_and_turning_table() -> None:
     def build() -> World:
         world = World()
@@ -232,6 +241,7 @@ def _antiderivative(v: float, phi0: float, dt: float, k: float, d: float) -> flo
     return k / dt * (c * u**3 / 3.0 - d / dt * u**4 / 4.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["hertz", pytest.param("own", marks=pytest.mark.slow)])
 def test_normal_laws(kind: str) -> None:
     law: NormalLaw = HertzLaw() if kind == "hertz" else FunctionLaw(_force, _derivatives, _antiderivative)

@@ -21,6 +21,7 @@ def relative(x: np.ndarray, y: np.ndarray) -> float:
     return float(np.linalg.norm(x - y) / np.linalg.norm(y))
 
 
+@pytest.mark.slow
 @pytest.mark.covering(3)
 @pytest.mark.parametrize("sizes", [(6,), (1, 2, 3, 6, 7)], ids=["bodies", "trees"])
 def test_against_readable_solver(random_problem: RandomProblem, approximation: str, sizes: tuple[int, ...]) -> None:

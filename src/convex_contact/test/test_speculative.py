@@ -47,6 +47,7 @@ def solved(d: WorldDynamics, helpers: Any) -> tuple[np.ndarray, int]:
     return velocity, rounds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "speed"), [(0, 0.1), (1, 1.0), (2, 3.0)])
 def test_solutions_are_those_of_all_pairs_below_the_threshold(helpers: Any, seed: int, speed: float) -> None:
     w = shower(seed, speed)

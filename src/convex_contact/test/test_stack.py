@@ -81,6 +81,7 @@ def run(stack: Stack, period: float, approximation: str, seconds: float, **optio
 STIFF = [(1e9, 1e-3), (1e12, 1e-3), (1e12, 1e-2)]
 
 
+@pytest.mark.slow
 @pytest.mark.covering(3)
 @pytest.mark.parametrize(("stiffness", "period"), STIFF)
 def test_at_rest_it_stays(approximation: str, stiffness: float, period: float) -> None:

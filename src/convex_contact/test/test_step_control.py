@@ -36,6 +36,7 @@ def oscillation_error(second_order: bool, accuracy: float) -> float:
     return worst
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("second_order", [False, True])
 def test_a_finer_accuracy_comes_nearer_to_the_closed_form(second_order: bool) -> None:
     """A quarter of the error for 1/16 of the accuracy is first order in the step (h goes with its root)."""
@@ -44,6 +45,7 @@ def test_a_finer_accuracy_comes_nearer_to_the_closed_form(second_order: bool) ->
     assert fine < 1e-7 if second_order else 3e-6
 
 
+@pytest.mark.slow
 def test_second_order_is_more_exact_for_the_same_number_of_problems() -> None:
     assert oscillation_error(True, 1e-9) < 0.1 * oscillation_error(False, 1e-9)
 
@@ -74,6 +76,7 @@ def test_constant_steps_of_a_millisecond_lose_the_bounce() -> None:
     assert energy < 0.81 * G * 0.2
 
 
+@pytest.mark.slow
 def test_a_body_that_tumbles_keeps_its_angular_momentum() -> None:
     """Free of torque; extrapolated rotations keep it to a tenth of what plain steps lose."""
     changes = {}

@@ -26,6 +26,7 @@ def box_file(folder: Path, edge: float) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("edge", "expected"), [(0.04, 0.04), (40.0, SIZE), (0.001, SIZE)])
 def test_a_mesh_stands_on_the_table_in_a_size_to_touch(tmp_path: Path, edge: float, expected: float) -> None:
     world = touched_file(str(box_file(tmp_path, edge)))

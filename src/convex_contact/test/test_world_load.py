@@ -59,6 +59,7 @@ MESHES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MESHES)
 def test_a_mesh_is_one_free_body_of_its_hull(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
@@ -92,6 +93,7 @@ def test_density_scale_and_the_arguments_of_a_body_are_options(tmp_path: Path) -
             World.load(path, scale=scale)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*MESHES, "wedge.stl"])
 def test_the_process_reads_what_coal_reads(tmp_path: Path, name: str) -> None:
     path = DATA / name

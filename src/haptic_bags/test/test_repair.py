@@ -139,6 +139,7 @@ def whole_chunks(file: Path) -> list[tuple[int, int]]:
     return [(end, tick + 1) for end, tick in zip(ends, ticks, strict=True)]
 
 
+@pytest.mark.slow
 def test_cut_anywhere_what_was_written_whole_is_kept_and_the_rest_is_told(tmp_path: Path, clock: Clock) -> None:
     record(tmp_path / "bag", 1300, clock)
     whole = (tmp_path / "bag" / "bag.mcap").read_bytes()

@@ -75,6 +75,7 @@ def test_names_that_have_moved_warn() -> None:
         runner.nothing  # noqa: B018
 
 
+@pytest.mark.slow
 def test_an_old_module_runs_as_a_program() -> None:
     command = [sys.executable, "-W", "always", "-m", "haptic_bringup.identification", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

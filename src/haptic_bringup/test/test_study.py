@@ -271,6 +271,7 @@ def break_off(number: signal.Signals, send: Any, **variables: str) -> None:
     assert facts(directory)["state"] == "interrupted"
 
 
+@pytest.mark.slow
 def test_sigterm_leaves_no_folder_behind(run: Any, threads: None, tmp_path: Path) -> None:
     place = tmp_path / "temporary"
     place.mkdir()
@@ -291,6 +292,7 @@ def test_ctrl_c_and_going_on(run: Any, threads: None) -> None:
     assert (runs()[-1] / "metrics.json").read_text() == whole
 
 
+@pytest.mark.slow
 def test_what_is_not_gone_on_with(run: Any, threads: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """A finished run, one with other arguments or other sources, one that is in use, and any with --fresh."""
     run()

@@ -126,6 +126,7 @@ def test_nodes_in_one_process_are_nodes_as_ever(tmp_path: Path, context: Context
         device.destroy_node()
 
 
+@pytest.mark.slow
 @pytest.mark.covering(1)
 @pytest.mark.parametrize(
     ("second", "message"),

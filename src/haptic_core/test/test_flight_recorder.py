@@ -74,6 +74,7 @@ def test_a_tick_that_computes_is_seen_with_its_time_on_a_core() -> None:
     assert last_tick(compute).on_core >= 200 * MS
 
 
+@pytest.mark.slow
 def test_pages_and_collections_are_counted_in_their_tick() -> None:
     size = 2000 * mmap.PAGESIZE
 

@@ -151,6 +151,7 @@ process.main(lambda: Talking("talking"))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "shared", "addresses"), [("lockstep", True, None), ("realtime", False, "0100007F")])
 def test_who_shares_no_memory_is_heard_by_who_does(mode: str, shared: bool, addresses: str | None, context) -> None:
     """The reader has the discovery range LOCALHOST and the transports of it; realtime listens on loopback alone."""

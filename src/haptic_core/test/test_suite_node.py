@@ -271,6 +271,7 @@ process.main(lambda: Hanging("hanging"))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("code", "limited", "end"), [(0, True, -signal.SIGALRM), (1, False, 1)])
 def test_a_node_that_has_done_its_work_cannot_hang(code: int, limited: bool, end: int):
     """One that failed ends as it can: its exit code must not be lost."""

@@ -77,6 +77,7 @@ def reference() -> dict[bool, list[bytes]]:
     return {rotations: list(simulate(cobotic(), rotations=rotations)) for rotations in (False, True)}
 
 
+@pytest.mark.slow
 @pytest.mark.covering(14)
 @pytest.mark.parametrize(("model", "field"), NUMBERS, ids=lambda value: getattr(value, "__name__", value))
 def test_every_number_of_the_display_and_the_hand_changes_the_result(reference, tmp_path, model, field):

@@ -119,6 +119,7 @@ def test_the_weight_that_turns_in_the_cell_s_axes_is_expected_behind_a_filter_li
     assert left == pytest.approx(mass * GRAVITY * speed * PERIOD / 2, rel=0.2)
 
 
+@pytest.mark.slow
 def test_without_a_commanded_acceleration_only_the_inertia_of_the_rotation_is_known():
     changes = {"end_effector_mass": 1.0, "end_effector_center_z": 0.05, **NO_NOISE, **NO_FRICTION}
     full, partly = (np.sqrt((tour(display(**changes), fields)["tool_wrench"] ** 2).mean()) for fields in (7, 3))

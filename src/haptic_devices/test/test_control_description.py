@@ -37,6 +37,7 @@ def canonical(text: str) -> str:
     return ElementTree.canonicalize(text, strip_text=True)
 
 
+@pytest.mark.slow
 @each_device
 def test_the_files_are_what_the_devices_say(name: str) -> None:
     for file, text in files(name).items():

@@ -192,6 +192,7 @@ def test_an_impedance_device_refuses_a_source_of_motion(run):
         run(device="joystick")
 
 
+@pytest.mark.slow
 def test_two_sources_of_motion_are_refused_by_an_admittance_device_and_taken_by_a_script(run):
     with pytest.raises(CommandConflictError, match="sources leader, second: at most one may command MOTION"):
         run("second", device="five_bar")
@@ -202,6 +203,7 @@ def test_two_sources_of_motion_are_refused_by_an_admittance_device_and_taken_by_
 # Its lifecycle
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", ["lockstep", pytest.param("realtime", marks=pytest.mark.realtime)])
 @pytest.mark.parametrize("duration", [0.0, 0.03])  # also so short that the loop does not see it
 def test_a_paused_device_stands_still_and_goes_on_with_the_next_tick(run, monkeypatch, loop, duration):
@@ -288,6 +290,7 @@ def vector(v: Any) -> np.ndarray:
     return np.array([v.x, v.y, v.z])
 
 
+@pytest.mark.slow
 def test_an_admittance_device_shows_all_joints_of_its_description_and_what_it_measures(run):
     _, leader = run(device="five_bar", shown=tuple(DISPLAYS), held=True, motion="paper_admittance")
     states = {state.tick: state for state in leader.states}
@@ -313,6 +316,7 @@ def test_an_admittance_device_shows_all_joints_of_its_description_and_what_it_me
     assert max(forces) > 0.05  # the hand pulls
 
 
+@pytest.mark.slow
 def test_an_impedance_device_shows_the_wrench_that_it_renders_in_the_tool_s_axes(run):
     node, leader = run(device="joystick", mode="WRENCH", shown=("joint_states", "rendered_wrench"))
     assert [joints.name for joints in leader.shown["joint_states"]] == [["roll", "pitch"]] * 10
@@ -326,6 +330,7 @@ def test_an_impedance_device_shows_the_wrench_that_it_renders_in_the_tool_s_axes
     assert abs(axes(state).as_rotvec()[1]) > 0.1  # the axes have turned
 
 
+@pytest.mark.slow
 def test_lockstep_publishes_the_time_of_its_ticks_and_the_nodes_follow_it(run):
     node, leader = run(device="joystick", mode="WRENCH", shown=tuple(DISPLAYS), display_rate=100.0)
     times = [Time.from_msg(message.clock).nanoseconds for message in leader.shown["/clock"]]
@@ -346,6 +351,7 @@ def test_only_lockstep_has_a_clock_of_its_own(context, mode):
     node.destroy_node()
 
 
+@pytest.mark.slow
 def test_a_script_shows_its_wrench_in_its_base(run):
     _, leader = run(device="scripted", shown=tuple(DISPLAYS))
     (frame,) = {wrench.header.frame_id for wrench in leader.shown["measured_wrench"]}
@@ -406,6 +412,7 @@ def test_the_energy_that_the_actuators_gave_is_the_stick_s_kinetic_energy(run: C
     assert last.power == pytest.approx((last.energy - before.energy) / 1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("device", "mode"), [("cobotic_hand_controller", "MOTION"), ("joystick", "WRENCH")])
 def test_the_balance_is_that_of_the_states_and_a_pause_begins_it_anew(
     device: str, mode: str, run: Callable[..., Any]
@@ -422,6 +429,7 @@ def test_the_balance_is_that_of_the_states_and_a_pause_begins_it_anew(
     assert energy != 0.0
 
 
+@pytest.mark.slow
 def test_off_is_the_default_and_observing_changes_no_bit(run: Callable[..., Any]) -> None:
     (plain, first), (observed, second) = (
         run(mode="WRENCH", duration=0.05, **given) for given in ({}, {"passivity": "observe"})

@@ -166,6 +166,7 @@ def test_an_emergency_stop_by_topic_is_latched_and_a_released_button_alone_ends_
     assert source.errors() == [(51, {"status": SAFE_STOP, "reason": "emergency stop by topic"})]  # said once
 
 
+@pytest.mark.slow
 def test_after_a_reset_the_next_emergency_stop_acts_again(push):
     _, source, run = push(0.01, 0.0)
     source.at = {20: source.press_and_wait, 40: lambda: source.call("reset"), 60: source.press_and_wait}
@@ -175,6 +176,7 @@ def test_after_a_reset_the_next_emergency_stop_acts_again(push):
     assert not efforts(source)[61:].any()
 
 
+@pytest.mark.slow
 def test_the_force_of_a_source_that_was_started_anew_comes_in_slowly(push):
     _, source, run = push(0.01, 0.0)
     source.at = {50: source.announce_and_wait}
@@ -186,6 +188,7 @@ def test_the_force_of_a_source_that_was_started_anew_comes_in_slowly(push):
     assert_allclose(efforts(source)[first:, 0], 0.01 * np.minimum(1.0, np.arange(300 - first) / 50.0), rtol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ramp", [0.0, 0.1])
 def test_the_ramp_s_time_is_the_node_s_parameter(push, ramp):
     _, source, run = push(0.01, 0.0, engagement_time=ramp)
@@ -195,6 +198,7 @@ def test_the_ramp_s_time_is_the_node_s_parameter(push, ramp):
     assert_allclose(efforts(source)[61:, 0], 0.01 * scale * np.ones(239), rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_an_emergency_stop_outlives_deactivation_and_a_new_configuration(push):
     node, source, run = push(0.01, 0.0)
     source.at = {100: lambda: source.call("reset")}
@@ -210,6 +214,7 @@ def test_an_emergency_stop_outlives_deactivation_and_a_new_configuration(push):
     assert not efforts(source)[:101].any() and efforts(source)[-1, 0] == 0.01
 
 
+@pytest.mark.slow
 def test_what_limits_is_said_by_state_event_and_diagnostics(push):
     node, source, run = push(0.004, -5.0, device_parameters=["effort_limit=0.005", "effort_rate_limit=1"])
     run()
@@ -247,6 +252,7 @@ def test_a_realtime_device_whose_process_stood_still_stops(push, monkeypatch):
     assert not efforts(source)[tick:].any() and efforts(source)[:tick].any()
 
 
+@pytest.mark.slow
 def test_a_fault_stays_a_fault_under_an_emergency_stop(push):
     node, source, run = push(0.01, 0.0)
 

@@ -33,6 +33,7 @@ def test_the_friction_of_recorded_true_angles_is_the_device_s():
     assert np.sqrt(np.mean(error**2)) < 0.02 * DEFAULT.friction_static
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["none", "model_c", "parallel"])
 def test_the_compensation_acts_on_the_motors_and_follows_the_desired_velocity(kind):
     device = five_bar(compensation=kind)

@@ -189,6 +189,7 @@ def test_a_handle_that_is_let_go_stops_where_it_is():
 # ---- devices --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DEVICES)
 def test_the_tool_follows_the_handle_by_the_hand_s_impedance(name):
     device, (x, y) = make(name), DEVICES[name][1]
@@ -241,6 +242,7 @@ def test_a_planar_device_takes_the_handle_s_projection(name):
     assert runs[0] == runs[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cobotic_hand_controller", "tau"])
 def test_a_spatial_device_s_hand_turns_with_the_handle(name):
     device = make(name)

@@ -75,6 +75,7 @@ FOLDERS = {"cobotic_hand_controller": "cobotic"}
 LIBRARIES = {"tau_wall_control": {"tau"}, "haptic_friction": {"five_bar", "tau"}, "pinocchio": set(), "rosbags": set()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", ["joystick", pytest.param("tau", marks=pytest.mark.slow)])
 def test_a_device_node_loads_no_other_device_nor_its_libraries(device: str) -> None:
     done = subprocess.run([sys.executable, "-c", LOADED, device], capture_output=True, text=True)

@@ -159,6 +159,7 @@ def test_at_rest_the_wrench_of_the_hand_balances_the_effort():
     assert wrench[:2] == pytest.approx(500.0 * held, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_wrench_on_the_tip_moves_the_stick_without_the_hand_s_mass():
     """Newton for the stick alone: what the hand exerts at the tip, its inertia taken off, makes dp/dt."""
     period = 1e-4

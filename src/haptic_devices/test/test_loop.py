@@ -159,6 +159,7 @@ def forge(loop: TickLoop) -> None:
             loop.offer(command)
 
 
+@pytest.mark.slow
 def test_ten_thousand_forged_commands_change_neither_effort_nor_status():
     efforts, ticks = [], 1251  # eight forged commands a tick, seven in the first
     for forged in (False, True):

@@ -100,6 +100,7 @@ def reference() -> dict[str, list[bytes]]:
     return {name: list(simulate(make(**values), 1e-3)) for name, (make, values) in CASES.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.covering(20)
 @pytest.mark.parametrize(("model", "field"), NUMBERS, ids=lambda value: getattr(value, "__name__", value))
 def test_every_number_of_the_devices_and_the_hand_changes_the_result(reference, tmp_path, model, field):

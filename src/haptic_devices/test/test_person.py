@@ -141,6 +141,7 @@ def test_a_paused_run_stands_still_is_stepped_and_goes_on(run):
     assert (0, stepped * 1_000_000) in stamps
 
 
+@pytest.mark.slow
 def test_pausing_changes_nothing_of_what_the_run_gives(run):
     async def nothing(person):
         pass
@@ -157,6 +158,7 @@ def test_pausing_changes_nothing_of_what_the_run_gives(run):
     assert truths[0] == truths[1] and len(truths[0]) == 200
 
 
+@pytest.mark.slow
 def test_a_pause_is_no_silence_of_the_sources(run):
     """It lasts longer than the longest wait for an answer."""
     longest = limit(0.5)
@@ -277,6 +279,7 @@ def test_a_reset_gives_the_plan_back(run):
     assert person.truths[reset + 30].operator_target.position.x == plan[31, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.covering(1)
 @pytest.mark.parametrize(
     ("change", "what"),

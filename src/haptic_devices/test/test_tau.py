@@ -241,6 +241,7 @@ def test_plans_are_continuous_and_stay_in_the_workspace(motion: str) -> None:
         assert {phase.kind for phase in plan.phases} >= {"tap", "release", "move"}
 
 
+@pytest.mark.slow
 def test_a_tap_reaches_its_speed_when_the_fingers_open() -> None:
     device = make(motion="wall_push", hand_parameters=QUIET)
     (phase,) = (phase for phase in device.hand.plan.phases if phase.name == "tap")
@@ -294,6 +295,7 @@ def narrow_reference() -> list[bytes]:
     return list(play(make(device_parameters=[f"{name}={value}" for name, value in NARROW.items()])))
 
 
+@pytest.mark.slow
 @pytest.mark.covering(3)
 @pytest.mark.parametrize("entry", [e for e in DRIVER if e.startswith(("range", "stop"))])
 def test_every_number_of_the_stops_acts(narrow_reference: list[bytes], entry: str) -> None:

@@ -38,6 +38,7 @@ def test_every_node_with_a_state_and_the_device_may_have_a_balance() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ticks", [[], [0, 1, 2], [1, 2], [0, 2]])
 def test_a_balance_is_recorded_when_there_is_one_and_without_gaps(
     ticks: list[int],

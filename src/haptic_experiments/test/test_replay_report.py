@@ -66,6 +66,7 @@ def report_of(folder: Path, recorded: list[Any], replayed: list[Any], **run: Any
     return metrics, output.getvalue()
 
 
+@pytest.mark.slow
 def test_ticks_without_an_answer_are_counted_and_not_held_against_the_replay(tmp_path: Path) -> None:
     answered = [0, 1, 4]
     metrics, text = report_of(tmp_path, a_run(answered=answered), a_run(answered, answered))
@@ -76,12 +77,14 @@ def test_ticks_without_an_answer_are_counted_and_not_held_against_the_replay(tmp
     assert "2 that nobody had answered were left out" in (tmp_path / "report.html").read_text().replace("\n", " ")
 
 
+@pytest.mark.slow
 def test_a_lost_answer_is_no_identity(tmp_path: Path) -> None:
     metrics, text = report_of(tmp_path, a_run(), a_run(answered=range(4)))
     assert metrics["claims"][0]["shown"] is False
     assert "NOT shown (0 of 4 messages on 1 topics differ; not every recorded message has a counterpart)" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", [{"overrides": {"stiffness": "1.0"}}, {"experiment": "touch_clutter"}])
 def test_with_other_nodes_identity_is_not_claimed(tmp_path: Path, run: dict[str, Any]) -> None:
     metrics, text = report_of(tmp_path, a_run(), a_run(stiffness=1.0), **run)
@@ -89,6 +92,7 @@ def test_with_other_nodes_identity_is_not_claimed(tmp_path: Path, run: dict[str,
     assert "the answers are those of the recording, bit for bit" in text
 
 
+@pytest.mark.slow
 def test_a_change_that_comes_at_another_tick_is_told(tmp_path: Path) -> None:
     one, other = ([*a_run(), event(k, "friction", "parameter", stiffness=2.0)] for k in (2, 3))
     metrics, _ = report_of(tmp_path, one, other)

@@ -49,6 +49,7 @@ def test_the_ideal_run_shows_every_claim_that_it_reaches() -> None:
     assert judged(bag_of(ideal_run())) == [True] * 5 + [None] * 3  # the smallest mass is a finding
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_each_claim_fails_where_it_does_not_hold() -> None:
     motion = Motion.of(ideal_run())
@@ -116,6 +117,7 @@ def test_compensation_is_judged_against_the_run_without_at_the_same_delay() -> N
     assert judged(bag_of(ideal_run(), delay=1), bag_of(late, delay=1, compensation="model_c"))[-2:] == [False, None]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
     "friction", [{"model": "D"}, {"model": "lugre"}, {"law": "table"}, {"friction_force": 0.0}], ids=str

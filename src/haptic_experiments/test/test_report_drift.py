@@ -330,6 +330,7 @@ def test_a_damped_spring_does_not_oscillate(bags: Callable[..., dict[str, Bag]])
 OF_THE_STOP = ("threshold", "oscillation")
 
 
+@pytest.mark.slow
 def test_without_the_stop_its_claims_are_not_reached(bags: Callable[..., dict[str, Bag]]) -> None:
     report = analyse({"bag": bags()["bag"]})
     said = dict(zip(CLAIMS, (claim.shown for claim in report.claims), strict=True))

@@ -50,6 +50,7 @@ def test_a_plane_bears_what_is_normal_and_lets_the_rest_push() -> None:
     np.testing.assert_allclose(now.x[:2], T**2 * 5050 * np.array([1.0, -0.5]), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_on_a_curved_guide_it_moves_as_the_generator_does() -> None:
     """An independent step, RK4 in the guide's coordinates, under a force that changes; of order one in T."""
     g = guided(curvature=(3.0, 5.0), damping=1.0)
@@ -85,6 +86,7 @@ def test_friction_holds_like_its_spring_and_slides_with_mu_times_the_load(angle:
     assert not now.sticks and np.linalg.norm(now.friction) == pytest.approx(2.0, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_friction_is_model_c_s_while_the_motion_turns() -> None:
     """Round a circle, fast and slowly: the element of its own, given the velocities that came and the load before."""
     g = guided(coefficient=0.02)

@@ -209,6 +209,7 @@ def test_the_ideal_disk_shows_every_claim(judged: Callable[..., list[Claim]]) ->
     assert "limit 5 kN/m" in claims[RIGID].measured and "from above" in claims[RIGID].measured
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.9, 1.1])
 def test_the_limits_are_those_that_the_claims_state(share: float, judged: Callable[..., list[Claim]]) -> None:
     x, xdot = disk()

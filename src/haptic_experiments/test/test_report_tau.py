@@ -251,6 +251,7 @@ def test_jumps_at_the_borders_are_told_from_the_drift() -> None:
     assert found.effort_at == pytest.approx(0.05 + 4e-4, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scheme", "jump", "holds"), [("mopc", 0.05, True), ("mopc", 5e-4, False), ("scheduled", 0.05, False),
                                   ("scheduled", 1e-4, True)]

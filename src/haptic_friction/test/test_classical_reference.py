@@ -136,6 +136,7 @@ def test_the_reference_has_every_model() -> None:
     assert np.abs(COLUMNS["h"]).max() < 0.8 * F  # what it shows is drift: nothing should slide
 
 
+@pytest.mark.slow
 @pytest.mark.covering(7)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_minute_below_the_friction_force_agrees_with_the_reference(name: str) -> None:

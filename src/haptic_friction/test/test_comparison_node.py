@@ -105,6 +105,7 @@ def states(parameters: dict[str, Any]) -> dict[str, list[Any]]:
     return {name: table.tolist() for name, table in rendered(made(parameters)).items()}
 
 
+@pytest.mark.slow
 @pytest.mark.covering(9)
 @pytest.mark.parametrize("name", SPECS)
 def test_changing_the_parameter_changes_the_state(name: str, tmp_path: Path) -> None:

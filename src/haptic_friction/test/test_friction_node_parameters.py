@@ -156,6 +156,7 @@ def rendered(parameters: dict[str, Any]) -> tuple[list[list[float]], str]:
     return answers, "\n".join(states)
 
 
+@pytest.mark.slow
 @pytest.mark.covering(9)
 @pytest.mark.parametrize("name", [name for name in SPECS if name != "load_mass"])
 def test_changing_the_parameter_changes_what_is_rendered(name: str, tmp_path: Path) -> None:

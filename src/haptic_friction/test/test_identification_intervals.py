@@ -26,6 +26,7 @@ from haptic_friction.identification.fitting import correlation_time
 # Coverage of the 95 % intervals
 
 
+@pytest.mark.slow
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("law", ["coulomb", "viscous_coulomb"])
 @pytest.mark.parametrize("correlation", [0.0, 0.95])

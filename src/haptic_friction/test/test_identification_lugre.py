@@ -142,6 +142,7 @@ def test_units_of_force_and_time_scale_the_parameters() -> None:
             assert getattr(scaled[name], end) == pytest.approx(expected, rel=1e-4), name
 
 
+@pytest.mark.slow
 def test_a_rotated_frame_gives_the_same_parameters() -> None:
     u, f = strokes(2), ode_force("stribeck", 2)
     f = f + noise(np.random.default_rng(2), f, 0.02, 0.0)

@@ -145,6 +145,7 @@ def test_a_loading_curve_that_rises_to_its_end_leaves_the_last_force_open() -> N
     assert found.not_identified == {"force_3": "element 3 slides in 0 samples (expected 20 or more)"}
 
 
+@pytest.mark.slow
 def test_an_element_too_many_is_not_identified() -> None:
     found = identify_parallel_elements(strokes(), stop_operators(), period=T, elements=4)
     assert set(found.not_identified) == {f"{name}_{j}" for name in ("stiffness", "force") for j in (3, 4)}

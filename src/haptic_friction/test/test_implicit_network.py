@@ -242,6 +242,7 @@ def growth(network: Any, steps: int = 3000) -> float:
     return float(np.abs(network.velocity).max() / 2e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.covering
 @pytest.mark.parametrize("delay", [0, 1])
 @pytest.mark.parametrize(("stiffness", "damping"), [(3e4, 300.0), (6000.0, 40.0)])

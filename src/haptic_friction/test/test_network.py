@@ -152,6 +152,7 @@ def energy_left(period: float) -> tuple[float, float]:
     return work, work - stored - viscous - float(network.elements.dissipated_energy.sum())
 
 
+@pytest.mark.slow
 def test_the_energy_balance_closes_with_the_period() -> None:
     """Elements are implicit and bodies take the force of the step before: the balance is of first order in T."""
     works, rests = zip(*(energy_left(period) for period in (1e-3, 5e-4, 2.5e-4)), strict=True)

@@ -110,6 +110,7 @@ def stribeck_mp(Fc: float, Fs: float, vs: float, D: float) -> Any:
     return lambda s: c + (f - c) * mpmath.exp(-((s / v) ** 2)) + d * s
 
 
+@pytest.mark.slow
 @properties
 @given(vectors, forces, st.floats(0.0625, 100, width=32), st.floats(2.0**-7, 8, width=32), viscosities, shares)
 def test_stribecks_phi_z_is_the_root_to_rounding(
@@ -132,6 +133,7 @@ def test_phi_z_is_the_root_close_to_the_limit_of_its_existence(gap: float) -> No
         assert_solves(law, stribeck_mp(3.0, 5.0, 0.05, 2.0), [Z * law.breakaway_force * (1.0 + excess)], Z)
 
 
+@pytest.mark.slow
 def test_newtons_method_does_not_go_round_in_circles() -> None:
     """Close to the limit of existence Newton alone does so for one of a hundred of these; the bracket ends it."""
     random = np.random.default_rng(0)

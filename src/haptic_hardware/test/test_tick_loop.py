@@ -316,6 +316,7 @@ def test_a_stop_by_hand_is_latched_until_resume_and_nothing_of_before_acts_after
     native.close()
 
 
+@pytest.mark.slow
 def test_both_loops_and_the_host_act_alike_with_limits_stops_and_the_ramp(library: ctypes.CDLL) -> None:
     """The controller's loop with the host behind it, as under ros2_control, against the device node's loop."""
     entries = ("effort_limit=1", "effort_rate_limit=400", "velocity_limit=5", "workspace=0.06")

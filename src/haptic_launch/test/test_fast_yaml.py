@@ -57,6 +57,7 @@ def test_an_error_is_the_one_of_the_exact_parser(text: str) -> None:
     assert str(caught.value) == str(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["[", "{a: ", "- ", "? "])
 def test_a_text_that_nests_too_deep_is_refused(level: str) -> None:
     with pytest.raises(RecursionError):

@@ -50,6 +50,7 @@ def test_every_reader_is_tried(known: dict[str, Reader]) -> None:
     assert tuple(known) == NAMES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [name if name in SAMPLE else pytest.param(name, marks=pytest.mark.fuzz) for name in NAMES]
 )
@@ -114,6 +115,7 @@ def write(path: Path, content: str | bytes) -> Path:
     return path
 
 
+@pytest.mark.slow
 @each_no_yaml
 def test_what_is_no_yaml_is_refused_with_the_file_s_name(content: str | bytes, tmp_path: Path) -> None:
     path = write(tmp_path / "mine.launch.yaml", content)
@@ -225,6 +227,7 @@ def test_no_file_runs_code(tag: str, tmp_path: Path) -> None:
     assert not target.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("custom", ["7", "[1]", "{experiment: 7}", "{1: x}"])
 def test_what_the_recorder_wrote_beside_the_data_is_text(custom: str, tmp_path: Path) -> None:
     bag = small_bag(tmp_path / "bag")

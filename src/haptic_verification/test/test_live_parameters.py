@@ -40,6 +40,7 @@ def test_no_change_of_a_parameter_makes_a_step(name: str, context: Context) -> N
     assert [change for change in tried if not change.is_bumpless] == []
 
 
+@pytest.mark.slow
 def test_every_parameter_that_may_be_changed_is_changed_somewhere(context: Context) -> None:
     seen: dict[str, set[str]] = {}
     all_of: dict[str, set[str]] = {}

@@ -20,6 +20,7 @@ from haptic_launch.launch_file import find_executable, load_launch_file
 SOURCES = Path(convex_contact.__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 def test_a_node_does_not_start_without_the_keys_that_it_is_to_have(tmp_path: Path) -> None:
     own = {
         "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",

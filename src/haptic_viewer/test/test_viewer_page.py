@@ -261,6 +261,7 @@ def test_any_thread_may_change_the_page(server: Any) -> None:
 # ---- limits ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_two_hundred_connections_are_refused_and_the_page_goes_on(server: Any) -> None:
     url = f"ws://127.0.0.1:{server.get_port()}/"
     options: dict[str, Any] = {"subprotocols": subprotocol(), "compression": None, "ping_interval": None}

@@ -115,6 +115,7 @@ class Charts(Gui):
         return made
 
 
+@pytest.mark.slow
 def test_charts_of_two_runs_have_one_time_axis_and_curves_named_after_the_runs(tmp_path: Path) -> None:
     runs = [
         RecordedRun(recorded(tmp_path, "20260101-120000-slide")),

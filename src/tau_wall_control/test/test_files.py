@@ -10,6 +10,7 @@ import pytest
 from tau_wall_control import ControllerFileError, TauDevice, WallController, simulate_push
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["sopc", "stiff", "predictive"])
 def test_round_trip(device: TauDevice, design: Any, tmp_path: Path, scheme: str) -> None:
     path = tmp_path / "controller.npz"

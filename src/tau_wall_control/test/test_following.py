@@ -39,6 +39,7 @@ def errors(device: TauDevice, controller: Any, push: float) -> np.ndarray:
     return np.array(out)
 
 
+@pytest.mark.slow
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("scheme", ["scheduled", "observer"])
 def test_feedforward_tracks_better(device: TauDevice, design: Any, scheme: str) -> None:
@@ -53,6 +54,7 @@ def test_feedforward_tracks_better(device: TauDevice, design: Any, scheme: str) 
     assert np.sqrt(np.mean(fed**2)) < 0.5 * np.sqrt(np.mean(plain**2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["mopc", "scheduled", "stiff"])
 def test_reference_at_rest_changes_nothing(device: TauDevice, design: Any, scheme: str) -> None:
     """Following a pose that stays is holding it; with feedforward gravity is exact for any scheme."""

@@ -77,6 +77,7 @@ def test_jump_is_taken_up_at_once(device: TauDevice, design: Any) -> None:
     assert known[1] > 0.8
 
 
+@pytest.mark.slow
 def test_sharing_keeps_what_matters(device: TauDevice) -> None:
     """Against the exact constrained least squares: never better, and rarely far from it."""
     random = np.random.default_rng(0)

@@ -183,6 +183,7 @@ def ball(body: Moving, p: np.ndarray) -> MovingPlanes:
     return MovingPlanes([1], [RADIUS * (n - Z)], [n])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "delay"), [("scheduled", 0), ("stiff", 0), ("stiff", 1)])
 def test_sliding_over_a_sphere_has_no_jerk(design: Any, play: Any, wall: Plane, scheme: str, delay: int) -> None:
     """Pressed with 5 N, led across a sphere of 10 mm at 20 mm/s, which turns the plane by 50 degrees.

@@ -134,6 +134,7 @@ def reference_probe(section: str) -> np.ndarray:
     return probe(load_parameters(), section)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NUMBERS, ids=lambda path: ".".join(map(str, path)))
 def test_every_number_of_the_file_acts_or_is_refused(path: tuple[str | int, ...]) -> None:
     value: Any = STAND_IN

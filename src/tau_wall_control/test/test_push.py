@@ -89,6 +89,7 @@ def test_interpolation_between_the_points(device: TauDevice, design: Any) -> Non
     assert smooth.initial_deviation < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_stiff(device: TauDevice, design: Any, delay: int) -> None:
     """Stiffer than what was asked for, with and without the delay that its model knows, and never past the bound."""
@@ -139,6 +140,7 @@ def test_predictive_gives_way_sideways_less(device: TauDevice, design: Any) -> N
     assert max(r.lateral for r in planned) < 0.5 * max(r.lateral for r in stiff)
 
 
+@pytest.mark.slow
 def test_bound(device: TauDevice) -> None:
     """40 kN/m with one sample of extra delay is out of the motors' reach at the lower edge, for any controller."""
     lowest = (0.0, -0.025, 0.0)

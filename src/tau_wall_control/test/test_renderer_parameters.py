@@ -66,6 +66,7 @@ OTHER: dict[str, Any] = {
 ELSEWHERE = {"controller_file", "device_file", "longest_saturation", "display_rate", "release_gap", "thermal_limit"}
 
 
+@pytest.mark.slow
 @pytest.mark.covering(6)
 @pytest.mark.parametrize("name", sorted(SPECS.keys() - ELSEWHERE))
 def test_changing_the_parameter_changes_what_is_commanded(name: str) -> None:

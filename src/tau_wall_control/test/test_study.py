@@ -68,6 +68,7 @@ def test_plan(device: TauDevice) -> None:
     assert (settings.push, settings.deviation, settings.half) == (13.0, 1.0, 0.025)
 
 
+@pytest.mark.slow
 def test_study_is_what_single_runs_are(device: TauDevice, design: Any, study: Any) -> None:
     assert study["mopc"].shape == (2, 2, 3, len(FIGURES))
     run = simulate_push(device, design("mopc"), point=(0.025, -0.025, 0.0), noise=1.0, seed=(0, 0, 1, 2, 1))
