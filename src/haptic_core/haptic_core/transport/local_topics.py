@@ -45,7 +45,7 @@ _HELD_BACK = 2000
 #: messages of a topic in a second of wall time for readers that only make pictures [Hz]
 _PICTURES = 60.0
 
-#: how rclpy's name of a node begins that DDS has not told yet
+#: beginning of the name that rclpy gives a node whose own name DDS has not sent yet
 _UNNAMED = "_NODE_NAME_UNKNOWN"
 
 
