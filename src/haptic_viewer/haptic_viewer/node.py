@@ -29,7 +29,7 @@ from haptic_core.errors import HapticError, InputError
 from haptic_core.messages import detail_of
 from haptic_core.parameter_files import PARAMS_FILE, values_for
 from haptic_core.parameters import check_all, load_parameter_specs
-from haptic_core.qos import EVENT_DEPTH, PICTURE_READER, display_qos, latched_qos, status_qos
+from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, status_qos
 from haptic_core.statistics import Rejections
 from haptic_launch.experiments import load_experiment
 from haptic_msgs.msg import Scene, TickEvent
@@ -109,7 +109,7 @@ class Viewer(Node):
         )
         self._actions = UserActions(self, self._clock_panel)
         prefix = f"{self.get_namespace().rstrip('/')}/"
-        self._taps = Taps(self.context, self.get_name() + PICTURE_READER)
+        self._taps = Taps(self.context, self.get_name())
         self._camera = CameraPanel(
             server.gui, lambda client, view: self._do(partial(self._picture.stage.look, client, view))
         )

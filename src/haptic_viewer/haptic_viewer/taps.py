@@ -10,6 +10,8 @@ from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 
+from haptic_core.qos import PICTURE_READER
+
 #: the newest message and no other; no node waits for this reader
 _NEWEST = QoSProfile(reliability=ReliabilityPolicy.BEST_EFFORT, history=HistoryPolicy.KEEP_LAST, depth=1)
 
@@ -23,15 +25,16 @@ def message_class(kind: str) -> Any:
 class Taps:
     """Subscriptions without callbacks: each is asked for its newest message.
 
-    They belong to a node that no executor serves, so that thousands of messages a second are no work for Python.
+    They belong to a node that no executor serves, so that thousands of messages a second are no work for Python. Its
+    name says that it only makes pictures, so that nodes in one process need not send it each message.
 
     Args:
         context: of rclpy.
-        name: of that node.
+        name: of that node without its end, `PICTURE_READER`.
     """
 
     def __init__(self, context: Context, name: str) -> None:
-        self._node = Node(name, context=context, enable_rosout=False, start_parameter_services=False)
+        self._node = Node(name + PICTURE_READER, context=context, enable_rosout=False, start_parameter_services=False)
         self._taps: dict[str, Any] = {}
 
     def open(self, topic: str, kind: str) -> None:
