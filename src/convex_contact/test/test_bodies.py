@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from convex_contact import Material, World, WorldDynamics
-from convex_contact.model.bodies import moved_linearly, turned
+from convex_contact.model.bodies import moved_linearly, turned, write_pose
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
 
@@ -24,6 +24,14 @@ def run(d: WorldDynamics, steps: int) -> None:
     for _ in range(steps):
         d.prepare()
         d.advance(d.arrays.v_star.copy())
+
+
+def test_a_pose_is_that_of_the_normalised_quaternion() -> None:
+    turn, pose = Rotation.from_rotvec([0.4, -0.8, 1.1]), np.empty(12)
+    for size in (1.0, 3.0):
+        write_pose(pose, np.concatenate([[1.0, 2.0, 3.0], size * turn.as_quat()]))
+        np.testing.assert_allclose(pose[:9].reshape(3, 3), turn.as_matrix(), rtol=0, atol=1e-15)
+        assert pose[9:].tolist() == [1.0, 2.0, 3.0]
 
 
 def test_block_of_a_is_mass_and_turned_inertia() -> None:

@@ -9,6 +9,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from convex_contact import Box, Geometry, HalfSpace, Material, Pose, Sphere, World, WorldDynamics
+from convex_contact.collision.broad_phase import REQUIRED_PAIRS
+from convex_contact.simulation.contact_query import find_contacts
+from convex_contact.simulation.world_arrays import pair_arrays
 
 
 def scene(seed: int, count: int = 60, wide: float = 0.5) -> World:
@@ -153,6 +156,15 @@ def test_arrays_grow_when_a_scene_needs_more() -> None:
     d = WorldDynamics(boxes, period=1e-3, speculative=False)
     d.prepare()
     assert d.collect().count[0] >= 30 * 29 // 2
+
+
+def test_arrays_that_are_just_full_are_large_enough(helpers: Any) -> None:
+    d = helpers.two_bodies(Sphere(0.1), (np.eye(3), [0, 0, 0]), Sphere(0.1), (np.eye(3), [0.15, 0, 0]))
+    assert int(d.contacts.count[0]) == 1
+    for pairs, enough in ((1, True), (0, False)):
+        d.arrays.replace(**pair_arrays(pairs))
+        assert find_contacts(d.arrays.record, d.contacts.record) is enough
+        assert d.arrays.counters[REQUIRED_PAIRS] == 1
 
 
 def test_two_fresh_runs_are_equal_bit_by_bit() -> None:

@@ -16,8 +16,10 @@ from convex_contact import (
     NormalLaw,
 )
 from convex_contact.differentiation import step_derivatives
-from convex_contact.differentiation.geometry_derivatives import contact_derivatives
+from convex_contact.differentiation.body_derivatives import rotation_step
+from convex_contact.differentiation.geometry_derivatives import _distance_hessian, contact_derivatives
 from convex_contact.differentiation.rollouts import SURFACE, combination_derivative
+from convex_contact.model.shapes import BOX, CAPSULE, CYLINDER
 from convex_contact.problem.approximations import APPROXIMATIONS, ContactParameters
 from convex_contact.problem.contact_kernels import ContactLaw, Regularisation
 
@@ -78,6 +80,48 @@ def test_gap_point_and_normal(helpers: Any, names: tuple[str, str]) -> None:
             assert np.abs(D[:, 4:, column] - normal).max(initial=0.0) < tolerance
             compared += n
     assert compared > 12
+
+
+@pytest.mark.parametrize("kind", [BOX, CYLINDER, CAPSULE])
+def test_second_derivative_of_the_distance(kind: int) -> None:
+    """Against differences of the distance of a point outside, which is h^-2 times rounding and h^2 from them."""
+    random, size, h = np.random.default_rng(4), np.array([0.3, 0.2, 0.5]), 1e-3
+
+    def distance(p: np.ndarray) -> float:
+        if kind == BOX:
+            return float(np.linalg.norm(np.maximum(np.abs(p) - size, 0.0)))
+        rho = np.hypot(p[0], p[1])
+        if kind == CAPSULE:
+            return float(np.hypot(rho, p[2] - np.clip(p[2], -size[1], size[1])) - size[0])
+        return float(np.hypot(max(rho - size[0], 0.0), max(abs(p[2]) - size[1], 0.0)))
+
+    H, D = np.empty((3, 3)), h * np.eye(3)
+    for _ in range(20):
+        p = random.choice([-1.0, 1.0], 3) * (size + random.uniform(0.5, 1.0, 3))
+        p[random.integers(3)] *= random.choice([1.0, 0.1])
+        _distance_hessian(kind, size, p[0], p[1], p[2], H)
+        for i in range(3):
+            for j in range(3):
+                ends = [a * b * distance(p + a * D[i] + b * D[j]) for a in (-1, 1) for b in (-1, 1)]
+                assert H[i, j] == pytest.approx(sum(ends) / (4.0 * h * h), abs=1e-4)
+
+
+@pytest.mark.parametrize("linear", [False, True])
+@pytest.mark.parametrize("size", [1e-4, 0.7])
+def test_derivatives_of_a_rotation_in_a_step(linear: bool, size: float) -> None:
+    """Exact steps rotate by |r|, those of the paper's quaternions by 2 atan(|r|/2)."""
+
+    def turned(r: np.ndarray) -> Rotation:
+        length = float(np.linalg.norm(r))
+        return Rotation.from_rotvec((2.0 * np.arctan(0.5 * length) if linear else length) / length * r)
+
+    r, h = size * np.array([0.6, -0.64, 0.48]), 1e-3 * size
+    turn, jacobian = np.empty((3, 3)), np.empty((3, 3))
+    rotation_step(*r, linear, turn, jacobian)
+    np.testing.assert_allclose(turn, turned(r).as_matrix(), atol=1e-14)
+    for k, step in enumerate(h * np.eye(3)):
+        change = (turned(r + step) * turned(r - step).inv()).as_rotvec()
+        np.testing.assert_allclose(jacobian[:, k], change / (2.0 * h), atol=1e-6)
 
 
 # --- partial derivatives of one contact ---------------------------------------------------------------------------

@@ -81,8 +81,9 @@ def test_the_rotation_is_that_of_the_polar_decomposition_also_inside_out(rng: np
         assert pytest.approx(np.eye(3), abs=1e-12) == R.T @ R
         if np.linalg.det(F) > 0.01:
             assert pytest.approx(scipy.linalg.polar(F)[0], abs=1e-10) == R
-    rotation_of(np.diag([1.0, 1.0, -0.5]), R)
-    assert pytest.approx(np.eye(3), abs=1e-12) == R
+    for stretch in ([1.0, 1.0, -0.5], [1.4, 1.0, 1.0], [1.0, 0.6, 1.0], [1.0, 1.0, 1.4]):
+        rotation_of(np.diag(stretch), R)
+        assert pytest.approx(np.eye(3), abs=1e-12) == R
 
 
 def test_forces_are_minus_the_gradient_of_the_energy_and_balance(rng: np.random.Generator) -> None:

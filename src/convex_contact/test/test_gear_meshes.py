@@ -98,6 +98,15 @@ def test_pressure_rises_from_a_flank_as_the_modulus_says(mesh: PressureField) ->
     assert 0.5 * E < mesh.pressure.max() < 2.0 * E
 
 
+@pytest.mark.parametrize(("width", "ramp"), [(3e-3, 0.25e-3), (0.8e-3, 0.2e-3)])
+def test_the_pressure_of_a_tooth_rises_over_half_a_module_at_its_ends(width: float, ramp: float) -> None:
+    """At most over a quarter of the width."""
+    heights = np.abs(replace(PINION, width=width).mesh(E).vertices[:, 2])
+    ends = np.isclose(heights, 0.5 * width)
+    assert ends.any() and not ends.all()
+    np.testing.assert_allclose(heights[~ends], 0.5 * width - ramp, rtol=1e-12)
+
+
 def test_a_ring_has_its_polygons_volume() -> None:
     made = ring(2e-3, 3e-3, -1e-3, 1e-3, around=24)
     polygon = 12.0 * math.sin(math.tau / 24)

@@ -338,6 +338,21 @@ def test_identification_recovers_what_made_the_motion() -> None:
     assert found.error < 1e-7
 
 
+def test_one_step_is_enough_to_identify_friction() -> None:
+    """A ball that slides on the floor, in it by half a millimetre."""
+
+    def sliding() -> World:
+        world = thrown()
+        (ball,) = (body for body in world.bodies if body.name == "ball")
+        ball.placement.position[:] = 0.0, 0.0, 0.0245
+        return world
+
+    position = rollout(Simulator(sliding(), period=2e-3, polish=True), 1).q[:, :3]
+    assert position.shape == (2, 3)
+    found = identify([Trial(sliding, "ball", position, 2e-3)], {"friction(floor, ball)": 0.5})
+    assert found.values["friction(floor, ball)"] == pytest.approx(0.35, rel=1e-4)
+
+
 def test_identification_s_deviation_is_that_of_the_noise() -> None:
     """Ten times the noise, ten times the deviation; the truth is within four of them."""
     position, _ = recorded()

@@ -11,6 +11,7 @@ import pytest
 from convex_contact import Material, Simulator, World, WorldError, rollout
 from convex_contact.problem.approximations import APPROXIMATIONS
 from convex_contact.simulation import step_control
+from convex_contact.simulation.world_arrays import pair_arrays
 
 #: an arm with a continuous shoulder, a revolute elbow with limits and a sliding hand, all of whose links have mass
 ARM = """<robot name="arm">
@@ -183,6 +184,20 @@ def test_a_step_that_is_taken_back_leaves_nothing(
         assert sim.control is not None and sim.control.statistics.rejected > 2
         seen.append([*everything(sim), *sim.body_states()])
     for got, there in zip(*seen, strict=True):
+        np.testing.assert_array_equal(got, there)
+
+
+def test_a_state_is_restored_when_the_list_of_pairs_has_grown_since(arm: World) -> None:
+    sim = Simulator(arm, period=2e-3)
+    sim.step(20)
+    saved, a = sim.state(), sim.dynamics.arrays
+    sim.step(20)
+    expected, room = everything(sim), len(a.pair)
+    a.replace(**pair_arrays(2 * room))
+    sim.restore(saved)
+    assert len(a.pair) == room
+    sim.step(20)
+    for got, there in zip(everything(sim), expected, strict=True):
         np.testing.assert_array_equal(got, there)
 
 

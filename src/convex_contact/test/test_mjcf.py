@@ -73,6 +73,21 @@ def test_warning_names_parts_and_lines_once(tmp_path: Path) -> None:
     assert [str(each.message) for each in caught] == [expected]
 
 
+def test_forces_at_a_distance_are_not_simulated(tmp_path: Path) -> None:
+    """MuJoCo's forces begin at the margin less the gap, at contact if both are equal."""
+    load(tmp_path, '<worldbody><geom type="plane" size="1 1 1" margin="0.01" gap="0.01"/></worldbody>')
+    with pytest.raises(MjcfWarning, match=r"not simulated: margin of geom \(line 1\)"):
+        load(tmp_path, '<worldbody><geom type="plane" size="1 1 1" margin="0.01"/></worldbody>')
+
+
+def test_a_range_cannot_be_inherited_from_a_joint_without_one(tmp_path: Path) -> None:
+    arm = '<worldbody><body><joint name="j"{}/><geom size="0.1"/></body></worldbody>'
+    motor = '<actuator><position joint="j" inheritrange="1"/></actuator>'
+    load(tmp_path, arm.format(' range="-1 1"') + motor)
+    with pytest.raises(ValueError, match="inheritrange: expected a joint with a range, got none"):
+        load(tmp_path, arm.format("") + motor)
+
+
 # --- contact ---------------------------------------------------------------------------------------------------------
 
 

@@ -50,6 +50,24 @@ def test_the_arm_grips_the_peg_and_lifts_it_with_its_target() -> None:
     assert held == {"left", "right", "peg"}
 
 
+def test_the_peg_stands_where_four_contacts_bear_its_weight() -> None:
+    scene = Peg(**COARSE)
+    (peg,) = (body for body in scene.world().bodies if body.name == "peg")
+    depth = 0.5 * scene.length - peg.placement.position[2]
+    assert 4.0 * scene.stiffness * depth == pytest.approx(9.81 * scene.mass, rel=1e-9)
+
+
+def test_a_peg_is_inserted_from_half_the_depth_of_the_holder_on() -> None:
+    scene = Peg()
+
+    def at(lowest: float, x: float = 0.0, y: float = 0.0) -> bool:
+        return scene.inserted(np.array([x, scene.holder + y, lowest * scene.holder_height + 0.5 * scene.length]))
+
+    aside = 2.0 * scene.clearance
+    assert at(0.0) and at(0.49) and not at(0.51)
+    assert at(0.0, 0.99 * aside, -0.99 * aside) and not at(0.0, -1.01 * aside) and not at(0.0, y=1.01 * aside)
+
+
 @pytest.fixture(scope="module")
 def usual() -> tuple[np.ndarray, np.ndarray]:
     return seen(lifted(Peg(**COARSE))), leaning(Peg(**COARSE))
@@ -94,6 +112,16 @@ def bent(numbers: dict[str, Any]) -> np.ndarray:
     model, q = world.trees[0].model, sim.dynamics.arrays.q
     tip = mesh.vertices[:, 0] > finger.length - 1e-9
     return np.array([model.energy(q), (model.positions(q) - mesh.vertices)[tip, 1].mean()])
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+def test_the_outline_of_a_finger_encloses_its_mesh(layers: int) -> None:
+    finger = FinRay(ribs=2, cells=1, layers=layers)
+    mesh, _, _ = finger.mesh()
+    corner = mesh.vertices[mesh.tetrahedra]
+    volume = np.linalg.det(corner[:, 1:] - corner[:, :1]).sum()
+    a, b, c = np.moveaxis(mesh.vertices[finger.outline()], 1, 0)
+    assert np.einsum("ij,ij->", a, np.cross(b, c)) == pytest.approx(volume, rel=1e-9)
 
 
 SHAPE = {

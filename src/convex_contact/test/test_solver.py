@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from convex_contact import ContactProblem, HertzLaw, solve
+from convex_contact import ContactProblem, HertzLaw, HolonomicConstraint, solve
 from convex_contact.problem.reference import DenseProblem, solve_dense
 from convex_contact.solver.solver import cliques
 
@@ -207,6 +207,18 @@ def test_cliques(random_problem: RandomProblem) -> None:
     assert cliques(wide).tolist() == [0] * 18 + [1] * 6
     expected, _, _ = solve_dense(wide, "lagged")
     assert relative(solve(wide).velocity, expected) <= 1e-10
+
+
+def test_a_constraint_on_three_bodies_makes_one_clique_of_them(random_problem: RandomProblem) -> None:
+    """One on two of them does not."""
+    problem = random_problem(np.random.default_rng(13), cliques=4, contacts=0, constraints=False)
+    row = np.zeros((1, 24))
+    row[0, [1, 14]] = 1.0
+    two = dataclasses.replace(problem, constraints=[HolonomicConstraint(row, [0.0])])
+    assert cliques(two).tolist() == sorted(list(range(4)) * 6)
+    row[0, 20] = -1.0
+    three = dataclasses.replace(problem, constraints=[HolonomicConstraint(row, [0.0])])
+    assert cliques(three).tolist() == [0] * 6 + [1] * 6 + [0] * 12
 
 
 def test_condition_number(random_problem: RandomProblem) -> None:

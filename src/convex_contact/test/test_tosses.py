@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from convex_contact.scenes.toss import recorded_motion
 from convex_contact.scenes.tosses import (
     HALF_WIDTH,
     PERIOD,
@@ -49,6 +50,15 @@ def test_velocities_are_backward_differences(tosses: list[Toss]) -> None:
     # the differences of the recorded positions have the recording's noise, some 0.05 mm per 6.8 ms
     assert np.mean(before) < 0.01 < np.mean(after)
     assert np.mean(spin_before) < 0.1 < np.mean(spin_body)
+
+
+def test_the_recorded_motion_leads_from_sample_to_sample(tosses: list[Toss]) -> None:
+    toss = tosses[3]
+    twist = np.array([recorded_motion(toss)(time) for time in toss.time + 0.5 * PERIOD])
+    np.testing.assert_allclose(toss.position[:-1] + PERIOD * twist[:-1, :3], toss.position[1:], atol=1e-12)
+    turned = Rotation.from_rotvec(PERIOD * twist[:-1, 3:]) * Rotation.from_quat(toss.orientation[:-1])
+    assert (turned * Rotation.from_quat(toss.orientation[1:]).inv()).magnitude().max() < 1e-7
+    assert not twist[-1].any()
 
 
 def test_cube_ends_at_rest_on_a_face(tosses: list[Toss]) -> None:

@@ -105,6 +105,21 @@ def test_coordinates_move_as_pinocchio_integrates(tmp_path: Path, scale: float) 
         np.testing.assert_allclose(apart, 0.0, rtol=0, atol=1e-11 * max(1.0, scale))
 
 
+def test_directions_keep_their_length_while_they_turn(tmp_path: Path) -> None:
+    """Of continuous joints and of free flyers, half a turn from their start, where an error that is kept would grow."""
+    d = random_dynamics(tmp_path, 3, True, KINDS[2])
+    a = d.arrays
+    for number in range(len(d.world.trees)):
+        i = a.tree_q[number]
+        a.q[i + 3 : i + 7] = 0.0, 0.0, 1.0, 0.0
+    a.v[:] *= 0.01
+    for _ in range(100):
+        d.advance(a.v.copy())
+    for number, tree in enumerate(d.world.trees):
+        q = a.q[a.tree_q[number] : a.tree_q[number + 1]]
+        np.testing.assert_allclose(q, pin.normalize(tree.model.model, q), rtol=0, atol=1e-14)
+
+
 def test_digits_do_not_depend_on_the_place_in_the_world(tmp_path: Path) -> None:
     """A tree a kilometre away has the mass matrix of one at the origin, but for rounding of its links' positions."""
     blocks = []

@@ -11,7 +11,9 @@ import pytest
 from convex_contact import APPROXIMATIONS, ContactProblem
 from convex_contact.problem import contact_kernels as kernels
 from convex_contact.problem.reference import solve_dense
-from convex_contact.solver import newton, workspace
+from convex_contact.solver import contact_terms, newton, workspace
+from convex_contact.solver.borrowed import Borrowed
+from convex_contact.solver.solver import load
 from convex_contact.solver.structure import minimum_degree
 
 
@@ -112,6 +114,49 @@ def test_minimum_degree_structure() -> None:
     for k, node in enumerate(order):
         later = {int(j) for j in range(n) if int(adjacency[node, j >> 6]) >> (j & 63) & 1}
         assert later == {int(order[i]) for i in np.flatnonzero(below[:, k])}
+
+
+def test_a_workspace_takes_cliques_of_other_sizes(random_problem: Callable[..., ContactProblem]) -> None:
+    """The pattern that it keeps is that of as many cliques, which have other numbers of velocities."""
+    w = workspace.new_workspace()
+    for size in (6, 2, 7):
+        problem = random_problem(
+            np.random.default_rng(size), sizes=(size,), cliques=3, contacts=8, constraints=False, stiffest=1e5
+        )
+        permutation = load(w, problem)
+        numbers = (problem.period, problem.stiction_tolerance, problem.sigma, problem.near_rigid)
+        workspace.configure(w, kernels.LAGGED, kernels.LINEAR, *numbers, 1e-10, 1e-14, 200, False)
+        v = workspace.inputs(w).structure.v
+        v[: len(permutation)] = problem.v_star[permutation]
+        assert newton.solve_step(w) == newton.CONVERGED
+        expected, _, _ = solve_dense(problem, "lagged")
+        np.testing.assert_allclose(v[: len(permutation)], expected[permutation], atol=1e-7 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("approximation", ["sap", "lagged"])
+def test_softened_contacts_have_as_many_effective_masses_per_square_of_the_period(
+    random_problem: Callable[..., ContactProblem], approximation: str
+) -> None:
+    """SAP by its compliance, the others by the slope of their force at an overlap, at rest."""
+    problem = random_problem(np.random.default_rng(3), cliques=1, contacts=6, constraints=False, tensor=False)
+    w, level, dt = workspace.new_workspace(), 1e-3, problem.period
+    load(w, problem)
+    numbers = (dt, problem.stiction_tolerance, problem.sigma, problem.near_rigid)
+    code = APPROXIMATIONS[approximation].code
+    workspace.configure(w, code, kernels.LINEAR, *numbers, 1e-5, 1e-14, 200, False)
+    assert newton.solve_step(w) == newton.CONVERGED
+    derived, vc, candidate = workspace.outputs(w)[2], workspace.outputs(w)[1], workspace.outputs(w)[3]
+    taking_part = np.flatnonzero(candidate[:6])
+    assert contact_terms.soften(Borrowed(w), 0, level) == len(taking_part) > 1
+    for i in taking_part:
+        J = problem.J[3 * i : 3 * i + 3]
+        norm = np.linalg.norm(J @ np.linalg.solve(problem.A, J.T)) / 3.0
+        if approximation == "sap":
+            assert norm / derived[i, kernels.D_BOUND] == pytest.approx(level, rel=1e-9)
+        else:
+            overlap = max(abs(problem.phi0[i]), dt * abs(vc[i, 2]))
+            slope = dt * derived[i, kernels.STIFFNESS] * (dt + problem.dissipation[i] * overlap)
+            assert slope * norm == pytest.approx(level, rel=1e-9)
 
 
 def test_gravity_acts_however_small_the_period_is(script: Callable[[str], ModuleType]) -> None:

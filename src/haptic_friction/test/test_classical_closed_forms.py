@@ -96,6 +96,18 @@ def test_dahl_and_lugre_forget_where_they_were_bent(model: ImpedanceModel) -> No
     assert model.displacement[0] == pytest.approx(-0.25 * zmax, rel=0.1)
 
 
+def test_a_reset_integrator_that_has_slipped_sticks_at_rest_in_every_direction() -> None:
+    """A displacement that was shortened to F/s0 has this length but for rounding, which is no sliding."""
+    for direction in np.random.default_rng(0).normal(size=(30, 3)):
+        model = ResetIntegratorModel(COULOMB, bristle_stiffness=S0, bristle_damping=0.0, period=T, dimension=3)
+        for _ in range(3):
+            model.step(0.1 * direction)
+        assert not model.sticking
+        model.step(np.zeros(3))
+        assert model.sticking and not model.sliding_velocity.any()
+        assert np.linalg.norm(model.force) == pytest.approx(F, rel=10 * EPS)
+
+
 @pytest.mark.parametrize("gain", [0.0, 0.3])
 def test_the_reset_integrator_saturates(gain: float) -> None:
     damping, speed = 50.0, 0.01

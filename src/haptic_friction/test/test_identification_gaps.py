@@ -7,6 +7,7 @@ import pytest
 from identification_cases import CONTACT, LAWS, PARAMETERS, B, K, T, noise, response, speeds
 
 from haptic_friction.identification import identify_law, identify_model_c
+from haptic_friction.identification.records import split_samples
 
 
 def test_without_sticking_stiffness_and_damping_are_not_identified() -> None:
@@ -29,6 +30,15 @@ def test_noise_below_the_kinetic_force_is_not_sticking() -> None:
     found = identify_model_c(velocity, force, period=T)
     assert np.count_nonzero(force < 3.2) > 500
     assert set(found.not_identified) == set(CONTACT)
+
+
+def test_two_sliding_samples_of_a_direction_tell_its_rest_from_sliding() -> None:
+    """Forward it slides and rests for long. Backward two samples slide at 2 N, and then it rests at 0.5 N."""
+    velocity = np.concatenate((np.linspace(0.1, 0.2, 60), [-0.1, -0.2], np.zeros(20)))[:, None]
+    force = np.concatenate((np.full(60, 4.0), [-2.0, -2.0], np.full(20, -0.5)))[:, None]
+    slides, static = split_samples(velocity, force, 0.01, per_direction=True)
+    np.testing.assert_array_equal(np.flatnonzero(slides), np.arange(62))
+    np.testing.assert_array_equal(np.flatnonzero(static), np.arange(63, 82))  # without the first sample of the rest
 
 
 def test_with_one_sticking_position_there_is_no_stiffness() -> None:

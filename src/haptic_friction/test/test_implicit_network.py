@@ -95,6 +95,14 @@ def test_each_step_obeys_its_equations(name: str) -> None:
         assert (np.abs(f[~free, contact]) <= law.breakaway_force * (1 + 1e-12)).all()
 
 
+def test_contacts_that_are_too_stiff_for_the_sweeps_are_refused() -> None:
+    """Two contacts on one light body: the sweeps converge by (m/(m + Z))^2 each, with m = T/M and Z = 1/(B + T K)."""
+    stiff = [ModelC(CoulombLaw(5.0), stiffness=1e9, damping=0.0, period=T) for _ in range(2)]
+    network = ImplicitNetwork([Body(1e-3)], [Contact(BASE, 0, element) for element in stiff])
+    with pytest.raises(RuntimeError, match=r"^step 0: the contact forces did not converge in 2000 sweeps$"):
+        network.simulate([[1e-6]])
+
+
 def test_one_contact_on_one_body_is_model_d() -> None:
     """A mass on a resting base, pulled by its spring: model D under the force of that spring, in the same step."""
     network = ImplicitNetwork(
