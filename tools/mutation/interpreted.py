@@ -1,6 +1,6 @@
 """Runs the kernels in plain Python where NUMBA_DISABLE_JIT=1 is set, so that altered ones need not be compiled.
 
-Numba then leaves functions as they are, but some things exist in compiled code only: intrinsics, structrefs, records
+Numba then leaves functions as they are, but some parts exist in compiled code only: intrinsics, structrefs, records
 with attributes and functions of a compiled library. `install` gives Python's form of each and is called before the
 packages are loaded. Numbers differ from those of the compiled code by rounding. A user's own normal law of
 `convex_contact` has no such form: tests of it fail here.

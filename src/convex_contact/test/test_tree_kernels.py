@@ -105,16 +105,15 @@ def test_coordinates_move_as_pinocchio_integrates(tmp_path: Path, scale: float) 
         np.testing.assert_allclose(apart, 0.0, rtol=0, atol=1e-11 * max(1.0, scale))
 
 
-def test_directions_keep_their_length_while_they_turn(tmp_path: Path) -> None:
-    """Of continuous joints and of free flyers, half a turn from their start, where an error that is kept would grow."""
+def test_a_step_makes_directions_as_long_as_they_should_be(tmp_path: Path) -> None:
+    """Of continuous joints and of free flyers, half a turn from their start: rounding never adds up."""
     d = random_dynamics(tmp_path, 3, True, KINDS[2])
     a = d.arrays
     for number in range(len(d.world.trees)):
         i = a.tree_q[number]
-        a.q[i + 3 : i + 7] = 0.0, 0.0, 1.0, 0.0
-    a.v[:] *= 0.01
-    for _ in range(100):
-        d.advance(a.v.copy())
+        a.q[i + 3 : i + 7] = 0.0, 0.0, 1.0 + 1e-6, 0.0
+    for _ in range(3):
+        d.advance(0.01 * a.v)
     for number, tree in enumerate(d.world.trees):
         q = a.q[a.tree_q[number] : a.tree_q[number + 1]]
         np.testing.assert_allclose(q, pin.normalize(tree.model.model, q), rtol=0, atol=1e-14)
