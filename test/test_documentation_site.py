@@ -159,6 +159,13 @@ def test_each_shown_claim_of_each_experiment_and_study_was_seen_to_fail() -> Non
     assert write_results.wrong_failures() == []
 
 
+@pytest.mark.parametrize("name", write_results.ALTERATIONS)
+def test_each_chosen_alteration_fails_a_claim(name: str) -> None:
+    """The alterations that a new recording repeats are those that the pages of results print."""
+    known = json.loads(write_results.FOUND.read_text())[name]
+    assert set(known.values()) == set(write_results.ALTERATIONS[name])
+
+
 @pytest.mark.parametrize("name", [*EXPERIMENTS, *write_results.STUDIES])
 def test_a_new_claim_without_what_fails_it_is_an_error(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

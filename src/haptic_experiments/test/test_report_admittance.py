@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -12,11 +13,12 @@ from admittance_runs import F, M, T, bag_of, drifting, five_bar, ideal_run, turn
 
 from haptic_bags.bags import Bag
 from haptic_experiments.experiments import friction_admittance
-from haptic_experiments.experiments.friction_admittance import analyse
+from haptic_experiments.experiments.friction_admittance import _claim_curve, analyse
 from haptic_experiments.kit import manipulator
 from haptic_experiments.kit.grip import Stability
 from haptic_experiments.kit.manipulator import Motion
 from haptic_experiments.kit.manipulator_case import Case
+from haptic_experiments.kit.results import Claims
 
 #: places of the claims in the report of one bag
 STRAIGHT, CURVE, REST, ISOTROPY, ANNIHILATION, MASS, MODEL_C, PARALLEL = range(8)
@@ -173,3 +175,12 @@ def test_the_report_with_its_map() -> None:
     letters = {note.get_text() for axes in report.figure.axes for note in axes.texts}
     assert {"a", "b", "c", "d", "e"} <= letters
     report.figure.canvas.draw()
+
+
+@pytest.mark.parametrize(("share", "shown"), [(0.95, True), (0.9499, False)])
+def test_the_curve_needs_at_least_95_percent_of_its_samples(share: float, shown: bool) -> None:
+    curve = SimpleNamespace(mean_inward=1.0, mean_expected=1.0, median_slant=0.1, inward_share=share)
+    curve.largest_inward = curve.largest_expected = curve.difference_rms = 1.0
+    claims, runs, case = Claims(), cast("Any", [SimpleNamespace(curve=curve)]), cast("Any", None)
+    _claim_curve(claims, case, runs)
+    assert claims[0].shown is shown and "(at least 95 %)" in claims[0].measured

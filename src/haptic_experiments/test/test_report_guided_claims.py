@@ -89,6 +89,7 @@ def test_a_body_may_end_apart_by_a_share_of_its_path(monkeypatch: pytest.MonkeyP
     [
         (replace(LIMIT, split=0.107), TOOLS, "The lightest tool"),
         (replace(LIMIT, implicit_varies=1.1e-3), TOOLS, "The lightest tool"),
+        (LIMIT, [Tool(0.19, 0.1, 0.1), TOOLS[1]], "The lightest tool"),
         (LIMIT, [TOOLS[0], Tool(0.2, 0.19, 0.1)], "A lighter tool hammers"),
         (LIMIT, [TOOLS[0], Tool(0.2, None, 0.1)], "A lighter tool hammers"),
     ],

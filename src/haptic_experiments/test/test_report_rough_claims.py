@@ -26,6 +26,7 @@ from haptic_experiments.kit.wall_friction import stiffest
 from haptic_experiments.kit.wall_run import WallRun
 
 T, MU = 1e-3, 0.3
+FRICTION = {"friction_coefficient": MU, "stiffness": 2e3}
 SAME = Difference(0.0, 0.0, 0.0)
 NUMBERS = Numbers(
     latency_p50_p99={},
@@ -55,7 +56,7 @@ NODES, SLIDES, LEANS, CHATTER, IMPLICIT, STABLE = (
 def failed(numbers: Numbers) -> list[str]:
     """Texts of the claims that are not shown."""
     claims = Claims()
-    _claims(claims, "bag", SimpleNamespace(mode="lockstep", delay=0), numbers, MU)  # type: ignore[arg-type]
+    _claims(claims, "bag", SimpleNamespace(mode="lockstep", delay=0), numbers, FRICTION)  # type: ignore[arg-type]
     assert len(claims) == 6 and all(claim.shown is not None for claim in claims)
     return [claim.text for claim in claims if not claim.shown]
 
@@ -152,6 +153,12 @@ def test_a_claim_fails_with_an_altered_signal(signal: str, change: Any, words: l
     found = failed(numbers_of(walls, replace(run, **{signal: change(getattr(run, signal))}), run))
     assert len(found) == len(words)
     assert all(text.startswith(start) for text, start in zip(found, words, strict=True))
+
+
+def test_both_are_stable_at_ten_times_the_stiffness() -> None:
+    assert failed(replace(NUMBERS, stable_stiffness=2.01e4, stable_stiffness_implicit=2.01e4)) == []
+    (text,) = failed(replace(NUMBERS, stable_stiffness=1.99e4, stable_stiffness_implicit=1.99e4))
+    assert text.startswith(STABLE)
 
 
 def test_the_bisection_finds_a_stiffness_that_is_a_quarter_lower() -> None:

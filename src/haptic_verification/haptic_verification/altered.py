@@ -17,7 +17,11 @@ from typing import Any
 import numpy as np
 
 from haptic_bags.bags import Bag, Event
+from haptic_core.errors import HapticError
+from haptic_core.parameters import entry_values
+from haptic_experiments.kit.kept import keeping
 from haptic_experiments.kit.results import Claim
+from haptic_files import with_entries
 
 Analyse = Callable[[dict[str, Bag]], Any]
 
@@ -96,21 +100,35 @@ class Judged:
     failed_by: str
 
 
-def judge(analyse: Analyse, bags: dict[str, Bag], without: Sequence[str] = ()) -> list[Judged]:
+def judge(
+    analyse: Analyse, bags: dict[str, Bag], without: Sequence[str] = (), only: Sequence[str] = ()
+) -> list[Judged]:
     """The claims of a report, each with the first alteration that fails it.
 
     Args:
         analyse: The report of an experiment, as its module has it.
         bags: What was recorded, by variant.
         without: Words of claims for which nothing is looked for, such as those on computing times.
+        only: The alterations to make, see `alteration`; default: all.
+
+    Raises:
+        HapticError: An alteration is not one of this recording.
     """
+    given = [(words, alteration(bags, words)) for words in only]
+    with keeping():
+        return _judged(analyse, bags, without, given)
+
+
+def _judged(
+    analyse: Analyse, bags: dict[str, Bag], without: Sequence[str], given: Sequence[tuple[str, dict[str, Bag]]]
+) -> list[Judged]:
     noted = {
         name: _with_topics(bag, {topic: _Noted(c) for topic, c in bag.topics.items()}) for name, bag in bags.items()
     }
     claims = list(analyse(noted).claims)
     failed_by = ["" if claim.shown is not False else "the recording itself" for claim in claims]
     wanted = {k for k, claim in enumerate(claims) if claim.shown and not any(words in claim.text for words in without)}
-    for words, altered in alterations(bags, columns_read(noted)):
+    for words, altered in given or alterations(bags, columns_read(noted)):
         if not wanted:
             break
         for k in sorted(wanted & _failed(analyse, altered, claims)):
@@ -165,6 +183,33 @@ def alterations(bags: dict[str, Bag], columns: Sequence[tuple[str, str]]) -> Ite
         yield f"the recordings of {one} and {other} exchanged", {**bags, **changed}
 
 
+def alteration(bags: dict[str, Bag], words: str) -> dict[str, Bag]:
+    """All variants of a recording with one column or parameter altered.
+
+    Args:
+        bags: What was recorded, by variant.
+        words: "COLUMN of TOPIC HOW" or "PARAMETER of NODE HOW", such as "stiffness of friction ten times as large".
+            An entry "name=value" of a parameter counts as a parameter.
+
+    Raises:
+        HapticError: There is no such column, parameter or way to alter it.
+    """
+    first = next(iter(bags.values()))
+    truths = {how: ALTERATIONS[number] for number, how in TRUTH_ALTERATIONS.items()}
+    for how, change in {**ALTERATIONS, **truths}.items():
+        name, _, source = words.removesuffix(f" {how}").partition(" of ")
+        if words.endswith(f" {how}") and name in first.topics.get(f"/{source}", {}):
+            return {variant: with_columns(bag, f"/{source}", [name], change) for variant, bag in bags.items()}
+        if words.endswith(f" {how}") and source in nodes_of(first):
+            made = {variant: with_parameters(bag, source, change, name) for variant, bag in bags.items()}
+            if made[next(iter(bags))].parameters(source) != first.parameters(source):
+                return made
+    raise HapticError(
+        f"alteration '{words}': expected a column and its topic, or a number among a node's parameters and the node, "
+        f"and one of: {', '.join(ALTERATIONS)}"
+    )
+
+
 def _is_true_or_false(values: Any) -> bool:
     first = values if isinstance(values, np.ndarray) else next(iter(values or ()), None)
     return isinstance(first, np.ndarray) and first.dtype.kind == "b"
@@ -215,20 +260,36 @@ def nodes_of(bag: Bag) -> list[str]:
     return [event.source for event in bag.events if event.kind == "state" and event.detail.get("parameters")]
 
 
-def with_parameters(bag: Bag, source: str, change: Callable[[np.ndarray], np.ndarray]) -> Bag:
-    """The bag with all numbers, and lists of them, altered among the parameters that a node said it has."""
+def with_parameters(bag: Bag, source: str, change: Callable[[np.ndarray], np.ndarray], name: str = "") -> Bag:
+    """The bag with all numbers, and lists of them, altered among the parameters that a node said it has.
+
+    Args:
+        bag: What was recorded.
+        source: Name of the node.
+        change: Of the numbers.
+        name: Of the only parameter, or entry "name=value" of a parameter, that is altered; default: all parameters.
+    """
     made = copy.copy(bag)
-    made.events = [_altered(event, change) if event.source == source else event for event in bag.events]
+    made.events = [_altered(event, change, name) if event.source == source else event for event in bag.events]
     return made
 
 
-def _altered(event: Event, change: Callable[[np.ndarray], np.ndarray]) -> Event:
+def _altered(event: Event, change: Callable[[np.ndarray], np.ndarray], only: str) -> Event:
     parameters = event.detail.get("parameters")
     if not isinstance(parameters, dict):
         return event
-    return replace(
-        event, detail={**event.detail, "parameters": {k: _changed(v, change) for k, v in parameters.items()}}
-    )
+    changed = {
+        name: _changed(value, change) if only in ("", name) else _with_entry(value, only, change)
+        for name, value in parameters.items()
+    }
+    return replace(event, detail={**event.detail, "parameters": changed})
+
+
+def _with_entry(value: Any, name: str, change: Callable[[np.ndarray], np.ndarray]) -> Any:
+    """A parameter with the number of one of its entries "name=value" altered, if it has that entry."""
+    if not any(str(entry).startswith(f"{name}=") for entry in (value if isinstance(value, list) else ())):
+        return value
+    return with_entries(value, {name: _changed(entry_values(value)[name], change)})
 
 
 def _changed(value: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:

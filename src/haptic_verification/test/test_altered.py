@@ -11,9 +11,18 @@ import numpy as np
 import pytest
 
 from haptic_bags.bags import Bag, Event
+from haptic_core.errors import HapticError
 from haptic_experiments.kit.results import Claims
 from haptic_verification import altered
-from haptic_verification.altered import ALTERATIONS, alterations, judge, nodes_of, with_columns, with_parameters
+from haptic_verification.altered import (
+    ALTERATIONS,
+    alteration,
+    alterations,
+    judge,
+    nodes_of,
+    with_columns,
+    with_parameters,
+)
 from haptic_verification.studies.claims import ClaimsSettings, report, tasks
 
 
@@ -57,6 +66,47 @@ def test_each_claim_has_the_mildest_alteration_that_fails_it() -> None:
         "the recording itself",
         "",
     ]
+
+
+def test_only_the_given_alterations_are_made() -> None:
+    force = np.linspace(1.0, 2.9, 40)
+    bags = {"bag": bag_of(force=force), "b": bag_of(force=force)}
+    only = ("force of arm/state ten times as large", "stiffness of wall half as large")
+    words = [judged.failed_by for judged in judge(analyse, bags, only=only)]
+    assert words == [only[0], only[1], "", "", "the recording itself", ""]
+
+
+def test_one_parameter_or_one_entry_of_a_parameter_is_altered() -> None:
+    bag = bag_of(force=np.ones(40))
+    bag.events[0].detail["parameters"]["world"] = ["mass=0.5", "radius=0.1"]
+    found = {}
+    for name in ("stiffness", "gains", "mass"):
+        found[name] = alteration({"bag": bag}, f"{name} of wall half as large")["bag"].parameters("wall")
+    plain = {"stiffness": 4.0, "mode": "x", "gains": [1.0], "world": ["mass=0.5", "radius=0.1"]}
+    assert found["stiffness"] == {**plain, "stiffness": 2.0} and found["gains"] == {**plain, "gains": [0.5]}
+    assert found["mass"] == {**plain, "world": ["radius=0.1", "mass=0.25"]} and bag.parameters("wall") == plain
+
+
+def test_a_given_alteration_alters_all_variants() -> None:
+    flags = np.array([True, False] * 20)
+    made = alteration({name: bag_of(sticks=flags) for name in ("bag", "b")}, "sticks of arm/state inverted")
+    for bag in made.values():
+        np.testing.assert_array_equal(bag.topics["/arm/state"]["sticks"], ~flags)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "force of arm/state twice as large",
+        "speed of arm/state half as large",
+        "mode of wall half as large",
+        "",
+        "x of y",
+    ],
+)
+def test_an_alteration_that_there_is_none_of_is_refused(words: str) -> None:
+    with pytest.raises(HapticError, match=f"alteration '{words}': expected a column and its topic"):
+        alteration({"bag": bag_of(force=np.ones(40))}, words)
 
 
 def test_claims_can_be_left_out() -> None:

@@ -17,6 +17,7 @@ from convex_contact.scenes.tooth import APART_X, APART_Y, groove_height
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.composed import ComposedNumbers, GraphPanel, SplitAndImplicit, latency_metrics
 from haptic_experiments.kit.figures import Curve, Panel, panels
+from haptic_experiments.kit.kept import kept
 from haptic_experiments.kit.probing import (
     Difference,
     InGroove,
@@ -103,13 +104,13 @@ def analyse(bags: dict[str, Bag]) -> Report:
     claims = Claims()
     runs: dict[str, tuple[Probing, np.ndarray]] = {}
     for name, bag in bags.items():
-        run, scene = of_bag(bag), WallFriction(bag, "contact")
+        run, scene = of_bag(bag), kept(WallFriction, bag, "contact")
         ticks = np.rint(run.time / run.period).astype(np.int64)  # in realtime a node may have missed some
-        implicit = of_graph(scene.implicit, ticks, run.phases, "wall/friction")
-        split = of_graph(scene.split, ticks, run.phases)
-        flat = of_graph(flat_graph(bag, scene), ticks, run.phases)
+        implicit = kept(of_graph, scene.implicit, ticks, run.phases, "wall/friction")
+        split = kept(of_graph, scene.split, ticks, run.phases)
+        flat = kept(of_graph, kept(flat_graph, bag, scene), ticks, run.phases)
         geometry = scene.split.steps["contact"].renderer.rendering
-        distance = distances(geometry, run.position)
+        distance = kept(distances, geometry, run.position)
         energy = run.period * np.cumsum(run.power)
         resting = until_rest(run)
         rests = ("rest in the groove", "rest in the pit")
@@ -126,19 +127,20 @@ def analyse(bags: dict[str, Bag]) -> Report:
             against_split=difference(run, split),
             against_implicit=difference(run, implicit),
             stable_stiffness=SplitAndImplicit(
-                *(scene.stable_stiffness(resting, implicit=whole) for whole in (False, True))
+                *(kept(scene.stable_stiffness, resting, implicit=whole) for whole in (False, True))
             ),
             latency_p50_p99=latency_metrics(bag),
             step_time=SplitAndImplicit(split.step_time, implicit.step_time),
         )
         runs[name] = (run, distance)
-        _claims(claims, name, numbers[name])
+        _claims(claims, name, numbers[name], bag.parameters("friction")["stiffness"])
     first = next(iter(bags.values()))
     parameters = {source: first.parameters(source) for source in ("contact", "wall", "friction")}
     return Report({"runs": numbers}, claims, lambda: _figure(runs, first), _CAPTION, parameters)
 
 
-def _claims(claims: Claims, name: str, n: Numbers) -> None:
+def _claims(claims: Claims, name: str, n: Numbers, stiffness: float) -> None:
+    """Adds the claims of one run; stiffness is that of its friction [N/m]."""
     split, slides = n.against_split, n.groove
     if n.mode == "lockstep" and not n.delay:
         same = {"tool [m]": split.motion, "push [N]": split.push, "friction [N]": split.friction}
@@ -196,8 +198,7 @@ def _claims(claims: Claims, name: str, n: Numbers) -> None:
         about=f"{1e3 * implicit.motion:.3f} mm apart in all; friction differs by {implicit.friction:.2f} N, "
         f"{1e3 * implicit.dissipated:+.2f} mJ; in the groove apart by at most",
     )
-    text = f"Splitting costs no stability ({name})."
-    stability_claim(claims, text, stable.split, stable.implicit, "at rest in the groove ")
+    stability_claim(claims, name, stable.split, stable.implicit, stiffness, "at rest in the groove ")
 
 
 _CAPTION = (

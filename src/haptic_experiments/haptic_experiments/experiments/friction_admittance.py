@@ -128,7 +128,7 @@ def _claim_curve(claims: Claims, case: Case, runs: list[RunNumbers]) -> None:
         f"the inside {curve.mean_inward:.2f} N on average, M v²/R {curve.mean_expected:.2f} N (within "
         f"{100 * _FORCE_SHARE:g} %); at most {curve.largest_inward:.2f} and {curve.largest_expected:.2f} N; "
         f"difference {curve.difference_rms:.2f} N RMS",
-        off < _FORCE_SHARE and curve.inward_share > _INWARD_SHARE,
+        off < _FORCE_SHARE and curve.inward_share >= _INWARD_SHARE,
     )
 
 

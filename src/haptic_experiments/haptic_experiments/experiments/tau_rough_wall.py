@@ -19,6 +19,7 @@ from haptic_bags.ticks import Rows
 from haptic_experiments.graph import Graph
 from haptic_experiments.kit.composed import ComposedNumbers, GraphPanel, SplitAndImplicit, latency_metrics, variation
 from haptic_experiments.kit.figures import Curve, Panel, panels
+from haptic_experiments.kit.kept import kept
 from haptic_experiments.kit.results import MERGED, Claims, Report
 from haptic_experiments.kit.wall_friction import CHATTER, WallFriction, dissipated, stability_claim
 from haptic_experiments.kit.wall_run import WallNumbers, WallRun, wall_numbers
@@ -171,11 +172,11 @@ def analyse(bags: dict[str, Bag]) -> Report:
     claims = Claims()
     runs: dict[str, tuple[WallRun, Rubbing, Rubbing]] = {}
     for name, bag in bags.items():
-        walls, scene = WallRun.from_bag(bag), WallFriction(bag)
+        walls, scene = WallRun.from_bag(bag), kept(WallFriction, bag)
         ticks = np.rint(walls.time / walls.period).astype(np.int64)
         run, n = of_bag(bag, ticks), int(ticks[-1]) + 1
-        implicit = of_graph(scene.implicit, n, "wall/friction").at(ticks)
-        split = of_graph(scene.split, n).at(ticks)
+        implicit = kept(of_graph, scene.implicit, n, "wall/friction").at(ticks)
+        split = kept(of_graph, scene.split, n).at(ticks)
         resting = walls.named("rest", "lean back")
         rested = bool(resting.any())
         numbers[name] = Numbers(
@@ -187,13 +188,13 @@ def analyse(bags: dict[str, Bag]) -> Report:
             against_split=Difference.of(run, split),
             against_implicit=Difference.of(run, implicit),
             chatter=variation(run.friction, resting) if rested else None,
-            stable_stiffness=scene.stable_stiffness(resting, implicit=False) if rested else None,
-            stable_stiffness_implicit=scene.stable_stiffness(resting, implicit=True) if rested else None,
+            stable_stiffness=kept(scene.stable_stiffness, resting, implicit=False) if rested else None,
+            stable_stiffness_implicit=kept(scene.stable_stiffness, resting, implicit=True) if rested else None,
             latency_p50_p99=latency_metrics(bag),
             step_time=SplitAndImplicit(split.step_time, implicit.step_time),
         )
         runs[name] = (walls, run, implicit)
-        _claims(claims, name, walls, numbers[name], bag.parameters("friction")["friction_coefficient"])
+        _claims(claims, name, walls, numbers[name], bag.parameters("friction"))
     first = next(iter(bags.values()))
     parameters = {source: first.parameters(source) for source in ("wall", "friction")}
     return Report({"runs": numbers}, claims, lambda: _figure(runs, first), _CAPTION, parameters)
@@ -226,7 +227,9 @@ def _lean(walls: WallRun, run: Rubbing) -> Lean | None:
     )
 
 
-def _claims(claims: Claims, name: str, walls: WallRun, n: Numbers, mu: float) -> None:
+def _claims(claims: Claims, name: str, walls: WallRun, n: Numbers, friction: Mapping[str, Any]) -> None:
+    """Adds the claims of one run; friction has the parameters of the friction node."""
+    mu = friction["friction_coefficient"]
     split, implicit, late = n.against_split, n.against_implicit, bool(n.delayed_inputs)
     allowed = COEFFICIENT_LATE if late else COEFFICIENT
     when = "of the tick before" if late else "of the same tick"
@@ -260,11 +263,10 @@ def _claims(claims: Claims, name: str, walls: WallRun, n: Numbers, mu: float) ->
         about=f"friction differs by {implicit.friction:.2f} N (where it turns);",
         unless="" if sliding else "no slide",
     )
-    text = f"Splitting costs no stability ({name})."
     if n.stable_stiffness is None or n.stable_stiffness_implicit is None:
-        claims.say(text, unrested)
+        claims.say(f"Splitting costs no stability ({name}).", unrested)
     else:
-        stability_claim(claims, text, n.stable_stiffness, n.stable_stiffness_implicit)
+        stability_claim(claims, name, n.stable_stiffness, n.stable_stiffness_implicit, friction["stiffness"])
 
 
 _CAPTION = (

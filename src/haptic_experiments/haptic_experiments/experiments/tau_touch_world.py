@@ -14,6 +14,7 @@ from haptic_bags.bags import Bag
 from haptic_experiments import graph
 from haptic_experiments.kit.composed import GraphPanel
 from haptic_experiments.kit.figures import Curve, Panel, panels
+from haptic_experiments.kit.kept import kept
 from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
 from haptic_experiments.kit.touch_margins import MASSES, Margins, lightest
 from haptic_experiments.kit.touch_numbers import LASTING, Limits, Numbers, Pushed, measure
@@ -47,8 +48,8 @@ def analyse(bags: dict[str, Bag]) -> Report:
     drawn: dict[str, tuple[TouchRun, Touch]] = {}
     for name, bag in bags.items():
         run = TouchRun.from_bag(bag)
-        scene = TouchScene(graph.nodes_of(bag))
-        split, implicit = scene.split(len(run.time)), scene.implicit(len(run.time))
+        scene = kept(TouchScene, graph.nodes_of(bag))
+        split, implicit = kept(scene.split, len(run.time)), kept(scene.implicit, len(run.time))
         numbers[name] = measure(bag, run, scene, split, implicit)
         drawn[name] = (run, implicit)
         delayed = bool(bag.parameters("device")["command_delay_ticks"])

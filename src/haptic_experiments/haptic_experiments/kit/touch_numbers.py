@@ -10,6 +10,7 @@ import numpy as np
 from haptic_bags.bags import Bag
 from haptic_experiments import graph
 from haptic_experiments.kit.composed import ComposedNumbers, RunAndImplicit, SplitAndImplicit, latency_metrics
+from haptic_experiments.kit.kept import kept
 from haptic_experiments.kit.results import HIDDEN, MERGED, key
 from haptic_experiments.kit.signals import path_length
 from haptic_experiments.kit.touch_margins import Margins, margins
@@ -218,7 +219,7 @@ def measure(bag: Bag, run: TouchRun, scene: TouchScene, split: Touch, implicit: 
         chatter=chatter(run.touch, run.touch.load > 0.0),
         energy=RunAndImplicit(Energies.of(split), Energies.of(implicit)),
         step_time=SplitAndImplicit(split.step_time, implicit.step_time),
-        margins=margins(graph.nodes_of(bag), scene.controller),
+        margins=kept(margins, graph.nodes_of(bag), scene.controller),
         latency_p50_p99=latency_metrics(bag),
     )
 
@@ -262,7 +263,7 @@ def _plain(run: TouchRun, scene: TouchScene) -> PlainWall | None:
         return None
     plane = run.plane[rest[len(rest) // 2]]
     part = run.named("step", "rest")
-    position = scene.plain(plane[:3], plane[3:], int(np.flatnonzero(part)[-1]) + 1)
+    position = kept(scene.plain, plane[:3], plane[3:], int(np.flatnonzero(part)[-1]) + 1)
     depth = (plane[:3] - position) @ plane[3:]
     return PlainWall(
         penetration=float(depth[part[: len(depth)]].max()),

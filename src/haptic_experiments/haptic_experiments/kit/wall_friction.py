@@ -14,7 +14,7 @@ from haptic_experiments import graph
 from haptic_experiments.graph import Graph
 from haptic_experiments.graph_steps import FrictionStep, Step, WallStep
 from haptic_experiments.kit.composed import variation
-from haptic_experiments.kit.results import Claims
+from haptic_experiments.kit.results import AFTER_DATA, Claims
 from haptic_friction.factory import make_law
 from tau_wall_control import TauError, WallRenderer
 from tau_wall_control.control.controller import WallController
@@ -22,8 +22,8 @@ from tau_wall_control.walls.planes import planes_from_lists
 
 #: friction may vary so from tick to tick at rest: counts of the encoders through its damping [N]
 CHATTER = 0.1
-#: stable stiffness of the run over that of the implicit step
-STIFFNESS = 0.8
+#: stable stiffness of the run over that of the implicit step, and of both over the friction's own stiffness
+STIFFNESS, MARGIN = 0.8, 10.0
 
 
 class WallFrictionStep(WallStep):
@@ -116,13 +116,24 @@ class WallFriction:
         return stiffest(is_quiet, steps)
 
 
-def stability_claim(claims: Claims, text: str, split: float, implicit: float, where: str = "") -> None:
-    """Adds: walls and friction that step in turn are stable up to the same stiffness as in one implicit step [N/m]."""
+def stability_claim(
+    claims: Claims, name: str, split: float, implicit: float, stiffness: float, where: str = ""
+) -> None:
+    """Adds that walls and friction that step in turn are as stable as in one implicit step, far from the limit.
+
+    Args:
+        claims: Of the report.
+        name: Of the run.
+        split, implicit: Largest stable stiffness of the friction in turn, and in one implicit step [N/m].
+        stiffness: Of the friction in the run [N/m].
+        where: Words before the numbers.
+    """
     claims.say(
-        text,
-        f"{where}quiet up to a friction stiffness of {1e-3 * split:.0f} kN/m; in one implicit step up to "
-        f"{1e-3 * implicit:.0f} kN/m (limit {STIFFNESS:g} times that)",
-        split > STIFFNESS * implicit,
+        f"Splitting costs no stability: the friction is quiet at {MARGIN:g} times its stiffness ({name}).",
+        f"{where}quiet up to a friction stiffness of {1e-3 * split:.0f} kN/m (limit {MARGIN:g} times "
+        f"{1e-3 * stiffness:g} kN/m, {AFTER_DATA}); in one implicit step up to {1e-3 * implicit:.0f} kN/m (limit "
+        f"{STIFFNESS:g} times that)",
+        split > STIFFNESS * implicit and split >= MARGIN * stiffness,
     )
 
 

@@ -25,6 +25,9 @@ class ClaimsSettings(BaseModel):
     without: tuple[str, ...] = Field(
         (), description="words of claims that are left out, such as those on computing times"
     )
+    only: tuple[str, ...] = Field(
+        (), description='alterations to make, such as "force of tau/friction/state half as large"; default: all'
+    )
 
 
 @dataclass(frozen=True)
@@ -33,11 +36,13 @@ class Claims:
 
     directory: str
     without: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
 
     def run(self) -> dict[str, np.ndarray]:
         """Text, verdict and what fails it, a row for each claim."""
         bags = {name: Bag(path) for name, path in bags_of(Path(self.directory)).items()}
-        judged = judge(import_module(load_experiment(experiment_of(self.directory)).report).analyse, bags, self.without)
+        analyse = import_module(load_experiment(experiment_of(self.directory)).report).analyse
+        judged = judge(analyse, bags, self.without, self.only)
         rows = [(one.claim.text, one.claim.verdict, one.failed_by) for one in judged]
         return {"claims": np.array(rows)}
 
@@ -57,7 +62,7 @@ def tasks(settings: ClaimsSettings) -> Mapping[str, Task]:
             raise ValueError(str(error)) from None
         if name in found:
             raise ValueError(f"runs: two of {name}, expected one run of each experiment")
-        found[name] = Claims(str(directory.resolve()), settings.without)
+        found[name] = Claims(str(directory.resolve()), settings.without, settings.only)
     return found
 
 
