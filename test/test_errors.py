@@ -32,7 +32,7 @@ def haptics(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("words", "code", "message", "advice"),
     [
-        (("run", "nonsense"), 1, "experiment 'nonsense' is unknown, expected one of: arm_pushes_ball, ", ""),
+        (("run", "nonsense"), 1, "experiment 'nonsense' is unknown, expected one of: arm_", "see ./haptics list"),
         (("run", "friction_impedance", "stifness:=1.0"), 2, "argument 'stifness' is unknown, expected one of: ", ARGS),
         (
             ("run", "friction_impedance", "mode:=fast"),
@@ -52,7 +52,7 @@ def haptics(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
             ("bench", "nonsense"),
             2,
             "benchmark 'nonsense' is unknown, expected one of: applications, constraints, contact",
-            "README.md",
+            "docs/benchmarks.md",
         ),
     ],
 )

@@ -317,6 +317,12 @@ def test_bad_arguments_are_refused_by_name(arguments: dict[str, Any], message: s
         ReferenceGenerator(TwoLinkOnCircle(), compiled=False, **arguments)
 
 
+@pytest.mark.parametrize("mechanism", [TwoLinkOnCircle, "two_link"])
+def test_something_else_than_a_mechanism_is_refused(mechanism: Any) -> None:
+    with pytest.raises(ValueError, match=r"^mechanism: expected a mechanism such as RollingDisk\(\), got "):
+        ReferenceGenerator(mechanism)
+
+
 def test_midpoint_needs_a_parametrisation_where_there_are_holonomic_constraints() -> None:
     with pytest.raises(ValueError, match="integrator: midpoint needs"):
         ReferenceGenerator(PointOnSurface(), integrator="midpoint", compiled=False)

@@ -1,4 +1,9 @@
-"""Convex approximations of compliant contact between rigid and articulated bodies (Castro, Han, Masterjohn)."""
+"""Convex approximations of compliant contact between rigid and articulated bodies (Castro, Han, Masterjohn).
+
+A `World` (package `model`) describes bodies; `World.load` reads a URDF, an MJCF model or a mesh. `Simulator` (package
+`simulation`) steps it, and `Simulator.state` gives position and velocity of a body. `ContactProblem` and `solve` are
+one step as matrices (packages `problem`, `solver`). `ContactRenderer` computes a tick of the node.
+"""
 
 from convex_contact._moved import MOVED, RENAMED
 from convex_contact.control.actuated_world import ActuatedWorld

@@ -72,6 +72,7 @@ def test_a_function_makes_the_world_from_its_arguments() -> None:
     [
         ("tower", {}, "^tower: no such world; expected a path, module:function, or one of hall$"),
         ("/no/where.yaml", {}, r"^/no/where\.yaml: cannot be read: No such file or directory$"),
+        ("/no/where.urdf", {}, r"^/no/where\.urdf: cannot be read: No such file or directory$"),
         (
             "hall",
             {"bodies.cube.mass": 1},

@@ -78,10 +78,12 @@ def run(
 
 def show_arguments(name: str) -> None:
     """Prints the arguments of an experiment's launch file."""
+    from rich.markup import escape  # [m] and [x] are no markup
+
     table = new_table("argument", "default", "what it is")
     for argument in load_launch_file(load_experiment(name).launch_file).arguments:
         choices = f" ({', '.join(argument.choices)})" if argument.choices else ""
-        table.add_row(argument.name, argument.default, f"{argument.description or ''}{choices}")
+        table.add_row(argument.name, escape(argument.default or ""), escape(f"{argument.description or ''}{choices}"))
     console().print(table)
 
 
@@ -102,8 +104,9 @@ def view(
 ) -> None:
     """Shows an experiment as a browser page: runs it until it is stopped, in real time, without a bag.
 
-    In the page a user chooses another experiment, and the page stays. Without a name, or with view_host:=,
-    view_port:=, view_token:= alone, the page shows what is running; where nothing runs it is the gallery.
+    In the page a user chooses another experiment, and the page stays.
+    Without a name, or with view_host:=, view_port:=, view_token:= alone, the page shows what is running.
+    Where nothing runs it is the gallery.
     With --bag the page has a timeline through a recorded run, and nothing runs.
     """
     from haptic_viewer.attach import show_gallery, show_what_runs
@@ -153,7 +156,7 @@ def study(
         for field, about in load_study(name).settings.model_fields.items():
             default = about.default
             shown = ",".join(map(str, default)) if isinstance(default, tuple) else default
-            table.add_row(field, "" if shown is None else str(shown), escape(about.description or ""))
+            table.add_row(field, "" if shown is None else escape(str(shown)), escape(about.description or ""))
         console().print(table)
         return
     raise typer.Exit(run_study(name, arguments or [], console(), workers=workers, scheduler=scheduler, fresh=fresh))
@@ -170,9 +173,9 @@ def replay(
 ) -> None:
     """Plays a bag's device to rendering nodes, tick by tick, and compares their answers with the recorded ones.
 
-    Without arguments the answers are the recorded ones, bit for bit, and the report says whether they are. With
-    --into and name:=value the same hand meets another model or other parameters. Writes
-    runs/<time>-replay-<experiment>/ with bag, metrics, figure, report and run.yaml.
+    Without arguments the answers are the recorded ones, bit for bit, and the report says whether they are.
+    With --into and name:=value the same hand meets another model or other parameters.
+    Writes runs/<time>-replay-<experiment>/ with bag, metrics, figure, report and run.yaml.
     """
     from haptic_bringup.replay import run_replay
 
@@ -227,13 +230,15 @@ def repair_bag(
 
 
 @app.command(context_settings=_PASS_ON)
-def bench(context: typer.Context, name: Annotated[str, typer.Argument(help="which benchmark")] = "loop") -> None:
+def bench(
+    context: typer.Context, name: Annotated[str, typer.Argument(help="name, see docs/benchmarks.md")] = "loop"
+) -> None:
     """Runs a benchmark of benchmarks/ and prints its table; options go to the benchmark."""
     folder = root() / "benchmarks"
     names = sorted(path.stem.removeprefix("bench_") for path in folder.glob("bench_*.py"))
     if name not in names:
         message = f"benchmark {name!r} is unknown, expected one of: {', '.join(names)}"
-        raise UsageError(message, hint="README.md says what each of them measures")
+        raise UsageError(message, hint="docs/benchmarks.md says what each of them measures")
     raise typer.Exit(subprocess.call([sys.executable, str(folder / f"bench_{name}.py"), *context.args]))
 
 
@@ -283,7 +288,7 @@ def root() -> Path:
 def main() -> None:
     """Entry point; turns the suite's errors into one line and an exit code."""
     try:
-        app(standalone_mode=True)
+        app(standalone_mode=True, prog_name="./haptics")
     except UsageError as error:
         _stop(error, 2, error.hint)
     except MissingProgramError as error:
@@ -291,7 +296,7 @@ def main() -> None:
     except LaunchFileError as error:
         _stop(error, 1, "see docs/experiments.md for what a launch file may contain")
     except HapticError as error:
-        _stop(error, 1, getattr(error, "hint", "./haptics doctor says what is missing"))
+        _stop(error, 1, getattr(error, "hint", "see docs/troubleshooting.md; ./haptics doctor checks the installation"))
     except OSError as error:
         if error.errno not in _DISK_ERRORS:
             raise

@@ -133,7 +133,8 @@ def execute_run(run: PreparedRun, console: Console) -> int:
     code = 0
     compiled = compiled_mark(name)
     if compiled and not compiled.exists():
-        console.print("the first run compiles this experiment's kernels; the next ones start at once", highlight=False)
+        notice = "the first run compiles this experiment's kernels, some for minutes; the next ones start at once"
+        console.print(notice, highlight=False, soft_wrap=True)
     for place, (variant, settings) in enumerate(variants.items()):
         if len(variants) > 1:
             console.print(f"variant {place + 1} of {len(variants)}: {variant} {settings}", highlight=False)

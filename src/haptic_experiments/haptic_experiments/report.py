@@ -150,7 +150,7 @@ def print_claims(claims: Sequence[Claim], title: str, console: Console) -> None:
 
 
 def _print(report: Report, target: Path, console: Console) -> None:
-    print_claims(report.claims, "claim of the paper", console)
+    print_claims(report.claims, "claim", console)
     for name, said in report.metrics.get("safety", {}).items():
         counts = ", ".join(f"{key} {value}" for key, value in said.items())
         console.print(f"safety, ticks of {name}: {counts}", highlight=False, soft_wrap=True)

@@ -1,4 +1,10 @@
-"""Friction rendering by implicit Euler integration (Kikuuwe, Takesue, Sano, Mochiyama, Fujimoto)."""
+"""Friction rendering by implicit Euler integration (Kikuuwe, Takesue, Sano, Mochiyama, Fujimoto).
+
+A `FrictionLaw` (package `laws`) is the steady friction force over velocity. `ModelA` to `ModelD` (package `models`)
+step it in time, the models of package `classical` likewise. `identify_law` and `identify_model_c` (package
+`identification`) find parameters in records. `FrictionRenderer` computes a tick of the node. The README of the package
+has the order to read in.
+"""
 
 from haptic_files.moved_modules import forward_moved_modules
 from haptic_friction._moved import MOVED

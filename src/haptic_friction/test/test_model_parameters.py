@@ -48,6 +48,14 @@ def test_a_dimension_that_is_no_whole_number_from_1_is_refused(name: str, dimens
         make(LAW, dimension=dimension, **arguments)
 
 
+@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("law", [4.0, "coulomb"])
+def test_something_else_than_a_law_is_refused(name: str, law: object) -> None:
+    make, arguments = ARGUMENTS[name]
+    with pytest.raises(ValueError, match=rf"^law: expected a friction law such as CoulombLaw\(4.0\), got {law!r}$"):
+        make(law, **arguments)
+
+
 def test_damping_may_be_zero_and_so_may_the_mass_of_model_b() -> None:
     for make in (ModelB, ModelD):
         assert make(LAW, mass=1.0, stiffness=1e4, damping=0.0, **PERIOD).step([0.0])[0] == 0.0

@@ -28,6 +28,12 @@ ENTRY_POINTS = "haptic_experiments"
 _SUITE = "haptic_bringup"
 
 
+class UnknownExperimentError(HapticError):
+    """No installed package has an experiment of this name."""
+
+    hint = "see ./haptics list"
+
+
 class Home(NamedTuple):
     """A package with experiments: where its launch files and metadata are, and its Python package of reports."""
 
@@ -146,12 +152,13 @@ def load_experiment(name: str) -> Experiment:
     """Reads an experiment's metadata.
 
     Raises:
-        HapticError: there is no such experiment, or its file is not valid.
+        UnknownExperimentError: there is no such experiment.
+        HapticError: its file is not valid.
     """
     homes = _folders()
     if name not in homes:
         known = listed(sorted(homes), name)
-        raise HapticError(f"experiment {shortened(name, 60)} is unknown, expected one of: {known}")
+        raise UnknownExperimentError(f"experiment {shortened(name, 60)} is unknown, expected one of: {known}")
     home = homes[name]
     return read_experiment(home.share / "config" / name / "experiment.yaml", home)
 

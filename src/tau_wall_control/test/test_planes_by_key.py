@@ -111,6 +111,11 @@ def test_planes_that_cannot_be_used_are_refused_and_change_nothing(
     assert_array_equal(r.step(theta, np.zeros(6), BOTH).torque, twin.step(theta, np.zeros(6), BOTH).torque)
 
 
+def test_one_plane_without_a_list_is_refused(design: Any, wall: Plane) -> None:
+    with pytest.raises(TauError, match="planes: expected a list of planes, got Plane"):
+        WallRenderer(design("scheduled"), wall)
+
+
 def test_fixed_and_moving_walls_are_not_mixed(device: TauDevice, design: Any, wall: Plane) -> None:
     fixed, moving = WallRenderer(design("scheduled"), (wall,)), WallRenderer(design("scheduled"), None)
     with pytest.raises(TauError, match="planes: expected none beside those that are set"):

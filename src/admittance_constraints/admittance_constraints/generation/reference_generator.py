@@ -99,6 +99,8 @@ class ReferenceGenerator:
         _one_of("force_hold", force_hold, ("zero", "linear"))
         if friction is not None and integrator not in ("algorithm1", "symplectic_euler"):
             raise ValueError(f"friction: expected integrator algorithm1 or symplectic_euler with it, got {integrator}")
+        if not isinstance(mechanism, Mechanism):
+            raise ValueError(f"mechanism: expected a mechanism such as RollingDisk(), got {mechanism!r}")
         self.mechanism = mechanism
         self.period = finite_number("period", period, above=0.0)
         self.integrator = integrator

@@ -141,6 +141,8 @@ def _called(source: str, arguments: dict[str, Any]) -> World:
         inspect.signature(function).bind(**arguments)
         made = function(**{key: _number(value) for key, value in arguments.items()})
     except (ImportError, AttributeError, TypeError, ValueError) as error:
+        if source == TOUCHED_FILE and isinstance(error, WorldError):
+            raise  # it names the file
         raise WorldError(f"{source}: {' '.join(str(error).split())}") from None
     if not isinstance(made, World):
         raise WorldError(f"{source}: expected a World, got {type(made).__name__}")

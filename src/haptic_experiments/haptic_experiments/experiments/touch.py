@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from haptic_bags.bags import Bag
@@ -29,6 +31,18 @@ def given_way(run: ContactRun) -> list[str]:
     return [name for name, given in zip(run.names, gave, strict=True) if given and name != run.parameters["proxy"]]
 
 
+def deepest_contact(runs: Iterable[ContactRun]) -> str:
+    """Names the bodies and the time of the deepest contact of all runs."""
+    least, text = 0.0, "deepest contact"
+    for run in runs:
+        for tick, contacts in zip(run.tick, run.contacts, strict=True):
+            if (gap := contacts.signed_distance.min(initial=0.0)) < least:
+                a, b = contacts.body[contacts.signed_distance.argmin()]
+                bodies = f"{run.names[a]} and {run.names[b]}"
+                least, text = gap, f"deepest contact (of {bodies} at {tick * run.period:.3f} s)"
+    return text
+
+
 def analyse(bags: dict[str, Bag]) -> Report:
     """Metrics, claims and figure of one or more bags of the experiment."""
     runs = {name: ContactRun.from_bag(bag, NAMESPACE) for name, bag in bags.items()}
@@ -42,5 +56,5 @@ def analyse(bags: dict[str, Bag]) -> Report:
         f"{np.degrees(_TURNED):g} degrees",
         bool(found),
     )
-    judge_depth(claims, numbers)
+    judge_depth(claims, numbers, deepest_contact(runs.values()))
     return touch_report(runs, numbers, labels, claims)

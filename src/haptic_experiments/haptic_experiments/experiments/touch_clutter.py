@@ -172,11 +172,11 @@ def _judge_motion(claims: Claims, first: Numbers) -> None:
     )
 
 
-def judge_depth(claims: Claims, numbers: dict[str, Numbers]) -> None:
-    """Judges the depth of the contacts."""
+def judge_depth(claims: Claims, numbers: dict[str, Numbers], about: str = "deepest contact") -> None:
+    """Judges the depth of the contacts; `about` says what is measured."""
     worst = max(n.deepest_contact for n in numbers.values())
     text = f"Bodies keep their shape: no contact is deeper than {1e3 * _DEEP:g} mm."
-    claims.below(text, 1e3 * worst, 1e3 * _DEEP, "mm", about="deepest contact")
+    claims.below(text, 1e3 * worst, 1e3 * _DEEP, "mm", about=about)
 
 
 _CAPTION = (

@@ -14,7 +14,7 @@ from haptic_friction.laws.anisotropic import AnisotropicLaw
 from haptic_friction.laws.asymmetric import AsymmetricLaw
 from haptic_friction.laws.function import INSPECTED_SPEEDS, FunctionLaw
 from haptic_friction.laws.isotropic import CoulombLaw, StribeckLaw, TableLaw, ViscousCoulombLaw
-from haptic_friction.laws.law import LARGEST, FrictionLaw, checked, symmetric_matrix
+from haptic_friction.laws.law import LARGEST, FrictionLaw, checked, checked_law, symmetric_matrix
 
 __all__ = [
     "INSPECTED_SPEEDS",
@@ -28,5 +28,6 @@ __all__ = [
     "TableLaw",
     "ViscousCoulombLaw",
     "checked",
+    "checked_law",
     "symmetric_matrix",
 ]

@@ -25,6 +25,13 @@ def checked(name: str, value: float, unit: str, *, positive: bool = False) -> fl
     return finite_number(name, value, minimum=0.0, above=0.0 if positive else None, expected=expected)
 
 
+def checked_law(law: object) -> FrictionLaw:
+    """A friction law, or a ValueError that names the argument."""
+    if not isinstance(law, FrictionLaw):
+        raise ValueError(f"law: expected a friction law such as CoulombLaw(4.0), got {law!r}")
+    return law
+
+
 def symmetric_matrix(name: str, value: ArrayLike, unit: str, dimension: int, *, positive: bool = False) -> np.ndarray:
     """A symmetric matrix (n, n), positive definite or semidefinite, or a ValueError that names it."""
     kind = "definite" if positive else "semidefinite"

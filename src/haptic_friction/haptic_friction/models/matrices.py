@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from haptic_friction.laws import FrictionLaw, checked, symmetric_matrix
+from haptic_friction.laws import FrictionLaw, checked, checked_law, symmetric_matrix
 from haptic_friction.laws.projection import project_principal
 from haptic_friction.vectors import Vector, difference, transformed, zeros
 
@@ -49,7 +49,7 @@ def contact_constants(law: FrictionLaw, Z: np.ndarray, *others: np.ndarray) -> n
     Raises:
         ValueError: Phi_Z does not exist for the law and Z, see `FrictionLaw.check_existence`.
     """
-    law.check_dimension(len(Z))
+    checked_law(law).check_dimension(len(Z))
     law.check_existence(Z)
     return np.concatenate([part.ravel() for part in (*law.principal_axes(Z), Z, *others)])
 

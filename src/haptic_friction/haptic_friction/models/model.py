@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from haptic_friction.laws import LARGEST, FrictionLaw, checked
+from haptic_friction.laws import LARGEST, FrictionLaw, checked, checked_law
 
 
 class FrictionModel(ABC):
@@ -59,7 +59,7 @@ class FrictionModel(ABC):
     def __init__(self, law: FrictionLaw, period: float, dimension: int, constants: ArrayLike) -> None:
         if not 1 <= dimension < math.inf or dimension != int(dimension):
             raise ValueError(f"dimension: expected a whole number from 1, got {dimension}")
-        law.check_dimension(int(dimension))
+        checked_law(law).check_dimension(int(dimension))
         self.law = law
         self.period = checked("period", period, "s", positive=True)
         self.dimension = int(dimension)

@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from haptic_friction.laws import FrictionLaw, checked
+from haptic_friction.laws import FrictionLaw, checked, checked_law
 from haptic_friction.laws.projection import project
 from haptic_friction.models.kernel import run, take_force
 from haptic_friction.models.matrices import CONTACT, coefficient, contact_constants, solve_contact, symmetric
@@ -111,7 +111,7 @@ class ModelA(AdmittanceModel):
             super().__init__(law, period, dimension, contact_constants(law, self.Z))
             return
         self.Z = T / self.mass
-        law.check_existence(self.Z)
+        checked_law(law).check_existence(self.Z)
         super().__init__(law, period, dimension, [self.Z])
 
     def reset(self, *, velocity: ArrayLike | None = None) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from haptic_friction.laws import FrictionLaw, checked
+from haptic_friction.laws import FrictionLaw, checked, checked_law
 from haptic_friction.laws.projection import project
 from haptic_friction.models.kernel import run, take_velocity
 from haptic_friction.models.matrices import (
@@ -148,7 +148,7 @@ class ModelB(ImpedanceModel):
             super().__init__(law, period, dimension, contact_constants(law, self.Z, C @ M, T * C @ K, K, B))
             return
         self.Z = T / (M + T * B + T * T * K)
-        law.check_existence(self.Z)
+        checked_law(law).check_existence(self.Z)
         super().__init__(law, period, dimension, [M * self.Z / T, K * self.Z, K, B, self.Z])
 
     def reset(

@@ -22,7 +22,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from haptic_friction.laws import FrictionLaw, checked
+from haptic_friction.laws import FrictionLaw, checked, checked_law
 from haptic_friction.laws.projection import project
 from haptic_friction.models.kernel import run, take_velocity
 from haptic_friction.models.matrices import (
@@ -139,7 +139,7 @@ class ModelC(ImpedanceModel):
             super().__init__(law, period, dimension, contact_constants(law, self.Z, self.Z @ K))
             return
         self.Z = 1.0 / (B + T * K)
-        law.check_existence(self.Z)
+        checked_law(law).check_existence(self.Z)
         super().__init__(law, period, dimension, [B, self.Z, K * self.Z])
 
     def reset(self, *, displacement: ArrayLike | None = None) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from haptic_friction.laws import FrictionLaw, checked
+from haptic_friction.laws import FrictionLaw, checked, checked_law
 from haptic_friction.laws.projection import project
 from haptic_friction.models.kernel import run, take_force
 from haptic_friction.models.matrices import (
@@ -145,7 +145,7 @@ class ModelD(AdmittanceModel):
             return
         contact = 1.0 / (B + T * K)
         self.Z = T / M + contact
-        law.check_existence(self.Z)
+        checked_law(law).check_existence(self.Z)
         super().__init__(law, period, dimension, [T / M, B, contact, K * contact, self.Z])
 
     def reset(self, *, velocity: ArrayLike | None = None, displacement: ArrayLike | None = None) -> None:

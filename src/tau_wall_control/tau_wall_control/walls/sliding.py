@@ -98,6 +98,8 @@ class SlidingWalls:
         """
         if self.moving:
             raise TauError("planes: expected none to be set, these walls come with each step")
+        if isinstance(planes, Plane):
+            raise TauError(f"planes: expected a list of planes, got {planes}")
         if not 1 <= len(planes) <= MOST_PLANES:
             raise TauError(f"planes: expected 1 to {MOST_PLANES}, got {len(planes)}")
         old = dict(zip(self.planes, getattr(self, "_memory", ()), strict=True))
