@@ -245,7 +245,7 @@ class Simulator(LastStep):
         return known[name]
 
     def jacobian(self, body: int | str) -> np.ndarray:
-        """Of the twist [linear; angular] of a body's frame (6, nv), world axes, by all velocities of the world."""
+        """Returns the Jacobian (6, nv) of the twist [linear; angular] of a body's frame, world axes."""
         return self.dynamics.jacobian(body)
 
     def body_states(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

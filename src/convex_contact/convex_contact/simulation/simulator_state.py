@@ -14,6 +14,35 @@ if TYPE_CHECKING:
     from convex_contact.simulation.simulator import Simulator
 
 
+class StepNumbers:
+    """What a simulator has from its last step beside the world's arrays, the contacts and the solver's workspace.
+
+    Steps replace the arrays of elastic displacements and the list of rows; nothing writes into them.
+
+    Args:
+        simulator: Whose numbers they are.
+    """
+
+    def __init__(self, simulator: Simulator) -> None:
+        self._time, self._period = simulator.dynamics.time, simulator.dynamics.period
+        self._elastic = simulator._elastic, simulator._elastic_start
+        self._flags, self._own = (simulator._given, simulator._solved), simulator._own
+        self._rows, self._pulling = simulator._joint_rows.copies(), list(simulator.couplings)
+        self._couplings = [coupling.copies() for coupling in (*simulator.springs, *self._pulling)]
+
+    def give_back(self, simulator: Simulator) -> None:
+        """Puts the simulator back to here; couplings that were made since are dropped."""
+        simulator.dynamics.time = self._time
+        simulator.period = simulator.dynamics.period = self._period  # the workspace has it, too
+        simulator._elastic, simulator._elastic_start = self._elastic
+        simulator._given, simulator._solved = self._flags
+        simulator._own = self._own
+        simulator._joint_rows.restore(self._rows)
+        simulator.couplings[:] = self._pulling
+        for coupling, values in zip((*simulator.springs, *self._pulling), self._couplings, strict=True):
+            coupling.restore(values)
+
+
 class SimulatorState:
     """A simulator as it is now: what it does after :meth:`give_back` is the same to the last bit as from here on.
 
@@ -40,16 +69,11 @@ class SimulatorState:
 
     def __init__(self, simulator: Simulator) -> None:
         d = simulator.dynamics
-        self._owner, self.time, self._period = simulator, d.time, d.period
+        self._owner, self._numbers = simulator, StepNumbers(simulator)
+        self.time = d.time
         self._arrays, self._contacts, self._previous = d.arrays.copies(), d.contacts.copies(), d.previous.copies()
         self._workspace = _copied(simulator._workspace)
-        self._elastic = simulator._elastic.copy(), simulator._elastic_start.copy()
-        self._flags = simulator._given, simulator._solved
-        self._own = list(simulator._own)
         self._laws = [copy(law) for law in simulator.joint_laws]
-        self._rows = simulator._joint_rows.copies()
-        self._pulling = list(simulator.couplings)
-        self._couplings = [coupling.copies() for coupling in (*simulator.springs, *self._pulling)]
 
     def give_back(self, simulator: Simulator) -> None:
         """Puts the simulator back to here; couplings that were made since are dropped.
@@ -60,21 +84,13 @@ class SimulatorState:
         if simulator is not self._owner:
             raise ValueError("state: expected one of this simulator, got that of another one")
         d = simulator.dynamics
-        d.time = self.time
-        simulator.period = d.period = self._period  # the workspace has it, too
         d.arrays.restore(self._arrays)
         d.contacts, d.previous = (_contact_arrays(saved) for saved in (self._contacts, self._previous))
         simulator._workspace = _copied(self._workspace)
-        simulator._elastic, simulator._elastic_start = (part.copy() for part in self._elastic)
-        simulator._given, simulator._solved = self._flags
-        simulator._own = list(self._own)
         for law, saved in zip(simulator.joint_laws, self._laws, strict=True):
             for field in fields(law):
                 setattr(law, field.name, getattr(saved, field.name))
-        simulator._joint_rows.restore(self._rows)
-        simulator.couplings[:] = self._pulling
-        for coupling, values in zip((*simulator.springs, *simulator.couplings), self._couplings, strict=True):
-            coupling.restore(values)
+        self._numbers.give_back(simulator)
 
 
 def _copied(workspace: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Where a step begins, kept so that the step can be taken back: what steps change, and no more.
+"""The state from which a step begins, so that the step can be taken back. It holds what steps change, and no more.
 
 A :class:`SimulatorState` copies everything, a dozen times the cost of a small step. Here the lists of contacts are
 exchanged instead of copied: a third list takes what the second half of a step finds, so that the start's stays.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from convex_contact.collision.contacts import empty_contacts
+from convex_contact.simulation.simulator_state import StepNumbers
 from convex_contact.solver.borrowed import copy_fields
 from convex_contact.solver.workspace import new_workspace
 
@@ -36,13 +37,10 @@ class StepStart:
     def note(self) -> None:
         """From now on the step begins here."""
         sim, d = self._simulator, self._simulator.dynamics
-        self._time, self._period = d.time, d.period
+        self._numbers = StepNumbers(sim)
         self._arrays = [getattr(d.arrays, name).copy() for name in _CHANGED]
         self._spare_contacts.append(self._contacts)
         self._contacts, self._workspace = d.contacts, sim._workspace
-        self._elastic, self._flags, self._own = (sim._elastic, sim._elastic_start), (sim._given, sim._solved), sim._own
-        self._rows = sim._joint_rows.copies()
-        self._couplings = [(one, one.copies()) for one in (*sim.springs, *sim.couplings)]
         self._arrange_contacts()
 
     def begin(self) -> None:
@@ -64,18 +62,11 @@ class StepStart:
     def return_to(self) -> None:
         """Puts the simulator there; what it did since is forgotten."""
         sim, d = self._simulator, self._simulator.dynamics
-        d.time = self._time
-        sim.period = d.period = self._period
         for name, values in zip(_CHANGED, self._arrays, strict=True):
             getattr(d.arrays, name)[:] = values
         self._arrange_contacts()
         sim._workspace = self._workspace
-        sim._elastic, sim._elastic_start = self._elastic
-        sim._given, sim._solved = self._flags
-        sim._own = self._own
-        sim._joint_rows.restore(self._rows)
-        for coupling, values in self._couplings:
-            coupling.restore(values)
+        self._numbers.give_back(sim)
 
     def _arrange_contacts(self) -> None:
         """The start's list of contacts is the newest; there are two more, one of them spare."""

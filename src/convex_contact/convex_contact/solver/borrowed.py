@@ -147,7 +147,7 @@ def _address_of(w: Any) -> int:
 
 
 class Borrowed:
-    """What Python hands to compiled functions in place of a structref, which it keeps alive.
+    """Stands for a structref in calls of compiled functions from Python, and keeps it alive.
 
     Args:
         owner: Proxy of the structref.

@@ -52,7 +52,7 @@ def _look(color: Color) -> dict[str, Any]:
 
 
 class _PageCanvas:
-    """What is drawn on the page; a shape is sent whole once, later only where it is."""
+    """Draws shapes on the page; the browser gets a shape once, and after that only its changed place."""
 
     def __init__(self, scene: viser.SceneApi) -> None:
         self._scene, self._handles = scene, dict[str, Any]()
@@ -134,7 +134,7 @@ class _PageCanvas:
 
 
 class _PageDrawing(SimulationDrawing):
-    """As for markers, but hulls have their faces."""
+    """Draws a simulator's world; unlike the markers, hulls have their faces."""
 
     def __init__(self, simulator: Simulator, force_length: float) -> None:
         super().__init__(simulator, force_length=force_length)
@@ -153,7 +153,7 @@ class _PageDrawing(SimulationDrawing):
 
 
 def _weight(simulator: Simulator) -> float:
-    """Of all that moves, N; 1 N where nothing weighs."""
+    """Returns the weight of all bodies that move, N; 1 N where nothing weighs."""
     world = simulator.world
     mass = sum(body.mass for body in world.bodies if body.kind == "free") + sum(
         sum(inertia.mass for inertia in tree.model.model.inertias)
