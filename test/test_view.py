@@ -213,6 +213,8 @@ def test_a_person_lifts_a_peg_with_an_arm_s_deformable_fingers(tmp_path: Path) -
             return found.mean(axis=0)
 
         client.until(lambda: any("/peg/" in name for name in client.places))
+        for finger in ("/left/", "/right/"):
+            client.until(lambda finger=finger: any(finger in name for name in client.vertices))
         client.drag(start)
         client.until(lambda: abs(tip("left")[2] - 0.09) < 0.005)  # of the grasp's height, in the world's axes
         standing = place("peg")

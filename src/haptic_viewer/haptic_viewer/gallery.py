@@ -158,18 +158,19 @@ class Gallery(Node):
         self.server.stop()
 
     def _furnish(self) -> None:
-        """Clears the page, and makes its panels."""
-        self.server.scene.reset()
-        self.server.gui.reset()
-        self.server.gui.set_panel_label("haptics")
-        self._layout = Layout(self.server, gallery=True, running=bool(self._running))
-        self._panel = GalleryPanel(
-            self.server.gui, self._layout.scenes, self._scenes, self._choose, self._record, self._open
-        )
-        self._panel.mark(self._running, records=self._records)
-        add_scene_keys(self.server.gui, [scene.name for scene in self._scenes], self._choose)
-        if not self._running:
-            PlainText(self.server.gui, _WELCOME)
+        """Clears the page, and makes its panels, which reach the browsers once they can be used."""
+        with self.server.atomic():
+            self.server.scene.reset()
+            self.server.gui.reset()
+            self.server.gui.set_panel_label("haptics")
+            self._layout = Layout(self.server, gallery=True, running=bool(self._running))
+            self._panel = GalleryPanel(
+                self.server.gui, self._layout.scenes, self._scenes, self._choose, self._record, self._open
+            )
+            self._panel.mark(self._running, records=self._records)
+            add_scene_keys(self.server.gui, [scene.name for scene in self._scenes], self._choose)
+            if not self._running:
+                PlainText(self.server.gui, _WELCOME)
 
     def _choose(self, name: str) -> None:
         """Takes the wish of a user; viser's threads call this."""

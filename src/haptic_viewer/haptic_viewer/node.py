@@ -102,12 +102,25 @@ class Viewer(Node):
             link: address of the page in links that reopen the scene; empty: there are no such links.
         """
         self.server, self._hands, self._link = server, hands, link
+        with server.atomic():
+            self._furnish(layout)
+        self.create_subscription(TickEvent, "tick_event", self._on_event, latched_qos(EVENT_DEPTH))
+        for kind, topic, take in (
+            (String, "robot_description", lambda message: self._picture.describe(message.data)),
+            (Scene, "scene", lambda message: self._picture.set_scene(message)),
+        ):
+            self.create_subscription(kind, topic, partial(self._shown, topic, take), latched_qos())
+        alive = SubscriptionEventCallbacks(liveliness=self._on_liveliness)
+        self.create_subscription(DiagnosticStatus, "status", self._on_status, status_qos(), event_callbacks=alive)
+
+    def _furnish(self, layout: Layout) -> None:
+        server = self.server
         server.gui.set_panel_label(plain(self.get_namespace().strip("/") or "haptics"))
         self._first = self._teach(str(self.parameters["experiment"]))
         self._clock_panel = ClockPanel(
             server.gui, lambda word, number: self._do(partial(self._actions.act, word, number))
         )
-        self._actions = UserActions(self, self._clock_panel)
+        self._actions = UserActions(self, self._clock_panel, server.atomic)
         prefix = f"{self.get_namespace().rstrip('/')}/"
         self._taps = Taps(self.context, self.get_name())
         self._camera = CameraPanel(
@@ -117,14 +130,6 @@ class Viewer(Node):
         self._show_link()
         Keys(server.gui, lambda word: self._do(partial(self._on_key, word)))
         self._picture = Picture(server, self._taps, prefix, layout.signals, self._shown)
-        self.create_subscription(TickEvent, "tick_event", self._on_event, latched_qos(EVENT_DEPTH))
-        for kind, topic, take in (
-            (String, "robot_description", lambda message: self._picture.describe(message.data)),
-            (Scene, "scene", lambda message: self._picture.set_scene(message)),
-        ):
-            self.create_subscription(kind, topic, partial(self._shown, topic, take), latched_qos())
-        alive = SubscriptionEventCallbacks(liveliness=self._on_liveliness)
-        self.create_subscription(DiagnosticStatus, "status", self._on_status, status_qos(), event_callbacks=alive)
 
     def _teach(self, name: str) -> Sequence[str]:
         """Shows what there is to try with an experiment; returns the parameters that the page shows first."""
@@ -222,9 +227,13 @@ class Viewer(Node):
                 self._state_line.set_diagnostics(node, {entry.key: entry.value for entry in status.values})
 
     def _shown(self, what: str, show: Callable[..., None], *arguments: Any) -> None:
-        """Shows something that came; what cannot be shown is counted and reported, and the page goes on."""
+        """Shows something that came; what cannot be shown is counted and reported, and the page goes on.
+
+        Pages get it as a whole: a user's answer to an input that has no callback yet would be lost.
+        """
         try:
-            show(*arguments)
+            with self.server.atomic():
+                show(*arguments)
         except Exception as error:  # whatever another program has sent
             if self.rejections.add(what, time.monotonic()):
                 reason = " ".join(str(error).split())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,11 @@ class UserActions:
     Args:
         node: of the viewer.
         clock: shows why something was refused.
+        atomic: context whose changes of the page leave together at its end, when their callbacks are there.
     """
 
-    def __init__(self, node: Node, clock: ClockPanel) -> None:
-        self._node, self._clock = node, clock
+    def __init__(self, node: Node, clock: ClockPanel, atomic: Callable[[], AbstractContextManager[None]]) -> None:
+        self._node, self._clock, self._atomic = node, clock, atomic
         self._services = Services(node, clock.say)
         self._handles = node.create_publisher(PoseStamped, "operator_handle", display_qos())
         self._handle_pose: np.ndarray | None = None
@@ -59,7 +61,8 @@ class UserActions:
         """Fills the panel of a node once the node has given its parameters, and sets those that a link names."""
 
         def show(descriptors: Sequence[Any], values: dict[str, Any]) -> None:
-            panel.show(descriptors, values)
+            with self._atomic():
+                panel.show(descriptors, values)
             self._follow_link(source, values)
 
         self.panels[source] = panel

@@ -10,6 +10,7 @@ import socket
 import threading
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,15 +20,22 @@ import pytest
 import viser
 import zstandard
 from machine_speed import limit
+from rcl_interfaces.msg import ParameterDescriptor
+from rclpy.context import Context
 from started_runs import wait_until
+from viser._gui_handles import GuiButtonGroupHandle, GuiButtonHandle, GuiInputHandle
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from haptic_bringup import runner
+from haptic_core.events import make_event
 from haptic_viewer import attach
 from haptic_viewer import page as viewer_page
 from haptic_viewer.hands import SCRIPT, Hands
+from haptic_viewer.layout import Layout
+from haptic_viewer.node import Viewer
 from haptic_viewer.page import LARGEST_MESSAGE, MOST_CONNECTIONS, PageError, address, check_page, open_page
+from haptic_viewer.services import Services
 
 # ---- who may open the page ------------------------------------------------------------------------
 
@@ -256,6 +264,39 @@ def test_any_thread_may_change_the_page(server: Any) -> None:
                 if message["type"] == "GuiUpdateMessage" and "2999" in str(message["updates"]):
                     last.discard(message["uuid"])
     assert errors == []
+
+
+def test_no_input_reaches_a_page_before_it_can_be_used(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user who answers before an input has its callback would not be heard."""
+    held_back = list[bool]()
+
+    def watched(register: Callable[..., Any]) -> Callable[..., Any]:
+        def registered(*arguments: Any) -> Any:
+            held_back.append(server._websock_server._broadcast_buffer.atomic_counter > 0)
+            return register(*arguments)
+
+        return registered
+
+    for kind in (GuiInputHandle, GuiButtonHandle, GuiButtonGroupHandle):
+        for name in {"on_update", "on_click"} & vars(kind).keys():
+            monkeypatch.setattr(kind, name, watched(vars(kind)[name]))
+    monkeypatch.setattr(
+        Services, "ask_parameters", lambda _, __, show: show([ParameterDescriptor(name="gain")], {"gain": 1.0})
+    )
+    context = Context()
+    context.init()
+    viewer = Viewer(namespace="/joystick", context=context, parameter_overrides=[])
+    viewer.show_on(server, Layout(server), Hands())
+    made = [len(held_back)]
+    parameters = {"sources": ["friction"], "period": 1e-3, "mode": "lockstep"}
+    for source, detail in (("device", {"parameters": parameters, "handle_axes": 2}), ("friction", {})):
+        viewer._on_event(make_event(source, "state", {"state": "active", **detail}))
+        made.append(len(held_back))
+    viewer.close()
+    viewer.destroy_node()
+    context.shutdown()
+    assert made[0] > 5 and made[1] == made[0] + 1 and made[2] == made[1] + 1
+    assert all(held_back)
 
 
 # ---- limits ---------------------------------------------------------------------------------------
