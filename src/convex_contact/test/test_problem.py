@@ -80,6 +80,11 @@ def test_solve_refuses() -> None:
         solve(ContactProblem(**arguments(normal_law=HertzLaw())), "sap")
 
 
+def test_what_is_no_problem_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"^problem: expected a ContactProblem, got 1$"):
+        solve(1, "lagged")  # type: ignore[arg-type]
+
+
 def test_arguments_are_copied() -> None:
     given = arguments(v_star=np.array([0.1, 0.0, -0.1]))
     problem = ContactProblem(**given)

@@ -52,6 +52,7 @@ def solve(
         polish: go on while steps still quarter the residual: exact to rounding.
 
     Raises:
+        TypeError: the problem is none.
         ValueError: an unknown approximation, or one that does not fit the problem.
         ConvergenceError: the criterion is not reached; there is no result in that case.
 
@@ -65,6 +66,8 @@ def solve(
         >>> bool(abs(solve(problem).velocity[2]) < 0.1)  # the contact stops a mass of 1 kg
         True
     """
+    if not isinstance(problem, ContactProblem):
+        raise TypeError(f"problem: expected a ContactProblem, got {problem!r}")
     chosen = approximation_named(approximation)
     if chosen.name == "sap" and problem.law.code != kernels.LINEAR:
         raise ValueError(

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 
 from haptic_math.quantities import finite_array
 from tau_wall_control.checks import vector
-from tau_wall_control.control.linearisation import linearise
+from tau_wall_control.control.linearisation import LinearModel, linearise, zero_order_hold
 from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import TauError
 
@@ -171,7 +171,7 @@ class HInfinityController:
         normal: unit vector (3,).
 
     Raises:
-        TauError: a number is out of its range.
+        TauError: a number is out of its range, or the sampled loop would be unstable.
         UnreachableError, SingularError: the device does not reach the operating point.
 
     Examples:
@@ -220,6 +220,20 @@ class HInfinityController:
         self._C = self.design.C @ inverse
         self._D = half * self._C @ self.design.B
         self._state = np.zeros(18)
+        self._check_sampled_loop(model, disturbance)
+
+    def _check_sampled_loop(self, model: LinearModel, disturbance: float) -> None:
+        """Refuses a design that is stable in continuous time alone: the samples come too seldom for its gains."""
+        noise, unit = self._scale
+        A, B = zero_order_hold(model.A, model.B, self.period)
+        measure = np.eye(6, 12) / noise
+        loop = np.block([[A + unit * B @ self._D @ measure, unit * B @ self._C], [self._B @ measure, self._A]])
+        radius = np.abs(np.linalg.eigvals(loop)).max()
+        if radius >= 1.0:
+            raise TauError(
+                f"disturbance, noise: expected a design whose loop is stable at {1.0 / self.period:g} Hz, got "
+                f"{disturbance:g} N m and {noise:g} rad, whose largest eigenvalue is {radius:.3g}"
+            )
 
     def start(self, position: ArrayLike, rotation: ArrayLike | None = None) -> None:
         """Takes a pose as the reference and starts with the estimates at zero.
