@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from free_direction_friction import friction_force
 
 from admittance_constraints import (
     DiskOnSphere,
@@ -17,7 +18,7 @@ from admittance_constraints import (
     TwoLinkOnCircle,
 )
 from admittance_constraints.generation.friction import FrictionSolution
-from haptic_friction import CoulombLaw, ViscousCoulombLaw
+from haptic_friction import AnisotropicLaw, CoulombLaw, StribeckLaw, TableLaw, ViscousCoulombLaw
 
 PERIOD = 1e-3
 
@@ -193,7 +194,65 @@ def test_restore_repeats_friction_to_the_last_bit(kind: type[Mechanism]) -> None
     assert [g.step(wrench=push).z.tolist() for _ in range(20)] == first
 
 
+_LAWS = {
+    "coulomb": (CoulombLaw(1.0), CoulombLaw(0.05)),
+    "viscous": (ViscousCoulombLaw(1.0, viscosity=3.0), CoulombLaw(0.05)),
+    "stribeck": (
+        StribeckLaw(1.0, static_force=1.2, stribeck_velocity=0.1, viscosity=1.0),
+        StribeckLaw(0.05, static_force=0.06, stribeck_velocity=2.0),
+    ),
+    "table": (TableLaw([0.0, 0.1, 0.5], [1.0, 0.9, 1.5]), TableLaw([0.0, 1.0], [0.05, 0.08])),
+}
+
+
+@pytest.mark.covering
+@pytest.mark.parametrize("law", _LAWS)
+@pytest.mark.parametrize("acts", [(True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("freedoms", [1, 2, 3, 6])
+def test_the_compiled_equation_is_that_in_numpy(law: str, acts: tuple[bool, bool], freedoms: int) -> None:
+    """A rigid body led by a tool beside its centre of mass, in random free directions, from 1 um/s to 1 m/s.
+
+    How two elements that stick share the force is not determined.
+    """
+    translation, rotation = (one if there else None for one, there in zip(_LAWS[law], acts, strict=True))
+    friction = FreeDirectionFriction(translation=translation, rotation=rotation)
+    rows = (slice(0, 3), slice(3, 6))
+    elements = [(own, one) for own, one in zip(rows, (translation, rotation), strict=True) if one is not None]
+    random, seen = np.random.default_rng(freedoms), set()
+    for _ in range(30):
+        directions = random.normal(size=(6, freedoms)) * np.repeat([1.0, 10.0], 3)[:, None]
+        twist = directions.copy()
+        twist[:3] += np.cross(directions[3:], random.uniform(-0.2, 0.2, size=3), axis=0)
+        inertia = directions.T @ np.diag([0.5, 0.5, 0.5, 1e-3, 2e-3, 3e-3]) @ directions
+        mobility = np.linalg.solve(inertia, twist.T)
+        velocity = random.normal(size=freedoms) * 10.0 ** random.uniform(-6.0, 0.0)
+        found = friction.solve(velocity, mobility, twist, PERIOD, freedoms)
+        expected, sticks = friction_force(elements, velocity, mobility, twist, PERIOD)
+        seen.add(sticks)
+        assert found.sticking == sticks
+        if sticks and len(elements) == 2:
+            np.testing.assert_allclose(velocity + PERIOD * mobility @ found.wrench, 0.0, atol=1e-12)
+            for own, one in elements:
+                assert np.linalg.norm(found.wrench[own]) <= one.breakaway_force * (1.0 + 1e-12)
+        else:
+            np.testing.assert_allclose(-found.wrench, expected, rtol=0.0, atol=1e-10)
+    assert seen == {True, False}
+
+
+def test_a_law_that_falls_too_steeply_is_refused_while_it_slides() -> None:
+    law = StribeckLaw(1.0, static_force=3.0, stribeck_velocity=1e-3)
+    g = generator(plane(), FreeDirectionFriction(translation=law), z=[0, 0, 0])
+    g.step(wrench=[2.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    before = g.state.vector
+    with pytest.raises(ValueError, match=r"so Phi_Z does not exist"):
+        g.step(wrench=[4.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(g.state.vector, before)
+
+
 def test_wrong_use_is_refused_by_name() -> None:
+    for law in (1.0, AnisotropicLaw(np.diag([1.0, 2.0]))):
+        with pytest.raises(ValueError, match=r"^rotation: expected an isotropic law such as CoulombLaw\(1.0\), got"):
+            FreeDirectionFriction(rotation=law)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="translation: expected a law"):
         FreeDirectionFriction()
     friction = FreeDirectionFriction(translation=CoulombLaw(1.0))

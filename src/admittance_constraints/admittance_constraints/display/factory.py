@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from admittance_constraints.display.controller import AdmittanceController
 from admittance_constraints.display.external import ExternalForces
 from admittance_constraints.display.feedback import PIDFeedback
@@ -139,7 +137,4 @@ def _friction(p: Mapping[str, Any]) -> FreeDirectionFriction | None:
         for name, parameter in (("translation", "friction_force"), ("rotation", "friction_torque"))
         if p[parameter] > 0.0
     }
-    for law in laws.values():
-        for dimension in (1, 2, 3):
-            law.projected(np.ones(dimension), 1.0)  # compiles the law now, or loads it from the cache
     return FreeDirectionFriction(**laws) if laws else None

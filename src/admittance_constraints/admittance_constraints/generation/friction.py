@@ -13,32 +13,15 @@ breakaway force.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.linalg.lapack import dsyevd
 
-#: eigenvalues of W below this fraction of the largest are directions that the constraints forbid
-_FORBIDDEN = 1e-9
-#: eigenvalues of W that differ by less than this fraction count as equal: the law's own closed form then holds
-_EQUAL = 1e-12
-_SWEEPS = 200
+from admittance_constraints.generation import friction_kernel
+from haptic_friction.laws.law import FrictionLaw
 
-
-class Law(Protocol):
-    """Friction law, as in `haptic_friction`."""
-
-    @property
-    def breakaway_force(self) -> float:
-        """g(0): the largest force of static friction."""
-        ...
-
-    def projected(self, x: ArrayLike, Z: ArrayLike) -> np.ndarray:
-        """Computes Phi_Z(x), the solution y of y = Phi(x - Z y), for a number or a matrix Z."""
-        ...
+#: stands for a law that is not given
+_NONE = np.zeros((1, 2))
 
 
 @dataclass(frozen=True)
@@ -61,11 +44,11 @@ class FreeDirectionFriction:
     """Laws of friction on the tool's velocity, its angular velocity, or both.
 
     Args:
-        translation: law on the tool point's velocity [N, m/s], or None.
-        rotation: law on the tool's angular velocity [N m, rad/s], or None.
+        translation: isotropic law on the tool point's velocity [N, m/s], or None.
+        rotation: isotropic law on the tool's angular velocity [N m, rad/s], or None.
 
     Raises:
-        ValueError: neither is given.
+        ValueError: neither is given, or one is no isotropic law.
 
     Examples:
         >>> from admittance_constraints import FreeDirectionFriction, ReferenceGenerator, RollingDisk
@@ -76,12 +59,20 @@ class FreeDirectionFriction:
         True
     """
 
-    def __init__(self, *, translation: Law | None = None, rotation: Law | None = None) -> None:
+    def __init__(self, *, translation: FrictionLaw | None = None, rotation: FrictionLaw | None = None) -> None:
         if translation is None and rotation is None:
             raise ValueError("translation: expected a law for translation, rotation or both, got neither")
+        for name, law in (("translation", translation), ("rotation", rotation)):
+            if law is not None and not (isinstance(law, FrictionLaw) and law.is_isotropic):
+                raise ValueError(f"{name}: expected an isotropic law such as CoulombLaw(1.0), got {law!r}")
         self.translation, self.rotation = translation, rotation
-        self._laws = [law for law in (translation, rotation) if law is not None]
-        self._rows = slice(0 if translation is not None else 3, 6 if rotation is not None else 3)
+        laws = (translation, rotation)
+        self._codes = tuple(None if law is None else law.kernel_code for law in laws)
+        self._coefficients = tuple(_NONE if law is None else law.coefficients[None] for law in laws)
+        self._acts = tuple(law is not None for law in laws)
+        self._falling = [(law, k) for k, law in enumerate(laws) if law is not None and law.slope_range[0] < 0.0]
+        self._wrench, self._largest = np.zeros(6), np.zeros(2)
+        self.solve(np.zeros(1), np.zeros((1, 6)), np.zeros((6, 1)), 1.0, 1)  # compiles it now, or loads it
 
     def solve(
         self, velocity: np.ndarray, mobility: np.ndarray, twist: np.ndarray, period: float, freedoms: int
@@ -94,86 +85,22 @@ class FreeDirectionFriction:
             twist: the tool's twist per velocity, shape (6, k).
             period: T [s].
             freedoms: number of free directions, n - m.
+
+        Raises:
+            ValueError: a law falls too steeply for the period and the inertia (Kikuuwe et al. (15)).
         """
-        rows = self._rows
-        response = _Response(period * (twist[rows] @ mobility[:, rows]))
-        y = response.within(twist[rows] @ velocity)
-        wrench = np.zeros(6)
-        sticking = response.sticking_force(y, self._laws)
-        if sticking is not None:
-            wrench[rows] = -sticking
-            return FrictionSolution(wrench, True, len(response.values) == freedoms)
-        if len(self._laws) == 1:
-            wrench[rows] = -response.slide(y, self._laws[0])
-        else:
-            wrench -= self._slide_together(velocity, mobility, twist, period)
-        return FrictionSolution(wrench, False, False)
-
-    def _slide_together(
-        self, velocity: np.ndarray, mobility: np.ndarray, twist: np.ndarray, period: float
-    ) -> np.ndarray:
-        """Computes the forces of two elements of which at least one slides, shape (6,), by block Gauss-Seidel."""
-        parts = (slice(0, 3), slice(3, 6))
-        responses = [_Response(period * (twist[part] @ mobility[:, part])) for part in parts]
-        forces = np.zeros(6)
-        for _ in range(_SWEEPS):
-            before = forces.copy()
-            for part, response, law in zip(parts, responses, self._laws, strict=True):
-                forces[part] = 0.0
-                y = response.within(twist[part] @ (velocity - period * (mobility @ forces)))
-                sticking = response.sticking_force(y, [law])
-                forces[part] = response.slide(y, law) if sticking is None else sticking
-            if np.abs(forces - before).max() <= 1e-14 * np.abs(forces).max():
-                break
-        return forces
-
-
-class _Response:
-    """Solves f = Phi(v* - Z f) for a symmetric matrix Z, positive semidefinite, shape (r, r)."""
-
-    def __init__(self, Z: np.ndarray) -> None:
-        # the routine that numpy.linalg.eigh calls, which takes as long again around it
-        values, vectors, failed = dsyevd((Z + Z.T) / 2.0, lower=1)
-        if failed:
-            raise np.linalg.LinAlgError("the eigenvalues of the tool's response do not converge")
-        # if the constraints forbid all motion, no direction is left and no friction acts
-        first = int(values.searchsorted(_FORBIDDEN * max(float(values[-1]), 1e-300), side="right"))
-        self.values: np.ndarray = values[first:]
-        self.vectors: np.ndarray = np.ascontiguousarray(vectors)[:, first:]
-
-    def within(self, velocity: np.ndarray) -> np.ndarray:
-        """Gives the components of a velocity along the eigenvectors that can move."""
-        return np.asarray(self.vectors.T @ velocity)
-
-    def sticking_force(self, y: np.ndarray, laws: list[Law]) -> np.ndarray | None:
-        """Finds forces within the breakaway forces of all laws that leave no velocity, shape (r,); None without any.
-
-        Each law has three of the rows. Let a, b be the utilisations of two laws. The least weighted norm
-        lambda a^2 + (1 - lambda) b^2 among the forces that leave no velocity is a lower bound of max(a, b)^2 for
-        every lambda. Either some lambda shows that both laws can stick, or some lambda shows that they cannot.
-        """
-        if not y.any():
-            return np.zeros(len(self.vectors))
-        force = self.vectors @ (y / self.values)
-        if len(laws) == 1:
-            return force if math.sqrt(float(force @ force)) <= laws[0].breakaway_force else None
-        B = (self.vectors * self.values).T
-        breakaway = np.array([max(law.breakaway_force, 1e-300) for law in laws])
-        low, high = 0.0, 1.0
-        for _ in range(_SWEEPS):
-            weights = np.array([(low + high) / 2, 1.0 - (low + high) / 2])
-            D = np.repeat(breakaway**2 / weights, 3)
-            force = D * (B.T @ np.linalg.solve((B * D) @ B.T, y))
-            used = np.sqrt((force * force).reshape(2, 3).sum(axis=1)) / breakaway
-            if used.max() <= 1.0:
-                return force
-            if weights @ used**2 > 1.0:
-                return None
-            low, high = ((low + high) / 2, high) if used[0] > used[1] else (low, (low + high) / 2)
-        return None
-
-    def slide(self, y: np.ndarray, law: Law) -> np.ndarray:
-        """Computes f of a sliding contact, shape (3,)."""
-        equal = self.values[-1] - self.values[0] <= _EQUAL * self.values[-1]
-        Z = float(self.values[-1]) if equal else np.diag(self.values)
-        return np.asarray(self.vectors @ law.projected(y, Z))
+        sticking, directions = friction_kernel.solve(
+            self._codes,
+            self._coefficients,
+            self._acts,
+            velocity,
+            mobility,
+            twist,
+            period,
+            self._wrench,
+            self._largest,
+        )
+        if not sticking:
+            for law, k in self._falling:
+                law.check_existence(float(self._largest[k]))
+        return FrictionSolution(self._wrench.copy(), sticking, sticking and directions == freedoms)

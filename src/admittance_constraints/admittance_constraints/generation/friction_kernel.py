@@ -1,0 +1,139 @@
+"""The equation of friction on the free directions in compiled form, see `friction`.
+
+One element of friction has three rows: the tool's velocity or its angular velocity. With two elements all six rows
+stick together, or the elements are solved in turn until their forces stay as they are (block Gauss-Seidel).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from haptic_friction.laws.projection import project_principal
+
+#: eigenvalues of W below this fraction of the largest are directions that the constraints forbid
+_FORBIDDEN = 1e-9
+#: most sweeps over two elements, each some microseconds, and sweeps between two extrapolations
+_SWEEPS, _EXTRAPOLATED = 2000, 8
+_TINY = 1e-300
+
+
+@njit(cache=True, error_model="numpy")
+def solve(
+    codes: tuple[int | None, int | None], coefficients: tuple[np.ndarray, np.ndarray], acts: tuple[bool, bool],
+    velocity: np.ndarray, mobility: np.ndarray, twist: np.ndarray, period: float, wrench: np.ndarray,
+    largest: np.ndarray,
+) -> tuple[bool, int]:  # fmt: skip
+    """Writes the friction of one step.
+
+    Args:
+        codes: Of the laws of translation and rotation, as `FrictionLaw.kernel_code`.
+        coefficients: Theirs, shapes (1, .).
+        acts: Whether there is the law.
+        velocity: v* in the free coordinates (k,).
+        mobility: Their acceleration per wrench on the tool (k, 6).
+        twist: The tool's twist per velocity (6, k).
+        period: T, s.
+        wrench: Of the friction on the tool (6,), N, N m; written.
+        largest: Largest eigenvalue of T W of each law (2,), m/(N s), rad/(N m s); not of two laws that stick together.
+
+    Returns:
+        Whether all elements stick, and the number of directions in which the elements' rows can move.
+    """
+    forces = np.zeros(6)
+    if not (acts[0] and acts[1]):
+        law = 0 if acts[0] else 1
+        code = codes[0] if acts[0] else codes[1]
+        sticks, directions, largest[law] = _solve_element(
+            code, coefficients[law], 3 * law, velocity, mobility, twist, period, forces
+        )
+        wrench[:] = -forces
+        return sticks, directions
+    values, vectors = _principal(period * (twist @ mobility))
+    y = vectors.T.copy() @ (twist @ velocity)
+    sticks, together = _stick_together(values, vectors, y, coefficients[0][0, 0], coefficients[1][0, 0])
+    if sticks:
+        wrench[:] = -together
+        return True, len(values)
+    step = np.zeros(6)
+    for sweep in range(_SWEEPS):
+        before, last = forces.copy(), step
+        _, _, largest[0] = _solve_element(codes[0], coefficients[0], 0, velocity, mobility, twist, period, forces)
+        _, _, largest[1] = _solve_element(codes[1], coefficients[1], 3, velocity, mobility, twist, period, forces)
+        step = forces - before
+        if np.abs(step).max() <= 1e-14 * np.abs(forces).max():
+            break
+        ratio = np.sum(step * last) / max(np.sum(last * last), _TINY)
+        if sweep % _EXTRAPOLATED == _EXTRAPOLATED - 1 and 0.0 < ratio < 1.0:
+            forces += ratio / (1.0 - ratio) * step  # the limit of steps that go on to shrink by this ratio
+    wrench[:] = -forces
+    return False, len(values)
+
+
+@njit(cache=True, error_model="numpy")
+def _solve_element(
+    code: int | None, coefficients: np.ndarray, first: int, velocity: np.ndarray, mobility: np.ndarray,
+    twist: np.ndarray, period: float, forces: np.ndarray,
+) -> tuple[bool, int, float]:  # fmt: skip
+    """Writes the force of the element whose rows begin at `first`, under that of the other element.
+
+    Returns:
+        Whether it sticks, the number of directions in which its rows can move, and the largest eigenvalue of its T W.
+    """
+    own = slice(first, first + 3)
+    forces[own] = 0.0
+    rows, columns = twist[own].copy(), mobility[:, own].copy()
+    values, vectors = _principal(period * (rows @ columns))
+    y = vectors.T.copy() @ (rows @ (velocity - period * (mobility @ forces)))
+    n = len(values)
+    z, padded = np.ones((1, 3)), np.zeros(3)  # a direction that cannot move has no force: any eigenvalue will do
+    z[0, :n], padded[:n] = values, y
+    force, sticks = project_principal(code, coefficients, 0, (padded[0], padded[1], padded[2]), z, 0, 0)
+    for k in range(n):
+        for i in range(3):
+            forces[first + i] += vectors[i, k] * force[k]
+    return sticks, n, values[-1] if n else 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def _principal(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and eigenvectors of a symmetric matrix Z, positive semidefinite, but for those that are zero."""
+    values, vectors = np.linalg.eigh(0.5 * (Z + Z.T))
+    first = 0
+    while first < len(values) and values[first] <= _FORBIDDEN * max(values[-1], _TINY):
+        first += 1
+    return values[first:].copy(), np.ascontiguousarray(vectors[:, first:])
+
+
+@njit(cache=True, error_model="numpy")
+def _stick_together(
+    values: np.ndarray, vectors: np.ndarray, y: np.ndarray, first_limit: float, second_limit: float
+) -> tuple[bool, np.ndarray]:
+    """Finds forces (6,) within two breakaway forces that leave no velocity, if there are any.
+
+    Let a, b be the utilisations of the two laws. The least weighted norm lambda a^2 + (1 - lambda) b^2 among the forces
+    that leave no velocity is a lower bound of max(a, b)^2 for every lambda. Either some lambda shows that both laws can
+    stick, or some lambda shows that they cannot.
+    """
+    force = np.zeros(6)
+    if not np.any(y):
+        return True, force
+    B = np.ascontiguousarray((vectors * values).T)
+    first_square, second_square = max(first_limit, _TINY) ** 2, max(second_limit, _TINY) ** 2
+    low, high = 0.0, 1.0
+    D = np.empty(6)
+    for _ in range(_SWEEPS):
+        weight = 0.5 * (low + high)
+        D[:3], D[3:] = first_square / weight, second_square / (1.0 - weight)
+        force = D * (B.T.copy() @ np.linalg.solve((B * D) @ B.T.copy(), y))
+        a = np.sum(force[:3] ** 2) / first_square
+        b = np.sum(force[3:] ** 2) / second_square
+        if max(a, b) <= 1.0:
+            return True, force
+        if weight * a + (1.0 - weight) * b > 1.0:
+            return False, force
+        if a > b:
+            low = weight
+        else:
+            high = weight
+    return False, force
