@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from rollout_scenes import ARM, SOFT, SOFTER, SPRINGS, Scene, apart, arm, ball, boxes, check, cube
 from scipy.spatial.transform import Rotation
 
-from convex_contact import FunctionLaw, HertzLaw, NormalLaw, Simulator, World, rollout
+from convex_contact import (
+    FunctionLaw,
+    HertzLaw,
+    JointFriction,
+    NormalLaw,
+    Simulator,
+    TendonActuator,
+    TendonLimit,
+    World,
+    rollout,
+)
 from convex_contact.problem.approximations import APPROXIMATIONS
 
 
@@ -116,7 +129,79 @@ def test_joint_limits(joint: str) -> None:
         return world
 
     r = check(Scene(build, 2), moves=5, tolerance=1e-8, h=1e-3, least=0.1)
-    assert any(step.limits for step in r._tape)
+    assert any(step.near_rigid for step in r._tape)
+
+
+def motor(**values: float) -> Callable[[World], None]:
+    """A PD controller of the elbow."""
+    gains = {"proportional_gain": 20.0, "derivative_gain": 0.5, "target_position": -1.0, "target_velocity": 0.3}
+    return lambda world: world.actuate_joint("arm", "elbow", **gains | {"effort_limit": np.inf} | values)
+
+
+def winch(**values: Any) -> Callable[[World], None]:
+    terms = (("elbow", 0.3), ("slide", 1.0))
+    return lambda world: world.joint_laws.append(TendonActuator(0, "winch", terms, **values))
+
+
+#: laws of the arm's joints, steps, and whether an impulse depends on the mass matrix
+JOINT_LAWS: dict[str, tuple[Callable[[World], object], int, bool]] = {
+    "motor": (motor(velocity_limit=np.inf), 12, False),
+    "motor at its effort limit": (motor(velocity_limit=np.inf, effort_limit=0.5), 12, False),
+    "motor below its velocity limit": (motor(velocity_limit=20.0), 12, False),
+    "motor beyond its velocity limit": (motor(velocity_limit=4.0, effort_limit=50.0), 12, True),
+    "motor that turns too fast backwards": (motor(velocity_limit=4.0, effort_limit=50.0), 12, True),
+    "friction that slips": (lambda world: world.joint_laws.append(JointFriction(0, "elbow", 0.4)), 12, False),
+    "friction that holds": (lambda world: world.joint_laws.append(JointFriction(0, "elbow", 1e4)), 2, True),
+    "coupler": (lambda world: world.couple_joints("arm", "slide", "elbow", ratio=0.2, offset=0.3), 2, True),
+    "motion": (lambda world: world.move_joint("arm", "elbow", lambda time: -0.5 + 6.0 * time), 2, True),
+    "winch with a spring": (winch(gain=(2.0, -30.0, -0.4), bias=(1.0, -20.0, -0.2), control=0.7), 12, False),
+    "winch that rises with its length": (winch(bias=(1.0, 15.0, -0.8), force_range=(-50.0, 50.0)), 12, False),
+    "winch without damping": (winch(control=3.0), 12, False),
+    "end of a tendon": (lambda world: world.joint_laws.append(TendonLimit(0, (("slide", 2.0),), 0.5, 1.0)), 2, True),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", JOINT_LAWS)
+def test_joint_laws(name: str) -> None:
+    """Laws near the rigid limit are all but linear, so that wide differences resolve what the mass matrix does."""
+    add, steps, rigid = JOINT_LAWS[name]
+    speed = -6.0 if "backwards" in name else 6.0
+
+    def build() -> World:
+        world = World()
+        world.add_urdf("arm", ARM, q=(1, 0, -0.5, 0.2), v=(4.0, speed, -0.7), self_collision=False)
+        add(world)
+        return world
+
+    wide: dict[str, float] = {"tolerance": 1e-7, "h": 1e-3, "least": 0.1} if steps == 2 else {}
+    r = check(Scene(build, steps), moves=5, **wide)
+    assert rigid == any(step.near_rigid for step in r._tape)
+    without = Scene(lambda: _without_laws(build()), steps).rollout()
+    there = {"initial_velocity": np.array([0.2, 1.0, -0.3]), "initial_position": np.array([0.1, 0.3, 0.2])}
+    change = np.abs(r.tangent(there)[-1] - without.tangent(there)[-1]).max()
+    assert change > 1e-3
+
+
+@pytest.mark.slow
+def test_wrenches_on_links() -> None:
+    """On two links, at centres of mass beside their frames' origins, one of them new in each step."""
+
+    def build() -> World:
+        world = World()
+        world.add_urdf("arm", ARM, q=(0.8, 0.6, -0.5, 0.2), v=(4.0, 6.0, -0.7), self_collision=False)
+        return world
+
+    scene = Scene(build, 12, lambda simulator: simulator.apply_wrench("arm/hand", (30, 10, -20), (0.3, 0.2, -0.5)))
+    scene.before = lambda i, simulator: simulator.apply_wrench("arm/lower", (3.0 * i, -5.0, 8.0), (0.1, 0.4 * i, 0.2))
+    check(scene, moves=5)
+    model = build().trees[0].model
+    assert all(np.linalg.norm(model.center(i)) > 5e-3 for i in (1, 2))  # of the lower link and of the hand
+
+
+def _without_laws(world: World) -> World:
+    world.joint_laws.clear()
+    return world
 
 
 @pytest.mark.slow

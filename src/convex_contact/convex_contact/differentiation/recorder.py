@@ -9,12 +9,12 @@ import pinocchio as pin
 
 from convex_contact.differentiation import step_derivatives
 from convex_contact.differentiation.geometry_derivatives import differentiate
+from convex_contact.differentiation.joint_derivatives import add_joint_rows, needs_mass
 from convex_contact.differentiation.records import StepMotion, StepSetting, new_derivatives
 from convex_contact.differentiation.tape import ContactTape, StepTape, TreeTape, assemble, solver_of
 from convex_contact.model.bodies import ARTICULATED
 from convex_contact.problem import contact_kernels
 from convex_contact.problem.contact_kernels import ContactLaw, Regularisation
-from convex_contact.problem.near_rigid import near_rigid_compliance
 from convex_contact.simulation.coupling import Coupling
 from convex_contact.simulation.simulator import Simulator
 from convex_contact.solver.workspace import outputs
@@ -52,7 +52,7 @@ class Recorder:
         a = d.arrays
         start_q, start = a.q.copy(), a.v.copy()
         fixed_poses = a.body_pose[self._prescribed]
-        elastic_before = simulator._elastic
+        elastic_before, time = simulator._elastic, d.time
         simulator.step()
         poses = a.body_pose.copy()
         poses[self._prescribed] = fixed_poses
@@ -64,22 +64,23 @@ class Recorder:
         )
         link_hessian = np.zeros((len(a.link_jacobian), 6, width, width))
         mass_hessian = np.zeros((nt, width, width, width) if self._with_w else (0, width, width, width))
-        limits = simulator._joint_limits
-        limited = limits is not None and len(limits.velocity) > 0
+        joints = simulator._joint_rows
+        with_mass = self._with_w or needs_mass(joints)
         trees = {}
         mass_by_q: dict[int, np.ndarray] = {}
         for t, ancestry in zip(self._trees, self._ancestry, strict=True):
-            trees[t] = self._tree(t, start_q, start, velocity, R_q, R_v, E, K, self._with_w or limited, mass_by_q)
+            trees[t] = self._tree(t, start_q, start, velocity, R_q, R_v, E, K, with_mass, mass_by_q)
             links = np.array([a.body_link[b] for b in r.world.trees[t].bodies])
             n = len(trees[t].gravity)
             link_hessian[links, :, :n, :n] = _link_hessian(a.link_jacobian[links, :, :n], ancestry)
+            self._wrenches(t, trees[t], poses, link_hessian, R_q)
         for coupling in (*simulator.springs, *simulator.couplings):
             self._coupling(coupling, poses, velocity, link_hessian, R_q, mass_by_q)
         for t, by_q in mass_by_q.items():
             if self._with_w:
                 mass_hessian[t, : len(by_q), : len(by_q), : len(by_q)] = by_q
         H = a.A.copy()
-        rows = self._limits(velocity, H, R_q, mass_by_q) if limited else []
+        near_rigid = add_joint_rows(joints, time, r.period, velocity, a.tree_v, a.A, H, R_q, mass_by_q)
         contacts, blocks = self._contacts(poses, start, velocity, elastic_before, link_hessian, mass_hessian)
         matrices: list[Any] = []
         tree_of = contacts.tree
@@ -102,7 +103,7 @@ class Recorder:
                     for body, first in self._first.items()
                     if not np.array_equal(poses[body, :9], first.ravel())
                 },
-                limits=rows,
+                near_rigid=near_rigid,
             )
         )
 
@@ -206,6 +207,28 @@ class Recorder:
             mass_by_q[t] = by
         return TreeTape(np.asarray(gravity), np.asarray(links), mass)
 
+    def _wrenches(
+        self, tree: int, tape: TreeTape, poses: np.ndarray, link_hessian: np.ndarray, R_q: np.ndarray
+    ) -> None:
+        """Adds what the wrenches W on links, at their centres of mass, do to the residual: -dt J^T W of q and links."""
+        dt, a, n = self.r.period, self.simulator.dynamics.arrays, len(tape.gravity)
+        described = self.r.world.trees[tree]
+        for i, body in enumerate(described.bodies):
+            force, moment = a.body_wrench[body, :3], a.body_wrench[body, 3:]
+            if not a.body_wrench[body].any():
+                continue
+            J, R = a.link_jacobian[a.body_link[body], 3:, :n], poses[body, :9].reshape(3, 3)
+            c = described.model.center(i)
+            lever = R @ c
+            wrench = np.concatenate([force, moment + np.cross(lever, force)])
+            turned = np.outer(lever, force) - (lever @ force) * np.eye(3)  # (omega x lever) x force
+            by_q = np.einsum("aij,a->ij", link_hessian[a.body_link[body], :, :n, :n], wrench)
+            R_q[tree, :n, :n] -= dt * (by_q + J.T @ turned @ J)
+            mass = described.model.model.inertias[described.model.link_joints[i]].mass
+            by_center = -dt * J.T @ np.cross(R.T, force).T  # of c; parameters are the mass and mass times c
+            tape.links[:, 10 * i + 1 : 10 * i + 4] += by_center / mass
+            tape.links[:, 10 * i] -= by_center @ c / mass
+
     def _coupling(
         self,
         coupling: Coupling,
@@ -242,48 +265,6 @@ class Recorder:
         if t in mass_by_q:
             half = np.einsum("ai,a,ajk->ijk", T, gain, by_q)
             mass_by_q[t] = mass_by_q[t] + half + half.transpose(1, 0, 2)
-
-    def _limits(
-        self,
-        velocity: np.ndarray,
-        H: np.ndarray,
-        R_q: np.ndarray,
-        mass_by_q: dict[int, np.ndarray],
-    ) -> list[tuple[int, int, float, np.ndarray]]:
-        """Adds the joint limits to H and R_q; returns what depends on the mass matrix."""
-        simulator, r = self.simulator, self.r
-        limits, a = simulator._joint_limits, simulator.dynamics.arrays
-        assert limits is not None
-        owner = np.repeat(np.arange(r._nt), np.diff(r._tree_v))
-        kept: list[tuple[int, int, float, np.ndarray]] = []
-        inverses: dict[int, np.ndarray] = {}
-        for index, constraint in zip(limits.velocity, simulator._constraints, strict=True):
-            velocity_index = int(index)
-            rows = constraint.rows(r.nv, r.period)
-            t = int(owner[velocity_index])
-            i, n = velocity_index - int(r._tree_v[t]), int(np.diff(r._tree_v)[t])
-            if t not in inverses:
-                inverses[t] = np.linalg.inv(a.A[t, :n, :n])
-            w = float(inverses[t][i, i])
-            for row in range(len(rows.target)):
-                sign = float(rows.jacobian[row, velocity_index])
-                rigid = near_rigid_compliance(rows.near_rigid[row], w)
-                R = max(float(rows.compliance[row]), rigid)
-                impulse = (rows.target[row] - sign * velocity[velocity_index]) / R
-                if not impulse > 0.0:
-                    continue
-                H_before = H[t, i, i]
-                H[t, i, i] = H_before + 1.0 / R
-                dt_plus_tau = 2.0 * r.period
-                R_q[t, i, i] += 1.0 / (dt_plus_tau * R)
-                if rigid >= rows.compliance[row]:
-                    # gamma ~ 1/w: dgamma = -gamma dw/w, and -dw/dA = column column^T
-                    column = inverses[t][:, i]
-                    U = np.outer(column, column)
-                    slope = sign * impulse / w
-                    R_q[t, i, :n] -= slope * np.einsum("ab,abk->k", U, mass_by_q[t])
-                    kept.append((t, velocity_index, -slope, U))
-        return kept
 
 
 def _ancestry(model: pin.Model) -> tuple[np.ndarray, np.ndarray]:

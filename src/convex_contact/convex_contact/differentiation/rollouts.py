@@ -191,7 +191,7 @@ class Rollout(RolloutParameters):
         return out
 
     def _add_body_part(self, step: StepTape, d: Changes, i: int, changed: np.ndarray | None, side: np.ndarray) -> None:
-        """Adds the derivative of A (v - v*) - (limits' impulses) by the parameters (nv, n)."""
+        """Adds the derivative of A (v - v*) - (joint rows' impulses) by the parameters (nv, n)."""
         dt = self.period
         if d.actuation is not None:
             side -= dt * d.actuation[i]
@@ -213,13 +213,13 @@ class Rollout(RolloutParameters):
             rows = slice(*self._tree_v[t : t + 2])
             side[rows] += tree.gravity @ d.gravity + tree.links @ d.links[t]
         if changed is not None:
-            for t, row, slope, U in step.limits:
-                size = len(U)
-                side[row] += slope * np.einsum("ab,abn->n", U, changed[t, :size, :size])
+            for row in step.near_rigid:
+                size, own = len(row.U), slice(*self._tree_v[row.tree : row.tree + 2])
+                side[own] += np.outer(row.slope, np.einsum("ab,abn->n", row.U, changed[row.tree, :size, :size]))
 
     def _mass_change(self, step: StepTape, d: Changes) -> np.ndarray | None:
         """dA by the parameters (nt, d, d, n), where something depends on it."""
-        if not (step.contacts.by_mass.size or step.limits) or not (d.any_mass or d.any_inertia or d.any_link):
+        if not (step.contacts.by_mass.size or step.near_rigid) or not (d.any_mass or d.any_inertia or d.any_link):
             return None
         out = np.zeros((self._nt, self._width, self._width, d.q.shape[1]))
         for i in range(3):
@@ -289,7 +289,7 @@ class Rollout(RolloutParameters):
             adjoint = step.solve(v)
             q -= step.R_q.T @ adjoint
             v = -(step.R_v.T @ adjoint)
-            with_mass = bool(c.by_mass.size or step.limits)
+            with_mass = bool(c.by_mass.size or step.near_rigid)
             mass = np.zeros((self._nt if with_mass else 0, self._width, self._width))
             earlier = np.zeros((len(self._tape[i - 1].contacts) if i else 0, 6))
             if len(c):
@@ -324,8 +324,9 @@ class Rollout(RolloutParameters):
 
     def _add_body_gradients(self, step: StepTape, adjoint: np.ndarray, mass: np.ndarray, g: Changes) -> None:
         dt = self.period
-        for t, row, slope, U in step.limits:
-            mass[t, : len(U), : len(U)] -= adjoint[row] * slope * U
+        for row in step.near_rigid:
+            size, columns = len(row.U), slice(*self._tree_v[row.tree : row.tree + 2])
+            mass[row.tree, :size, :size] -= (adjoint[columns] @ row.slope) * row.U
         if len(self._free):
             linear, angular = self._free_columns()
             force, moment = adjoint[linear], adjoint[angular]
@@ -366,8 +367,8 @@ def rollout(
             it sets is taken as given.
 
     Raises:
-        ValueError: A wrong shape or number, the simulator has constraints of its own (joint limits and couplings are
-            differentiated, others are not), or its world has compliant bodies.
+        ValueError: A wrong shape or number, the simulator has constraints of its own (joint laws, joint limits and
+            couplings are differentiated, others are not), or its world has compliant bodies.
         ConvergenceError: A step failed.
 
     Examples:
@@ -382,8 +383,8 @@ def rollout(
         raise ValueError(f"steps: expected a whole number, not negative, got {steps!r}")
     if simulator.control is not None:
         raise ValueError("simulator: expected one with a period, got one with an accuracy")
-    if simulator.constraints or simulator.joint_laws or simulator.world.controllers:
-        raise ValueError("constraints: expected none but joint limits; others have no derivatives here")
+    if simulator.constraints or simulator.world.controllers:
+        raise ValueError("constraints: expected joint laws and joint limits alone; others have no derivatives here")
     if simulator.dynamics.has_compliant_bodies:
         raise ValueError("simulator: expected no compliant bodies; contact surfaces have no derivatives here")
     d = simulator.dynamics
@@ -398,13 +399,10 @@ def rollout(
     recorder = Recorder(r, simulator)
     q, v, time = np.empty((steps + 1, len(a.q))), np.empty((steps + 1, d.nv)), np.empty(steps + 1)
     q[0], v[0], time[0] = a.q, a.v, d.time
-    links = [i for i, body in enumerate(simulator.world.bodies) if body.kind == "link"]
     free = [(int(a.tree_body[t]), int(a.tree_v[t])) for t in r._free]
     for i in range(steps):
         if before is not None:
             before(i, simulator)
-        if a.body_wrench[links].any():
-            raise ValueError("simulator: expected no wrench on a link, got one; such wrenches have no derivatives here")
         held = a.body_wrench.copy(), a.effort.copy()
         if forces is not None:
             a.effort[:] += forces[i]

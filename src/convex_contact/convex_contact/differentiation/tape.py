@@ -10,6 +10,7 @@ import numpy as np
 import scipy
 
 from convex_contact.differentiation import step_derivatives
+from convex_contact.differentiation.joint_derivatives import NearRigidRow
 
 if TYPE_CHECKING:
     from convex_contact.differentiation.parameters import RolloutParameters
@@ -59,9 +60,7 @@ class StepTape:
     rotation: np.ndarray  # of free bodies (nt, 3, 3)
     trees: dict[int, TreeTape] = field(default_factory=dict)
     turned: dict[int, np.ndarray] = field(default_factory=dict)  # rotation of a prescribed body since the start
-    limits: list[tuple[int, int, float, np.ndarray]] = field(
-        default_factory=list
-    )  # tree, velocity, J dgamma/dw, -dw/dA
+    near_rigid: list[NearRigidRow] = field(default_factory=list)
 
 
 @dataclass

@@ -28,7 +28,7 @@ import numpy as np
 from convex_contact.model.tendons import TendonActuator, TendonLimit
 from convex_contact.problem import checks
 from convex_contact.problem.constraints import Constraint
-from convex_contact.problem.row_numbers import controller_row, rigid_row
+from convex_contact.problem.row_numbers import controller_row, rigid_row, rigid_slope
 from haptic_files.moved_modules import renamed
 
 if TYPE_CHECKING:
@@ -139,6 +139,10 @@ class JointMotion:
         here = self.position(time)
         return rigid_row(period, q[0] - here, -(self.position(time + period) - here) / period, -math.inf)
 
+    def slope(self, time: float, period: float) -> float:
+        """Derivative of the v^ of the step that starts at a time by the row's length, the sum of its terms, 1/s."""
+        return rigid_slope(period)
+
 
 @dataclass
 class JointActuator:
@@ -239,6 +243,10 @@ class JointActuator:
         timed = (self.at(name, time) for name in self.TIMED)
         return controller_row(period, q[0], self.proportional_gain, self.derivative_gain, *timed)
 
+    def slope(self, time: float, period: float) -> float:
+        """See `JointMotion.slope`."""
+        return -self.proportional_gain / (period * self.proportional_gain + self.derivative_gain)
+
 
 @dataclass
 class JointCoupler:
@@ -287,6 +295,10 @@ class JointCoupler:
         """Numbers of the row in a step, see `JointMotion.numbers`."""
         return rigid_row(period, q[0] - self.ratio * q[1] - self.offset, 0.0, -math.inf)
 
+    def slope(self, time: float, period: float) -> float:
+        """See `JointMotion.slope`."""
+        return rigid_slope(period)
+
 
 @dataclass
 class JointFriction:
@@ -329,6 +341,10 @@ class JointFriction:
         """Numbers of the row in a step, see `JointMotion.numbers`."""
         _, _, R, beta, _, _ = rigid_row(period, 0.0, 0.0, 0.0)
         return 0.0, 0.0, R, beta, -period * self.friction, period * self.friction
+
+    def slope(self, time: float, period: float) -> float:
+        """See `JointMotion.slope`; friction does not depend on the position."""
+        return 0.0
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import numpy as np
 
 from convex_contact.problem import checks
 from convex_contact.problem.constraints import Constraint, GivenRows, Rows
-from convex_contact.problem.row_numbers import rigid_row
+from convex_contact.problem.row_numbers import rigid_row, rigid_slope
 
 if TYPE_CHECKING:
     from convex_contact.simulation.dynamics import WorldDynamics
@@ -131,6 +131,19 @@ class TendonActuator:
             return 0.0, 0.0, 1.0, 0.0, impulse, impulse
         return 0.0, (offset - kp * here) / gain, 1.0 / (period * gain), 0.0, lower, upper
 
+    def slope(self, time: float, period: float) -> float:
+        """See `JointMotion.slope`; of the last step.
+
+        Raises:
+            ValueError: The force rises with the length, and nothing damps it: such a row has no slope.
+        """
+        s = self._signal(time) if self.dynamics == "none" else self.activation
+        kp, kd = (-(b + g * s) for b, g in zip(self.bias[1:], self.gain[1:], strict=True))
+        gain = period * max(kp, 0.0) + kd
+        if gain <= 0.0 and kp < 0.0:
+            raise ValueError(f"{self.name}: expected a force with damping where it rises with the length")
+        return -kp / gain if gain > 0.0 else 0.0
+
 
 def _clamped(value: float, bounds: Range) -> float:
     return min(max(value, bounds[0]), bounds[1])
@@ -172,6 +185,10 @@ class TendonLimit:
     def numbers(self, q: Sequence[float], time: float, period: float) -> tuple[float, ...]:
         """Numbers of the row in a step, see `TendonActuator.numbers`."""
         return rigid_row(period, self.sign * (length(self.tendon, q) - self.bound), 0.0, 0.0)
+
+    def slope(self, time: float, period: float) -> float:
+        """See `JointMotion.slope`."""
+        return rigid_slope(period)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,11 @@ def rigid_row(
     return bias, -value / dt_plus_tau, R, NEAR_RIGID, lower, math.inf
 
 
+def rigid_slope(period: float) -> float:
+    """Derivative of v^ of :func:`rigid_row` by its value, 1/s."""
+    return -0.5 / period
+
+
 @njit(cache=True, error_model="numpy")
 def write_speed_row(period: float, limit: float, sign: float, motor: np.ndarray, numbers: np.ndarray) -> None:
     """Writes one side of a motor's velocity limit, as a row of its own (6,), and the bound in the motor's row (6,).

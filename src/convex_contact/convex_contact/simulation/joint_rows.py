@@ -103,6 +103,16 @@ class JointRows:
             numbers[0] = place
             motor.share(numbers[1:])
 
+    @property
+    def laws(self) -> list[JointLaw | SpeedLimit]:
+        """Those of the first rows, one for each; the rows of joint limits follow."""
+        return [law for law, _ in self._laws]
+
+    @property
+    def every(self) -> TermInputs:
+        """All rows, with the numbers of the last step."""
+        return self._all
+
     def __len__(self) -> int:
         return len(self._all.a)
 
