@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 from typing import Any
@@ -124,48 +124,54 @@ def _renamed(**names: str) -> Iterator[None]:
         raise ValueError(re.sub(words, lambda found: names[found[0]], str(error))) from error
 
 
-@_renamed(force="friction_force")
-def _coulomb(p: Parameters) -> CoulombLaw:
-    return CoulombLaw(p["friction_force"])
+class LawMaker:
+    """Makes a law from the values of a node's parameters; a refusal names the parameter.
+
+    Args:
+        make: a law, or a function that returns one.
+        parameters: for each argument of `make` the parameter that gives its value.
+    """
+
+    def __init__(self, make: Callable[..., FrictionLaw], **parameters: str) -> None:
+        self.make, self.parameters = make, parameters
+
+    def __call__(self, p: Parameters) -> FrictionLaw:
+        with _renamed(**self.parameters):
+            return self.make(**{argument: p[name] for argument, name in self.parameters.items()})
 
 
-@_renamed(force="friction_force")
-def _viscous_coulomb(p: Parameters) -> ViscousCoulombLaw:
-    return ViscousCoulombLaw(p["friction_force"], viscosity=p["viscosity"])
-
-
-@_renamed(kinetic_force="friction_force")
-def _stribeck(p: Parameters) -> StribeckLaw:
-    return StribeckLaw(
-        p["friction_force"],
-        static_force=p["static_force"],
-        stribeck_velocity=p["stribeck_velocity"],
-        viscosity=p["viscosity"],
-    )
-
-
-def _anisotropic(p: Parameters) -> AnisotropicLaw:
-    size = round(len(p["force_tensor"]) ** 0.5)
-    if size * size != len(p["force_tensor"]) or not size:
-        raise ValueError(f"force_tensor: expected n times n numbers, row by row, got {len(p['force_tensor'])}")
-    exact = p["projection"] == "exact"
-    return AnisotropicLaw(np.reshape(p["force_tensor"], (size, size)), viscosity=p["viscosity"], exact=exact)
+def _anisotropic(force_tensor: Sequence[float], viscosity: float, projection: str) -> AnisotropicLaw:
+    size = round(len(force_tensor) ** 0.5)
+    if size * size != len(force_tensor) or not size:
+        raise ValueError(f"force_tensor: expected n times n numbers, row by row, got {len(force_tensor)}")
+    return AnisotropicLaw(np.reshape(force_tensor, (size, size)), viscosity=viscosity, exact=projection == "exact")
 
 
 #: how each law is made
-LAWS: dict[str, Callable[[Parameters], FrictionLaw]] = {
-    "coulomb": _coulomb,
-    "viscous_coulomb": _viscous_coulomb,
-    "stribeck": _stribeck,
-    "anisotropic": _anisotropic,
-    "table": lambda p: read_table(p["law_file"]),
-    "function": lambda p: load_function(p["law_function"]),
+LAWS: dict[str, LawMaker] = {
+    "coulomb": LawMaker(CoulombLaw, force="friction_force"),
+    "viscous_coulomb": LawMaker(ViscousCoulombLaw, force="friction_force", viscosity="viscosity"),
+    "stribeck": LawMaker(
+        StribeckLaw,
+        kinetic_force="friction_force",
+        static_force="static_force",
+        stribeck_velocity="stribeck_velocity",
+        viscosity="viscosity",
+    ),
+    "anisotropic": LawMaker(_anisotropic, force_tensor="force_tensor", viscosity="viscosity", projection="projection"),
+    "table": LawMaker(lambda law_file: read_table(law_file), law_file="law_file"),
+    "function": LawMaker(lambda law_function: load_function(law_function), law_function="law_function"),
 }
+
+
+def breakaway_parameter(law: str) -> str:
+    """The parameter that holds the largest static force [N] of a law: `static_force`, or `friction_force`."""
+    return "static_force" if "static_force" in LAWS[law].parameters.values() else "friction_force"
 
 
 #: value of `backward_law` for one law in both directions, and the parameters of a backward law without their prefix
 SYMMETRIC = "symmetric"
-BACKWARD = ("friction_force", "viscosity", "static_force", "stribeck_velocity", "law_file", "law_function")
+BACKWARD = {name for law, maker in LAWS.items() if law != "anisotropic" for name in maker.parameters.values()}
 
 
 def make_law(p: Parameters) -> FrictionLaw:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from node_parameters import install_user_laws, other_user_laws, other_values, user_laws
+from node_parameters import install_user_laws, other_user_laws, other_values, user_laws, without_effect
 
 from haptic_core import rendering_node
 from haptic_core.errors import ParameterError
@@ -113,7 +113,7 @@ def test_changing_the_parameter_changes_the_state(name: str, tmp_path: Path) -> 
     before = states(values)
     others = OTHER | other_user_laws(tmp_path, "comparison_laws")
     for value in other_values(SPECS[name], values[name], others):
-        assert states(check_all(SPECS, {**values, name: value})) != before, f"{name} = {value!r} has no effect"
+        assert states(check_all(SPECS, {**values, name: value})) != before, without_effect(name, value)
 
 
 def test_every_model_can_be_chosen(tmp_path: Path) -> None:
