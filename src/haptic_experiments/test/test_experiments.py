@@ -224,6 +224,15 @@ def test_an_unknown_experiment_is_told_with_the_known_ones() -> None:
         load_experiment("../x")
 
 
+def test_an_unknown_experiment_is_told_with_a_package_that_has_no_share_directory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reports = {"haptic_bringup": "haptic_experiments.experiments", "my_lab": "my_lab.experiments"}
+    monkeypatch.setattr(experiments, "_report_packages", lambda: reports)
+    with pytest.raises(HapticError, match=r"; no config/\*/experiment\.yaml is installed in .* of my_lab$"):
+        load_experiment("slow_slide")
+
+
 @pytest.mark.parametrize("text", ["title: only", "- a list", "", "a: [1", "name: twice"])
 def test_metadata_that_are_not_valid_are_told_in_one_line(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
