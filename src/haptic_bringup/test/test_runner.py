@@ -69,6 +69,12 @@ def test_unknown_arguments_and_wrong_values_are_usage_errors(
         launch_runner.effective_arguments(description, given)
 
 
+def test_the_hint_after_an_unknown_argument_leads_to_the_parameters_of_nodes(description: LaunchDescription) -> None:
+    with pytest.raises(launch_runner.UsageError) as caught:
+        launch_runner.effective_arguments(description, {"change_time": "0.1"})  # of every rendering node
+    assert "params_file:= sets any parameter of a node" in caught.value.hint
+
+
 def experiment_with(variants: dict[str, dict[str, str]]) -> Experiment:
     return load_experiment("friction_impedance").model_copy(update={"variants": variants})
 
