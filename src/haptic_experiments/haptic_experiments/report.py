@@ -87,8 +87,9 @@ def write_report(directory: Path, console: Console) -> Report:
     except HapticError:
         raise
     except Exception as error:  # a bag that is not what the experiment records can fail anywhere
-        lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == module.__file__]
-        place = f" ({Path(module.__file__).name}, line {lines[-1]})" if lines else ""
+        file = str(module.__file__)
+        lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == file]
+        place = f" ({Path(file).name}, line {lines[-1]})" if lines else ""
         raise HapticError(
             f"{directory}: the report of {experiment.name} cannot use what was recorded: {damage(error)}{place}"
         ) from error
