@@ -48,29 +48,29 @@ Parameters = Mapping[str, Any]
 ENTRY_POINTS = "haptic_laws"
 
 
-def read_table(path: str) -> TableLaw:
+def read_table(law_file: str) -> TableLaw:
     """A `TableLaw` from a CSV file with the header `speed,force` [m/s], [N].
 
     Raises:
         ValueError: the file cannot be read, or is not such a table; the message has its name and the line.
     """
-    if not path:
+    if not law_file:
         raise ValueError("law_file: expected the path of a CSV file, got nothing")
     try:
-        text = read_text(path, encoding="utf-8-sig")
+        text = read_text(law_file, encoding="utf-8-sig")
     except FileError as error:
         raise ValueError(f"law_file: {error}") from None
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not lines:
-        raise ValueError(f"law_file: {path}: expected the header speed,force, got an empty file")
+        raise ValueError(f"law_file: {law_file}: expected the header speed,force, got an empty file")
     number, header = lines[0]
     if header.replace(" ", "") != "speed,force":
         got = kind_of(header)
-        raise ValueError(f"law_file: {path}: line {number}: expected the header speed,force, got {got}")
+        raise ValueError(f"law_file: {law_file}: line {number}: expected the header speed,force, got {got}")
     speeds: list[float] = []
     forces: list[float] = []
     for number, line in lines[1:]:
-        where = f"law_file: {path}: line {number}"
+        where = f"law_file: {law_file}: line {number}"
         fields = line.split(",")
         try:
             speed, force = map(float, fields)
@@ -84,33 +84,36 @@ def read_table(path: str) -> TableLaw:
         speeds.append(speed)
         forces.append(force)
     if len(speeds) < 2:
-        raise ValueError(f"law_file: {path}: expected two or more points, got {len(speeds)}")
+        raise ValueError(f"law_file: {law_file}: expected two or more points, got {len(speeds)}")
     return TableLaw(speeds, forces)
 
 
-def load_function(name: str) -> FrictionLaw:
+def load_function(law_function: str) -> FrictionLaw:
     """Calls the function that an installed package registers as an entry point of group `haptic_laws`; returns its law.
 
     Args:
-        name: of the entry point, or its value, `module:function`.
+        law_function: name of the entry point, or its value, `module:function`.
 
     Raises:
         ValueError: there is no such entry point, it raises an error, or it does not return a `FrictionLaw`.
     """
     points = entry_points(group=ENTRY_POINTS)
-    found = next((point for point in points if name in (point.name, point.value)), None)
+    found = next((point for point in points if law_function in (point.name, point.value)), None)
     if found is None:
         known = ", ".join(sorted({point.name for point in points})) or "none is installed"
-        raise ValueError(f"law_function: expected an entry point of group {ENTRY_POINTS} ({known}), got {name!r}")
+        raise ValueError(
+            f"law_function: expected an entry point of group {ENTRY_POINTS} ({known}), got {law_function!r}"
+        )
     try:
         law = found.load()()
     except Exception as error:  # whatever the user's code raises
         reason = ": ".join([type(error).__name__, *str(error).strip().splitlines()[:1]])
         raise ValueError(
-            f"law_function: {name!r}: expected a function without arguments that makes a FrictionLaw, got {reason}"
+            f"law_function: {law_function!r}: expected a function without arguments that makes a FrictionLaw, "
+            f"got {reason}"
         ) from error
     if not isinstance(law, FrictionLaw):
-        raise ValueError(f"law_function: {name}: expected a FrictionLaw, got {type(law).__name__}")
+        raise ValueError(f"law_function: {law_function}: expected a FrictionLaw, got {type(law).__name__}")
     return law
 
 
@@ -159,8 +162,8 @@ LAWS: dict[str, LawMaker] = {
         viscosity="viscosity",
     ),
     "anisotropic": LawMaker(_anisotropic, force_tensor="force_tensor", viscosity="viscosity", projection="projection"),
-    "table": LawMaker(lambda law_file: read_table(law_file), law_file="law_file"),
-    "function": LawMaker(lambda law_function: load_function(law_function), law_function="law_function"),
+    "table": LawMaker(read_table, law_file="law_file"),
+    "function": LawMaker(load_function, law_function="law_function"),
 }
 
 

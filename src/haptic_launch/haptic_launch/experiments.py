@@ -158,7 +158,7 @@ def load_experiment(name: str) -> Experiment:
     homes = _folders()
     if name not in homes:
         message = f"experiment {shortened(name, 60)} is unknown, expected one of: {listed(sorted(homes), name)}"
-        empty = ", ".join(_report_packages().keys() - {home.package for home in homes.values()})
+        empty = ", ".join(sorted(_report_packages().keys() - {home.package for home in homes.values()}))
         if empty:  # see docs/experiments.md, Add one
             message += f"; no config/*/experiment.yaml is installed in the share directory of {empty}"
         raise UnknownExperimentError(message)
