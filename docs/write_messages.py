@@ -50,5 +50,5 @@ def page() -> str:
 
 if __name__ == "__main__":
     if "--check" in sys.argv:
-        sys.exit(TARGET.read_text() != page())
+        sys.exit("docs/messages.md is not what docs/write_messages.py writes" if TARGET.read_text() != page() else 0)
     TARGET.write_text(page())

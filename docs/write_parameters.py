@@ -100,5 +100,7 @@ def page() -> str:
 
 if __name__ == "__main__":
     if "--check" in sys.argv:
-        sys.exit(TARGET.read_text() != page())
+        sys.exit(
+            "docs/parameters.md is not what docs/write_parameters.py writes" if TARGET.read_text() != page() else 0
+        )
     TARGET.write_text(page())

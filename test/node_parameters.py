@@ -17,12 +17,23 @@ def other(): return FunctionLaw(lambda s: 4.0 + s, lambda s: 1.0)
 
 
 def other_values(spec: ParameterSpec, value: Any, others: Mapping[str, list[Any]]) -> list[Any]:
-    """Returns values that differ from the given one and are allowed: those of `others`, choices, or twice and half."""
+    """Returns values that differ from the given one and are allowed: those of `others`, choices, or twice and half.
+
+    Raises:
+        ValueError: twice the value is no other one, as that of 0.
+    """
     if spec.name in others:
         return others[spec.name]
     if "one_of<>" in spec.validation:
         return [choice for choice in spec.validation["one_of<>"][0] if choice != value]
+    if value * 2 == value:
+        raise ValueError(f"{spec.name}: expected other values than {value!r} in OTHER of these tests")
     return [value * 2, value / 2]
+
+
+def without_effect(name: str, value: Any) -> str:
+    """Returns what to say of a parameter that changes nothing."""
+    return f"{name} = {value!r} has no effect; CONTEXT of these tests gives the other parameters with which it acts"
 
 
 def install_user_laws(

@@ -1,10 +1,13 @@
-"""An experiment of another package: five new files and an entry point, nothing of the suite is edited."""
+"""An experiment of another package: five new files and the documented `setup.py`; nothing of the suite is edited."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
+import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -13,9 +16,9 @@ from started_runs import HAPTICS
 
 pytestmark = pytest.mark.experiment
 
-#: files of the experiment toy_slide, in the prefix of an installed package; the fifth is this test
+#: files of the experiment toy_slide; the fifth is this test
 EXPERIMENT = {
-    "share/toy_lab/launch/toy_slide.launch.yaml": """\
+    "launch/toy_slide.launch.yaml": """\
 launch:
 - arg: {name: mode, default: lockstep, description: "loop mode"}
 - arg: {name: record, default: "true", description: "write a bag"}
@@ -53,7 +56,7 @@ launch:
     - {name: duration, value: $(var duration), type: float}
     - {name: motion, value: to_and_fro}
 """,
-    "share/toy_lab/config/toy_slide/experiment.yaml": """\
+    "config/toy_slide/experiment.yaml": """\
 title: A joystick that slides to and fro
 paper: none
 summary: The friction never exceeds its kinetic force.
@@ -61,8 +64,8 @@ variants:
   weak: {friction_force: "1.0"}
   strong: {friction_force: "4.0"}
 """,
-    "share/toy_lab/config/toy_slide/page.md": "# A joystick that slides to and fro\n",
-    "python/toy_lab/experiments/toy_slide.py": '''\
+    "config/toy_slide/page.md": "# A joystick that slides to and fro\n",
+    "my_lab/experiments/toy_slide.py": '''\
 """The largest friction of each variant."""
 
 import numpy as np
@@ -81,24 +84,21 @@ def analyse(bags):
     return Report({"largest": largest, "limits": limits}, [claim], Figure, "Nothing is drawn.")
 ''',
 }
-#: files that make these an installed package
-PACKAGE = {
-    "share/ament_index/resource_index/packages/toy_lab": "",
-    "share/toy_lab/package.xml": "<package><name>toy_lab</name></package>\n",
-    "python/toy_lab/__init__.py": "",
-    "python/toy_lab/experiments/__init__.py": "",
-    "python/toy_lab-0.1.dist-info/METADATA": "Metadata-Version: 2.1\nName: toy_lab\nVersion: 0.1\n",
-    "python/toy_lab-0.1.dist-info/entry_points.txt": "[haptic_experiments]\ntoy_lab = toy_lab.experiments\n",
-}
+PAGE = Path(__file__).parents[1] / "docs" / "experiments.md"
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The prefix of the installed package."""
-    prefix = tmp_path_factory.mktemp("lab")
-    for name, text in (EXPERIMENT | PACKAGE).items():
-        (prefix / name).parent.mkdir(parents=True, exist_ok=True)
-        (prefix / name).write_text(text)
+    """The prefix in which the package is installed."""
+    source, prefix = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("lab")
+    (setup,) = re.findall(r"```python\n(from pathlib.*?)```", PAGE.read_text(), re.DOTALL)
+    empty = dict.fromkeys(("my_lab/__init__.py", "my_lab/experiments/__init__.py", "resource/my_lab"), "")
+    for name, text in (EXPERIMENT | empty | {"setup.py": setup}).items():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_text(text)
+    pip = [sys.executable, "-m", "pip", "install", "--no-index", "--no-build-isolation", "--prefix", prefix, source]
+    done = subprocess.run(pip, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
     return prefix
 
 
@@ -106,7 +106,9 @@ def haptics(lab: Path, *words: str) -> str:
     """Output of the command line where the package is installed, too."""
     own = {
         "AMENT_PREFIX_PATH": os.pathsep.join([str(lab), os.environ["AMENT_PREFIX_PATH"]]),
-        "PYTHONPATH": os.pathsep.join([str(lab / "python"), os.environ.get("PYTHONPATH", "")]),
+        "PYTHONPATH": os.pathsep.join(
+            [sysconfig.get_path("purelib", vars={"base": str(lab)}), os.environ.get("PYTHONPATH", "")]
+        ),
     }
     done = subprocess.run(
         [*HAPTICS, *words], cwd=lab, env={**os.environ, **own}, capture_output=True, text=True, timeout=limit(300.0)

@@ -68,3 +68,17 @@ def test_compiled_functions_take_all_their_arguments() -> None:
             if isinstance(node, ast.FunctionDef) and any("njit" in ast.unparse(d) for d in node.decorator_list):
                 found |= {node.name} if node.args.defaults or any(node.args.kw_defaults) else set()
     assert found == from_compiled_code_alone
+
+
+def test_the_readme_of_a_package_names_its_modules_and_no_other() -> None:
+    """A module by its own name or by that of its folder."""
+    for readme in (ROOT / "src").glob("*/README.md"):
+        package = readme.parent / readme.parent.name
+        names = {name.rstrip("/") for name in re.findall(r"`([\w./]+)`", readme.read_text())}
+        modules = {path.relative_to(package) for path in package.rglob("*.py") if path.stem != "__init__"}
+        for module in modules:
+            folders = {str(folder) for folder in module.parents}
+            assert names & {module.name, module.stem, str(module), *folders}, f"{readme}: {module}"
+        known = {name for module in modules for name in (module.name, str(module))}
+        for name in names:
+            assert not name.endswith(".py") or name in known or (readme.parent / name).exists(), f"{readme}: {name}"

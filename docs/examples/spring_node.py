@@ -94,5 +94,10 @@ class SpringNode(RenderingNode):
         self.state.energy = self.spring.energy
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Runs the node; the console script of a package."""
     process.main(SpringNode)
+
+
+if __name__ == "__main__":
+    main()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from constraint_inputs import LIFTED, MECHANISM, OTHER, OWN, SHORT, SPECS, START, hand, twist_array
-from node_parameters import other_values
+from node_parameters import other_values, without_effect
 from scipy.spatial.transform import Rotation
 
 from admittance_constraints import ReferenceGenerator
@@ -110,7 +110,7 @@ def test_changing_the_parameter_changes_what_is_commanded(name: str) -> None:
             state_differs |= state != usual_state
             if answer_differs and state_differs:
                 break
-        assert answer_differs, f"{name} = {value!r} has no effect"
+        assert answer_differs, without_effect(name, value)
         assert state_differs or not reaches_reference, f"{name} = {value!r} does not reach the reference"
 
 

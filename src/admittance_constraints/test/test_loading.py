@@ -79,5 +79,7 @@ def test_a_broken_file_is_named(tmp_path: Path) -> None:
 
 
 def test_an_unknown_argument_is_named() -> None:
-    with pytest.raises(MechanismError, match=r"mechanism RollingDisk: .*unexpected keyword argument 'colour'"):
+    with pytest.raises(
+        MechanismError, match=r"mechanism RollingDisk: .*unexpected keyword argument 'colour'; it takes mass, "
+    ):
         load_mechanism("RollingDisk", colour=1.0)

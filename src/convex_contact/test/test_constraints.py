@@ -18,11 +18,14 @@ from convex_contact import (
     JointLimit,
     PDActuator,
     PrescribedMotion,
+    Simulator,
     Solution,
     WeldConstraint,
+    World,
     implicit_terms,
     solve,
 )
+from convex_contact.problem.constraints import GivenRows, Rows
 
 DT = 1e-3
 
@@ -184,6 +187,22 @@ def test_bad_input() -> None:
         PDActuator([1.0], 0.0, proportional_gain=0.0)
     with pytest.raises(ValueError, match="constraints: expected Constraint objects, got 'weld'"):
         solved(np.eye(1), [0.0], "weld")  # type: ignore[arg-type]
+
+
+def rows_of(m: int, velocities: int) -> Rows:
+    """Rows that want the velocity 0, m of them beside one Jacobian row."""
+    return Rows(np.ones((1, velocities)), *(np.full(m, value) for value in (0.0, 0.0, 1.0, 0.0, -1.0, 1.0)))
+
+
+def test_rows_of_a_constraint_of_one_s_own_are_refused_by_name() -> None:
+    with pytest.raises(ValueError, match=r"^bias: expected shape \(1,\), as jacobian has, got \(2,\)$"):
+        rows_of(2, 6)
+    world = World()
+    world.add_sphere("ball", mass=1.0, radius=0.1)
+    simulator = Simulator(world, period=DT)
+    simulator.constraints.append(lambda dynamics: GivenRows(rows_of(1, 5)))
+    with pytest.raises(ValueError, match="expected a Jacobian with 6 columns, got one with 5 in GivenRows"):
+        simulator.step()
 
 
 def test_convergence_error_carries_the_state() -> None:

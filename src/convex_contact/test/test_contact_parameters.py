@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from contact_inputs import SHORT, SPECS, bare, base_values, tool
-from node_parameters import other_values
+from node_parameters import other_values, without_effect
 
 from convex_contact.haptics.rendering import make_rendering
 from convex_contact.node import ContactNode, worlds_folder
@@ -62,7 +62,7 @@ def test_changing_the_parameter_changes_what_is_told(name: str, world: str) -> N
     values = base_values(world, name)
     before = rendered(values)
     for value in other_values(SPECS[name], values[name], OTHER):
-        assert rendered(check_all(SPECS, {**values, name: value})) != before, f"{name} = {value!r} has no effect"
+        assert rendered(check_all(SPECS, {**values, name: value})) != before, without_effect(name, value)
 
 
 def test_another_world_by_path_by_name_and_from_a_function(world: str) -> None:

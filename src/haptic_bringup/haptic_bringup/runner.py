@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from haptic_bringup.complete_setup import complete_setup
 from haptic_core.environment import check_environment
+from haptic_core.errors import HapticError
 from haptic_experiments.configuration_checks import check_configuration
 from haptic_files.moved_modules import names_of_moved_module
 from haptic_launch.experiments import Experiment, load_experiment
 from haptic_launch.file_parameters import PARAMS_FILE, with_parameter_file
 from haptic_launch.launch_file import LaunchDescription, load_launch_file
-from haptic_launch.node_checks import checked_nodes
+from haptic_launch.node_checks import check_recorders, checked_nodes
 from haptic_launch.runner import (
     IN_VIEW,
     bag_directory,
@@ -50,6 +52,22 @@ def check_viewer(arguments: Mapping[str, str]) -> None:
 
         check_view(arguments)
     check_rviz(arguments)
+
+
+def check_report(experiment: Experiment) -> None:
+    """Refuses an experiment without a report before it is run.
+
+    Raises:
+        HapticError: names the module that is missing.
+    """
+    try:
+        found = find_spec(experiment.report)
+    except ModuleNotFoundError:  # not even its package
+        found = None
+    if found is None:
+        raise HapticError(
+            f"experiment {experiment.name}: the module {experiment.report} of its report is not installed"
+        )
 
 
 class PreparedRun(NamedTuple):
@@ -100,6 +118,9 @@ def prepare_run(name: str, words: Sequence[str]) -> PreparedRun:
     own = {"output": "given below"} if records else {}
     nodes = [node for chosen in variants.values() for node in checked_nodes(description, {**given, **chosen, **own})]
     complete_setup({node.executable.partition("/")[0] for node in nodes}, experiment.report)
+    if records:
+        check_recorders(nodes, name)
+        check_report(experiment)
     check_viewer(arguments)
     check_hardware(arguments)
     check_configuration(nodes, [argument.name for argument in description.arguments if argument.choices])

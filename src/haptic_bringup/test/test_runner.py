@@ -14,7 +14,7 @@ from haptic_bringup import runner
 from haptic_core.errors import HapticError
 from haptic_experiments import report
 from haptic_launch import runner as launch_runner
-from haptic_launch.experiments import Experiment, load_experiment
+from haptic_launch.experiments import Experiment, Home, load_experiment
 from haptic_launch.launch_file import LaunchDescription, load_launch_file
 
 
@@ -67,6 +67,12 @@ def test_unknown_arguments_and_wrong_values_are_usage_errors(
 ) -> None:
     with pytest.raises(launch_runner.UsageError, match=message):
         launch_runner.effective_arguments(description, given)
+
+
+def test_the_hint_after_an_unknown_argument_leads_to_the_parameters_of_nodes(description: LaunchDescription) -> None:
+    with pytest.raises(launch_runner.UsageError) as caught:
+        launch_runner.effective_arguments(description, {"change_time": "0.1"})  # of every rendering node
+    assert "params_file:= sets any parameter of a node" in caught.value.hint
 
 
 def experiment_with(variants: dict[str, dict[str, str]]) -> Experiment:
@@ -165,4 +171,39 @@ def test_two_runs_in_one_second_get_two_directories(monkeypatch: pytest.MonkeyPa
 def test_an_unknown_experiment_is_told_before_anything_starts(launched: dict[str, list[Any]]) -> None:
     with pytest.raises(HapticError, match=r"^experiment 'friction_impedence' is unknown, expected one of: "):
         runner.run_experiment("friction_impedence", [], Console(file=StringIO()))
+    assert launched["arguments"] == [] and list(Path().iterdir()) == []
+
+
+def own_experiment(monkeypatch: pytest.MonkeyPatch, folder: Path, recorded: str, reports: str) -> None:
+    """Installs an experiment `slow_slide` with a recorder of the experiment `recorded`, and with these reports."""
+    (folder / "launch").mkdir()
+    (folder / "launch" / "slow_slide.launch.yaml").write_text(f"""launch:
+- arg: {{name: record, default: "true"}}
+- arg: {{name: output, default: ""}}
+- node: {{pkg: haptic_bags, exec: recorder, name: recorder, param: [{recorded}]}}
+""")
+    own = Experiment(name="slow_slide", home=Home("lab", folder, reports), title="Slide", paper="none", summary="Slow.")
+    monkeypatch.setattr(runner, "load_experiment", {"slow_slide": own}.__getitem__)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "reports", "message"),
+    [
+        (
+            "{name: mode, value: lockstep}",
+            "haptic_experiments",
+            "has a recorder of the experiment friction_impedance; ",
+        ),
+        ("{name: experiment, value: tau_wall}", "haptic_experiments", "has a recorder of the experiment tau_wall; "),
+        ("{name: experiment, value: slow_slide}", "haptic_experiments", "the module haptic_experiments.slow_slide of "),
+        ("{name: experiment, value: slow_slide}", "my_lab", "the module my_lab.slow_slide of its report is not "),
+    ],
+)
+def test_an_experiment_is_not_run_without_its_own_recorder_and_report(
+    launched: dict[str, list[Any]], monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory,
+    recorded: str, reports: str, message: str,
+) -> None:  # fmt: skip
+    own_experiment(monkeypatch, tmp_path_factory.mktemp("share"), recorded, reports)
+    with pytest.raises(HapticError, match=f"^experiment slow_slide: .*{message}"):
+        runner.run_experiment("slow_slide", [], Console(file=StringIO()))
     assert launched["arguments"] == [] and list(Path().iterdir()) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import traceback
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -241,6 +242,9 @@ class SuiteNode(LifecycleNode):
         except (ValueError, OSError, HapticError) as error:
             self.get_logger().error(f"{step.__name__} refused: {error}")
             return TransitionCallbackReturn.FAILURE
+        except Exception:  # an error in the code of a device or renderer, which rclpy would drop
+            self.get_logger().error(f"{step.__name__} failed:\n{traceback.format_exc()}")
+            return TransitionCallbackReturn.ERROR
         return TransitionCallbackReturn.SUCCESS
 
     def configure(self) -> None:

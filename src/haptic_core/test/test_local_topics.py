@@ -281,11 +281,11 @@ def test_a_process_that_sends_bundles_waits_for_the_recorder_there() -> None:
         get_subscriptions_info_by_topic=lambda topic: [SimpleNamespace(node_name=known.get(topic))],
         transport=topics,
     )
-    assert unrecorded(node, [publisher]) == ["recorder"]
+    assert unrecorded(node, [publisher]) == ["recorder of /b"]
     topics.bundle = bundle
     assert unrecorded(node, [publisher]) == []
     known.clear()
-    assert unrecorded(node, [publisher]) == ["recorder"]
+    assert unrecorded(node, [publisher]) == ["recorder of /tau/tick_bundle"]
 
 
 def test_listeners_of_this_process_need_not_be_matched() -> None:

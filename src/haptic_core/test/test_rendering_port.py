@@ -304,10 +304,13 @@ def test_a_recorded_node_waits_until_its_balance_is_recorded_too(make: Any, cont
             recorder.create_subscription(kind, topic, lambda _: None, recorder_qos())
         assert node.trigger_configure() == TransitionCallbackReturn.SUCCESS
         assert node.trigger_activate() == TransitionCallbackReturn.SUCCESS
-        bench.until(lambda: [s for s in bench.diagnostics if s.message == "waiting for recorder"])
+        topic = f"{node.get_namespace()}/{node.get_name()}/passivity"
+        bench.until(lambda: [s for s in bench.diagnostics if s.message == f"waiting for recorder of {topic}"])
         time.sleep(0.2)
         bench.executor.spin_once(timeout_sec=0.1)
-        assert node.waiting_for == "recorder" and not [event for event in bench.events if event.kind == "state"]
+        assert node.waiting_for == f"recorder of {topic}" and not [
+            event for event in bench.events if event.kind == "state"
+        ]
         recorder.create_subscription(PassivityState, f"{node.get_name()}/passivity", lambda _: None, recorder_qos())
         assert detail_of(bench.event("state"))["state"] == "active" and node.waiting_for == ""
     finally:

@@ -154,6 +154,14 @@ def test_a_refused_configuration_leaves_the_node_unconfigured_until_it_is_correc
     assert node.trigger_configure() == SUCCESS and node.damping == 40.0
 
 
+def test_an_error_in_the_code_of_a_configuration_is_logged_with_its_place(make, monkeypatch, capfd):
+    node = make().node
+    monkeypatch.setattr(node, "build", lambda parameters: parameters["inertia"])
+    assert node.trigger_configure() != SUCCESS and not node.configured
+    told = capfd.readouterr().err
+    assert "configure failed:" in told and "KeyError: 'inertia'" in told and "test_suite_node.py" in told
+
+
 def without_device(bench: Any) -> Any:
     bench.device.destroy_subscription(next(s for s in bench.device.subscriptions if s.topic_name.endswith("command")))
     return bench

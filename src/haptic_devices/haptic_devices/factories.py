@@ -58,7 +58,7 @@ def _plan(parameters: dict[str, Any]) -> MotionPlan:
     return plan
 
 
-def _spatial_hand(
+def spatial_hand(
     parameters: dict[str, Any], default: Path, motions: tuple[str, ...], make: Callable[[str, float], SpatialPlan]
 ) -> SpatialHand | None:
     """The hand with six degrees of freedom that holds the tool; None if `held` is false.
@@ -68,6 +68,9 @@ def _spatial_hand(
         default: file of the hand's numbers where the parameters name none.
         motions: that are made for the device.
         make: makes the plan of one of them for a period [s].
+
+    Raises:
+        ParameterError, ValueError: hand or motion is refused.
     """
     from haptic_devices.hands.spatial_hand import SpatialHand, SpatialHandParameters
     from haptic_devices.motions.choice import choose_plan
@@ -103,8 +106,15 @@ def load_numbers(model: type[Model], parameters: dict[str, Any], subject: str, d
         raise ParameterError(f"parameter {subject}_parameters: {error}") from None
 
 
-def _hand(parameters: dict[str, Any]) -> SimulatedHand | None:
-    """The hand that holds the tool of a device in the plane; None if `held` is false."""
+def planar_hand(parameters: dict[str, Any]) -> SimulatedHand | None:
+    """The hand that holds the tool of a device in the plane; None if `held` is false.
+
+    Args:
+        parameters: of the device's node.
+
+    Raises:
+        ParameterError, ValueError: hand or motion is refused.
+    """
     from haptic_devices.hands.operator import HandParameters, SimulatedHand
 
     if not parameters["held"]:
@@ -117,7 +127,7 @@ def joystick(parameters: dict[str, Any]) -> Joystick:
     """The simulated joystick, held by the simulated hand unless `held` is false."""
     from haptic_devices.joystick import DEFAULT_FILE, Joystick, JoystickParameters
 
-    hand = _hand(parameters)
+    hand = planar_hand(parameters)
     return Joystick(load_numbers(JoystickParameters, parameters, "device", DEFAULT_FILE), hand)
 
 
@@ -125,7 +135,7 @@ def five_bar(parameters: dict[str, Any]) -> FiveBar:
     """The simulated parallel-link manipulator, held by the simulated hand unless `held` is false."""
     from haptic_devices.five_bar import DEFAULT_FILE, FiveBar, FiveBarParameters
 
-    hand = _hand(parameters)
+    hand = planar_hand(parameters)
     numbers = load_numbers(FiveBarParameters, parameters, "device", DEFAULT_FILE)
     return FiveBar(numbers, hand, parameters["seed"])
 
@@ -135,7 +145,7 @@ def cobotic_hand_controller(parameters: dict[str, Any]) -> CoboticHandController
     from haptic_devices.cobotic import DEFAULT_FILE, CoboticHandController, CoboticHandControllerParameters
     from haptic_devices.motions.spatial import SPATIAL_MOTIONS, make_spatial_plan
 
-    hand = _spatial_hand(parameters, SPATIAL_HAND_FILE, SPATIAL_MOTIONS, make_spatial_plan)
+    hand = spatial_hand(parameters, SPATIAL_HAND_FILE, SPATIAL_MOTIONS, make_spatial_plan)
     numbers = load_numbers(CoboticHandControllerParameters, parameters, "device", DEFAULT_FILE)
     return CoboticHandController(numbers, hand, parameters["seed"])
 
@@ -145,7 +155,7 @@ def tau(parameters: dict[str, Any]) -> Tau:
     from haptic_devices.motions.wall import WALL_MOTIONS, make_wall_plan
     from haptic_devices.tau import Tau
 
-    hand = _spatial_hand(parameters, FINGERS_FILE, WALL_MOTIONS, make_wall_plan)
+    hand = spatial_hand(parameters, FINGERS_FILE, WALL_MOTIONS, make_wall_plan)
     try:
         return Tau.from_file(_file(parameters, "device_file"), hand, parameters["device_parameters"])
     except ParameterError as error:

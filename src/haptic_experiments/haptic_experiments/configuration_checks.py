@@ -103,10 +103,10 @@ def _linked_of_law(p: Parameters) -> set[str]:
     """Numbers of a friction law that must fit others; the force of Coulomb's law fits every other number."""
     found = {"law", "backward_law", "model", "models", "rendering", "axes", "first", "second"}
     for prefix in ("", "backward_"):
-        if p.get(f"{prefix}law") == "stribeck":
-            found |= {f"{prefix}friction_force", f"{prefix}static_force"}
-    if p["law"] == "anisotropic":
-        found |= {"force_tensor", "viscosity"}
+        if p.get(f"{prefix}law", "symmetric") not in ("coulomb", "symmetric"):
+            from haptic_friction.factory import LAWS
+
+            found |= {f"{prefix}{name}" for name in LAWS[p[f"{prefix}law"]].parameters.values()}
     if "parallel" in (p.get("model"), *p.get("models", ())):
         found |= {"loading_displacement", "loading_force"}
     if any(p.get("inputs", ())):

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 
 import jinja2
@@ -86,8 +87,11 @@ def write_report(directory: Path, console: Console) -> Report:
     except HapticError:
         raise
     except Exception as error:  # a bag that is not what the experiment records can fail anywhere
+        file = str(module.__file__)
+        lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == file]
+        place = f" ({Path(file).name}, line {lines[-1]})" if lines else ""
         raise HapticError(
-            f"{directory}: the report of {experiment.name} cannot use what was recorded: {damage(error)}"
+            f"{directory}: the report of {experiment.name} cannot use what was recorded: {damage(error)}{place}"
         ) from error
     if safety := safety_of(bags):
         report.metrics["safety"] = safety

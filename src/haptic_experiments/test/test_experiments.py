@@ -18,7 +18,9 @@ from haptic_core.errors import HapticError
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_launch import experiments, runner
 from haptic_launch.experiments import experiment_names, load_experiment
+from haptic_launch.file_parameters import declared_parameters
 from haptic_launch.launch_file import Argument, LaunchDescription, load_launch_file
+from haptic_launch.launch_nodes import launched_nodes
 from haptic_launch.processes import VIEWERS, ProcessSpec
 
 NAMES = experiment_names()
@@ -202,6 +204,18 @@ def test_each_argument_reaches_a_node_that_accepts_it_and_each_choice(name: str)
             assert changed != before or value != other, f"{argument.name}:={other} reaches no node"
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("friction_")])
+def test_friction_experiments_offer_every_law_and_model_of_their_node(name: str) -> None:
+    (own,) = (node for node in launched_nodes(description_of(name)) if node.executable.startswith("haptic_friction/"))
+    specs = declared_parameters(own.executable)
+    assert specs is not None
+    for argument in arguments_of(name):
+        if argument.name in ("law", "backward_law", "projection", "model"):
+            known = set(specs[argument.name].validation["one_of<>"][0])
+            left_out = {"parallel"} if own.parameters.get("rendering") == "admittance" else set()
+            assert known == {*(argument.choices or ()), *(left_out & known)}, argument.name
+
+
 @pytest.mark.parametrize("text", ["o'neil", '"', "a: b", "1.0", "true", "[1]", "null", "a # b", "~/x y", "\\"])
 @pytest.mark.parametrize("argument", ["output", "letters", "device_file", "hand_file"])
 def test_texts_reach_the_nodes_as_they_are(argument: str, text: str, tmp_path: Path) -> None:
@@ -222,6 +236,15 @@ def test_an_unknown_experiment_is_told_with_the_known_ones() -> None:
         load_experiment("friction_impedence")
     with pytest.raises(HapticError, match=r"^experiment '\.\./x' is unknown"):
         load_experiment("../x")
+
+
+def test_an_unknown_experiment_is_told_with_a_package_that_has_no_share_directory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reports = {"haptic_bringup": "haptic_experiments.experiments", "my_lab": "my_lab.experiments"}
+    monkeypatch.setattr(experiments, "_report_packages", lambda: reports)
+    with pytest.raises(HapticError, match=r"; no config/\*/experiment\.yaml is installed in .* of my_lab$"):
+        load_experiment("slow_slide")
 
 
 @pytest.mark.parametrize("text", ["title: only", "- a list", "", "a: [1", "name: twice"])

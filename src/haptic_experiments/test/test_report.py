@@ -170,6 +170,19 @@ def test_a_report_has_metrics_a_figure_and_a_page(
     assert ("no rest reached in this run" in notes) == (duration == 2.0)
 
 
+def test_a_report_that_misses_a_number_names_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, signals: Signals, bag_of: Bags
+) -> None:
+    bag = bag_of(signals())
+    monkeypatch.setattr(bag, "started", lambda node: {"device": {}})
+    monkeypatch.setattr(report, "Bag", lambda path: bag)
+    (tmp_path / "bag").mkdir()
+    (tmp_path / "bag/metadata.yaml").touch()
+    place = r"KeyError: 'encoder_resolution' \(friction_impedance\.py, line \d+\)$"
+    with pytest.raises(HapticError, match=place):
+        write_report(tmp_path, Console(file=StringIO()))
+
+
 def test_the_terminal_shows_what_is_in_brackets(tmp_path: Path) -> None:
     """Units in brackets are no styles."""
     claims = [Claim("Drift [m] is small.", "1e-6 [m]", True)]

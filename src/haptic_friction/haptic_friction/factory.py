@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 from typing import Any
@@ -48,29 +48,29 @@ Parameters = Mapping[str, Any]
 ENTRY_POINTS = "haptic_laws"
 
 
-def read_table(path: str) -> TableLaw:
+def read_table(law_file: str) -> TableLaw:
     """A `TableLaw` from a CSV file with the header `speed,force` [m/s], [N].
 
     Raises:
         ValueError: the file cannot be read, or is not such a table; the message has its name and the line.
     """
-    if not path:
+    if not law_file:
         raise ValueError("law_file: expected the path of a CSV file, got nothing")
     try:
-        text = read_text(path, encoding="utf-8-sig")
+        text = read_text(law_file, encoding="utf-8-sig")
     except FileError as error:
         raise ValueError(f"law_file: {error}") from None
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not lines:
-        raise ValueError(f"law_file: {path}: expected the header speed,force, got an empty file")
+        raise ValueError(f"law_file: {law_file}: expected the header speed,force, got an empty file")
     number, header = lines[0]
     if header.replace(" ", "") != "speed,force":
         got = kind_of(header)
-        raise ValueError(f"law_file: {path}: line {number}: expected the header speed,force, got {got}")
+        raise ValueError(f"law_file: {law_file}: line {number}: expected the header speed,force, got {got}")
     speeds: list[float] = []
     forces: list[float] = []
     for number, line in lines[1:]:
-        where = f"law_file: {path}: line {number}"
+        where = f"law_file: {law_file}: line {number}"
         fields = line.split(",")
         try:
             speed, force = map(float, fields)
@@ -84,33 +84,36 @@ def read_table(path: str) -> TableLaw:
         speeds.append(speed)
         forces.append(force)
     if len(speeds) < 2:
-        raise ValueError(f"law_file: {path}: expected two or more points, got {len(speeds)}")
+        raise ValueError(f"law_file: {law_file}: expected two or more points, got {len(speeds)}")
     return TableLaw(speeds, forces)
 
 
-def load_function(name: str) -> FrictionLaw:
+def load_function(law_function: str) -> FrictionLaw:
     """Calls the function that an installed package registers as an entry point of group `haptic_laws`; returns its law.
 
     Args:
-        name: of the entry point, or its value, `module:function`.
+        law_function: name of the entry point, or its value, `module:function`.
 
     Raises:
         ValueError: there is no such entry point, it raises an error, or it does not return a `FrictionLaw`.
     """
     points = entry_points(group=ENTRY_POINTS)
-    found = next((point for point in points if name in (point.name, point.value)), None)
+    found = next((point for point in points if law_function in (point.name, point.value)), None)
     if found is None:
         known = ", ".join(sorted({point.name for point in points})) or "none is installed"
-        raise ValueError(f"law_function: expected an entry point of group {ENTRY_POINTS} ({known}), got {name!r}")
+        raise ValueError(
+            f"law_function: expected an entry point of group {ENTRY_POINTS} ({known}), got {law_function!r}"
+        )
     try:
         law = found.load()()
     except Exception as error:  # whatever the user's code raises
         reason = ": ".join([type(error).__name__, *str(error).strip().splitlines()[:1]])
         raise ValueError(
-            f"law_function: {name!r}: expected a function without arguments that makes a FrictionLaw, got {reason}"
+            f"law_function: {law_function!r}: expected a function without arguments that makes a FrictionLaw, "
+            f"got {reason}"
         ) from error
     if not isinstance(law, FrictionLaw):
-        raise ValueError(f"law_function: {name}: expected a FrictionLaw, got {type(law).__name__}")
+        raise ValueError(f"law_function: {law_function}: expected a FrictionLaw, got {type(law).__name__}")
     return law
 
 
@@ -124,48 +127,54 @@ def _renamed(**names: str) -> Iterator[None]:
         raise ValueError(re.sub(words, lambda found: names[found[0]], str(error))) from error
 
 
-@_renamed(force="friction_force")
-def _coulomb(p: Parameters) -> CoulombLaw:
-    return CoulombLaw(p["friction_force"])
+class LawMaker:
+    """Makes a law from the values of a node's parameters; a refusal names the parameter.
+
+    Args:
+        make: a law, or a function that returns one.
+        parameters: for each argument of `make` the parameter that gives its value.
+    """
+
+    def __init__(self, make: Callable[..., FrictionLaw], **parameters: str) -> None:
+        self.make, self.parameters = make, parameters
+
+    def __call__(self, p: Parameters) -> FrictionLaw:
+        with _renamed(**self.parameters):
+            return self.make(**{argument: p[name] for argument, name in self.parameters.items()})
 
 
-@_renamed(force="friction_force")
-def _viscous_coulomb(p: Parameters) -> ViscousCoulombLaw:
-    return ViscousCoulombLaw(p["friction_force"], viscosity=p["viscosity"])
-
-
-@_renamed(kinetic_force="friction_force")
-def _stribeck(p: Parameters) -> StribeckLaw:
-    return StribeckLaw(
-        p["friction_force"],
-        static_force=p["static_force"],
-        stribeck_velocity=p["stribeck_velocity"],
-        viscosity=p["viscosity"],
-    )
-
-
-def _anisotropic(p: Parameters) -> AnisotropicLaw:
-    size = round(len(p["force_tensor"]) ** 0.5)
-    if size * size != len(p["force_tensor"]) or not size:
-        raise ValueError(f"force_tensor: expected n times n numbers, row by row, got {len(p['force_tensor'])}")
-    exact = p["projection"] == "exact"
-    return AnisotropicLaw(np.reshape(p["force_tensor"], (size, size)), viscosity=p["viscosity"], exact=exact)
+def _anisotropic(force_tensor: Sequence[float], viscosity: float, projection: str) -> AnisotropicLaw:
+    size = round(len(force_tensor) ** 0.5)
+    if size * size != len(force_tensor) or not size:
+        raise ValueError(f"force_tensor: expected n times n numbers, row by row, got {len(force_tensor)}")
+    return AnisotropicLaw(np.reshape(force_tensor, (size, size)), viscosity=viscosity, exact=projection == "exact")
 
 
 #: how each law is made
-LAWS: dict[str, Callable[[Parameters], FrictionLaw]] = {
-    "coulomb": _coulomb,
-    "viscous_coulomb": _viscous_coulomb,
-    "stribeck": _stribeck,
-    "anisotropic": _anisotropic,
-    "table": lambda p: read_table(p["law_file"]),
-    "function": lambda p: load_function(p["law_function"]),
+LAWS: dict[str, LawMaker] = {
+    "coulomb": LawMaker(CoulombLaw, force="friction_force"),
+    "viscous_coulomb": LawMaker(ViscousCoulombLaw, force="friction_force", viscosity="viscosity"),
+    "stribeck": LawMaker(
+        StribeckLaw,
+        kinetic_force="friction_force",
+        static_force="static_force",
+        stribeck_velocity="stribeck_velocity",
+        viscosity="viscosity",
+    ),
+    "anisotropic": LawMaker(_anisotropic, force_tensor="force_tensor", viscosity="viscosity", projection="projection"),
+    "table": LawMaker(read_table, law_file="law_file"),
+    "function": LawMaker(load_function, law_function="law_function"),
 }
+
+
+def breakaway_parameter(law: str) -> str:
+    """The parameter that holds the largest static force [N] of a law: `static_force`, or `friction_force`."""
+    return "static_force" if "static_force" in LAWS[law].parameters.values() else "friction_force"
 
 
 #: value of `backward_law` for one law in both directions, and the parameters of a backward law without their prefix
 SYMMETRIC = "symmetric"
-BACKWARD = ("friction_force", "viscosity", "static_force", "stribeck_velocity", "law_file", "law_function")
+BACKWARD = {name for law, maker in LAWS.items() if law != "anisotropic" for name in maker.parameters.values()}
 
 
 def make_law(p: Parameters) -> FrictionLaw:

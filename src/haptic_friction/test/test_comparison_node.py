@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from node_parameters import install_user_laws, other_user_laws, other_values, user_laws
+from node_parameters import install_user_laws, other_user_laws, other_values, user_laws, without_effect
 
 from haptic_core import rendering_node
 from haptic_core.errors import ParameterError
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_friction import CoulombLaw, ModelA, ModelB, ModelC, ModelD, WithCompliance, WithMass
 from haptic_friction.comparison_node import ComparisonNode
-from haptic_friction.factory import MODELS, make_model, parameters_of
+from haptic_friction.factory import LAWS, MODELS, make_model, parameters_of
 from haptic_friction.models.model import FrictionModel
 from haptic_msgs.msg import DeviceState, FrictionState
 
@@ -113,11 +113,12 @@ def test_changing_the_parameter_changes_the_state(name: str, tmp_path: Path) -> 
     before = states(values)
     others = OTHER | other_user_laws(tmp_path, "comparison_laws")
     for value in other_values(SPECS[name], values[name], others):
-        assert states(check_all(SPECS, {**values, name: value})) != before, f"{name} = {value!r} has no effect"
+        assert states(check_all(SPECS, {**values, name: value})) != before, without_effect(name, value)
 
 
-def test_every_model_can_be_chosen(tmp_path: Path) -> None:
+def test_every_model_and_every_law_along_a_line_can_be_chosen() -> None:
     assert set(OWN["models"].validation["subset_of<>"][0]) == set(MODELS)
+    assert set(OWN["law"].validation["one_of<>"][0]) == set(LAWS) - {"anisotropic"}
 
 
 @pytest.mark.parametrize("rendering", ["impedance", "admittance"])

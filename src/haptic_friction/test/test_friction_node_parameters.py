@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from node_parameters import install_user_laws, other_user_laws, other_values, user_laws
+from node_parameters import install_user_laws, other_user_laws, other_values, user_laws, without_effect
 
 import haptic_friction
 from haptic_core import rendering_node
 from haptic_core.errors import ParameterError
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_friction import FrictionLaw
-from haptic_friction.factory import LAWS, MODELS, make_law, make_model
+from haptic_friction.factory import BACKWARD, LAWS, MODELS, SYMMETRIC, breakaway_parameter, make_law, make_model
 from haptic_friction.models.model import FrictionModel
 from haptic_friction.node import FrictionNode
 from haptic_friction.renderer import FrictionRenderer
@@ -165,7 +165,7 @@ def test_changing_the_parameter_changes_what_is_rendered(name: str, tmp_path: Pa
     others = OTHER | other_user_laws(tmp_path, "users_laws")
     for value in other_values(SPECS[name], values[name], others):
         changed_answers, changed_states = rendered(check_all(SPECS, {**values, name: value}))
-        assert changed_states != states, f"{name} = {value!r} has no effect"
+        assert changed_states != states, without_effect(name, value)
         # reversing the axes only reorders the state: what the tool gets is the same, and must be
         assert (changed_answers != answers) == (name != "axes" or set(value) != set(values[name])), value
 
@@ -175,6 +175,22 @@ def test_the_choices_of_law_and_model_are_those_of_the_factory() -> None:
     assert set(OWN["model"].validation["one_of<>"][0]) == set(MODELS)
     library = {name.removeprefix("Model") for name in haptic_friction.__all__ if name.startswith("Model")}
     assert library - {"CDesign"} <= set(MODELS)
+
+
+def test_a_backward_law_has_the_parameters_of_every_law_along_a_line() -> None:
+    assert {f"backward_{name}" for name in BACKWARD} == {name for name in OWN if name.startswith("backward_")} - {
+        "backward_law"
+    }
+    assert set(OWN["backward_law"].validation["one_of<>"][0]) == {*LAWS, SYMMETRIC} - {"anisotropic"}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_the_breakaway_parameter_is_the_largest_static_force(name: str, tmp_path: Path) -> None:
+    values = {**base_values(tmp_path), "law": name, "static_force": 6.0}
+    if name in ("coulomb", "viscous_coulomb", "stribeck"):
+        assert make_law(values).breakaway_force == values[breakaway_parameter(name)]
+    else:  # its forces are not among the numbers
+        assert breakaway_parameter(name) == "friction_force"
 
 
 @pytest.mark.parametrize("rendering", ["impedance", "admittance"])

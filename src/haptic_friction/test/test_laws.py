@@ -13,6 +13,7 @@ from law_cases import EPS, ISOTROPIC, forces, g_of, properties, viscosities
 from scipy.optimize import minimize_scalar
 
 from haptic_friction import AnisotropicLaw, CoulombLaw, FrictionLaw, StribeckLaw, ViscousCoulombLaw
+from haptic_friction.laws import projection
 
 # Phi
 
@@ -41,6 +42,13 @@ def test_slope_is_the_derivative_of_g(name: str) -> None:
         difference = (g_of(name, s + 1e-6) - g_of(name, s - 1e-6)) / 2e-6
         # rounding of g leaves 1e-9, the third derivative, below 1e5 N s^3/m^3, 1e-7
         assert ISOTROPIC[name].slope(s) == pytest.approx(difference, rel=1e-6, abs=1e-6)
+
+
+def test_a_code_without_a_branch_gives_no_number() -> None:
+    """Coefficients are not taken for the addresses of a function law."""
+    code, coefficients = projection.APPROXIMATE - 1, np.ones((1, 4))
+    assert math.isnan(projection.magnitude(code, coefficients, 0, 0.1))
+    assert math.isnan(projection.slope(code, coefficients, 0, 0.1))
 
 
 @pytest.mark.parametrize("law", ISOTROPIC.values(), ids=ISOTROPIC)

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from node_parameters import install_user_laws, other_user_laws, other_values, user_laws
+from node_parameters import install_user_laws, other_user_laws, other_values, user_laws, without_effect
 
 from haptic_core import rendering_node
 from haptic_core.errors import ParameterError
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_friction import BASE, Body, Contact, ContactNetwork, ModelC, StribeckLaw
+from haptic_friction.factory import LAWS
 from haptic_friction.network_node import NetworkNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, FrictionState
 
@@ -100,8 +101,12 @@ def test_changing_the_parameter_changes_state_and_wrench(name: str, tmp_path: Pa
     others = OTHER | other_user_laws(tmp_path, "network_laws")
     for value in other_values(SPECS[name], values[name], others):
         differing = differences(values, {**values, name: value})
-        assert "force" in differing, f"{name} = {value!r} has no effect"
+        assert "force" in differing, without_effect(name, value)
         assert "wrench" in differing, f"{name} = {value!r} has no effect on the tool"
+
+
+def test_every_law_along_a_line_can_be_chosen() -> None:
+    assert set(OWN["law"].validation["one_of<>"][0]) == set(LAWS) - {"anisotropic"}
 
 
 def library_network() -> ContactNetwork:

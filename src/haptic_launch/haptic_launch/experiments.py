@@ -157,8 +157,11 @@ def load_experiment(name: str) -> Experiment:
     """
     homes = _folders()
     if name not in homes:
-        known = listed(sorted(homes), name)
-        raise UnknownExperimentError(f"experiment {shortened(name, 60)} is unknown, expected one of: {known}")
+        message = f"experiment {shortened(name, 60)} is unknown, expected one of: {listed(sorted(homes), name)}"
+        empty = ", ".join(sorted(_report_packages().keys() - {home.package for home in homes.values()}))
+        if empty:  # see docs/experiments.md, Add one
+            message += f"; no config/*/experiment.yaml is installed in the share directory of {empty}"
+        raise UnknownExperimentError(message)
     home = homes[name]
     return read_experiment(home.share / "config" / name / "experiment.yaml", home)
 

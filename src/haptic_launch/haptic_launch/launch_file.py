@@ -60,7 +60,7 @@ from .launch_substitutions import (
     Template,
     evaluate,
     evaluate_condition,
-    find_package_prefix,
+    find_executable,
     find_package_share,
     located,
     parse_template,
@@ -89,15 +89,6 @@ _SETTINGS = (
     "global_params",
     "ros_remaps",
 )
-
-
-def find_executable(package: str, executable: str, environment: Mapping[str, str] | None = None) -> str:
-    """Returns `<prefix>/lib/<package>/<executable>` of the first prefix in AMENT_PREFIX_PATH with the package."""
-    directory = Path(find_package_prefix(package, environment)) / "lib" / package
-    path = directory / executable
-    if not path.is_file() or not os.access(path, os.X_OK):
-        raise LaunchFileError(f"package '{package}' has no executable '{executable}' in {directory}")
-    return str(path)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import NoReturn
 
@@ -33,6 +34,7 @@ __all__ = [
     "Template",
     "evaluate",
     "evaluate_condition",
+    "find_executable",
     "find_package_prefix",
     "find_package_share",
     "located",
@@ -97,6 +99,27 @@ def find_package_prefix(package: str, environment: Mapping[str, str] | None = No
 def find_package_share(package: str, environment: Mapping[str, str] | None = None) -> str:
     """Returns the share directory of a package, as `$(find-pkg-share package)` does."""
     return str(Path(find_package_prefix(package, environment)) / "share" / package)
+
+
+def find_executable(package: str, executable: str, environment: Mapping[str, str] | None = None) -> str:
+    """Returns `<prefix>/lib/<package>/<executable>` of the first prefix in AMENT_PREFIX_PATH with the package.
+
+    A console script of the package may be in `<prefix>/bin` instead, where pip installs it.
+    """
+    prefix = Path(find_package_prefix(package, environment))
+    directory = prefix / "lib" / package
+    if _is_executable(directory / executable):
+        return str(directory / executable)
+    scripts = entry_points(group="console_scripts", name=executable)
+    if any(script.module.partition(".")[0] == package for script in scripts):
+        directory = prefix / "bin"
+        if _is_executable(directory / executable):
+            return str(directory / executable)
+    raise LaunchFileError(f"package '{package}' has no executable '{executable}' in {directory}")
+
+
+def _is_executable(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
 
 
 @dataclass

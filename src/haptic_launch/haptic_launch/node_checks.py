@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from haptic_core.errors import ParameterError
+from haptic_core.errors import HapticError, ParameterError
 from haptic_core.parameter_files import PARAMS_FILE
 from haptic_core.parameters import check_name
 from haptic_launch.file_parameters import declared_parameters, nodes_of_run
@@ -16,6 +16,7 @@ from haptic_launch.launch_file import LaunchDescription
 from haptic_launch.launch_nodes import LaunchedNode
 from haptic_launch.runner import UsageError
 
+RECORDER = "haptic_bags/recorder"
 _PARAMETERS = "docs/parameters.md has the parameters of the nodes"
 
 
@@ -57,3 +58,19 @@ def check_parameters(nodes: Sequence[LaunchedNode]) -> None:
                 if argument is None:
                     raise UsageError(f"{subject}{error}", _PARAMETERS) from None
                 raise UsageError(f"argument {argument}: {str(error).removeprefix(f'parameter {name}: ')}") from None
+
+
+def check_recorders(nodes: Sequence[LaunchedNode], experiment: str) -> None:
+    """Refuses a recorder of another experiment, whose topics and report the run would have.
+
+    Raises:
+        HapticError: names the recorder and both experiments.
+    """
+    for node in nodes:
+        specs = declared_parameters(node.executable) if node.executable == RECORDER else None
+        recorded = node.parameters.get("experiment", specs["experiment"].default) if specs else experiment
+        if recorded != experiment:
+            raise HapticError(
+                f"experiment {experiment}: its launch file has a recorder of the experiment {recorded}; the "
+                f"parameter experiment of node {node.full_name} must be {experiment}"
+            )

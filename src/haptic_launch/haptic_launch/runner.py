@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from haptic_core.errors import HapticError, shortened
+from haptic_core.parameter_files import PARAMS_FILE
 from haptic_files import listed
 from haptic_launch.experiments import Experiment
 from haptic_launch.launch_file import LaunchDescription, LaunchFileError, load_launch_file
@@ -32,6 +33,9 @@ LONGEST_RUN = "1000000.0"
 #: what is different while a person watches, where it is not given
 IN_VIEW = {"pace": "1.0"}
 
+#: hint after a wrong argument
+SHOW_ARGUMENTS = "see ./haptics run EXPERIMENT --show-args"
+
 _PACKAGES = ("numpy", "scipy", "numba", "rosbags")
 
 
@@ -42,7 +46,7 @@ class UsageError(HapticError):
         hint: command that shows the possible arguments.
     """
 
-    def __init__(self, message: str, hint: str = "see ./haptics run EXPERIMENT --show-args") -> None:
+    def __init__(self, message: str, hint: str = SHOW_ARGUMENTS) -> None:
         super().__init__(message)
         self.hint = hint
 
@@ -149,7 +153,11 @@ def effective_arguments(description: LaunchDescription, given: Mapping[str, str]
     known = {argument.name: argument for argument in description.arguments}
     for name, value in given.items():
         if name not in known:
-            raise UsageError(f"argument {shortened(name, 60)} is unknown, expected one of: {listed(known, name)}")
+            hint = f"{SHOW_ARGUMENTS}; params_file:= sets any parameter of a node, see docs/parameters.md"
+            raise UsageError(
+                f"argument {shortened(name, 60)} is unknown, expected one of: {listed(known, name)}",
+                hint if PARAMS_FILE in known else SHOW_ARGUMENTS,
+            )
         choices = known[name].choices
         if choices and value not in choices:
             raise UsageError(f"argument {name}: expected one of {', '.join(choices)}, got {shortened(value)}")

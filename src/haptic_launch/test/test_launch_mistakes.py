@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
 import pytest
 from launch_texts import Launch
 
+from haptic_launch import launch_substitutions
 from haptic_launch.launch_file import LaunchFileError, find_executable, find_package_share, load_launch_file
 
 
@@ -127,3 +129,17 @@ def test_the_default_search_needs_the_ament_prefix_path(prefix: Path) -> None:
     variables = {"AMENT_PREFIX_PATH": f"/nowhere:{prefix}"}
     assert find_package_share("demo", variables) == f"{prefix}/share/demo"
     assert find_executable("demo", "talker", variables) == f"{prefix}/lib/demo/talker"
+
+
+def test_a_console_script_that_pip_installed_is_found_in_bin(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    variables = {"AMENT_PREFIX_PATH": str(prefix)}
+    (prefix / "bin").mkdir()
+    for name in ("listener", "python3"):
+        (prefix / "bin" / name).touch(mode=0o755)
+    with pytest.raises(LaunchFileError, match=r"has no executable 'listener' in .*/lib/demo$"):
+        find_executable("demo", "listener", variables)
+    scripts = EntryPoints([EntryPoint("listener", "demo.nodes:main", "console_scripts")])
+    monkeypatch.setattr(launch_substitutions, "entry_points", scripts.select)
+    assert find_executable("demo", "listener", variables) == f"{prefix}/bin/listener"
+    with pytest.raises(LaunchFileError, match="has no executable 'python3'"):  # not a script of the package
+        find_executable("demo", "python3", variables)

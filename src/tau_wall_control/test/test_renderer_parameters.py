@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from node_parameters import other_values, without_effect
 from numpy.testing import assert_allclose, assert_array_equal
 from wall_cases import OWN, SPECS, guarded, values, way
 
@@ -51,16 +52,16 @@ CONTEXT: dict[str, dict[str, Any]] = {
     "design_normal": {"scheme": "observer"},
 }
 #: other values where twice the value is none
-OTHER: dict[str, Any] = {
-    "scheme": "mopc",
-    "device_parameters": ["platform.mass=0.2"],
-    "per_axis": 2,
-    "known_delay": 0,
-    "design_normal": [1.0, 0.0, 0.0],
-    "contact": "holding",
-    "wall_points": [0.0, 0.0, 1e-5],
-    "wall_normals": [0.0, 0.6, 0.8],
-    "friction_coefficient": 0.2,
+OTHER: dict[str, list[Any]] = {
+    "scheme": ["mopc"],
+    "device_parameters": [["platform.mass=0.2"]],
+    "per_axis": [2],
+    "known_delay": [0],
+    "design_normal": [[1.0, 0.0, 0.0]],
+    "contact": ["holding"],
+    "wall_points": [[0.0, 0.0, 1e-5]],
+    "wall_normals": [[0.0, 0.6, 0.8]],
+    "friction_coefficient": [0.2],
 }
 #: tested below: files, and what has nothing to do with the torques
 ELSEWHERE = {"controller_file", "device_file", "longest_saturation", "display_rate", "release_gap", "thermal_limit"}
@@ -71,8 +72,9 @@ ELSEWHERE = {"controller_file", "device_file", "longest_saturation", "display_ra
 @pytest.mark.parametrize("name", sorted(SPECS.keys() - ELSEWHERE))
 def test_changing_the_parameter_changes_what_is_commanded(name: str) -> None:
     context = CONTEXT.get(name, {})
-    value = OTHER[name] if name in OTHER else 2 * SPECS[name].default
-    assert rendered_with(*context.items()) != rendered(values(**{**context, name: value}))
+    value = other_values(SPECS[name], SPECS[name].default, OTHER)[0]
+    changes = rendered_with(*context.items()) != rendered(values(**{**context, name: value}))
+    assert changes, without_effect(name, value)
 
 
 @pytest.mark.parametrize("scheme", OWN["scheme"].validation["one_of<>"][0])

@@ -39,10 +39,11 @@ def load_mechanism(name: str, /, **arguments: object) -> Mechanism:
         'RollingDisk'
     """
     found = mechanism_class(name)
+    signature = inspect.signature(found)
     try:
-        inspect.signature(found).bind(**arguments)
+        signature.bind(**arguments)
     except TypeError as error:
-        raise MechanismError(f"mechanism {name}: {error}") from None
+        raise MechanismError(f"mechanism {name}: {error}; it takes {', '.join(signature.parameters)}") from None
     return found(**arguments)
 
 

@@ -32,6 +32,9 @@ from numpy.typing import ArrayLike
 from convex_contact.problem import checks
 from convex_contact.problem.row_numbers import NEAR_RIGID, NEAR_RIGID_STIFFNESS, controller_row
 
+#: numbers of a row beside its Jacobian, in the order of compiled code
+ROW_FIELDS = ("bias", "target", "compliance", "near_rigid", "lower", "upper")
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -54,6 +57,12 @@ class Rows:
     near_rigid: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
+
+    def __post_init__(self) -> None:
+        m = len(self.jacobian)
+        for name in ROW_FIELDS:
+            if np.shape(getattr(self, name)) != (m,):
+                raise ValueError(f"{name}: expected shape ({m},), as jacobian has, got {np.shape(getattr(self, name))}")
 
 
 def compliance(period: float, stiffness: float, relaxation_time: float | None) -> tuple[float, float]:
@@ -82,11 +91,7 @@ class Constraint(ABC):
 
     @abstractmethod
     def rows(self, velocities: int, period: float) -> Rows:
-        """The rows for a problem of that many velocities [..., nv] and that period [s].
-
-        Raises:
-            ValueError: the Jacobian's number of columns differs.
-        """
+        """The rows for a problem of that many velocities [..., nv] and that period [s], see `checked_rows`."""
 
 
 class Compliant(Constraint):
@@ -133,7 +138,6 @@ class Compliant(Constraint):
         )
 
     def rows(self, velocities: int, period: float) -> Rows:
-        _check_columns(self, self.jacobian, velocities)
         m = len(self.jacobian)
         R, dt_plus_tau = compliance(period, self.stiffness, self.relaxation_time)
         return Rows(
@@ -158,7 +162,6 @@ class GivenRows(Constraint):
         self._rows = rows
 
     def rows(self, velocities: int, period: float) -> Rows:
-        _check_columns(self, self._rows.jacobian, velocities)
         return self._rows
 
 
@@ -385,7 +388,6 @@ class PDActuator(Constraint):
             raise ValueError(f"effort_limit: expected a number above 0, or inf, got {effort_limit!r}")
 
     def rows(self, velocities: int, period: float) -> Rows:
-        _check_columns(self, self.jacobian, velocities)
         numbers = controller_row(
             period, self.position, self.proportional_gain, self.derivative_gain, self.target_position,
             self.target_velocity, self.feedforward, self.effort_limit,
@@ -410,12 +412,19 @@ def row_hessian(s: np.ndarray, target: np.ndarray, R: np.ndarray, lower: np.ndar
     return np.where((y > lower) & (y < upper), 1.0 / R, 0.0)
 
 
-def _check_columns(constraint: Constraint, jacobian: np.ndarray, velocities: int) -> None:
-    if jacobian.shape[1] != velocities:
+def checked_rows(constraint: Constraint, velocities: int, period: float) -> Rows:
+    """The rows of a constraint in a problem of that many velocities and that period [s].
+
+    Raises:
+        ValueError: the Jacobian's number of columns differs.
+    """
+    rows = constraint.rows(velocities, period)
+    if rows.jacobian.shape[1] != velocities:
         raise ValueError(
-            f"constraints: expected a Jacobian with {velocities} columns, got one with {jacobian.shape[1]} in "
+            f"constraints: expected a Jacobian with {velocities} columns, got one with {rows.jacobian.shape[1]} in "
             f"{type(constraint).__name__}"
         )
+    return rows
 
 
 def _set(row: np.ndarray, name: str, index: int, value: float) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from convex_contact.problem import checks
 from convex_contact.problem.approximations import ContactParameters
-from convex_contact.problem.constraints import Constraint, Rows
+from convex_contact.problem.constraints import ROW_FIELDS, Constraint, Rows, checked_rows
 from convex_contact.problem.near_rigid import near_rigid_compliance
 from convex_contact.problem.normal_laws import LinearLaw, NormalLaw
 
@@ -176,14 +176,11 @@ class ContactProblem:
     @cached_property
     def rows(self) -> Rows:
         """The rows of all constraints, in their order; `compliance` with the near-rigid limit."""
-        each = [constraint.rows(self.velocities, self.period) for constraint in self.constraints]
+        each = [checked_rows(constraint, self.velocities, self.period) for constraint in self.constraints]
         empty, none = np.zeros((0, self.velocities)), np.zeros(0)
         together = Rows(
             np.concatenate([empty, *(r.jacobian for r in each)]),
-            *(
-                np.concatenate([none, *(getattr(r, name) for r in each)])
-                for name in ("bias", "target", "compliance", "near_rigid", "lower", "upper")
-            ),
+            *(np.concatenate([none, *(getattr(r, name) for r in each)]) for name in ROW_FIELDS),
         )
         J = together.jacobian
         w = np.einsum("ij,ji->i", J, scipy.linalg.cho_solve((self.cholesky, True), J.T)) if len(J) else none

@@ -9,27 +9,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from convex_contact.problem.constraints import Constraint
+from convex_contact.problem.constraints import ROW_FIELDS, Constraint, checked_rows
 from convex_contact.simulation.dynamics import WorldDynamics
 from convex_contact.solver.workspace import TermInputs
 
 NO_ROWS = TermInputs(
     np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0), np.zeros((0, 6))
 )  # fmt: skip
-ROW_FIELDS = ("bias", "target", "compliance", "near_rigid", "lower", "upper")
 
 
 def flat_rows(d: WorldDynamics, constraints: Sequence[Constraint]) -> TermInputs | None:
     """Returns the rows of constraints; None if there are none.
 
     Raises:
-        ValueError: A row couples more than two trees.
+        ValueError: A row couples more than two trees, or has another number of columns than there are velocities.
     """
     tree_v = d.arrays.tree_v
     owner = np.repeat(np.arange(len(tree_v) - 1), np.diff(tree_v))
     a, b, ends, entries, parameters = [], [], [0], [], []
     for constraint in constraints:
-        rows = constraint.rows(d.nv, d.period)
+        rows = checked_rows(constraint, d.nv, d.period)
         for i, row in enumerate(rows.jacobian):
             trees = np.unique(owner[row != 0.0])
             if not 1 <= len(trees) <= 2:

@@ -90,7 +90,8 @@ class StartHandshake:
             return unmatched(node, publishers[0], sources)
         through = node.transport.recorded_publishers(publishers)
         takers = [*sources, RECORDER] if publishers[0] in through else sources
-        return [*unmatched(node, publishers[0], takers), *unrecorded(node, publishers)]
+        unheard = [name for name in unmatched(node, publishers[0], takers) if name != RECORDER]
+        return [*unheard, *unrecorded(node, publishers)]
 
     def is_complete(self) -> bool:
         """Whether all whom the start waits for have been seen.

@@ -36,9 +36,9 @@ def unmatched(node: SuiteNode, publisher: Publisher, names: Sequence[str]) -> li
 
 
 def unrecorded(node: SuiteNode, publishers: Sequence[Publisher]) -> list[str]:
-    """The recorder, if it does not yet receive the messages of these tick publishers, directly or in bundles."""
+    """The recorder, with each topic of these tick publishers that it does not yet receive, directly or in bundles."""
     through = node.transport.recorded_publishers(publishers)
-    return [name for publisher in through for name in unmatched(node, publisher, [RECORDER])]
+    return [f"{RECORDER} of {one.topic_name}" for one in through if unmatched(node, one, [RECORDER])]
 
 
 def wait_for(

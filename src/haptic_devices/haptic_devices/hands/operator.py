@@ -134,6 +134,9 @@ class SimulatedHand(Hand):
 class HandHeldDevice(Device):
     """A simulated device whose tool a simulated hand may hold.
 
+    A device calls `_follow_plan` in `activate`, and `_lead` at the beginning of `write` or `follow`. In period
+    `_period_number` its hand follows that row of `_table`, which is the hand's `table` but while a user leads the hand.
+
     Attributes:
         parameters: numbers of the device.
         hand: holds the tool; None: the tool is released.

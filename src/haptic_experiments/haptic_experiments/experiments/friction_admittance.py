@@ -19,6 +19,7 @@ from haptic_experiments.kit.manipulator_case import COMPENSATIONS, Case, RunNumb
 from haptic_experiments.kit.planar import draw_path, draw_position_and_force, joint_legend
 from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
 from haptic_experiments.kit.signals import worst
+from haptic_friction.factory import breakaway_parameter
 from haptic_friction.reference.motions import noise_drift
 
 # Limits of the verdicts. They were set before any run of this experiment was seen. The definitions of a rest and of
@@ -137,7 +138,7 @@ def _claim_rest(claims: Claims, case: Case, result: RunNumbers, count: float | N
         "Below F the end-effector is stationary and does not drift under a fluctuating force (Fig. 17, c); "
         f"{result.label}."
     )
-    hold = case.friction["static_force" if case.friction["law"] == "stribeck" else "friction_force"]
+    hold = case.friction[breakaway_parameter(case.friction["law"])]
     rests = [rest for rest in result.rests if rest.largest_force < hold]
     if not rests or count is None:
         claims.say(text, unless=f"no rest below {hold:g} N long enough")

@@ -25,6 +25,7 @@ from haptic_experiments.kit.joystick_run import (
 )
 from haptic_experiments.kit.planar import delay_words, draw_path, draw_position_and_force, joint_legend
 from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
+from haptic_friction.factory import breakaway_parameter
 
 #: share of the sliding samples in which the force may lag no more than the spring and the encoder explain; chosen
 #: before the data
@@ -112,8 +113,10 @@ def kinetic_force(friction: dict[str, Any]) -> float:
 
 
 def breakaway_force(friction: dict[str, Any]) -> float:
-    """Force [N] at which the friction node's contact begins to slide: F, of the Stribeck law Fs."""
-    return float(friction["static_force"] if friction.get("law") == "stribeck" else kinetic_force(friction))
+    """Force [N] at which the friction node's contact begins to slide: F, or Fs of a law that has one."""
+    if friction.get("model") == "parallel":
+        return kinetic_force(friction)
+    return float(friction[breakaway_parameter(friction.get("law", "coulomb"))])
 
 
 def _claims(numbers: Numbers, friction: dict[str, Any]) -> Claims:

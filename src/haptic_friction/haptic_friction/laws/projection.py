@@ -18,6 +18,7 @@ from numba.extending import intrinsic
 
 from haptic_friction.vectors import Vector, along, axpy, divided, length, load, scaled, store, transformed
 
+# codes of laws, below APPROXIMATE; an isotropic law has a branch in `magnitude` and one in `slope`
 #: g(s) = F + D s; coefficients F, D
 COULOMB_VISCOUS = 0
 #: g(s) = Fc + (Fs - Fc) exp(-(s/vs)^2) + D s; coefficients Fs, Fc, vs, D
@@ -107,7 +108,9 @@ def slope(code: int | None, coefficients: np.ndarray, element: int, speed: float
             return 0.0
         rise = coefficients[element, 3 + n + j] - coefficients[element, 2 + n + j]
         return rise / (coefficients[element, 3 + j] - coefficients[element, 2 + j])
-    return _call(coefficients[element].view(np.int64)[2], speed)
+    if law == FUNCTION:
+        return _call(coefficients[element].view(np.int64)[2], speed)
+    return math.nan  # a law without a branch here
 
 
 @njit(cache=True, error_model="numpy")
@@ -126,7 +129,9 @@ def magnitude(code: int | None, coefficients: np.ndarray, element: int, speed: f
         n, j = int(coefficients[element, 1]), _segment(coefficients, element, speed, 0.0)
         rate = slope(code, coefficients, element, speed)
         return coefficients[element, 2 + n + j] + rate * (speed - coefficients[element, 2 + j])
-    return _call(coefficients[element].view(np.int64)[1], speed)
+    if law == FUNCTION:
+        return _call(coefficients[element].view(np.int64)[1], speed)
+    return math.nan
 
 
 @njit(cache=True, error_model="numpy")

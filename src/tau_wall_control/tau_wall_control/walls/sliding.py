@@ -221,20 +221,20 @@ def _law_of(
     if friction is not None:
         friction.check_dimension(3)
         code, coefficients = friction.code, friction.coefficients[None].copy()
-    c, settings = controller, np.zeros(1, SETTINGS)
-    for name, value in (
-        ("mode", c.mode),
-        ("delay", c.delay),
-        ("period", c.period),
-        ("peak", c.device.peak_torque),
-        ("release_gap", release_gap),
-        ("friction_stiffness", stiffness),
-        ("friction_damping", damping),
-        ("friction_code", code),
-        ("interpolated", c.options.interpolated),
-        ("exact_gravity", c.options.exact_gravity),
-    ):
-        settings[name] = value
+    c = controller
+    values = {
+        "mode": c.mode,
+        "delay": c.delay,
+        "period": c.period,
+        "peak": c.device.peak_torque,
+        "release_gap": release_gap,
+        "friction_stiffness": stiffness,
+        "friction_damping": damping,
+        "friction_code": code,
+        "interpolated": c.options.interpolated,
+        "exact_gravity": c.options.exact_gravity,
+    }
+    settings = np.array([tuple(values[name] for name in SETTINGS.names or ())], SETTINGS)
     observed = wall_filter(c) if c.mode & laws.OBSERVER else np.zeros((laws.JUMP_GAINS + 1, GAINS))
     return WallLaw(settings, c.table, c.points, c.edges, observed, coefficients)
 
