@@ -11,16 +11,19 @@ the last where the near-rigid limit R = beta^2 w/(4 pi^2), w = J A^-1 J^T, decid
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from convex_contact.model.joints import SpeedLimit
-from convex_contact.problem.contact_kernels import ROW_NEAR_RIGID
+from convex_contact.model.joints import JointLaw, SpeedLimit
+from convex_contact.problem.contact_kernels import ROW_COMPLIANCE, ROW_LOWER, ROW_NEAR_RIGID, ROW_UPPER
 from convex_contact.problem.near_rigid import near_rigid_compliance
 from convex_contact.problem.row_numbers import rigid_slope
 from convex_contact.simulation.joint_rows import JointRows
+
+#: columns of a row's slopes
+_TARGET, _LOWER, _UPPER = range(3)
 
 
 @dataclass(frozen=True)
@@ -57,26 +60,35 @@ class JointRow:
 
 def joint_rows(rows: JointRows, time: float, period: float) -> Iterator[JointRow]:
     """The rows of the last step, which started at a time, with the slopes of their numbers."""
-    every = rows.every
-    numbers, count = every.parameters, len(rows)
-    slopes = np.zeros((count, 3))
-    slopes[:, 0] = rigid_slope(period)  # of the joint limits
-    row_of = {id(law): i for i, law in enumerate(rows.laws)}
-    for i, law in enumerate(rows.laws):
+    every, laws = rows.every, rows.laws
+    slopes = np.zeros((len(rows), 3))
+    for i, law in enumerate(laws):
         if not isinstance(law, SpeedLimit):
-            slopes[i, 0] = law.slope(time, period)
-            continue
-        slopes[i, 0], motor = 0.0, row_of[id(law.motor)]
-        bound = 1 if law.sign > 0.0 else 2
-        there, width = numbers[motor, 3 + bound], numbers[i, 5]
-        limit = width - law.sign * there  # dt E
-        if -limit < there < limit:
-            slope = slopes[motor, 0] / numbers[motor, 2]
-            slopes[motor, bound], slopes[i, 2] = slope, -slope
-    for i in range(count):
-        bias, target, R, beta, lower, upper = numbers[i]
+            slopes[i, _TARGET] = law.slope(time, period)
+    slopes[len(laws) :, _TARGET] = rigid_slope(period)  # of joint limits
+    _add_velocity_limits(laws, every.parameters, slopes)
+    for i, numbers in enumerate(every.parameters):
+        bias, target, R, beta, lower, upper = numbers
         J = every.J[every.start[i] : every.start[i + 1]]
         yield JointRow(int(every.a[i]), J, (target - bias, R, beta, lower, upper), tuple(slopes[i].tolist()))
+
+
+def _add_velocity_limits(laws: Sequence[JointLaw | SpeedLimit], numbers: np.ndarray, slopes: np.ndarray) -> None:
+    """Slopes of the bounds that `row_numbers.write_speed_row` writes: of a motor's row, and of its velocity limit's.
+
+    One bound of the motor is the impulse dt u(V) of its controller at the limit, unless that is beyond the effort limit
+    E; the width of the limit's row is dt (u(V) + E), and its length runs against the joint.
+    """
+    row_of = {id(law): i for i, law in enumerate(laws)}
+    for i, law in enumerate(laws):
+        if isinstance(law, SpeedLimit):
+            motor = row_of[id(law.motor)]
+            bound, number = (_LOWER, ROW_LOWER) if law.sign > 0.0 else (_UPPER, ROW_UPPER)
+            impulse = numbers[motor, number]
+            largest = numbers[i, ROW_UPPER] - law.sign * impulse  # dt E
+            if abs(impulse) < largest:
+                slopes[motor, bound] = slopes[motor, _TARGET] / numbers[motor, ROW_COMPLIANCE]
+                slopes[i, _UPPER] = -slopes[motor, bound]
 
 
 def add_joint_rows(
@@ -115,10 +127,10 @@ def add_joint_rows(
         impulse = (target - J @ velocity[tree_v[t] : tree_v[t + 1]]) / R
         square = np.outer(J, J)
         if not lower < impulse < upper:
-            R_q[t, :n, :n] -= row.slopes[1 if impulse <= lower else 2] * square
+            R_q[t, :n, :n] -= row.slopes[_LOWER if impulse <= lower else _UPPER] * square
             continue
         H[t, :n, :n] += square / R
-        R_q[t, :n, :n] -= row.slopes[0] / R * square
+        R_q[t, :n, :n] -= row.slopes[_TARGET] / R * square
         if decides:
             U = np.outer(column, column)
             slope = -J * impulse / w
