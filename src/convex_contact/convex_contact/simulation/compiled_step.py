@@ -12,11 +12,12 @@ from numba import njit
 
 from convex_contact.collision.contacts import carry_tangential
 from convex_contact.model.arrays import ContactRecord, JointRowRecord, WorldRecord
+from convex_contact.model.bodies import move_free_bodies, prepare_free_bodies
+from convex_contact.model.tree_kernels import move_trees, prepare_trees
 from convex_contact.problem import contact_kernels
 from convex_contact.problem.elastoplastic import update_elastic_displacement
 from convex_contact.simulation.dynamics import ALL_PAIRS, KEPT, PREDICTED, collect_contacts, grow_margins
 from convex_contact.simulation.joint_rows import acts, choose_rows
-from convex_contact.simulation.moving_bodies import move_bodies, prepare_bodies
 from convex_contact.simulation.torsional_friction import torsional_sizes, write_torsional_rows
 from convex_contact.solver import newton
 from convex_contact.solver.borrowed import borrow
@@ -30,7 +31,7 @@ NO_ROOM, LIMIT_REACHED = 3, 4
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def make_step(
-    w: WorldRecord, c: ContactRecord, old: ContactRecord, joints: JointRowRecord, s: Any, elastic: np.ndarray,
+    w: WorldRecord, c: ContactRecord, old: ContactRecord, joints: JointRowRecord | None, s: Any, elastic: np.ndarray,
     stiffness_t: float, damping_t: float, period: float, travel: float, speculative: bool, linear: bool, whole: bool,
     everything: bool, given: int,
 ) -> int:  # fmt: skip
@@ -40,7 +41,7 @@ def make_step(
         w: The world; prepared, unless the step is whole.
         c: The contacts to fill in.
         old: Those of the step before.
-        joints: The rows of joint laws and limits.
+        joints: The rows of joint laws and limits; None, for which no code of trees is compiled: there are no trees.
         s: The solver's workspace, with the rows of constraints and joints, unless the step is whole.
         elastic: Elastic displacements of the contacts of the step before (n, 2), m; without rows: none.
         stiffness_t: Tangential stiffness (0: that of the normal direction), N/m.
@@ -59,8 +60,10 @@ def make_step(
     """
     rows = given
     if whole:
-        prepare_bodies(w, period)
-        rows = _load_joint_rows(w, joints, s, period, everything) if len(joints.tree) else 0
+        prepare_free_bodies(w, period)
+        if joints is not None:
+            prepare_trees(w, period)
+            rows = _load_joint_rows(w, joints, s, period, everything) if len(joints.tree) else 0
     margins = PREDICTED if speculative else ALL_PAIRS
     while True:
         if not collect_contacts(w, c, old, travel, margins):
@@ -77,10 +80,20 @@ def make_step(
         if not speculative or grow_margins(w, b.v, travel) == 0:
             break
         margins = KEPT
-    if acts(joints, b.v):
+    if joints is not None and acts(joints, b.v):
         return LIMIT_REACHED
-    move_bodies(w, b.v, period, linear)
+    _take_over(w, b.v)
+    move_free_bodies(w, b.v, period, linear)
+    if joints is not None:
+        move_trees(w, period)
     return newton.CONVERGED
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def _take_over(w: WorldRecord, velocity: np.ndarray) -> None:
+    v = w.v
+    for i in range(len(v)):
+        v[i] = velocity[i]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -54,7 +54,6 @@ from convex_contact.simulation.contact_query import body_speeds as body_speeds
 from convex_contact.simulation.contact_query import find_contacts as find_contacts
 from convex_contact.simulation.contact_query import predict_margins as predict_margins
 from convex_contact.simulation.joint_limits import JointLimits, position_limits
-from convex_contact.simulation.moving_bodies import move_bodies, prepare_bodies
 from convex_contact.simulation.world_arrays import LARGE as LARGE
 from convex_contact.simulation.world_arrays import pair_arrays, world_arrays
 
@@ -135,6 +134,7 @@ class WorldDynamics:
         self._width = self.arrays.A.shape[1]
         self._tree_of_body = {b: t for t, bs in enumerate(self._tree_bodies) for b in bs}
         self._articulated = [t for t, kind in enumerate(self.arrays.tree_kind) if kind == bodies.ARTICULATED]
+        self._kernels = any(self._trees[t].has_kernels for t in self._articulated)
         self._others = [t for t in self._articulated if not self._trees[t].has_kernels]
         self._prescribed = [i for i, body in enumerate(world.bodies) if body.kind == "prescribed"]
         law, surfaces = self.arrays.law, self.arrays.class_friction[:, 3:]
@@ -274,11 +274,13 @@ class WorldDynamics:
             motion = self.world.bodies[number].motion
             if motion is not None:
                 a.body_twist[number] = motion(self.time + self.period)
+        bodies.prepare_free_bodies(a.record, self.period)
         for tree in self._articulated:
             drive = self.world.trees[tree].drive
             if drive is not None:
                 a.drive_effort[a.tree_v[tree] : a.tree_v[tree + 1]] = drive(self.time)
-        prepare_bodies(a.record, self.period)
+        if self._kernels:
+            tree_kernels.prepare_trees(a.record, self.period)
         for tree in self._others:
             i, j, k, m = a.tree_q[tree], a.tree_q[tree + 1], a.tree_v[tree], a.tree_v[tree + 1]
             self._write_links(tree)
@@ -351,7 +353,10 @@ class WorldDynamics:
 
     def advance(self, velocity: np.ndarray) -> None:
         """Ends the step: v becomes the solution (nv,), q moves with it, and prescribed bodies with theirs."""
-        move_bodies(self.arrays.record, velocity, self.period, self.linear_rotation)
+        self.arrays.v[:] = velocity
+        bodies.move_free_bodies(self.arrays.record, velocity, self.period, self.linear_rotation)
+        if self._kernels:
+            tree_kernels.move_trees(self.arrays.record, self.period)
         self.move_others()
 
     def move_others(self) -> None:

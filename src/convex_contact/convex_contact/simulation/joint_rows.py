@@ -34,7 +34,7 @@ class JointRows:
 
     Attributes:
         arrays: All rows, and what their numbers are made from.
-        record: These for kernels.
+        record: These for kernels; None in a world without trees.
     """
 
     def __init__(self, d: WorldDynamics, laws: Sequence[JointLaw], limits: JointLimits | None) -> None:
@@ -111,7 +111,7 @@ class JointRows:
             numbers[0] = place
             motor.share(numbers[1:])
         self._motor_numbers = a.motor.ravel()
-        self.record = a.record
+        self.record = a.record if d.world.trees else None
 
     def __len__(self) -> int:
         return len(self.arrays.tree)
