@@ -39,6 +39,7 @@ from convex_contact import (
     WorldDynamics,
     rollout,
 )
+from convex_contact.problem.constraints import GivenRows, Rows
 
 RandomProblem = Callable[..., ContactProblem]
 
@@ -140,6 +141,17 @@ def random_problem() -> RandomProblem:
 def approximation(request: pytest.FixtureRequest) -> str:
     """Each approximation in turn."""
     return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def constraint_without_rows() -> Callable[[WorldDynamics], Constraint]:
+    """Changes no step of a simulator, but takes it through Python: no step is then one compiled call."""
+
+    def rows(d: WorldDynamics) -> Constraint:
+        none = np.zeros(0)
+        return GivenRows(Rows(np.zeros((0, d.nv)), none, none, none, none, none, none))
+
+    return rows
 
 
 @pytest.fixture(scope="session")

@@ -43,7 +43,9 @@ def struck_door(folder: Path, motor: bool) -> Simulator:
     return Simulator(world, period=5e-3, polish=True)
 
 
-def coordinates(simulator: Simulator, steps: int) -> np.ndarray:
+def coordinates(simulator: Simulator, steps: int, constraint: Any) -> np.ndarray:
+    """Coordinates after each step; with a constraint the rows of joints are made by `JointRows.flat`."""
+    simulator.constraints.append(constraint)
     found = []
     for _ in range(steps):
         simulator.step()
@@ -53,7 +55,7 @@ def coordinates(simulator: Simulator, steps: int) -> np.ndarray:
 
 @pytest.mark.parametrize("motor", [False, True])
 def test_a_limit_out_of_reach_acts_when_it_is_reached_within_a_step(
-    motor: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    motor: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, constraint_without_rows: Any
 ) -> None:
     original, loaded = JointRows.flat, []
 
@@ -66,10 +68,10 @@ def test_a_limit_out_of_reach_acts_when_it_is_reached_within_a_step(
         return original(self, d, everything=True)
 
     monkeypatch.setattr(JointRows, "flat", noted)
-    lean = coordinates(struck_door(tmp_path, motor), 20)
+    lean = coordinates(struck_door(tmp_path, motor), 20, constraint_without_rows)
     assert (False, ROWS[motor][0]) in loaded and (True, sum(ROWS[motor])) in loaded  # left out, and called back
     monkeypatch.setattr(JointRows, "flat", whole)
-    full = coordinates(struck_door(tmp_path, motor), 20)
+    full = coordinates(struck_door(tmp_path, motor), 20, constraint_without_rows)
     np.testing.assert_allclose(lean, full, rtol=0, atol=1e-9)
     assert 0.05 < lean[:, 0].max() < 0.2  # it is stopped near the limit
 

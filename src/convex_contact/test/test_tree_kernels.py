@@ -10,7 +10,7 @@ import pinocchio as pin
 import pytest
 
 from convex_contact import Simulator, World
-from convex_contact.simulation.dynamics import WorldDynamics
+from convex_contact.simulation.dynamics import WorldDynamics, body_speeds
 
 PERIOD = 2e-3
 
@@ -89,6 +89,22 @@ def test_a_step_is_prepared_as_by_pinocchio(tmp_path: Path, seed: int, kinds: tu
         np.testing.assert_allclose(a.body_pose[numbers], poses, rtol=0, atol=1e-13)
         np.testing.assert_allclose(a.body_twist[numbers], twists, rtol=0, atol=1e-12 * np.abs(twists).max())
         np.testing.assert_allclose(a.link_jacobian[a.body_link[numbers]], jacobians, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("floating", [False, True])
+@pytest.mark.parametrize("kinds", KINDS)
+def test_speeds_of_links_are_those_of_their_jacobians(tmp_path: Path, kinds: tuple[str, ...], floating: bool) -> None:
+    d = random_dynamics(tmp_path, 0, floating, kinds)
+    a = d.arrays
+    d.prepare()
+    v, speeds = np.random.default_rng(1).normal(size=d.nv), np.zeros(len(a.body_tree))
+    body_speeds(a.record, v, speeds)
+    for number, tree in enumerate(d.world.trees):
+        k, m = a.tree_v[number], a.tree_v[number + 1]
+        twists = a.link_jacobian[a.body_link[list(tree.bodies)], :, : m - k] @ v[k:m]
+        linear, angular = np.linalg.norm(twists[:, :3], axis=1), np.linalg.norm(twists[:, 3:], axis=1)
+        expected = linear + angular * (a.body_radius[list(tree.bodies)] + 0.5 * d.threshold)
+        np.testing.assert_allclose(speeds[list(tree.bodies)], expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e3])

@@ -110,7 +110,7 @@ def complete(w: WorldRecord, c: ContactRecord) -> None:
         c.body, c.tree, c.v_n0, c.stiffness, c.dissipation, c.relaxation_time, c.area
     )  # fmt: skip
     friction, friction_tensor, torsional_friction = c.friction, c.friction_tensor, c.torsional_friction
-    n, width = w.counters[REQUIRED_CONTACTS], J.shape[3]
+    n, tree_v = w.counters[REQUIRED_CONTACTS], w.tree_v
     c.count[0] = n
     for k in range(n):
         nx, ny, nz = frame[k, 2, 0], frame[k, 2, 1], frame[k, 2, 2]
@@ -147,18 +147,14 @@ def complete(w: WorldRecord, c: ContactRecord) -> None:
                 first = tree
             else:
                 second = tree
-            if fresh and (links[b] >= 0 or width > 6):
+            if fresh and links[b] >= 0:
                 for i in range(3):
-                    for d in range(width):
+                    for d in range(tree_v[tree + 1] - tree_v[tree]):
                         J[k, slot, i, d] = 0.0
             if links[b] < 0:
                 _write_point_jacobian(J, k, slot, frame, x, y, z, sign)
             else:
                 _add_link_jacobian(w, J, k, slot, frame, b, x, y, z, sign)
-        if second < 0:
-            for i in range(3):
-                for d in range(width):
-                    J[k, 1, i, d] = 0.0
         tree_of[k, 0], tree_of[k, 1] = first, second
         v_n0[k] = v_n
         if law[one, two, LAW_REST] > law[one, two, LAW_FRICTION] or law[one, two, LAW_DIRECTIONAL] != 0.0:

@@ -60,7 +60,7 @@ class JointRow:
 
 def joint_rows(rows: JointRows, time: float, period: float) -> Iterator[JointRow]:
     """The rows of the last step, which started at a time, with the slopes of their numbers."""
-    every, laws = rows.every, rows.laws
+    every, laws = rows.arrays, rows.laws
     slopes = np.zeros((len(rows), 3))
     for i, law in enumerate(laws):
         if not isinstance(law, SpeedLimit):
@@ -70,7 +70,7 @@ def joint_rows(rows: JointRows, time: float, period: float) -> Iterator[JointRow
     for i, numbers in enumerate(every.parameters):
         bias, target, R, beta, lower, upper = numbers
         J = every.J[every.start[i] : every.start[i + 1]]
-        yield JointRow(int(every.a[i]), J, (target - bias, R, beta, lower, upper), tuple(slopes[i].tolist()))
+        yield JointRow(int(every.tree[i]), J, (target - bias, R, beta, lower, upper), tuple(slopes[i].tolist()))
 
 
 def _add_velocity_limits(laws: Sequence[JointLaw | SpeedLimit], numbers: np.ndarray, slopes: np.ndarray) -> None:
@@ -141,4 +141,4 @@ def add_joint_rows(
 
 def needs_mass(rows: JointRows) -> bool:
     """Whether a row may depend on the mass matrix."""
-    return bool((rows.every.parameters[:, ROW_NEAR_RIGID] > 0.0).any())
+    return bool((rows.arrays.parameters[:, ROW_NEAR_RIGID] > 0.0).any())

@@ -62,6 +62,7 @@ WORLD_TABLE = (
     Field("joint_inertia", "(nj, 13)", "kg, m, kg m^2", "of a link in its frame: mass, centre, inertia about it"),
     Field("joint_composite", "(nj, 10)", "kg, kg m, kg m^2", "of all that a joint moves about tree_origin"),
     Field("joint_velocity", "(nj, 6)", "m/s, rad/s", "spatial velocity of a link at tree_origin"),
+    Field("joint_twist", "(nj, 6)", "m/s, rad/s", "likewise for other velocities than v, while margins are made"),
     Field("joint_acceleration", "(nj, 6)", "m/s^2, rad/s^2", "spatial acceleration for constant joint velocities"),
     Field("joint_force", "(nj, 6)", "N, N m", "spatial force that this takes"),
     Field("dof_joint", "(nv,)", "-", "joint of a velocity"),
@@ -155,7 +156,7 @@ CONTACT_TABLE = (
     Field("point", "(n, 3)", "m", "midway between the surfaces, world"),
     Field("frame", "(n, 3, 3)", "-", "rows t1, t2, n (world, right-handed); n points from A into B"),
     Field("phi0", "(n,)", "m", "gap along n; negative: overlap"),
-    Field("J", "(n, 2, 3, d)", "-, m", "rows t1, t2, n by the velocities of the two trees"),
+    Field("J", "(n, 2, 3, d)", "-, m", "rows t1, t2, n by the velocities of the two trees; used as far as these go"),
     Field("bias", "(n, 3)", "m/s", "part of the contact velocity that prescribed bodies cause"),
     Field("v_n0", "(n,)", "m/s", "normal velocity at the start of the step; of prescribed bodies in it"),
     Field("stiffness", "(n,)", "N/m", "combined k; of a face its own"),
@@ -170,8 +171,26 @@ CONTACT_TABLE = (
     Field("taken", "(n,)", "-", "has found its contact in the next list, while lists are matched"),
 )
 
+#: arrays of the rows of joint laws and limits: nr rows with ne entries, of which no may be left out of a step,
+#: nm motors, ns sides of their velocity limits, nl limits of positions, which are the last rows
+JOINT_ROW_TABLE = (
+    Field("motor", "(nm, 8)", "", "coordinate, kp, kd, q_d, v_d, u_0, effort and velocity limit; NaN: a function"),
+    Field("motor_row", "(nm,)", "-", "row of a motor's controller"),
+    Field("speed", "(ns, 3)", "-", "row, motor and sign of one side of a velocity limit"),
+    Field("bound", "(nl, 3)", "-, -, m or rad", "coordinate, sign of the row and value of a limit of position"),
+    Field("tree", "(nr,)", "-", "tree of a row"),
+    Field("second_tree", "(nr,)", "-", "-1: no row couples two trees"),
+    Field("start", "(nr + 1,)", "-", "where a row's entries of J begin"),
+    Field("J", "(ne,)", "-, m", "entries of the rows by the velocities of their trees"),
+    Field("parameters", "(nr, 6)", "", "columns ROW_BIAS, ... of `contact_kernels`"),
+    Field("optional", "(nr, 2)", "-", "velocity of a limit and sign of its row; -1: the row is in every step"),
+    Field("idle", "(no, 3)", "-, -, m/s or rad/s", "limits left out of the step: velocity, sign, target velocity"),
+    Field("idle_count", "(1,)", "-", "number of these; further rows of idle are unused"),
+)
+
 WORLD_FIELDS = tuple(field.name for field in WORLD_TABLE)
 CONTACT_FIELDS = tuple(field.name for field in CONTACT_TABLE)
+JOINT_ROW_FIELDS = tuple(field.name for field in JOINT_ROW_TABLE)
 
 
 class _ArraysType(types.StructRef):
@@ -189,6 +208,11 @@ class ContactType(_ArraysType):
     """Numba's type of :class:`ContactRecord`."""
 
 
+@structref.register
+class JointRowType(_ArraysType):
+    """Numba's type of :class:`JointRowRecord`."""
+
+
 class WorldRecord(Record):
     """The arrays of a world, as kernels see them."""
 
@@ -197,8 +221,13 @@ class ContactRecord(Record):
     """The arrays of a list of contacts, as kernels see them."""
 
 
+class JointRowRecord(Record):
+    """The arrays of joint laws and limits, as kernels see them."""
+
+
 structref.define_proxy(WorldRecord, WorldType, list(WORLD_FIELDS))
 structref.define_proxy(ContactRecord, ContactType, list(CONTACT_FIELDS))
+structref.define_proxy(JointRowRecord, JointRowType, list(JOINT_ROW_FIELDS))
 
 
 @njit(cache=True)
@@ -209,6 +238,11 @@ def _world_record(arrays: tuple[np.ndarray, ...]) -> WorldRecord:
 @njit(cache=True)
 def _contact_record(arrays: tuple[np.ndarray, ...]) -> ContactRecord:
     return ContactRecord(*arrays)
+
+
+@njit(cache=True)
+def _joint_row_record(arrays: tuple[np.ndarray, ...]) -> JointRowRecord:
+    return JointRowRecord(*arrays)
 
 
 class _Arrays:
@@ -261,3 +295,9 @@ class ContactArrays(_Arrays):
     """The arrays of a list of contacts; see `CONTACT_TABLE`."""
 
     _fields, _new = CONTACT_FIELDS, staticmethod(_contact_record)
+
+
+class JointRowArrays(_Arrays):
+    """The arrays of the rows of joint laws and limits; see `JOINT_ROW_TABLE`."""
+
+    _fields, _new = JOINT_ROW_FIELDS, staticmethod(_joint_row_record)

@@ -109,6 +109,7 @@ def tree_table(
         "joint_body": np.array(bodies, np.int64),
         "joint_world_axis": np.zeros((joints, 3)),
         "joint_velocity": np.zeros((joints, 6)),
+        "joint_twist": np.zeros((joints, 6)),
         "joint_acceleration": np.zeros((joints, 6)),
         "joint_force": np.zeros((joints, 6)),
         "joint_composite": np.zeros((joints, 10)),

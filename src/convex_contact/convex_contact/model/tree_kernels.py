@@ -19,6 +19,7 @@ from numba import njit
 
 from convex_contact.model.arrays import WorldRecord
 
+_U = np.uintp  # Numba tests at each access whether a signed index is negative
 #: kinds of joints; coordinates and velocities of each: 1, 1; 1, 1; 2 (cosine, sine), 1; 7 (as Pinocchio's), 6
 REVOLUTE, PRISMATIC, CONTINUOUS, FREE_FLYER = range(4)
 
@@ -107,6 +108,28 @@ def _turn(
         poses[b, 3 * r + 2] = x * m02 + y * m12 + z * m22
 
 
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)
+def _joint_twist(S: np.ndarray, k: int, n: int, v: np.ndarray) -> tuple[float, float, float, float, float, float]:
+    """sum S_k v_k of the n velocities of a joint, the first of which is k."""
+    s0 = s1 = s2 = s3 = s4 = s5 = 0.0
+    for i in range(k, k + n):
+        rate = v[i]
+        s0, s1, s2 = s0 + S[i, 0] * rate, s1 + S[i, 1] * rate, s2 + S[i, 2] * rate
+        s3, s4, s5 = s3 + S[i, 3] * rate, s4 + S[i, 4] * rate, s5 + S[i, 5] * rate
+    return s0, s1, s2, s3, s4, s5
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def find_twists(w: WorldRecord, tree: int, velocity: np.ndarray) -> None:
+    """Writes to `joint_twist` the spatial velocities of the links of a tree at velocity (nv,), after `place_links`."""
+    V, S = w.joint_twist, w.dof_axis
+    for j in range(w.joint_start[tree], w.joint_start[tree + 1]):
+        s = _joint_twist(S, w.joint_v[j], 6 if w.joint_kind[j] == FREE_FLYER else 1, velocity)
+        parent = w.joint_parent[j]
+        for r in range(6):
+            V[j, r] = s[r] if parent < 0 else V[parent, r] + s[r]
+
+
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _write_axes(w: WorldRecord, tree: int, j: int) -> None:
     """Spatial axes S of a joint, and the spatial velocity and acceleration without joint accelerations of its link."""
@@ -126,11 +149,7 @@ def _write_axes(w: WorldRecord, tree: int, j: int) -> None:
         else:
             S[k + i, 3], S[k + i, 4], S[k + i, 5] = ex, ey, ez
             S[k + i, 0], S[k + i, 1], S[k + i, 2] = ey * z - ez * y, ez * x - ex * z, ex * y - ey * x
-    s0 = s1 = s2 = s3 = s4 = s5 = 0.0
-    for i in range(n):
-        rate = v[k + i]
-        s0, s1, s2 = s0 + S[k + i, 0] * rate, s1 + S[k + i, 1] * rate, s2 + S[k + i, 2] * rate
-        s3, s4, s5 = s3 + S[k + i, 3] * rate, s4 + S[k + i, 4] * rate, s5 + S[k + i, 5] * rate
+    s0, s1, s2, s3, s4, s5 = _joint_twist(S, k, n, v)
     if parent < 0:
         V[j, 0], V[j, 1], V[j, 2], V[j, 3], V[j, 4], V[j, 5] = s0, s1, s2, s3, s4, s5
         for r in range(3):
@@ -306,34 +325,38 @@ def factorise_tree(L: np.ndarray, parent: np.ndarray, run: np.ndarray, base: int
     """H = L^T D L in the lower half of L (n, n), with D on its diagonal; only entries along branches are read."""
     for back in range(end - base):
         k = end - 1 - back
-        pivot = 1.0 / L[k - base, k - base]
+        row = _U(k - base)
+        pivot = 1.0 / L[row, row]
         i = parent[k]
         while i >= 0:
-            factor = L[k - base, i - base] * pivot
+            above = _U(i - base)
+            factor = L[row, above] * pivot
             j = i
             while j >= 0:
-                for x in range(run[j] - base, j - base + 1):
-                    L[i - base, x] -= factor * L[k - base, x]
+                for x in range(_U(run[j] - base), _U(j - base + 1)):
+                    L[above, x] -= factor * L[row, x]
                 j = parent[run[j]]
-            L[k - base, i - base] = factor
+            L[row, above] = factor
             i = parent[i]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def solve_tree(L: np.ndarray, parent: np.ndarray, run: np.ndarray, base: int, end: int, x: np.ndarray) -> None:
     """x[base:end] <- H^-1 x[base:end] with the factors of :func:`factorise_tree`."""
+    first = _U(base)
     for back in range(end - base):
         k = end - 1 - back
-        j, value = parent[k], x[k]
+        j, value, row = parent[k], x[k], _U(k - base)
         while j >= 0:
-            for i in range(run[j], j + 1):
-                x[i] -= L[k - base, i - base] * value
+            for i in range(_U(run[j] - base), _U(j - base + 1)):
+                x[first + i] -= L[row, i] * value
             j = parent[run[j]]
     for k in range(base, end):
-        j, value = parent[k], x[k] / L[k - base, k - base]
+        row = _U(k - base)
+        j, value = parent[k], x[k] / L[row, row]
         while j >= 0:
-            for i in range(run[j], j + 1):
-                value -= L[k - base, i - base] * x[i]
+            for i in range(_U(run[j] - base), _U(j - base + 1)):
+                value -= L[row, i] * x[first + i]
             j = parent[run[j]]
         x[k] = value
 

@@ -11,11 +11,13 @@ import numpy as np
 from numba import njit
 
 from convex_contact.collision.contacts import carry_tangential
-from convex_contact.model.arrays import ContactRecord, WorldRecord
+from convex_contact.model.arrays import ContactRecord, JointRowRecord, WorldRecord
 from convex_contact.model.bodies import move_free_bodies, prepare_free_bodies
+from convex_contact.model.tree_kernels import move_trees, prepare_trees
 from convex_contact.problem import contact_kernels
 from convex_contact.problem.elastoplastic import update_elastic_displacement
 from convex_contact.simulation.dynamics import ALL_PAIRS, KEPT, PREDICTED, collect_contacts, grow_margins
+from convex_contact.simulation.joint_rows import acts, choose_rows
 from convex_contact.simulation.torsional_friction import torsional_sizes, write_torsional_rows
 from convex_contact.solver import newton
 from convex_contact.solver.borrowed import borrow
@@ -29,17 +31,18 @@ NO_ROOM, LIMIT_REACHED = 3, 4
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def make_step(
-    w: WorldRecord, c: ContactRecord, old: ContactRecord, s: Any, elastic: np.ndarray, stiffness_t: float,
-    damping_t: float, period: float, travel: float, speculative: bool, linear: bool, prepare: bool, rows: int,
-    idle: np.ndarray,
+    w: WorldRecord, c: ContactRecord, old: ContactRecord, joints: JointRowRecord | None, s: Any, elastic: np.ndarray,
+    stiffness_t: float, damping_t: float, period: float, travel: float, speculative: bool, linear: bool, whole: bool,
+    everything: bool, given: int,
 ) -> int:  # fmt: skip
-    """Makes the step, but for articulated trees and prescribed bodies, which are not moved.
+    """Makes the step, but for trees without kernels and prescribed bodies, which are not moved.
 
     Args:
-        w: The world; prepared, unless `prepare`.
+        w: The world; prepared, unless the step is whole.
         c: The contacts to fill in.
         old: Those of the step before.
-        s: The solver's workspace, with the constraints' rows.
+        joints: The rows of joint laws and limits; None, for which no code of trees is compiled: there are no trees.
+        s: The solver's workspace, with the rows of constraints and joints, unless the step is whole.
         elastic: Elastic displacements of the contacts of the step before (n, 2), m; without rows: none.
         stiffness_t: Tangential stiffness (0: that of the normal direction), N/m.
         damping_t: Tangential damping, N s/m.
@@ -47,16 +50,20 @@ def make_step(
         travel: h s of `dynamics`, s.
         speculative: Leave out contacts that provably do nothing.
         linear: Integrate quaternions linearly.
-        prepare: Prepare the free bodies first; of a world that has nothing else.
-        rows: Number of the constraints' rows in the workspace.
-        idle: Limits of joints that are not among them: index of the velocity, sign, target velocity (n, 3).
+        whole: Prepare the world and load the rows of joints first; there are no others.
+        everything: In a whole step, with all limits of joints.
+        given: Number of rows in the workspace, unless the step is whole.
 
     Returns:
-        CONVERGED; otherwise NO_ROOM, LIMIT_REACHED (an idle limit acts) or the solver's status, and the state is that
-        before the step.
+        CONVERGED; otherwise NO_ROOM, LIMIT_REACHED (a limit that was left out acts) or the solver's status, and the
+        state is that before the step.
     """
-    if prepare:
+    rows = given
+    if whole:
         prepare_free_bodies(w, period)
+        if joints is not None:
+            prepare_trees(w, period)
+            rows = _load_joint_rows(w, joints, s, period, everything) if len(joints.tree) else 0
     margins = PREDICTED if speculative else ALL_PAIRS
     while True:
         if not collect_contacts(w, c, old, travel, margins):
@@ -73,11 +80,12 @@ def make_step(
         if not speculative or grow_margins(w, b.v, travel) == 0:
             break
         margins = KEPT
-    for k in range(len(idle)):
-        if idle[k, 1] * b.v[int(idle[k, 0])] < idle[k, 2]:
-            return LIMIT_REACHED
+    if joints is not None and acts(joints, b.v):
+        return LIMIT_REACHED
     _take_over(w, b.v)
     move_free_bodies(w, b.v, period, linear)
+    if joints is not None:
+        move_trees(w, period)
     return newton.CONVERGED
 
 
@@ -86,6 +94,13 @@ def _take_over(w: WorldRecord, velocity: np.ndarray) -> None:
     v = w.v
     for i in range(len(v)):
         v[i] = velocity[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _load_joint_rows(w: WorldRecord, joints: JointRowRecord, s: Any, period: float, everything: bool) -> int:
+    """Writes the rows of joint laws and limits into the workspace; returns how many there are."""
+    reserve(s, s.n, s.dofs, 0, 0, 0, len(joints.tree), len(joints.J))
+    return choose_rows(w, joints, joints.motor, period, everything, inputs(s).rows)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -7,28 +7,48 @@ from numba import njit
 
 from convex_contact.collision import broad_phase, contacts, narrow_phase
 from convex_contact.model.arrays import ContactRecord, WorldRecord
+from convex_contact.model.tree_kernels import find_twists
 
 OWN_SPEED, OTHERS_SPEED = 1.5, 0.25  # of the travel of the body itself and of the fastest body, into the margin
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)
+def _bound(w: WorldRecord, b: int, linear: float, angular: float) -> float:
+    """Upper bound of the speed of a body's points and contact points, from the squares of its velocities."""
+    reach = w.body_radius[b] + 0.5 * w.settings[broad_phase.THRESHOLD]
+    return float(np.sqrt(linear) + np.sqrt(angular) * reach) if angular > 0 else float(np.sqrt(linear))
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)
+def _bound_of_twist(w: WorldRecord, b: int, twists: np.ndarray, first: int) -> float:
+    """:func:`_bound` from the six numbers [v; omega] at `first` of flat twists."""
+    linear = angular = 0.0
+    for k in range(first, first + 3):
+        linear += twists[k] ** 2
+        angular += twists[k + 3] ** 2
+    return float(_bound(w, b, linear, angular))
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def _start_speeds(w: WorldRecord, out: np.ndarray) -> None:
+    """Writes the bounds of :func:`body_speeds` at the velocity at which the world was prepared."""
+    twists = w.body_twist.reshape(-1)
+    for b in range(len(w.body_tree)):
+        out[b] = _bound_of_twist(w, b, twists, 6 * b)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def body_speeds(w: WorldRecord, velocity: np.ndarray, out: np.ndarray) -> None:
     """Upper bounds (nb,) of the speed of the bodies' points and contact points, m/s, at velocity (nv,)."""
-    reach = 0.5 * w.settings[broad_phase.THRESHOLD]
-    for b in range(w.body_tree.shape[0]):
+    twists = w.body_twist.reshape(-1)
+    for b in range(len(w.body_tree)):
         tree, link = w.body_tree[b], w.body_link[b]
-        linear, angular = 0.0, 0.0
         if tree < 0:
-            for k in range(3):
-                linear += w.body_twist[b, k] ** 2
-                angular += w.body_twist[b, 3 + k] ** 2
+            out[b] = _bound_of_twist(w, b, twists, 6 * b)
         elif link < 0:
-            i = w.tree_v[tree]
-            for k in range(3):
-                linear += velocity[i + k] ** 2
-                angular += velocity[i + 3 + k] ** 2
-        else:
-            start = w.tree_v[tree]
+            out[b] = _bound_of_twist(w, b, velocity, w.tree_v[tree])
+        elif w.link_dof[link] < 0:  # of a tree without kernels
+            linear, angular, start = 0.0, 0.0, w.tree_v[tree]
             for k in range(6):
                 s = 0.0
                 for j in range(w.tree_v[tree + 1] - start):
@@ -37,9 +57,22 @@ def body_speeds(w: WorldRecord, velocity: np.ndarray, out: np.ndarray) -> None:
                     linear += s * s
                 else:
                     angular += s * s
-        out[b] = np.sqrt(linear)
-        if angular > 0:
-            out[b] += np.sqrt(angular) * (w.body_radius[b] + reach)
+            out[b] = _bound(w, b, linear, angular)
+    for tree in range(len(w.joint_start) - 1):
+        _tree_speeds(w, tree, velocity, out)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def _tree_speeds(w: WorldRecord, tree: int, velocity: np.ndarray, out: np.ndarray) -> None:
+    """:func:`body_speeds` of the links of a tree with kernels."""
+    find_twists(w, tree, velocity)
+    V, poses, origin = w.joint_twist, w.body_pose, w.tree_origin
+    for j in range(w.joint_start[tree], w.joint_start[tree + 1]):
+        b = w.joint_body[j]
+        x, y, z = poses[b, 9] - origin[tree, 0], poses[b, 10] - origin[tree, 1], poses[b, 11] - origin[tree, 2]
+        v0, v1, v2 = V[j, 3], V[j, 4], V[j, 5]
+        u0, u1, u2 = V[j, 0] + v1 * z - v2 * y, V[j, 1] + v2 * x - v0 * z, V[j, 2] + v0 * y - v1 * x
+        out[b] = _bound(w, b, u0 * u0 + u1 * u1 + u2 * u2, v0 * v0 + v1 * v1 + v2 * v2)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
@@ -51,7 +84,7 @@ def predict_margins(w: WorldRecord, travel: float) -> None:
         travel: h s, s.
     """
     speeds = w.body_speed
-    body_speeds(w, w.v, speeds[0])
+    _start_speeds(w, speeds[0])
     body_speeds(w, w.v_star, speeds[1])
     fastest = 0.0
     for b in range(speeds.shape[1]):

@@ -98,7 +98,6 @@ class WorldDynamics:
         contacts: The contacts of the last :meth:`collect`.
         previous: Those of the step before.
         time: s.
-        alone: There are free and fixed bodies only.
 
     Raises:
         NativeLibraryError: The compiled library is missing, and a pair of shapes needs it.
@@ -135,10 +134,9 @@ class WorldDynamics:
         self._width = self.arrays.A.shape[1]
         self._tree_of_body = {b: t for t, bs in enumerate(self._tree_bodies) for b in bs}
         self._articulated = [t for t, kind in enumerate(self.arrays.tree_kind) if kind == bodies.ARTICULATED]
-        self._compiled = any(self._trees[t].has_kernels for t in self._articulated)
+        self._kernels = any(self._trees[t].has_kernels for t in self._articulated)
         self._others = [t for t in self._articulated if not self._trees[t].has_kernels]
         self._prescribed = [i for i, body in enumerate(world.bodies) if body.kind == "prescribed"]
-        self.alone = not self._articulated and not self._prescribed
         law, surfaces = self.arrays.law, self.arrays.class_friction[:, 3:]
         coefficient = max(law[:, :, LAW_REST].max(initial=0.0), surfaces.max(initial=0.0) if self.has_grooves else 0.0)
         self._steepest = math.sqrt(1 + float(coefficient) ** 2)
@@ -150,6 +148,14 @@ class WorldDynamics:
         self.reset()
 
     # --- state -----------------------------------------------------------------------------------------------
+
+    @property
+    def compiled(self) -> bool:
+        """Whether compiled code alone prepares and moves the world: nothing is prescribed or driven by functions."""
+        for tree in self.world.trees:
+            if tree.drive is not None:
+                return False
+        return not self._prescribed and not self._others
 
     @property
     def nv(self) -> int:
@@ -273,7 +279,7 @@ class WorldDynamics:
             drive = self.world.trees[tree].drive
             if drive is not None:
                 a.drive_effort[a.tree_v[tree] : a.tree_v[tree + 1]] = drive(self.time)
-        if self._compiled:
+        if self._kernels:
             tree_kernels.prepare_trees(a.record, self.period)
         for tree in self._others:
             i, j, k, m = a.tree_q[tree], a.tree_q[tree + 1], a.tree_v[tree], a.tree_v[tree + 1]
@@ -349,13 +355,13 @@ class WorldDynamics:
         """Ends the step: v becomes the solution (nv,), q moves with it, and prescribed bodies with theirs."""
         self.arrays.v[:] = velocity
         bodies.move_free_bodies(self.arrays.record, velocity, self.period, self.linear_rotation)
+        if self._kernels:
+            tree_kernels.move_trees(self.arrays.record, self.period)
         self.move_others()
 
     def move_others(self) -> None:
-        """Moves trees and prescribed bodies by the velocities of the step, and the time."""
+        """Moves trees without kernels and prescribed bodies by the velocities of the step, and the time."""
         a = self.arrays
-        if self._compiled:
-            tree_kernels.move_trees(a.record, self.period)
         for tree in self._others:
             i, j, k, m = a.tree_q[tree], a.tree_q[tree + 1], a.tree_v[tree], a.tree_v[tree + 1]
             a.q[i:j] = self._trees[tree].moved(a.q[i:j], a.v[k:m], self.period)

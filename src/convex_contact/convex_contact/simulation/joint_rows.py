@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numba import njit
 
+from convex_contact.model.arrays import JointRowArrays, JointRowRecord, WorldRecord
 from convex_contact.model.joints import JointActuator, JointLaw, JointMotion, SpeedLimit
 from convex_contact.problem.constraints import Constraint, GivenRows, Rows
 from convex_contact.problem.row_numbers import write_joint_numbers
@@ -32,7 +33,8 @@ class JointRows:
         limits: Of joints; None: they do not hold. Those of joints with prescribed motion are left out.
 
     Attributes:
-        idle: Limits that are left out of the step: index of the velocity, sign, target velocity (n, 3).
+        arrays: All rows, and what their numbers are made from.
+        record: These for kernels; None in a world without trees.
     """
 
     def __init__(self, d: WorldDynamics, laws: Sequence[JointLaw], limits: JointLimits | None) -> None:
@@ -75,16 +77,7 @@ class JointRows:
                 bounds.append((coordinate, sign, bound))
                 optional.append((index, sign))
             self._rows_of.append(len(rows))
-        ends = np.concatenate([[0], np.cumsum([len(e) for e in entries])]).astype(np.int64)
-        count, flat = len(trees), np.concatenate([*entries, np.zeros(0)])
-        second = np.full(count, -1, dtype=np.int64)
-        self._all = TermInputs(np.array(trees, dtype=np.int64), second, ends, flat, np.zeros((count, 6)))
-        self._chosen = TermInputs(*(array.copy() for array in self._all))
         self._columns = [slice(int(tree_v[t]), int(tree_v[t + 1])) for t in trees]
-        self._bounds = np.array(bounds, dtype=np.float64).reshape(-1, 3)
-        self._optional = np.array(optional, dtype=np.float64).reshape(-1, 2)
-        self._idle = np.zeros((np.count_nonzero(self._optional[:, 0] >= 0.0), 3))
-        self.idle = self._idle[:0]
         self._motors: list[tuple[int, JointActuator, int]] = []
         self._others: list[tuple[int, JointLaw, list[int]]] = []
         speeds: list[tuple[int, int, int]] = []  # row, motor, sign
@@ -96,39 +89,65 @@ class JointRows:
                 speeds.append((row, number, int(law.sign)))
             else:
                 self._others.append((row, law, coordinates))
-        self._motor_rows = np.array([row for row, _, _ in self._motors], dtype=np.int64)
-        self._speeds = np.array(speeds, dtype=np.int64).reshape(-1, 3)
-        self._motor_table = np.zeros((len(self._motors), 8))  # coordinate, kp, kd, q_d, v_d, u_0, limits
-        for numbers, (_, motor, place) in zip(self._motor_table, self._motors, strict=True):
+        count, ends = len(trees), np.cumsum([0, *(len(entry) for entry in entries)])
+        left_out = np.array(optional, dtype=np.float64).reshape(-1, 2)
+        self.arrays = JointRowArrays(
+            motor=np.zeros((len(self._motors), 8)),
+            motor_row=np.array([row for row, _, _ in self._motors], dtype=np.int64),
+            speed=np.array(speeds, dtype=np.int64).reshape(-1, 3),
+            bound=np.array(bounds, dtype=np.float64).reshape(-1, 3),
+            tree=np.array(trees, dtype=np.int64),
+            second_tree=np.full(count, -1, dtype=np.int64),
+            start=ends.astype(np.int64),
+            J=np.concatenate([*entries, np.zeros(0)]),
+            parameters=np.zeros((count, 6)),
+            optional=left_out,
+            idle=np.zeros((np.count_nonzero(left_out[:, 0] >= 0.0), 3)),
+            idle_count=np.zeros(1, dtype=np.int64),
+        )
+        a = self.arrays
+        self._chosen = TermInputs(*(x.copy() for x in (a.tree, a.second_tree, a.start, a.J, a.parameters)))
+        for numbers, (_, motor, place) in zip(a.motor, self._motors, strict=True):
             numbers[0] = place
             motor.share(numbers[1:])
+        self._motor_numbers = a.motor.ravel()
+        self.record = a.record if d.world.trees else None
 
     @property
     def laws(self) -> list[JointLaw | SpeedLimit]:
         """Those of the first rows, one for each; the rows of joint limits follow."""
         return [law for law, _ in self._laws]
 
-    @property
-    def every(self) -> TermInputs:
-        """All rows, with the numbers of the last step."""
-        return self._all
-
     def __len__(self) -> int:
-        return len(self._all.a)
+        return len(self.arrays.tree)
 
-    def copies(self) -> tuple[list[np.ndarray], int]:
-        """All that changes from step to step, for :meth:`restore`: arrays, and the number of idle limits."""
-        return [array.copy() for array in self._changing()], len(self.idle)
+    @property
+    def idle(self) -> np.ndarray:
+        """Limits that are left out of the step: index of the velocity, sign, target velocity (n, 3)."""
+        return self.arrays.idle[: int(self.arrays.idle_count[0])]
 
-    def restore(self, copies: tuple[list[np.ndarray], int]) -> None:
+    @property
+    def timed(self) -> bool:
+        """Whether a target, a feedforward or an effort limit of a motor is a function of time."""
+        square = self._motor_numbers.dot(self._motor_numbers)
+        return bool(square != square)  # functions of time are NaN; np.isnan takes as long as all else here
+
+    @property
+    def compiled(self) -> bool:
+        """Whether :func:`choose_rows` alone makes the rows: all laws are motors, of constant numbers."""
+        return not self._others and not (self._motors and self.timed)
+
+    def copies(self) -> list[np.ndarray]:
+        """All that changes from step to step, for :meth:`restore`."""
+        return [array.copy() for array in self._changing()]
+
+    def restore(self, copies: list[np.ndarray]) -> None:
         """Takes back what :meth:`copies` gave."""
-        saved, idle = copies
-        for array, values in zip(self._changing(), saved, strict=True):
+        for array, values in zip(self._changing(), copies, strict=True):
             array[:] = values
-        self.idle = self._idle[:idle]
 
     def _changing(self) -> tuple[np.ndarray, ...]:
-        return self._all.parameters, *self._chosen, self._idle, self._motor_table
+        return self.arrays.parameters, self.arrays.idle, self.arrays.idle_count, self.arrays.motor
 
     def flat(self, d: WorldDynamics, *, everything: bool = False) -> TermInputs:
         """The rows of the coming step as `compiled_step.load_rows` takes them, after `WorldDynamics.prepare`.
@@ -137,24 +156,22 @@ class JointRows:
             d: The world in motion.
             everything: With all limits of position and speed.
         """
-        a, time, period, numbers = d.arrays, d.time, d.period, self._all.parameters
+        a, chosen, time = self.arrays, self._chosen, d.time
         for row, law, places in self._others:
-            numbers[row] = law.numbers([a.q[i] for i in places], time, period)
-        motors = self._motor_table
-        if np.isnan(motors.sum()):  # functions of time
+            a.parameters[row] = law.numbers([d.arrays.q[i] for i in places], time, d.period)
+        motors = a.motor
+        if self.timed:
             motors = motors.copy()
             for entry, (_, motor, _) in zip(motors, self._motors, strict=True):
                 entry[3:7] = [motor.at(name, time) for name in motor.TIMED]
-        write_joint_numbers(a.q, period, motors, self._motor_rows, self._speeds, self._bounds, numbers)
-        chosen = self._chosen
-        m, n = _choose_rows(a.v, a.v_star, self._optional, everything, self._all, chosen, self._idle)
-        self.idle = self._idle[: len(numbers) - m]
+        m = choose_rows(d.arrays.record, self.record, motors, d.period, everything, chosen)
+        n = chosen.start[m]
         return TermInputs(chosen.a[:m], chosen.b[:m], chosen.start[: m + 1], chosen.J[:n], chosen.parameters[:m])
 
     def constraints(self) -> list[Constraint]:
         """The rows of the last step with all limits, one constraint for each law and each joint."""
         found: list[Constraint] = []
-        row, every = 0, self._all
+        row, every = 0, self.arrays
         for count in self._rows_of:
             jacobian = np.zeros((count, self._nv))
             for i in range(count):
@@ -164,34 +181,60 @@ class JointRows:
         return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _choose_rows(
-    v: np.ndarray, v_star: np.ndarray, optional: np.ndarray, everything: bool, rows: TermInputs, chosen: TermInputs,
-    idle: np.ndarray,
-) -> tuple[int, int]:  # fmt: skip
-    """Copies the rows of laws and of the limits that may act; the others go to `idle`. Returns rows and entries.
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def choose_rows(
+    w: WorldRecord, rows: JointRowRecord, motors: np.ndarray, period: float, everything: bool, chosen: TermInputs
+) -> int:
+    """Writes the rows of laws and of the limits that may act in a step; the other limits go to `idle`.
 
     A limit acts where its row's velocity s is below the row's target: v^ = -g/(2 dt) of the gap g to a bound, or the
-    limit of the speed.
+    limit of the speed. The numbers of laws that are not motors are in `rows` already.
+
+    Args:
+        w: The world, prepared.
+        rows: All rows of joints.
+        motors: As `rows.motor`, without functions of time.
+        period: dt, s.
+        everything: With all limits of position and speed.
+        chosen: Receives the rows; at least as long as these.
+
+    Returns:
+        Number of rows.
     """
+    a, b, start, J, parameters, optional, idle = (
+        rows.tree, rows.second_tree, rows.start, rows.J, rows.parameters, rows.optional, rows.idle
+    )  # fmt: skip
+    write_joint_numbers(w.q, period, motors, rows.motor_row, rows.speed, rows.bound, parameters)
+    v, v_star = w.v, w.v_star
     m, n, left = 0, 0, 0
-    for i in range(len(rows.a)):
+    chosen.start[0] = 0
+    for i in range(len(a)):
         k, sign = int(optional[i, 0]), optional[i, 1]
         if k >= 0 and not everything:
             speed = abs(v[k]) + abs(v_star[k] - v[k])
-            if rows.parameters[i, 1] < -REACH * speed:
-                idle[left, 0], idle[left, 1], idle[left, 2] = k, sign, rows.parameters[i, 1]
+            if parameters[i, 1] < -REACH * speed:
+                idle[left, 0], idle[left, 1], idle[left, 2] = k, sign, parameters[i, 1]
                 left += 1
                 continue
-        chosen.a[m], chosen.b[m] = rows.a[i], rows.b[i]
+        chosen.a[m], chosen.b[m] = a[i], b[i]
         for x in range(6):
-            chosen.parameters[m, x] = rows.parameters[i, x]
-        for x in range(rows.start[i], rows.start[i + 1]):
-            chosen.J[n] = rows.J[x]
+            chosen.parameters[m, x] = parameters[i, x]
+        for x in range(start[i], start[i + 1]):
+            chosen.J[n] = J[x]
             n += 1
         m += 1
         chosen.start[m] = n
-    return m, n
+    rows.idle_count[0] = left
+    return m
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def acts(rows: JointRowRecord, velocity: np.ndarray) -> bool:
+    """Whether a limit that was left out of the step acts at the velocity (nv,) of its end."""
+    idle, acting = rows.idle, False
+    for k in range(rows.idle_count[0]):
+        acting = acting or idle[k, 1] * velocity[int(idle[k, 0])] < idle[k, 2]
+    return acting
 
 
 def _speed_limits(laws: Sequence[JointLaw]) -> list[SpeedLimit]:

@@ -48,7 +48,7 @@ class LastStep:
     _workspace: Any
     _joint_rows: JointRows
     _own: list[Constraint]
-    _given: int
+    _own_count: int
     _solved: bool
 
     @property
@@ -115,6 +115,11 @@ class LastStep:
     def elastic_displacement(self) -> np.ndarray:
         """e of the last step's contacts at its end, along their t1, t2 (n, 2), m; of lagged_elastoplastic."""
         return self._elastic.copy()
+
+    @property
+    def _given(self) -> int:
+        """Number of rows in the last step but for those of torsional friction, which come after them."""
+        return self._own_count + len(self._joint_rows) - len(self._joint_rows.idle)
 
     @property
     def _constraints(self) -> list[Constraint]:

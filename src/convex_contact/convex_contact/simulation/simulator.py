@@ -179,7 +179,7 @@ class Simulator(LastStep):
         ]
         self._elastoplastic = self.approximation == "lagged_elastoplastic"
         self._elastic = self._elastic_start = np.zeros((0, 2))
-        self._given, self._solved = 0, False
+        self._own_count, self._solved = 0, False
         self.control: StepControl | None = None
         if accuracy is not None:
             steps = {"accuracy": accuracy, "largest_period": largest_period}
@@ -372,24 +372,28 @@ class Simulator(LastStep):
 
     def make_step(self) -> None:
         """Makes one step of length :attr:`period`; as :meth:`step` without an accuracy."""
-        d = self.dynamics
+        d, joints = self.dynamics, self._joint_rows
         pulling = (*self.springs, *self.couplings)
-        alone = not pulling and d.alone and not self._controllers
-        if not alone:
+        others = pulling or self._controllers or self.constraints or self._own
+        whole = not others and d.compiled and joints.compiled
+        own, given, everything = None, 0, False
+        if not whole:
             d.prepare()
             for coupling in pulling:
                 coupling.add(self.period)
-        own = self._own_rows()
-        self._load(own)
+            own = self._own_rows()
+            given = self._load(own)
         d.swap()
         while True:
             status = make_step(
-                d.arrays.record, d.contacts.record, d.previous.record, self._workspace, self._elastic,
-                *self._tangential, self.period, d.travel(self.approximation), d.speculative, d.linear_rotation, alone,
-                self._given, self._joint_rows.idle,
+                d.arrays.record, d.contacts.record, d.previous.record, joints.record, self._workspace,
+                self._elastic, *self._tangential, self.period, d.travel(self.approximation), d.speculative,
+                d.linear_rotation, whole, everything, given,
             )  # fmt: skip
             if status == LIMIT_REACHED:
-                self._load(own, everything=True)
+                everything = True
+                if not whole:
+                    given = self._load(own, everything=True)
             elif status == NO_ROOM:
                 d.enlarge()
             else:
@@ -404,7 +408,10 @@ class Simulator(LastStep):
                 residual=found.residual,
                 tolerance=self._solver_options.relative_tolerance,
             )
-        d.move_others()
+        if whole:
+            d.time += d.period
+        else:
+            d.move_others()
         if self._elastoplastic:
             n = int(d.contacts.count[0])
             self._elastic_start, self._elastic = np.empty((n, 2)), np.empty((n, 2))
@@ -431,11 +438,12 @@ class Simulator(LastStep):
         self._own = [make(self.dynamics) for make in (*self._controllers, *self.constraints)]
         return flat_rows(self.dynamics, self._own)
 
-    def _load(self, own: TermInputs | None, everything: bool = False) -> None:
-        """Loads the rows of a step, with all joint limits or with those that may act."""
+    def _load(self, own: TermInputs | None, everything: bool = False) -> int:
+        """Loads the rows of a step, with all joint limits or with those that may act; returns how many there are."""
         rows = self._joint_rows.flat(self.dynamics, everything=everything) if len(self._joint_rows) else NO_ROWS
         if own is not None:
             rows = joined_rows(own, rows)
-        self._given = len(rows.a)
-        if self._given:
+        self._own_count = 0 if own is None else len(own.a)
+        if len(rows.a):
             load_rows(self._workspace, rows)
+        return len(rows.a)

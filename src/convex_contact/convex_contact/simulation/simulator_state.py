@@ -26,7 +26,7 @@ class StepNumbers:
     def __init__(self, simulator: Simulator) -> None:
         self._time, self._period = simulator.dynamics.time, simulator.dynamics.period
         self._elastic = simulator._elastic, simulator._elastic_start
-        self._flags, self._own = (simulator._given, simulator._solved), simulator._own
+        self._flags, self._own = (simulator._own_count, simulator._solved), simulator._own
         self._rows, self._pulling = simulator._joint_rows.copies(), list(simulator.couplings)
         self._couplings = [coupling.copies() for coupling in (*simulator.springs, *self._pulling)]
 
@@ -35,7 +35,7 @@ class StepNumbers:
         simulator.dynamics.time = self._time
         simulator.period = simulator.dynamics.period = self._period  # the workspace has it, too
         simulator._elastic, simulator._elastic_start = self._elastic
-        simulator._given, simulator._solved = self._flags
+        simulator._own_count, simulator._solved = self._flags
         simulator._own = self._own
         simulator._joint_rows.restore(self._rows)
         simulator.couplings[:] = self._pulling

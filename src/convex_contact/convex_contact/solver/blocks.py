@@ -15,6 +15,7 @@ from convex_contact.problem.contact_kernels import Response
 from convex_contact.solver import vector_blocks
 
 _U = np.uintp
+_FOUR = _U(4)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
@@ -61,32 +62,52 @@ def inverse_factor(D: np.ndarray, h: int, L: np.ndarray, l: int, n: int, floor: 
         vector_blocks.inverse_factor6(D, h, L, l, floor, f)
         return
     uh, ul, un, uf = _U(h), _U(l), _U(n), _U(f)
-    for j in range(un):
-        pivot = D[uh + j * un + j]
-        if not pivot > floor[uf + j]:
-            pivot = floor[uf + j]
+    for r in range(un):  # row by row; rows above are subtracted in their order, four at a time
+        row, j = uh + r * un, _U(0)
+        while j + _FOUR <= r:
+            a, b, c, d = uh + j * un, uh + (j + _U(1)) * un, uh + (j + _U(2)) * un, uh + (j + _U(3)) * un
+            xa, xb, xc, xd = D[a + r], D[b + r], D[c + r], D[d + r]
+            for k in range(r, un):
+                D[row + k] = (((D[row + k] - xa * D[a + k]) - xb * D[b + k]) - xc * D[c + k]) - xd * D[d + k]
+            j += _FOUR
+        while j < r:
+            a = uh + j * un
+            xa = D[a + r]
+            for k in range(r, un):
+                D[row + k] -= xa * D[a + k]
+            j += _U(1)
+        pivot = D[row + r]
+        if not pivot > floor[uf + r]:
+            pivot = floor[uf + r]
         inverse = 1.0 / math.sqrt(pivot)
-        for c in range(j, un):
-            D[uh + j * un + c] *= inverse
-        D[uh + j * un + j] = inverse  # of the diagonal
-        for r in range(j + _U(1), un):
-            x = D[uh + j * un + r]
-            for c in range(r, un):
-                D[uh + r * un + c] -= x * D[uh + j * un + c]
-    # rows of L = (U^T)^-1 by forward substitution, whose inner loop runs along them
-    for r in range(un):
-        scale = D[uh + r * un + r]
-        for c in range(r + _U(1), un):
-            L[ul + r * un + c] = 0.0
-        for c in range(r):
-            L[ul + r * un + c] = 0.0
+        for k in range(r, un):
+            D[row + k] *= inverse
+        D[row + r] = inverse  # of the diagonal
+    _invert_upper(D, uh, L, ul, un)
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def _invert_upper(D: np.ndarray, h: int, L: np.ndarray, l: int, n: int) -> None:  # noqa: E741
+    """L = U^-T by forward substitution along its rows, U (n, n) at h of D with the inverse of its diagonal there."""
+    for r in range(n):
+        row, scale, j = l + r * n, D[h + r * n + r], _U(0)
+        for k in range(n):
+            L[row + k] = 0.0
+        while j + _FOUR <= r:  # rows above are zero beyond their diagonals
+            a, b, c, d = l + j * n, l + (j + _U(1)) * n, l + (j + _U(2)) * n, l + (j + _U(3)) * n
+            xa, xb = D[h + j * n + r], D[h + (j + _U(1)) * n + r]
+            xc, xd = D[h + (j + _U(2)) * n + r], D[h + (j + _U(3)) * n + r]
+            for k in range(j + _FOUR):
+                L[row + k] = (((L[row + k] + xa * L[a + k]) + xb * L[b + k]) + xc * L[c + k]) + xd * L[d + k]
+            j += _FOUR
+        while j < r:
+            a, xa = l + j * n, D[h + j * n + r]
+            for k in range(j + _U(1)):
+                L[row + k] += xa * L[a + k]
+            j += _U(1)
         for k in range(r):
-            x = D[uh + k * un + r]
-            for c in range(k + _U(1)):
-                L[ul + r * un + c] += x * L[ul + k * un + c]
-        for c in range(r):
-            L[ul + r * un + c] = -L[ul + r * un + c] * scale
-        L[ul + r * un + r] = scale
+            L[row + k] = -L[row + k] * scale
+        L[row + r] = scale
 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
@@ -96,12 +117,23 @@ def lower_times_vector(L: np.ndarray, l: int, x: np.ndarray, s: int, n: int) -> 
         vector_blocks.lower_times_vector6(L, l, x, s)
         return
     ul, us, un = _U(l), _U(s), _U(n)
-    for back in range(un):
-        r = un - _U(1) - back
+    end = un
+    while end >= _FOUR:  # rows end - 4 .. end - 1, whose sums need not wait for each other; zeros end each row
+        d = ul + (end - _U(1)) * un
+        c, b, a = d - un, d - _U(2) * un, d - _U(3) * un
+        ta = tb = tc = td = 0.0
+        for k in range(end):
+            value = x[us + k]
+            ta, tb, tc, td = ta + L[a + k] * value, tb + L[b + k] * value, tc + L[c + k] * value, td + L[d + k] * value
+        at = us + end - _FOUR
+        x[at], x[at + _U(1)], x[at + _U(2)], x[at + _U(3)] = ta, tb, tc, td
+        end -= _FOUR
+    while end > _U(0):
+        end -= _U(1)
         total = 0.0
-        for k in range(r + _U(1)):
-            total += L[ul + r * un + k] * x[us + k]
-        x[us + r] = total
+        for k in range(end + _U(1)):
+            total += L[ul + end * un + k] * x[us + k]
+        x[us + end] = total
 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
@@ -111,11 +143,11 @@ def transposed_lower_times_vector(L: np.ndarray, l: int, x: np.ndarray, s: int, 
         vector_blocks.transposed_lower_times_vector6(L, l, x, s)
         return
     ul, us, un = _U(l), _U(s), _U(n)
-    for r in range(un):
-        total = 0.0
-        for k in range(r, un):
-            total += L[ul + k * un + r] * x[us + k]
-        x[us + r] = total
+    for k in range(un):  # adds to the sums before it, along a row of L
+        value, row = x[us + k], ul + k * un
+        x[us + k] = 0.0
+        for r in range(k + _U(1)):
+            x[us + r] += L[row + r] * value
 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
@@ -146,6 +178,21 @@ def subtract_times(D: np.ndarray, a: int, x: np.ndarray, s: int, y: np.ndarray, 
 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
+def negative_product(D: np.ndarray, a: int, x: np.ndarray, y: np.ndarray, s: int, n: int) -> None:
+    """y = -A x, A (n, n) symmetric at offset a of D, x and y (n,) at s; the sums are those of `subtract_times`."""
+    ua, us, un = _U(a), _U(s), _U(n)
+    for k in range(un):
+        y[us + k] = 0.0
+    if n == 6:
+        vector_blocks.subtract_times6(D, a, x, s, y, s)
+        return
+    for r in range(un):  # along the rows, which are the columns
+        z, row = x[us + r], ua + r * un
+        for k in range(un):
+            y[us + k] -= z * D[row + k]
+
+
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def row_times(J: np.ndarray, j: int, x: np.ndarray, s: int, n: int) -> float:
     """J x of one row of n numbers at offset j, x at s."""
     uj, us = _U(j), _U(s)
@@ -153,6 +200,18 @@ def row_times(J: np.ndarray, j: int, x: np.ndarray, s: int, n: int) -> float:
     for k in range(_U(n)):
         total += J[uj + k] * x[us + k]
     return total
+
+
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
+def three_rows_times(J: np.ndarray, j: int, x: np.ndarray, s: int, n: int) -> tuple[float, float, float]:
+    """J x, J (3, n) at offset j, x at s."""
+    us, un, a = _U(s), _U(n), _U(j)
+    b, c = a + un, a + _U(2) * un
+    t1 = t2 = t3 = 0.0
+    for k in range(un):
+        value = x[us + k]
+        t1, t2, t3 = t1 + J[a + k] * value, t2 + J[b + k] * value, t3 + J[c + k] * value
+    return t1, t2, t3
 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
@@ -185,11 +244,17 @@ def add_congruence(
     nb: int,
     G: Response,
 ) -> None:
-    """H += Ja^T G Jb with Ja (3, na) at a, Jb (3, nb) at b of J, H (na, nb) at h of D."""
+    """H += Ja^T G Jb with Ja (3, na) at a, Jb (3, nb) at b of J, H (na, nb) at h of D; its upper half where a = b."""
     uh, ua, ub, un, um = _U(h), _U(a), _U(b), _U(na), _U(nb)
     if na == 6 and nb == 6:
         vector_blocks.add_congruence6(D, h, J, a, b, G.h11, G.h12, G.h22, G.h1n, G.h2n, G.hnn)
         return
+    second, third, end = ub + um, ub + _U(2) * um, um
+    while end > _U(0):  # a link moves with the first velocities of its tree
+        k = end - _U(1)
+        if J[ub + k] != 0.0 or J[second + k] != 0.0 or J[third + k] != 0.0:
+            break
+        end = k
     for r in range(un):
         x, y, z = J[ua + r], J[ua + un + r], J[ua + _U(2) * un + r]
         if x == 0.0 and y == 0.0 and z == 0.0:  # most of a large clique's
@@ -197,17 +262,18 @@ def add_congruence(
         u = G.h11 * x + G.h12 * y + G.h1n * z
         v = G.h12 * x + G.h22 * y + G.h2n * z
         w = G.h1n * x + G.h2n * y + G.hnn * z
-        for j in range(um):
-            D[uh + r * um + j] += u * J[ub + j] + v * J[ub + um + j] + w * J[ub + _U(2) * um + j]
+        row = uh + r * um
+        for j in range(r if a == b else _U(0), end):
+            D[row + j] += u * J[ub + j] + v * J[second + j] + w * J[third + j]
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def add_outer(D: np.ndarray, h: int, g: float, J: np.ndarray, a: int, na: int, b: int, nb: int) -> None:
-    """H += g Ja^T Jb of two rows."""
+    """H += g Ja^T Jb of two rows; its upper half where a = b."""
     uh, ua, ub, um = _U(h), _U(a), _U(b), _U(nb)
     for r in range(_U(na)):
         x = g * J[ua + r]
         if x == 0.0:
             continue
-        for j in range(um):
+        for j in range(r if a == b else _U(0), um):
             D[uh + r * um + j] += x * J[ub + j]

@@ -27,7 +27,7 @@ from convex_contact.problem.contact_kernels import (
     normal_slope,
     prepare,
 )
-from convex_contact.solver.blocks import add_congruence, add_three_rows, row_times
+from convex_contact.solver.blocks import add_congruence, add_three_rows, three_rows_times
 from convex_contact.solver.delassus import delassus_norm, invert_masses
 from convex_contact.solver.pattern import Couplings
 from convex_contact.solver.vector_blocks import three_rows_times6, three_rows_times66
@@ -75,13 +75,10 @@ def _general_jacobian_times(
 ) -> tuple[float, float, float]:
     """J v of one contact between cliques of any sizes."""
     s, m = dof_start[a], dof_start[a + 1] - dof_start[a]
-    v1, v2, vn = row_times(J, j, v, s, m), row_times(J, j + m, v, s, m), row_times(J, j + 2 * m, v, s, m)
+    v1, v2, vn = three_rows_times(J, j, v, s, m)
     if b >= 0:
-        t, k = dof_start[b], dof_start[b + 1] - dof_start[b]
-        j += 3 * m
-        v1 += row_times(J, j, v, t, k)
-        v2 += row_times(J, j + k, v, t, k)
-        vn += row_times(J, j + 2 * k, v, t, k)
+        u1, u2, un = three_rows_times(J, j + 3 * m, v, dof_start[b], dof_start[b + 1] - dof_start[b])
+        return v1 + u1, v2 + u2, vn + un
     return v1, v2, vn
 
 

@@ -11,6 +11,8 @@ from convex_contact.solver import terms
 from convex_contact.solver.block_cholesky import BlockPattern, eliminate, solve_backward, solve_forward
 from convex_contact.solver.island_states import ACTIVE, EPS
 
+_U = np.uintp
+
 
 @njit(inline="always")
 def _pattern(w: Any) -> BlockPattern:
@@ -41,13 +43,13 @@ def _load_masses(w: Any, island: int) -> None:
     dof_start, A_start, A, order = w.dof_start, w.A_start, w.A, w.order
     H, diagonal_block = w.H, w.diagonal_block
     first, end = w.island_start[island], w.island_start[island + 1]
-    for k in range(diagonal_block[first], diagonal_block[end]):
+    for k in range(_U(diagonal_block[first]), _U(diagonal_block[end])):
         H[k] = 0.0
     for p in range(first, end):
         c = order[p]
         m = dof_start[c + 1] - dof_start[c]
-        o, h = A_start[c], diagonal_block[p]
-        for k in range(m * m):
+        o, h = _U(A_start[c]), _U(diagonal_block[p])
+        for k in range(_U(m * m)):
             H[h + k] = A[o + k]
 
 

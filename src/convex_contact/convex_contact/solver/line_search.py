@@ -8,7 +8,7 @@ from typing import Any
 from numba import njit
 
 from convex_contact.solver import terms
-from convex_contact.solver.blocks import subtract_times
+from convex_contact.solver.blocks import negative_product
 from convex_contact.solver.island_states import ACTIVE, EPS
 
 #: evaluations of l' per search, enough to halve a bracket down to rounding
@@ -36,9 +36,7 @@ def _project_masses(w: Any, island: int) -> tuple[float, float, float]:
     for p in range(island_start[island], island_start[island + 1]):
         c = order[p]
         s, m = dof_start[c], dof_start[c + 1] - dof_start[c]
-        for k in range(s, s + m):
-            A_dv[k] = 0.0
-        subtract_times(A, A_start[c], dv, s, A_dv, s, m, m)
+        negative_product(A, A_start[c], dv, A_dv, s, m)
         for k in range(s, s + m):
             f0 += dv[k] * r[k]
             c0 += dv[k] * momentum[k]

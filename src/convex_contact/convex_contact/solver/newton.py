@@ -33,7 +33,7 @@ from numba import njit
 
 from convex_contact.problem.contact_kernels import needs_mobility
 from convex_contact.solver import contact_terms, row_terms, terms
-from convex_contact.solver.blocks import subtract_times
+from convex_contact.solver.blocks import negative_product
 from convex_contact.solver.borrowed import borrow
 from convex_contact.solver.delassus import invert_masses
 from convex_contact.solver.factorization import factorise, find_direction, solve_island
@@ -154,8 +154,7 @@ def _prepare(w: Any) -> None:
         s, m, a = dof_start[c], dof_start[c + 1] - dof_start[c], A_start[c]
         for k in range(m):
             scale[s + k] = 1.0 / math.sqrt(A[a + k * m + k])
-            A_v_star[s + k] = 0.0
-        subtract_times(A, a, v_star, s, A_v_star, s, m, m)
+        negative_product(A, a, v_star, A_v_star, s, m)
         for k in range(m):
             A_v_star[s + k] = -A_v_star[s + k]
     for c in range(w.n):
@@ -213,9 +212,8 @@ def _update_momentum(w: Any, island: int) -> None:
         c = order[p]
         s, m = dof_start[c], dof_start[c + 1] - dof_start[c]
         for k in range(s, s + m):
-            momentum[k] = 0.0
             difference[k] = v_star[k] - v[k]
-        subtract_times(A, A_start[c], difference, s, momentum, s, m, m)
+        negative_product(A, A_start[c], difference, momentum, s, m)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)

@@ -1,0 +1,75 @@
+"""Kernels of small dense blocks against NumPy, for sizes that fill groups of four rows and that do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from convex_contact.problem.contact_kernels import Response
+from convex_contact.solver import blocks
+
+SIZES = [1, 3, 4, 5, 6, 8, 11, 18]
+#: bound of the rounding in products of these sizes and in factors of matrices with condition numbers below 100
+ROUNDING = 1e-12
+
+
+def positive_definite(n: int, rng: np.random.Generator) -> np.ndarray:
+    """A symmetric matrix (n, n) with eigenvalues between 1 and 2."""
+    basis = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    matrix = basis @ np.diag(rng.uniform(1.0, 2.0, n)) @ basis.T
+    return np.asarray(0.5 * (matrix + matrix.T))
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_inverse_factor_and_its_products_solve_a_system(n: int) -> None:
+    rng = np.random.default_rng(n)
+    H, x = positive_definite(n, rng), rng.normal(size=n + 2)
+    D, L = np.concatenate([[7.0], H.ravel()]), np.full(n * n + 3, 9.0)
+    blocks.inverse_factor(D, 1, L, 3, n, np.zeros(n), 0)
+    factor = L[3:].reshape(n, n)
+    np.testing.assert_array_equal(factor, np.tril(factor))
+    np.testing.assert_allclose(factor.T @ factor, np.linalg.inv(H), rtol=0, atol=ROUNDING)
+    solution = np.linalg.solve(H, x[2:])
+    blocks.lower_times_vector(L, 3, x, 2, n)
+    blocks.transposed_lower_times_vector(L, 3, x, 2, n)
+    np.testing.assert_allclose(x[2:], solution, rtol=0, atol=ROUNDING)
+
+
+def test_a_pivot_below_its_floor_is_replaced() -> None:
+    for n in (5, 6):
+        L = np.zeros(n * n)
+        H = np.eye(n)
+        H[3, 3] = -1.0
+        blocks.inverse_factor(H.ravel(), 0, L, 0, n, np.full(n, 0.25), 0)
+        np.testing.assert_array_equal(np.diag(L.reshape(n, n)), np.where(np.arange(n) == 3, 2.0, 1.0))
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_products_with_vectors(n: int) -> None:
+    rng = np.random.default_rng(n)
+    A, J, x = positive_definite(n, rng), rng.normal(size=(3, n)), rng.normal(size=n)
+    y, z = np.full(n, 5.0), np.zeros(n)
+    blocks.negative_product(A.ravel(), 0, x, y, 0, n)
+    np.testing.assert_allclose(y, -A @ x, rtol=0, atol=ROUNDING)
+    blocks.subtract_times(A.ravel(), 0, x, 0, z, 0, n, n)
+    np.testing.assert_array_equal(y, z)
+    np.testing.assert_allclose(blocks.three_rows_times(J.ravel(), 0, x, 0, n), J @ x, rtol=0, atol=ROUNDING)
+
+
+@pytest.mark.parametrize("n", [6, 11])
+def test_congruences_of_links_with_zeros_beyond_their_path(n: int) -> None:
+    """Of two links of different lengths of their paths; on the diagonal the upper half is enough."""
+    rng = np.random.default_rng(n)
+    G = rng.normal(size=(3, 3))
+    G = G + G.T
+    J = rng.normal(size=(2, 3, n))
+    J[0, :, 4:] = 0.0
+    J[1, :, 5:] = J[1, :, 2] = 0.0
+    response = Response(0.0, 0.0, 0.0, G[0, 0], G[0, 1], G[1, 1], G[0, 2], G[1, 2], G[2, 2])
+    for a, b in ((0, 0), (0, 1), (1, 0)):
+        D = np.zeros(n * n)
+        blocks.add_congruence(D, 0, J.ravel(), 3 * n * a, n, 3 * n * b, n, response)
+        expected, found = J[a].T @ G @ J[b], D.reshape(n, n)
+        if a == b:
+            expected, found = np.triu(expected), np.triu(found)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=ROUNDING)

@@ -1,0 +1,191 @@
+"""Steps in one compiled call are those with Python in between, to the last bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from convex_contact import Material, Simulator, World
+from convex_contact.simulation import simulator as simulator_module
+from convex_contact.simulation.compiled_step import LIMIT_REACHED, NO_ROOM
+from convex_contact.simulation.joint_rows import JointRows
+from convex_contact.simulation.world_arrays import pair_arrays
+
+PERIOD = 4e-3
+LEGS = ("left", "right")
+#: which limits of the joints act in `walker`: the lower one of a knee is 0.05 rad from its position at the start
+LIMITS = 'lower="-0.05" upper="0.6" effort="30" velocity="20"'
+
+
+def walker_urdf() -> str:
+    """A trunk on two legs of a hip and a knee each, with balls as feet."""
+
+    def link(name: str, mass: float, ball: str = "") -> str:
+        shape = f'<collision><origin xyz="0 0 {ball}"/><geometry><sphere radius="0.04"/></geometry></collision>'
+        return (
+            f'<link name="{name}"><inertial><origin xyz="0 0 -0.1"/><mass value="{mass}"/>'
+            f'<inertia ixx="0.01" iyy="0.012" izz="0.008" ixy="0" ixz="0" iyz="0"/></inertial>'
+            f"{shape if ball else ''}</link>"
+        )
+
+    def joint(name: str, parent: str, child: str, origin: str) -> str:
+        return (
+            f'<joint name="{name}" type="revolute"><parent link="{parent}"/><child link="{child}"/>'
+            f'<origin xyz="{origin}"/><axis xyz="0 1 0"/><limit {LIMITS}/></joint>'
+        )
+
+    parts = [link("trunk", 3.0, "0.05")]
+    for name, y in zip(LEGS, ("0.1", "-0.1"), strict=True):
+        parts += [link(f"thigh_{name}", 0.5), link(f"shank_{name}", 0.3, "-0.25")]
+        parts += [joint(f"hip_{name}", "trunk", f"thigh_{name}", f"0 {y} -0.1")]
+        parts += [joint(f"knee_{name}", f"thigh_{name}", f"shank_{name}", "0 0 -0.25")]
+    return f'<robot name="walker">{"".join(parts)}</robot>'
+
+
+def walker(folder: Path, motors: bool = True, balls: int = 0, speed: float = np.inf) -> World:
+    """A walker that falls on the floor; its motors pull one leg against its limits and move the other one.
+
+    Args:
+        folder: For the file of the robot.
+        motors: Give the joints motors.
+        balls: Number of free bodies that fall on it.
+        speed: Velocity limit of the motors, rad/s.
+    """
+    path = folder / "walker.urdf"
+    path.write_text(walker_urdf())
+    surface = Material(stiffness=1e5, friction=0.7)
+    world = World()
+    world.add_half_space("floor", material=surface)
+    world.add_urdf(
+        "walker", path, floating=True, position=(0.0, 0.0, 0.68), orientation=(0.0, 0.15, 0.0, 1.0), material=surface,
+        damping=0.05, self_collision=False,
+    )  # fmt: skip
+    for name, target in zip(LEGS, (-0.4, 0.3), strict=True):
+        for joint in ("hip", "knee") if motors else ():
+            gains = {"proportional_gain": 40.0, "derivative_gain": 1.0, "effort_limit": 20.0}
+            world.actuate_joint("walker", f"{joint}_{name}", target_position=target, velocity_limit=speed, **gains)
+    for k in range(balls):
+        world.add_sphere(
+            f"ball{k}", mass=0.3, radius=0.05, material=surface, position=(0.02 * k, 0.01 * k, 0.85 + 0.11 * k)
+        )
+    return world
+
+
+def motion(simulator: Simulator, steps: int, before: Callable[[Simulator, int], None] | None = None) -> np.ndarray:
+    """Coordinates, velocities and numbers of iterations and rows after each step."""
+    found = []
+    for k in range(steps):
+        if before is not None:
+            before(simulator, k)
+        simulator.step()
+        a, done = simulator.dynamics.arrays, simulator.statistics
+        found.append(np.concatenate([a.q, a.v, [simulator.time, done.iterations, len(simulator._joint_rows.idle)]]))
+    return np.array(found)
+
+
+#: motions of a simulator in one compiled call per step, and with Python in between
+Both = Callable[..., tuple[np.ndarray, np.ndarray]]
+
+
+@pytest.fixture
+def both(constraint_without_rows: Any) -> Both:
+    """Makes both motions of a simulator."""
+
+    def run(make: Callable[[], Simulator], steps: int = 100) -> tuple[np.ndarray, np.ndarray]:
+        whole, parts = make(), make()
+        parts.constraints.append(constraint_without_rows)
+        return motion(whole, steps), motion(parts, steps)
+
+    return run
+
+
+@pytest.fixture
+def statuses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """What the compiled calls of all steps return."""
+    original, found = simulator_module.make_step, []
+
+    def noted(*arguments: Any) -> int:
+        found.append(original(*arguments))
+        return int(found[-1])
+
+    monkeypatch.setattr(simulator_module, "make_step", noted)
+    return found
+
+
+WORLDS: dict[str, dict[str, Any]] = {
+    "limits alone": {"motors": False},
+    "motors": {},
+    "speed limits": {"speed": 1.5},
+    "free bodies beside": {"speed": 1.5, "balls": 6},
+}
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_one_call_gives_the_bits_of_several(name: str, tmp_path: Path, statuses: list[int], both: Both) -> None:
+    whole, parts = both(lambda: Simulator(walker(tmp_path, **WORLDS[name]), period=PERIOD))
+    np.testing.assert_array_equal(whole, parts)
+    assert len(set(whole[:, -1])) > 1  # limits act in some steps and are left out in others
+    assert (LIMIT_REACHED in statuses) == ("speed" in WORLDS[name])
+
+
+def test_rows_of_joints_are_made_in_the_one_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    monkeypatch.setattr(JointRows, "flat", lambda *_, **__: calls.append(1))
+    Simulator(walker(tmp_path), period=PERIOD).step(3)
+    assert not calls
+
+
+@pytest.mark.parametrize("options", [{"approximation": "lagged_elastoplastic"}, {"approximation": "sap"}])
+def test_other_approximations(options: dict[str, Any], tmp_path: Path, both: Both) -> None:
+    whole, parts = both(lambda: Simulator(walker(tmp_path, balls=2), period=PERIOD, **options), 60)
+    np.testing.assert_array_equal(whole, parts)
+
+
+def test_a_step_whose_pairs_find_no_room_is_repeated(tmp_path: Path, statuses: list[int], both: Both) -> None:
+    def cramped() -> Simulator:
+        simulator = Simulator(walker(tmp_path, speed=1.5, balls=6), period=PERIOD)
+        simulator.dynamics.arrays.replace(**pair_arrays(1))
+        return simulator
+
+    whole, parts = both(cramped)
+    np.testing.assert_array_equal(whole, parts)
+    assert statuses.count(NO_ROOM) >= 2  # in both
+
+
+def test_a_restored_state_goes_on_with_the_same_bits(tmp_path: Path, constraint_without_rows: Any) -> None:
+    simulator = Simulator(walker(tmp_path, speed=1.5, balls=2), period=PERIOD)
+    simulator.step(40)
+    state = simulator.state()
+    first = motion(simulator, 40)
+    simulator.restore(state)
+    np.testing.assert_array_equal(motion(simulator, 40), first)
+    simulator.restore(state)
+    simulator.constraints.append(constraint_without_rows)
+    np.testing.assert_array_equal(motion(simulator, 40), first)
+
+
+def test_steps_within_an_accuracy(tmp_path: Path, both: Both) -> None:
+    whole, parts = both(lambda: Simulator(walker(tmp_path, speed=1.5), accuracy=1e-4), 30)
+    np.testing.assert_array_equal(whole, parts)
+
+
+def test_a_step_goes_through_python_as_long_as_a_function_is_given(tmp_path: Path) -> None:
+    """Functions of time that give the numbers of before change nothing, whether of a motor or of a drive."""
+
+    def change(simulator: Simulator, step: int) -> None:
+        motor, tree = simulator.joint_laws[0], simulator.world.trees[0]
+        if step == 10:
+            target = motor.target_position
+            motor.target_position = lambda time: target
+        if step == 20:
+            motor.target_position = motor.target_position(0.0)
+        tree.drive = (lambda time: np.zeros(simulator.dynamics.nv)) if 30 <= step < 40 else None
+
+    def make() -> Simulator:
+        return Simulator(walker(tmp_path), period=PERIOD)
+
+    np.testing.assert_array_equal(motion(make(), 50, change), motion(make(), 50))
