@@ -19,7 +19,6 @@ from convex_contact import (
     Sinusoid,
     World,
     WorldError,
-    rollout,
 )
 from convex_contact.model.world_file import parse_world
 from convex_contact.scenes.grasp import GRIPPER
@@ -183,5 +182,3 @@ def test_what_is_wrong_is_named() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             call()
-    with pytest.raises(ValueError, match="others have no derivatives"):
-        rollout(Simulator(w, period=DT), 1)
