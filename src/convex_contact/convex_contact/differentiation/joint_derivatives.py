@@ -1,4 +1,4 @@
-"""What the rows of joint laws and joint limits add to the derivatives of a step.
+"""Adds the rows of joint laws and joint limits to the derivatives of a step.
 
 A row of a tree has the velocity s = J v + b with a constant J, and the impulse gamma = clamp((v^ - s)/R, lower, upper).
 Its v^, and of velocity limits its bounds, depend on the state before the step by the row's length J q alone. In the
@@ -11,7 +11,7 @@ the last where the near-rigid limit R = beta^2 w/(4 pi^2), w = J A^-1 J^T, decid
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,36 +41,16 @@ class NearRigidRow:
     U: np.ndarray
 
 
-@dataclass(frozen=True)
-class JointRow:
-    """A row of the last step.
-
-    Attributes:
-        tree: Number.
-        J: Of the tree's velocities (n,).
-        numbers: v^ - b, R, beta, lower, upper.
-        slopes: Of v^ - b, lower and upper by the row's length.
-    """
-
-    tree: int
-    J: np.ndarray
-    numbers: tuple[float, float, float, float, float]
-    slopes: tuple[float, float, float]
-
-
-def joint_rows(rows: JointRows, time: float, period: float) -> Iterator[JointRow]:
-    """The rows of the last step, which started at a time, with the slopes of their numbers."""
-    every, laws = rows.arrays, rows.laws
+def _slopes(rows: JointRows, time: float, period: float) -> np.ndarray:
+    """Derivatives (rows, 3) of the target and bounds of a step that started at a time, by the rows' lengths."""
+    laws = rows.laws
     slopes = np.zeros((len(rows), 3))
     for i, law in enumerate(laws):
         if not isinstance(law, SpeedLimit):
             slopes[i, _TARGET] = law.slope(time, period)
     slopes[len(laws) :, _TARGET] = rigid_slope(period)  # of joint limits
-    _add_velocity_limits(laws, every.parameters, slopes)
-    for i, numbers in enumerate(every.parameters):
-        bias, target, R, beta, lower, upper = numbers
-        J = every.J[every.start[i] : every.start[i + 1]]
-        yield JointRow(int(every.tree[i]), J, (target - bias, R, beta, lower, upper), tuple(slopes[i].tolist()))
+    _add_velocity_limits(laws, rows.arrays.parameters, slopes)
+    return slopes
 
 
 def _add_velocity_limits(laws: Sequence[JointLaw | SpeedLimit], numbers: np.ndarray, slopes: np.ndarray) -> None:
@@ -112,9 +92,10 @@ def add_joint_rows(
         The rows that depend on the mass matrix.
     """
     kept, inverses = [], dict[int, np.ndarray]()
-    for row in joint_rows(rows, time, period):
-        t, J, n = row.tree, row.J, len(row.J)
-        target, R, beta, lower, upper = row.numbers
+    every, slopes = rows.arrays, _slopes(rows, time, period)
+    for i, (bias, target, R, beta, lower, upper) in enumerate(every.parameters.tolist()):
+        t, J = int(every.tree[i]), every.J[every.start[i] : every.start[i + 1]]
+        n = len(J)
         rigid, w, column = 0.0, 0.0, J
         if beta > 0.0:
             if t not in inverses:
@@ -124,13 +105,13 @@ def add_joint_rows(
             rigid = near_rigid_compliance(beta, w)
         decides = rigid >= R
         R = max(R, rigid)
-        impulse = (target - J @ velocity[tree_v[t] : tree_v[t + 1]]) / R
+        impulse = (target - bias - J @ velocity[tree_v[t] : tree_v[t + 1]]) / R
         square = np.outer(J, J)
         if not lower < impulse < upper:
-            R_q[t, :n, :n] -= row.slopes[_LOWER if impulse <= lower else _UPPER] * square
+            R_q[t, :n, :n] -= slopes[i, _LOWER if impulse <= lower else _UPPER] * square
             continue
         H[t, :n, :n] += square / R
-        R_q[t, :n, :n] -= row.slopes[_TARGET] / R * square
+        R_q[t, :n, :n] -= slopes[i, _TARGET] / R * square
         if decides:
             U = np.outer(column, column)
             slope = -J * impulse / w
@@ -140,5 +121,5 @@ def add_joint_rows(
 
 
 def needs_mass(rows: JointRows) -> bool:
-    """Whether a row may depend on the mass matrix."""
+    """Returns whether some row has a near-rigid limit, so that its impulse may depend on the mass matrix."""
     return bool((rows.arrays.parameters[:, ROW_NEAR_RIGID] > 0.0).any())

@@ -28,7 +28,7 @@ import numpy as np
 from convex_contact.model.tendons import TendonActuator, TendonLimit
 from convex_contact.problem import checks
 from convex_contact.problem.constraints import Constraint
-from convex_contact.problem.row_numbers import controller_row, rigid_row, rigid_slope
+from convex_contact.problem.row_numbers import controller_row, controller_slope, rigid_row, rigid_slope
 from haptic_files.moved_modules import renamed
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ class JointActuator:
 
     def slope(self, time: float, period: float) -> float:
         """See `JointMotion.slope`."""
-        return -self.proportional_gain / (period * self.proportional_gain + self.derivative_gain)
+        return controller_slope(period, self.proportional_gain, self.derivative_gain)
 
 
 @dataclass

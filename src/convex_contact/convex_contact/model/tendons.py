@@ -116,11 +116,15 @@ class TendonActuator:
         self._held = time, u
         return self.activation
 
+    def _affine(self, s: float) -> tuple[float, float, float]:
+        """Offset, stiffness and damping of the force at a signal: f = offset - kp l - kd dl/dt."""
+        offset, by_length, by_rate = (b + g * s for b, g in zip(self.bias, self.gain, strict=True))
+        return offset, -by_length, -by_rate
+
     def numbers(self, q: Sequence[float], time: float, period: float) -> tuple[float, ...]:
         """b, v^, R, beta, lower and upper of the row of a step, from the coordinates of its joints at the start."""
         s, here = self._signal(time), length(self.terms, q)
-        offset, kp, kd = (b + g * s for b, g in zip(self.bias, self.gain, strict=True))
-        kp, kd = -kp, -kd
+        offset, kp, kd = self._affine(s)
         if kd < 0.0:
             raise ValueError(f"{self.name}: control: expected one for which the damping is not negative, got {s:g}")
         offset, kp = (offset - kp * here, 0.0) if kp < 0.0 else (offset, kp)
@@ -138,7 +142,7 @@ class TendonActuator:
             ValueError: The force rises with the length, and nothing damps it: such a row has no slope.
         """
         s = self._signal(time) if self.dynamics == "none" else self.activation
-        kp, kd = (-(b + g * s) for b, g in zip(self.bias[1:], self.gain[1:], strict=True))
+        _, kp, kd = self._affine(s)
         gain = period * max(kp, 0.0) + kd
         if gain <= 0.0 and kp < 0.0:
             raise ValueError(f"{self.name}: expected a force with damping where it rises with the length")

@@ -22,6 +22,11 @@ def controller_row(
     return 0.0, (kp * (q_d - q) + kd * v_d + u) / gain, 1.0 / (period * gain), 0.0, -period * limit, period * limit
 
 
+def controller_slope(period: float, kp: float, kd: float) -> float:
+    """Derivative of v^ of :func:`controller_row` by q, 1/s."""
+    return -kp / (period * kp + kd)
+
+
 @njit(cache=True, error_model="numpy")
 def rigid_row(
     period: float, value: float, bias: float, lower: float
