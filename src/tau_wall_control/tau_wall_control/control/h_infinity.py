@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 
 from haptic_math.quantities import finite_array
 from tau_wall_control.checks import vector
-from tau_wall_control.control.linearisation import LinearModel, linearise, zero_order_hold
+from tau_wall_control.control.linearisation import LinearModel, linearise, spectral_radius, zero_order_hold
 from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import TauError
 
@@ -111,7 +111,7 @@ def h_infinity(
     def solutions(gamma: float) -> tuple[np.ndarray, np.ndarray] | None:
         X = _riccati(a, b_1 / gamma, b_2, c_1.T @ c_1)
         Y = None if X is None else _riccati(a.T, c_1.T / gamma, c_2.T, b_1 @ b_1.T)
-        if X is None or Y is None or np.abs(np.linalg.eigvals(X @ Y)).max() >= gamma**2:
+        if X is None or Y is None or spectral_radius(X @ Y) >= gamma**2:
             return None
         return X, Y
 
@@ -228,7 +228,7 @@ class HInfinityController:
         A, B = zero_order_hold(model.A, model.B, self.period)
         measure = np.eye(6, 12) / noise
         loop = np.block([[A + unit * B @ self._D @ measure, unit * B @ self._C], [self._B @ measure, self._A]])
-        radius = np.abs(np.linalg.eigvals(loop)).max()
+        radius = spectral_radius(loop)
         if radius >= 1.0:
             raise TauError(
                 f"disturbance, noise: expected a design whose loop is stable at {1.0 / self.period:g} Hz, got "

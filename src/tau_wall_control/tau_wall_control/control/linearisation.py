@@ -118,6 +118,11 @@ def zero_order_hold(A: np.ndarray, B: np.ndarray, period: float) -> tuple[np.nda
     return np.asarray(system.A), np.asarray(system.B)
 
 
+def spectral_radius(A: np.ndarray) -> float:
+    """Returns the largest |eigenvalue|."""
+    return float(np.abs(np.linalg.eigvals(A)).max())
+
+
 def delayed(A: np.ndarray, B: np.ndarray, samples: int) -> tuple[np.ndarray, np.ndarray]:
     """Returns the sampled system with an input delayed by some samples; its states are [x; u_k-1; ...; u_k-samples]."""
     n, m = B.shape

@@ -18,18 +18,13 @@ from numpy.typing import ArrayLike
 from tau_wall_control.control import laws
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.control.design import task_weight
-from tau_wall_control.control.linearisation import LinearModel, delayed, linearise, zero_order_hold
+from tau_wall_control.control.linearisation import LinearModel, delayed, linearise, spectral_radius, zero_order_hold
 from tau_wall_control.control.options import DesignOptions
 from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.simulation.push import PushResult
 
 #: spectral radius above which a loop is unstable; the integrators of free directions lie at 1
 STABLE = 1.0 - 1e-9
-
-
-def spectral_radius(A: np.ndarray) -> float:
-    """Returns the largest |eigenvalue|."""
-    return float(np.abs(np.linalg.eigvals(A)).max())
 
 
 def closed_loop(
