@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from scipy.spatial.transform import Rotation
 
 from convex_contact import Material, World, WorldDynamics
-from convex_contact.model.bodies import moved_linearly, turned, write_pose
+from convex_contact.model.bodies import moved_linearly, turned, write_pose, write_quaternion
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
 
@@ -32,6 +33,14 @@ def test_a_pose_is_that_of_the_normalised_quaternion() -> None:
         write_pose(pose, np.concatenate([[1.0, 2.0, 3.0], size * turn.as_quat()]))
         np.testing.assert_allclose(pose[:9].reshape(3, 3), turn.as_matrix(), rtol=0, atol=1e-15)
         assert pose[9:].tolist() == [1.0, 2.0, 3.0]
+
+
+def test_the_quaternion_of_a_pose_is_eigen_s_to_the_last_bit() -> None:
+    turns = [*Rotation.random(200, random_state=0), *(Rotation.from_rotvec(np.pi * axis) for axis in np.eye(3))]
+    for turn in turns:
+        matrix, out = turn.as_matrix(), np.empty(4)
+        write_quaternion(np.concatenate([matrix.ravel(), np.zeros(3)]), out)
+        np.testing.assert_array_equal(out, pin.Quaternion(matrix).coeffs())
 
 
 def test_block_of_a_is_mass_and_turned_inertia() -> None:

@@ -30,6 +30,7 @@ from convex_contact.model.arrays import (
     ContactRecord,
     WorldRecord,
 )
+from convex_contact.model.tree_kernels import SpatialVector, link_column
 from convex_contact.problem.elastoplastic import transport_contact_displacement
 
 
@@ -43,7 +44,7 @@ def empty_contacts(capacity: int, width: int) -> ContactArrays:
     n, integers = capacity, np.int64
     shapes: dict[str, tuple[Any, ...]] = {
         "count": (1, integers), "geometry": (n, 2, integers), "feature": (n, integers), "body": (n, 2, integers),
-        "tree": (n, 2, integers), "previous": (n, integers), "taken": (n, np.bool_),
+        "tree": (n, 2, integers), "last": (n, 2, integers), "previous": (n, integers), "taken": (n, np.bool_),
         "point": (n, 3, float), "frame": (n, 3, 3, float), "phi0": (n, float), "J": (n, 2, 3, width, float),
         "bias": (n, 3, float), "v_n0": (n, float), "anchor": (n, 2, 3, float),
         "stiffness": (n, float), "dissipation": (n, float), "relaxation_time": (n, float), "friction": (n, float),
@@ -76,28 +77,39 @@ def _write_point_jacobian(
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _add_link_jacobian(
     w: WorldRecord, J: np.ndarray, k: int, slot: int, frame: np.ndarray, body: int, x: float, y: float, z: float,
+    sign: float, on_path: bool,
+) -> None:  # fmt: skip
+    """Adds sign times the rows of a link's point, (x, y, z) from its origin, to the block J[k, slot].
+
+    Its columns are the velocities on the link's path, as in `branches`, or all of the tree's.
+    """
+    link, K, parent, run = w.body_link[body], w.link_jacobian, w.dof_parent, w.dof_run
+    base, last = w.tree_v[w.body_tree[body]], w.link_dof[link]
+    if last < 0:  # of a tree without kernels; the link may depend on all velocities
+        for d in range(K.shape[2]):
+            column = K[link, 0, d], K[link, 1, d], K[link, 2, d], K[link, 3, d], K[link, 4, d], K[link, 5, d]
+            _add_column(J, k, slot, d, frame, column, x, y, z, sign)
+        return
+    at = 0
+    while last >= 0:
+        first = run[last]
+        for dof in range(first, last + 1):
+            _add_column(J, k, slot, at if on_path else dof - base, frame, link_column(w, body, dof), x, y, z, sign)
+            at += 1
+        last = parent[first]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)
+def _add_column(
+    J: np.ndarray, k: int, slot: int, d: int, frame: np.ndarray, column: SpatialVector, x: float, y: float, z: float,
     sign: float,
 ) -> None:  # fmt: skip
-    """Adds sign times the rows of a link's point, (x, y, z) from its origin, to the block J[k, slot]."""
-    link, K, parent = w.body_link[body], w.link_jacobian, w.dof_parent
-    base, last = w.tree_v[w.body_tree[body]], w.link_dof[link]
+    """Adds sign times what a column of a link's Jacobian gives at its point (x, y, z)."""
+    k0, k1, k2, k3, k4, k5 = column
     for i in range(3):
         fx, fy, fz = sign * frame[k, i, 0], sign * frame[k, i, 1], sign * frame[k, i, 2]
         mx, my, mz = y * fz - z * fy, z * fx - x * fz, x * fy - y * fx
-        if last < 0:  # the link may depend on all velocities
-            for d in range(K.shape[2]):
-                J[k, slot, i, d] += (
-                    fx * K[link, 0, d] + fy * K[link, 1, d] + fz * K[link, 2, d]
-                    + mx * K[link, 3, d] + my * K[link, 4, d] + mz * K[link, 5, d]
-                )  # fmt: skip
-        dof = last
-        while dof >= 0:
-            d = dof - base
-            J[k, slot, i, d] += (
-                fx * K[link, 0, d] + fy * K[link, 1, d] + fz * K[link, 2, d]
-                + mx * K[link, 3, d] + my * K[link, 4, d] + mz * K[link, 5, d]
-            )  # fmt: skip
-            dof = parent[dof]
+        J[k, slot, i, d] += fx * k0 + fy * k1 + fz * k2 + mx * k3 + my * k4 + mz * k5
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
@@ -106,6 +118,7 @@ def complete(w: WorldRecord, c: ContactRecord) -> None:
     geometry_body, geometry_class, law = w.geometry_body, w.geometry_class, w.law
     poses, twists, trees, links = w.body_pose, w.body_twist, w.body_tree, w.body_link
     geometry, points, frame, J, bias, anchor = c.geometry, c.point, c.frame, c.J, c.bias, c.anchor
+    last_of, link_dof, depth = c.last, w.link_dof, w.dof_depth
     body_of, tree_of, v_n0, stiffness, dissipation, relaxation_time, area = (
         c.body, c.tree, c.v_n0, c.stiffness, c.dissipation, c.relaxation_time, c.area
     )  # fmt: skip
@@ -125,6 +138,8 @@ def complete(w: WorldRecord, c: ContactRecord) -> None:
         friction[k], torsional_friction[k] = law[one, two, LAW_FRICTION], law[one, two, LAW_TORSION]
         friction_tensor[k, 0], friction_tensor[k, 1], friction_tensor[k, 2] = 1.0, 0.0, 1.0
         first, second, v_n = -1, -1, 0.0
+        last_of[k, 0] = last_of[k, 1] = -1
+        apart = trees[geometry_body[geometry[k, 0]]] != trees[geometry_body[geometry[k, 1]]]
         for side in range(2):
             b = geometry_body[geometry[k, side]]
             body_of[k, side] = b
@@ -142,19 +157,22 @@ def complete(w: WorldRecord, c: ContactRecord) -> None:
                     bias[k, i] += frame[k, i, 0] * vx + frame[k, i, 1] * vy + frame[k, i, 2] * vz
                 continue
             slot = 0 if first < 0 or first == tree else 1
-            fresh = slot == 1 or first < 0  # a self-collision adds to what its first side wrote
             if slot == 0:
                 first = tree
             else:
                 second = tree
-            if fresh and links[b] >= 0:
-                for i in range(3):
-                    for d in range(tree_v[tree + 1] - tree_v[tree]):
-                        J[k, slot, i, d] = 0.0
             if links[b] < 0:
                 _write_point_jacobian(J, k, slot, frame, x, y, z, sign)
-            else:
-                _add_link_jacobian(w, J, k, slot, frame, b, x, y, z, sign)
+                continue
+            last, columns = link_dof[links[b]], tree_v[tree + 1] - tree_v[tree]
+            on_path = apart and last >= 0 and (w.tree_branched[tree] != 0 or 2 * depth[last] < columns)
+            if on_path:
+                last_of[k, slot], columns = last, depth[last]
+            if apart or side == 0:  # a self-collision adds to what its first side wrote
+                for i in range(3):
+                    for d in range(columns):
+                        J[k, slot, i, d] = 0.0
+            _add_link_jacobian(w, J, k, slot, frame, b, x, y, z, sign, on_path)
         tree_of[k, 0], tree_of[k, 1] = first, second
         v_n0[k] = v_n
         if law[one, two, LAW_REST] > law[one, two, LAW_FRICTION] or law[one, two, LAW_DIRECTIONAL] != 0.0:

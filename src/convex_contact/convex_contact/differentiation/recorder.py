@@ -13,6 +13,7 @@ from convex_contact.differentiation.joint_derivatives import add_joint_rows, nee
 from convex_contact.differentiation.records import StepMotion, StepSetting, new_derivatives
 from convex_contact.differentiation.tape import ContactTape, StepTape, TreeTape, assemble, solver_of
 from convex_contact.model.bodies import ARTICULATED
+from convex_contact.model.tree_kernels import write_jacobians
 from convex_contact.problem import contact_kernels
 from convex_contact.problem.contact_kernels import ContactLaw, Regularisation
 from convex_contact.simulation.coupling import Coupling
@@ -54,6 +55,8 @@ class Recorder:
         fixed_poses = a.body_pose[self._prescribed]
         elastic_before, time = simulator._elastic, d.time
         simulator.step()
+        if self._trees:
+            write_jacobians(a.record)
         poses = a.body_pose.copy()
         poses[self._prescribed] = fixed_poses
         velocity = a.v

@@ -51,6 +51,31 @@ def write_pose(pose: np.ndarray, q: np.ndarray) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def write_quaternion(pose: np.ndarray, out: np.ndarray) -> None:
+    """The quaternion (x, y, z, w) of the rotation of a pose (12,); of q and -q the one that Eigen gives."""
+    trace = pose[0] + (pose[4] + pose[8])
+    if trace > 0.0:
+        root = np.sqrt(trace + 1.0)
+        scale = 0.5 / root
+        out[3] = 0.5 * root
+        out[0], out[1] = (pose[7] - pose[5]) * scale, (pose[2] - pose[6]) * scale
+        out[2] = (pose[3] - pose[1]) * scale
+        return
+    i = 0
+    if pose[4] > pose[0]:
+        i = 1
+    if pose[8] > pose[4 * i]:
+        i = 2
+    j = (i + 1) % 3
+    k = (j + 1) % 3
+    root = np.sqrt(pose[4 * i] - pose[4 * j] - pose[4 * k] + 1.0)
+    scale = 0.5 / root
+    out[i], out[3] = 0.5 * root, (pose[3 * k + j] - pose[3 * j + k]) * scale
+    out[j] = (pose[3 * j + i] + pose[3 * i + j]) * scale
+    out[k] = (pose[3 * k + i] + pose[3 * i + k]) * scale
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _rotated(r: Entries, m: Entries) -> Entries:
     """R M R^T of nine entries each, row by row; M symmetric."""
     t = (

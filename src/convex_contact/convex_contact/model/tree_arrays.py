@@ -62,6 +62,20 @@ def runs(parent: np.ndarray) -> np.ndarray:
     return first
 
 
+def depths(parent: np.ndarray) -> np.ndarray:
+    """Number of velocities on the path of each."""
+    depth = np.ones(len(parent), dtype=np.int64)
+    for k, before in enumerate(parent):
+        if before >= 0:
+            depth[k] += depth[before]
+    return depth
+
+
+def is_sparse(parent: np.ndarray) -> bool:
+    """Whether so many entries of A are zero that those along paths are faster alone: half of them (measured)."""
+    return 2 * int(depths(parent).sum()) <= len(parent) * (len(parent) + 1) // 2
+
+
 def tree_table(
     trees: list[Any], tree_q: np.ndarray, tree_v: np.ndarray, first_body: np.ndarray
 ) -> dict[str, np.ndarray]:
@@ -75,7 +89,7 @@ def tree_table(
     """
     nv = int(tree_v[-1])
     parts: dict[str, list[np.ndarray]] = {}
-    starts, bodies = [0], []
+    starts, bodies, branched = [0], [], np.zeros(len(trees), np.int64)
     dofs = {name: np.zeros(nv) for name in ("dof_damping", "dof_stiffness", "dof_armature")}
     rest, dof_joint, dof_parent = np.zeros((nv, 2)), np.zeros(nv, np.int64), np.full(nv, -1, np.int64)
     for t, tree in enumerate(trees):
@@ -84,6 +98,7 @@ def tree_table(
             part = slice(k, k + tree.model.nv)
             dof_joint[part] = own.pop("dof_joint") + j
             above = own.pop("dof_parent")
+            branched[t] = is_sparse(above)
             dof_parent[part] = np.where(above < 0, -1, above + k)
             own["joint_parent"] = np.where(own["joint_parent"] < 0, -1, own["joint_parent"] + j)
             own["joint_q"], own["joint_v"] = own["joint_q"] + tree_q[t], own["joint_v"] + k
@@ -117,6 +132,8 @@ def tree_table(
         "dof_joint": dof_joint,
         "dof_parent": dof_parent,
         "dof_run": runs(dof_parent),
+        "dof_depth": depths(dof_parent),
+        "tree_branched": branched,
         "dof_axis": np.zeros((nv, 6)),
         "dof_bias": np.zeros(nv),
         "drive_effort": np.zeros(nv),

@@ -8,7 +8,7 @@ joint, so that they do not lose digits far from the world's origin. With the spa
     f_i = I_i a_i + V_i x* I_i V_i + sum of the children's f,      bias_k = S_k . f_i                          (5.9)
     M_kl = S_l . I^c_i S_k for every l from which k descends, I^c the inertia of all that joint i moves        (6.3)
 
-A is factorised as L^T D L, which keeps the zeros of the branches (6.5). The arrays are those of `arrays.WORLD_TABLE`;
+A is factorised as L^T D L (`branches`). The arrays are those of `arrays.WORLD_TABLE`;
 Pinocchio is the reference that the tests compare with.
 """
 
@@ -18,15 +18,18 @@ import numpy as np
 from numba import njit
 
 from convex_contact.model.arrays import WorldRecord
+from convex_contact.solver.branches import branches_of, factorise_branches, solve_branches
 
 _U = np.uintp  # Numba tests at each access whether a signed index is negative
 #: kinds of joints; coordinates and velocities of each: 1, 1; 1, 1; 2 (cosine, sine), 1; 7 (as Pinocchio's), 6
 REVOLUTE, PRISMATIC, CONTINUOUS, FREE_FLYER = range(4)
+#: six entries of a spatial vector
+SpatialVector = tuple[float, float, float, float, float, float]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def prepare_trees(w: WorldRecord, period: float) -> None:
-    """Poses, twists and Jacobians of links, blocks of A and free-motion velocities of all trees, from q and v."""
+    """Poses and twists of links, blocks of A and free-motion velocities of all trees, from q and v."""
     starts = w.joint_start
     for tree in range(starts.shape[0] - 1):
         if starts[tree] < starts[tree + 1]:
@@ -38,7 +41,7 @@ def prepare_trees(w: WorldRecord, period: float) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def place_links(w: WorldRecord, tree: int) -> None:
-    """Poses, twists and Jacobians of the links of a tree, and its spatial axes and velocities."""
+    """Poses and twists of the links of a tree, and its spatial axes and velocities."""
     first, last = w.joint_start[tree], w.joint_start[tree + 1]
     poses, joint_body = w.body_pose, w.joint_body
     for j in range(first, last):
@@ -49,7 +52,7 @@ def place_links(w: WorldRecord, tree: int) -> None:
             w.tree_origin[tree, 2] = poses[b, 11]
         _write_axes(w, tree, j)
     for j in range(first, last):
-        _write_twist_and_jacobian(w, tree, j)
+        _write_twist(w, tree, j)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
@@ -109,7 +112,7 @@ def _turn(
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)
-def _joint_twist(S: np.ndarray, k: int, n: int, v: np.ndarray) -> tuple[float, float, float, float, float, float]:
+def _joint_twist(S: np.ndarray, k: int, n: int, v: np.ndarray) -> SpatialVector:
     """sum S_k v_k of the n velocities of a joint, the first of which is k."""
     s0 = s1 = s2 = s3 = s4 = s5 = 0.0
     for i in range(k, k + n):
@@ -170,24 +173,39 @@ def _write_axes(w: WorldRecord, tree: int, j: int) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def _write_twist_and_jacobian(w: WorldRecord, tree: int, j: int) -> None:
-    """Twist and Jacobian of a link at its origin; columns of other branches stay zero."""
-    S, V, poses, origin, b = w.dof_axis, w.joint_velocity, w.body_pose, w.tree_origin, w.joint_body[j]
+def _write_twist(w: WorldRecord, tree: int, j: int) -> None:
+    """Twist of a link at its origin."""
+    V, poses, origin, b, twist = w.joint_velocity, w.body_pose, w.tree_origin, w.joint_body[j], w.body_twist
     x, y, z = poses[b, 9] - origin[tree, 0], poses[b, 10] - origin[tree, 1], poses[b, 11] - origin[tree, 2]
-    twist, J, link, base = w.body_twist, w.link_jacobian, w.body_link[b], w.tree_v[tree]
     v0, v1, v2 = V[j, 3], V[j, 4], V[j, 5]
     twist[b, 0] = V[j, 0] + v1 * z - v2 * y
     twist[b, 1] = V[j, 1] + v2 * x - v0 * z
     twist[b, 2] = V[j, 2] + v0 * y - v1 * x
     twist[b, 3], twist[b, 4], twist[b, 5] = v0, v1, v2
-    k = w.joint_v[j] + (5 if w.joint_kind[j] == FREE_FLYER else 0)
-    while k >= 0:
-        d, s0, s1, s2 = k - base, S[k, 3], S[k, 4], S[k, 5]
-        J[link, 0, d] = S[k, 0] + s1 * z - s2 * y
-        J[link, 1, d] = S[k, 1] + s2 * x - s0 * z
-        J[link, 2, d] = S[k, 2] + s0 * y - s1 * x
-        J[link, 3, d], J[link, 4, d], J[link, 5, d] = s0, s1, s2
-        k = w.dof_parent[k]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)
+def link_column(w: WorldRecord, body: int, k: int) -> SpatialVector:
+    """Column of a link's Jacobian at its origin for velocity k on its path, after `place_links`."""
+    S, poses, origin, tree = w.dof_axis, w.body_pose, w.tree_origin, w.body_tree[body]
+    x, y, z = poses[body, 9] - origin[tree, 0], poses[body, 10] - origin[tree, 1], poses[body, 11] - origin[tree, 2]
+    s0, s1, s2 = S[k, 3], S[k, 4], S[k, 5]
+    return S[k, 0] + s1 * z - s2 * y, S[k, 1] + s2 * x - s0 * z, S[k, 2] + s0 * y - s1 * x, s0, s1, s2
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def write_jacobians(w: WorldRecord) -> None:
+    """Jacobians of all links at their origins, after `place_links`; columns of other branches stay zero."""
+    J = w.link_jacobian
+    for j in range(w.joint_kind.shape[0]):
+        b = w.joint_body[j]
+        link, base = w.body_link[b], w.tree_v[w.body_tree[b]]
+        k = w.link_dof[link]
+        while k >= 0:
+            column = link_column(w, b, k)
+            for r in range(6):
+                J[link, r, k - base] = column[r]
+            k = w.dof_parent[k]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
@@ -303,8 +321,9 @@ def _find_free_motion(w: WorldRecord, tree: int, period: float) -> None:
         if w.dof_stiffness[k] > 0.0:
             force -= w.dof_stiffness[k] * _stretch(w, k)
         x[k] = period * force
-    factorise_tree(L, w.dof_parent, w.dof_run, base, end)
-    solve_tree(L, w.dof_parent, w.dof_run, base, end, x)
+    factors, width, branches = L.reshape(-1), L.shape[1], branches_of(w)
+    factorise_branches(factors, 0, width, branches, base, end, None)
+    solve_branches(factors, 0, width, branches, base, end, x)
     for k in range(base, end):
         x[k] += w.v[k]
 
@@ -318,47 +337,6 @@ def _stretch(w: WorldRecord, k: int) -> float:
         c, s, c0, s0 = w.q[i], w.q[i + 1], w.dof_rest[k, 0], w.dof_rest[k, 1]
         return float(np.arctan2(s * c0 - c * s0, c * c0 + s * s0))
     return float(w.q[i] - w.dof_rest[k, 0])
-
-
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def factorise_tree(L: np.ndarray, parent: np.ndarray, run: np.ndarray, base: int, end: int) -> None:
-    """H = L^T D L in the lower half of L (n, n), with D on its diagonal; only entries along branches are read."""
-    for back in range(end - base):
-        k = end - 1 - back
-        row = _U(k - base)
-        pivot = 1.0 / L[row, row]
-        i = parent[k]
-        while i >= 0:
-            above = _U(i - base)
-            factor = L[row, above] * pivot
-            j = i
-            while j >= 0:
-                for x in range(_U(run[j] - base), _U(j - base + 1)):
-                    L[above, x] -= factor * L[row, x]
-                j = parent[run[j]]
-            L[row, above] = factor
-            i = parent[i]
-
-
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def solve_tree(L: np.ndarray, parent: np.ndarray, run: np.ndarray, base: int, end: int, x: np.ndarray) -> None:
-    """x[base:end] <- H^-1 x[base:end] with the factors of :func:`factorise_tree`."""
-    first = _U(base)
-    for back in range(end - base):
-        k = end - 1 - back
-        j, value, row = parent[k], x[k], _U(k - base)
-        while j >= 0:
-            for i in range(_U(run[j] - base), _U(j - base + 1)):
-                x[first + i] -= L[row, i] * value
-            j = parent[run[j]]
-    for k in range(base, end):
-        row = _U(k - base)
-        j, value = parent[k], x[k] / L[row, row]
-        while j >= 0:
-            for i in range(_U(run[j] - base), _U(j - base + 1)):
-                value -= L[row, i] * x[first + i]
-            j = parent[run[j]]
-        x[k] = value
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)

@@ -6,11 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pinocchio as pin
 from numba import njit
 
 from convex_contact.model.arrays import WorldRecord
-from convex_contact.model.bodies import write_pose
+from convex_contact.model.bodies import write_pose, write_quaternion
 from convex_contact.model.deformable import DeformableTree
 
 if TYPE_CHECKING:
@@ -44,6 +43,27 @@ def _read_free_bodies(
             angular_velocity[b, r] = v[3 + r]
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def _read_posed(
+    w: WorldRecord, numbers: np.ndarray, centers: np.ndarray, position: np.ndarray, orientation: np.ndarray,
+    velocity: np.ndarray, angular_velocity: np.ndarray,
+) -> None:  # fmt: skip
+    """Likewise the rows of bodies of which `body_pose` and `body_twist` are up to date, at the points `centers`."""
+    for k, b in enumerate(numbers):
+        pose, twist = w.body_pose[b], w.body_twist[b]
+        write_quaternion(pose, orientation[b])
+        x, y, z = centers[k]
+        lx = pose[0] * x + pose[1] * y + pose[2] * z
+        ly = pose[3] * x + pose[4] * y + pose[5] * z
+        lz = pose[6] * x + pose[7] * y + pose[8] * z
+        position[b, 0], position[b, 1], position[b, 2] = pose[9] - lx, pose[10] - ly, pose[11] - lz
+        velocity[b, 0] = twist[0] - (twist[4] * lz - twist[5] * ly)
+        velocity[b, 1] = twist[1] - (twist[5] * lx - twist[3] * lz)
+        velocity[b, 2] = twist[2] - (twist[3] * ly - twist[4] * lx)
+        for r in range(3):
+            angular_velocity[b, r] = twist[3 + r]
+
+
 class BodyTable:
     """Positions, orientations and velocities of all bodies, in the order of the world, read at once.
 
@@ -65,35 +85,30 @@ class BodyTable:
         self._free = np.array(free, dtype=np.int64)
         self._deformables = [t for t, tree in enumerate(world.trees) if isinstance(tree.model, DeformableTree)]
         vertices = {i for t in self._deformables for i in world.trees[t].bodies if world.bodies[i].geometries}
-        self._links = [i for i, body in enumerate(world.bodies) if body.kind == "link" and i not in vertices]
         self.orientation[sorted(vertices), 3] = 1.0
-        self._prescribed = [i for i, body in enumerate(world.bodies) if body.kind == "prescribed"]
-        self._centers = np.array([world.bodies[i].center for i in free]).reshape(-1, 3)
+        self._free_centers = np.array([world.bodies[i].center for i in free]).reshape(-1, 3)
+        links = [i for i, body in enumerate(world.bodies) if body.kind == "link" and i not in vertices]
+        prescribed = [i for i, body in enumerate(world.bodies) if body.kind == "prescribed"]
+        self._trees = sorted({int(dynamics.arrays.body_tree[i]) for i in links})
+        self._posed = np.array(links + prescribed, dtype=np.int64)
+        self._centers = np.zeros((len(self._posed), 3))  # of prescribed bodies: their frames are their poses
+        self._centers[: len(links)] = [world.bodies[i].center for i in links] or np.zeros((0, 3))
         for i, body in enumerate(world.bodies):
             if body.kind == "fixed":
-                self._write(i)
-
-    def _write(self, number: int) -> None:
-        state = self._dynamics.state(number)
-        self.position[number], self.orientation[number] = state.position, state.orientation
-        self.velocity[number], self.angular_velocity[number] = state.velocity, state.angular_velocity
+                state = dynamics.state(i)
+                self.position[i], self.orientation[i] = state.position, state.orientation
 
     def read(self) -> BodyTable:
         """Takes the present state."""
-        a = self._dynamics.arrays
-        _read_free_bodies(
-            a.record, self._free, self._centers, self.position, self.orientation, self.velocity, self.angular_velocity
-        )
-        for number in self._links:
-            self._write(number)
+        a, columns = self._dynamics.arrays, (self.position, self.orientation, self.velocity, self.angular_velocity)
+        _read_free_bodies(a.record, self._free, self._free_centers, *columns)
+        for t in self._trees:
+            self._dynamics.write_links(t)
+        _read_posed(a.record, self._posed, self._centers, *columns)
         for t in self._deformables:
             tree = self._dynamics.world.trees[t]
             count = len(tree.model.contact)
             numbers = tree.bodies[len(tree.bodies) - count :]  # without the mount
             self.position[numbers] = tree.model.positions(a.q[a.tree_q[t] : a.tree_q[t + 1]])[tree.model.contact]
             self.velocity[numbers] = a.v[a.tree_v[t + 1] - 3 * count : a.tree_v[t + 1]].reshape(count, 3)
-        for number in self._prescribed:  # their frames are their poses
-            pose, twist = a.body_pose[number], a.body_twist[number]
-            self.position[number], self.orientation[number] = pose[9:], pin.Quaternion(pose[:9].reshape(3, 3)).coeffs()
-            self.velocity[number], self.angular_velocity[number] = twist[:3], twist[3:]
         return self

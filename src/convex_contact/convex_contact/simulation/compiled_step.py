@@ -21,6 +21,7 @@ from convex_contact.simulation.joint_rows import acts, choose_rows
 from convex_contact.simulation.torsional_friction import torsional_sizes, write_torsional_rows
 from convex_contact.solver import newton
 from convex_contact.solver.borrowed import borrow
+from convex_contact.solver.branches import branches_of, copy_branches, side_of
 from convex_contact.solver.workspace import TermInputs, inputs, outputs, reserve
 
 _P = contact_kernels
@@ -135,7 +136,7 @@ def load(
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _sizes(w: WorldRecord, c: ContactRecord) -> tuple[int, int, int, int, int]:
     """Numbers of trees, velocities, entries of A, contacts, entries of J."""
-    tree_v, trees = w.tree_v, c.tree
+    tree_v, trees, branches, lasts = w.tree_v, c.tree, branches_of(w), c.last
     nt, n = len(w.tree_kind), c.count[0]
     size, entries = 0, 0
     for t in range(nt):
@@ -144,7 +145,7 @@ def _sizes(w: WorldRecord, c: ContactRecord) -> tuple[int, int, int, int, int]:
         for side in range(2):
             t = trees[i, side]
             if t >= 0:
-                entries += 3 * (tree_v[t + 1] - tree_v[t])
+                entries += 3 * side_of(tree_v, branches, t, lasts[i, side]).columns
     return nt, tree_v[nt], size, n, entries
 
 
@@ -162,16 +163,22 @@ def _write(w: WorldRecord, c: ContactRecord, s: Any, elastic: np.ndarray, stiffn
     nt, n = len(w.tree_kind), c.count[0]
     dof_start, A_start, A = s.dof_start, s.A_start, s.A
     contact_a, contact_b, J_start, J, p = s.contact_a, s.contact_b, s.J_start, s.J, s.contact_parameters
+    branches, last = branches_of(w), s.contact_last
     width = blocks.shape[1]
     flat_blocks, flat_J = blocks.reshape(-1), jacobians.reshape(-1)
     at = 0
     for t in range(nt):
         d = tree_v[t + 1] - tree_v[t]
         dof_start[t], A_start[t] = tree_v[t], at
+        if t < len(w.tree_branched) and w.tree_branched[t] != 0:
+            copy_branches(flat_blocks, t * width * width, width, A, at, d, branches, tree_v[t], tree_v[t + 1])
+            at += d * d
+            continue
         for i in range(d):
             _copy(A, at + i * d, flat_blocks, (t * width + i) * width, d)
         at += d * d
     dof_start[nt], A_start[nt] = tree_v[nt], at
+    _write_branches(w, s)
     _copy(s.v_star, 0, w.v_star, 0, tree_v[nt])
     _copy(s.v, 0, w.v, 0, tree_v[nt])
     phi0, v_n0, stiffness, dissipation, relaxation_time, friction, tensor, bias = (
@@ -184,7 +191,8 @@ def _write(w: WorldRecord, c: ContactRecord, s: Any, elastic: np.ndarray, stiffn
             t = trees[k, side]
             if t < 0:
                 continue
-            d, first = tree_v[t + 1] - tree_v[t], (2 * np.int64(k) + side) * 3 * width
+            last[k, side] = c.last[k, side]
+            d, first = side_of(tree_v, branches, t, last[k, side]).columns, (2 * np.int64(k) + side) * 3 * width
             if d == width:
                 _copy(J, at, flat_J, first, 3 * d)
             else:
@@ -202,6 +210,17 @@ def _write(w: WorldRecord, c: ContactRecord, s: Any, elastic: np.ndarray, stiffn
         for i in range(2):
             p[k, _P.ELASTIC_DISPLACEMENT + i] = elastic[k, i] if len(elastic) else 0.0
     J_start[n] = at
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def _write_branches(w: WorldRecord, s: Any) -> None:
+    """Which cliques are trees with branches, and how the velocities of trees follow each other."""
+    branched, parent, run, depth = s.clique_branched, s.dof_parent, s.dof_run, s.dof_depth
+    articulated, tree_v = len(w.tree_branched), w.tree_v
+    for t in range(len(w.tree_kind)):
+        branched[t] = w.tree_branched[t] if t < articulated else 0
+    for k in range(tree_v[articulated]):
+        parent[k], run[k], depth[k] = w.dof_parent[k], w.dof_run[k], w.dof_depth[k]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -56,6 +56,7 @@ from convex_contact.simulation.contact_query import predict_margins as predict_m
 from convex_contact.simulation.joint_limits import JointLimits, position_limits
 from convex_contact.simulation.world_arrays import LARGE as LARGE
 from convex_contact.simulation.world_arrays import pair_arrays, world_arrays
+from convex_contact.solver.branches import Branches, side_columns
 
 
 @dataclass(frozen=True)
@@ -209,10 +210,10 @@ class WorldDynamics:
             velocity, angular = v[:3].copy(), v[3:].copy()
         else:
             if described.kind == "link":
-                self._write_links(self._tree_of_body[number])
+                self.write_links(self._tree_of_body[number])
             pose, twist = a.body_pose[number], a.body_twist[number]
             quaternion = np.empty(4)
-            _quaternion(pose, quaternion)
+            bodies.write_quaternion(pose, quaternion)
             placement = Pose(pose[9:].copy(), quaternion)
             velocity, angular = twist[:3].copy(), twist[3:].copy()
         lever = placement.rotation @ described.center
@@ -230,7 +231,8 @@ class WorldDynamics:
                 bodies.write_pose(pose, a.q[a.tree_q[tree] :][:7])
                 J[:, i:j] = np.eye(6)
             else:
-                self._write_links(int(tree))
+                self.write_links(int(tree))
+                tree_kernels.write_jacobians(a.record)
                 pose, J[:, i:j] = a.body_pose[number], a.link_jacobian[a.body_link[number], :, : j - i]
             lever = -pose[:9].reshape(3, 3) @ self.world.bodies[number].center
             J[:3] += np.cross(J[3:], lever, axis=0)
@@ -261,7 +263,7 @@ class WorldDynamics:
         if position is not None or orientation is not None:
             q = np.empty(7)
             q[:3] = pose[9:] if position is None else position
-            _quaternion(pose, q[3:])
+            bodies.write_quaternion(pose, q[3:])
             q[3:] = q[3:] if orientation is None else orientation
             bodies.write_pose(pose, q)
 
@@ -281,9 +283,10 @@ class WorldDynamics:
                 a.drive_effort[a.tree_v[tree] : a.tree_v[tree + 1]] = drive(self.time)
         if self._kernels:
             tree_kernels.prepare_trees(a.record, self.period)
+            tree_kernels.write_jacobians(a.record)
         for tree in self._others:
             i, j, k, m = a.tree_q[tree], a.tree_q[tree + 1], a.tree_v[tree], a.tree_v[tree + 1]
-            self._write_links(tree)
+            self.write_links(tree)
             effort, block = a.effort[k:m] + a.drive_effort[k:m], a.A[tree, : m - k, : m - k]
             effort += self._applied(tree)
             self._trees[tree].prepare(a.q[i:j], a.v[k:m], effort, self.period, block, a.v_star[k:m])
@@ -299,7 +302,8 @@ class WorldDynamics:
                 effort += a.link_jacobian[a.body_link[number], :, : len(effort)].T @ wrench
         return effort
 
-    def _write_links(self, tree: int) -> None:
+    def write_links(self, tree: int) -> None:
+        """Poses and twists of the links of a tree at (q, v); of one without kernels their Jacobians, too."""
         a = self.arrays
         model = self._trees[tree]
         if model.has_kernels:
@@ -369,7 +373,7 @@ class WorldDynamics:
             if a.body_twist[number].any():
                 q = np.empty(7)
                 q[:3] = a.body_pose[number, 9:]
-                _quaternion(a.body_pose[number], q[3:])
+                bodies.write_quaternion(a.body_pose[number], q[3:])
                 bodies.move(q, a.body_twist[number], self.period, self.linear_rotation)
                 bodies.write_pose(a.body_pose[number], q)
         self.time += self.period
@@ -387,7 +391,7 @@ class WorldDynamics:
     def dense(self) -> dict[str, Any]:
         """The problem of the step in dense matrices, as ``ContactProblem`` takes it (no laws, no period)."""
         a, c = self.arrays, self.contacts
-        n = int(c.count[0])
+        n, branches = int(c.count[0]), Branches(a.dof_parent, a.dof_run, a.dof_depth)
         matrix, jacobian = np.zeros((self.nv, self.nv)), np.zeros((n, 3, self.nv))
         for tree in range(len(a.tree_kind)):
             i, j = a.tree_v[tree], a.tree_v[tree + 1]
@@ -395,8 +399,8 @@ class WorldDynamics:
         for k in range(n):
             for side, tree in enumerate(c.tree[k]):
                 if tree >= 0:
-                    i, j = a.tree_v[tree], a.tree_v[tree + 1]
-                    jacobian[k, :, i:j] += c.J[k, side, :, : j - i]
+                    columns = side_columns(a.tree_v, branches, int(tree), int(c.last[k, side]))
+                    jacobian[k, :, columns] = c.J[k, side, :, : len(columns)].T
         names = ("phi0", "v_n0", "stiffness", "dissipation", "relaxation_time")
         friction = c.friction[:n].copy()
         if self.has_grooves:
@@ -442,9 +446,3 @@ class WorldDynamics:
         needed = int(a.counters[broad_phase.REQUIRED_CONTACTS])
         if needed > len(self.contacts.phi0):
             self.contacts = contacts.empty_contacts(2 * needed, self._width)
-
-
-def _quaternion(pose: np.ndarray, out: np.ndarray) -> None:
-    import pinocchio as pin
-
-    out[:] = pin.Quaternion(pose[:9].reshape(3, 3)).coeffs()

@@ -93,9 +93,14 @@ def _add_spin(w: WorldRecord, c: ContactRecord, s: Any, row: int, k: int, side: 
         n = sign * frame[k, 2, i]
         if link < 0:
             s.row_J[at + 3 + i] += n
-        else:
+        elif w.link_dof[link] < 0:
             for d in range(w.tree_v[tree + 1] - w.tree_v[tree]):
                 s.row_J[at + d] += n * w.link_jacobian[link, 3 + i, d]
+        else:
+            dof = w.link_dof[link]
+            while dof >= 0:
+                s.row_J[at + dof - w.tree_v[tree]] += n * w.dof_axis[dof, 3 + i]
+                dof = w.dof_parent[dof]
     return 0.0
 
 

@@ -19,6 +19,7 @@ from convex_contact.problem.contact_kernels import (
     STIFFNESS,
     ContactLaw,
     Regularisation,
+    Response,
     idle_by_velocity,
     impulse,
     impulse_and_hessian,
@@ -27,8 +28,20 @@ from convex_contact.problem.contact_kernels import (
     normal_slope,
     prepare,
 )
-from convex_contact.solver.blocks import add_congruence, add_three_rows, three_rows_times
-from convex_contact.solver.delassus import delassus_norm, invert_masses
+from convex_contact.solver.blocks import add_congruence, add_three_rows
+from convex_contact.solver.branches import (
+    Branches,
+    Side,
+    add_path,
+    add_path_congruence,
+    add_path_sizes,
+    branches_of,
+    path_times,
+    path_times_sizes,
+    side_of,
+)
+from convex_contact.solver.delassus import delassus_norm
+from convex_contact.solver.masses import invert_masses
 from convex_contact.solver.pattern import Couplings
 from convex_contact.solver.vector_blocks import three_rows_times6, three_rows_times66
 
@@ -41,12 +54,14 @@ class Jacobians(NamedTuple):
     b: np.ndarray
     start: np.ndarray
     J: np.ndarray
+    last: np.ndarray
+    branches: Branches
 
 
 @njit(inline="always")  # no compilation and linking of its own
 def jacobians_of(w: Any) -> Jacobians:
     """Returns the Jacobians of the contacts."""
-    return Jacobians(w.dof_start, w.contact_a, w.contact_b, w.J_start, w.J)
+    return Jacobians(w.dof_start, w.contact_a, w.contact_b, w.J_start, w.J, w.contact_last, branches_of(w))
 
 
 @njit(inline="always")
@@ -60,24 +75,31 @@ def jacobian_times(x: Jacobians, i: int, v: np.ndarray) -> tuple[float, float, f
     """J v of contact i."""
     dof_start, J, j, a, b = x.dof_start, x.J, x.start[i], x.a[i], x.b[i]
     s = dof_start[a]
-    if dof_start[a + 1] - s == 6:
+    if dof_start[a + 1] - s == 6 and x.last[i, 0] < 0:
         if b < 0:
             return three_rows_times6(J, j, v, s)
         t = dof_start[b]
-        if dof_start[b + 1] - t == 6:
+        if dof_start[b + 1] - t == 6 and x.last[i, 1] < 0:
             return three_rows_times66(J, j, v, s, t)
-    return _general_jacobian_times(dof_start, J, j, a, b, v)
+    return _general_jacobian_times(x, i, v)
+
+
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
+def _sides(x: Jacobians, i: int) -> tuple[Side, Side, int]:
+    """Both sides of contact i, and where the second one's columns begin; of a contact with one side the first twice."""
+    one = side_of(x.dof_start, x.branches, x.a[i], x.last[i, 0])
+    if x.b[i] < 0:
+        return one, one, x.start[i]
+    return one, side_of(x.dof_start, x.branches, x.b[i], x.last[i, 1]), x.start[i] + 3 * one.columns
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def _general_jacobian_times(
-    dof_start: np.ndarray, J: np.ndarray, j: int, a: int, b: int, v: np.ndarray
-) -> tuple[float, float, float]:
-    """J v of one contact between cliques of any sizes."""
-    s, m = dof_start[a], dof_start[a + 1] - dof_start[a]
-    v1, v2, vn = three_rows_times(J, j, v, s, m)
-    if b >= 0:
-        u1, u2, un = three_rows_times(J, j + 3 * m, v, dof_start[b], dof_start[b + 1] - dof_start[b])
+def _general_jacobian_times(x: Jacobians, i: int, v: np.ndarray) -> tuple[float, float, float]:
+    """J v of a contact between cliques of any sizes."""
+    one, two, second = _sides(x, i)
+    v1, v2, vn = path_times(x.J, x.start[i], v, one, x.branches)
+    if x.b[i] >= 0:
+        u1, u2, un = path_times(x.J, second, v, two, x.branches)
         return v1 + u1, v2 + u2, vn + un
     return v1, v2, vn
 
@@ -137,15 +159,9 @@ def wake(w: Any) -> bool:
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def _delassus_norm(w: Any, i: int) -> float:
-    """w of contact i."""
-    return delassus_norm(w.dof_start, w.A_start, w.A_factor, w.J, w.J_start[i], w.contact_a[i], w.contact_b[i])
-
-
-@njit(error_model="numpy", _nrt=False, cache=True)
 def _derive(w: Any, i: int) -> None:
     """Derived numbers of contact i."""
-    norm = _delassus_norm(w, i) if needs_mobility(w.approximation) else 0.0
+    norm = delassus_norm(w, i) if needs_mobility(w.approximation) else 0.0
     numbers = Regularisation(w.stiction_tolerance, w.sigma, w.near_rigid)
     prepare(law_of(w), numbers, norm, w.contact_parameters, w.derived, i)
 
@@ -165,7 +181,7 @@ def _soften(w: Any, i: int, level: float) -> int:
     p, q, dt = w.contact_parameters, w.derived, w.period
     if not needs_mobility(w.approximation):
         invert_masses(w, True)
-    norm = _delassus_norm(w, i)
+    norm = delassus_norm(w, i)
     k, s = p[i, STIFFNESS], p[i, COEFFICIENT]
     if w.approximation == SAP:
         _derive(w, i)
@@ -204,57 +220,53 @@ def update(w: Any, island: int) -> None:
 @njit(error_model="numpy", _nrt=False, cache=True)
 def add_momentum(w: Any, island: int) -> None:
     """Adds J^T gamma to j."""
-    dof_start, j, gamma, island_contacts = w.dof_start, w.j, w.gamma, w.island_contacts
-    contact_a, contact_b, J_start, J, contact_order = w.contact_a, w.contact_b, w.J_start, w.J, w.contact_order
+    jacobians, j, gamma, island_contacts = jacobians_of(w), w.j, w.gamma, w.island_contacts
+    contact_b, J_start, J, contact_order, branches = w.contact_b, w.J_start, w.J, w.contact_order, branches_of(w)
     for x in range(island_contacts[island], island_contacts[island + 1]):
         i = contact_order[x]
-        a, b, o = contact_a[i], contact_b[i], J_start[i]
         g1, g2, gn = gamma[i, 0], gamma[i, 1], gamma[i, 2]
-        m = dof_start[a + 1] - dof_start[a]
-        add_three_rows(J, o, g1, g2, gn, j, dof_start[a], m)
-        if b >= 0:
-            add_three_rows(J, o + 3 * m, g1, g2, gn, j, dof_start[b], dof_start[b + 1] - dof_start[b])
+        one, two, second = _sides(jacobians, i)
+        if one.last < 0:
+            add_three_rows(J, J_start[i], g1, g2, gn, j, one.start, one.size)
+        else:
+            add_path(J, J_start[i], g1, g2, gn, j, one, branches)
+        if contact_b[i] >= 0:
+            if two.last < 0:
+                add_three_rows(J, second, g1, g2, gn, j, two.start, two.size)
+            else:
+                add_path(J, second, g1, g2, gn, j, two, branches)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def add_rounding(w: Any, island: int) -> None:
     """Adds to `dv` what rounding of v does to J^T gamma: |J|^T (|gamma| + |G| (|J| |v| + |b| + |phi0|/dt))."""
-    law = law_of(w)
-    dof_start, derived, vc, v, bound, J, J_start = w.dof_start, w.derived, w.vc, w.v, w.dv, w.J, w.J_start
-    contact_a, contact_b, contact_order, gamma = w.contact_a, w.contact_b, w.contact_order, w.gamma
-    parameters = w.contact_parameters
+    law, jacobians, branches = law_of(w), jacobians_of(w), branches_of(w)
+    derived, vc, v, bound, J, J_start = w.derived, w.vc, w.v, w.dv, w.J, w.J_start
+    contact_b, contact_order, gamma, parameters = w.contact_b, w.contact_order, w.gamma, w.contact_parameters
     for x in range(w.island_contacts[island], w.island_contacts[island + 1]):
         i = contact_order[x]
-        a, b = contact_a[i], contact_b[i]
+        one, two, second = _sides(jacobians, i)
         G = impulse_and_hessian(law, derived, i, vc[i, 0], vc[i, 1], vc[i, 2])
         u1, u2 = abs(parameters[i, BIAS]), abs(parameters[i, BIAS + 1])
         u3 = abs(parameters[i, BIAS + 2]) + abs(parameters[i, PHI0]) / law.period
-        for side in range(2):
-            c = a if side == 0 else b
-            o = J_start[i] if side == 0 else J_start[i] + 3 * (dof_start[a + 1] - dof_start[a])
-            if c >= 0:
-                s, m = dof_start[c], dof_start[c + 1] - dof_start[c]
-                for k in range(m):
-                    u1 += abs(J[o + k] * v[s + k])
-                    u2 += abs(J[o + m + k] * v[s + k])
-                    u3 += abs(J[o + 2 * m + k] * v[s + k])
+        x1, x2, x3 = path_times_sizes(J, J_start[i], v, one, branches)
+        u1, u2, u3 = u1 + x1, u2 + x2, u3 + x3
+        if contact_b[i] >= 0:
+            x1, x2, x3 = path_times_sizes(J, second, v, two, branches)
+            u1, u2, u3 = u1 + x1, u2 + x2, u3 + x3
         g1 = abs(gamma[i, 0]) + abs(G.h11) * u1 + abs(G.h12) * u2 + abs(G.h1n) * u3
         g2 = abs(gamma[i, 1]) + abs(G.h12) * u1 + abs(G.h22) * u2 + abs(G.h2n) * u3
         g3 = abs(gamma[i, 2]) + abs(G.h1n) * u1 + abs(G.h2n) * u2 + abs(G.hnn) * u3
-        for side in range(2):
-            c = a if side == 0 else b
-            o = J_start[i] if side == 0 else J_start[i] + 3 * (dof_start[a + 1] - dof_start[a])
-            if c >= 0:
-                s, m = dof_start[c], dof_start[c + 1] - dof_start[c]
-                for k in range(m):
-                    bound[s + k] += abs(J[o + k]) * g1 + abs(J[o + m + k]) * g2 + abs(J[o + 2 * m + k]) * g3
+        add_path_sizes(J, J_start[i], g1, g2, g3, bound, one, branches)
+        if contact_b[i] >= 0:
+            add_path_sizes(J, second, g1, g2, g3, bound, two, branches)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def add_hessian(w: Any, island: int) -> None:
     """Adds J^T G J to the blocks of H."""
-    law = law_of(w)
-    dof_start, H, diagonal_block, entry_block, position = w.dof_start, w.H, w.diagonal_block, w.entry_block, w.position
+    law, jacobians, branches = law_of(w), jacobians_of(w), branches_of(w)
+    H, diagonal_block, entry_block, position = w.H, w.diagonal_block, w.entry_block, w.position
     contact_a, contact_b, J_start, J, contact_order = w.contact_a, w.contact_b, w.J_start, w.J, w.contact_order
     derived, vc, island_contacts, contact_slot = w.derived, w.vc, w.island_contacts, w.contact_slot
     for x in range(island_contacts[island], island_contacts[island + 1]):
@@ -263,16 +275,36 @@ def add_hessian(w: Any, island: int) -> None:
         if G.h11 == 0.0 and G.h22 == 0.0 and G.hnn == 0.0:
             continue
         a, b, o = contact_a[i], contact_b[i], J_start[i]
-        m = dof_start[a + 1] - dof_start[a]
-        add_congruence(H, diagonal_block[position[a]], J, o, m, o, m, G)
+        one, two, ob = _sides(jacobians, i)
+        _add_block(H, diagonal_block[position[a]], J, o, one, o, one, G, branches)
         if b >= 0:
-            ob, mb = o + 3 * m, dof_start[b + 1] - dof_start[b]
-            add_congruence(H, diagonal_block[position[b]], J, ob, mb, ob, mb, G)
+            _add_block(H, diagonal_block[position[b]], J, ob, two, ob, two, G, branches)
             h = entry_block[contact_slot[i] >> 1]
             if contact_slot[i] & 1 == 0:
-                add_congruence(H, h, J, o, m, ob, mb, G)
+                _add_block(H, h, J, o, one, ob, two, G, branches)
             else:
-                add_congruence(H, h, J, ob, mb, o, m, G)
+                _add_block(H, h, J, ob, two, o, one, G, branches)
+
+
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
+def _add_block(
+    H: np.ndarray, h: int, J: np.ndarray, a: int, rows: Side, b: int, columns: Side, G: Response, branches: Branches
+) -> None:
+    """H += Ja^T G Jb for the block at h; its upper half where a = b."""
+    if rows.last < 0 and columns.last < 0:
+        add_congruence(H, h, J, a, rows.size, b, columns.size, G)
+    else:
+        add_path_congruence(H, h, J, a, rows, b, columns, G, branches)
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def keep_branches(w: Any, island: int) -> bool:
+    """Whether J^T G J of an island that is one tree with branches has their zeros: each contact is with one path."""
+    contact_last, contact_order = w.contact_last, w.contact_order
+    for x in range(w.island_contacts[island], w.island_contacts[island + 1]):
+        if contact_last[contact_order[x], 0] < 0:
+            return False
+    return True
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)

@@ -8,72 +8,123 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from convex_contact.solver.blocks import inverse_factor
+from convex_contact.solver.branches import Branches, Side, branches_of, side_of
+
+#: of a symmetric 3 x 3 matrix
+Entries = tuple[float, float, float, float, float, float]
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def invert_masses(w: Any, every: bool) -> None:
-    """L of A^-1 = L^T L for each clique, or for each that is touched."""
-    dof_start, A_start, A, A_factor, floor, scratch = w.dof_start, w.A_start, w.A, w.A_factor, w.floor, w.scratch
-    touched = w.touched
-    for c in range(w.n):
-        if not every and touched[c] == 0:
-            continue
-        s, m, a = dof_start[c], dof_start[c + 1] - dof_start[c], A_start[c]
-        for k in range(m * m):
-            scratch[k] = A[a + k]
-        for k in range(m):
-            floor[s + k] = 0.0
-        inverse_factor(scratch, 0, A_factor, a, m, floor, s)
-
-
-@njit(error_model="numpy", _nrt=False, cache=True)
-def delassus_norm(
-    dof_start: np.ndarray,
-    A_start: np.ndarray,
-    A_factor: np.ndarray,
-    J: np.ndarray,
-    j: int,
-    a: int,
-    b: int,
-) -> float:
-    """w = ||J A^-1 J^T||_F / 3 of a contact; A^-1 = L^T L with the L of `inverse_factor`."""
-    w11 = w12 = w13 = w22 = w23 = w33 = 0.0
-    c = a
-    while c >= 0:
-        m, o = dof_start[c + 1] - dof_start[c], A_start[c]
-        for r in range(m):
-            y1 = y2 = y3 = 0.0
-            for k in range(r + 1):
-                x = A_factor[o + r * m + k]
-                y1 += x * J[j + k]
-                y2 += x * J[j + m + k]
-                y3 += x * J[j + 2 * m + k]
-            w11 += y1 * y1
-            w12 += y1 * y2
-            w13 += y1 * y3
-            w22 += y2 * y2
-            w23 += y2 * y3
-            w33 += y3 * y3
-        j += 3 * m
-        c = b if c == a else -1
+def delassus_norm(w: Any, i: int) -> float:
+    """w = ||J A^-1 J^T||_F / 3 of contact i, after `masses.invert_masses`; w.dv, A_dv and v_old are lost."""
+    branches, j = branches_of(w), w.J_start[i]
+    total = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for slot in range(2):
+        c = w.contact_a[i] if slot == 0 else w.contact_b[i]
+        if c < 0:
+            break
+        side = side_of(w.dof_start, branches, c, w.contact_last[i, slot])
+        _unpack(w.J, j, side, branches, w.dv, w.A_dv, w.v_old)
+        if w.clique_branched[c] != 0:
+            total = _on_tree(w.A_factor, w.A_start[c], branches, side, w.dv, w.A_dv, w.v_old, total)
+        else:
+            total = _on_block(w.A_factor, w.A_start[c], side, w.dv, w.A_dv, w.v_old, total)
+        j += 3 * side.columns
+    w11, w12, w13, w22, w23, w33 = total
     return math.sqrt(w11 * w11 + w22 * w22 + w33 * w33 + 2.0 * (w12 * w12 + w13 * w13 + w23 * w23)) / 3.0
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def row_delassus(
-    dof_start: np.ndarray, A_start: np.ndarray, A_factor: np.ndarray, J: np.ndarray, j: int, a: int, b: int
-) -> float:
-    """J A^-1 J^T of one row."""
-    total = 0.0
-    c = a
-    while c >= 0:
-        m, o = dof_start[c + 1] - dof_start[c], A_start[c]
-        for r in range(m):
-            y = 0.0
-            for k in range(r + 1):
-                y += A_factor[o + r * m + k] * J[j + k]
-            total += y * y
+def _unpack(
+    J: np.ndarray, j: int, side: Side, branches: Branches, y1: np.ndarray, y2: np.ndarray, y3: np.ndarray
+) -> None:
+    """Rows of J^T of a side by the velocities of its clique (nv,)."""
+    n, a, k = side.columns, j, side.start + side.size - 1
+    if side.last >= 0:
+        k = side.last
+        for i in range(side.start, side.start + side.size):
+            y1[i] = y2[i] = y3[i] = 0.0
+    while k >= 0:
+        first = side.start if side.last < 0 else branches.run[k]
+        for i in range(first, k + 1):
+            y1[i], y2[i], y3[i] = J[a], J[a + n], J[a + 2 * n]
+            a += 1
+        k = -1 if side.last < 0 else branches.parent[first]
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def _on_block(
+    L: np.ndarray, o: int, side: Side, y1: np.ndarray, y2: np.ndarray, y3: np.ndarray, total: Entries
+) -> Entries:
+    """Adds J A^-1 J^T of a side with A^-1 = L^T L to its entries 11, 12, 13, 22, 23, 33."""
+    w11, w12, w13, w22, w23, w33 = total
+    s, m = side.start, side.size
+    for r in range(m):
+        u1 = u2 = u3 = 0.0
+        for k in range(r + 1):
+            x = L[o + r * m + k]
+            u1, u2, u3 = u1 + x * y1[s + k], u2 + x * y2[s + k], u3 + x * y3[s + k]
+        w11, w12, w13 = w11 + u1 * u1, w12 + u1 * u2, w13 + u1 * u3
+        w22, w23, w33 = w22 + u2 * u2, w23 + u2 * u3, w33 + u3 * u3
+    return w11, w12, w13, w22, w23, w33
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def _on_tree(
+    L: np.ndarray, o: int, branches: Branches, side: Side, y1: np.ndarray, y2: np.ndarray, y3: np.ndarray,
+    total: Entries,
+) -> Entries:  # fmt: skip
+    """Likewise with A = L^T D L: J A^-1 J^T = Y^T D^-1 Y, where Y = L^-T J^T has no entries off the side's path."""
+    parent, run = branches.parent, branches.run
+    w11, w12, w13, w22, w23, w33 = total
+    k = side.start + side.size - 1 if side.last < 0 else side.last
+    while k >= side.start:
+        row = o + (k - side.start) * side.size - side.start
+        u1, u2, u3 = y1[k], y2[k], y3[k]
+        inverse = 1.0 / L[row + k]
+        w11, w12, w13 = w11 + u1 * u1 * inverse, w12 + u1 * u2 * inverse, w13 + u1 * u3 * inverse
+        w22, w23, w33 = w22 + u2 * u2 * inverse, w23 + u2 * u3 * inverse, w33 + u3 * u3 * inverse
+        m = parent[k]
+        while m >= 0:
+            for i in range(run[m], m + 1):
+                x = L[row + i]
+                y1[i] -= x * u1
+                y2[i] -= x * u2
+                y3[i] -= x * u3
+            m = parent[run[m]]
+        k = k - 1 if side.last < 0 else parent[k]
+    return w11, w12, w13, w22, w23, w33
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def row_delassus(w: Any, i: int) -> float:
+    """J A^-1 J^T of row i."""
+    dof_start, A_start, A_factor, J, j, branches = (
+        w.dof_start, w.A_start, w.A_factor, w.row_J, w.row_J_start[i], branches_of(w)
+    )  # fmt: skip
+    parent, y, total = branches.parent, w.dv, 0.0
+    for slot in range(2):
+        c = w.row_a[i] if slot == 0 else w.row_b[i]
+        if c < 0:
+            break
+        s, m, o = dof_start[c], dof_start[c + 1] - dof_start[c], A_start[c]
+        if w.clique_branched[c] != 0:
+            for k in range(m):
+                y[s + k] = J[j + k]
+            for back in range(m):
+                k = m - 1 - back
+                value = y[s + k]
+                if value != 0.0:
+                    total += value * value / A_factor[o + k * m + k]
+                    above = parent[s + k]
+                    while above >= 0:
+                        y[above] -= A_factor[o + k * m + above - s] * value
+                        above = parent[above]
+        else:
+            for r in range(m):
+                x = 0.0
+                for k in range(r + 1):
+                    x += A_factor[o + r * m + k] * J[j + k]
+                total += x * x
         j += m
-        c = b if c == a else -1
     return total

@@ -9,9 +9,20 @@ from numba import njit
 
 from convex_contact.solver import terms
 from convex_contact.solver.block_cholesky import BlockPattern, eliminate, solve_backward, solve_forward
+from convex_contact.solver.branches import branches_of, factorise_branches, load_upper_branches, solve_branches
 from convex_contact.solver.island_states import ACTIVE, EPS
+from convex_contact.solver.masses import load_mass
 
 _U = np.uintp
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def _is_branched(w: Any, island: int) -> bool:
+    """Whether H of an island is that of one tree, and has the zeros of its branches."""
+    first = w.island_start[island]
+    if w.island_start[island + 1] - first != 1 or w.clique_branched[w.order[first]] == 0:
+        return False
+    return bool(terms.keep_branches(w, island))
 
 
 @njit(inline="always")
@@ -30,9 +41,13 @@ def factorise(w: Any) -> None:
     for island in range(w.islands):
         if state[island] != ACTIVE or factor[island] != 0:
             continue
+        w.island_branched[island] = 1 if _is_branched(w, island) else 0
         _load_masses(w, island)
         terms.add_hessian(w, island)
-        _eliminate(w, island)
+        if w.island_branched[island] != 0:
+            _eliminate_tree(w, island)
+        else:
+            _eliminate(w, island)
         factor[island] = 1
         w.factorizations += 1
 
@@ -40,37 +55,54 @@ def factorise(w: Any) -> None:
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _load_masses(w: Any, island: int) -> None:
     """H <- A for the cliques of an island, without couplings."""
-    dof_start, A_start, A, order = w.dof_start, w.A_start, w.A, w.order
-    H, diagonal_block = w.H, w.diagonal_block
+    H, order, diagonal_block, branched = w.H, w.order, w.diagonal_block, w.island_branched[island] != 0
     first, end = w.island_start[island], w.island_start[island + 1]
-    for k in range(_U(diagonal_block[first]), _U(diagonal_block[end])):
-        H[k] = 0.0
+    if not branched:
+        for k in range(_U(diagonal_block[first]), _U(diagonal_block[end])):
+            H[k] = 0.0
     for p in range(first, end):
-        c = order[p]
-        m = dof_start[c + 1] - dof_start[c]
-        o, h = _U(A_start[c]), _U(diagonal_block[p])
-        for k in range(_U(m * m)):
-            H[h + k] = A[o + k]
+        load_mass(w, order[p], diagonal_block[p], not branched)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def _eliminate(w: Any, island: int) -> None:
-    """H = U^T U for an island; pivots below the rounding of H are replaced by those of A."""
+def _set_floor(w: Any, island: int) -> None:
+    """Least pivots of an island: those below the rounding of H are replaced by those of A."""
     dof_start, A_start, A, order = w.dof_start, w.A_start, w.A, w.order
     diagonal_block, H, floor = w.diagonal_block, w.H, w.floor
-    first, end = w.island_start[island], w.island_start[island + 1]
-    for p in range(first, end):
+    for p in range(w.island_start[island], w.island_start[island + 1]):
         c = order[p]
         s, m, h, o = dof_start[c], dof_start[c + 1] - dof_start[c], diagonal_block[p], A_start[c]
         for k in range(m):
             floor[s + k] = min(8.0 * EPS * H[h + k * m + k], A[o + k * m + k])
-    eliminate(_pattern(w), first, end, H, w.L, floor)
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def _eliminate(w: Any, island: int) -> None:
+    """H = U^T U for an island."""
+    _set_floor(w, island)
+    eliminate(_pattern(w), w.island_start[island], w.island_start[island + 1], w.H, w.L, w.floor)
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def _eliminate_tree(w: Any, island: int) -> None:
+    """H = L^T D L for an island that is one tree."""
+    first = w.island_start[island]
+    c = w.order[first]
+    s, end, o = w.dof_start[c], w.dof_start[c + 1], w.A_start[c]
+    _set_floor(w, island)
+    load_upper_branches(w.H, w.diagonal_block[first], w.L, o, branches_of(w), s, end)
+    factorise_branches(w.L, o, end - s, branches_of(w), s, end, w.floor)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def solve_island(w: Any, island: int, x: np.ndarray) -> None:
     """x <- H^-1 x for the velocities of one island, with its last factor."""
     first, end, pattern = w.island_start[island], w.island_start[island + 1], _pattern(w)
+    if w.island_branched[island] != 0:
+        c = w.order[first]
+        s, t = w.dof_start[c], w.dof_start[c + 1]
+        solve_branches(w.L, w.A_start[c], t - s, branches_of(w), s, t, x)
+        return
     solve_forward(pattern, first, end, w.H, w.L, x)
     solve_backward(pattern, first, end, w.H, w.L, x)
 

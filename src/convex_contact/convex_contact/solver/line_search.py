@@ -8,8 +8,8 @@ from typing import Any
 from numba import njit
 
 from convex_contact.solver import terms
-from convex_contact.solver.blocks import negative_product
 from convex_contact.solver.island_states import ACTIVE, EPS
+from convex_contact.solver.masses import negative_mass_product
 
 #: evaluations of l' per search, enough to halve a bracket down to rounding
 MAX_TRIALS = 60
@@ -30,14 +30,13 @@ def search_lines(w: Any) -> None:
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _project_masses(w: Any, island: int) -> tuple[float, float, float]:
     """Computes -A dv; returns l'(0), and c0, c1 of dv^T A (v + alpha dv - v*) = c0 + alpha c1."""
-    dof_start, A_start, A, order, island_start = w.dof_start, w.A_start, w.A, w.order, w.island_start
+    dof_start, order, island_start = w.dof_start, w.order, w.island_start
     dv, A_dv, r, momentum = w.dv, w.A_dv, w.r, w.r_momentum
     f0 = c0 = c1 = 0.0
     for p in range(island_start[island], island_start[island + 1]):
         c = order[p]
-        s, m = dof_start[c], dof_start[c + 1] - dof_start[c]
-        negative_product(A, A_start[c], dv, A_dv, s, m)
-        for k in range(s, s + m):
+        negative_mass_product(w, c, dv, A_dv)
+        for k in range(dof_start[c], dof_start[c + 1]):
             f0 += dv[k] * r[k]
             c0 += dv[k] * momentum[k]
             c1 -= dv[k] * A_dv[k]

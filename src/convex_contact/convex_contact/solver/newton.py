@@ -33,9 +33,7 @@ from numba import njit
 
 from convex_contact.problem.contact_kernels import needs_mobility
 from convex_contact.solver import contact_terms, row_terms, terms
-from convex_contact.solver.blocks import negative_product
 from convex_contact.solver.borrowed import borrow
-from convex_contact.solver.delassus import invert_masses
 from convex_contact.solver.factorization import factorise, find_direction, solve_island
 from convex_contact.solver.island_states import (
     ACTIVE,
@@ -49,6 +47,7 @@ from convex_contact.solver.island_states import (
     ITERATION_LIMIT as ITERATION_LIMIT,
 )
 from convex_contact.solver.line_search import search_lines
+from convex_contact.solver.masses import add_mass_sizes, invert_masses, negative_mass_product
 from convex_contact.solver.ordering import match_pattern, order_cliques
 
 #: Newton steps after which contacts are softened to come closer; problems of practice need 2 to 20
@@ -154,7 +153,7 @@ def _prepare(w: Any) -> None:
         s, m, a = dof_start[c], dof_start[c + 1] - dof_start[c], A_start[c]
         for k in range(m):
             scale[s + k] = 1.0 / math.sqrt(A[a + k * m + k])
-        negative_product(A, a, v_star, A_v_star, s, m)
+        negative_mass_product(w, c, v_star, A_v_star)
         for k in range(m):
             A_v_star[s + k] = -A_v_star[s + k]
     for c in range(w.n):
@@ -206,14 +205,13 @@ def _evaluate(w: Any, everything: bool) -> None:
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _update_momentum(w: Any, island: int) -> None:
     """Computes A (v - v*) of an island."""
-    dof_start, A_start, A, order, island_start = w.dof_start, w.A_start, w.A, w.order, w.island_start
+    dof_start, order, island_start = w.dof_start, w.order, w.island_start
     v, v_star, momentum, difference = w.v, w.v_star, w.r_momentum, w.A_dv
     for p in range(island_start[island], island_start[island + 1]):
         c = order[p]
-        s, m = dof_start[c], dof_start[c + 1] - dof_start[c]
-        for k in range(s, s + m):
+        for k in range(dof_start[c], dof_start[c + 1]):
             difference[k] = v_star[k] - v[k]
-        negative_product(A, A_start[c], difference, momentum, s, m)
+        negative_mass_product(w, c, difference, momentum)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
@@ -273,16 +271,12 @@ def _rounding(w: Any, island: int) -> float:
 
     To first order |dr| <= eps (|A| (|v| + |v*|) + |J|^T (|gamma| + |G| (|J| |v| + |b| + |phi0|/dt))).
     """
-    dof_start, A_start, A, order = w.dof_start, w.A_start, w.A, w.order
-    v, v_star, scale, bound = w.v, w.v_star, w.scale, w.dv
+    dof_start, order, scale, bound = w.dof_start, w.order, w.scale, w.dv
     for p in range(w.island_start[island], w.island_start[island + 1]):
         c = order[p]
-        s, m = dof_start[c], dof_start[c + 1] - dof_start[c]
-        for k in range(m):
-            total = 0.0
-            for x in range(m):
-                total += abs(A[A_start[c] + k * m + x]) * (abs(v[s + x]) + abs(v_star[s + x]))
-            bound[s + k] = total
+        for k in range(dof_start[c], dof_start[c + 1]):
+            bound[k] = 0.0
+        add_mass_sizes(w, c, bound)
     terms.add_rounding(w, island)
     total = 0.0
     for p in range(w.island_start[island], w.island_start[island + 1]):

@@ -49,9 +49,8 @@ def mark_near_rigid(w: Any) -> None:
 @njit(error_model="numpy", _nrt=False, cache=True)
 def prepare_terms(w: Any) -> None:
     """Computes the compliances with their near-rigid limits; marks cliques in `touched`."""
-    dof_start, A_start, A_factor, touched = w.dof_start, w.A_start, w.A_factor, w.touched
+    touched = w.touched
     row_parameters, row_compliance, row_a, row_b = w.row_parameters, w.row_compliance, w.row_a, w.row_b
-    row_J, row_J_start = w.row_J, w.row_J_start
     for i in range(w.nr):
         a, b = row_a[i], row_b[i]
         touched[a] = 1
@@ -59,8 +58,7 @@ def prepare_terms(w: Any) -> None:
             touched[b] = 1
         R, near = row_parameters[i, ROW_COMPLIANCE], row_parameters[i, ROW_NEAR_RIGID]
         if near > 0.0:
-            w_row = row_delassus(dof_start, A_start, A_factor, row_J, row_J_start[i], a, b)
-            R = max(R, near_rigid_compliance(near, w_row))
+            R = max(R, near_rigid_compliance(near, row_delassus(w, i)))
         row_compliance[i] = R
 
 
@@ -144,6 +142,27 @@ def add_hessian(w: Any, island: int) -> None:
                 add_outer(H, h, g, row_J, o, m, ob, mb)
             else:
                 add_outer(H, h, g, row_J, ob, mb, o, m)
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def keep_branches(w: Any, island: int) -> bool:
+    """Whether J^T G J of an island that is one tree with branches has their zeros: each row acts along one path."""
+    dof_start, row_order, row_a, row_J, row_J_start, parent = (
+        w.dof_start, w.row_order, w.row_a, w.row_J, w.row_J_start, w.dof_parent
+    )  # fmt: skip
+    for x in range(w.island_rows[island], w.island_rows[island + 1]):
+        i = row_order[x]
+        s, o = dof_start[row_a[i]], row_J_start[i]
+        begun, following = False, -1  # the next velocity on the way to the root
+        for back in range(dof_start[row_a[i] + 1] - s):
+            k = dof_start[row_a[i] + 1] - 1 - back
+            if k == following:
+                following = parent[k]
+            elif row_J[o + k - s] != 0.0:
+                if begun:
+                    return False
+                begun, following = True, parent[k]
+    return True
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)

@@ -10,6 +10,7 @@ update              velocities and impulses from v
 add_momentum        j += J^T gamma
 add_rounding        bound += what rounding of v does to J^T gamma
 add_hessian         H += J^T G J
+keep_branches       whether J^T G J of an island that is one tree has the zeros of its branches
 project             J dv
 subtract_slope      impulses at v + alpha dv; slope and curvature of the cost along dv
 advance             velocities += alpha J dv
@@ -80,6 +81,12 @@ def add_hessian(w: Any, island: int) -> None:
     """Adds J^T G J of an island to H."""
     contact_terms.add_hessian(w, island)
     row_terms.add_hessian(w, island)
+
+
+@njit(inline="always")  # no compilation and linking of its own
+def keep_branches(w: Any, island: int) -> bool:
+    """Whether J^T G J of an island that is one tree with branches has their zeros."""
+    return contact_terms.keep_branches(w, island) and row_terms.keep_branches(w, island)  # type: ignore[no-any-return]
 
 
 @njit(inline="always")  # no compilation and linking of its own

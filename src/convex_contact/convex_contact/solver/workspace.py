@@ -57,10 +57,12 @@ NUMBERS = (
     Field("residual", "", "-", "output: scaled as in the convergence test"),
 )
 FLOAT_VECTORS = (
-    Field("A", "flat", "kg, kg m^2", "input: block of A of each clique, row by row"),
+    Field("A", "flat", "kg, kg m^2", "input: block of A of each clique, row by row; see `masses`"),
     Field("v_star", "(dofs,)", "m/s, rad/s", "input: free-motion velocity"),
     Field("v", "(dofs,)", "m/s, rad/s", "guess and solution"),
-    Field("J", "flat", "-, m", "input: of each contact the 3 x n_a block, then the 3 x n_b block, rows t1, t2, n"),
+    Field(
+        "J", "flat", "-, m", "input: of each contact the blocks of a and b, rows t1, t2, n; columns as in `branches`"
+    ),
     Field("row_J", "flat", "-, m", "input: of each row its entries in a, then in b"),
     Field("row_gamma", "(nr,)", "N s", "output: impulses of the rows"),
     Field("A_factor", "like A", "", "L of A^-1 = L^T L of each clique"),
@@ -100,6 +102,10 @@ INTEGER_VECTORS = (
     Field("row_a", "(nr,)", "-", "input: clique"),
     Field("row_b", "(nr,)", "-", "input: another clique, -1: none"),
     Field("row_J_start", "(nr + 1,)", "-", "input: where the row's entries of row_J begin"),
+    Field("clique_branched", "(n,)", "-", "input: 1: a tree with branches, of which A has the zeros (`branches`)"),
+    Field("dof_parent", "(dofs,)", "-", "input, of trees: like `branches.Branches`, as are the next two"),
+    Field("dof_run", "(dofs,)", "-", "input"),
+    Field("dof_depth", "(dofs,)", "-", "input"),
     Field("addresses", "(4,)", "-", "input: of a user's normal law"),
     Field("candidate", "(nc,)", "-", "output: 1: takes part; 0: idle"),
     Field("contact_slot", "(nc,)", "-", "entry of the coupling, twice, plus 1 if a comes after b in the order"),
@@ -121,6 +127,7 @@ INTEGER_VECTORS = (
     Field("island_rows", "(islands + 1,)", "-", "where the island's part of row_order begins"),
     Field("island_state", "(islands,)", "-", "DONE, ACTIVE or FAILED"),
     Field("island_factor", "(islands,)", "-", "1: the factor is there"),
+    Field("island_branched", "(islands,)", "-", "1: the factor in L is L^T D L with the zeros of a tree's branches"),
     Field("island_stalls", "(islands,)", "-", "steps in a row that hardly lowered the residual"),
     Field("island_polishing", "(islands,)", "-", "1: has converged before"),
     Field("island_carried", "(islands,)", "-", "1: velocities and impulses are those of the line search"),
@@ -130,7 +137,12 @@ INTEGER_VECTORS = (
     Field("degree", "(n,)", "-", "of `structure.minimum_degree`"),
     Field("touched", "(n,)", "-", "1: some term is on the clique; 1: an island to be softened"),
 )
-INTEGER_TABLES = (Field("lists", "(5, n)", "-", "of `structure.minimum_degree`"),)
+INTEGER_TABLES = (
+    Field(
+        "contact_last", "(nc, 2)", "-", "input: last velocity of the path that moves each side; -1: all of its clique"
+    ),
+    Field("lists", "(5, n)", "-", "of `structure.minimum_degree`"),
+)
 BIT_TABLES = (Field("adjacency", "(n, n / 64)", "-", "bit sets of `structure.minimum_degree`"),)
 
 _FIELDS: tuple[tuple[str, Any], ...] = (
@@ -217,7 +229,8 @@ def reserve(
         w.parent, w.island_carried = _integers(w.parent, n1), _integers(w.island_carried, n1)
         w.degree, w.touched = _integers(w.degree, n1), _integers(w.touched, n1)
         w.island_residual, w.island_size = _floats(w.island_residual, n1), _floats(w.island_size, n1)
-        w.island_last = _floats(w.island_last, n1)
+        w.island_last, w.island_branched = _floats(w.island_last, n1), _integers(w.island_branched, n1)
+        w.clique_branched = _integers(w.clique_branched, n1)
         size = len(w.order)
         w.lists = np.zeros((5, size), dtype=np.int64)
         w.adjacency = np.zeros((size, (size + 63) // 64), dtype=np.uint64)
@@ -227,6 +240,8 @@ def reserve(
         w.r, w.r_momentum, w.j = _floats(w.r, dofs), _floats(w.r_momentum, dofs), _floats(w.j, dofs)
         w.dv, w.A_dv, w.v_old = _floats(w.dv, dofs), _floats(w.A_dv, dofs), _floats(w.v_old, dofs)
         w.floor, w.A_v_star = _floats(w.floor, dofs), _floats(w.A_v_star, dofs)
+        w.dof_parent, w.dof_run = _integers(w.dof_parent, dofs), _integers(w.dof_run, dofs)
+        w.dof_depth = _integers(w.dof_depth, dofs)
     w.A, w.A_factor, w.L = _floats(w.A, blocks), _floats(w.A_factor, blocks), _floats(w.L, blocks)
     w.scratch = _floats(w.scratch, blocks)
     if len(w.gamma) < contacts or len(w.J_start) < contacts + 1:
@@ -237,6 +252,8 @@ def reserve(
         w.contact_a, w.contact_b = _integers(w.contact_a, m), _integers(w.contact_b, m)
         w.J_start, w.candidate = _integers(w.J_start, m), _integers(w.candidate, m)
         w.contact_slot, w.contact_order = _integers(w.contact_slot, m), _integers(w.contact_order, m)
+        if len(w.contact_last) < m:
+            w.contact_last = np.full((m + m // 2, 2), -1)
     w.J = _floats(w.J, entries)
     if len(w.row_gamma) < rows or len(w.row_J_start) < rows + 1:
         m = rows + 1

@@ -1,0 +1,311 @@
+"""Matrices with the zeros of a tree's branches, compiled: factors, and Jacobians of what moves with one link.
+
+The velocities of an articulated tree are numbered from the root on. The *path* of a velocity is itself and those on the
+way to the root; a link moves with the velocities of one path, and masses couple two velocities only if one lies on the
+path of the other. So a matrix A + J^T G J of such Jacobians J keeps the zeros of the branches, and A = L^T D L has no
+others (Featherstone, Rigid Body Dynamics Algorithms, 2008, section 6.5).
+
+A path is a few *runs* of successive velocities. A Jacobian on a path has its columns run by run, the last run first,
+and ascending within each; one on a whole clique, which is marked by -1 in place of the last velocity, is a single run.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from convex_contact.problem.contact_kernels import Response
+
+_U = np.uintp
+
+
+class Branches(NamedTuple):
+    """How the velocities of trees follow each other.
+
+    Attributes:
+        parent: Velocity before each on its path, -1: none (nv,).
+        run: First velocity of the run of successive ones up to each on its path (nv,).
+        depth: Number of velocities on the path of each (nv,).
+    """
+
+    parent: np.ndarray
+    run: np.ndarray
+    depth: np.ndarray
+
+
+@njit(inline="always")  # no compilation and linking of its own
+def branches_of(w: Any) -> Branches:
+    """Those of a workspace or of a world."""
+    return Branches(w.dof_parent, w.dof_run, w.dof_depth)
+
+
+class Side(NamedTuple):
+    """Where the columns of a Jacobian belong.
+
+    Attributes:
+        start: First velocity of the clique.
+        size: Its number of velocities.
+        last: Last velocity of the path; -1: the whole clique.
+        columns: Number of columns.
+    """
+
+    start: int
+    size: int
+    last: int
+    columns: int
+
+
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
+def side_of(dof_start: np.ndarray, branches: Branches, clique: int, last: int) -> Side:
+    """The side of a clique, on the path up to a velocity or (-1) whole."""
+    start = dof_start[clique]
+    size = dof_start[clique + 1] - start
+    return Side(start, size, last, size if last < 0 else branches.depth[last])
+
+
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
+def _end(side: Side) -> int:
+    """Last velocity of the last run."""
+    return side.start + side.size - 1 if side.last < 0 else side.last
+
+
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
+def _first(side: Side, branches: Branches, k: int) -> int:
+    """First velocity of the run that ends with k."""
+    return side.start if side.last < 0 else branches.run[k]
+
+
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
+def _before(side: Side, branches: Branches, first: int) -> int:
+    """Last velocity of the run before the one that begins with `first`, -1: none."""
+    return -1 if side.last < 0 else branches.parent[first]
+
+
+def side_columns(dof_start: np.ndarray, branches: Branches, clique: int, last: int) -> np.ndarray:
+    """The velocities of a side's columns, in their order."""
+    if last < 0:
+        return np.arange(dof_start[clique], dof_start[clique + 1])
+    columns: list[int] = []
+    while last >= 0:
+        columns += range(branches.run[last], last + 1)
+        last = int(branches.parent[branches.run[last]])
+    return np.array(columns)
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def path_times(J: np.ndarray, j: int, x: np.ndarray, side: Side, branches: Branches) -> tuple[float, float, float]:
+    """J x, J (3, columns) at offset j."""
+    n, a = _U(side.columns), _U(j)
+    b, c = a + n, a + _U(2) * n
+    t1 = t2 = t3 = 0.0
+    k = _end(side)
+    while k >= 0:
+        first = _first(side, branches, k)
+        for i in range(_U(first), _U(k + 1)):
+            value = x[i]
+            t1, t2, t3 = t1 + J[a] * value, t2 + J[b] * value, t3 + J[c] * value
+            a, b, c = a + _U(1), b + _U(1), c + _U(1)
+        k = _before(side, branches, first)
+    return t1, t2, t3
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def add_path(
+    J: np.ndarray, j: int, u: float, v: float, w: float, x: np.ndarray, side: Side, branches: Branches
+) -> None:
+    """x += J^T (u, v, w), J (3, columns) at offset j."""
+    n, a = _U(side.columns), _U(j)
+    k = _end(side)
+    while k >= 0:
+        first = _first(side, branches, k)
+        for i in range(_U(first), _U(k + 1)):
+            x[i] += u * J[a] + v * J[a + n] + w * J[a + _U(2) * n]
+            a += _U(1)
+        k = _before(side, branches, first)
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def add_path_sizes(
+    J: np.ndarray, j: int, u: float, v: float, w: float, x: np.ndarray, side: Side, branches: Branches
+) -> None:
+    """x += |J|^T (u, v, w)."""
+    n, a, k = side.columns, j, _end(side)
+    while k >= 0:
+        first = _first(side, branches, k)
+        for i in range(first, k + 1):
+            x[i] += abs(J[a]) * u + abs(J[a + n]) * v + abs(J[a + 2 * n]) * w
+            a += 1
+        k = _before(side, branches, first)
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def path_times_sizes(
+    J: np.ndarray, j: int, x: np.ndarray, side: Side, branches: Branches
+) -> tuple[float, float, float]:
+    """|J| |x|."""
+    n, a, k = side.columns, j, _end(side)
+    t1 = t2 = t3 = 0.0
+    while k >= 0:
+        first = _first(side, branches, k)
+        for i in range(first, k + 1):
+            t1, t2, t3 = t1 + abs(J[a] * x[i]), t2 + abs(J[a + n] * x[i]), t3 + abs(J[a + 2 * n] * x[i])
+            a += 1
+        k = _before(side, branches, first)
+    return t1, t2, t3
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def add_path_congruence(
+    D: np.ndarray, h: int, J: np.ndarray, a: int, rows: Side, b: int, columns: Side, G: Response, branches: Branches
+) -> None:
+    """H += Ja^T G Jb for H (rows.size, columns.size) at h of D; its upper half where a = b."""
+    na, nb, width, ua = _U(rows.columns), _U(columns.columns), _U(columns.size), _U(a)
+    k = _end(rows)
+    while k >= 0:
+        first = _first(rows, branches, k)
+        for i in range(first, k + 1):
+            x, y, z = J[ua], J[ua + na], J[ua + _U(2) * na]
+            ua += _U(1)
+            u = G.h11 * x + G.h12 * y + G.h1n * z
+            v = G.h12 * x + G.h22 * y + G.h2n * z
+            w = G.h1n * x + G.h2n * y + G.hnn * z
+            row = _U(h) + _U(i - rows.start) * width
+            ub, m = _U(b), _end(columns)
+            least = i if a == b else 0
+            while m >= least:
+                begin = _first(columns, branches, m)
+                for c in range(_U(max(begin, least)), _U(m + 1)):
+                    at = ub + c - _U(begin)
+                    D[row + c - _U(columns.start)] += u * J[at] + v * J[at + nb] + w * J[at + _U(2) * nb]
+                ub += _U(m + 1 - begin)
+                m = _before(columns, branches, begin)
+        k = _before(rows, branches, first)
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def copy_branches(
+    A: np.ndarray, a: int, width: int, B: np.ndarray, b: int, size: int, branches: Branches, base: int, end: int
+) -> None:
+    """Copies the lower half along the paths of base .. end - 1, from rows of `width` numbers to rows of `size`."""
+    parent, run = branches.parent, branches.run
+    for k in range(base, end):
+        source, target, j = _U(a + (k - base) * width), _U(b + (k - base) * size), k
+        while j >= 0:
+            for i in range(_U(run[j] - base), _U(j - base + 1)):
+                B[target + i] = A[source + i]
+            j = parent[run[j]]
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def transpose_branches(A: np.ndarray, a: int, B: np.ndarray, b: int, branches: Branches, base: int, end: int) -> None:
+    """The upper half of B along the paths of base .. end - 1 <- the lower half of A."""
+    parent, run, n = branches.parent, branches.run, _U(end - base)
+    for k in range(_U(end - base)):
+        j = np.int64(k) + base
+        while j >= 0:
+            for i in range(_U(run[j] - base), _U(j - base + 1)):
+                B[_U(b) + i * n + k] = A[_U(a) + k * n + i]
+            j = parent[run[j]]
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def load_upper_branches(A: np.ndarray, a: int, B: np.ndarray, b: int, branches: Branches, base: int, end: int) -> None:
+    """The lower half of B along the paths of base .. end - 1 <- the upper half of A."""
+    parent, run, n = branches.parent, branches.run, _U(end - base)
+    for k in range(_U(end - base)):
+        j = np.int64(k) + base
+        while j >= 0:
+            for i in range(_U(run[j] - base), _U(j - base + 1)):
+                B[_U(b) + k * n + i] = A[_U(a) + i * n + k]
+            j = parent[run[j]]
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def negative_branch_product(
+    A: np.ndarray, a: int, branches: Branches, base: int, end: int, x: np.ndarray, y: np.ndarray
+) -> None:
+    """y = -A x for the velocities base .. end - 1, A with its lower half along their paths at offset a."""
+    parent, run, n, first = branches.parent, branches.run, end - base, _U(base)
+    for k in range(base, end):
+        row, j = _U(a + (k - base) * n), parent[k]
+        value, total = x[k], A[row + _U(k - base)] * x[k]
+        while j >= 0:
+            for i in range(_U(run[j] - base), _U(j - base + 1)):
+                total += A[row + i] * x[first + i]
+                y[first + i] -= A[row + i] * value
+            j = parent[run[j]]
+        y[k] = -total
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def add_branch_sizes(
+    A: np.ndarray, a: int, branches: Branches, base: int, end: int, u: np.ndarray, v: np.ndarray, y: np.ndarray
+) -> None:
+    """y += |A| (|u| + |v|)."""
+    parent, n = branches.parent, end - base
+    for k in range(base, end):
+        j = k
+        while j >= 0:
+            x = abs(A[a + (k - base) * n + j - base])
+            y[k] += x * (abs(u[j]) + abs(v[j]))
+            if j != k:
+                y[j] += x * (abs(u[k]) + abs(v[k]))
+            j = parent[j]
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def factorise_branches(
+    L: np.ndarray, o: int, width: int, branches: Branches, base: int, end: int, floor: np.ndarray | None
+) -> None:
+    """A = L^T D L of the velocities base .. end - 1, in the lower half at offset o of L, with D on its diagonal.
+
+    Args:
+        L: A, row by row with `width` numbers each; only entries along paths are read.
+        o: Offset.
+        width: Of rows.
+        branches: Of the tree.
+        base: First velocity.
+        end: One after the last.
+        floor: Least pivots (nv,), which replace smaller ones; None: there are no smaller ones.
+    """
+    parent, run = branches.parent, branches.run
+    for back in range(end - base):
+        k = end - 1 - back
+        row = _U(o + (k - base) * width)
+        if floor is not None and not L[row + _U(k - base)] > floor[k]:
+            L[row + _U(k - base)] = floor[k]
+        pivot = 1.0 / L[row + _U(k - base)]
+        i = parent[k]
+        while i >= 0:
+            above = _U(o + (i - base) * width)
+            factor = L[row + _U(i - base)] * pivot
+            j = i
+            while j >= 0:
+                for x in range(_U(run[j] - base), _U(j - base + 1)):
+                    L[above + x] -= factor * L[row + x]
+                j = parent[run[j]]
+            L[row + _U(i - base)] = factor
+            i = parent[i]
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def solve_branches(L: np.ndarray, o: int, width: int, branches: Branches, base: int, end: int, x: np.ndarray) -> None:
+    """x[base:end] <- A^-1 x[base:end] with the factors of :func:`factorise_branches`."""
+    parent, run, first = branches.parent, branches.run, _U(base)
+    for back in range(end - base):
+        k = end - 1 - back
+        j, value, row = parent[k], x[k], _U(o + (k - base) * width)
+        while j >= 0:
+            for i in range(_U(run[j] - base), _U(j - base + 1)):
+                x[first + i] -= L[row + i] * value
+            j = parent[run[j]]
+    for k in range(base, end):
+        row = _U(o + (k - base) * width)
+        j, value = parent[k], x[k] / L[row + _U(k - base)]
+        while j >= 0:
+            for i in range(_U(run[j] - base), _U(j - base + 1)):
+                value -= L[row + i] * x[first + i]
+            j = parent[run[j]]
+        x[k] = value
