@@ -344,6 +344,38 @@ def test_a_turned_face_on_a_face_has_eight_corners(helpers: Any) -> None:
     np.testing.assert_allclose(np.sort(np.abs(point[:, :2]), axis=1), np.tile([reach, 0.05], (8, 1)), atol=1e-12)
 
 
+def separation(a: Box, pose_a: Any, b: Box, pose_b: Any, n: np.ndarray) -> float:
+    """Distance of two boxes along a unit vector from the first to the second."""
+    gap = float(n @ (np.asarray(pose_b[1]) - pose_a[1]))
+    return gap - support(a, pose_a[0].T @ n) - support(b, -(pose_b[0].T @ n))
+
+
+@pytest.mark.parametrize("tilt", [1e-7, 1e-2, 1.0])
+@pytest.mark.parametrize("depth", [1e-9, 1e-5, 1e-3, 2e-2])
+def test_boxes_that_overlap_are_separated_most_along_their_normal(helpers: Any, depth: float, tilt: float) -> None:
+    a, b = Box((0.1, 0.2, 0.3)), Box((0.3, 0.15, 0.12))
+    faces = 0
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        turn = Rotation.from_quat(rng.normal(size=4))
+        pose_a = turn.as_matrix(), rng.normal(size=3)
+        rotation = (turn * Rotation.from_rotvec(tilt * rng.normal(size=3))).as_matrix()
+        edges = [np.cross(x, y) for x in pose_a[0].T for y in rotation.T]
+        axes = [*pose_a[0].T, *rotation.T, *(e / np.linalg.norm(e) for e in edges if np.linalg.norm(e) > 1e-3)]
+        near, far, direction = 0.0, 1.0, rng.normal(size=3)
+        for _ in range(60):
+            pose_b = rotation, pose_a[1] + 0.5 * (near + far) * direction
+            found = [max(separation(a, pose_a, b, pose_b, s * n) for s in (1.0, -1.0)) for n in axes]
+            near, far = (near, 0.5 * (near + far)) if max(found) > -depth else (0.5 * (near + far), far)
+        by_face = int(np.argmax(found)) < 6
+        faces += by_face
+        _, normal, phi = points(helpers.two_bodies(a, pose_a, b, pose_b))
+        tolerance = 1e-14 if by_face else 2e-8  # positions of 1 m are rounded; EPA, where edges cross
+        assert separation(a, pose_a, b, pose_b, normal[0]) == pytest.approx(max(found), abs=tolerance)
+        assert phi.min() == pytest.approx(max(found), abs=tolerance)
+    assert faces > 5
+
+
 @pytest.mark.parametrize("tilt", [1e-9, 1e-6, 1e-3, 0.03])
 def test_each_corner_of_a_tilted_face_has_its_own_gap(helpers: Any, tilt: float) -> None:
     cube = Box((0.1, 0.1, 0.1))

@@ -32,6 +32,10 @@ class ManifoldFinder {
   void find_normal(const Shape &a, const coal::Transform3s &pose_a, const Shape &b, const coal::Transform3s &pose_b,
                    double reach, Vec3s &midpoint, Manifold &manifold);
 
+  // Normal and distance of two boxes that overlap, where they are those of a face; false otherwise.
+  static bool box_face(const Shape &a, const coal::Transform3s &pose_a, const Shape &b, const coal::Transform3s &pose_b,
+                       Vec3s &midpoint, Manifold &manifold);
+
   // Normal of polytopes that barely touch: there EPA's is arbitrary, and the best of all faces' normals is exact.
   void facing(const Shape &a, const coal::Transform3s &pose_a, const Shape &b, const coal::Transform3s &pose_b,
               Manifold &manifold) const;

@@ -23,7 +23,7 @@ a body. One implicit step of both has no limit. Tested in test_external.py.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -49,12 +49,12 @@ class ContactForces(Protocol):
     """
 
     period: float
-    body_a: ArrayLike
-    body_b: ArrayLike
-    position: ArrayLike
-    normal: ArrayLike
-    normal_impulse: ArrayLike
-    tangential_impulse: ArrayLike
+    body_a: Sequence[int]
+    body_b: Sequence[int]
+    position: Sequence[float]
+    normal: Sequence[float]
+    normal_impulse: Sequence[float]
+    tangential_impulse: Sequence[float]
 
 
 class FrictionForce(Protocol):
@@ -139,20 +139,19 @@ def contact_wrench(contacts: ContactForces, body: int, point: np.ndarray) -> np.
         >>> contact_wrench(contacts, 1, np.zeros(3)).tolist()  # 4 N along z, at x = 0.5 m
         [0.0, 0.0, 4.0, 0.0, -2.0, 0.0]
     """
-    on_b = np.asarray(contacts.body_b) == body
-    involved = on_b | (np.asarray(contacts.body_a) == body)
     wrench = np.zeros(6)
-    if not involved.any():
-        return wrench
-    sign = np.where(on_b, 1.0, -1.0)[involved, None] / contacts.period
-    normal, tangential, position = (
-        np.asarray(values).reshape(-1, 3)[involved]
-        for values in (contacts.normal, contacts.tangential_impulse, contacts.position)
-    )
-    force = sign * (np.asarray(contacts.normal_impulse)[involved, None] * normal + tangential)
-    wrench[:3] = force.sum(axis=0)
-    (x, y, z), (fx, fy, fz) = (position - point).T, force.T
-    wrench[3:] = y @ fz - z @ fy, z @ fx - x @ fz, x @ fy - y @ fx
+    x0, y0, z0 = point.tolist()
+    normal, tangential, position = contacts.normal, contacts.tangential_impulse, contacts.position
+    for k, (a, b) in enumerate(zip(contacts.body_a, contacts.body_b, strict=True)):
+        if a != body and b != body:
+            continue
+        share, i = (1.0 if b == body else -1.0) / contacts.period, 3 * k  # arrays of a few numbers would cost more
+        push = contacts.normal_impulse[k]
+        fx = share * (push * normal[i] + tangential[i])
+        fy = share * (push * normal[i + 1] + tangential[i + 1])
+        fz = share * (push * normal[i + 2] + tangential[i + 2])
+        x, y, z = position[i] - x0, position[i + 1] - y0, position[i + 2] - z0
+        wrench += fx, fy, fz, y * fz - z * fy, z * fx - x * fz, x * fy - y * fx
     return wrench
 
 

@@ -281,7 +281,7 @@ class ContactRendering:
             return
         goal, now = np.empty(3), dynamics.arrays.body_pose[self.proxy]
         turned, place_now = now[:9].reshape(3, 3), now[9:]
-        _place(place.frame.rotation, place.frame.position, place.scale, place.axes, self._home, pose, goal)
+        _place(self._rotation, place.frame.position, place.scale, place.axes, self._home, pose, goal)
         turn = self._rotation.T @ _matrix(pose[3:]) if place.turns else turned
         if self._fresh:
             dynamics.prescribe(self.proxy, np.zeros(6), goal, pin.Quaternion(turn).coeffs())
@@ -293,7 +293,7 @@ class ContactRendering:
         """The target (3,), its rotation (3, 3), and the share of the force that is felt, on the way to the tool."""
         place = self.place
         position = np.empty(3)
-        _place(place.frame.rotation, place.frame.position, place.scale, place.axes, self._home, pose, position)
+        _place(self._rotation, place.frame.position, place.scale, place.axes, self._home, pose, position)
         turn = self._rotation.T @ _matrix(pose[3:]) if place.turns else self._turn
         if not self._joined:
             self._away = self.target - position
