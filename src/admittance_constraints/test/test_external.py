@@ -45,6 +45,10 @@ def test_the_wrench_of_a_body_s_contacts() -> None:
     moments = np.cross([0, 0, 0], force[4][0]) + np.cross([-0.1, 0.2, 0], force[4][1])
     np.testing.assert_allclose(contact_wrench(contacts(), 4, point), [1, -4, -1, *moments], atol=1e-15)
     np.testing.assert_array_equal(contact_wrench(contacts(), 7, point), np.zeros(6))
+    arrays = SimpleNamespace(**{name: np.array(values) for name, values in vars(contacts()).items()})
+    for name in ("position", "normal", "tangential_impulse"):
+        setattr(arrays, name, getattr(arrays, name).reshape(-1, 3))
+    np.testing.assert_array_equal(contact_wrench(arrays, 4, point), contact_wrench(contacts(), 4, point))
     # impulses are those of a period
     np.testing.assert_allclose(contact_wrench(contacts(period=2e-3), 4, point)[:3], [0.5, -2, -0.5], atol=1e-15)
 

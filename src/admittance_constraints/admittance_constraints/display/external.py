@@ -42,19 +42,19 @@ class ContactForces(Protocol):
     Attributes:
         period: duration of the step [s].
         body_a, body_b: numbers of the two bodies of each contact, shape (m,).
-        position: of the contact points [m], x, y, z of each point, shape (3 m,).
-        normal: from a to b, shape (3 m,).
+        position: of the contact points [m], x, y, z of each point, shape (3 m,) or as an array (m, 3).
+        normal: from a to b, likewise.
         normal_impulse: on b along the normal [N s], shape (m,).
-        tangential_impulse: on b [N s], shape (3 m,).
+        tangential_impulse: on b [N s], like `position`.
     """
 
     period: float
-    body_a: Sequence[int]
-    body_b: Sequence[int]
-    position: Sequence[float]
-    normal: Sequence[float]
-    normal_impulse: Sequence[float]
-    tangential_impulse: Sequence[float]
+    body_a: Sequence[int] | np.ndarray
+    body_b: Sequence[int] | np.ndarray
+    position: Sequence[float] | np.ndarray
+    normal: Sequence[float] | np.ndarray
+    normal_impulse: Sequence[float] | np.ndarray
+    tangential_impulse: Sequence[float] | np.ndarray
 
 
 class FrictionForce(Protocol):
@@ -141,7 +141,10 @@ def contact_wrench(contacts: ContactForces, body: int, point: np.ndarray) -> np.
     """
     wrench = np.zeros(6)
     x0, y0, z0 = point.tolist()
-    normal, tangential, position = contacts.normal, contacts.tangential_impulse, contacts.position
+    normal, tangential, position = (
+        values.ravel() if isinstance(values, np.ndarray) else values
+        for values in (contacts.normal, contacts.tangential_impulse, contacts.position)
+    )
     for k, (a, b) in enumerate(zip(contacts.body_a, contacts.body_b, strict=True)):
         if a != body and b != body:
             continue
