@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.experimental import structref
 
 from convex_contact.collision.contacts import carry_tangential
 from convex_contact.model.arrays import ContactRecord, JointRowRecord, WorldRecord
@@ -20,7 +21,7 @@ from convex_contact.simulation.dynamics import ALL_PAIRS, KEPT, PREDICTED, colle
 from convex_contact.simulation.joint_rows import acts, choose_rows
 from convex_contact.simulation.torsional_friction import torsional_sizes, write_torsional_rows
 from convex_contact.solver import newton
-from convex_contact.solver.borrowed import borrow
+from convex_contact.solver.borrowed import Record, borrow
 from convex_contact.solver.branches import branches_of, copy_branches, side_of
 from convex_contact.solver.workspace import TermInputs, inputs, outputs, reserve
 
@@ -30,8 +31,66 @@ _U = np.uintp
 NO_ROOM, LIMIT_REACHED = 3, 4
 
 
+@structref.register
+class StepType(types.StructRef):
+    """Numba's type of :class:`StepRecord`."""
+
+
+class StepRecord(Record):
+    """What all steps of a simulator with the same lists of contacts take: one argument costs less than nine."""
+
+
+structref.define_proxy(
+    StepRecord,
+    StepType,
+    ["world", "contacts", "old", "joints", "workspace", "stiffness_t", "damping_t", "speculative", "linear"],
+)
+
+
+@njit(cache=True)
+def _step_record(
+    world: WorldRecord, contacts: ContactRecord, old: ContactRecord, joints: JointRowRecord | None, workspace: Any,
+    stiffness_t: float, damping_t: float, speculative: bool, linear: bool,
+) -> StepRecord:  # fmt: skip
+    return StepRecord(world, contacts, old, joints, workspace, stiffness_t, damping_t, speculative, linear)
+
+
+class StepRecords:
+    """The last two records of a simulator's steps: its lists of contacts take turns.
+
+    Args:
+        workspace: The solver's.
+        constants: Tangential stiffness and damping, whether contacts are speculative, whether quaternions are
+            integrated linearly.
+    """
+
+    def __init__(self, workspace: Any, *constants: Any) -> None:
+        self._workspace, self._constants = workspace, constants
+        self._made: list[tuple[tuple[Any, ...], StepRecord]] = []
+
+    def of(self, world: Any, contacts: Any, old: Any, joints: Any) -> StepRecord:
+        """The record with these parts, which it keeps alive."""
+        for (w, c, o, j), record in self._made:
+            if c is contacts and w is world and o is old and j is joints:
+                return record
+        record = _step_record(world, contacts, old, joints, self._workspace, *self._constants)
+        self._made = [((world, contacts, old, joints), record), *self._made[:1]]
+        return record
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def make_step(
+    x: StepRecord, elastic: np.ndarray, period: float, travel: float, whole: bool, everything: bool, given: int
+) -> int:
+    """:func:`step_world` with the parts of a record."""
+    return step_world(  # type: ignore[no-any-return]
+        x.world, x.contacts, x.old, x.joints, x.workspace, elastic, x.stiffness_t, x.damping_t, period, travel,
+        x.speculative, x.linear, whole, everything, given,
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def step_world(
     w: WorldRecord, c: ContactRecord, old: ContactRecord, joints: JointRowRecord | None, s: Any, elastic: np.ndarray,
     stiffness_t: float, damping_t: float, period: float, travel: float, speculative: bool, linear: bool, whole: bool,
     everything: bool, given: int,

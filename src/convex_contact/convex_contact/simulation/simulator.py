@@ -31,7 +31,7 @@ from convex_contact.problem.constraints import Constraint
 from convex_contact.problem.errors import ConvergenceError
 from convex_contact.problem.normal_laws import LinearLaw, NormalLaw
 from convex_contact.simulation.body_table import BodyTable
-from convex_contact.simulation.compiled_step import LIMIT_REACHED, NO_ROOM, load_rows, make_step, yielded
+from convex_contact.simulation.compiled_step import StepRecords, LIMIT_REACHED, NO_ROOM, load_rows, make_step, yielded
 from convex_contact.simulation.constraint_rows import NO_ROWS, flat_rows, joined_rows
 from convex_contact.simulation.coupling import Coupling
 from convex_contact.simulation.dynamics import BodyState, WorldDynamics
@@ -179,6 +179,7 @@ class Simulator(LastStep):
         ]
         self._elastoplastic = self.approximation == "lagged_elastoplastic"
         self._elastic = self._elastic_start = np.zeros((0, 2))
+        self._records = StepRecords(self._workspace, *self._tangential, speculative, linear_rotation)
         self._own_count, self._solved = 0, False
         self.control: StepControl | None = None
         if accuracy is not None:
@@ -384,12 +385,10 @@ class Simulator(LastStep):
             own = self._own_rows()
             given = self._load(own)
         d.swap()
+        travel = d.travel(self.approximation)
         while True:
-            status = make_step(
-                d.arrays.record, d.contacts.record, d.previous.record, joints.record, self._workspace,
-                self._elastic, *self._tangential, self.period, d.travel(self.approximation), d.speculative,
-                d.linear_rotation, whole, everything, given,
-            )  # fmt: skip
+            parts = self._records.of(d.arrays.record, d.contacts.record, d.previous.record, joints.record)
+            status = make_step(parts, self._elastic, self.period, travel, whole, everything, given)
             if status == LIMIT_REACHED:
                 everything = True
                 if not whole:
