@@ -27,6 +27,8 @@ from convex_contact.solver.workspace import TermInputs, inputs, outputs, reserve
 
 _P = contact_kernels
 _U = np.uintp
+#: records that a simulator keeps
+KEPT_RECORDS = 6
 #: status of :func:`make_step` beside those of `newton`
 NO_ROOM, LIMIT_REACHED = 3, 4
 
@@ -56,25 +58,24 @@ def _step_record(
 
 
 class StepRecords:
-    """The last two records of a simulator's steps: its lists of contacts take turns.
+    """The last records of a simulator's steps: lists of contacts take turns, and workspaces at steps with an accuracy.
 
     Args:
-        workspace: The solver's.
         constants: Tangential stiffness and damping, whether contacts are speculative, whether quaternions are
             integrated linearly.
     """
 
-    def __init__(self, workspace: Any, *constants: Any) -> None:
-        self._workspace, self._constants = workspace, constants
+    def __init__(self, *constants: Any) -> None:
+        self._constants = constants
         self._made: list[tuple[tuple[Any, ...], StepRecord]] = []
 
-    def of(self, world: Any, contacts: Any, old: Any, joints: Any) -> StepRecord:
-        """The record with these parts, which it keeps alive."""
-        for (w, c, o, j), record in self._made:
-            if c is contacts and w is world and o is old and j is joints:
+    def of(self, world: Any, contacts: Any, old: Any, joints: Any, workspace: Any) -> StepRecord:
+        """The record with these parts, which are kept alive."""
+        for (w, c, o, j, s), record in self._made:
+            if c is contacts and w is world and o is old and j is joints and s is workspace:
                 return record
-        record = _step_record(world, contacts, old, joints, self._workspace, *self._constants)
-        self._made = [((world, contacts, old, joints), record), *self._made[:1]]
+        record = _step_record(world, contacts, old, joints, workspace, *self._constants)
+        self._made = [((world, contacts, old, joints, workspace), record), *self._made[: KEPT_RECORDS - 1]]
         return record
 
 

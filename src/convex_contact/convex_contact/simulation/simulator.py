@@ -31,7 +31,7 @@ from convex_contact.problem.constraints import Constraint
 from convex_contact.problem.errors import ConvergenceError
 from convex_contact.problem.normal_laws import LinearLaw, NormalLaw
 from convex_contact.simulation.body_table import BodyTable
-from convex_contact.simulation.compiled_step import StepRecords, LIMIT_REACHED, NO_ROOM, load_rows, make_step, yielded
+from convex_contact.simulation.compiled_step import LIMIT_REACHED, NO_ROOM, StepRecords, load_rows, make_step, yielded
 from convex_contact.simulation.constraint_rows import NO_ROWS, flat_rows, joined_rows
 from convex_contact.simulation.coupling import Coupling
 from convex_contact.simulation.dynamics import BodyState, WorldDynamics
@@ -179,7 +179,7 @@ class Simulator(LastStep):
         ]
         self._elastoplastic = self.approximation == "lagged_elastoplastic"
         self._elastic = self._elastic_start = np.zeros((0, 2))
-        self._records = StepRecords(self._workspace, *self._tangential, speculative, linear_rotation)
+        self._records = StepRecords(*self._tangential, speculative, linear_rotation)
         self._own_count, self._solved = 0, False
         self.control: StepControl | None = None
         if accuracy is not None:
@@ -387,7 +387,8 @@ class Simulator(LastStep):
         d.swap()
         travel = d.travel(self.approximation)
         while True:
-            parts = self._records.of(d.arrays.record, d.contacts.record, d.previous.record, joints.record)
+            records = d.arrays.record, d.contacts.record, d.previous.record, joints.record
+            parts = self._records.of(*records, self._workspace)
             status = make_step(parts, self._elastic, self.period, travel, whole, everything, given)
             if status == LIMIT_REACHED:
                 everything = True

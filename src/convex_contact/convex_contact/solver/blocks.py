@@ -268,12 +268,12 @@ def add_congruence(
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def add_outer(D: np.ndarray, h: int, g: float, J: np.ndarray, a: int, na: int, b: int, nb: int) -> None:
-    """H += g Ja^T Jb of two rows; its upper half where a = b."""
-    uh, ua, ub, um = _U(h), _U(a), _U(b), _U(nb)
+def add_outer(D: np.ndarray, h: int, width: int, g: float, J: np.ndarray, a: int, na: int, b: int, nb: int) -> None:
+    """H += g Ja^T Jb of two rows, H with rows of `width` numbers; its upper half where a = b."""
+    uh, ua, ub, uw = _U(h), _U(a), _U(b), _U(width)
     for r in range(_U(na)):
         x = g * J[ua + r]
         if x == 0.0:
             continue
-        for j in range(r if a == b else _U(0), um):
-            D[uh + r * um + j] += x * J[ub + j]
+        for j in range(r if a == b else _U(0), _U(nb)):
+            D[uh + r * uw + j] += x * J[ub + j]

@@ -24,14 +24,27 @@ from convex_contact.solver.delassus import row_delassus
 from convex_contact.solver.pattern import Couplings
 
 
-@njit(error_model="numpy", _nrt=False, cache=True)
-def jacobian_times(dof_start: np.ndarray, J: np.ndarray, j: int, a: int, b: int, v: np.ndarray) -> float:
-    """J v of one constraint row."""
-    s, m = dof_start[a], dof_start[a + 1] - dof_start[a]
-    total = row_times(J, j, v, s, m)
-    if b >= 0:
-        s, k = dof_start[b], dof_start[b + 1] - dof_start[b]
-        total += row_times(J, j + m, v, s, k)
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
+def _find_span(w: Any, i: int, side: int, clique: int, start: int) -> None:
+    """Finds the entries of a side of row i that are not all zero; start: where the side's entries begin."""
+    J, first, end = w.row_J, 0, 0
+    if clique >= 0:
+        end = w.dof_start[clique + 1] - w.dof_start[clique]
+        while first < end and J[start + first] == 0.0:
+            first += 1
+        while end > first and J[start + end - 1] == 0.0:
+            end -= 1
+        w.row_velocity[i, side] = w.dof_start[clique] + first
+    w.row_first[i, side], w.row_count[i, side] = start + first, end - first
+
+
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
+def _jacobian_times(w: Any, i: int, v: np.ndarray) -> float:
+    """J v of row i."""
+    J, first, velocity, count = w.row_J, w.row_first, w.row_velocity, w.row_count
+    total = row_times(J, first[i, 0], v, velocity[i, 0], count[i, 0])
+    if count[i, 1] != 0:
+        total += row_times(J, first[i, 1], v, velocity[i, 1], count[i, 1])
     return total
 
 
@@ -48,8 +61,8 @@ def mark_near_rigid(w: Any) -> None:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def prepare_terms(w: Any) -> None:
-    """Computes the compliances with their near-rigid limits; marks cliques in `touched`."""
-    touched = w.touched
+    """Computes the compliances with their near-rigid limits and where entries are not zero; marks cliques."""
+    touched, dof_start, row_J_start = w.touched, w.dof_start, w.row_J_start
     row_parameters, row_compliance, row_a, row_b = w.row_parameters, w.row_compliance, w.row_a, w.row_b
     for i in range(w.nr):
         a, b = row_a[i], row_b[i]
@@ -60,6 +73,8 @@ def prepare_terms(w: Any) -> None:
         if near > 0.0:
             R = max(R, near_rigid_compliance(near, row_delassus(w, i)))
         row_compliance[i] = R
+        _find_span(w, i, 0, a, row_J_start[i])
+        _find_span(w, i, 1, b, row_J_start[i] + dof_start[a + 1] - dof_start[a])
 
 
 @njit(inline="always")  # no compilation and linking of its own
@@ -71,11 +86,10 @@ def couplings_of(w: Any) -> Couplings:
 @njit(error_model="numpy", _nrt=False, cache=True)
 def update(w: Any, island: int) -> None:
     """Computes s and gamma of an island from v."""
-    dof_start, v, row_order, row_s, row_parameters = w.dof_start, w.v, w.row_order, w.row_s, w.row_parameters
+    v, row_order, row_s, row_parameters = w.v, w.row_order, w.row_s, w.row_parameters
     for x in range(w.island_rows[island], w.island_rows[island + 1]):
         i = row_order[x]
-        velocity = jacobian_times(dof_start, w.row_J, w.row_J_start[i], w.row_a[i], w.row_b[i], v)
-        row_s[i] = row_parameters[i, ROW_BIAS] + velocity
+        row_s[i] = row_parameters[i, ROW_BIAS] + _jacobian_times(w, i, v)
         y = (row_parameters[i, ROW_TARGET] - row_s[i]) / w.row_compliance[i]
         w.row_gamma[i] = min(max(y, row_parameters[i, ROW_LOWER]), row_parameters[i, ROW_UPPER])
 
@@ -83,65 +97,60 @@ def update(w: Any, island: int) -> None:
 @njit(error_model="numpy", _nrt=False, cache=True)
 def add_momentum(w: Any, island: int) -> None:
     """Adds J^T gamma to j."""
-    dof_start, j, row_gamma, island_rows = w.dof_start, w.j, w.row_gamma, w.island_rows
-    row_a, row_b, row_J, row_J_start, row_order = w.row_a, w.row_b, w.row_J, w.row_J_start, w.row_order
+    j, row_gamma, island_rows, row_J, row_order = w.j, w.row_gamma, w.island_rows, w.row_J, w.row_order
+    first, velocity, count = w.row_first, w.row_velocity, w.row_count
     for x in range(island_rows[island], island_rows[island + 1]):
         i = row_order[x]
-        a, b, o = row_a[i], row_b[i], row_J_start[i]
-        m = dof_start[a + 1] - dof_start[a]
-        add_row(row_J, o, row_gamma[i], j, dof_start[a], m)
-        if b >= 0:
-            add_row(row_J, o + m, row_gamma[i], j, dof_start[b], dof_start[b + 1] - dof_start[b])
+        for side in range(2):
+            add_row(row_J, first[i, side], row_gamma[i], j, velocity[i, side], count[i, side])
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def add_rounding(w: Any, island: int) -> None:
     """Adds to `dv` what rounding of v does to J^T gamma: |J|^T (|gamma| + (|J| |v| + |b| + |v^|)/R)."""
-    dof_start, v, bound = w.dof_start, w.v, w.dv
-    row_order, row_a, row_b, row_J, row_J_start = w.row_order, w.row_a, w.row_b, w.row_J, w.row_J_start
+    v, bound, row_order, row_J = w.v, w.dv, w.row_order, w.row_J
+    first, velocity, count = w.row_first, w.row_velocity, w.row_count
     for x in range(w.island_rows[island], w.island_rows[island + 1]):
         i = row_order[x]
-        a, b = row_a[i], row_b[i]
         u = abs(w.row_parameters[i, ROW_BIAS]) + abs(w.row_parameters[i, ROW_TARGET])
         for side in range(2):
-            c = a if side == 0 else b
-            o = row_J_start[i] if side == 0 else row_J_start[i] + dof_start[a + 1] - dof_start[a]
-            if c >= 0:
-                for k in range(dof_start[c + 1] - dof_start[c]):
-                    u += abs(row_J[o + k] * v[dof_start[c] + k])
+            for k in range(count[i, side]):
+                u += abs(row_J[first[i, side] + k] * v[velocity[i, side] + k])
         g = abs(w.row_gamma[i]) + u / w.row_compliance[i]
         for side in range(2):
-            c = a if side == 0 else b
-            o = row_J_start[i] if side == 0 else row_J_start[i] + dof_start[a + 1] - dof_start[a]
-            if c >= 0:
-                for k in range(dof_start[c + 1] - dof_start[c]):
-                    bound[dof_start[c] + k] += abs(row_J[o + k]) * g
+            for k in range(count[i, side]):
+                bound[velocity[i, side] + k] += abs(row_J[first[i, side] + k]) * g
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def add_hessian(w: Any, island: int) -> None:
     """Adds J^T G J to the blocks of H."""
-    dof_start, H, diagonal_block, entry_block, position = w.dof_start, w.H, w.diagonal_block, w.entry_block, w.position
-    row_a, row_b, row_J, row_J_start, row_order = w.row_a, w.row_b, w.row_J, w.row_J_start, w.row_order
+    diagonal_block, entry_block, position = w.diagonal_block, w.entry_block, w.position
+    row_a, row_b, row_order, island_rows = w.row_a, w.row_b, w.row_order, w.island_rows
     row_s, row_parameters, row_compliance, row_slot = w.row_s, w.row_parameters, w.row_compliance, w.row_slot
-    island_rows = w.island_rows
     for x in range(island_rows[island], island_rows[island + 1]):
         i = row_order[x]
         y = (row_parameters[i, ROW_TARGET] - row_s[i]) / row_compliance[i]
         if y <= row_parameters[i, ROW_LOWER] or y >= row_parameters[i, ROW_UPPER]:
             continue
         g = 1.0 / row_compliance[i]
-        a, b, o = row_a[i], row_b[i], row_J_start[i]
-        m = dof_start[a + 1] - dof_start[a]
-        add_outer(H, diagonal_block[position[a]], g, row_J, o, m, o, m)
+        b = row_b[i]
+        _add_block(w, diagonal_block[position[row_a[i]]], g, i, 0, 0)
         if b >= 0:
-            ob, mb = o + m, dof_start[b + 1] - dof_start[b]
-            add_outer(H, diagonal_block[position[b]], g, row_J, ob, mb, ob, mb)
-            h = entry_block[row_slot[i] >> 1]
-            if row_slot[i] & 1 == 0:
-                add_outer(H, h, g, row_J, o, m, ob, mb)
-            else:
-                add_outer(H, h, g, row_J, ob, mb, o, m)
+            _add_block(w, diagonal_block[position[b]], g, i, 1, 1)
+            order = row_slot[i] & 1
+            _add_block(w, entry_block[row_slot[i] >> 1], g, i, order, 1 - order)
+
+
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
+def _add_block(w: Any, h: int, g: float, i: int, rows: int, columns: int) -> None:
+    """H += g J^T J of two sides of row i for the block at h; its upper half where they are one."""
+    dof_start, first, velocity, count = w.dof_start, w.row_first, w.row_velocity, w.row_count
+    a = w.row_a[i] if rows == 0 else w.row_b[i]
+    b = w.row_a[i] if columns == 0 else w.row_b[i]
+    width = dof_start[b + 1] - dof_start[b]
+    at = h + (velocity[i, rows] - dof_start[a]) * width + velocity[i, columns] - dof_start[b]
+    add_outer(w.H, at, width, g, w.row_J, first[i, rows], count[i, rows], first[i, columns], count[i, columns])
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
@@ -168,10 +177,10 @@ def keep_branches(w: Any, island: int) -> bool:
 @njit(error_model="numpy", _nrt=False, cache=True)
 def project(w: Any, island: int) -> None:
     """Computes J dv."""
-    dof_start, dv, row_ds, row_order, island_rows = w.dof_start, w.dv, w.row_ds, w.row_order, w.island_rows
+    dv, row_ds, row_order, island_rows = w.dv, w.row_ds, w.row_order, w.island_rows
     for x in range(island_rows[island], island_rows[island + 1]):
         i = row_order[x]
-        row_ds[i] = jacobian_times(dof_start, w.row_J, w.row_J_start[i], w.row_a[i], w.row_b[i], dv)
+        row_ds[i] = _jacobian_times(w, i, dv)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)

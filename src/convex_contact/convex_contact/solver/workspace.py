@@ -141,6 +141,9 @@ INTEGER_TABLES = (
     Field(
         "contact_last", "(nc, 2)", "-", "input: last velocity of the path that moves each side; -1: all of its clique"
     ),
+    Field("row_first", "(nr, 2)", "-", "of each side's entries that are not all zero the first in row_J"),
+    Field("row_velocity", "(nr, 2)", "-", "its velocity"),
+    Field("row_count", "(nr, 2)", "-", "their number"),
     Field("lists", "(5, n)", "-", "of `structure.minimum_degree`"),
 )
 BIT_TABLES = (Field("adjacency", "(n, n / 64)", "-", "bit sets of `structure.minimum_degree`"),)
@@ -195,6 +198,11 @@ def _table(x: np.ndarray, size: int, columns: int) -> np.ndarray:
 @njit(cache=True)
 def _integers(x: np.ndarray, size: int) -> np.ndarray:
     return x if len(x) >= size else np.zeros(size + size // 2, dtype=np.int64)
+
+
+@njit(cache=True)
+def _pairs(x: np.ndarray, size: int) -> np.ndarray:
+    return x if len(x) >= size else np.zeros((size + size // 2, 2), dtype=np.int64)
 
 
 @njit(cache=True)
@@ -253,7 +261,8 @@ def reserve(
         w.J_start, w.candidate = _integers(w.J_start, m), _integers(w.candidate, m)
         w.contact_slot, w.contact_order = _integers(w.contact_slot, m), _integers(w.contact_order, m)
         if len(w.contact_last) < m:
-            w.contact_last = np.full((m + m // 2, 2), -1)
+            w.contact_last = _pairs(w.contact_last, m)
+            w.contact_last[:] = -1
     w.J = _floats(w.J, entries)
     if len(w.row_gamma) < rows or len(w.row_J_start) < rows + 1:
         m = rows + 1
@@ -262,6 +271,11 @@ def reserve(
         w.row_slot, w.row_order = _integers(w.row_slot, m), _integers(w.row_order, m)
         w.row_gamma, w.row_compliance = _floats(w.row_gamma, m), _floats(w.row_compliance, m)
         w.row_s, w.row_ds = _floats(w.row_s, m), _floats(w.row_ds, m)
+        w.row_first, w.row_velocity, w.row_count = (
+            _pairs(w.row_first, m),
+            _pairs(w.row_velocity, m),
+            _pairs(w.row_count, m),
+        )
     w.row_J = _floats(w.row_J, row_entries)
     if len(w.edge_a) < contacts + rows:
         w.edge_a, w.edge_b = _integers(w.edge_a, contacts + rows), _integers(w.edge_b, contacts + rows)
