@@ -34,11 +34,7 @@ class OwnSimulation:
 
     def coordinate(self, tree: str, joint: str) -> float:
         """Of a joint, m or rad."""
-        world = self.simulator.world
-        number = [t.name for t in world.trees].index(tree)
-        model = world.trees[number].model.model
-        a = self.simulator.dynamics.arrays
-        return float(a.q[a.tree_q[number] + model.joints[model.getJointId(joint)].idx_q])
+        return self.simulator.joint(f"{tree}/{joint}").position
 
 
 # --- contact surfaces ------------------------------------------------------------------------------------------

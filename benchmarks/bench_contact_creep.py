@@ -41,11 +41,15 @@ class Ours:
 
     def poses(self) -> np.ndarray:
         """Position and quaternion (x, y, z, w) of the items (n, 7)."""
-        return self.simulator.dynamics.arrays.q.reshape(-1, 7).copy()
+        return np.hstack(self.simulator.body_states()[:2])[self._first :]
+
+    def _velocities(self) -> np.ndarray:
+        """[linear; angular] of the items (n, 6)."""
+        return np.hstack(self.simulator.body_states()[2:])[self._first :]
 
     def residual(self) -> float:
         """Of one further step."""
-        centre, before = self.poses()[:, :3], self.simulator.dynamics.arrays.v.reshape(-1, 6).copy()
+        centre, before = self.poses()[:, :3], self._velocities()
         self.step()
         impulse, report = np.zeros((len(centre), 6)), self.simulator.contacts
         force = np.einsum("nk,nki->ni", report.impulse, report.frame)
@@ -54,7 +58,7 @@ class Ours:
             moves = item >= 0
             arm = report.position[moves] - centre[item[moves]]
             np.add.at(impulse, item[moves], sign * np.hstack([force[moves], np.cross(arm, force[moves])]))
-        return self._scene.residual(before, self.simulator.dynamics.arrays.v.reshape(-1, 6), impulse, self._period)
+        return self._scene.residual(before, self._velocities(), impulse, self._period)
 
     def counts(self) -> tuple[float, float]:
         """Contacts that took part, and Newton steps of the last step."""

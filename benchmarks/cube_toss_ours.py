@@ -8,7 +8,6 @@ from itertools import product
 
 import numpy as np
 from cube_toss_cases import Model, Motion, Scene, Start
-from scipy.spatial.transform import Rotation
 
 from convex_contact import Box, Geometry, Material, Pose, Simulator, Sphere, World
 from convex_contact.scenes.tosses import INERTIA, MASS, PERIOD
@@ -58,7 +57,7 @@ def simulate(
     x: dict[str, float], scene: Scene, starts: Sequence[Start], samples: int, substeps: int, *, approximation: str
 ) -> list[Motion]:
     """Motions from all starts, a row per sample after the first."""
-    world, center = made_world(x, scene, starts, substeps)
+    world, _ = made_world(x, scene, starts, substeps)
     options = {}
     if "tangential_stiffness" in x:
         options = {
@@ -71,10 +70,8 @@ def simulate(
     rows = np.empty((samples - 1, len(starts), 7))
     for k in range(1, samples):
         simulator.step(substeps)
-        rows[k - 1] = simulator.dynamics.arrays.q.reshape(-1, 7)
+        rows[k - 1] = np.hstack(simulator.body_states()[:2])[1:]  # without the board
     rows[:, :, 0] -= APART * np.arange(len(starts))
-    turns = Rotation.from_quat(rows[:, :, 3:].reshape(-1, 4))
-    rows[:, :, :3] -= turns.apply(center).reshape(samples - 1, len(starts), 3)  # q is of the centre of mass
     return [Motion(r[:, :3], r[:, 3:]) for r in rows.swapaxes(0, 1)]
 
 

@@ -32,6 +32,9 @@ class Case(NamedTuple):
     environment: Mapping[str, str] = {}
 
 
+#: of the joystick, before what came
+MOTIONS = "expected one of paper, paper_admittance, to_and_fro, letters, strokes, peg for device joystick, got "
+
 FILES: dict[str, bytes] = {
     "empty": b"",
     "text.yaml": b"only a text",
@@ -152,8 +155,8 @@ _FRICTION = _run(
     ("letters:=\udcff\udcfe", r"expected UTF-8 text, got '\udcff\udcfe'"),
     ("motion:=letters\tletters:=fox", "'f' was not recorded, expected letters of abcdeghlmnopqrsuvwyz"),
     ("motion:=letters\tletters:=a\nb", r"'\n' was not recorded, expected letters of "),
-    ("motion:=to_and_fro", "expected one of letters, strokes, paper, got 'to_and_fro'"),
-    ("motion:=fifo", "expected one of letters, strokes, paper, got 'fifo'"),
+    ("motion:=forth", f"{MOTIONS}'forth'"),
+    ("motion:=fifo", f"{MOTIONS}'fifo'"),
     ("mode:=fast", "expected one of lockstep, realtime, got 'fast'"),
     ("mode:=" + "x" * 1000, "expected one of lockstep, realtime, got 'xxxx"),
     ("held:=maybe", "expected one of true, false, got 'maybe'"),

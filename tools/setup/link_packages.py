@@ -1,9 +1,4 @@
-"""Links Python packages into a prefix: ``link_packages.py PREFIX PACKAGE_FOLDER ...``
-
-It does what ``colcon build --symlink-install`` does for ament_python packages, for all of them in one process: links to
-modules and data files, executables, and metadata with entry points, all as each package's ``setup.py`` and
-``pyproject.toml`` say.
-"""
+"""Links Python packages into a prefix, as `colcon build --symlink-install` does: link_packages.py PREFIX FOLDER ..."""
 
 import functools
 import importlib.metadata

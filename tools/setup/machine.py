@@ -32,10 +32,7 @@ def slowness() -> float:
 
 
 def checks(ros: str, home: Path, disk_needed: float) -> Iterator[tuple[str, str, str, str]]:
-    """Gives name, what was found, what is wrong (empty if nothing is) and what to do; the first three are of Python.
-
-    ``ros`` is "wheels", or "system" for a sourced ROS 2; ``home`` the folder of the environment.
-    """
+    """Gives name, what was found, what is wrong (or nothing), what to do. ``ros``: "wheels", "system" (sourced)."""
     lowest, highest = (f"{major}.{minor}" for major, minor in PYTHON_RANGE)
     problem = "" if sys.version_info[:2] >= PYTHON_RANGE[0] else f"it is older than {lowest}"
     if ros == "wheels" and sys.version_info[:2] > PYTHON_RANGE[1]:
@@ -103,10 +100,9 @@ def show(table: list[tuple[str, str, str, str]]) -> int:
 
 
 def main(task: str, ros: str, home: str, *more: str) -> int | str:
-    """Does a task of the `haptics` script: checks this "python", the machine for "setup" of parts, or all for "doctor".
+    """Checks this "python", the machine for "setup" of parts (and prints slowness [%] and cost), or all for "doctor".
 
-    Returns the first problem, or 0. For setup it prints the machine's slowness [%] and what the parts cost. Doctor
-    prints a table with state, detail and advice of the environment, which it cannot enter, and returns 1.
+    Returns the first problem, or 0; as doctor, which cannot enter the environment, 1.
     """
     if task == "doctor":
         found = [row for row in rows(ros, Path(home), current=False) if row[0] != "environment"]

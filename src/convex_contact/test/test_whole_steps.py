@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from convex_contact import Material, Simulator, World
+from convex_contact import ConvergenceError, Material, Simulator, World
 from convex_contact.simulation import simulator as simulator_module
 from convex_contact.simulation.compiled_step import LIMIT_REACHED, NO_ROOM
 from convex_contact.simulation.joint_rows import JointRows
@@ -154,6 +155,33 @@ def test_a_step_whose_pairs_find_no_room_is_repeated(tmp_path: Path, statuses: l
     whole, parts = both(cramped)
     np.testing.assert_array_equal(whole, parts)
     assert statuses.count(NO_ROOM) >= 2  # in both
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_many_steps_are_as_many_single_ones(name: str, tmp_path: Path, statuses: list[int]) -> None:
+    one, many = (Simulator(walker(tmp_path, **WORLDS[name]), period=PERIOD) for _ in range(2))
+    many.dynamics.arrays.replace(**pair_arrays(1))  # the first of them finds no room
+    for count in (1, 2, 7, 90):
+        for _ in range(count):
+            one.step()
+        single = len(statuses)
+        many.step(count)
+        assert len(statuses) < single + count or count == 1  # they share a call
+        for x in ("q", "v"):
+            np.testing.assert_array_equal(getattr(many.dynamics.arrays, x), getattr(one.dynamics.arrays, x))
+        assert (many.time, many.statistics) == (one.time, one.statistics)
+        np.testing.assert_array_equal(many.contacts.impulse, one.contacts.impulse)
+
+
+def test_many_steps_end_before_the_one_that_fails(tmp_path: Path) -> None:
+    one, many = (Simulator(walker(tmp_path, balls=6), period=PERIOD, max_iterations=4) for _ in range(2))
+    with pytest.raises(ConvergenceError) as first:
+        for _ in range(200):
+            one.step()
+    with pytest.raises(ConvergenceError, match=re.escape(str(first.value))):
+        many.step(200)
+    assert many.time == one.time > PERIOD
+    np.testing.assert_array_equal(many.dynamics.arrays.q, one.dynamics.arrays.q)
 
 
 def test_a_restored_state_goes_on_with_the_same_bits(tmp_path: Path, constraint_without_rows: Any) -> None:

@@ -37,6 +37,7 @@ from haptic_bags.mcap_checks import (
 )
 from haptic_bags.recorder import TickLog, ranges_text, tick_of
 from haptic_core.errors import HapticError
+from haptic_files.fast_yaml import load_yaml
 
 _DEVICE_STATE = "haptic_msgs/msg/DeviceState"
 _BROKEN = (McapError, zstandard.ZstdError, struct.error, ValueError, KeyError, OverflowError, RuntimeError)  # last: LZ4
@@ -148,7 +149,7 @@ def _is_whole(bag: Path) -> bool:
 
 
 def _custom_data(bag: Path) -> dict[str, str]:
-    for read in (lambda: yaml.safe_load((bag / UNFINISHED).read_text()), lambda: read_custom_data(bag)):
+    for read in (lambda: load_yaml((bag / UNFINISHED).read_text()), lambda: read_custom_data(bag)):
         try:
             return {str(key): str(value) for key, value in read().items()}
         except (OSError, yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError):

@@ -277,6 +277,7 @@ def _parameter_file(directory: Path, name: str, values: Mapping[str, Any], full_
 # ---- the command ----------------------------------------------------------------------------------
 
 
+# Longer than others by its docstring and what it refuses.
 def play(path: Path, into: str | None, words: Sequence[str], console: Console) -> tuple[int, Path]:
     """Replays a bag into its own experiment or another one.
 

@@ -23,6 +23,7 @@ from haptic_launch.runner import (
     bag_directory,
     bag_parameters,
     check_hardware,
+    check_layout,
     check_rviz,
     chosen_variants,
     compiled_mark,
@@ -123,6 +124,7 @@ def prepare_run(name: str, words: Sequence[str]) -> PreparedRun:
         check_report(experiment)
     check_viewer(arguments)
     check_hardware(arguments)
+    check_layout(nodes, arguments)
     check_configuration(nodes, [argument.name for argument in description.arguments if argument.choices])
     line = ""
     if names_device:

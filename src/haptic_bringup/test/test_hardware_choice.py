@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from haptic_bringup import cli, doctor
+from haptic_bringup.runner import prepare_run
 from haptic_launch import runner
 from haptic_launch.experiments import experiment_names, load_experiment
 from haptic_launch.launch_file import LaunchDescription, load_launch_file
@@ -100,6 +102,22 @@ def test_runs_that_cannot_be_are_refused(
         runner.check_hardware(arguments)
     runner.check_hardware({"hardware": "ros2_control", "input_device": "none", **REALTIME})
     runner.check_hardware({"hardware": "mock", "mode": "realtime", "record": "false"})
+
+
+def test_more_realtime_processes_than_cores_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("mode:=realtime", "layout:=processes")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    message = (
+        r"^argument layout: expected composed or automatic, since 4 processes \(contact, device, friction, wall\) "
+        r"do not keep 1 ms on 2 cores, got processes$"
+    )
+    with pytest.raises(runner.UsageError, match=message):
+        prepare_run("tau_touch_world", words)
+    for other in ((*words, "period:=0.02"), ("mode:=realtime",), ("layout:=processes",)):
+        prepare_run("tau_touch_world", other)
+    prepare_run("tau_rough_wall", words)  # three processes on two cores miss less than 1 %
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
+    prepare_run("tau_touch_world", words)
 
 
 def test_a_user_reads_one_line_and_a_hint(

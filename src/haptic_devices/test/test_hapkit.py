@@ -132,7 +132,7 @@ def test_the_force_is_limited_and_a_safe_stop_turns_the_motor_off(devices: Any, 
     device.write(np.array([-9.0]))
     until(lambda: (hapkit.MOTOR_ON, -0.5) in board.commands)
     device.safe_stop()
-    until(lambda: board.commands[-1] == (0, 0.0))
+    until(lambda: board.commands[-1:] == [(0, 0.0)])
     device.write(np.array([0.5]))  # does nothing
     assert device.read().effort[0] == 0.0
 
@@ -173,7 +173,7 @@ def test_a_fault_ends_the_force_until_a_reset(devices: Any, board: Board, change
         setattr(board, name, value)
     until(lambda: loop.status == FAULT, lambda: run(loop, 1, (1.0, 0.0, 0.0)))
     assert reason in loop.reason
-    until(lambda: board.commands[-1] == (0, 0.0))
+    until(lambda: board.commands[-1:] == [(0, 0.0)])
     for name, value in good.items():
         setattr(board, name, value)
     device.activate()

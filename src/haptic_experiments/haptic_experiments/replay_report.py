@@ -19,6 +19,7 @@ from haptic_bags.bags import typestore
 from haptic_bags.recording import DEVICE_COMMAND, Recording, ReplayError
 from haptic_core.commands import EFFORT, MOTION, WRENCH
 from haptic_experiments.report import Claim, render_page
+from haptic_files.fast_yaml import load_yaml
 
 #: what a command of each mode says, in the order in which it is looked for
 _COMMANDED = {
@@ -63,7 +64,7 @@ def is_replay(directory: Path) -> bool:
 
 def _run_file(directory: Path) -> dict[str, Any]:
     try:
-        return yaml.safe_load((directory / "run.yaml").read_text()) or {}
+        return load_yaml((directory / "run.yaml").read_text()) or {}
     except (OSError, yaml.YAMLError):
         return {}
 

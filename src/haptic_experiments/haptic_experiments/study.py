@@ -38,6 +38,7 @@ from haptic_core.errors import HapticError, shortened
 from haptic_experiments.kit.results import ResultTable
 from haptic_experiments.study_report import StudyReport, show, write
 from haptic_files import listed
+from haptic_files.fast_yaml import load_yaml
 from haptic_launch.runner import INTERRUPTED, UsageError, new_run_directory, parse_arguments, run_facts
 
 #: entry points that are packages of studies
@@ -410,7 +411,7 @@ def _run_directory(name: str, digest: str, fresh: bool) -> Iterator[tuple[Path, 
 
 def _facts(path: Path) -> dict[str, Any]:
     try:
-        facts = yaml.safe_load(path.read_text())
+        facts = load_yaml(path.read_text())
     except (OSError, yaml.YAMLError):
         return {}
     return facts if isinstance(facts, dict) else {}

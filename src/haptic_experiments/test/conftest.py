@@ -175,6 +175,7 @@ def in_base(motion: Coordinates, node: dict[str, Any]) -> tuple[np.ndarray, np.n
     return pose, np.hstack((frame.apply(xdot[:, :3]), frame.apply(omega)))
 
 
+# Longer than others: what a bag of such a run has, topic by topic.
 @pytest.fixture
 def display_bag() -> Callable[..., Bag]:
     """Makes the bag of a constrained mechanism on the admittance display from the motion of its virtual tool."""

@@ -8,6 +8,8 @@ from typing import Any
 
 import yaml
 
+from haptic_files.fast_yaml import load_yaml
+
 
 def parse_entries(entries: Sequence[str]) -> dict[str, tuple[Any, str]]:
     """Returns the value and the whole entry by name; values are YAML, empty entries are left out.
@@ -25,7 +27,7 @@ def parse_entries(entries: Sequence[str]) -> dict[str, tuple[Any, str]]:
         if name in parsed:
             raise ValueError(f"entry {entry!r}: {name} is given twice")
         try:
-            parsed[name] = (yaml.safe_load(text), entry)
+            parsed[name] = (load_yaml(text), entry)
         except (yaml.YAMLError, ValueError, RecursionError):  # such as the date 2020-13-45
             raise ValueError(f"entry {entry!r}: the value is not YAML") from None
     return parsed

@@ -27,6 +27,8 @@ from typing import NoReturn
 
 import yaml
 
+from haptic_files.fast_yaml import load_yaml
+
 __all__ = [
     "Call",
     "Context",
@@ -286,7 +288,7 @@ def _boolean(name: str, argument: Template, context: Context) -> bool:
     """Reads the operand of not, and, or: a YAML boolean (yes and on are some), 1 or 0."""
     text = evaluate(argument, context)
     try:
-        value = yaml.safe_load({"1": "true", "0": "false"}.get(text, text))
+        value = load_yaml({"1": "true", "0": "false"}.get(text, text))
     except yaml.YAMLError:
         value = None
     if not isinstance(value, bool):

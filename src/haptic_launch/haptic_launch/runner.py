@@ -19,6 +19,7 @@ from haptic_core.parameter_files import PARAMS_FILE
 from haptic_files import listed
 from haptic_launch.experiments import Experiment
 from haptic_launch.launch_file import LaunchDescription, LaunchFileError, load_launch_file
+from haptic_launch.launch_nodes import LaunchedNode
 from haptic_launch.launch_substitutions import Context, evaluate, find_package_prefix, parse_template
 from haptic_launch.processes import run_processes
 
@@ -117,6 +118,31 @@ def check_hardware(arguments: Mapping[str, str]) -> None:
         )
     if hardware == "mock" and arguments.get("record") == "true":
         raise UsageError("argument hardware: mock has no truth to record", "add record:=false")
+
+
+#: below it a node in a process of its own wants most of a core, s
+BUSY_PERIOD = 5e-3
+
+
+def check_layout(nodes: Sequence[LaunchedNode], arguments: Mapping[str, str]) -> None:
+    """Refuses realtime nodes in processes of their own where there are too few cores for them (docs/reliability.md).
+
+    Raises:
+        UsageError: more than one node beyond the cores that this process may use.
+    """
+    if arguments.get("mode") != "realtime" or arguments.get("layout") != "processes":
+        return
+    if arguments.get("hardware", "simulated") != "simulated":
+        return
+    period = max((node.parameters.get("period", 0.0) for node in nodes), default=0.0)
+    busy = sorted({node.name for node in nodes if "mode" in node.parameters} - {"recorder"})
+    cores = len(os.sched_getaffinity(0))
+    if period < BUSY_PERIOD and len(busy) > cores + 1:
+        raise UsageError(
+            f"argument layout: expected composed or automatic, since {len(busy)} processes ({', '.join(busy)}) "
+            f"do not keep {1e3 * period:g} ms on {cores} cores, got processes",
+            "layout:=composed starts them in one process; period:=0.02 gives each process time",
+        )
 
 
 def _is_installed(package: str) -> bool:

@@ -125,10 +125,10 @@ def check_gif(page: Page, playback: Playback, folder: Path) -> None:
 
     def made() -> bool:
         playback.playhead.go_to(next(moments))  # the tool moves, however long the pictures take
-        time.sleep(0.5)
+        time.sleep(limit(0.5))  # each move is a picture more to draw
         return any(folder.glob("*.gif"))
 
-    wait_until(made)
+    wait_until(made, 1000.0)
     (path,) = folder.glob("*.gif")
     with Image.open(path) as gif:
         frames = [np.asarray(frame.convert("L"), dtype=float) for frame in ImageSequence.Iterator(gif)]

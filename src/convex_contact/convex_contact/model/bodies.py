@@ -24,20 +24,15 @@ from numba import njit
 
 from convex_contact.model.arrays import WorldRecord
 from convex_contact.model.tree_arrays import has_kernels
+from haptic_math.rotations import matrix_entries
 
 FREE, ARTICULATED = 0, 1
 
 Entries = tuple[float, ...]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def rotation_entries(x: float, y: float, z: float, w: WorldRecord) -> Entries:
-    """The nine entries of the rotation matrix of a unit quaternion, row by row."""
-    return (
-        1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w),
-        2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w),
-        2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y),
-    )  # fmt: skip
+#: the nine entries of the rotation matrix of a unit quaternion (x, y, z, w), row by row
+rotation_entries = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(matrix_entries)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 from scipy.spatial.transform import Rotation
 
 from convex_contact.model.materials import Material
 from convex_contact.model.shapes import Sphere
 from convex_contact.model.world import Geometry, Pose, World, WorldError
 from convex_contact.scenes.tosses import MASS, PERIOD, Toss, load_tosses
+from haptic_files.fast_yaml import load_yaml
 
 #: the cube and its contact as identified from the recording
 IDENTIFIED = Path(__file__).parents[1] / "data" / "cube_toss.yaml"
@@ -49,7 +49,7 @@ def toss_beside_simulation(toss: float = 0, steps: float = 4, **numbers: Any) ->
     Raises:
         WorldError: There is no such toss or number, or a number is impossible.
     """
-    p = yaml.safe_load(IDENTIFIED.read_text())
+    p = load_yaml(IDENTIFIED.read_text())
     unknown = sorted(numbers.keys() - (p.keys() - {"approximation", "period"}))
     if unknown:
         raise WorldError(f"{unknown[0]}: no number of the cube; expected one of {', '.join(list(p)[2:])}")

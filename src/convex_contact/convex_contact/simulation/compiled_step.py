@@ -5,7 +5,7 @@ Calls of compiled functions and the attributes between them would cost a small w
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import njit, types
@@ -17,13 +17,18 @@ from convex_contact.model.bodies import move_free_bodies, prepare_free_bodies
 from convex_contact.model.tree_kernels import move_trees, prepare_trees
 from convex_contact.problem import contact_kernels
 from convex_contact.problem.elastoplastic import update_elastic_displacement
+from convex_contact.problem.errors import ConvergenceError
 from convex_contact.simulation.dynamics import ALL_PAIRS, KEPT, PREDICTED, collect_contacts, grow_margins
 from convex_contact.simulation.joint_rows import acts, choose_rows
 from convex_contact.simulation.torsional_friction import torsional_sizes, write_torsional_rows
 from convex_contact.solver import newton
 from convex_contact.solver.borrowed import Record, borrow
 from convex_contact.solver.branches import branches_of, copy_branches, side_of
+from convex_contact.solver.solver import convergence_error
 from convex_contact.solver.workspace import TermInputs, inputs, outputs, reserve
+
+if TYPE_CHECKING:
+    from convex_contact.simulation.dynamics import WorldDynamics
 
 _P = contact_kernels
 _U = np.uintp
@@ -78,6 +83,32 @@ class StepRecords:
         self._made = [((world, contacts, old, joints, workspace), record), *self._made[: KEPT_RECORDS - 1]]
         return record
 
+    def advance(
+        self, d: WorldDynamics, joints: Any, workspace: Any, elastic: np.ndarray, approximation: str, count: int
+    ) -> int:
+        """Makes whole steps in one call, up to one that needs more; returns how many.
+
+        Raises:
+            ConvergenceError: A step failed; those before it are made.
+        """
+        world, now, before, period = d.arrays.record, d.contacts.record, d.previous.record, d.period
+        lists = (before, now), (now, before)
+        x, y = (self.of(world, *pair, joints, workspace) for pair in lists)
+        made, status = make_steps(x, y, elastic, period, d.travel(approximation), count)
+        for _ in range(made):
+            d.time += period
+        if made % 2:
+            d.swap()
+        if status not in (newton.CONVERGED, NO_ROOM, LIMIT_REACHED):
+            raise self.error(d, workspace, status)
+        return int(made)
+
+    @staticmethod
+    def error(d: WorldDynamics, workspace: Any, status: int) -> ConvergenceError:
+        """The error that the step from the present time has failed."""
+        v = inputs(workspace).structure.v[: d.nv].copy()
+        return convergence_error(workspace, status, v, f" in the step from t = {d.time:.9g} s")
+
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def make_step(
@@ -88,6 +119,22 @@ def make_step(
         x.world, x.contacts, x.old, x.joints, x.workspace, elastic, x.stiffness_t, x.damping_t, period, travel,
         x.speculative, x.linear, whole, everything, given,
     )  # fmt: skip
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def make_steps(
+    x: StepRecord, y: StepRecord, elastic: np.ndarray, period: float, travel: float, count: int
+) -> tuple[int, int]:
+    """Whole steps with two records in turn, whose lists of contacts change places.
+
+    Returns:
+        How many converged, and the status of the last one that was tried.
+    """
+    for k in range(count):
+        status = make_step(x if k % 2 == 0 else y, elastic, period, travel, True, False, 0)
+        if status != newton.CONVERGED:
+            return k, status
+    return count, newton.CONVERGED
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -37,6 +37,7 @@ class JointRows:
         record: These for kernels; None in a world without trees.
     """
 
+    # Longer than others: rows of five kinds go into one set of arrays.
     def __init__(self, d: WorldDynamics, laws: Sequence[JointLaw], limits: JointLimits | None) -> None:
         self._nv = d.nv
         tree_q, tree_v = d.arrays.tree_q, d.arrays.tree_v

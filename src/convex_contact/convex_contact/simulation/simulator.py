@@ -28,7 +28,6 @@ from convex_contact.model.world import World, WorldError, vector
 from convex_contact.problem import checks
 from convex_contact.problem.approximations import approximation_named
 from convex_contact.problem.constraints import Constraint
-from convex_contact.problem.errors import ConvergenceError
 from convex_contact.problem.normal_laws import LinearLaw, NormalLaw
 from convex_contact.simulation.body_table import BodyTable
 from convex_contact.simulation.compiled_step import LIMIT_REACHED, NO_ROOM, StepRecords, load_rows, make_step, yielded
@@ -44,8 +43,7 @@ from convex_contact.simulation.simulator_state import SimulatorState
 from convex_contact.simulation.step_control import FIRST, StepControl
 from convex_contact.solver import newton
 from convex_contact.solver.options import SolverOptions
-from convex_contact.solver.solver import REASONS
-from convex_contact.solver.workspace import TermInputs, configure, forget, inputs, new_workspace, statistics
+from convex_contact.solver.workspace import TermInputs, configure, forget, inputs, new_workspace
 
 #: a duration has passed when this share of the time is left
 ROUNDING = 1e-13
@@ -338,10 +336,14 @@ class Simulator(LastStep):
         """Makes one step or more, with an accuracy each of a length of its own.
 
         Raises:
-            ConvergenceError: The solver did not converge, or the accuracy cannot be had; time and state are those
-                before the failed step.
+            ConvergenceError: The solver did not converge, or no accuracy; time and state are those before the step.
         """
-        for _ in range(count):
+        done = 0
+        if count > 1 and self.control is None and not self._elastoplastic and self._is_whole():
+            parts = self._joint_rows.record, self._workspace, self._elastic
+            done = self._records.advance(self.dynamics, *parts, self.approximation, count)
+            self._solved = self._solved or done > 0
+        for _ in range(count - done):
             if self.control is None:
                 self.make_step()
             else:
@@ -371,12 +373,15 @@ class Simulator(LastStep):
         numbers = (period, *self._options.values())
         configure(self._workspace, self._chosen.code, self._law.code, *numbers, *self._solver_numbers)
 
+    def _is_whole(self) -> bool:
+        """Whether nothing in Python has to act in a step."""
+        others = self.springs or self.couplings or self._controllers or self.constraints or self._own
+        return not others and self.dynamics.compiled and self._joint_rows.compiled
+
     def make_step(self) -> None:
         """Makes one step of length :attr:`period`; as :meth:`step` without an accuracy."""
         d, joints = self.dynamics, self._joint_rows
-        pulling = (*self.springs, *self.couplings)
-        others = pulling or self._controllers or self.constraints or self._own
-        whole = not others and d.compiled and joints.compiled
+        pulling, whole = (*self.springs, *self.couplings), self._is_whole()
         own, given, everything = None, 0, False
         if not whole:
             d.prepare()
@@ -400,14 +405,7 @@ class Simulator(LastStep):
                 break
         if status != newton.CONVERGED:
             d.swap()
-            found = statistics(self._workspace)
-            raise ConvergenceError(
-                f"{REASONS[status]} in the step from t = {self.time:.9g} s",
-                velocity=inputs(self._workspace).structure.v[: d.nv].copy(),
-                iterations=found.iterations,
-                residual=found.residual,
-                tolerance=self._solver_options.relative_tolerance,
-            )
+            raise self._records.error(d, self._workspace, status)
         if whole:
             d.time += d.period
         else:

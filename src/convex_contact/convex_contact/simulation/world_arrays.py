@@ -111,6 +111,7 @@ def _start_body(a: dict[str, np.ndarray], number: int, body: Body) -> None:
     a["inertia"][t], a["inertia_inverse"][t] = body.inertia.ravel(), np.linalg.inv(body.inertia).ravel()
 
 
+# Longer than others: one array after the other.
 def _geometry_arrays(world: World, a: dict[str, np.ndarray]) -> native.ShapeTable | None:
     """Adds the arrays of all geometries; returns the shapes in the compiled library if they are needed."""
     items = list(world.numbered_geometries())

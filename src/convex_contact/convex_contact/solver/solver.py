@@ -26,6 +26,7 @@ REASONS = {
 }
 
 
+# Longer than others by its docstring.
 def solve(
     problem: ContactProblem,
     approximation: str = "lagged",
@@ -86,13 +87,7 @@ def solve(
     velocity[permutation] = v[: len(start)]
     found = statistics(w)
     if status != newton.CONVERGED:
-        raise ConvergenceError(
-            REASONS[status],
-            velocity=velocity,
-            iterations=found.iterations,
-            residual=found.residual,
-            tolerance=options.relative_tolerance,
-        )
+        raise convergence_error(w, status, velocity)
 
     def solve_hessian(B: np.ndarray) -> np.ndarray:
         """H^-1 B with the block factors at the solution."""
@@ -110,6 +105,18 @@ def solve(
         iterations=found.iterations,
         residual=found.residual,
         solve_hessian=solve_hessian,
+    )
+
+
+def convergence_error(w: Any, status: int, velocity: np.ndarray, where: str = "") -> ConvergenceError:
+    """The error that a workspace's last step has failed with a status."""
+    found = statistics(w)
+    return ConvergenceError(
+        f"{REASONS[status]}{where}",
+        velocity=velocity,
+        iterations=found.iterations,
+        residual=found.residual,
+        tolerance=found.relative_tolerance,
     )
 
 

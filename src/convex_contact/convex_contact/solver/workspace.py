@@ -335,6 +335,7 @@ class Statistics(NamedTuple):
     orderings: int
     residual: float
     islands: int
+    relative_tolerance: float
 
 
 @njit(cache=True)
@@ -378,7 +379,9 @@ def configure(
 @njit(cache=True)
 def statistics(w: Any) -> Statistics:
     """Statistics of the last step."""
-    return Statistics(w.status, w.iterations, w.factorizations, w.orderings, w.residual, w.islands)
+    return Statistics(
+        w.status, w.iterations, w.factorizations, w.orderings, w.residual, w.islands, w.relative_tolerance
+    )
 
 
 @njit(cache=True)

@@ -31,6 +31,7 @@ from haptic_core.safety import SafetyError, SafetyLayer
 from haptic_devices.device import Device, DeviceError
 from haptic_devices.factories import NODE_PARAMETER_FILE, find_device
 from haptic_devices.loop import FAULT, OK, SAFE_STOP
+from haptic_files.fast_yaml import load_yaml
 
 #: values of `run`: commands do not act; commands act; safe state until `resets` changes; commands act, ramped in from
 #: this period on
@@ -56,7 +57,7 @@ def parse_parameters(texts: Mapping[str, str]) -> dict[str, Any]:
     for name, text in texts.items():
         try:
             is_text = name in specs and specs[name].type == "string"
-            values[name] = text if is_text else yaml.safe_load(text)
+            values[name] = text if is_text else load_yaml(text)
         except yaml.YAMLError:
             raise ParameterError(f"parameter {name}: not YAML: {text!r}") from None
     return check_all(specs, values)

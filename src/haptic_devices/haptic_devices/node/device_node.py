@@ -311,9 +311,13 @@ class DeviceNode(SuiteNode):
         """
         left = self._pace.time_left()
         if left is None:
-            self._advance(self._pace.end_tick())
-            self._pace.rest()
+            self.end_tick()
         return left
+
+    def end_tick(self) -> None:
+        """Ends the present tick and publishes the next one, whatever the time."""
+        self._advance(self._pace.end_tick())
+        self._pace.rest()
 
     def _check_silence(self) -> None:
         """Fails when the present tick stays without an answer for too long."""

@@ -167,7 +167,7 @@ class DeviceStage(Stage):
         )
         node.advance_if_due()
         if len(self._commands) <= k:  # the clock waits for its pace
-            node._advance(0)
+            node.end_tick()
 
 
 def make_stage(name: str, context: Context, change_time: float | None = None) -> Stage:

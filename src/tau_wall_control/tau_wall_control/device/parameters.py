@@ -17,6 +17,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from haptic_files import FileError, kind_of, read_yaml
+from haptic_files.fast_yaml import load_yaml
 from haptic_files.schema import describe_refusal
 from tau_wall_control.errors import TauError
 
@@ -283,7 +284,7 @@ def _override(document: dict[str, Any], entry: str) -> str:
     if not sign or not isinstance(target, dict) or field not in target:
         raise TauError(f"entry {entry!r}: expected section.name=value with a name of the device's file")
     try:
-        target[field] = yaml.safe_load(text)
+        target[field] = load_yaml(text)
     except (yaml.YAMLError, ValueError, RecursionError):
         raise TauError(f"entry {entry[:200]!r}: the value is not YAML") from None
     return name
