@@ -7,8 +7,9 @@
     >>> batch.body_states()[0]  # positions (simulator, body, 3)
 
 Simulators share nothing, so each moves to the last bit as it does alone. Many steps (:meth:`Batch.step`) are one
-compiled call of each, unless Python has to act between them: couplings, constraints, prescribed bodies, elastoplastic friction,
-steps with an accuracy. What a function of the user does between steps (:meth:`Batch.run`) holds the interpreter.
+compiled call of each, unless Python has to act between them: couplings, constraints, prescribed bodies, elastoplastic
+friction, steps with an accuracy. What a function of the user does between steps (:meth:`Batch.run`) holds the
+interpreter.
 """
 
 from __future__ import annotations
