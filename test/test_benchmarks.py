@@ -129,7 +129,7 @@ def test_every_scene_of_the_applications_runs_and_says_as_much_as_its_table_has(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["applications", "constraints", "friction", "loop", "simulation"])
+@pytest.mark.parametrize("name", ["applications", "batch", "constraints", "friction", "loop", "simulation"])
 def test_every_benchmark_says_what_it_takes(name: str) -> None:
     command = [sys.executable, str(BENCHMARKS / f"bench_{name}.py"), "--help"]
     done = subprocess.run(command, capture_output=True, text=True)

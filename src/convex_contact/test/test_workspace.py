@@ -57,8 +57,8 @@ def test_falling_spheres(script: Callable[[str], ModuleType], approximation: str
                 friction=1.0,
             )
         assert newton.solve_step(w) == newton.CONVERGED
-        status, _, _, _, residual, _ = workspace.statistics(w)
-        assert status == 0 and residual <= 1e-5
+        found = workspace.statistics(w)
+        assert found.status == newton.CONVERGED and found.residual <= found.relative_tolerance == 1e-5
         if step % 15 == 0:
             expected, _, _ = solve_dense(problem, approximation)
             # to the criterion's 1e-5 of the momenta
