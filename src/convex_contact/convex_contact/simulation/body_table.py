@@ -16,6 +16,24 @@ if TYPE_CHECKING:
     from convex_contact.simulation.dynamics import WorldDynamics
 
 
+@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+def _write_row(
+    pose: np.ndarray, twist: np.ndarray, center: np.ndarray, b: int, position: np.ndarray, velocity: np.ndarray,
+    angular_velocity: np.ndarray,
+) -> None:  # fmt: skip
+    """Writes where the frame of body b is and how it moves, from pose and twist at its centre."""
+    x, y, z = center
+    lx = pose[0] * x + pose[1] * y + pose[2] * z
+    ly = pose[3] * x + pose[4] * y + pose[5] * z
+    lz = pose[6] * x + pose[7] * y + pose[8] * z
+    position[b, 0], position[b, 1], position[b, 2] = pose[9] - lx, pose[10] - ly, pose[11] - lz
+    velocity[b, 0] = twist[0] - (twist[4] * lz - twist[5] * ly)
+    velocity[b, 1] = twist[1] - (twist[5] * lx - twist[3] * lz)
+    velocity[b, 2] = twist[2] - (twist[3] * ly - twist[4] * lx)
+    for r in range(3):
+        angular_velocity[b, r] = twist[3 + r]
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def _read_free_bodies(
     w: WorldRecord, numbers: np.ndarray, centers: np.ndarray, position: np.ndarray, orientation: np.ndarray,
@@ -31,16 +49,7 @@ def _read_free_bodies(
         size = math.sqrt(q[3] * q[3] + q[4] * q[4] + q[5] * q[5] + q[6] * q[6])
         for r in range(4):
             orientation[b, r] = q[3 + r] / size
-        x, y, z = centers[k]
-        lx = pose[0] * x + pose[1] * y + pose[2] * z
-        ly = pose[3] * x + pose[4] * y + pose[5] * z
-        lz = pose[6] * x + pose[7] * y + pose[8] * z
-        position[b, 0], position[b, 1], position[b, 2] = q[0] - lx, q[1] - ly, q[2] - lz
-        velocity[b, 0] = v[0] - (v[4] * lz - v[5] * ly)
-        velocity[b, 1] = v[1] - (v[5] * lx - v[3] * lz)
-        velocity[b, 2] = v[2] - (v[3] * ly - v[4] * lx)
-        for r in range(3):
-            angular_velocity[b, r] = v[3 + r]
+        _write_row(pose, v, centers[k], b, position, velocity, angular_velocity)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -48,20 +57,11 @@ def _read_posed(
     w: WorldRecord, numbers: np.ndarray, centers: np.ndarray, position: np.ndarray, orientation: np.ndarray,
     velocity: np.ndarray, angular_velocity: np.ndarray,
 ) -> None:  # fmt: skip
-    """Likewise the rows of bodies of which `body_pose` and `body_twist` are up to date, at the points `centers`."""
+    """Writes the rows of links and prescribed bodies, of which `body_pose` and `body_twist` are up to date."""
     for k, b in enumerate(numbers):
         pose, twist = w.body_pose[b], w.body_twist[b]
         write_quaternion(pose, orientation[b])
-        x, y, z = centers[k]
-        lx = pose[0] * x + pose[1] * y + pose[2] * z
-        ly = pose[3] * x + pose[4] * y + pose[5] * z
-        lz = pose[6] * x + pose[7] * y + pose[8] * z
-        position[b, 0], position[b, 1], position[b, 2] = pose[9] - lx, pose[10] - ly, pose[11] - lz
-        velocity[b, 0] = twist[0] - (twist[4] * lz - twist[5] * ly)
-        velocity[b, 1] = twist[1] - (twist[5] * lx - twist[3] * lz)
-        velocity[b, 2] = twist[2] - (twist[3] * ly - twist[4] * lx)
-        for r in range(3):
-            angular_velocity[b, r] = twist[3 + r]
+        _write_row(pose, twist, centers[k], b, position, velocity, angular_velocity)
 
 
 class BodyTable:

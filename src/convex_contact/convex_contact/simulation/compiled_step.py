@@ -278,7 +278,7 @@ def _write(w: WorldRecord, c: ContactRecord, s: Any, elastic: np.ndarray, stiffn
         d = tree_v[t + 1] - tree_v[t]
         dof_start[t], A_start[t] = tree_v[t], at
         if t < len(w.tree_branched) and w.tree_branched[t] != 0:
-            copy_branches(flat_blocks, t * width * width, width, A, at, d, branches, tree_v[t], tree_v[t + 1])
+            copy_branches(flat_blocks, t * width * width, (width, 1), A, at, (d, 1), branches, tree_v[t], tree_v[t + 1])
             at += d * d
             continue
         for i in range(d):

@@ -66,7 +66,7 @@ def side_of(dof_start: np.ndarray, branches: Branches, clique: int, last: int) -
 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
-def _end(side: Side) -> int:
+def last_velocity(side: Side) -> int:
     """Last velocity of the last run."""
     return side.start + side.size - 1 if side.last < 0 else side.last
 
@@ -81,6 +81,23 @@ def _first(side: Side, branches: Branches, k: int) -> int:
 def _before(side: Side, branches: Branches, first: int) -> int:
     """Last velocity of the run before the one that begins with `first`, -1: none."""
     return -1 if side.last < 0 else branches.parent[first]
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def unpack_path(
+    J: np.ndarray, j: int, side: Side, branches: Branches, y1: np.ndarray, y2: np.ndarray, y3: np.ndarray
+) -> None:
+    """The three rows of J at offset j by the velocities of the side's clique (nv,), with zeros off its path."""
+    n, a, k = side.columns, j, last_velocity(side)
+    if side.last >= 0:
+        for i in range(side.start, side.start + side.size):
+            y1[i] = y2[i] = y3[i] = 0.0
+    while k >= 0:
+        first = _first(side, branches, k)
+        for i in range(first, k + 1):
+            y1[i], y2[i], y3[i] = J[a], J[a + n], J[a + 2 * n]
+            a += 1
+        k = _before(side, branches, first)
 
 
 def side_columns(dof_start: np.ndarray, branches: Branches, clique: int, last: int) -> np.ndarray:
@@ -100,7 +117,7 @@ def path_times(J: np.ndarray, j: int, x: np.ndarray, side: Side, branches: Branc
     n, a = _U(side.columns), _U(j)
     b, c = a + n, a + _U(2) * n
     t1 = t2 = t3 = 0.0
-    k = _end(side)
+    k = last_velocity(side)
     while k >= 0:
         first = _first(side, branches, k)
         for i in range(_U(first), _U(k + 1)):
@@ -117,7 +134,7 @@ def add_path(
 ) -> None:
     """x += J^T (u, v, w), J (3, columns) at offset j."""
     n, a = _U(side.columns), _U(j)
-    k = _end(side)
+    k = last_velocity(side)
     while k >= 0:
         first = _first(side, branches, k)
         for i in range(_U(first), _U(k + 1)):
@@ -131,7 +148,7 @@ def add_path_sizes(
     J: np.ndarray, j: int, u: float, v: float, w: float, x: np.ndarray, side: Side, branches: Branches
 ) -> None:
     """x += |J|^T (u, v, w)."""
-    n, a, k = side.columns, j, _end(side)
+    n, a, k = side.columns, j, last_velocity(side)
     while k >= 0:
         first = _first(side, branches, k)
         for i in range(first, k + 1):
@@ -145,7 +162,7 @@ def path_times_sizes(
     J: np.ndarray, j: int, x: np.ndarray, side: Side, branches: Branches
 ) -> tuple[float, float, float]:
     """|J| |x|."""
-    n, a, k = side.columns, j, _end(side)
+    n, a, k = side.columns, j, last_velocity(side)
     t1 = t2 = t3 = 0.0
     while k >= 0:
         first = _first(side, branches, k)
@@ -162,7 +179,7 @@ def add_path_congruence(
 ) -> None:
     """H += Ja^T G Jb for H (rows.size, columns.size) at h of D; its upper half where a = b."""
     na, nb, width, ua = _U(rows.columns), _U(columns.columns), _U(columns.size), _U(a)
-    k = _end(rows)
+    k = last_velocity(rows)
     while k >= 0:
         first = _first(rows, branches, k)
         for i in range(first, k + 1):
@@ -172,7 +189,7 @@ def add_path_congruence(
             v = G.h12 * x + G.h22 * y + G.h2n * z
             w = G.h1n * x + G.h2n * y + G.hnn * z
             row = _U(h) + _U(i - rows.start) * width
-            ub, m = _U(b), _end(columns)
+            ub, m = _U(b), last_velocity(columns)
             least = i if a == b else 0
             while m >= least:
                 begin = _first(columns, branches, m)
@@ -186,39 +203,20 @@ def add_path_congruence(
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def copy_branches(
-    A: np.ndarray, a: int, width: int, B: np.ndarray, b: int, size: int, branches: Branches, base: int, end: int
-) -> None:
-    """Copies the lower half along the paths of base .. end - 1, from rows of `width` numbers to rows of `size`."""
+    A: np.ndarray, a: int, A_steps: tuple[int, int], B: np.ndarray, b: int, B_steps: tuple[int, int],
+    branches: Branches, base: int, end: int,
+) -> None:  # fmt: skip
+    """Copies the entries along the paths of the velocities base .. end - 1.
+
+    Entry (k, i), i on the path of k, lies at a + k A_steps[0] + i A_steps[1], both counted from base: with (n, 1) in
+    the lower half of rows of n numbers, with (1, n) in the upper half.
+    """
     parent, run = branches.parent, branches.run
     for k in range(base, end):
-        source, target, j = _U(a + (k - base) * width), _U(b + (k - base) * size), k
+        source, target, j = a + (k - base) * A_steps[0], b + (k - base) * B_steps[0], k
         while j >= 0:
             for i in range(_U(run[j] - base), _U(j - base + 1)):
-                B[target + i] = A[source + i]
-            j = parent[run[j]]
-
-
-@njit(error_model="numpy", _nrt=False, cache=True)
-def transpose_branches(A: np.ndarray, a: int, B: np.ndarray, b: int, branches: Branches, base: int, end: int) -> None:
-    """The upper half of B along the paths of base .. end - 1 <- the lower half of A."""
-    parent, run, n = branches.parent, branches.run, _U(end - base)
-    for k in range(_U(end - base)):
-        j = np.int64(k) + base
-        while j >= 0:
-            for i in range(_U(run[j] - base), _U(j - base + 1)):
-                B[_U(b) + i * n + k] = A[_U(a) + k * n + i]
-            j = parent[run[j]]
-
-
-@njit(error_model="numpy", _nrt=False, cache=True)
-def load_upper_branches(A: np.ndarray, a: int, B: np.ndarray, b: int, branches: Branches, base: int, end: int) -> None:
-    """The lower half of B along the paths of base .. end - 1 <- the upper half of A."""
-    parent, run, n = branches.parent, branches.run, _U(end - base)
-    for k in range(_U(end - base)):
-        j = np.int64(k) + base
-        while j >= 0:
-            for i in range(_U(run[j] - base), _U(j - base + 1)):
-                B[_U(b) + k * n + i] = A[_U(a) + i * n + k]
+                B[_U(target) + i * _U(B_steps[1])] = A[_U(source) + i * _U(A_steps[1])]
             j = parent[run[j]]
 
 

@@ -226,15 +226,20 @@ def add_momentum(w: Any, island: int) -> None:
         i = contact_order[x]
         g1, g2, gn = gamma[i, 0], gamma[i, 1], gamma[i, 2]
         one, two, second = _sides(jacobians, i)
-        if one.last < 0:
-            add_three_rows(J, J_start[i], g1, g2, gn, j, one.start, one.size)
-        else:
-            add_path(J, J_start[i], g1, g2, gn, j, one, branches)
+        _add_impulse(J, J_start[i], g1, g2, gn, j, one, branches)
         if contact_b[i] >= 0:
-            if two.last < 0:
-                add_three_rows(J, second, g1, g2, gn, j, two.start, two.size)
-            else:
-                add_path(J, second, g1, g2, gn, j, two, branches)
+            _add_impulse(J, second, g1, g2, gn, j, two, branches)
+
+
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
+def _add_impulse(
+    J: np.ndarray, at: int, g1: float, g2: float, gn: float, j: np.ndarray, side: Side, branches: Branches
+) -> None:
+    """j += J^T gamma of one side of a contact, whose Jacobian lies at `at`."""
+    if side.last < 0:
+        add_three_rows(J, at, g1, g2, gn, j, side.start, side.size)
+    else:
+        add_path(J, at, g1, g2, gn, j, side, branches)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from convex_contact.solver.branches import Branches, Side, branches_of, side_of
+from convex_contact.solver.branches import Branches, Side, branches_of, last_velocity, side_of, unpack_path
 
 #: of a symmetric 3 x 3 matrix
 Entries = tuple[float, float, float, float, float, float]
@@ -24,7 +24,7 @@ def delassus_norm(w: Any, i: int) -> float:
         if c < 0:
             break
         side = side_of(w.dof_start, branches, c, w.contact_last[i, slot])
-        _unpack(w.J, j, side, branches, w.dv, w.A_dv, w.v_old)
+        unpack_path(w.J, j, side, branches, w.dv, w.A_dv, w.v_old)
         if w.clique_branched[c] != 0:
             total = _on_tree(w.A_factor, w.A_start[c], branches, side, w.dv, w.A_dv, w.v_old, total)
         else:
@@ -32,24 +32,6 @@ def delassus_norm(w: Any, i: int) -> float:
         j += 3 * side.columns
     w11, w12, w13, w22, w23, w33 = total
     return math.sqrt(w11 * w11 + w22 * w22 + w33 * w33 + 2.0 * (w12 * w12 + w13 * w13 + w23 * w23)) / 3.0
-
-
-@njit(error_model="numpy", _nrt=False, cache=True)
-def _unpack(
-    J: np.ndarray, j: int, side: Side, branches: Branches, y1: np.ndarray, y2: np.ndarray, y3: np.ndarray
-) -> None:
-    """Rows of J^T of a side by the velocities of its clique (nv,)."""
-    n, a, k = side.columns, j, side.start + side.size - 1
-    if side.last >= 0:
-        k = side.last
-        for i in range(side.start, side.start + side.size):
-            y1[i] = y2[i] = y3[i] = 0.0
-    while k >= 0:
-        first = side.start if side.last < 0 else branches.run[k]
-        for i in range(first, k + 1):
-            y1[i], y2[i], y3[i] = J[a], J[a + n], J[a + 2 * n]
-            a += 1
-        k = -1 if side.last < 0 else branches.parent[first]
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
@@ -77,7 +59,7 @@ def _on_tree(
     """Likewise with A = L^T D L: J A^-1 J^T = Y^T D^-1 Y, where Y = L^-T J^T has no entries off the side's path."""
     parent, run = branches.parent, branches.run
     w11, w12, w13, w22, w23, w33 = total
-    k = side.start + side.size - 1 if side.last < 0 else side.last
+    k = last_velocity(side)
     while k >= side.start:
         row = o + (k - side.start) * side.size - side.start
         u1, u2, u3 = y1[k], y2[k], y3[k]

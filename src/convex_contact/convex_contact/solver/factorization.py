@@ -9,7 +9,7 @@ from numba import njit
 
 from convex_contact.solver import terms
 from convex_contact.solver.block_cholesky import BlockPattern, eliminate, solve_backward, solve_forward
-from convex_contact.solver.branches import branches_of, factorise_branches, load_upper_branches, solve_branches
+from convex_contact.solver.branches import branches_of, copy_branches, factorise_branches, solve_branches
 from convex_contact.solver.island_states import ACTIVE, EPS
 from convex_contact.solver.masses import load_mass
 
@@ -55,13 +55,13 @@ def factorise(w: Any) -> None:
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _load_masses(w: Any, island: int) -> None:
     """H <- A for the cliques of an island, without couplings."""
-    H, order, diagonal_block, branched = w.H, w.order, w.diagonal_block, w.island_branched[island] != 0
+    H, order, diagonal_block = w.H, w.order, w.diagonal_block
     first, end = w.island_start[island], w.island_start[island + 1]
-    if not branched:
+    if w.island_branched[island] == 0:  # otherwise only entries along paths are read
         for k in range(_U(diagonal_block[first]), _U(diagonal_block[end])):
             H[k] = 0.0
     for p in range(first, end):
-        load_mass(w, order[p], diagonal_block[p], not branched)
+        load_mass(w, order[p], diagonal_block[p])
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
@@ -90,8 +90,9 @@ def _eliminate_tree(w: Any, island: int) -> None:
     c = w.order[first]
     s, end, o = w.dof_start[c], w.dof_start[c + 1], w.A_start[c]
     _set_floor(w, island)
-    load_upper_branches(w.H, w.diagonal_block[first], w.L, o, branches_of(w), s, end)
-    factorise_branches(w.L, o, end - s, branches_of(w), s, end, w.floor)
+    n = end - s
+    copy_branches(w.H, w.diagonal_block[first], (1, n), w.L, o, (n, 1), branches_of(w), s, end)
+    factorise_branches(w.L, o, n, branches_of(w), s, end, w.floor)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)

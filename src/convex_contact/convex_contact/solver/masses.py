@@ -14,7 +14,6 @@ from convex_contact.solver.branches import (
     copy_branches,
     factorise_branches,
     negative_branch_product,
-    transpose_branches,
 )
 
 _U = np.uintp
@@ -47,15 +46,12 @@ def add_mass_sizes(w: Any, c: int, y: np.ndarray) -> None:
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def load_mass(w: Any, c: int, h: int, whole: bool) -> None:
-    """The block at offset h of H <- A of clique c; of a tree with branches the upper half, unless whole along paths."""
+def load_mass(w: Any, c: int, h: int) -> None:
+    """The block at offset h of H <- A of clique c; of a tree with branches the upper half along paths alone."""
     s, a, A, H = w.dof_start[c], _U(w.A_start[c]), w.A, w.H
     n, o = w.dof_start[c + 1] - s, _U(h)
     if w.clique_branched[c] != 0:
-        if whole:
-            for k in range(_U(n * n)):
-                H[o + k] = 0.0
-        transpose_branches(A, w.A_start[c], H, h, branches_of(w), s, s + n)
+        copy_branches(A, w.A_start[c], (n, 1), H, h, (1, n), branches_of(w), s, s + n)
         return
     for k in range(_U(n * n)):
         H[o + k] = A[a + k]
@@ -71,7 +67,7 @@ def invert_masses(w: Any, every: bool) -> None:
             continue
         s, m, a = dof_start[c], dof_start[c + 1] - dof_start[c], A_start[c]
         if branched[c] != 0:
-            copy_branches(A, a, m, A_factor, a, m, branches, s, s + m)
+            copy_branches(A, a, (m, 1), A_factor, a, (m, 1), branches, s, s + m)
             factorise_branches(A_factor, a, m, branches, s, s + m, None)
             continue
         for k in range(m * m):
