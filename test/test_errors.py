@@ -51,7 +51,7 @@ def haptics(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         (
             ("bench", "nonsense"),
             2,
-            "benchmark 'nonsense' is unknown, expected one of: applications, constraints, contact",
+            "benchmark 'nonsense' is unknown, expected one of: applications, batch, constraints",
             "docs/benchmarks.md",
         ),
     ],
