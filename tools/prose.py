@@ -2,8 +2,10 @@
 
     ./haptics exec python tools/prose.py [PATH ...]
 
-Rules: a sentence has at most 35 words; standard terms replace private words (`PRIVATE`); the description of an argument
-or attribute does not begin with a word of `FRAGMENTS`, which leaves it without a subject.
+Rules for every text: a sentence has at most 35 words; standard terms replace private words (`PRIVATE`); the description
+of an argument or attribute does not begin with a word of `FRAGMENTS`, which leaves it without a subject.
+Rules for the code that users read (`READ`): the docstring of a function begins with its verb, that of a class or
+property not with a word of `FRAGMENTS`; no name has a word of `PRIVATE_NAMES`.
 The check prints `file:line: rule: text` for each finding and ends with 1 if there are any.
 """
 
@@ -31,7 +33,43 @@ PRIVATE = {
     "things?": "body, object, value",
 }
 #: first words of a description that has no subject
-FRAGMENTS = {"what", "who", "whose", "how", "where", "which"}
+FRAGMENTS = {"what", "who", "whose", "how", "where", "which", "likewise", "theirs"}
+#: words of a name (separated by underscores), and the standard term
+PRIVATE_NAMES = {
+    "bear": "carry a force, project",
+    "bend": "curvature",
+    "borne": "projected",
+    "carried": "transport_elastic_displacement",
+    "deaf": "unsubscribed",
+    "decree": "prescribed",
+    "heard": "received",
+    "judge": "check, compare, assess",
+    "nobody": "released",
+    "rub": "tangential_friction",
+    "rubbing": "tangential_friction",
+    "somebody": "user",
+    "stretch": "elongation",
+    "thing": "body, object",
+    "told": "reported",
+    "travel": "displacement, path",
+    "way": "displacement, path",
+    "yielded": "update_elastic_displacement",
+}
+#: folders with code that users read; tests and benchmarks are not among them
+READ = re.compile(r"(?:src|docs|examples|tools)/(?!.*\btest/)")
+#: a verb in the third person at the head of a docstring: "Returns the ...", but not "Rows of ..." or "Mass, ..."
+_VERB = re.compile(r"(?:Is|Has|[A-Z][\w-]*(?<![siu])s)(?= (?!of\b)| or |, )(?!, (?!and|or))")
+#: plural nouns at the head of a docstring, which `_VERB` alone would accept
+_NOUNS = re.compile(
+    r"(?:Angles|Arguments|Arrays|Axes|Blocks|Cases|Cliques|Columns|Components|Constants|Contacts|Coordinates|"
+    r"Corners|Couplers|Derivatives|Distances|Durations|Efforts|Elbows|Elements|Energies|Entries|Errors|"
+    r"Estimates|Events|Fields|Flags|Forces|Frequencies|Functions|Heights|Impacts|Indices|Inputs|Its|Jacobians|"
+    r"Joints|Keypoints|Kinds|Letters|Lines|Margins|Medians|Messages|Metrics|Motions|Namespaces|Nodes|Pairs|"
+    r"Paragraphs|Parameters|Parts|Paths|Percentiles|Phases|Planes|Plays|Points|Poses|Positions|Powers|"
+    r"Quaternions|Rates|Results|Rows|Samples|Simulators|Slopes|Sources|Speeds|Springs|States|Stations|"
+    r"Statistics|Stiffnesses|Tables|Tangents|This|Times|Topics|Torques|Trends|Triangles|Units|Values|"
+    r"Velocities|Verdicts|Vertices|Words)\b"
+)
 #: pages that are generated from recorded claims
 LATER = ("docs/results/",)
 
@@ -52,7 +90,7 @@ class Text(NamedTuple):
 
 
 def python_texts(source: str) -> Iterator[Text]:
-    """Docstrings, comments and error texts of a module."""
+    """Finds the docstrings, comments and error texts of a module."""
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, documented) and ast.get_docstring(node, clean=False):
@@ -76,7 +114,7 @@ def python_texts(source: str) -> Iterator[Text]:
 
 
 def page_texts(source: str) -> Iterator[Text]:
-    """Paragraphs and table cells of a page; code and formulas are left out."""
+    """Finds the paragraphs and table cells of a page; code and formulas are left out."""
     source = re.sub(r"```.*?```|^ {4}.*?$", lambda found: "\n" * found[0].count("\n"), source, flags=re.DOTALL | re.M)
     for number, line in enumerate(source.splitlines(), 1):
         if line.startswith("|"):
@@ -85,7 +123,7 @@ def page_texts(source: str) -> Iterator[Text]:
 
 
 def texts(path: Path) -> Iterator[Text]:
-    """The prose of a file, by its kind."""
+    """Finds the prose of a file, by its kind."""
     source = path.read_text()
     if path.suffix == ".py":
         yield from python_texts(source)
@@ -97,7 +135,7 @@ def texts(path: Path) -> Iterator[Text]:
 
 
 def findings(text: Text) -> Iterator[tuple[int, str]]:
-    """Lines and descriptions of what the rules refuse."""
+    """Finds lines of a text that break a rule, with a description each."""
     plain = re.sub(r"^ *(?:>>>|\.\.\.) .*$", "", text.text, flags=re.MULTILINE)  # examples are code
     plain = re.sub(r"`[^`\n]*`|\]\([^)]*\)", lambda found: "X" * len(found[0]), plain)
     for found in _PRIVATE.finditer(plain):
@@ -120,6 +158,23 @@ def findings(text: Text) -> Iterator[tuple[int, str]]:
             yield number, f"field without subject: {field[0].strip()} ..."
 
 
+def findings_of_code(source: str) -> Iterator[tuple[int, str]]:
+    """Finds docstrings without a verb or subject, and private names, in a module."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        for word in PRIVATE_NAMES.keys() & set(node.name.lower().split("_")):
+            yield node.lineno, f"private word in the name {node.name}: {word}, standard: {PRIVATE_NAMES[word]}"
+        docstring = ast.get_docstring(node) or ""
+        first = docstring.split(maxsplit=1)[0] if docstring else ""
+        function = not isinstance(node, ast.ClassDef)
+        if function and not any("property" in ast.unparse(decorator) for decorator in node.decorator_list):
+            if docstring and (_NOUNS.match(docstring) or not _VERB.match(docstring)):
+                yield node.body[0].lineno, f"docstring of {node.name} does not begin with its verb: {docstring[:40]!r}"
+        elif first.lower() in FRAGMENTS:
+            yield node.body[0].lineno, f"docstring of {node.name} without subject: {docstring[:40]!r}"
+
+
 def main(paths: list[str]) -> int:
     """Prints the findings of the given files, or of all files of the suite."""
     listed = subprocess.run(["git", "ls-files", *paths], cwd=ROOT, check=True, capture_output=True, text=True).stdout
@@ -131,10 +186,12 @@ def main(paths: list[str]) -> int:
             and (paths or not name.startswith(LATER))
             and (ROOT / name).exists()
         ):
-            for text in texts(ROOT / name):
-                for line, finding in findings(text):
-                    print(f"{name}:{line}: {finding}")
-                    count += 1
+            found = [finding for text in texts(ROOT / name) for finding in findings(text)]
+            if name.endswith(".py") and READ.match(name):
+                found += findings_of_code((ROOT / name).read_text())
+            for line, finding in sorted(found):
+                print(f"{name}:{line}: {finding}")
+            count += len(found)
     return count > 0
 
 
