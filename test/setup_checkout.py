@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 
 from machine_speed import limit
@@ -17,6 +18,7 @@ UV = r"""#!/bin/sh
 env=$HAPTICS_HOME${SUBFOLDER-}/env
 site=$(echo "$env"/lib/python3*/site-packages)
 echo "$@" >> "$HAPTICS_HOME/uv_arguments"
+echo "${UV_CACHE_DIR-}" > "$HAPTICS_HOME/uv_cache_folder"
 case ${BROKEN-} in
   uv) echo "something else is wrong"; exit 3 ;;
   disk) echo "No space left on device"; exit 3 ;;
@@ -97,19 +99,22 @@ class Checkout:
         (self.programs / "uv").write_text(UV)
         (self.programs / "uv").chmod(0o755)
 
-    def variables(self, **more: str) -> dict[str, str]:
-        """The variables of a shell that knows nothing of any environment."""
-        return {
+    def variables(self, **more: str | None) -> dict[str, str]:
+        """The variables of a shell that knows nothing of any environment; None leaves one out."""
+        variables = {
             "PATH": f"{self.programs}:{os.defpath}",
             "HOME": str(self.home.parent),
             "HAPTICS_HOME": str(self.home),
             "HAPTICS_PYTHON": os.path.realpath(sys.executable),
             **more,
         }
+        return {name: value for name, value in variables.items() if value is not None}
 
-    def __call__(self, *arguments: str, cwd: Path | None = None, **more: str) -> subprocess.CompletedProcess[str]:
-        """Runs the script."""
-        command = [str(self.root / "haptics"), *arguments]
+    def __call__(
+        self, *arguments: str, cwd: Path | None = None, prefix: Sequence[str] = (), **more: str | None
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs the script, behind the words of a prefix."""
+        command = [*prefix, str(self.root / "haptics"), *arguments]
         return subprocess.run(
             command, cwd=cwd, env=self.variables(**more), capture_output=True, text=True, timeout=limit(120)
         )

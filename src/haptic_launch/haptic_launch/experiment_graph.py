@@ -52,7 +52,8 @@ class Recorded:
         events: latched topics with a message now and then.
     """
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}  # as a field of `haptic_launch.experiments.Experiment`
+    # for pydantic, which reads it as a field of `haptic_launch.experiments.Experiment`
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     every_tick: dict[str, str] = field(default_factory=dict)
     events: dict[str, str] = field(default_factory=dict)
