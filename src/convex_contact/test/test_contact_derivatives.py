@@ -132,7 +132,7 @@ def test_partial_derivatives(approximation: str) -> None:
     random = np.random.default_rng(8)
     chosen = APPROXIMATIONS[approximation]
     names = ("phi0", "v_n0", "delassus", "stiffness", "dissipation", "relaxation_time", "friction")
-    columns = [getattr(step_derivatives, n) for n in ("PHI", "V_N0", "MOBILITY", *(s.upper() for s in SURFACE))]
+    columns = [getattr(step_derivatives, n) for n in ("PHI", "V_N0", "DELASSUS_NORM", *(s.upper() for s in SURFACE))]
     law: NormalLaw
     seen = set()
     for trial in range(200):

@@ -179,6 +179,12 @@ def test_a_bar_rings_at_its_axial_frequency() -> None:
 # ---- the linear system ----------------------------------------------------------------------------------------
 
 
+def test_old_name_of_find_block_warns() -> None:
+    matrix = BlockCholesky(np.array([2, 3]), np.array([[0, 1]]), np.array([1]))
+    with pytest.warns(DeprecationWarning, match="find_block"):
+        assert matrix.place(0, 1) == matrix.find_block(0, 1)
+
+
 def test_schur_complement_and_solution_are_those_of_the_dense_matrix(rng: np.random.Generator) -> None:
     sizes, n = rng.integers(1, 5, 14), 14
     edges = np.array([(i, j) for i in range(n) for j in range(i + 1, n) if j == i + 1 or rng.random() < 0.15])
@@ -194,7 +200,7 @@ def test_schur_complement_and_solution_are_those_of_the_dense_matrix(rng: np.ran
             dense[start[a] : start[a + 1], start[b] : start[b + 1]] = part + part.T
     dense += (1.0 + np.abs(np.linalg.eigvalsh(dense)).max()) * np.eye(len(dense))
     for a, b in itertools.product(range(n), range(n)):
-        found = made.place(a, b) if a == b or (edges == sorted((a, b))).all(axis=1).any() else None
+        found = made.find_block(a, b) if a == b or (edges == sorted((a, b))).all(axis=1).any() else None
         if found is not None:
             offset, width = found
             rows = offset + np.arange(sizes[a])[:, None] * width + np.arange(sizes[b])

@@ -97,6 +97,21 @@ def test_folder_serves_the_names_of_the_module_it_replaces(old: str, name: str, 
     assert found is getattr(importlib.import_module(f"convex_contact.{new}"), name)
 
 
+@pytest.mark.parametrize(
+    ("module", "old", "new"),
+    [
+        ("problem.contact_kernels", "needs_mobility", "needs_delassus_norm"),
+        ("differentiation.impulse_derivatives", "bearing", "find_active_contacts"),
+        ("differentiation.step_derivatives", "bearing", "find_active_contacts"),
+        ("differentiation.step_derivatives", "MOBILITY", "DELASSUS_NORM"),
+    ],
+)
+def test_old_name_in_a_module_warns_and_gives_the_new_one(module: str, old: str, new: str) -> None:
+    found = importlib.import_module(f"convex_contact.{module}")
+    with pytest.warns(DeprecationWarning, match=new):
+        assert getattr(found, old) is getattr(found, new)
+
+
 def test_old_path_of_a_module_does_not_replace_the_function_of_its_name() -> None:
     module = importlib.import_module("convex_contact.implicit_terms")
     assert module.implicit_terms is convex_contact.implicit_terms

@@ -1,11 +1,10 @@
-"""Which pairs of geometries come close enough to be asked for contact points.
+"""Broad phase: finds the pairs of geometries that are close enough for contact points.
 
-Sweep and prune along the axis on which the geometries are spread most, with the order kept from call to call, so that
+Sweep and prune along the axis of the largest spread of the geometries. The order is kept from call to call, so that
 sorting costs O(n). Large geometries (walls, tables) and half spaces would overlap with most others on any axis and are
-tried against all. The list of pairs does not depend on the order in which it was found: it is sorted by bucket.
+compared with all. A bucket sort makes the list of pairs independent of the order of the search.
 
-A geometry reaches as far as the margin m of its body; a pair counts while its distance may be less than
-min(threshold, mA + mB).
+Each body has a margin m. A pair is listed while its distance may be less than min(threshold, mA + mB).
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from numba import njit
 from convex_contact.model.arrays import WorldRecord
 from convex_contact.model.shapes import HALF_SPACE
 
-#: counters
+#: indices of the world's counters
 AXIS, PAIRS, NATIVE_POINTS, REQUIRED_PAIRS, REQUIRED_NATIVE, REQUIRED_CONTACTS, FAILED = range(7)
-#: settings
+#: indices of the world's settings
 THRESHOLD = 0
-_KEEP_AXIS = 1.5  # a new axis must be this much wider
+_KEEP_AXIS = 1.5  # ratio of spreads above which the sweep changes to another axis
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def place_geometries(w: WorldRecord) -> None:
-    """World poses and bounding boxes of all geometries, from the poses of their bodies."""
+    """Computes world poses and bounding boxes of all geometries from the poses of their bodies."""
     kinds, bodies, radii = w.geometry_kind, w.geometry_body, w.geometry_radius
     body, local, pose = w.body_pose, w.geometry_local, w.geometry_pose
     centers, extents, bounds = w.geometry_center, w.geometry_extent, w.geometry_bounds
@@ -51,7 +50,7 @@ def place_geometries(w: WorldRecord) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _add(w: WorldRecord, a: int, b: int, reach: float) -> None:
-    """Appends a pair of geometries if they may collide at all; the smaller number first."""
+    """Appends a pair of geometries, the smaller number first; skips a pair of one body, without trees, or disabled."""
     if a > b:
         a, b = b, a
     one, two = w.geometry_body[a], w.geometry_body[b]
@@ -67,8 +66,8 @@ def _add(w: WorldRecord, a: int, b: int, reach: float) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def _close(bounds: np.ndarray, pose: np.ndarray, radius: np.ndarray, a: int, b: int, reach: float) -> bool:
-    """Whether boxes and spheres around two finite geometries come within reach."""
+def _within_reach(bounds: np.ndarray, pose: np.ndarray, radius: np.ndarray, a: int, b: int, reach: float) -> bool:
+    """Returns whether the bounding boxes and spheres of two finite geometries are less than `reach` apart."""
     square = 0.0
     for i in range(3):
         if bounds[a, i] - bounds[b, 3 + i] >= reach or bounds[b, i] - bounds[a, 3 + i] >= reach:
@@ -80,8 +79,8 @@ def _close(bounds: np.ndarray, pose: np.ndarray, radius: np.ndarray, a: int, b: 
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def _width(finite: np.ndarray, bounds: np.ndarray, axis: int) -> float:
-    """How far the lower ends of the finite geometries are spread on an axis."""
+def _spread(finite: np.ndarray, bounds: np.ndarray, axis: int) -> float:
+    """Returns the spread of the lower ends of the finite geometries on an axis [m]."""
     low, high = np.inf, -np.inf
     for g in finite:
         low, high = min(low, bounds[g, axis]), max(high, bounds[g, axis])
@@ -90,13 +89,13 @@ def _width(finite: np.ndarray, bounds: np.ndarray, axis: int) -> float:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _sorted_sweep(w: WorldRecord) -> int:
-    """Chooses the axis and brings the finite geometries into the order of their lower ends on it."""
+    """Chooses the axis and sorts the finite geometries by their lower ends, with margins, on it; returns the axis."""
     finite, bounds, margin = w.finite, w.geometry_bounds, w.body_margin
     n = finite.shape[0]
     axis = w.counters[AXIS]
-    width = _width(finite, bounds, axis)
+    width = _spread(finite, bounds, axis)
     for i in range(3):
-        other = _width(finite, bounds, i)
+        other = _spread(finite, bounds, i)
         if other > _KEEP_AXIS * width:
             axis, width = i, other
     w.counters[AXIS] = axis
@@ -112,14 +111,14 @@ def _sorted_sweep(w: WorldRecord) -> int:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def find_pairs(w: WorldRecord) -> None:
-    """Fills ``pair`` and ``pair_reach``, sorted by geometry; counters say how many there are and would be."""
+    """Fills ``pair``, ``pair_reach`` and ``pair_sorted``, and counts the pairs that are listed and required."""
     threshold, margin, body = w.settings[THRESHOLD], w.body_margin, w.geometry_body
     w.counters[REQUIRED_PAIRS] = 0
     finite, large, bounds, pose, radius = w.finite, w.large, w.geometry_bounds, w.geometry_pose, w.geometry_radius
     n, ends = finite.shape[0], w.sweep
     axis = _sorted_sweep(w)
     other, third = (axis + 1) % 3, (axis + 2) % 3
-    # in the order of the sweep: ends with margins along the axis, and the two others, which most neighbours fail
+    # in the order of the sweep: ends with margins along the axis and along the two others, which reject most neighbours
     for k in range(n):
         g = finite[k]
         m = margin[body[g]]
@@ -137,16 +136,16 @@ def find_pairs(w: WorldRecord) -> None:
                 continue
             b = finite[j]
             reach = min(threshold, m + margin[body[b]])
-            if _close(bounds, pose, radius, a, b, reach):
+            if _within_reach(bounds, pose, radius, a, b, reach):
                 _add(w, a, b, reach)
         for b in large:
             reach = min(threshold, m + margin[body[b]])
-            if _close(bounds, pose, radius, a, b, reach):
+            if _within_reach(bounds, pose, radius, a, b, reach):
                 _add(w, a, b, reach)
     for i in range(large.shape[0]):
         for j in range(i + 1, large.shape[0]):
             reach = min(threshold, margin[body[large[i]]] + margin[body[large[j]]])
-            if _close(bounds, pose, radius, large[i], large[j], reach):
+            if _within_reach(bounds, pose, radius, large[i], large[j], reach):
                 _add(w, large[i], large[j], reach)
     for plane in w.planes:
         nx, ny, nz, own = pose[plane, 2], pose[plane, 5], pose[plane, 8], margin[body[plane]]
@@ -164,7 +163,7 @@ def find_pairs(w: WorldRecord) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _sort_pairs(w: WorldRecord) -> None:
-    """Writes the order of the pairs by first and second geometry to ``pair_sorted``."""
+    """Sorts the pairs by first and second geometry; writes the order to ``pair_sorted``."""
     count, start, fill, order, pair = w.counters[PAIRS], w.pair_start, w.pair_fill, w.pair_sorted, w.pair
     by_second = w.pair_second
     for column in (1, 0):  # stable counting sorts: a plane has a pair with every body near it

@@ -2,22 +2,22 @@
 
 A compliant body A has a pressure p_A inside (`pressure_fields`). Its contact surface with
 
-* a rigid body is what of the rigid surface lies inside A, with the pressure p_A;
-* a compliant body B is where p_A = p_B inside both. The pressures are linear in a pair of tetrahedra, so that it is the
-  plane p_A = p_B there, clipped by both.
+* a rigid body is the part of the rigid surface inside A, with the pressure p_A;
+* a compliant body B is the surface p_A = p_B inside both. The pressures are linear in a pair of tetrahedra, so that the
+  surface there is the plane p_A = p_B, clipped by both.
 
 The traction on it is -p n on A and p n on B, n from A into B. With this surface the force is the gradient of the energy
 U = int min(p_A, p_B) dV over the overlap (p_A, where B is rigid), so that no face is left out, whatever its direction.
 
 **One contact per face.** A face is a convex polygon in which p is linear. With its area a and its mean pressure p0 it
-bears the force a p0 in its centre of pressure, int p x da / int p da: force and moment of the faces are exactly those
+has the force a p0 at its centre of pressure, int p x da / int p da: force and moment of the faces are exactly those
 of the pressure. Within a step p changes with the normal velocity as
 
     p = p0 - dt g v_n,      g = -n . grad p_A  against a rigid body,      1/g = 1/g_A + 1/g_B  with  g_B = n . grad p_B,
 
 which is the linear law of `normal_laws` with the stiffness k = a g and the gap phi0 = -p0/g. Where a pressure does not
-fall towards the other body, as at the sides of an indenter, g would vanish or be negative; it is at least `FLATTEST`
-of the largest gradient of its body, and the force of such a face hardly changes within the step.
+fall towards the other body, as at the sides of an indenter, g would vanish or be negative. It is therefore at least
+`FLATTEST` times the largest gradient of its body; the force of such a face hardly changes within the step.
 
 R. Elandt, E. Drumwright, M. Sherman, A. Ruina: A pressure field model for fast, robust approximation of net contact
 force and moment between nominally rigid objects, IROS 2019. J. Masterjohn, D. Guoy, J. Shepherd, A. Castro: Velocity
@@ -36,10 +36,10 @@ from convex_contact.model.arrays import ContactRecord, WorldRecord
 from convex_contact.model.pressure_fields import Mesh, PressureField, RigidSurface
 from convex_contact.model.shapes import HALF_SPACE
 
-FLATTEST = 1e-3
+FLATTEST = 1e-3  # least gradient over the largest one of the body
 
 
-_NONE = 1e-12  # of a tetrahedron's size: a smaller distance is none
+_NEGLIGIBLE = 1e-12  # distances below this fraction of an element's size are zero
 
 
 def mesh_arrays(meshes: Sequence[Mesh]) -> dict[str, np.ndarray]:
@@ -84,7 +84,7 @@ def mesh_arrays(meshes: Sequence[Mesh]) -> dict[str, np.ndarray]:
 
 
 def _planes(corners: np.ndarray) -> np.ndarray:
-    """Unit normals and offsets (n, 4) of triangles (n, 3, 3)."""
+    """Returns unit normals and offsets (n, 4) of triangles (n, 3, 3)."""
     normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normal /= np.linalg.norm(normal, axis=1)[:, None]
     return np.column_stack([normal, np.einsum("ij,ij->i", normal, corners[:, 0])])
@@ -104,7 +104,7 @@ def _triangles(mesh: RigidSurface) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _tree(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A binary tree of bounding boxes, halved at the median along the widest axis; one element in each leaf."""
+    """Builds a binary tree of bounding boxes, halved at the median along the widest axis, one element in each leaf."""
     middle = 0.5 * (low + high)
     bounds, children = np.zeros((2 * len(low) - 1, 6)), np.zeros((2 * len(low) - 1, 2), dtype=np.int64)
     waiting, made = [(0, np.arange(len(low)))], 1
@@ -139,7 +139,10 @@ def _emit_face(
     field: np.ndarray,
     gradient: float,
 ) -> int:
-    """Appends a polygon in the frame of geometry a, with normal n from a into b and the pressure of a's field."""
+    """Appends a polygon in the frame of geometry a, with normal n from a into b and the pressure of a's field.
+
+    Returns the new number of contacts.
+    """
     area, force, mx, my, mz = 0.0, 0.0, 0.0, 0.0, 0.0
     x0, y0, z0 = polygon[0, 0], polygon[0, 1], polygon[0, 2]
     p0 = max(field[0] * x0 + field[1] * y0 + field[2] * z0 + field[3], 0.0)
@@ -172,14 +175,14 @@ def _emit_face(
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def is_compliant(w: WorldRecord, g: int) -> bool:
-    """Whether a geometry has a pressure field."""
+    """Returns whether a geometry has a pressure field."""
     mesh = w.geometry_mesh[g]
     return mesh >= 0 and w.mesh_flattest[mesh] > 0
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def meets_in_patch(w: WorldRecord, a: int, b: int) -> bool:
-    """Whether two geometries meet in a contact surface, not in points."""
+    """Returns whether two geometries meet in a contact surface instead of contact points."""
     if is_compliant(w, a):
         return w.geometry_mesh[b] >= 0 or w.geometry_kind[b] == HALF_SPACE
     return is_compliant(w, b) and (w.geometry_mesh[a] >= 0 or w.geometry_kind[a] == HALF_SPACE)
@@ -187,7 +190,7 @@ def meets_in_patch(w: WorldRecord, a: int, b: int) -> bool:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def find_faces(w: WorldRecord, c: ContactRecord, n: int, a: int, b: int) -> int:
-    """Appends the faces of the contact surface of two geometries that :func:`meets_in_patch`; returns the new count."""
+    """Appends the faces of the contact surface of two geometries; returns the new number of contacts."""
     if not is_compliant(w, a):
         a, b = b, a
     if w.geometry_kind[b] == HALF_SPACE and w.geometry_mesh[b] < 0:
@@ -197,7 +200,7 @@ def find_faces(w: WorldRecord, c: ContactRecord, n: int, a: int, b: int) -> int:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _with_plane(w: WorldRecord, c: ContactRecord, n: int, a: int, plane: int) -> int:
-    """The faces of a pressure field and a half space."""
+    """Appends the faces of a pressure field and a half space; returns the new number of contacts."""
     p, q, mesh = w.geometry_pose[a], w.geometry_pose[plane], w.geometry_mesh[a]
     bounds, child, vertex, field = w.box_bounds, w.box_child, w.element_vertex, w.element_field
     stack, polygon, flattest = w.box_stack, w.polygon[0], w.mesh_flattest[mesh]
@@ -219,7 +222,7 @@ def _with_plane(w: WorldRecord, c: ContactRecord, n: int, a: int, plane: int) ->
             waiting += 2
             continue
         e = child[box, 1]
-        count = slice_tetrahedron(vertex[e], ux, uy, uz, offset, _NONE * largest_extent(vertex[e], 4), polygon)
+        count = slice_tetrahedron(vertex[e], ux, uy, uz, offset, _NEGLIGIBLE * largest_extent(vertex[e], 4), polygon)
         if count:
             f = field[e]
             gradient = max(f[0] * ux + f[1] * uy + f[2] * uz, flattest)
@@ -229,8 +232,8 @@ def _with_plane(w: WorldRecord, c: ContactRecord, n: int, a: int, plane: int) ->
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def _apart(r: tuple[float, ...], t: tuple[float, ...], one: np.ndarray, two: np.ndarray) -> bool:
-    """Whether a face of one of two boxes separates them; the second's frame has rotation r and origin t."""
+def _are_separated(r: tuple[float, ...], t: tuple[float, ...], one: np.ndarray, two: np.ndarray) -> bool:
+    """Returns whether a face of one of two boxes separates them; the second's frame has rotation r and origin t."""
     x = r[0] * two[0] + r[1] * two[1] + r[2] * two[2] + t[0] - one[0]
     y = r[3] * two[0] + r[4] * two[1] + r[5] * two[2] + t[1] - one[1]
     z = r[6] * two[0] + r[7] * two[1] + r[8] * two[2] + t[2] - one[2]
@@ -246,7 +249,7 @@ def _apart(r: tuple[float, ...], t: tuple[float, ...], one: np.ndarray, two: np.
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _with_mesh(w: WorldRecord, c: ContactRecord, n: int, a: int, b: int) -> int:
-    """The faces of a pressure field and another mesh."""
+    """Appends the faces of a pressure field and another mesh; returns the new number of contacts."""
     p, q, one, two = w.geometry_pose[a], w.geometry_pose[b], w.geometry_mesh[a], w.geometry_mesh[b]
     bounds, child, stack = w.box_bounds, w.box_child, w.box_stack
     # the pose of b in the frame of a
@@ -264,13 +267,13 @@ def _with_mesh(w: WorldRecord, c: ContactRecord, n: int, a: int, b: int) -> int:
     while waiting:
         waiting -= 1
         i, j = stack[waiting, 0], stack[waiting, 1]
-        if _apart(r, t, bounds[i], bounds[j]):
+        if _are_separated(r, t, bounds[i], bounds[j]):
             continue
         leaf_i, leaf_j = child[i, 0] < 0, child[j, 0] < 0
         if leaf_i and leaf_j:
             n = _with_element(w, c, n, a, b, child[i, 1], child[j, 1], r, t)
             continue
-        # the larger box is divided; the order does not depend on the poses
+        # the larger box is split; the order does not depend on the poses
         wide_i = bounds[i, 3] + bounds[i, 4] + bounds[i, 5]
         wide_j = bounds[j, 3] + bounds[j, 4] + bounds[j, 5]
         if leaf_j or (not leaf_i and wide_i >= wide_j):
@@ -287,19 +290,22 @@ def _with_mesh(w: WorldRecord, c: ContactRecord, n: int, a: int, b: int) -> int:
 def _with_element(
     w: WorldRecord, c: ContactRecord, n: int, a: int, b: int, e: int, h: int, r: tuple[float, ...], t: tuple[float, ...]
 ) -> int:
-    """The face of element e of a's pressure field and element h of b's mesh, whose frame in a's has r and t."""
+    """Appends the face of element e of a's pressure field and element h of b's mesh.
+
+    The frame of b has rotation r and origin t in the frame of a. Returns the new number of contacts.
+    """
     one, two = w.geometry_mesh[a], w.geometry_mesh[b]
     vertex, plane, field = w.element_vertex[e], w.element_plane[e], w.element_field[e]
-    other, faces, theirs = w.element_vertex[h], w.element_plane[h], w.element_field[h]
+    other, faces, other_field = w.element_vertex[h], w.element_plane[h], w.element_field[h]
     first, second, clips = w.polygon[0], w.polygon[1], w.moved_plane
     soft = w.mesh_flattest[two] > 0
-    tiny = _NONE * max(largest_extent(vertex, 4), largest_extent(other, 4 if soft else 3))
+    tiny = _NEGLIGIBLE * max(largest_extent(vertex, 4), largest_extent(other, 4 if soft else 3))
     if soft:
         # b's field in a's frame, and the plane where both are equal
-        fx = r[0] * theirs[0] + r[1] * theirs[1] + r[2] * theirs[2]
-        fy = r[3] * theirs[0] + r[4] * theirs[1] + r[5] * theirs[2]
-        fz = r[6] * theirs[0] + r[7] * theirs[1] + r[8] * theirs[2]
-        constant = theirs[3] - fx * t[0] - fy * t[1] - fz * t[2]
+        fx = r[0] * other_field[0] + r[1] * other_field[1] + r[2] * other_field[2]
+        fy = r[3] * other_field[0] + r[4] * other_field[1] + r[5] * other_field[2]
+        fz = r[6] * other_field[0] + r[7] * other_field[1] + r[8] * other_field[2]
+        constant = other_field[3] - fx * t[0] - fy * t[1] - fz * t[2]
         nx, ny, nz = fx - field[0], fy - field[1], fz - field[2]
         size = np.sqrt(nx * nx + ny * ny + nz * nz)
         steepest = np.sqrt(max(fx * fx + fy * fy + fz * fz, field[0] ** 2 + field[1] ** 2 + field[2] ** 2))

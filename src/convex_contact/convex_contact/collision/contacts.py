@@ -1,12 +1,10 @@
-"""The list of contact candidates of a step, as flat arrays.
+"""The list of contact candidates of a step, as flat arrays (`arrays.CONTACT_TABLE`).
 
-The arrays are those of `arrays.CONTACT_TABLE`.
+The contact velocity v_c = J v + bias is the velocity of B's point minus that of A's, in the contact frame: v_n > 0
+separates, and the impulse gamma acts on B, -gamma on A. A self-collision has both parts in the first block. d is the
+largest number of velocities of a tree.
 
-The contact velocity v_c = J v + bias is the velocity of B's point less that of A's, in the frame: v_n > 0 separates,
-and the impulse gamma acts on B, -gamma on A. A self-collision has both parts in the first block. d is the largest
-number of velocities of a tree.
-
-Order: by A, then B, then feature as the narrow phase makes them: the same state gives the same list.
+The list is sorted by A, then B, then in the order of the narrow phase: equal states give equal lists.
 """
 
 from __future__ import annotations
@@ -35,11 +33,11 @@ from convex_contact.problem.elastoplastic import transport_contact_displacement
 
 
 def empty_contacts(capacity: int, width: int) -> ContactArrays:
-    """Arrays for some number of contacts.
+    """Returns arrays of zeros for contacts.
 
     Args:
-        capacity: Number of contacts.
-        width: Largest number of velocities of a tree.
+        capacity: number of contacts.
+        width: largest number of velocities of a tree.
     """
     n, integers = capacity, np.int64
     shapes: dict[str, tuple[Any, ...]] = {
@@ -55,7 +53,7 @@ def empty_contacts(capacity: int, width: int) -> ContactArrays:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def tangents(nx: float, ny: float, nz: float) -> tuple[float, float, float, float, float, float]:
-    """Two unit vectors that make a right-handed frame t1, t2, n with a unit normal (Duff et al. 2017)."""
+    """Returns two unit vectors t1, t2 that form a right-handed frame with a unit normal n (Duff et al. 2017)."""
     sign = 1.0 if nz >= 0 else -1.0
     a = -1.0 / (sign + nz)
     b = nx * ny * a
@@ -66,7 +64,7 @@ def tangents(nx: float, ny: float, nz: float) -> tuple[float, float, float, floa
 def _write_point_jacobian(
     J: np.ndarray, k: int, slot: int, frame: np.ndarray, x: float, y: float, z: float, sign: float
 ) -> None:
-    """Writes sign times the rows of a free body's point, (x, y, z) from its centre of mass, to the block J[k, slot]."""
+    """Writes sign times the Jacobian of a free body's point, (x, y, z) from its centre of mass, to J[k, slot]."""
     for i in range(3):
         fx, fy, fz = sign * frame[k, i, 0], sign * frame[k, i, 1], sign * frame[k, i, 2]
         J[k, slot, i, 0], J[k, slot, i, 1], J[k, slot, i, 2] = fx, fy, fz
@@ -79,9 +77,9 @@ def _add_link_jacobian(
     w: WorldRecord, J: np.ndarray, k: int, slot: int, frame: np.ndarray, body: int, x: float, y: float, z: float,
     sign: float, on_path: bool,
 ) -> None:  # fmt: skip
-    """Adds sign times the rows of a link's point, (x, y, z) from its origin, to the block J[k, slot].
+    """Adds sign times the Jacobian of a link's point, (x, y, z) from its origin, to the block J[k, slot].
 
-    Its columns are the velocities on the link's path, as in `branches`, or all of the tree's.
+    The columns are the velocities on the link's path, as in `branches`, or all velocities of the tree.
     """
     link, K, parent, run = w.body_link[body], w.link_jacobian, w.dof_parent, w.dof_run
     base, last = w.tree_v[w.body_tree[body]], w.link_dof[link]
@@ -104,7 +102,7 @@ def _add_column(
     J: np.ndarray, k: int, slot: int, d: int, frame: np.ndarray, column: SpatialVector, x: float, y: float, z: float,
     sign: float,
 ) -> None:  # fmt: skip
-    """Adds sign times what a column of a link's Jacobian gives at its point (x, y, z)."""
+    """Adds sign times a column of the Jacobian of a link's point (x, y, z) to column d of J[k, slot]."""
     k0, k1, k2, k3, k4, k5 = column
     for i in range(3):
         fx, fy, fz = sign * frame[k, i, 0], sign * frame[k, i, 1], sign * frame[k, i, 2]
@@ -114,7 +112,7 @@ def _add_column(
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def complete(w: WorldRecord, c: ContactRecord) -> None:
-    """Fills in all that follows from geometry, feature, point, normal and gap."""
+    """Computes all other fields of the contacts from geometry, feature, point, normal and gap."""
     geometry_body, geometry_class, law = w.geometry_body, w.geometry_class, w.law
     poses, twists, trees, links = w.body_pose, w.body_twist, w.body_tree, w.body_link
     geometry, points, frame, J, bias, anchor = c.geometry, c.point, c.frame, c.J, c.bias, c.anchor
@@ -181,11 +179,11 @@ def complete(w: WorldRecord, c: ContactRecord) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def match(w: WorldRecord, new: ContactRecord, old: ContactRecord) -> None:
-    """Finds each contact of a list in the list of the step before.
+    """Matches each contact of a list to a contact of the previous step.
 
-    Within a pair of geometries, points with a feature match the same feature. The others match the nearest free point
-    no farther than a quarter of the smaller shape's radius, measured in the frame of either body. A box that slides
-    on a table keeps its corners, and so does a table's edge under it.
+    Within a pair of geometries, points with a feature match the same feature. Points without one match the nearest
+    unmatched point within a quarter of the smaller shape's radius, measured in the frame of either body. So the corners
+    of a box that slides on a table are matched, and so is the table's edge under it.
     """
     n, m = new.count[0], old.count[0]
     geometry, feature, anchor, previous = new.geometry, new.feature, new.anchor, new.previous
@@ -224,11 +222,11 @@ def match(w: WorldRecord, new: ContactRecord, old: ContactRecord) -> None:
 def carry_tangential(
     w: WorldRecord, new: ContactRecord, old: ContactRecord, period: float, values: np.ndarray, out: np.ndarray
 ) -> None:
-    """Carries a tangential quantity (n, 2), such as an elastic displacement, over to the contacts of this step.
+    """Transports a tangential quantity (n, 2), such as an elastic displacement, to the contacts of this step.
 
-    It is turned with the normal and by the mean spin of the two bodies, as
-    :func:`~convex_contact.transport_elastic_displacement` does it.
-    A contact that is new starts at zero; one that is gone is forgotten.
+    It is rotated with the normal and by the mean spin of the two bodies, as by
+    :func:`~convex_contact.transport_elastic_displacement`. New contacts start at zero; values of lost contacts are
+    dropped.
     """
     twists, frame, frame_old = w.body_twist, new.frame, old.frame
     for i in range(new.count[0]):

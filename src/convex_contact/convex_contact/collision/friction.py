@@ -1,12 +1,12 @@
-"""Friction of a contact that one coefficient does not describe: grooves, and a coefficient that falls with the slip.
+"""Anisotropic friction of grooved surfaces, and static friction: a coefficient that falls with the slip speed.
 
 **Grooves.** A surface with the unit direction u of its grooves in the tangent plane has the tensor
-M = mu_along u u^T + mu_across (I - u u^T). Two surfaces combine as 2 A (A + B)^-1 B, which for isotropic ones is the
+M = mu_along u u^T + mu_across (I - u u^T). Two surfaces combine as 2 A (A + B)^-1 B, for isotropic surfaces the
 harmonic mean of their coefficients. A surface whose grooves are along the normal has mu_along in all directions.
 
-**Static friction**, of surfaces without grooves. mu(v) = mu + (mu_rest - mu) exp(-(v/v_s)^2) at the slip speed v at
-which the step begins, as the lagged approximations take the normal force. So the step's problem remains convex, and
-friction never adds energy.
+**Static friction** of surfaces without grooves: mu(v) = mu + (mu_rest - mu) exp(-(v/v_s)^2) at the slip speed v at the
+start of the step. The lagged approximations treat the normal force in the same manner. So the step's problem remains
+convex, and friction never adds energy.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from convex_contact.model.arrays import (
     WorldRecord,
 )
 
-#: length of a direction's part in the tangent plane below which it has none there [-]
+#: directions whose projection on the tangent plane is shorter count as normal to it [-]
 _ALONG_NORMAL = 1e-9
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def adjust_friction(w: WorldRecord, c: ContactRecord, k: int, one: int, two: int) -> None:
-    """Writes coefficient and tensor of contact k between two classes of geometries."""
+    """Writes friction coefficient and tensor of contact k between two classes of geometries."""
     law, tensor = w.law, c.friction_tensor
     if law[one, two, LAW_DIRECTIONAL] != 0.0:
         a11, a12, a22 = surface_tensor(w, c, k, 0, one)
@@ -46,7 +46,7 @@ def adjust_friction(w: WorldRecord, c: ContactRecord, k: int, one: int, two: int
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def surface_tensor(w: WorldRecord, c: ContactRecord, k: int, side: int, kind: int) -> tuple[float, float, float]:
-    """M11, M12, M22 of one surface of contact k along its t1, t2."""
+    """Returns M11, M12, M22 of one surface of contact k along its t1, t2."""
     body, pose, frame, numbers = c.body[k, side], w.body_pose, c.frame, w.class_friction
     u1, u2 = 0.0, 0.0
     for i in range(3):
@@ -68,12 +68,12 @@ def surface_tensor(w: WorldRecord, c: ContactRecord, k: int, side: int, kind: in
 def combined_tensor(
     a11: float, a12: float, a22: float, b11: float, b12: float, b22: float
 ) -> tuple[float, float, float]:
-    """2 A (A + B)^-1 B, which is symmetric."""
+    """Returns the entries 11, 12, 22 of 2 A (A + B)^-1 B, which is symmetric."""
     s11, s12, s22 = a11 + b11, a12 + b12, a22 + b22
     determinant, trace = s11 * s22 - s12 * s12, s11 + s22
-    if determinant <= 1e-14 * trace * trace:  # both have the same direction without friction
-        share = 2.0 * (a11 + a22) * (b11 + b22) / (trace * trace) if trace > 0.0 else 0.0
-        return share * s11, share * s12, share * s22
+    if determinant <= 1e-14 * trace * trace:  # both are frictionless in the same direction
+        fraction = 2.0 * (a11 + a22) * (b11 + b22) / (trace * trace) if trace > 0.0 else 0.0
+        return fraction * s11, fraction * s12, fraction * s22
     # A (A + B)^-1 B = A - A (A + B)^-1 A
     c11, c12, c22 = s22 / determinant, -s12 / determinant, s11 / determinant
     p11, p12 = a11 * c11 + a12 * c12, a11 * c12 + a12 * c22
@@ -87,7 +87,7 @@ def combined_tensor(
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def slip_speed(w: WorldRecord, c: ContactRecord, k: int) -> float:
-    """Speed of the surfaces along each other at contact k at the start of the step [m/s]."""
+    """Returns the slip speed at contact k at the start of the step [m/s]."""
     twists, poses, frame, points = w.body_twist, w.body_pose, c.frame, c.point
     v1, v2 = 0.0, 0.0
     for side in range(2):

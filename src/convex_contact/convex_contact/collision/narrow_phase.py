@@ -7,19 +7,18 @@ sphere, anything       one point; to boxes, cylinders and capsules from the clos
 half space, capsule    the two ends
 half space, box        the corners that lie lower than the centre: four, or six when the box stands on an edge
 half space, hull       the vertices that lie lower than the middle of its bounding box
-half space, cylinder   the lowest point of each rim, and three more on the lower rim, a quarter turn apart;
-                       when it stands upright (to 1e-6 rad), four on the lower rim that turn with it
+half space, cylinder   the lowest point of each rim, and three more on the lower rim, 90 degrees apart;
+                       when it stands upright (to 1e-6 rad), four on the lower rim that rotate with it
 =====================  =======================================================================================
 
 Geometries with meshes for hydroelastic contact meet in the faces of `contact_surface`, if one of them is compliant.
 
-All other pairs go to Coal through the compiled library, in one call per query (manifold.cpp says how a manifold is
-made for shapes that are still apart). Sphere and hull go there too.
+All other pairs, and sphere and hull, go to Coal through the compiled library, in one call per query (see manifold.cpp
+for manifolds of separated shapes).
 
 A point lies midway between the two surfaces, its normal n points from the first geometry (the smaller number) into the
-second, its gap phi is measured along n; phi < 0 overlaps. Points of a pair that are farther apart than the pair's reach
-are left out. ``feature`` tells the points of a pair apart and stays with the corner it belongs to; it is -1 where Coal
-does not say which corner a point is.
+second, its gap phi is measured along n; phi < 0 overlaps. Points with a gap beyond the pair's reach are left out.
+``feature`` identifies a point among those of its pair, such as a corner, over time; it is -1 for points of Coal.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ from convex_contact.model.arrays import ContactRecord, WorldRecord
 from convex_contact.model.native import manifolds
 from convex_contact.model.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE
 
-_UPRIGHT = 1e-6  # rad
-_TIE = 1e-9  # of a box's diagonal: corners at the centre's height count as lower
+_UPRIGHT = 1e-6  # largest tilt of an upright cylinder [rad]
+_TIE = 1e-9  # tolerance over the shape's radius: corners at the centre's height count as lower
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
@@ -53,7 +52,7 @@ def _emit(
     nz: float,
     gap: float,
 ) -> int:
-    """Appends a point with normal n from a into b; puts the smaller geometry first. Returns the new count."""
+    """Appends a point with normal n from a into b, the smaller geometry first; returns the new number of contacts."""
     if not gap < reach:
         return n
     if n < c.phi0.shape[0]:
@@ -83,7 +82,7 @@ def _emit_sphere(
     dz: float,
     distance: float,
 ) -> int:
-    """Appends the contact of a sphere (geometry a) at (x, y, z) whose centre is ``distance`` from b along unit d."""
+    """Appends the contact of a sphere (geometry a) at (x, y, z), whose centre is at a distance from b along unit d."""
     gap = distance - radius
     s = radius + 0.5 * gap
     return _emit(c, n, reach, a, b, feature, x + s * dx, y + s * dy, z + s * dz, dx, dy, dz, gap)
@@ -104,7 +103,7 @@ def _sphere_sphere(w: WorldRecord, c: ContactRecord, n: int, reach: float, a: in
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def closest_on_box(x: float, y: float, z: float, hx: float, hy: float, hz: float) -> tuple[float, float, float, float]:
-    """From a point to the surface of a box with half sides h, in its frame: unit direction and signed distance."""
+    """Returns unit direction and signed distance [m] from a point to a box surface (half sides h), in the box frame."""
     ex, ey, ez = abs(x) - hx, abs(y) - hy, abs(z) - hz
     ox, oy, oz = max(ex, 0.0), max(ey, 0.0), max(ez, 0.0)
     distance = np.sqrt(ox * ox + oy * oy + oz * oz)
@@ -120,7 +119,7 @@ def closest_on_box(x: float, y: float, z: float, hx: float, hy: float, hz: float
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def closest_on_cylinder(x: float, y: float, z: float, radius: float, half: float) -> tuple[float, float, float, float]:
-    """From a point to the surface of a cylinder, in its frame: unit direction and signed distance."""
+    """Returns unit direction and signed distance [m] from a point to the surface of a cylinder, in its frame."""
     rho = np.sqrt(x * x + y * y)
     ux, uy = (x / rho, y / rho) if rho > 0 else (1.0, 0.0)
     er, ez = rho - radius, abs(z) - half
@@ -136,7 +135,7 @@ def closest_on_cylinder(x: float, y: float, z: float, radius: float, half: float
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def closest_on_capsule(x: float, y: float, z: float, radius: float, half: float) -> tuple[float, float, float, float]:
-    """From a point to the surface of a capsule, in its frame: unit direction and signed distance."""
+    """Returns unit direction and signed distance [m] from a point to the surface of a capsule, in its frame."""
     dz = z - min(max(z, -half), half)
     distance = np.sqrt(x * x + y * y + dz * dz)
     if distance > 0:
@@ -146,7 +145,7 @@ def closest_on_capsule(x: float, y: float, z: float, radius: float, half: float)
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _sphere_solid(w: WorldRecord, c: ContactRecord, n: int, reach: float, a: int, b: int) -> int:
-    """A sphere and a box, cylinder or capsule."""
+    """Appends the contact of a sphere a and a box, cylinder or capsule b; returns the new number of contacts."""
     p, q, h = w.geometry_pose[a], w.geometry_pose[b], w.geometry_size[b]
     dx, dy, dz = p[9] - q[9], p[10] - q[10], p[11] - q[11]
     x = q[0] * dx + q[3] * dy + q[6] * dz
@@ -179,7 +178,7 @@ def _plane_point(
     z: float,
     radius: float,
 ) -> int:
-    """A point of geometry a with a sphere of some radius around it, and a half space."""
+    """Appends the contact of a half space and a sphere around a point of geometry a; returns the new count."""
     p = w.geometry_pose[plane]
     nx, ny, nz = p[2], p[5], p[8]
     height = nx * (x - p[9]) + ny * (y - p[10]) + nz * (z - p[11])
@@ -263,7 +262,7 @@ def _cylinder_plane(w: WorldRecord, c: ContactRecord, n: int, reach: float, a: i
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def is_native(one: int, two: int) -> bool:
-    """Whether the compiled library makes the contacts of two kinds of shape."""
+    """Returns whether the compiled library computes the contacts of two kinds of shape."""
     if one == HALF_SPACE or two == HALF_SPACE:
         return False
     if one == SPHERE or two == SPHERE:
@@ -273,7 +272,7 @@ def is_native(one: int, two: int) -> bool:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _call_native(w: WorldRecord) -> int:
-    """Hands the pairs that need it to the compiled library; returns their number."""
+    """Computes the manifolds of the `is_native` pairs with the compiled library; returns the number of these pairs."""
     kind, count = w.geometry_kind, 0
     for k in range(w.counters[PAIRS]):
         i = w.pair_sorted[k]
@@ -297,7 +296,7 @@ def _call_native(w: WorldRecord) -> int:
 def find_points(w: WorldRecord, c: ContactRecord) -> None:
     """Writes geometry, feature, point, normal and gap of all contacts, in the order of the pairs.
 
-    The counters of the world say how many there are, which may be more than fit.
+    The world's counters have the number of contacts, which may exceed the capacity.
     """
     kinds = w.geometry_kind
     w.counters[REQUIRED_NATIVE] = 0

@@ -1,4 +1,4 @@
-"""Convex polygons: the cut of a plane through a tetrahedron, and what of a polygon lies behind a plane."""
+"""Convex polygons: the section of a tetrahedron by a plane, and the part of a polygon behind a plane."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numba import njit
 def slice_tetrahedron(
     vertex: np.ndarray, nx: float, ny: float, nz: float, offset: float, tiny: float, out: np.ndarray
 ) -> int:
-    """Writes the polygon in which the plane n . x = offset cuts a tetrahedron (4, 3); returns its number of corners.
+    """Writes the section of a tetrahedron (4, 3) by the plane n . x = offset; returns its number of corners.
 
     A corner in the plane (to `tiny`) counts as below it, so that a face in the plane belongs to one of its two cells.
     """
@@ -37,14 +37,14 @@ def slice_tetrahedron(
         count = 3
     for e in range(count):
         p, q = edges[e]
-        # in a fixed order, so that cells that share an edge find the same point
+        # in a fixed order, so that cells with a common edge find the same point
         if vertex[p, 0] > vertex[q, 0] or (vertex[p, 0] == vertex[q, 0] and vertex[p, 1] > vertex[q, 1]):
             p, q = q, p
         sp = s[p] if abs(s[p]) > tiny else 0.0
         sq = s[q] if abs(s[q]) > tiny else 0.0
-        share = sp / (sp - sq)
+        fraction = sp / (sp - sq)
         for r in range(3):
-            out[e, r] = vertex[p, r] + share * (vertex[q, r] - vertex[p, r])
+            out[e, r] = vertex[p, r] + fraction * (vertex[q, r] - vertex[p, r])
     return count
 
 
@@ -52,7 +52,7 @@ def slice_tetrahedron(
 def clip_polygon(
     polygon: np.ndarray, count: int, plane: np.ndarray, nx: float, ny: float, nz: float, tiny: float, out: np.ndarray
 ) -> int:
-    """Writes what of a convex polygon with normal n lies behind a plane (4,); returns its number of corners.
+    """Writes the part of a convex polygon with normal n behind a plane (4,); returns its number of corners.
 
     A polygon in the plane (to `tiny`) is kept if the two normals agree: it belongs to one of the cells that meet there.
     """
@@ -74,9 +74,9 @@ def clip_polygon(
     for i in range(count):
         s = plane[0] * polygon[i, 0] + plane[1] * polygon[i, 1] + plane[2] * polygon[i, 2] - plane[3]
         if (s > 0) != (before > 0):
-            share = before / (before - s)
+            fraction = before / (before - s)
             for r in range(3):
-                out[made, r] = polygon[j, r] + share * (polygon[i, r] - polygon[j, r])
+                out[made, r] = polygon[j, r] + fraction * (polygon[i, r] - polygon[j, r])
             made += 1
         if s <= 0:
             for r in range(3):
@@ -88,7 +88,7 @@ def clip_polygon(
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def largest_extent(vertex: np.ndarray, count: int) -> float:
-    """The largest extent of some corners along an axis."""
+    """Returns the largest extent of the first `count` corners along the coordinate axes [m]."""
     size = 0.0
     for r in range(3):
         low = high = vertex[0, r]

@@ -1,4 +1,4 @@
-"""Derivatives of the motion of free bodies, and matrices from blocks."""
+"""Derivatives of the motion of free bodies, and assembly of matrices from blocks."""
 
 from __future__ import annotations
 
@@ -14,11 +14,17 @@ from convex_contact.model.bodies import FREE
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def rotation_step(x: float, y: float, z: float, linear: bool, turn: np.ndarray, jacobian: np.ndarray) -> None:
-    """What a rotation by the vector r = (x, y, z) in a step does to tangents: d+ = E d + K dr, E and K (3, 3).
+def rotation_step(x: float, y: float, z: float, linear: bool, rotation: np.ndarray, jacobian: np.ndarray) -> None:
+    """Computes E and K (3, 3) of d+ = E d + K dr, the change of an orientation's tangent d by a rotation r = (x, y, z).
 
-    Exactly, E = exp(r) and K is the left Jacobian of SO(3); with the paper's q0 + dt N(q0) v (`linear`) the angle is
-    2 atan(|r|/2), and K = (I + [r/2])/(1 + |r/2|^2).
+    For the exact update, E = exp(r) and K is the left Jacobian of SO(3). For the paper's q0 + dt N(q0) v (`linear`),
+    the angle is 2 atan(|r|/2), and K = (I + [r/2])/(1 + |r/2|^2).
+
+    Args:
+        x, y, z: rotation vector r [rad].
+        linear: whether the update is linearised.
+        rotation: output E.
+        jacobian: output K.
     """
     square = x * x + y * y + z * z
     angle = math.sqrt(square)
@@ -42,7 +48,7 @@ def rotation_step(x: float, y: float, z: float, linear: bool, turn: np.ndarray, 
             # [r]_ij, and [r]^2 = r r^T - |r|^2 I
             skew = 0.0 if i == j else (-r[3 - i - j] if (j - i) % 3 == 1 else r[3 - i - j])
             twice = r[i] * r[j] - square * one
-            turn[i, j] = one + a * skew + b * twice
+            rotation[i, j] = one + a * skew + b * twice
             jacobian[i, j] = scale * one + e * skew + f * twice
 
 
@@ -50,7 +56,7 @@ def rotation_step(x: float, y: float, z: float, linear: bool, turn: np.ndarray, 
 def _differentiate_rotation(
     inertia: np.ndarray, spin: np.ndarray, change: np.ndarray, period: float, by_theta: np.ndarray, by_spin: np.ndarray
 ) -> None:
-    """Writes the angular part of `differentiate_free_bodies` (3, 3), from I, omega0 and a."""
+    """Computes the angular part of `differentiate_free_bodies` (3, 3), from I, omega0 and a."""
     axis, x, y, momentum = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3)
     for a in range(3):
         momentum[a] = dot(inertia[a], spin)
@@ -67,11 +73,11 @@ def _differentiate_rotation(
         add_cross(1.0, axis, y, column)
         x[:] = 0.0
         add_cross(1.0, spin, axis, x)
-        turned = np.zeros(3)
+        momentum_change = np.zeros(3)
         for a in range(3):
-            turned[a] = dot(inertia[a], x)
-        add_cross(1.0, axis, momentum, turned)
-        add_cross(period, spin, turned, column)
+            momentum_change[a] = dot(inertia[a], x)
+        add_cross(1.0, axis, momentum, momentum_change)
+        add_cross(period, spin, momentum_change, column)
         column = by_spin[:, j]
         for a in range(3):
             column[a] = -inertia[a, j]
@@ -92,20 +98,21 @@ def differentiate_free_bodies(
     Q_q: np.ndarray,
     Q_v: np.ndarray,
 ) -> None:
-    """Derivatives of m (v - v0) ... by q and v0, and of the moved coordinates by q and v; blocks (trees, d, d).
+    """Computes derivatives of free bodies' residuals m (v - v0) ... by q and v0, and of their new poses by q and v.
 
-    With L = I omega0 and a = omega - omega0, I turning with the body, the angular part has the derivatives
+    With L = I omega0 and a = omega - omega0, where I rotates with the body, the angular part has the derivatives
 
         by theta:   I [a] - [I a] + dt [omega0] (I [omega0] - [L]),        by omega0:   dt ([omega0] I - [L]) - I.
 
     Args:
-        world: As `prepare` left it.
-        poses: Of the bodies at the start of the step (nb, 12).
+        world: world after `prepare`.
+        poses: poses of the bodies at the start of the step (nb, 12).
         start: v0 (nv,).
         velocity: v (nv,).
-        period: s.
-        linear: The rotation is linearised.
-        R_q: Zeros, where the derivatives of the residual go; likewise the others.
+        period: dt [s].
+        linear: whether the rotation is linearised.
+        R_q, R_v: output, derivatives of the residual by q and v0 (trees, d, d), zeros before.
+        Q_q, Q_v: output, derivatives of the new poses' tangents by q and v (trees, d, d), zeros before.
     """
     w = trees_of(world)
     inertia, change, spin = np.zeros((3, 3)), np.zeros(3), np.zeros(3)
@@ -136,7 +143,7 @@ def differentiate_free_bodies(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def add_blocks(tree_v: np.ndarray, blocks: np.ndarray, out: np.ndarray) -> None:
-    """Adds the diagonal blocks (trees, d, d) of a matrix (nv, nv)."""
+    """Adds diagonal blocks (trees, d, d) to a matrix (nv, nv)."""
     for tree in range(blocks.shape[0]):
         i = tree_v[tree]
         n = tree_v[tree + 1] - i
@@ -147,7 +154,7 @@ def add_blocks(tree_v: np.ndarray, blocks: np.ndarray, out: np.ndarray) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def add_contact_blocks(tree_v: np.ndarray, trees: np.ndarray, blocks: np.ndarray, sign: float, out: np.ndarray) -> None:
-    """Adds blocks (m, 2d, 2d) of contacts between trees (m, 2) to a matrix (nv, nv)."""
+    """Adds sign times the blocks (m, 2d, 2d) of contacts between trees (m, 2) to a matrix (nv, nv)."""
     d = blocks.shape[1] // 2
     for k in range(blocks.shape[0]):
         for one in range(2):

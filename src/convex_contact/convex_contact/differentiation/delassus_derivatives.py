@@ -25,7 +25,7 @@ def differentiate_delassus_norm(
     w_A: np.ndarray,
     out: ContactPartials,
 ) -> float:
-    """w = ||D||_F/3 of contact k; adds -dw/dA (2, d, d), and writes dw/dr and dw/dq at fixed r.
+    """Returns w = ||D||_F/3 of contact k [1/kg]; writes -dw/dA (2, d, d), dw/dr, and dw/dq at fixed r.
 
     With Z = D/(3 ||D||_F), X = A^-1 Q^T and Y = X Z: dw = 2 <dQ^T, Y> - <Y X^T, dA>.
     """
@@ -55,13 +55,13 @@ def differentiate_delassus_norm(
         for a in range(3):
             Y[i, a] = dot(D[a], X[i]) / (3.0 * norm)
     out.w_r[:], out.w_q[:] = 0.0, 0.0
-    _add_by_masses(w, c, k, X, Y, mass_hessian, w_A, out.w_q)
-    _add_by_levers(w, c, k, motion, Y, link_hessian, out)
+    _add_mass_terms(w, c, k, X, Y, mass_hessian, w_A, out.w_q)
+    _add_jacobian_terms(w, c, k, motion, Y, link_hessian, out)
     return norm / 3.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _add_by_masses(
+def _add_mass_terms(
     w: Trees,
     c: Points,
     k: int,
@@ -71,7 +71,7 @@ def _add_by_masses(
     w_A: np.ndarray,
     w_q: np.ndarray,
 ) -> None:
-    """Adds what the mass matrices do: -dw/dA, and dw/dq by their change."""
+    """Computes the terms of the mass matrices: writes -dw/dA, and adds dw/dq by the change of A with q."""
     d = len(X) // 2
     for slot in range(2):
         tree = c.tree[k, slot]
@@ -99,10 +99,10 @@ def _add_by_masses(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _add_by_levers(
+def _add_jacobian_terms(
     w: Trees, c: Points, k: int, motion: ContactMotion, Y: np.ndarray, link_hessian: np.ndarray, out: ContactPartials
 ) -> None:
-    """Adds what the Jacobian does: dw/dr, and dw/dq by the links' maps."""
+    """Adds the terms of the contact Jacobian: dw/dr, and dw/dq by the change of the link Jacobians with q."""
     d, slots, T, r, by_r, w_q = len(Y) // 2, motion.slots, motion.T, motion.r, out.w_r, out.w_q
     at = np.zeros(3)
     for side in range(2):

@@ -30,30 +30,30 @@ def differentiate_transport(
     D: np.ndarray,
     out: ContactPartials,
 ) -> None:
-    """Writes the derivatives of e at the start of the step by the tangents, the twists before it, and the memory.
+    """Computes derivatives of e at the start of the step by the tangents, the twists before it, and the memory.
 
     x' = x - s (n0 + n), s = n.x/(1 + n.n0), and e = F (cos(a) x' + sin(a) n x x'), a = dt/2 n.(omega_A + omega_B).
     """
     E_x, E_0, E_m = out.E_x, out.E_0, out.E_m
     E_x[:], E_0[:], E_m[:] = 0.0, 0.0, 0.0
     n, x, n0 = F[2], memory[:3], memory[3:]
-    omega, flat, quarter, carried = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3)
+    omega, transported, perpendicular, rotated = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3)
     add_scaled(1.0, twist0[0, 3:], omega)
     add_scaled(1.0, twist0[1, 3:], omega)
     cosine = dot(n, n0)
-    whole, angle = 1.0 + cosine, 0.5 * dt * dot(n, omega)
-    share = dot(n, x) / whole if cosine > -1.0 + 1e-12 else 0.0
-    add_scaled(1.0, x, flat)
-    add_scaled(-share, n0, flat)
-    add_scaled(-share, n, flat)
+    denominator, angle = 1.0 + cosine, 0.5 * dt * dot(n, omega)
+    fraction = dot(n, x) / denominator if cosine > -1.0 + 1e-12 else 0.0
+    add_scaled(1.0, x, transported)
+    add_scaled(-fraction, n0, transported)
+    add_scaled(-fraction, n, transported)
     cos, sin = math.cos(angle), math.sin(angle)
-    add_cross(1.0, n, flat, quarter)
-    add_scaled(cos, flat, carried)
-    add_scaled(sin, quarter, carried)
+    add_cross(1.0, n, transported, perpendicular)
+    add_scaled(cos, transported, rotated)
+    add_scaled(sin, perpendicular, rotated)
     dn, dx, dn0, domega = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3)
-    dflat, change, spin = np.zeros(3), np.zeros(3), np.zeros(3)
+    dtransported, change, spin = np.zeros(3), np.zeros(3), np.zeros(3)
     for j in range(30):
-        dn[:], dx[:], dn0[:], domega[:], dflat[:], change[:], spin[:] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        dn[:], dx[:], dn0[:], domega[:], dtransported[:], change[:], spin[:] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         if j < 12:
             add_scaled(1.0, D[4:, j], dn)
         elif j < 24:
@@ -64,20 +64,20 @@ def differentiate_transport(
             dx[j - 24] = 1.0
         else:
             dn0[j - 27] = 1.0
-        dshare = (dot(dn, x) + dot(n, dx) - share * (dot(dn, n0) + dot(n, dn0))) / whole
-        add_scaled(1.0, dx, dflat)
-        add_scaled(-dshare, n0, dflat)
-        add_scaled(-dshare, n, dflat)
-        add_scaled(-share, dn0, dflat)
-        add_scaled(-share, dn, dflat)
+        dfraction = (dot(dn, x) + dot(n, dx) - fraction * (dot(dn, n0) + dot(n, dn0))) / denominator
+        add_scaled(1.0, dx, dtransported)
+        add_scaled(-dfraction, n0, dtransported)
+        add_scaled(-dfraction, n, dtransported)
+        add_scaled(-fraction, dn0, dtransported)
+        add_scaled(-fraction, dn, dtransported)
         dangle = 0.5 * dt * (dot(dn, omega) + dot(n, domega))
-        add_scaled(cos, dflat, change)
-        add_scaled(cos * dangle, quarter, change)
-        add_scaled(-sin * dangle, flat, change)
-        add_cross(sin, dn, flat, change)
-        add_cross(sin, n, dflat, change)
+        add_scaled(cos, dtransported, change)
+        add_scaled(cos * dangle, perpendicular, change)
+        add_scaled(-sin * dangle, transported, change)
+        add_cross(sin, dn, transported, change)
+        add_cross(sin, n, dtransported, change)
         add_cross(1.0, n, dn, spin)  # of the frame
-        add_cross(-1.0, spin, carried, change)
+        add_cross(-1.0, spin, rotated, change)
         for i in range(2):
             value = dot(F[i], change)
             if j < 12:
@@ -100,7 +100,10 @@ def differentiate_memory(
     out: ContactDerivatives,
     index: int,
 ) -> None:
-    """The memory that a contact leaves, x = F^T e_new with e_new = (b_t e - gamma_t)/(b_t + dt k_t), and n."""
+    """Computes the memory [x; n] of a contact and its derivatives.
+
+    x = F^T e_new is the elastic displacement in the world, e_new = (b_t e - gamma_t)/(b_t + dt k_t), and n the normal.
+    """
     slots, T, V0_q, E_x, E_0, E_m, G, G_x = motion.slots, motion.T, motion.V0_q, y.E_x, y.E_0, y.E_m, y.G, y.G_x
     gamma, past, theta, memory = out.gamma[index], out.past[index], out.theta[index], out.memory[index]
     M_q, M_v, M_end = out.memory_q[index], out.memory_v[index], out.memory_end[index]
@@ -110,7 +113,7 @@ def differentiate_memory(
             past[i, j] = y.partial[i, ELASTIC] * E_m[0, j] + y.partial[i, ELASTIC + 1] * E_m[1, j]
     d = M_q.shape[1] // 2
     F, n = c.frame[k], c.frame[k, 2]
-    X_x, turn = np.zeros((6, 12)), np.zeros(3)  # by the tangents
+    X_x, rotation = np.zeros((6, 12)), np.zeros(3)  # by the tangents
     for i in range(3):
         memory[3 + i] = n[i]
         for j in range(12):
@@ -146,9 +149,9 @@ def differentiate_memory(
                             if w.body_link[c.body[k, side]] >= 0:
                                 M_q[i, slot * d + j] += x * V0_q[side, row, j]
         for j in range(12):
-            turn[:] = 0.0
-            add_cross(1.0, n, D[4:, j], turn)
-            add_cross(1.0, turn, memory, X_x[:, j])
+            rotation[:] = 0.0
+            add_cross(1.0, n, D[4:, j], rotation)
+            add_cross(1.0, rotation, memory, X_x[:, j])
     for side in range(2):
         for i in range(6):
             for row in range(6):

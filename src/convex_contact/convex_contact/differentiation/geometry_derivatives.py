@@ -1,24 +1,24 @@
-"""How a contact's gap, point and normal move with its two bodies.
+"""Derivatives of a contact's gap, point and normal by the poses of its two bodies.
 
 A body's pose changes by a tangent xi = [dc; dtheta]: its origin by dc (m), its orientation R to exp(dtheta) R (rad,
-world axes). `differentiate` gives, for each contact, the 7 x 12 matrix of d(phi, p, n) by [xi_A; xi_B], of the function
-that `narrow_phase` evaluates.
+world axes). `differentiate` computes, for each contact, the 7 x 12 matrix of d(phi, p, n) by [xi_A; xi_B], the
+derivative of the function that `narrow_phase` evaluates.
 
-Closed forms where one shape is a sphere or a half space: a point s with a ball of radius r around it (a sphere's
-centre, a corner, an end of a capsule, a point of a rim) against a surface with signed distance d and e = -grad d, from
-s towards the surface. With u = ds - (dc_B + dtheta_B x (s - c_B)), the point's motion against the other body, and
-H = hess d,
+Closed forms are used if one shape is a sphere or a half space. A point s with a ball of radius r around it (a sphere's
+centre, a corner, an end of a capsule, a point of a rim) is near a surface with signed distance d and e = -grad d, from
+s towards the surface. With u = ds - (dc_B + dtheta_B x (s - c_B)), the motion of the point relative to the other body,
+and H = hess d,
 
     dgap = -e . u,    de = dtheta_B x e - H u,    p = s + (r + gap/2) e.
 
-Pairs that Coal makes are differentiated by central differences in the relative pose: six of them suffice, since moving
-both bodies together moves p and n rigidly and leaves phi. Points are matched to the nearest of the undisturbed ones.
-Where their number differs on one side (a corner appears), the difference is taken on the other; where it differs on
-both, the contact is treated as a point of the first body under a plane of the second, whose gap has the derivative
+Pairs of Coal are differentiated by central differences in the relative pose. Six of them suffice, since a common motion
+of both bodies moves p and n rigidly and does not change phi. Points are matched to the nearest of the undisturbed ones.
+If a point has no match on one side (a corner appears), the difference is one-sided. If it has none on both sides, the
+contact is treated as a point of the first body under a plane of the second, whose gap has the derivative
 n . (v_B - v_A). Between polytopes Coal is exact to rounding, and the differences have about eight digits; with a
 sphere or capsule about five; with a cylinder, whose normals move by small jumps, two or fewer.
 
-The frame's spin about its normal is free: no force depends on it (friction of a world is isotropic). It is taken as
+No force depends on the frame's spin about its normal (friction of a world is isotropic). The frame's rotation is
 n x dn, without spin.
 """
 
@@ -34,12 +34,12 @@ from convex_contact.model.arrays import ContactRecord, WorldRecord
 from convex_contact.model.native import manifolds
 from convex_contact.model.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE
 
-#: of the smaller shape's radius: steps of the central differences, between polytopes and with a curved shape
+#: steps of the central differences over the smaller shape's radius, between polytopes and with a curved shape
 _STEP, _CURVED_STEP = 1e-5, 2e-3
 
 
 class _Shapes(NamedTuple):
-    """The arrays of a world that are used here; each access to a record's array costs much to compile."""
+    """Arrays of a world that this module uses; each access to an array of a record takes long to compile."""
 
     geometry_kind: np.ndarray
     geometry_pose: np.ndarray
@@ -51,7 +51,7 @@ class _Shapes(NamedTuple):
 
 
 class _Points(NamedTuple):
-    """Likewise of a list of contacts."""
+    """Arrays of a list of contacts that this module uses."""
 
     geometry: np.ndarray
     feature: np.ndarray
@@ -62,7 +62,7 @@ class _Points(NamedTuple):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _distance_hessian(kind: int, size: np.ndarray, x: float, y: float, z: float, H: np.ndarray) -> None:
-    """Second derivative (3, 3) of the signed distance of a box, cylinder or capsule at a point in its frame."""
+    """Computes the Hessian (3, 3) of the signed distance of a box, cylinder or capsule at a point in its frame."""
     H[:] = 0.0
     if kind == BOX:
         o = np.array([max(abs(x) - size[0], 0.0), max(abs(y) - size[1], 0.0), max(abs(z) - size[2], 0.0)])
@@ -87,19 +87,19 @@ def _distance_hessian(kind: int, size: np.ndarray, x: float, y: float, z: float,
         # d = |(rho, dz)|, in the plane of rho and z
         r, h = rho / distance, dz / distance
         rr, hh, rh = (1 - r * r) / distance, (1 - h * h) / distance if dz != 0 else 0.0, -r * h / distance
-        turn = 1 / distance
+        tt = 1 / distance  # around the axis
     else:
         er, ez = rho - size[0], abs(z) - size[1]
         outside_r, outside_z = max(er, 0.0), max(ez, 0.0)
         distance = np.sqrt(outside_r**2 + outside_z**2)
-        rr = hh = rh = turn = 0.0
+        rr = hh = rh = tt = 0.0
         if outside_r > 0 and outside_z > 0:
             r, h = outside_r / distance, (outside_z if z >= 0 else -outside_z) / distance
             rr, hh, rh = (1 - r * r) / distance, (1 - h * h) / distance, -r * h / distance
-            turn = r / rho
+            tt = r / rho
         elif outside_r > 0 or (not outside_z > 0 and er >= ez):
-            turn = 1 / rho if rho > 0 else 0.0
-    H[0, 0], H[1, 1], H[0, 1] = rr * cx * cx + turn * cy * cy, rr * cy * cy + turn * cx * cx, (rr - turn) * cx * cy
+            tt = 1 / rho if rho > 0 else 0.0
+    H[0, 0], H[1, 1], H[0, 1] = rr * cx * cx + tt * cy * cy, rr * cy * cy + tt * cx * cx, (rr - tt) * cx * cy
     H[1, 0] = H[0, 1]
     H[0, 2], H[1, 2] = rh * cx, rh * cy
     H[2, 0], H[2, 1], H[2, 2] = H[0, 2], H[1, 2], hh
@@ -111,10 +111,10 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _against_surface(w: _Shapes, poses: np.ndarray, c: _Points, k: int, out: np.ndarray) -> None:
-    """d(phi, p, n) (7, 12) of a contact with a closed form."""
+def _differentiate_closed_form(w: _Shapes, poses: np.ndarray, c: _Points, k: int, out: np.ndarray) -> None:
+    """Computes d(phi, p, n) (7, 12) of a contact with a closed form."""
     kinds, geometry_poses, sizes, body = w.geometry_kind, w.geometry_pose, w.geometry_size, w.geometry_body
-    first = 0  # which of the two geometries has the point
+    first = 0  # index of the geometry with the point
     one, two = kinds[c.geometry[k, 0]], kinds[c.geometry[k, 1]]
     if two == SPHERE or one == HALF_SPACE:
         first = 1
@@ -138,8 +138,8 @@ def _against_surface(w: _Shapes, poses: np.ndarray, c: _Points, k: int, out: np.
         local = R.T @ (s - pose[9:])
         _distance_hessian(two, sizes[b], local[0], local[1], local[2], H)
         H = R @ H @ R.T
-    # how the point moves beside its body: a rim's lowest point turns with the plane
-    slide = np.zeros((3, 3))  # by dtheta_plane - dtheta_A
+    # motion of the point relative to its body by dtheta_plane - dtheta_A: a rim's lowest point follows the plane
+    slide = np.zeros((3, 3))
     if one == CYLINDER:
         R = geometry_poses[a, :9].copy().reshape(3, 3)
         n = np.array([pose[2], pose[5], pose[8]])
@@ -194,7 +194,10 @@ def _from_relative(
     relative: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """d(phi, p, n) (7, 12) from that by the twist (6) of B against A at an origin."""
+    """Computes d(phi, p, n) (7, 12) by both bodies' tangents from the derivatives `relative` (7, 6).
+
+    These are by the twist of B relative to A at an origin, world axes.
+    """
     p, n = c.point[k], c.frame[k, 2]
     for side in range(2):
         center = poses[b if side else a, 9:]
@@ -203,14 +206,14 @@ def _from_relative(
             axis[j % 3] = 1.0
             column = 6 * side + j
             if j < 3:
-                at, turn = axis, np.zeros(3)
+                at, rotation = axis, np.zeros(3)
             else:
-                at, turn = _cross(axis, origin - center), axis
-            # xi_B = xi_A + relative: both move as one, then B against A
+                at, rotation = _cross(axis, origin - center), axis
+            # xi_B = xi_A + relative: a common motion, and one of B relative to A
             for i in range(7):
                 x = 0.0
                 for r in range(3):
-                    x += relative[i, r] * at[r] + relative[i, 3 + r] * turn[r]
+                    x += relative[i, r] * at[r] + relative[i, 3 + r] * rotation[r]
                 out[i, column] = x if side else -x
             if not side:
                 dp = axis if j < 3 else _cross(axis, p - center)
@@ -227,7 +230,7 @@ def _move(pose: np.ndarray, j: int, h: float, origin: np.ndarray) -> None:
         pose[9 + j] += h
         return
     cosine, sine = np.cos(h), np.sin(h)
-    r, s = (j - 2) % 3, (j - 1) % 3  # the axes that j - 3 turns into each other
+    r, s = (j - 2) % 3, (j - 1) % 3  # the axes normal to the axis j - 3
     for column in range(3):
         x, y = pose[3 * r + column], pose[3 * s + column]
         pose[3 * r + column], pose[3 * s + column] = cosine * x - sine * y, sine * x + cosine * y
@@ -236,8 +239,8 @@ def _move(pose: np.ndarray, j: int, h: float, origin: np.ndarray) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _native(w: _Shapes, poses: np.ndarray, c: _Points, start: int, end: int, out: np.ndarray) -> None:
-    """Those (n, 7, 12) of the contacts start .. end - 1, one pair that Coal makes, by central differences."""
+def _differentiate_native(w: _Shapes, poses: np.ndarray, c: _Points, start: int, end: int, out: np.ndarray) -> None:
+    """Computes d(phi, p, n) (n, 7, 12) of the contacts start .. end - 1 of one pair of Coal, by central differences."""
     a, b = c.geometry[start, 0], c.geometry[start, 1]
     count = end - start
     kinds, shapes = w.geometry_kind, w.geometry_shape
@@ -280,10 +283,10 @@ def _native(w: _Shapes, poses: np.ndarray, c: _Points, start: int, end: int, out
                         square += (point[i, r] - c.point[start + k, r]) ** 2
                     if square < nearest:
                         best, nearest = i, square
-                turned = 0.0
+                change = 0.0
                 for r in range(3):
-                    turned += (normal[0, r] - c.frame[start + k, 2, r]) ** 2
-                if best < 0 or turned > (20 * step / size) ** 2:
+                    change += (normal[0, r] - c.frame[start + k, 2, r]) ** 2
+                if best < 0 or change > (20 * step / size) ** 2:
                     continue
                 sign = 1.0 if side else -1.0
                 width[k, j] += length
@@ -309,14 +312,14 @@ def _native(w: _Shapes, poses: np.ndarray, c: _Points, start: int, end: int, out
 def differentiate(
     world: WorldRecord, poses: np.ndarray, contacts: ContactRecord, wanted: np.ndarray, out: np.ndarray
 ) -> None:
-    """Writes d(phi, p, n) by [xi_A; xi_B] of the contacts of the last query.
+    """Computes d(phi, p, n) by [xi_A; xi_B] of the contacts of the last query.
 
     Args:
-        world: Its geometries placed as the query left them.
-        poses: Of the bodies at the query (nb, 12).
-        contacts: Of the query.
-        wanted: Which are asked for (n,).
-        out: Room for (n, 7, 12).
+        world: world with the geometries' poses of the query.
+        poses: poses of the bodies at the query (nb, 12).
+        contacts: contacts of the query.
+        wanted: mask of the contacts to differentiate (n,).
+        out: output (n, 7, 12).
     """
     w = _Shapes(
         world.geometry_kind,
@@ -338,14 +341,14 @@ def differentiate(
                 some |= wanted[end]
                 end += 1
             if some:
-                _native(w, poses, c, k, end, out)
+                _differentiate_native(w, poses, c, k, end, out)
         elif wanted[k]:
-            _against_surface(w, poses, c, k, out[k])
+            _differentiate_closed_form(w, poses, c, k, out[k])
         k = end
 
 
 def contact_derivatives(dynamics: Any) -> np.ndarray:
-    """d(phi, p, n) by [xi_A; xi_B] of all contacts of a world's last query (n, 7, 12), before it advances."""
+    """Returns d(phi, p, n) by [xi_A; xi_B] of all contacts of a world's last query (n, 7, 12), before it advances."""
     c = dynamics.contacts
     n = int(c.count[0])
     out = np.zeros((n, 7, 12))

@@ -1,11 +1,11 @@
-"""Friction, stiffness and dissipation of contacts from recorded motions: least squares with the derivatives of motions.
+"""Identification of contact friction, stiffness and dissipation from recorded motions by nonlinear least squares.
 
     >>> trial = Trial(scene, "ball", position, period=2e-3)
     >>> identify([trial], {"friction(floor, ball)": 0.3, "stiffness(floor, ball)": 2e4}).values
 
-Errors are those of a body's pose at all steps; their derivatives by the parameters are the library's, forward through
-the steps (`Rollout.jacobian`), chained to the parameters' logarithms, which are searched: all are positive. A motion
-must not be chaotic over its length: of a tossed cube take what is near the first touch.
+The errors are those of a body's pose at all steps. `Rollout.jacobian` computes their derivatives by the parameters,
+forward through the steps. The variables of the search are the parameters' logarithms, since all are positive. A motion
+must not be chaotic over its length: for a tossed cube, use the part near the first touch.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ class Trial:
     """A recorded motion.
 
     Attributes:
-        world: Makes the world at the start of the motion.
-        body: Name of the free body that was recorded.
-        position: Of its centre of mass, at the start and after each step (steps + 1, 3), m; NaN where there is none.
-        period: Of the steps, s.
-        orientation: Quaternions (x, y, z, w) likewise (steps + 1, 4); None: not recorded.
-        options: Of the :class:`Simulator`.
-        actuation: As `rollout` takes it.
+        world: function that makes the world at the start of the motion.
+        body: name of the recorded free body.
+        position: position of its centre of mass at the start and after each step [m], shape (steps + 1, 3); NaN where
+            none was recorded.
+        period: period of the steps [s].
+        orientation: quaternions (x, y, z, w) at the same times, shape (steps + 1, 4); None: not recorded.
+        options: options of the :class:`Simulator`.
+        actuation: actuation of `rollout`.
     """
 
     world: Callable[[], World]
@@ -50,15 +51,15 @@ class Trial:
 
 @dataclass(frozen=True)
 class Identified:
-    """What was found.
+    """Result of an identification.
 
     Attributes:
-        values: By name.
-        deviation: Standard deviation of each over its value, from the scatter of the errors; NaN where they do not
-            depend on it.
-        error: Root mean square of the weighted errors.
-        evaluations: Motions that were simulated with derivatives, of each trial.
-        converged: One of the criteria of `scipy.optimize.least_squares` is met.
+        values: identified values by name.
+        deviation: relative standard deviations by name, from the scatter of the errors; NaN where the errors do not
+            determine all values.
+        error: root mean square of the weighted errors.
+        evaluations: simulations of each trial.
+        converged: whether a criterion of `scipy.optimize.least_squares` is met.
     """
 
     values: dict[str, float]
@@ -77,19 +78,19 @@ def identify(
     range: float = 1e3,
     max_evaluations: int = 50,
 ) -> Identified:
-    """Finds the combined values of pairs of bodies that explain motions best.
+    """Identifies the combined parameters of pairs of bodies that fit motions best.
 
     Args:
-        trials: The motions.
-        start: First guess by name, KIND(A, B) with stiffness (N/m), dissipation (s/m), relaxation_time (s; of sap) or
+        trials: recorded motions.
+        start: first guess by name, KIND(A, B) with stiffness [N/m], dissipation [s/m], relaxation_time [s] (of sap) or
             friction.
-        length: An error of position that counts 1, m.
-        angle: Likewise of orientation, rad.
-        range: Values are looked for between start / range and start x range.
-        max_evaluations: At most so many of each trial.
+        length: error of position with weight 1 [m].
+        angle: error of orientation with weight 1 [rad].
+        range: values lie between start / range and start x range.
+        max_evaluations: largest number of simulations of each trial.
 
     Raises:
-        ValueError: An unknown name, a guess that is not positive, or a wrong shape.
+        ValueError: a name is unknown, a guess is not positive, or a shape is wrong.
     """
     if not trials:
         raise ValueError("trials: expected at least one")
@@ -100,7 +101,7 @@ def identify(
     scales = checks.number("length", length, above=0.0), checks.number("angle", angle, above=0.0)
     width = np.log(checks.number("range", range, above=1.0))
     for name in names:
-        _pair(name)
+        _parse_name(name)
     if not isinstance(max_evaluations, int) or max_evaluations < 1:
         raise ValueError(f"max_evaluations: expected a whole number from 1 on, got {max_evaluations!r}")
     kept: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
@@ -133,20 +134,20 @@ def identify(
     )
 
 
-def _pair(name: str) -> tuple[str, str, str]:
-    """Kind and bodies of a parameter."""
+def _parse_name(name: str) -> tuple[str, str, str]:
+    """Returns the kind and the two bodies of a parameter's name."""
     match = re.fullmatch(r"(\w+)\(([^,]+),\s*([^,]+)\)", name) if isinstance(name, str) else None
     if match is None or match[1] not in SURFACE:
         raise ValueError(f"start: there is no {name!r}; expected KIND(A, B) with one of {', '.join(SURFACE)}")
     return match[1], match[2].strip(), match[3].strip()
 
 
-def _moved(trial: Trial, values: Mapping[str, float]) -> Rollout:
-    """The trial's motion with these values."""
+def _simulate(trial: Trial, values: Mapping[str, float]) -> Rollout:
+    """Simulates a trial with these values and records derivatives."""
     world = trial.world()
     pairs: dict[tuple[int, int], dict[str, float]] = {}
     for name, value in values.items():
-        kind, a, b = _pair(name)
+        kind, a, b = _parse_name(name)
         one, two = world.number(a), world.number(b)
         pairs.setdefault((min(one, two), max(one, two)), {})[kind] = value
     for (one, two), changed in pairs.items():
@@ -158,11 +159,11 @@ def _moved(trial: Trial, values: Mapping[str, float]) -> Rollout:
 
 
 def _errors(trial: Trial, values: Mapping[str, float], scales: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted errors (m,) of a trial, and their derivatives (m, n) by the values."""
+    """Computes the weighted errors (m,) of a trial, and their derivatives (m, n) by the values."""
     steps = len(trial.position) - 1
     if np.shape(trial.position) != (steps + 1, 3) or steps < 1:
         raise ValueError(f"position: expected shape (steps + 1, 3), got {np.shape(trial.position)}")
-    motion = _moved(trial, values)
+    motion = _simulate(trial, values)
     q, v = motion.slices(trial.body)
     J = motion.jacobian(list(values))[:, : motion.nv][:, v]
     path = motion.q[:, q]
@@ -170,13 +171,13 @@ def _errors(trial: Trial, values: Mapping[str, float], scales: tuple[float, floa
     if trial.orientation is not None:
         if np.shape(trial.orientation) != (steps + 1, 4):
             raise ValueError(f"orientation: expected shape {(steps + 1, 4)}, got {np.shape(trial.orientation)}")
-        turns = [
+        rotations = [
             pin.Quaternion(a).matrix() @ pin.Quaternion(b).matrix().T
             for a, b in zip(path[:, 3:], np.asarray(trial.orientation, dtype=float), strict=True)
         ]
         # log(exp(d) R) = log R + J_l^-1 d, and J_l(r) = J_r(r)^T
-        angles = np.array([pin.log3(turn) for turn in turns])
-        by = np.array([pin.Jlog3(turn).T for turn in turns])
+        angles = np.array([pin.log3(rotation) for rotation in rotations])
+        by = np.array([pin.Jlog3(rotation).T for rotation in rotations])
         errors, slopes = np.hstack([errors, angles / scales[1]]), np.hstack([slopes, by @ J[:, 3:] / scales[1]])
     known = np.isfinite(errors)
     return errors[known], slopes[known]

@@ -1,4 +1,4 @@
-"""A contact's impulse and its derivatives by velocity, geometry and parameters."""
+"""Impulse of a contact and its derivatives by velocity, geometry and parameters."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from convex_contact.problem import contact_kernels as kernels
 from convex_contact.problem.contact_kernels import ContactLaw, Regularisation
 from convex_contact.problem.near_rigid import near_rigid_compliance
 from convex_contact.problem.normal_law_kernels import normal_derivatives, normal_force
+from haptic_files.moved_modules import renamed
 
 #: columns of a contact's partial derivatives
-VELOCITY, PHI, V_N0, MOBILITY, STIFFNESS, DISSIPATION, RELAXATION_TIME, FRICTION, ELASTIC, K_T, B_T, PARTIALS = (
+VELOCITY, PHI, V_N0, DELASSUS_NORM, STIFFNESS, DISSIPATION, RELAXATION_TIME, FRICTION, ELASTIC, K_T, B_T, PARTIALS = (
     0, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14
 )  # fmt: skip
 
 
 class _NormalForce(NamedTuple):
-    """f_n and its derivatives."""
+    """Normal force f_n [N] and its derivatives."""
 
     force: float
     by_phi: float
@@ -30,8 +31,8 @@ class _NormalForce(NamedTuple):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _normal_law(law: ContactLaw, p: np.ndarray, phi: float, v: float) -> _NormalForce:
-    """The normal law at a distance and a velocity."""
+def _evaluate_normal_law(law: ContactLaw, p: np.ndarray, phi: float, v: float) -> _NormalForce:
+    """Evaluates the normal law at a signed distance [m] and a separation velocity [m/s]."""
     k, d = p[kernels.STIFFNESS], p[kernels.DISSIPATION]
     by_phi, by_v, by_k, by_d = normal_derivatives(law.normal_law, law.addresses, phi, v, k, d)
     return _NormalForce(normal_force(law.normal_law, law.addresses, phi, v, k, d), by_phi, by_v, by_k, by_d)
@@ -47,16 +48,16 @@ def partial_derivatives(
     gamma: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """Impulse of a contact with isotropic friction, and its partial derivatives (3, 14).
+    """Computes the impulse of a contact with isotropic friction, and its partial derivatives.
 
     Args:
-        law: What all contacts share.
+        law: approximation, normal law and period.
         numbers: v_s, sigma, beta.
-        w: Delassus estimate, 1/kg.
-        parameters: Columns of `contact_kernels` (16,).
-        v: v_c (3,).
-        gamma: Where the impulse goes (3,).
-        out: Where the derivatives go, columns as above.
+        w: Delassus estimate [1/kg].
+        parameters: parameters with the columns of `contact_kernels` (16,).
+        v: contact velocity v_c [m/s] (3,).
+        gamma: output, impulse [N s] (3,).
+        out: output, derivatives with the columns of this module (3, 14).
     """
     table, q = parameters.reshape((1, kernels.PARAMETERS)), np.zeros((1, kernels.DERIVED))
     kernels.prepare(law, numbers, w, table, q, 0)
@@ -79,7 +80,7 @@ def _sap(
     v: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """Derivatives of SAP's projection; q are the derived numbers, the others arguments of `partial_derivatives`."""
+    """Differentiates SAP's projection; q are the derived numbers, see `partial_derivatives` for the other arguments."""
     phi, k, mu = parameters[kernels.PHI0], parameters[kernels.STIFFNESS], parameters[kernels.COEFFICIENT]
     dt_plus_tau = dt + parameters[kernels.RELAXATION_TIME]
     Rt, Rn = q[0, kernels.D_EPS], q[0, kernels.D_BOUND]
@@ -90,7 +91,7 @@ def _sap(
     scale = 1.0 + mu * mu * ratio
     seed = np.zeros(PARTIALS)
     for j in range(PARTIALS):
-        # the derivative along one variable; the others stay
+        # derivative by variable j at fixed other variables
         seed[j] = 1.0
         d1, d2, dn, dphi, _, dw, dk, _, dtau, dmu, _, _, _, _ = seed
         seed[j] = 0.0
@@ -105,9 +106,9 @@ def _sap(
             dratio = (dRt - ratio * dRn) / Rn
             dN = (dyn + mu * Rt / Rn * dyr + ratio * yr * dmu + mu * yr * dratio) / scale
             dN -= N * (2.0 * mu * ratio * dmu + mu * mu * dratio) / scale
-            turn1, turn2 = ((dy1 - t1 * dyr) / yr, (dy2 - t2 * dyr) / yr) if yr > 0.0 else (0.0, 0.0)
-            out[0, j] = mu * t1 * dN + N * t1 * dmu + mu * N * turn1
-            out[1, j] = mu * t2 * dN + N * t2 * dmu + mu * N * turn2
+            dt1, dt2 = ((dy1 - t1 * dyr) / yr, (dy2 - t2 * dyr) / yr) if yr > 0.0 else (0.0, 0.0)
+            out[0, j] = mu * t1 * dN + N * t1 * dmu + mu * N * dt1
+            out[1, j] = mu * t2 * dN + N * t2 * dmu + mu * N * dt2
             out[2, j] = dN
         else:
             out[0, j] = out[1, j] = out[2, j] = 0.0
@@ -115,11 +116,11 @@ def _sap(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _elastoplastic(law: ContactLaw, parameters: np.ndarray, q: np.ndarray, v: np.ndarray, out: np.ndarray) -> None:
-    """Derivatives of the elastoplastic law, likewise."""
+    """Differentiates the elastoplastic law; arguments as in `_sap`."""
     dt, mu, kt = law.period, parameters[kernels.COEFFICIENT], parameters[kernels.TANGENTIAL_STIFFNESS]
     phi, e = parameters[kernels.PHI0], parameters[kernels.ELASTIC_DISPLACEMENT :]
-    f0 = _normal_law(law, parameters, phi, parameters[kernels.V_N0])
-    f1 = _normal_law(law, parameters, phi + dt * v[2], v[2])
+    f0 = _evaluate_normal_law(law, parameters, phi, parameters[kernels.V_N0])
+    f1 = _evaluate_normal_law(law, parameters, phi + dt * v[2], v[2])
     kappa, F = q[0, kernels.D_EPS], q[0, kernels.D_BOUND]
     p1, p2, size = kernels.trial_force(q, 0, v[0], v[1])
     seed = np.zeros(PARTIALS)
@@ -155,7 +156,7 @@ def _soft(
     v: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """Derivatives of Lagged and Similar, with the soft norm, likewise."""
+    """Differentiates Lagged and Similar; arguments as in `_sap`."""
     dt, sigma, phi, mu = law.period, numbers.sigma, parameters[kernels.PHI0], parameters[kernels.COEFFICIENT]
     similar = law.approximation in (kernels.SIMILAR, kernels.SIMILAR_REGULARIZED)
     eps, bound = q[0, kernels.D_EPS], q[0, kernels.D_BOUND]
@@ -163,8 +164,8 @@ def _soft(
     square, root = kernels.soft_root(v[0], v[1], eps)
     t1, t2, soft_norm = v[0] / root, v[1] / root, square / (root + eps)
     z = kernels.similar_velocity(q, 0, square, root, v[2]) if similar else v[2]
-    f0 = _normal_law(law, parameters, phi, parameters[kernels.V_N0])
-    f1 = _normal_law(law, parameters, phi + dt * z, z)
+    f0 = _evaluate_normal_law(law, parameters, phi, parameters[kernels.V_N0])
+    f1 = _evaluate_normal_law(law, parameters, phi + dt * z, z)
     N = dt * f1.force
     friction = mu * N if similar else bound
     seed = np.zeros(PARTIALS)
@@ -189,9 +190,12 @@ def _soft(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def bearing(law: ContactLaw, c: ContactRecord, vc: np.ndarray, out: np.ndarray) -> None:
-    """Which contacts may have an impulse or a derivative of it that is not zero (n,)."""
+def find_active_contacts(law: ContactLaw, c: ContactRecord, vc: np.ndarray, out: np.ndarray) -> None:
+    """Writes the mask (n,) of the contacts whose impulse or its derivatives may be nonzero."""
     for k in range(c.count[0]):
         out[k] = not kernels.certainly_idle(
             law, c.phi0[k], c.relaxation_time[k], c.friction[k], vc[k, 0], vc[k, 1], vc[k, 2]
         )
+
+
+__getattr__ = renamed(__name__, {"bearing": "find_active_contacts", "MOBILITY": "DELASSUS_NORM"})

@@ -1,12 +1,12 @@
-"""Adds the rows of joint laws and joint limits to the derivatives of a step.
+"""Rows of joint laws and joint limits in the derivatives of a step.
 
 A row of a tree has the velocity s = J v + b with a constant J, and the impulse gamma = clamp((v^ - s)/R, lower, upper).
-Its v^, and of velocity limits its bounds, depend on the state before the step by the row's length J q alone. In the
-residual A (v - v*) - J^T gamma - ... of a step, between its bounds, it is
+Its v^, and the bounds of velocity limits, depend on the state before the step only by the row's length J q. Between its
+bounds, a row has this term in the derivative of the residual A (v - v*) - J^T gamma - ... of a step:
 
     -J^T dgamma = J^T J dv/R - J^T (dv^/d(J q)) J dq/R + J^T gamma dw/w,
 
-the last where the near-rigid limit R = beta^2 w/(4 pi^2), w = J A^-1 J^T, decides.
+the last part if R is the near-rigid limit beta^2 w/(4 pi^2), w = J A^-1 J^T.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from convex_contact.problem.near_rigid import near_rigid_compliance
 from convex_contact.problem.row_numbers import rigid_slope
 from convex_contact.simulation.joint_rows import JointRows
 
-#: columns of a row's slopes
+#: columns of the derivatives of a row's numbers
 _TARGET, _LOWER, _UPPER = range(3)
 
 
@@ -31,8 +31,8 @@ class NearRigidRow:
     """A row whose impulse depends on the mass matrix of its tree.
 
     Attributes:
-        tree: Number.
-        slope: Of the residual by the entries of U (n,): -J gamma/w.
+        tree: number of the tree.
+        slope: derivative of the residual by -w, -J gamma/w (n,).
         U: -dw/dA (n, n).
     """
 
@@ -42,7 +42,7 @@ class NearRigidRow:
 
 
 def _slopes(rows: JointRows, time: float, period: float) -> np.ndarray:
-    """Derivatives (rows, 3) of the target and bounds of a step that started at a time, by the rows' lengths."""
+    """Returns derivatives (rows, 3) of targets and bounds by the rows' lengths, for the step from `time` [s] on."""
     laws = rows.laws
     slopes = np.zeros((len(rows), 3))
     for i, law in enumerate(laws):
@@ -54,10 +54,10 @@ def _slopes(rows: JointRows, time: float, period: float) -> np.ndarray:
 
 
 def _add_velocity_limits(laws: Sequence[JointLaw | SpeedLimit], numbers: np.ndarray, slopes: np.ndarray) -> None:
-    """Slopes of the bounds that `row_numbers.write_speed_row` writes: of a motor's row, and of its velocity limit's.
+    """Writes derivatives of the bounds of `row_numbers.write_speed_row`, for the rows of motors and velocity limits.
 
-    One bound of the motor is the impulse dt u(V) of its controller at the limit, unless that is beyond the effort limit
-    E; the width of the limit's row is dt (u(V) + E), and its length runs against the joint.
+    One bound of the motor is the impulse dt u(V) of its controller at the limit, unless that exceeds the effort limit
+    E. The range of the limit's row is dt (u(V) + E), and its length has the opposite sign of the joint's.
     """
     row_of = {id(law): i for i, law in enumerate(laws)}
     for i, law in enumerate(laws):
@@ -75,21 +75,21 @@ def add_joint_rows(
     rows: JointRows, time: float, period: float, velocity: np.ndarray, tree_v: np.ndarray, A: np.ndarray, H: np.ndarray,
     R_q: np.ndarray, mass_by_q: dict[int, np.ndarray],
 ) -> list[NearRigidRow]:  # fmt: skip
-    """Adds the rows to H and R_q.
+    """Adds the rows of joint laws and joint limits to H and R_q.
 
     Args:
-        rows: Of the last step.
-        time: At its start, s.
-        period: dt, s.
-        velocity: After the step (nv,).
-        tree_v: Where the velocities of each tree begin (nt + 1,).
-        A: The step's matrix by trees (nt, d, d).
-        H: Derivative of the residual by v, likewise.
-        R_q: By q, likewise.
+        rows: rows of the last step.
+        time: time at the start of the step [s].
+        period: dt [s].
+        velocity: velocity after the step (nv,).
+        tree_v: first velocity of each tree (nt + 1,).
+        A: matrix A of the step by trees (nt, d, d).
+        H: derivative of the residual by v, by trees (nt, d, d).
+        R_q: derivative of the residual by q, by trees (nt, d, d).
         mass_by_q: dA/dq (n, n, n) of the trees with rows.
 
     Returns:
-        The rows that depend on the mass matrix.
+        The rows whose impulse depends on the mass matrix.
     """
     kept, inverses = [], dict[int, np.ndarray]()
     every, slopes = rows.arrays, _slopes(rows, time, period)
@@ -103,7 +103,7 @@ def add_joint_rows(
             column = inverses[t] @ J
             w = float(J @ column)
             rigid = near_rigid_compliance(beta, w)
-        decides = rigid >= R
+        near_rigid = rigid >= R
         R = max(R, rigid)
         impulse = (target - bias - J @ velocity[tree_v[t] : tree_v[t + 1]]) / R
         square = np.outer(J, J)
@@ -112,7 +112,7 @@ def add_joint_rows(
             continue
         H[t, :n, :n] += square / R
         R_q[t, :n, :n] -= slopes[i, _TARGET] / R * square
-        if decides:
+        if near_rigid:
             U = np.outer(column, column)
             slope = -J * impulse / w
             R_q[t, :n, :n] += np.outer(slope, np.einsum("ab,abk->k", U, mass_by_q[t]))
@@ -121,5 +121,5 @@ def add_joint_rows(
 
 
 def needs_mass(rows: JointRows) -> bool:
-    """Returns whether some row has a near-rigid limit, so that its impulse may depend on the mass matrix."""
+    """Returns whether a row has a near-rigid limit, so that its impulse may depend on the mass matrix."""
     return bool((rows.arrays.parameters[:, ROW_NEAR_RIGID] > 0.0).any())

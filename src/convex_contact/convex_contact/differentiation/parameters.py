@@ -1,4 +1,4 @@
-"""Parameters of a rollout: their names, shapes, and what they change."""
+"""Parameters of a rollout: their names, shapes, and the quantities of a step that depend on them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Direction = Mapping[str, ArrayLike]
 
 
 class Gradients(dict[str, np.ndarray]):
-    """Gradients by name; a pair of bodies may be named in either order.
+    """Gradients by name of the parameter; the two bodies of a pair may be named in either order.
 
     Examples:
         >>> from convex_contact import Simulator, World, rollout
@@ -43,7 +43,7 @@ class Gradients(dict[str, np.ndarray]):
 
 
 def combination_derivative(own: Material, other: Material, name: str) -> np.ndarray:
-    """d(k, d, tau_d, mu) of the combined law (`Material.combined`) by one number of a material (4,)."""
+    """Returns d(k, d, tau_d, mu) (4,) of the combined law (`Material.combined`) by a parameter of `own`."""
     out = np.zeros(4)
     a, b = own.stiffness, other.stiffness
     if name == "relaxation_time":
@@ -52,19 +52,19 @@ def combination_derivative(own: Material, other: Material, name: str) -> np.ndar
         total = own.friction + other.friction
         out[3] = 2.0 * (other.friction / total) ** 2 if total > 0.0 else 0.0
     elif np.isinf(a):
-        pass  # the other decides
+        pass  # k and d are those of the other material
     elif np.isinf(b):
         out[0 if name == "stiffness" else 1] = 1.0
     elif name == "stiffness":
-        share = b / (a + b)
-        out[0], out[1] = share * share, share * (other.dissipation - own.dissipation) / (a + b)
+        fraction = b / (a + b)
+        out[0], out[1] = fraction * fraction, fraction * (other.dissipation - own.dissipation) / (a + b)
     else:
         out[1] = b / (a + b)
     return out
 
 
 class RolloutParameters:
-    """Parameters of a rollout by name, and what they change in its steps; base of `rollouts.Rollout`."""
+    """Parameters of a rollout by name, and their effect on its steps; base class of `rollouts.Rollout`."""
 
     world: World
     _arrays: WorldArrays
@@ -86,12 +86,12 @@ class RolloutParameters:
         return int(self._tree_v[-1])
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """The shape of a parameter.
+        """Returns the shape of a parameter.
 
         Raises:
-            ValueError: There is no such parameter.
+            ValueError: the parameter does not exist.
         """
-        kind, bodies = self._parsed(name)
+        kind, bodies = self._parse_name(name)
         if kind in ("initial_position", "initial_velocity"):
             return (self.nv,)
         if kind == "gravity" or kind in ("position", "orientation"):
@@ -106,7 +106,7 @@ class RolloutParameters:
 
     @property
     def names(self) -> list[str]:
-        """All parameters."""
+        """Names of all parameters."""
         names = ["initial_position", "initial_velocity", "gravity", "actuation"]
         if self._elastoplastic:
             names += ["tangential_damping"] + (["tangential_stiffness"] if self._tangential else [])
@@ -124,8 +124,8 @@ class RolloutParameters:
             names += [kind + pair for kind in SURFACE]
         return names
 
-    def _parsed(self, name: str) -> tuple[str, tuple[int, ...]]:
-        """Kind of a parameter and the numbers of its bodies, or of its tree."""
+    def _parse_name(self, name: str) -> tuple[str, tuple[int, ...]]:
+        """Returns the kind of a parameter and the numbers of its bodies, or of its tree."""
         match = re.fullmatch(r"(\w+)(?:\((.*)\))?", name) if isinstance(name, str) else None
         if match is not None:
             kind, inside = match[1], match[2]
@@ -156,7 +156,7 @@ class RolloutParameters:
         )
 
     def _surface_chain(self, kind: str, bodies: tuple[int, ...]) -> np.ndarray:
-        """d(k, d, tau_d, mu of each pair of geometries) by one surface parameter (pairs, 4)."""
+        """Returns d(k, d, tau_d, mu) of each pair of geometries by one surface parameter (pairs, 4)."""
         column, out = SURFACE.index(kind), np.zeros((len(self._pairs), 4))
         for (a, b), row in self._pairs.items():
             (one, g), (two, h) = self._members[a], self._members[b]
@@ -173,13 +173,13 @@ class RolloutParameters:
         return out
 
     def _directions(self, directions: Sequence[Direction]) -> Changes:
-        """The parameters' primitives along directions, one column each."""
+        """Converts directions of the parameters to changes of the quantities of a step, one column each."""
         n = len(directions)
         d = Changes.zeros(self, n)
         chains: dict[tuple[str, tuple[int, ...]], np.ndarray] = {}
         for column, direction in enumerate(directions):
             for name, value in direction.items():
-                kind, bodies = self._parsed(name)
+                kind, bodies = self._parse_name(name)
                 array = checks.array(name, value, self.shape(name))
                 if kind == "initial_position":
                     d.q[:, column] += array
@@ -209,10 +209,10 @@ class RolloutParameters:
         return d
 
     def _named(self, g: Changes) -> Gradients:
-        """Returns the gradients by the parameters from those by what they change."""
+        """Returns the gradients by the parameters from the gradients by the quantities of a step."""
         out = Gradients()
         for name in self.names:
-            kind, bodies = self._parsed(name)
+            kind, bodies = self._parse_name(name)
             if kind in ("initial_position", "initial_velocity"):
                 out[name] = g.q if kind == "initial_position" else g.v
             elif kind == "gravity":

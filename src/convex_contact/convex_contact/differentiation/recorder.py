@@ -32,7 +32,7 @@ class Recorder:
         a = simulator.dynamics.arrays
         self._trees = [t for t, kind in enumerate(a.tree_kind) if kind == ARTICULATED]
         self._prescribed = [i for i, body in enumerate(r.world.bodies) if body.kind == "prescribed"]
-        self._first = {body: a.body_pose[body, :9].reshape(3, 3).copy() for body in self._prescribed}
+        self._start_rotation = {body: a.body_pose[body, :9].reshape(3, 3).copy() for body in self._prescribed}
         chosen = simulator._chosen.code
         options = simulator._options
         self._setting = StepSetting(
@@ -42,12 +42,12 @@ class Recorder:
             Regularisation(*(float(options[name]) for name in Regularisation._fields)),
             *map(float, simulator._tangential),
         )
-        self._with_w = bool(contact_kernels.needs_mobility(chosen))
-        self._place = np.zeros(0, dtype=np.int64)  # of the last step's contacts in its tape
+        self._with_w = bool(contact_kernels.needs_delassus_norm(chosen))
+        self._tape_index = np.zeros(0, dtype=np.int64)  # of the last step's contacts
         self._ancestry = [_ancestry(r.world.trees[t].model.model) for t in self._trees]
 
     def step(self) -> None:
-        """One step, appended to the tape."""
+        """Makes one step, and appends its derivatives to the tape."""
         r, simulator = self.r, self.simulator
         d = simulator.dynamics
         a = d.arrays
@@ -98,12 +98,12 @@ class Recorder:
                 solve=solver_of(matrices[2]),
                 contacts=contacts,
                 change=velocity - start,
-                spin=start,
+                v0=start,
                 rotation=poses[a.tree_body[r._free], :9].reshape(-1, 3, 3),
                 trees=trees,
-                turned={
+                prescribed_rotation={
                     body: poses[body, :9].reshape(3, 3) @ first.T
-                    for body, first in self._first.items()
+                    for body, first in self._start_rotation.items()
                     if not np.array_equal(poses[body, :9], first.ravel())
                 },
                 near_rigid=near_rigid,
@@ -125,7 +125,7 @@ class Recorder:
         n, width = int(c.count[0]), r._width
         vc = outputs(simulator._workspace).vc[:n]
         wanted = np.zeros(n, dtype=np.bool_)
-        step_derivatives.bearing(self._setting.law, c.record, vc, wanted)
+        step_derivatives.find_active_contacts(self._setting.law, c.record, vc, wanted)
         chosen = np.flatnonzero(wanted)
         m = len(chosen)
         geometry = np.zeros((n, 7, 12))
@@ -155,11 +155,11 @@ class Recorder:
         previous = np.full(m, -1, dtype=np.int64)
         if r._elastoplastic and r._tape:
             k = c.previous[chosen]
-            previous[k >= 0] = self._place[k[k >= 0]]
-        self._place = np.full(n, -1, dtype=np.int64)
-        self._place[chosen] = np.arange(m)
+            previous[k >= 0] = self._tape_index[k[k >= 0]]
+        self._tape_index = np.full(n, -1, dtype=np.int64)
+        self._tape_index[chosen] = np.arange(m)
         kept = ContactTape(
-            tree, pair, fixed, columns.reshape(m, 2 * width), out.J, out.R_fixed, out.theta, out.mobility, out.by_mass,
+            tree, pair, fixed, columns.reshape(m, 2 * width), out.J, out.R_fixed, out.theta, out.by_norm, out.by_mass,
             out.past, previous, out.memory_q, out.memory_v, out.memory_end, out.memory_past, out.memory_theta,
             out.memory_fixed,
         )  # fmt: skip
@@ -178,7 +178,7 @@ class Recorder:
         with_mass: bool,
         mass_by_q: dict[int, np.ndarray],
     ) -> TreeTape:
-        """Derivatives of an articulated tree's residual, dt ID(q, v0, (v - v0)/dt) and linear terms."""
+        """Differentiates an articulated tree's residual, dt ID(q, v0, (v - v0)/dt) and linear terms."""
         r, dt = self.r, self.r.period
         tree = r.world.trees[t].model
         model, data = tree.model, tree.data
@@ -187,8 +187,8 @@ class Recorder:
         n = len(v)
         acceleration = (v - v0) / dt
         pin.computeRNEADerivatives(model, data, q, v0, acceleration)
-        stretch = pin.dDifference(model, tree.rest, q)[1] if tree.stiffness.any() else np.zeros((n, n))
-        R_q[t, :n, :n] = dt * data.dtau_dq + dt * tree.stiffness[:, None] * stretch
+        deflection_q = pin.dDifference(model, tree.rest, q)[1] if tree.stiffness.any() else np.zeros((n, n))
+        R_q[t, :n, :n] = dt * data.dtau_dq + dt * tree.stiffness[:, None] * deflection_q
         R_v[t, :n, :n] = dt * data.dtau_dv - tree.mass_matrix(q)
         by_q, by_v = pin.dIntegrate(model, q, dt * v)
         E[t, :n, :n], K[t, :n, :n] = by_q, dt * by_v
@@ -213,7 +213,7 @@ class Recorder:
     def _wrenches(
         self, tree: int, tape: TreeTape, poses: np.ndarray, link_hessian: np.ndarray, R_q: np.ndarray
     ) -> None:
-        """Adds what the wrenches W on links, at their centres of mass, do to the residual: -dt J^T W of q and links."""
+        """Adds derivatives of -dt J^T W, the residual's part of wrenches W on links at their centres of mass."""
         dt, a, n = self.r.period, self.simulator.dynamics.arrays, len(tape.gravity)
         described = self.r.world.trees[tree]
         for i, body in enumerate(described.bodies):
@@ -224,11 +224,11 @@ class Recorder:
             c = described.model.center(i)
             lever = R @ c
             wrench = np.concatenate([force, moment + np.cross(lever, force)])
-            turned = np.outer(lever, force) - (lever @ force) * np.eye(3)  # (omega x lever) x force
+            rotated = np.outer(lever, force) - (lever @ force) * np.eye(3)  # (omega x lever) x force
             by_q = np.einsum("aij,a->ij", link_hessian[a.body_link[body], :, :n, :n], wrench)
-            R_q[tree, :n, :n] -= dt * (by_q + J.T @ turned @ J)
+            R_q[tree, :n, :n] -= dt * (by_q + J.T @ rotated @ J)
             mass = described.model.model.inertias[described.model.link_joints[i]].mass
-            by_center = -dt * J.T @ np.cross(R.T, force).T  # of c; parameters are the mass and mass times c
+            by_center = -dt * J.T @ np.cross(R.T, force).T  # by c; the parameters are the mass and mass times c
             tape.links[:, 10 * i + 1 : 10 * i + 4] += by_center / mass
             tape.links[:, 10 * i] -= by_center @ c / mass
 
@@ -247,11 +247,11 @@ class Recorder:
         body = coupling.body
         t, link = int(a.body_tree[body]), int(a.body_link[body])
         rows = slice(*r._tree_v[t : t + 2])
-        T, k, b, stretch, twist = coupling.terms
+        T, k, b, displacement, twist = coupling.terms
         n = T.shape[1]
         if link >= 0:
             by_q = link_hessian[link, :, :n, :n]
-        else:  # the frame's origin turns about the centre of mass
+        else:  # the frame's origin rotates about the centre of mass
             lever = -poses[body, :9].reshape(3, 3) @ r.world.bodies[body].center
             by_q = np.zeros((6, 6, 6))
             unit = np.eye(3)
@@ -259,11 +259,11 @@ class Recorder:
                 for j in range(3):
                     by_q[:3, 3 + i, 3 + j] = np.cross(unit[i], np.cross(unit[j], lever))
         gain = dt * b + dt * dt * k
-        wrench = gain * (T @ velocity[rows]) - dt * (k * stretch + b * twist)
-        error = np.zeros((6, n))
-        error[:3] = -T[:3]
-        error[3:] = -pin.Jlog3(pin.exp3(stretch[3:])) @ T[3:]
-        by = gain[:, None] * np.einsum("aij,i->aj", by_q, velocity[rows]) - dt * k[:, None] * error
+        wrench = gain * (T @ velocity[rows]) - dt * (k * displacement + b * twist)
+        displacement_q = np.zeros((6, n))
+        displacement_q[:3] = -T[:3]
+        displacement_q[3:] = -pin.Jlog3(pin.exp3(displacement[3:])) @ T[3:]
+        by = gain[:, None] * np.einsum("aij,i->aj", by_q, velocity[rows]) - dt * k[:, None] * displacement_q
         R_q[t, :n, :n] += T.T @ by + np.einsum("aij,a->ij", by_q, wrench)
         if t in mass_by_q:
             half = np.einsum("ai,a,ajk->ijk", T, gain, by_q)
@@ -271,7 +271,7 @@ class Recorder:
 
 
 def _ancestry(model: pin.Model) -> tuple[np.ndarray, np.ndarray]:
-    """For each pair of velocities (i, k) of a tree: k moves the axis of i; and i comes before k, and moves it."""
+    """Returns two masks (n, n) of velocities (i, k): k moves the axis of i; i comes before k and moves its axis."""
     joint = np.empty(model.nv, dtype=np.int64)
     for number, j in enumerate(model.joints):
         if j.nv > 0 and number:
@@ -285,26 +285,26 @@ def _ancestry(model: pin.Model) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _link_hessian(T: np.ndarray, ancestry: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Derivatives (links, 6, n, n) of link Jacobians (links, 6, n): entry, column i, tangent k.
+    """Returns derivatives (links, 6, n, n) of link Jacobians (links, 6, n): entry, column i, tangent k.
 
-    A joint k before or at i turns the whole screw of i about its own axis; a joint k after i moves only the origin.
+    A joint k before or at i rotates the whole screw of i about the axis of k. A joint k after i moves only the origin.
     """
     inner, outer = ancestry
     on = (T != 0.0).any(axis=1)  # velocities that move the link
     both = on[:, :, None] & on[:, None, :]
     linear, angular = T[:, :3].transpose(0, 2, 1), T[:, 3:].transpose(0, 2, 1)
     out = np.zeros((*T.shape, T.shape[2]))
-    turns = (both & inner)[..., None]
+    rotates = (both & inner)[..., None]
     moves = (both & outer)[..., None]
-    spun = np.cross(angular[:, None, :, :], angular[:, :, None, :]) * turns
-    swung = np.cross(angular[:, None, :, :], linear[:, :, None, :]) * turns
-    shifted = np.cross(angular[:, :, None, :], linear[:, None, :, :]) * moves
-    out[:, :3], out[:, 3:] = np.moveaxis(swung + shifted, 3, 1), np.moveaxis(spun, 3, 1)
+    angular_change = np.cross(angular[:, None, :, :], angular[:, :, None, :]) * rotates
+    linear_change = np.cross(angular[:, None, :, :], linear[:, :, None, :]) * rotates
+    origin_change = np.cross(angular[:, :, None, :], linear[:, None, :, :]) * moves
+    out[:, :3], out[:, 3:] = np.moveaxis(linear_change + origin_change, 3, 1), np.moveaxis(angular_change, 3, 1)
     return out
 
 
 def _regressor(
     model: pin.Model, data: pin.Data, q: np.ndarray, velocity: np.ndarray, acceleration: np.ndarray
 ) -> np.ndarray:
-    """Returns a copy of the joint torques' regressor (n, 10 links) of pin, which drops the axis of one joint."""
+    """Returns a copy of pin's joint torque regressor (n, 10 links), with the axis that pin drops for a single joint."""
     return np.array(pin.computeJointTorqueRegressor(model, data, q, velocity, acceleration)).reshape(model.nv, -1)

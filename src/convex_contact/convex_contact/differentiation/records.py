@@ -1,4 +1,4 @@
-"""The arrays of worlds and contacts that derivatives need, by name."""
+"""Arrays of worlds and contacts that derivatives need, by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from convex_contact.problem.contact_kernels import PARAMETERS, ContactLaw, Regul
 
 
 class Trees(NamedTuple):
-    """The arrays of a world that derivatives need; each access to a record's array costs much to compile."""
+    """Arrays of a world that derivatives need; each access to an array of a record takes long to compile."""
 
     tree_v: np.ndarray
     tree_kind: np.ndarray
@@ -28,7 +28,7 @@ class Trees(NamedTuple):
 
 
 class Points(NamedTuple):
-    """Likewise of a list of contacts."""
+    """Arrays of a list of contacts that derivatives need."""
 
     body: np.ndarray
     tree: np.ndarray
@@ -44,7 +44,7 @@ class Points(NamedTuple):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def trees_of(w: WorldRecord) -> Trees:
-    """The arrays of a record."""
+    """Returns the arrays of a world's record that derivatives need."""
     return Trees(
         w.tree_v,
         w.tree_kind,
@@ -61,19 +61,19 @@ def trees_of(w: WorldRecord) -> Trees:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def points_of(c: ContactRecord) -> Points:
-    """Likewise."""
+    """Returns the arrays of a contact record that derivatives need."""
     return Points(
         c.body, c.tree, c.point, c.frame, c.phi0, c.v_n0, c.stiffness, c.dissipation, c.relaxation_time, c.friction
     )
 
 
 class StepSetting(NamedTuple):
-    """What all contacts of all steps share.
+    """Approximation, law and parameters of all contacts of all steps.
 
     Attributes:
         law: approximation, normal law and period.
         numbers: v_s, sigma, beta.
-        tangential_stiffness: k_t [N/m]; 0: that of the normal direction.
+        tangential_stiffness: k_t [N/m]; 0: k_t is the normal stiffness.
         tangential_damping: b_t [N s/m].
     """
 
@@ -93,18 +93,18 @@ class StepMotion(NamedTuple):
 
 
 class ContactMotion(NamedTuple):
-    """A contact between its bodies A and B and their trees, of d velocities each; overwritten from contact to contact.
+    """Motion of a contact of bodies A and B of two trees, with d velocities each; overwritten from contact to contact.
 
     Attributes:
-        slots: Number of the tree of the contact that moves each body, -1: none (2,).
+        slots: index of the contact's tree that moves each body, -1: none (2,).
         T: maps of the trees' velocities to the twists at the bodies' origins (2, 6, d).
-        P: maps of these twists to the contact velocity (2, 3, 6).
+        P: maps of the bodies' twists to the contact velocity (2, 3, 6).
         V_q, V0_q: derivatives of a link's twist at the end and at the start by its tree's tangent (2, 6, d).
         twist, twist0: twists at the end and at the start (2, 6).
         r: levers from the origins to the point (2, 3).
         Delta, Delta0: relative velocities in the world at the end and at the start (3,).
-        force: on B, world (3,).
-        wrench: of this force on both bodies (2, 6).
+        force: force on B, world (3,).
+        wrench: wrenches of this force on both bodies (2, 6).
     """
 
     slots: np.ndarray
@@ -122,15 +122,16 @@ class ContactMotion(NamedTuple):
 
 
 class ContactPartials(NamedTuple):
-    """Derivatives of one contact on their way to its trees; overwritten from contact to contact.
+    """Derivatives of one contact by the motion of its bodies; overwritten from contact to contact.
 
     Attributes:
-        partial: of gamma, columns of `impulse_derivatives` (3, 14).
-        parameters: columns of `contact_kernels` (16,).
-        w_r, w_q: of w by the levers (2, 3), and by q at fixed levers (2 d,).
-        E_x, E_0, E_m: of e at the start of the step by the tangents, the twists before it (2, 12), the memory (2, 6).
-        G_x, W_x: of gamma (3, 12) and of the wrenches (2, 6, 12) by the bodies' tangents at fixed twists.
-        G: of gamma by q at fixed poses, by v0, by v (3, 3, 2 d).
+        partial: derivatives of gamma, columns of `impulse_derivatives` (3, 14).
+        parameters: parameters of the contact, columns of `contact_kernels` (16,).
+        w_r, w_q: derivatives of w by the levers (2, 3), and by q at fixed levers (2 d,).
+        E_x, E_0: derivatives of e at the start of the step by the tangents, and by the twists before it (2, 12).
+        E_m: derivative of e at the start of the step by the memory (2, 6).
+        G_x, W_x: derivatives of gamma (3, 12) and of the wrenches (2, 6, 12) by the bodies' tangents at fixed twists.
+        G: derivatives of gamma by q at fixed poses, by v0, by v (3, 3, 2 d).
     """
 
     partial: np.ndarray
@@ -147,7 +148,7 @@ class ContactPartials(NamedTuple):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def new_motion(d: int) -> ContactMotion:
-    """Room for a contact between trees of at most d velocities."""
+    """Returns zeros for the motion of a contact between trees of at most d velocities."""
     return ContactMotion(
         np.zeros(2, dtype=np.int64), np.zeros((2, 6, d)), np.zeros((2, 3, 6)), np.zeros((2, 6, d)), np.zeros((2, 6, d)),
         np.zeros((2, 6)), np.zeros((2, 6)), np.zeros((2, 3)), np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((2, 6)),
@@ -156,7 +157,7 @@ def new_motion(d: int) -> ContactMotion:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def new_partials(d: int) -> ContactPartials:
-    """Likewise."""
+    """Returns zeros for the derivatives of a contact between trees of at most d velocities."""
     return ContactPartials(
         np.zeros((3, PARTIALS)), np.zeros(PARAMETERS), np.zeros((2, 3)), np.zeros(2 * d), np.zeros((2, 12)),
         np.zeros((2, 12)), np.zeros((2, 6)), np.zeros((3, 12)), np.zeros((2, 6, 12)), np.zeros((3, 3, 2 * d)),
@@ -168,21 +169,21 @@ class ContactDerivatives(NamedTuple):
 
     Attributes:
         gamma: impulses (m, 3).
-        J: Jacobian (m, 3, 2d).
-        R_q: of J^T gamma by dq, for fixed v (m, 2d, 2d).
-        R_v: by dv0 (m, 2d, 2d).
-        R_end: by dv (m, 2d, 2d).
-        R_fixed: by the tangent of the body that no tree moves (m, 2d, 6).
-        theta: of gamma by k, d, tau_d, mu, k_t, b_t (m, 3, 6).
-        mobility: of gamma by w (m, 3).
-        by_mass: -dw/dA of the two trees (m, 2, d, d); without rows where w does not matter.
-        past: of gamma by the memory of the step before (m, 3, 6); this and what follows without rows where contacts
-            have no memory.
+        J: Jacobians (m, 3, 2d).
+        R_q: derivatives of J^T gamma by q, for fixed v (m, 2d, 2d).
+        R_v: derivatives of J^T gamma by v0 (m, 2d, 2d).
+        R_end: derivatives of J^T gamma by v (m, 2d, 2d).
+        R_fixed: derivatives of J^T gamma by the tangent of the body that no tree moves (m, 2d, 6).
+        theta: derivatives of gamma by k, d, tau_d, mu, k_t, b_t (m, 3, 6).
+        by_norm: derivatives of gamma by w (m, 3).
+        by_mass: -dw/dA of the two trees (m, 2, d, d); no rows if the approximation does not depend on w.
+        past: derivatives of gamma by the memory of the previous step (m, 3, 6); this array and the following ones have
+            no rows if contacts have no memory.
         memory: elastic displacement and normal at the end of the step (m, 6).
-        memory_q, memory_v, memory_end: its derivatives by q, v0, v (m, 6, 2d).
-        memory_past: by the memory of the step before (m, 6, 6).
-        memory_theta: by k, d, tau_d, mu, k_t, b_t (m, 6, 6).
-        memory_fixed: by the tangent of the body that no tree moves (m, 6, 6).
+        memory_q, memory_v, memory_end: derivatives of the memory by q, v0, v (m, 6, 2d).
+        memory_past: derivatives of the memory by the memory of the previous step (m, 6, 6).
+        memory_theta: derivatives of the memory by k, d, tau_d, mu, k_t, b_t (m, 6, 6).
+        memory_fixed: derivatives of the memory by the tangent of the body that no tree moves (m, 6, 6).
     """
 
     gamma: np.ndarray
@@ -192,7 +193,7 @@ class ContactDerivatives(NamedTuple):
     R_end: np.ndarray
     R_fixed: np.ndarray
     theta: np.ndarray
-    mobility: np.ndarray
+    by_norm: np.ndarray
     by_mass: np.ndarray
     past: np.ndarray
     memory: np.ndarray

@@ -1,20 +1,20 @@
-"""Gradients of a world's motion, through one step or many.
+"""Derivatives of a world's motion by its initial state and parameters, through one step or many.
 
     >>> r = rollout(simulator, 200)
     >>> r.jacobian(["friction(cube, board)", {"position(board)": [0, 0, 1]}])   # states by parameters, forward
-    >>> r.pullback({200: cotangent})["initial_velocity"]                        # one number by everything, adjoint
+    >>> r.pullback({200: cotangent})["initial_velocity"]                        # a scalar by all parameters, adjoint
 
 A state is (q, v). Its tangent has 2 nv numbers [dq; dv]: dq of a free body is [dc; dtheta], the displacement of its
-centre of mass and the rotation vector that turns its orientation R to exp(dtheta) R, world axes; dq of an articulated
-tree is Pinocchio's tangent. A step is v = solve(problem(q0, v0)), q = q0 [+] dt v, hence
+centre of mass and the rotation vector from its orientation R to exp(dtheta) R, world axes; dq of an articulated tree is
+Pinocchio's tangent. A step is v = solve(problem(q0, v0)), q = q0 [+] dt v, hence
 
     dv = -H^-1 (R_q dq0 + R_v dv0 + R_theta dtheta),    dq = E dq0 + K dv
 
 (`step_derivatives`). The elastic displacements of `lagged_elastoplastic` are part of the state inside a rollout. The
-adjoint takes the transposes in reverse order: one solve with H per step, whatever the number of parameters.
+adjoint applies the transposes in reverse order: one solve with H per step for any number of parameters.
 
-The derivatives are those of the exact solution of the discrete steps, with the contacts found in each: a simulator that
-polishes its solutions has the corresponding finite differences. They are one-sided where a contact is at a kink.
+The derivatives are those of the exact solution of the discrete steps, with the contacts found in each. They agree with
+finite differences of a simulator that polishes its solutions. They are one-sided where a contact is at a kink.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class Rollout(RolloutParameters):
     """A motion and its derivatives; made by :func:`rollout`.
 
     Attributes:
-        world: What moved.
-        steps: Number of steps.
-        period: s.
-        time: (steps + 1,), s.
-        q: Coordinates (steps + 1, nq): trees first, then free bodies, each [centre of mass; quaternion x, y, z, w].
-        v: Velocities (steps + 1, nv): of free bodies [linear; angular], world.
+        world: world of the motion.
+        steps: number of steps.
+        period: dt [s].
+        time: times of the states [s] (steps + 1,).
+        q: coordinates (steps + 1, nq): trees first, then free bodies, each [centre of mass; quaternion x, y, z, w].
+        v: velocities (steps + 1, nv): of free bodies [linear; angular], world axes.
 
     Examples:
         >>> from convex_contact import Simulator, World, rollout
@@ -77,10 +77,10 @@ class Rollout(RolloutParameters):
         self._members = list(self.world.numbered_geometries())
 
     def slices(self, body: int | str) -> tuple[slice, slice]:
-        """Where a free body's coordinates and velocities are.
+        """Returns the slices of a free body's coordinates in q and of its velocities in v.
 
         Raises:
-            ValueError: The body is not free.
+            ValueError: the body is not free.
         """
         number = self.world.number(body)
         if self.world.bodies[number].kind != "free":
@@ -89,14 +89,14 @@ class Rollout(RolloutParameters):
         return slice(*self._tree_q[tree : tree + 2]), slice(*self._tree_v[tree : tree + 2])
 
     def step_jacobians(self) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives of each step's state by the state before it, and by the actuation.
+        """Computes derivatives of each step's state by the state before it, and by the actuation.
 
         Returns:
             A (steps, 2 nv, 2 nv) and B (steps, 2 nv, nv): d[q; v]_(k+1) = A_k d[q; v]_k + B_k df_k, tangents as in
             :meth:`jacobian`, f the generalised forces of the step (`actuation`).
 
         Raises:
-            ValueError: The approximation is lagged_elastoplastic, whose contacts remember more than q and v.
+            ValueError: the approximation is lagged_elastoplastic, whose elastic displacements are a state beside q, v.
         """
         if self._elastoplastic:
             raise ValueError(
@@ -119,30 +119,30 @@ class Rollout(RolloutParameters):
     # --- forward ---------------------------------------------------------------------------------------------
 
     def tangent(self, direction: Direction) -> np.ndarray:
-        """How all states change along a direction of the parameters.
+        """Computes the change of all states along a direction of the parameters.
 
         Args:
-            direction: Values by name; what is not named stays.
+            direction: changes by name of the parameter; other parameters do not change.
 
         Returns:
-            (steps + 1, 2 nv), [dq; dv].
+            Tangents [dq; dv] (steps + 1, 2 nv).
 
         Raises:
-            ValueError: An unknown name, or a wrong shape.
+            ValueError: a name is unknown, or a shape is wrong.
         """
         return self._forward(self._directions([direction]))[:, :, 0]
 
     def jacobian(self, parameters: Sequence[str | Direction]) -> np.ndarray:
-        """Derivatives of all states by some parameters.
+        """Computes derivatives of all states by some parameters.
 
         Args:
-            parameters: Names, each of which makes a column per component (row by row), or directions, one column each.
+            parameters: names, with a column per component (row by row), or directions, with one column each.
 
         Returns:
-            (steps + 1, 2 nv, n).
+            Derivatives of the tangents [dq; dv] (steps + 1, 2 nv, n).
 
         Raises:
-            ValueError: An unknown name, or a wrong shape.
+            ValueError: a name is unknown, or a shape is wrong.
         """
         directions: list[Direction] = []
         for item in parameters:
@@ -170,14 +170,14 @@ class Rollout(RolloutParameters):
                 impulse = c.theta @ theta
                 if changed is not None and c.by_mass.size:
                     dw = -np.einsum("msab,msabn->mn", c.by_mass, changed[c.tree])
-                    impulse += c.mobility[:, :, None] * dw[:, None]
+                    impulse += c.by_norm[:, :, None] * dw[:, None]
                 if self._elastoplastic:
                     past = np.zeros((len(c), 6, n))
                     old = c.previous >= 0
                     past[old] = memory[c.previous[old]]
                     impulse += c.past @ past
-                push = c.J.transpose(0, 2, 1) @ impulse + c.R_fixed @ self._fixed(step, d)
-                np.add.at(side, c.columns.ravel(), -push.reshape(-1, n))
+                generalised = c.J.transpose(0, 2, 1) @ impulse + c.R_fixed @ self._fixed(step, d)
+                np.add.at(side, c.columns.ravel(), -generalised.reshape(-1, n))
             new = step.solve(-side)
             if self._elastoplastic:
                 memory = np.zeros((0, 6, n))
@@ -204,10 +204,10 @@ class Rollout(RolloutParameters):
                 side[linear] += path[:, :, None] * d.mass[self._free, None]
             if d.any_inertia:
                 R, dI = step.rotation, d.inertia[self._free]
-                turned = np.einsum("fia,fabn,fjb->fijn", R, dI, R, optimize=True)
-                spin = step.spin[angular]
-                momentum = np.einsum("fijn,fj->fin", turned, spin)
-                side[angular] += np.einsum("fijn,fj->fin", turned, step.change[angular])
+                rotated = np.einsum("fia,fabn,fjb->fijn", R, dI, R, optimize=True)
+                spin = step.v0[angular]
+                momentum = np.einsum("fijn,fj->fin", rotated, spin)
+                side[angular] += np.einsum("fijn,fj->fin", rotated, step.change[angular])
                 side[angular] += dt * np.cross(spin[:, :, None], momentum, axis=1)
         for t, tree in step.trees.items():
             rows = slice(*self._tree_v[t : t + 2])
@@ -218,7 +218,7 @@ class Rollout(RolloutParameters):
                 side[own] += np.outer(row.slope, np.einsum("ab,abn->n", row.U, changed[row.tree, :size, :size]))
 
     def _mass_change(self, step: StepTape, d: Changes) -> np.ndarray | None:
-        """dA by the parameters (nt, d, d, n), where something depends on it."""
+        """Returns the change of A along the directions (nt, d, d, n); None if no impulse depends on it."""
         if not (step.contacts.by_mass.size or step.near_rigid) or not (d.any_mass or d.any_inertia or d.any_link):
             return None
         out = np.zeros((self._nt, self._width, self._width, d.q.shape[1]))
@@ -233,38 +233,38 @@ class Rollout(RolloutParameters):
         return out
 
     def _theta(self, c: ContactTape, d: Changes) -> np.ndarray:
-        """Change of the contacts' k, d, tau_d, mu, k_t, b_t (m, 6, n)."""
+        """Returns the change of the contacts' k, d, tau_d, mu, k_t, b_t (m, 6, n)."""
         out = np.empty((len(c), 6, d.q.shape[1]))
         out[:, :4], out[:, 4:] = d.surface[c.pair], d.tangential
         return out
 
     def _fixed(self, step: StepTape, d: Changes) -> np.ndarray:
-        """Tangents of the contacts' bodies that no tree moves (m, 6, n)."""
+        """Returns the tangents of the contacts' bodies that no tree moves (m, 6, n)."""
         out = d.fixed[step.contacts.fixed]
-        for body, turn in step.turned.items():
+        for body, rotation in step.prescribed_rotation.items():
             which = step.contacts.fixed == body
-            out[which, 3:] = turn @ out[which, 3:]
+            out[which, 3:] = rotation @ out[which, 3:]
         return out
 
     def _free_columns(self) -> tuple[np.ndarray, np.ndarray]:
-        """Columns of linear and angular velocity of the free bodies (nf, 3) each."""
+        """Returns the columns of linear and of angular velocity of the free bodies (nf, 3)."""
         start = self._tree_v[self._free][:, None] + np.arange(3)
         return start, start + 3
 
     # --- adjoint ---------------------------------------------------------------------------------------------
 
     def pullback(self, cotangents: ArrayLike | Mapping[int, ArrayLike]) -> Gradients:
-        """The gradient of a number with respect to all parameters at once.
+        """Computes the gradient of a scalar with respect to all parameters at once.
 
         Args:
-            cotangents: Derivatives of the number by the states' tangents (steps + 1, 2 nv); or (2 nv,) by number of the
-                step, the others being zero; -1 is the last.
+            cotangents: derivatives of the scalar by the states' tangents (steps + 1, 2 nv); or a mapping from numbers
+                of steps to derivatives (2 nv,), with zeros for other steps; -1 is the last step.
 
         Returns:
-            Gradients by name, with the shapes of :meth:`shape`.
+            Gradients by name of the parameter, with the shapes of :meth:`shape`.
 
         Raises:
-            ValueError: A wrong shape, or a step that there is not.
+            ValueError: a shape is wrong, or a step does not exist.
         """
         nv, dt = self.nv, self.period
         if isinstance(cotangents, Mapping):
@@ -298,7 +298,7 @@ class Rollout(RolloutParameters):
                 theta = np.einsum("mij,mi->mj", c.theta, impulse)
                 fixed = np.einsum("mai,ma->mi", c.R_fixed, at)
                 if c.by_mass.size:
-                    by_w = (impulse * c.mobility).sum(axis=1)
+                    by_w = (impulse * c.by_norm).sum(axis=1)
                     np.add.at(mass, np.maximum(c.tree, 0), -by_w[:, None, None, None] * c.by_mass)
                 if self._elastoplastic:
                     theta += np.einsum("mij,mi->mj", c.memory_theta, memory)
@@ -310,9 +310,9 @@ class Rollout(RolloutParameters):
                     np.add.at(earlier, c.previous[old], past[old])
                 np.add.at(g.surface, c.pair, theta[:, :4])
                 g.tangential += theta[:, 4:].sum(axis=0)
-                for body, turn in step.turned.items():
+                for body, rotation in step.prescribed_rotation.items():
                     which = c.fixed == body
-                    fixed[which, 3:] = fixed[which, 3:] @ turn
+                    fixed[which, 3:] = fixed[which, 3:] @ rotation
                 np.add.at(g.fixed, c.fixed, fixed)
             memory = earlier
             g.actuation[i] = dt * adjoint
@@ -332,7 +332,7 @@ class Rollout(RolloutParameters):
             force, moment = adjoint[linear], adjoint[angular]
             g.gravity += dt * self._mass[self._free] @ force
             g.mass[self._free] -= (force * (step.change[linear] - dt * self._gravity)).sum(axis=1)
-            spin = step.spin[angular]
+            spin = step.v0[angular]
             outer = moment[:, :, None] * step.change[angular][:, None]
             outer += dt * np.cross(moment, spin)[:, :, None] * spin[:, None]
             if len(mass):
@@ -356,20 +356,21 @@ def rollout(
     actuation: ArrayLike | None = None,
     before: Callable[[int, Simulator], None] | None = None,
 ) -> Rollout:
-    """Makes steps from a simulator's present state, and keeps what their derivatives need.
+    """Makes steps from a simulator's present state, and records their derivatives.
 
     Args:
-        simulator: Moves on. `polish=True` makes its solutions, and so the derivatives, exact to rounding.
-        steps: How many.
-        actuation: Generalised forces of each step beside those the simulator holds (steps, nv): of free bodies force
-            and torque at the centre of mass (world), of trees joint forces; N, N m.
-        before: Called with the number of the step and the simulator before each step, to set forces and targets; what
-            it sets is taken as given.
+        simulator: simulator, which makes the steps. With `polish=True` its solutions, and so the derivatives, are exact
+            to rounding.
+        steps: number of steps.
+        actuation: generalised forces of each step in addition to the simulator's forces (steps, nv): force and torque
+            at the centre of mass of free bodies (world axes), joint forces of trees [N, N m].
+        before: function of the number of the step and the simulator, called before each step to set forces and targets.
+            The derivatives treat these as constants.
 
     Raises:
-        ValueError: A wrong shape or number, the simulator has constraints of its own (joint laws, joint limits and
-            couplings are differentiated, others are not), or its world has compliant bodies.
-        ConvergenceError: A step failed.
+        ValueError: a shape or number is wrong, the simulator has constraints without derivatives (joint laws, joint
+            limits and couplings have derivatives, others have none), or its world has compliant bodies.
+        ConvergenceError: a step failed.
 
     Examples:
         >>> from convex_contact import Simulator, World, rollout
@@ -403,7 +404,7 @@ def rollout(
     for i in range(steps):
         if before is not None:
             before(i, simulator)
-        held = a.body_wrench.copy(), a.effort.copy()
+        saved = a.body_wrench.copy(), a.effort.copy()
         if forces is not None:
             a.effort[:] += forces[i]
             for body, start in free:
@@ -411,8 +412,8 @@ def rollout(
         try:
             recorder.step()
         finally:
-            a.body_wrench[:] = held[0]
-            a.effort[:] = held[1]
+            a.body_wrench[:] = saved[0]
+            a.effort[:] = saved[1]
         q[i + 1], v[i + 1], time[i + 1] = a.q, a.v, d.time
     r.q, r.v, r.time = q, v, time
     return r

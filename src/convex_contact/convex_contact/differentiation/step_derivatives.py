@@ -8,20 +8,21 @@ The part A (v - v*) is differentiated for fixed v. For a free body it is
 
     m (v - v0) - dt (m g + f),    I (omega - omega0) - dt (tau - omega0 x I omega0),    I = R I_b R^T,
 
-and for an articulated tree dt ID(q, v0, (v - v0)/dt) and linear terms, ID being inverse dynamics, of which Pinocchio
-gives the derivatives. A contact at p with normal n acts on its bodies with wrenches of the force f = F^T gamma, F its
-frame; with the tangents xi of the bodies' poses (see `geometry_derivatives`), r_s = p - c_s and dF = [dn-turn] F,
+and for an articulated tree dt ID(q, v0, (v - v0)/dt) and linear terms, with inverse dynamics ID, which Pinocchio
+differentiates. A contact at p with normal n acts on its bodies with wrenches of the force f = F^T gamma. Its frame F
+rotates by psi = n x dn. With the tangents xi of the bodies' poses (see `geometry_derivatives`) and r_s = p - c_s,
 
     dgamma = gamma_v dv_c + gamma_phi dphi + gamma_vn0 dv_n0 + gamma_w dw + gamma_e de + gamma_theta dtheta,
-    dv_c = F (dDelta - turn x Delta),    Delta = sum_s +-(V_s + omega_s x r_s),
-    df = F^T dgamma + turn x f,          d(moment) = dr_s x f + r_s x df.
+    dv_c = F (dDelta - psi x Delta),    Delta = sum_s +-(V_s + omega_s x r_s),
+    df = F^T dgamma + psi x f,          d(moment) = dr_s x f + r_s x df.
 
 w = ||D||_F/3 with D = sum_t Q_t A_t^-1 Q_t^T (Q: the contact's Jacobian in world axes) depends on r_s and A only.
 
-The elastic displacement of `lagged_elastoplastic` passes from step to step as a vector x of the world together with the
-normal n on which it lies; the new contact reads e = F x'' with x'' carried by the smallest rotation and the mean spin.
+The elastic displacement of `lagged_elastoplastic` is transported from step to step as a vector x in the world, together
+with the contact's normal n. The new contact has e = F x''; x'' is x after the smallest rotation and the mean spin.
 
-`differentiate_contacts` does this for the contacts that bear force, in their trees' velocities (slots of width d).
+`differentiate_contacts` computes these derivatives for contacts with nonzero impulse or derivatives, by the velocities
+of their trees (slots of width d).
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ from convex_contact.differentiation.delassus_derivatives import differentiate_de
 from convex_contact.differentiation.elastic_derivatives import differentiate_memory, differentiate_transport
 from convex_contact.differentiation.impulse_derivatives import (
     B_T,
+    DELASSUS_NORM,
     ELASTIC,
     K_T,
-    MOBILITY,
     PHI,
     STIFFNESS,
     V_N0,
@@ -50,7 +51,7 @@ from convex_contact.differentiation.impulse_derivatives import FRICTION as FRICT
 from convex_contact.differentiation.impulse_derivatives import PARTIALS as PARTIALS
 from convex_contact.differentiation.impulse_derivatives import RELAXATION_TIME as RELAXATION_TIME
 from convex_contact.differentiation.impulse_derivatives import VELOCITY as VELOCITY
-from convex_contact.differentiation.impulse_derivatives import bearing as bearing
+from convex_contact.differentiation.impulse_derivatives import find_active_contacts as find_active_contacts
 from convex_contact.differentiation.records import (
     ContactDerivatives,
     ContactMotion,
@@ -67,11 +68,12 @@ from convex_contact.differentiation.records import (
 from convex_contact.differentiation.small_vectors import add_cross, add_scaled, dot, invert_leading
 from convex_contact.model.arrays import ContactRecord, WorldRecord
 from convex_contact.problem import contact_kernels as kernels
+from haptic_files.moved_modules import renamed
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _map(w: Trees, body: int, out: np.ndarray) -> None:
-    """Jacobian (6, d) of a moving body's twist at its pose's origin."""
+def _twist_jacobian(w: Trees, body: int, out: np.ndarray) -> None:
+    """Writes the Jacobian (6, d) of a moving body's twist at its pose's origin, world axes."""
     out[:] = 0.0
     link = w.body_link[body]
     if link < 0:
@@ -91,7 +93,7 @@ def _kinematics(
     x: ContactMotion,
     J: np.ndarray,
 ) -> None:
-    """Fills `x`, but for the force, and the contact's Jacobian, which is zero before."""
+    """Computes the fields of `x` except force and wrench, and the contact's Jacobian J (3, 2d), zero before."""
     poses, start, velocity = motion.poses, motion.start, motion.velocity
     slots, T, P, V_q, V0_q, twist, twist0, r = x.slots, x.T, x.P, x.V_q, x.V0_q, x.twist, x.twist0, x.r
     F, d = c.frame[k], J.shape[1] // 2
@@ -103,7 +105,7 @@ def _kinematics(
         slots[side] = -1
         if tree >= 0:
             slots[side] = 0 if c.tree[k, 0] == tree else 1
-            _map(w, b, T[side])
+            _twist_jacobian(w, b, T[side])
         for i in range(3):
             r[side, i] = c.point[k, i] - poses[b, 9 + i]
         for i in range(6):
@@ -142,14 +144,14 @@ def _kinematics(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _by_tangents(F: np.ndarray, D: np.ndarray, motion: ContactMotion, y: ContactPartials) -> None:
-    """Fills G_x and W_x, from D = d(phi, p, n) by the bodies' tangents (7, 12)."""
+    """Computes G_x and W_x from D = d(phi, p, n) by the bodies' tangents (7, 12)."""
     twist, twist0, r, force = motion.twist, motion.twist0, motion.r, motion.force
     partial, E_x, G_x, W_x = y.partial, y.E_x, y.G_x, y.W_x
-    turn, dr, dDelta, dDelta0, df = np.zeros(3), np.zeros((2, 3)), np.zeros(3), np.zeros(3), np.zeros(3)
+    psi, dr, dDelta, dDelta0, df = np.zeros(3), np.zeros((2, 3)), np.zeros(3), np.zeros(3), np.zeros(3)
     n = F[2]
     for j in range(12):
-        turn[:], dDelta[:], dDelta0[:], df[:] = 0.0, 0.0, 0.0, 0.0
-        add_cross(1.0, n, D[4:, j], turn)
+        psi[:], dDelta[:], dDelta0[:], df[:] = 0.0, 0.0, 0.0, 0.0
+        add_cross(1.0, n, D[4:, j], psi)
         dw = 0.0
         for side in range(2):
             sign = 2.0 * side - 1.0
@@ -158,17 +160,17 @@ def _by_tangents(F: np.ndarray, D: np.ndarray, motion: ContactMotion, y: Contact
                 dw += y.w_r[side, i] * dr[side, i]
             add_cross(sign, twist[side, 3:], dr[side], dDelta)
             add_cross(sign, twist0[side, 3:], dr[side], dDelta0)
-        add_cross(-1.0, turn, motion.Delta, dDelta)
-        add_cross(-1.0, turn, motion.Delta0, dDelta0)
+        add_cross(-1.0, psi, motion.Delta, dDelta)
+        add_cross(-1.0, psi, motion.Delta0, dDelta0)
         dv_n0 = dot(n, dDelta0)
         for i in range(3):
-            x = partial[i, PHI] * D[0, j] + partial[i, V_N0] * dv_n0 + partial[i, MOBILITY] * dw
+            x = partial[i, PHI] * D[0, j] + partial[i, V_N0] * dv_n0 + partial[i, DELASSUS_NORM] * dw
             x += partial[i, ELASTIC] * E_x[0, j] + partial[i, ELASTIC + 1] * E_x[1, j]
             for a in range(3):
                 x += partial[i, a] * dot(F[a], dDelta)
             G_x[i, j] = x
             add_scaled(x, F[i], df)
-        add_cross(1.0, turn, force, df)
+        add_cross(1.0, psi, force, df)
         for side in range(2):
             sign = 2.0 * side - 1.0
             column = W_x[side, :, j]
@@ -179,7 +181,7 @@ def _by_tangents(F: np.ndarray, D: np.ndarray, motion: ContactMotion, y: Contact
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _in_trees(
+def _map_to_trees(
     w: Trees,
     c: Points,
     k: int,
@@ -190,17 +192,17 @@ def _in_trees(
     R_q: np.ndarray,
     R_fixed: np.ndarray,
 ) -> None:
-    """From bodies to trees: fills G, and adds to R_q and R_fixed what the poses and the maps of the wrenches do."""
+    """Maps derivatives by the bodies' tangents and twists to the trees: computes G, and adds to R_q and R_fixed."""
     slots, T, partial, E_0, W_x, G, w_q = motion.slots, motion.T, y.partial, y.E_0, y.W_x, y.G, y.w_q
     d = J.shape[1] // 2
     G[:] = 0.0
     for i in range(3):
         for j in range(2 * d):
-            G[0, i, j] = partial[i, MOBILITY] * w_q[j]
+            G[0, i, j] = partial[i, DELASSUS_NORM] * w_q[j]
             G[1, i, j] = partial[i, V_N0] * J[2, j]
             for a in range(3):
                 G[2, i, j] += partial[i, a] * J[a, j]
-    pushed = np.zeros((2 * d, 12))  # T^T dW
+    generalised = np.zeros((2 * d, 12))  # T^T dW
     for side in range(2):
         if slots[side] < 0:
             continue
@@ -208,17 +210,17 @@ def _in_trees(
             for row in range(6):
                 t = T[side, row, i]
                 for j in range(12):
-                    pushed[slots[side] * d + i, j] += t * W_x[side, row, j]
+                    generalised[slots[side] * d + i, j] += t * W_x[side, row, j]
     for side in range(2):
         slot, link = slots[side], w.body_link[c.body[k, side]]
         if slot < 0:
             for i in range(2 * d):
                 for j in range(6):
-                    R_fixed[i, j] += pushed[i, 6 * side + j]
+                    R_fixed[i, j] += generalised[i, 6 * side + j]
             continue
         for i in range(2 * d):
             for row in range(6):
-                x = pushed[i, 6 * side + row]
+                x = generalised[i, 6 * side + row]
                 for j in range(d):
                     R_q[i, slot * d + j] += x * T[side, row, j]
         for i in range(3):
@@ -236,7 +238,7 @@ def _in_trees(
 def _add_link_part(
     link: int, side: int, link_hessian: np.ndarray, motion: ContactMotion, y: ContactPartials, R_q: np.ndarray
 ) -> None:
-    """Adds what the twists of a link at fixed joint velocities do, and the map of its wrench."""
+    """Adds the change of a link's Jacobian with q: of its twist at fixed velocities to G, of its wrench to R_q."""
     slot, P, V_q, V0_q = motion.slots[side], motion.P, motion.V_q, motion.V0_q
     partial, E_0, G = y.partial, y.E_0, y.G
     d = link_hessian.shape[2]
@@ -258,7 +260,7 @@ def _add_link_part(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _load_parameters(c: Points, k: int, elastic: np.ndarray, setting: StepSetting, p: np.ndarray) -> None:
-    """Writes what `partial_derivatives` takes of contact k."""
+    """Writes the parameters of contact k for `partial_derivatives`."""
     p[kernels.PHI0], p[kernels.V_N0], p[kernels.STIFFNESS] = c.phi0[k], c.v_n0[k], c.stiffness[k]
     p[kernels.DISSIPATION], p[kernels.RELAXATION_TIME] = c.dissipation[k], c.relaxation_time[k]
     p[kernels.COEFFICIENT], p[kernels.M11], p[kernels.M22] = c.friction[k], 1.0, 1.0
@@ -269,8 +271,8 @@ def _load_parameters(c: Points, k: int, elastic: np.ndarray, setting: StepSettin
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _keep_partials(partial: np.ndarray, own_stiffness: bool, theta: np.ndarray, mobility: np.ndarray) -> None:
-    """Writes dgamma by k, d, tau_d, mu, k_t, b_t (3, 6) and by w (3,); without an own k_t, k is k_t, too."""
+def _keep_partials(partial: np.ndarray, own_stiffness: bool, theta: np.ndarray, by_norm: np.ndarray) -> None:
+    """Writes dgamma by k, d, tau_d, mu, k_t, b_t (3, 6) and by w (3,); without its own value, k_t equals k."""
     if not own_stiffness:
         for i in range(3):
             partial[i, STIFFNESS] += partial[i, K_T]
@@ -278,12 +280,12 @@ def _keep_partials(partial: np.ndarray, own_stiffness: bool, theta: np.ndarray, 
         for j in range(4):
             theta[i, j] = partial[i, STIFFNESS + j]
         theta[i, 4], theta[i, 5] = partial[i, K_T], partial[i, B_T]
-        mobility[i] = partial[i, MOBILITY]
+        by_norm[i] = partial[i, DELASSUS_NORM]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _find_wrenches(F: np.ndarray, gamma: np.ndarray, motion: ContactMotion) -> None:
-    """Writes the force F^T gamma, and its wrenches on both bodies."""
+    """Computes the force F^T gamma, and its wrenches on both bodies."""
     force, r, wrench = motion.force, motion.r, motion.wrench
     force[:] = 0.0
     for i in range(3):
@@ -298,7 +300,7 @@ def _find_wrenches(F: np.ndarray, gamma: np.ndarray, motion: ContactMotion) -> N
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _add_products(J: np.ndarray, G: np.ndarray, R_q: np.ndarray, R_v: np.ndarray, R_end: np.ndarray) -> None:
-    """Adds J^T G of q to R_q, and writes those of v0 and v."""
+    """Adds J^T G by q to R_q, and writes J^T G by v0 and by v to R_v and R_end."""
     for i in range(J.shape[1]):
         for j in range(J.shape[1]):
             x = y = z = 0.0
@@ -325,26 +327,26 @@ def differentiate_contacts(
     mass_hessian: np.ndarray,
     out: ContactDerivatives,
 ) -> None:
-    """Derivatives of the contacts' impulses and of J^T gamma of a step.
+    """Differentiates the contacts' impulses and J^T gamma of a step.
 
     A contact has two slots for its trees, of d velocities each, side by side (2 d columns).
 
     Args:
-        world: As `prepare` and the query left it.
-        contacts: Of the query.
-        setting: What all contacts share.
-        motion: The step and its solution.
-        elastic: Elastic displacements at the start of the step (n, 2), m.
-        memory: Elastic displacement x and normal (6,) of each contact at the end of the step before (n, 6), world.
+        world: world after `prepare` and the query.
+        contacts: contacts of the query.
+        setting: setting of all contacts.
+        motion: start and solution of the step.
+        elastic: elastic displacements at the start of the step [m] (n, 2).
+        memory: elastic displacement x and normal of each contact at the end of the previous step (n, 6), world axes.
         geometry: d(phi, p, n) (n, 7, 12).
-        chosen: Numbers of the contacts (m,).
-        link_hessian: Derivative of `link_jacobian` by the tree's tangent (links, 6, d, d): entry, column, tangent.
-        mass_hessian: Of A by it (trees, d, d, d), where w matters.
-        out: Zeros (`new_derivatives`), where the derivatives go.
+        chosen: numbers of the contacts (m,).
+        link_hessian: derivative of `link_jacobian` by the tree's tangent (links, 6, d, d): entry, column, tangent.
+        mass_hessian: derivative of A by the tree's tangent (trees, d, d, d), used if the approximation depends on w.
+        out: output, zeros before (`new_derivatives`).
     """
     w, c, law = trees_of(world), points_of(contacts), setting.law
     d = w.A.shape[1]
-    with_w = kernels.needs_mobility(law.approximation)
+    with_w = kernels.needs_delassus_norm(law.approximation)
     inverse = np.zeros((w.A.shape[0], d, d))
     if with_w:
         for t in range(w.A.shape[0]):
@@ -361,12 +363,15 @@ def differentiate_contacts(
             )
         _load_parameters(c, k, elastic, setting, y.parameters)
         partial_derivatives(law, setting.numbers, size, y.parameters, motion.vc[k], gamma, y.partial)
-        _keep_partials(y.partial, setting.tangential_stiffness > 0.0, theta, out.mobility[index])
+        _keep_partials(y.partial, setting.tangential_stiffness > 0.0, theta, out.by_norm[index])
         _find_wrenches(c.frame[k], gamma, x)
         if law.approximation == kernels.LAGGED_ELASTOPLASTIC:
             differentiate_transport(law.period, memory[k], c.frame[k], x.twist0, geometry[k], y)
         _by_tangents(c.frame[k], geometry[k], x, y)
-        _in_trees(w, c, k, link_hessian, x, y, J, out.R_q[index], out.R_fixed[index])
+        _map_to_trees(w, c, k, link_hessian, x, y, J, out.R_q[index], out.R_fixed[index])
         _add_products(J, y.G, out.R_q[index], out.R_v[index], out.R_end[index])
         if law.approximation == kernels.LAGGED_ELASTOPLASTIC:
             differentiate_memory(w, c, k, x, y, setting, geometry[k], out, index)
+
+
+__getattr__ = renamed(__name__, {"bearing": "find_active_contacts", "MOBILITY": "DELASSUS_NORM"})

@@ -1,4 +1,4 @@
-"""What a rollout keeps of its steps, and changes of parameters in the form that these take."""
+"""Tape of a rollout: the derivatives of its steps, and changes of the quantities that the steps depend on."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from convex_contact.differentiation.joint_derivatives import NearRigidRow
 if TYPE_CHECKING:
     from convex_contact.differentiation.parameters import RolloutParameters
 
-#: up to this many velocities matrices are dense
+#: matrices are dense up to this number of velocities
 DENSE = 120
 
 
 @dataclass
 class ContactTape:
-    """Derivatives of the m contacts of a step that may have an impulse; arrays of `differentiate_contacts`."""
+    """Derivatives of the m active contacts of a step; arrays of `differentiate_contacts`."""
 
     tree: np.ndarray
     pair: np.ndarray
     fixed: np.ndarray  # the body that no tree moves, -1 if none
-    columns: np.ndarray  # the slots' velocities (m, 2d); 0, with columns of zeros, where there is none
+    columns: np.ndarray  # velocities of the slots (m, 2d); 0, with columns of zeros, for none
     J: np.ndarray
     R_fixed: np.ndarray
     theta: np.ndarray
-    mobility: np.ndarray
+    by_norm: np.ndarray
     by_mass: np.ndarray
     past: np.ndarray
-    previous: np.ndarray  # place in the list of the step before, -1 if it is new
+    previous: np.ndarray  # index in the tape of the previous step, -1 if it is new
     memory_q: np.ndarray
     memory_v: np.ndarray
     memory_end: np.ndarray
@@ -47,7 +47,7 @@ class ContactTape:
 
 @dataclass
 class StepTape:
-    """Derivatives of one step: matrices (nv, nv), dense or sparse, and what the parameters need."""
+    """Derivatives of one step: matrices (nv, nv), dense or sparse, and data for derivatives by parameters."""
 
     R_q: Any
     R_v: Any
@@ -56,25 +56,25 @@ class StepTape:
     solve: Callable[[np.ndarray], np.ndarray]
     contacts: ContactTape
     change: np.ndarray  # v - v0 (nv,)
-    spin: np.ndarray  # v0 (nv,)
+    v0: np.ndarray  # (nv,)
     rotation: np.ndarray  # of free bodies (nt, 3, 3)
     trees: dict[int, TreeTape] = field(default_factory=dict)
-    turned: dict[int, np.ndarray] = field(default_factory=dict)  # rotation of a prescribed body since the start
+    prescribed_rotation: dict[int, np.ndarray] = field(default_factory=dict)  # by body, since the start
     near_rigid: list[NearRigidRow] = field(default_factory=list)
 
 
 @dataclass
 class TreeTape:
-    """Of an articulated tree: residual by gravity (nv, 3) and link parameters (nv, p), mass matrix by these."""
+    """Derivatives of an articulated tree: residual by gravity (nv, 3), residual and mass matrix by link parameters."""
 
     gravity: np.ndarray
-    links: np.ndarray
-    mass: np.ndarray | None  # (nv, nv, p)
+    links: np.ndarray  # of the residual (nv, p)
+    mass: np.ndarray | None  # of the mass matrix (nv, nv, p)
 
 
 @dataclass
 class Changes:
-    """Changes of the primitives, n directions in the last axis; or gradients by them, without that axis."""
+    """Changes of a step's quantities, n directions in the last axis; or gradients by them, without that axis."""
 
     q: np.ndarray
     v: np.ndarray
@@ -124,7 +124,7 @@ class Changes:
 def assemble(
     tree_v: np.ndarray, blocks: np.ndarray, trees: np.ndarray, contact_blocks: np.ndarray | None, nv: int
 ) -> Any:
-    """A matrix (nv, nv) from its trees' and contacts' blocks, dense or sparse."""
+    """Assembles a matrix (nv, nv), dense or sparse, from the blocks of its trees and contacts."""
     if nv <= DENSE:
         out = np.zeros((nv, nv))
         step_derivatives.add_blocks(tree_v, blocks, out)
@@ -149,7 +149,7 @@ def assemble(
 
 
 def solver_of(H: Any) -> Callable[[np.ndarray], np.ndarray]:
-    """H^-1 for right-hand sides (nv,) or (nv, n)."""
+    """Factorises H; returns a function that computes H^-1 b for right-hand sides b (nv,) or (nv, n)."""
     if isinstance(H, np.ndarray):
         factor, info = scipy.linalg.lapack.dpotrf(H, lower=1)
         if info:

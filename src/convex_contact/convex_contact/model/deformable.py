@@ -77,7 +77,7 @@ class DeformableTree:
         edges, which = np.unique(pairs, axis=0, return_inverse=True)
         kept = np.concatenate([np.flatnonzero(group_kind == 1), np.flatnonzero(group_kind == 2)])
         self._matrix = BlockCholesky(3 * count, edges[edges[:, 0] < edges[:, 1]], kept)
-        blocks = np.array([self._matrix.place(a, b) or (-1, 0) for a, b in edges.tolist()], dtype=np.int64)
+        blocks = np.array([self._matrix.find_block(a, b) or (-1, 0) for a, b in edges.tolist()], dtype=np.int64)
         offset, width = blocks[which.ravel()].T.reshape(2, len(t), 4, 4)
         row, column = 3 * slot[t][:, :, None], 3 * slot[t][:, None, :]
         self._place = np.where(offset >= 0, offset + row * width + column, -1)

@@ -22,7 +22,7 @@ from convex_contact.problem.normal_laws import NormalLaw
 
 @dataclass(frozen=True)
 class ContactParameters:
-    """What the potentials of nc contacts depend on beside their velocities; arrays (nc,) unless said otherwise.
+    """Parameters of the potentials of nc contacts; arrays have shape (nc,) unless another shape is given.
 
     Attributes:
         period: dt [s].
@@ -35,8 +35,8 @@ class ContactParameters:
         friction: mu, shape (nc,), or the tensor M, shape (nc, 2, 2).
         delassus: w = ||J_i A^-1 J_i^T||_F / 3 [1/kg].
         stiction_tolerance: v_s [m/s], a number.
-        sigma: a number.
-        near_rigid: beta, a number.
+        sigma: regularisation [-], a number.
+        near_rigid: beta [-], a number.
         tangential_stiffness: k_t [N/m].
         tangential_damping: b_t [N s/m].
         elastic_displacement: e at the start of the step, in the contact's frame [m], shape (nc, 2).
@@ -60,12 +60,12 @@ class ContactParameters:
 
     @property
     def coefficient(self) -> np.ndarray:
-        """s: mu of isotropic friction, 1 of a tensor, shape (nc,)."""
+        """s: mu for isotropic friction, 1 for a tensor, shape (nc,)."""
         return self.friction if self.friction.ndim == 1 else np.ones(len(self.phi0))
 
     @property
     def mean_square(self) -> np.ndarray:
-        """m2 = ||M||_F^2/2, 1 for isotropic friction, shape (nc,)."""
+        """m2: ||M||_F^2/2 for a tensor, 1 for isotropic friction, shape (nc,)."""
         return np.ones(len(self.phi0)) if self.friction.ndim == 1 else 0.5 * (self.friction**2).sum(axis=(1, 2))
 
     @property
@@ -75,7 +75,7 @@ class ContactParameters:
 
     @property
     def table(self) -> np.ndarray:
-        """The contacts as the kernels take them: columns of `contact_kernels`, shape (nc, 16)."""
+        """Table of the contacts for the kernels, with the columns of `contact_kernels`, shape (nc, 16)."""
         M = self.friction if self.friction.ndim == 3 else np.eye(2)[None]
         e = self.elastic_displacement
         columns = {
@@ -99,7 +99,7 @@ class ContactParameters:
         return table
 
     def with_values(self, **values: Any) -> ContactParameters:
-        """The same contacts with some parameters replaced."""
+        """Returns the same contacts with some parameters replaced."""
         return replace(self, **values)
 
 
@@ -108,43 +108,43 @@ class Approximation:
     """One convex approximation. Velocities v_c are arrays (nc, 3): t1, t2, n.
 
     Attributes:
-        name: as `solve` takes it.
-        code: as the compiled kernels take it.
+        name: name, as an argument of `solve`.
+        code: code for the compiled kernels.
     """
 
     name: str
     code: int
 
     def potential(self, p: ContactParameters, v: np.ndarray) -> np.ndarray:
-        """l [J], shape (nc,); up to a constant."""
+        """Returns the potential l [J] up to a constant, shape (nc,)."""
         out = np.empty(len(v))
         _potentials(*self._prepared(p, v), out)
         return out
 
     def impulse(self, p: ContactParameters, v: np.ndarray) -> np.ndarray:
-        """gamma = -dl/dv [N s], shape (nc, 3)."""
+        """Returns the impulse gamma = -dl/dv [N s], shape (nc, 3)."""
         law, derived, v = self._prepared(p, v)
         out = np.empty_like(v)
         run(_impulses, v.dtype, law, derived, v, out)
         return out
 
     def hessian(self, p: ContactParameters, v: np.ndarray) -> np.ndarray:
-        """G = d^2 l/dv^2 [kg], shape (nc, 3, 3), symmetric positive semidefinite."""
+        """Returns the Hessian G = d^2 l/dv^2 [kg], shape (nc, 3, 3), symmetric positive semidefinite."""
         out = np.empty((len(v), 3, 3))
         _hessians(*self._prepared(p, v), out)
         return out
 
     def sticking(self, p: ContactParameters, v: np.ndarray) -> np.ndarray:
-        """The contact bears a force and stays below its transition speed (Table I), shape (nc,)."""
+        """Returns the mask (nc,) of sticking contacts: friction bound above 0, below the transition speed (Table I)."""
         out = np.empty(len(v), dtype=bool)
         _sticking(*self._prepared(p, v), out)
         return out
 
     def displacement(self, p: ContactParameters, impulse: np.ndarray) -> np.ndarray:
-        """e at the end of the step [m], shape (nc, 2); zero where the approximation has none."""
+        """Returns e at the end of the step [m], shape (nc, 2); zeros unless lagged_elastoplastic."""
         if self.code != kernels.LAGGED_ELASTOPLASTIC:
             return np.zeros_like(p.elastic_displacement)
-        # M^-2 gamma m2 is what isotropic springs of the same stiffness would take
+        # M^-2 gamma m2 is the force on isotropic springs of the same stiffness
         force, m2 = impulse[:, :2], 1.0
         if p.friction.ndim == 3:
             m2 = 0.5 * (p.friction**2).sum(axis=(1, 2))[:, None]
@@ -153,7 +153,7 @@ class Approximation:
         return np.asarray(update_elastic_displacement(k, b, p.period, p.elastic_displacement, m2 * force))
 
     def _prepared(self, p: ContactParameters, v: np.ndarray) -> tuple[ContactLaw, np.ndarray, np.ndarray]:
-        """What the loops take: law, derived numbers of the contacts, velocities; all of one type of number."""
+        """Returns law, derived numbers of the contacts and velocities for the loops, all of one type of number."""
         table, numbers = p.table, (p.stiction_tolerance, p.sigma, p.near_rigid)
         dtype = np.result_type(table, p.delassus, v, np.asarray(p.period), *(np.asarray(x) for x in numbers))
         law = ContactLaw(self.code, p.law.code, p.law.addresses, dtype.type(p.period))
@@ -195,7 +195,7 @@ def _sticking(law: ContactLaw, derived: np.ndarray, v: np.ndarray, out: np.ndarr
         out[i] = kernels.sticks(law, derived, i, v[i, 0], v[i, 1], v[i, 2])
 
 
-#: every approximation, by its name
+#: approximations by name
 APPROXIMATIONS: dict[str, Approximation] = {
     a.name: a
     for a in (
@@ -210,7 +210,11 @@ APPROXIMATIONS: dict[str, Approximation] = {
 
 
 def approximation_named(name: str) -> Approximation:
-    """The approximation of that name, or a ValueError that lists them."""
+    """Returns the approximation with a name.
+
+    Raises:
+        ValueError: the name is unknown; the message lists the known names.
+    """
     try:
         return APPROXIMATIONS[name]
     except (KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""Checks of arguments: each message names the field, what was expected and what came."""
+"""Checks of arguments: each message names the field, the expected value and the given one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SYMMETRIC = 1e-9
 def per_contact(
     name: str, value: ArrayLike, count: int, *, minimum: float | None = None, above: float | None = None
 ) -> np.ndarray:
-    """One number per contact, shape (count,); a single number counts for all of them."""
+    """Returns one number per contact, shape (count,); a single number is repeated for all contacts."""
     result = array(name, np.full(count, value) if np.ndim(value) == 0 else value, (count,))
     if minimum is not None and (result < minimum).any():
         raise ValueError(f"{name}: expected {minimum:g} or more, got {first_entry(result < minimum, result)}")
@@ -32,7 +32,7 @@ def per_contact(
 
 
 def field_names(kind: Any, values: Collection[str]) -> None:
-    """A ValueError if a dataclass has no field of one of these names."""
+    """Checks that a dataclass has a field of each of these names; raises a ValueError otherwise."""
     known = [field.name for field in fields(kind)]
     for name in values:
         if name not in known:
@@ -40,7 +40,11 @@ def field_names(kind: Any, values: Collection[str]) -> None:
 
 
 def positive_definite(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
-    """Symmetric positive definite matrices (..., n, n), made exactly symmetric, or a ValueError that names them."""
+    """Returns symmetric positive definite matrices (..., n, n), made exactly symmetric.
+
+    Raises:
+        ValueError: a matrix is not symmetric or not positive definite; the message has `name`.
+    """
     matrix = array(name, value, shape)
     transposed = np.swapaxes(matrix, -1, -2)
     diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)

@@ -6,16 +6,16 @@ Every constraint here is a set of scalar rows. A row has the velocity s = J v + 
 
 the negative derivative of a convex, once differentiable potential: R gamma^2/2 between the bounds, straight beyond.
 
-*Compliant rows* hold a constraint function g at zero, or above zero. Implicit Euler on a spring k with relaxation
+*Compliant rows* keep a constraint function g at zero, or above zero. Implicit Euler on a spring k with relaxation
 time tau gives gamma = -dt k (g + tau dg/dt) with g = g0 + dt s, which is (a) with
 
     R = 1/(dt k (dt + tau)),   v^ = -g0/(dt + tau).                                                         (b)
 
-As k grows, R is held at the near-rigid limit R >= beta^2 w/(4 pi^2), w = J A^-1 J^T (Castro, Permenter, Han 2022,
-section V): with the effective mass 1/w that is the spring whose natural period is beta dt, which a step of dt cannot
-tell from a rigid one.
+As k grows, R is bounded by the near-rigid limit R >= beta^2 w/(4 pi^2), w = J A^-1 J^T (Castro, Permenter, Han 2022,
+section V). With the effective mass 1/w this is the spring whose natural period is beta dt, which a step of dt cannot
+distinguish from a rigid one.
 
-*Controllers* have the gains of a PD law instead: tau = kp (q_d - q) + kd (v_d - s) + u with q = q0 + dt s gives (a)
+*Controllers* have the gains of a PD law: tau = kp (q_d - q) + kd (v_d - s) + u with q = q0 + dt s gives (a)
 with R = 1/(dt (dt kp + kd)), v^ = (kp (q_d - q0) + kd v_d + u)/(dt kp + kd), and bounds of plus and minus dt times
 the effort limit: the saturation is part of the convex problem.
 """
@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike
 from convex_contact.problem import checks
 from convex_contact.problem.row_numbers import NEAR_RIGID, NEAR_RIGID_STIFFNESS, controller_row
 
-#: numbers of a row beside its Jacobian, in the order of compiled code
+#: fields of a row beside its Jacobian, in the order of compiled code
 ROW_FIELDS = ("bias", "target", "compliance", "near_rigid", "lower", "upper")
 
 
@@ -66,13 +66,13 @@ class Rows:
 
 
 def compliance(period: float, stiffness: float, relaxation_time: float | None) -> tuple[float, float]:
-    """R before the near-rigid limit, and dt + tau with v^ = -g0/(dt + tau), (b); tau = None stands for dt."""
+    """Returns R without the near-rigid limit, and dt + tau of v^ = -g0/(dt + tau), (b); tau = None stands for dt."""
     dt_plus_tau = period + (period if relaxation_time is None else relaxation_time)
     return 1.0 / (period * stiffness * dt_plus_tau), dt_plus_tau
 
 
 class Constraint(ABC):
-    """Something that adds scalar rows to a contact problem.
+    """Base class of constraints, which add scalar rows to a contact problem.
 
     Examples:
         >>> import numpy as np
@@ -91,16 +91,16 @@ class Constraint(ABC):
 
     @abstractmethod
     def rows(self, velocities: int, period: float) -> Rows:
-        """The rows for a problem of that many velocities [..., nv] and that period [s], see `checked_rows`."""
+        """Returns the rows for a problem with that number of velocities and that period [s]."""
 
 
 class Compliant(Constraint):
-    """g = 0 by a spring, or g >= 0 by a spring that only pushes, (a) and (b).
+    """A spring that keeps g = 0, or g >= 0 with impulses of one sign only, (a) and (b).
 
     Args:
         jacobian: dg/dt = J v + b, shape (m, nv) or (nv,).
         value: g at the start of the step [m or rad], shape (m,).
-        unilateral: g >= 0 instead of g = 0.
+        unilateral: whether the constraint is g >= 0 instead of g = 0.
         bias: b, shape (m,).
         stiffness: k [N/m or N m/rad].
         relaxation_time: tau [s]; None for the period, which damps critically or more at any mass.
@@ -155,7 +155,7 @@ class GivenRows(Constraint):
     """A constraint given directly as rows, valid for one problem.
 
     Args:
-        rows: Theirs.
+        rows: rows of the constraint.
     """
 
     def __init__(self, rows: Rows) -> None:
@@ -180,19 +180,19 @@ class HolonomicConstraint(Compliant):
 
 
 class WeldConstraint(HolonomicConstraint):
-    """Two frames P and Q held together.
+    """A weld of two frames P and Q.
 
     Args:
-        jacobian: of the twist of Q against P, [linear; angular] at Q's origin, world axes, shape (6, nv).
-        position: from P's origin to Q's, world axes [m], shape (3,).
-        rotation: rotation vector that turns P's axes into Q's, world axes [rad], shape (3,); small.
-        **options: of `Compliant`.
+        jacobian: Jacobian of the twist of Q relative to P, [linear; angular] at Q's origin, world axes, shape (6, nv).
+        position: displacement from P's origin to Q's, world axes [m], shape (3,).
+        rotation: rotation vector from P's axes to Q's, world axes [rad], shape (3,); small.
+        **options: options of `Compliant`.
 
     Examples:
         >>> import numpy as np
         >>> from convex_contact import WeldConstraint
         >>> weld = WeldConstraint(np.eye(6), position=(0.02, 0.0, 0.0), rotation=(0.0, 0.0, 0.0))
-        >>> weld.rows(6, 0.01).target[0].round(9).item()  # back by 0.02 m in two periods [m/s]
+        >>> weld.rows(6, 0.01).target[0].round(9).item()  # corrects 0.02 m in two periods [m/s]
         -1.0
     """
 
@@ -202,15 +202,15 @@ class WeldConstraint(HolonomicConstraint):
 
 
 class DistanceConstraint(HolonomicConstraint):
-    """The distance of two points p and q held at a length; row n^T (J_p - J_q), n = (p - q)/|p - q|.
+    """A constant distance of two points p and q; row n^T (J_p - J_q), n = (p - q)/|p - q|.
 
     Args:
-        jacobian_p: of the velocity of p, world axes, shape (3, nv).
-        jacobian_q: of q.
-        p: position [m], shape (3,).
-        q: likewise; must differ from p.
-        length: [m], above 0.
-        **options: of `Compliant`.
+        jacobian_p: Jacobian of the velocity of p, world axes, shape (3, nv).
+        jacobian_q: Jacobian of the velocity of q, world axes, shape (3, nv).
+        p: position of p [m], shape (3,).
+        q: position of q [m], shape (3,); must differ from p.
+        length: distance [m], above 0.
+        **options: options of `Compliant`.
 
     Examples:
         >>> import numpy as np
@@ -229,32 +229,32 @@ class DistanceConstraint(HolonomicConstraint):
         length: float,
         **options: float,
     ) -> None:
-        way = checks.array("p", p, (3,)) - checks.array("q", q, (3,))
-        distance = float(np.linalg.norm(way))
+        displacement = checks.array("p", p, (3,)) - checks.array("q", q, (3,))
+        distance = float(np.linalg.norm(displacement))
         if distance == 0.0:
             raise ValueError(f"p, q: expected two points, got the same one {np.asarray(p)}: no direction")
         length = checks.number("length", length, above=0.0)
-        row = (way / distance) @ (np.asarray(jacobian_p, dtype=float) - np.asarray(jacobian_q, dtype=float))
+        row = (displacement / distance) @ (np.asarray(jacobian_p, dtype=float) - np.asarray(jacobian_q, dtype=float))
         super().__init__(row, distance - length, **options)
 
 
 class CouplerConstraint(HolonomicConstraint):
-    """q_i = ratio q_j + offset between two coordinates: gears, belts.
+    """A coupling q_i = ratio q_j + offset of two coordinates: gears, belts.
 
     Args:
         velocities: nv of the problem.
         i: index of the first coordinate's velocity.
-        j: of the second.
+        j: index of the second coordinate's velocity.
         position_i: q_i at the start of the step.
-        position_j: q_j.
-        ratio: of the coupling.
-        offset: of the coupling.
-        **options: of `Compliant`.
+        position_j: q_j at the start of the step.
+        ratio: transmission ratio.
+        offset: q_i at q_j = 0.
+        **options: options of `Compliant`.
 
     Examples:
         >>> from convex_contact import CouplerConstraint
         >>> gear = CouplerConstraint(2, 0, 1, position_i=1.0, position_j=0.5, ratio=2.0)
-        >>> gear.value.tolist(), (gear.jacobian @ [2.0, 1.0]).tolist()  # 1 = 2 x 0.5, and it turns freely at 2 : 1
+        >>> gear.value.tolist(), (gear.jacobian @ [2.0, 1.0]).tolist()  # 1 = 2 x 0.5, and it rotates freely at 2 : 1
         ([0.0], [0.0])
     """
 
@@ -277,13 +277,13 @@ class CouplerConstraint(HolonomicConstraint):
 
 
 class PrescribedMotion(HolonomicConstraint):
-    """Coordinates x with dx/dt = J v follow a motion: g = x - x_d, dg/dt = J v - v_d.
+    """A prescribed motion x_d of coordinates x with dx/dt = J v: g = x - x_d, dg/dt = J v - v_d.
 
     Args:
-        jacobian: shape (m, nv).
+        jacobian: J, shape (m, nv).
         error: x - x_d at the start of the step, shape (m,).
         velocity: v_d of this step, shape (m,).
-        **options: of `Compliant`.
+        **options: options of `Compliant`.
 
     Examples:
         >>> import numpy as np
@@ -298,22 +298,22 @@ class PrescribedMotion(HolonomicConstraint):
 
 
 class JointLimit(Compliant):
-    """lower <= q <= upper for one coordinate; each finite bound is a unilateral row.
+    """Limits lower <= q <= upper of one coordinate; each finite bound is a unilateral row.
 
     Args:
         velocities: nv of the problem.
-        index: of the coordinate's velocity.
+        index: index of the coordinate's velocity.
         position: q at the start of the step.
-        lower: bound, may be -inf.
-        upper: bound, may be inf.
-        **options: of `Compliant`.
+        lower: lower bound, may be -inf.
+        upper: upper bound, may be inf.
+        **options: options of `Compliant`.
 
     Examples:
         >>> from convex_contact import JointLimit
         >>> limit = JointLimit(1, 0, position=0.75, lower=-1.0, upper=1.0)
         >>> limit.value.tolist()  # distances from the lower and the upper bound
         [1.75, 0.25]
-        >>> limit.rows(1, 0.01).lower.tolist()  # the bounds push and do not pull
+        >>> limit.rows(1, 0.01).lower.tolist()  # impulses only point away from the bounds
         [0.0, 0.0]
     """
 
@@ -347,10 +347,10 @@ class PDActuator(Constraint):
         jacobian: row J, shape (nv,).
         position: q at the start of the step.
         proportional_gain: kp, not negative.
-        derivative_gain: kd, not negative; not both zero.
+        derivative_gain: kd, not negative; not both gains zero.
         target_position: q_d at the end of the step.
-        target_velocity: v_d.
-        feedforward: u [N or N m].
+        target_velocity: target velocity v_d.
+        feedforward: effort u [N or N m].
         effort_limit: largest effort [N or N m], above 0, may be inf.
 
     Examples:
@@ -396,24 +396,24 @@ class PDActuator(Constraint):
 
 
 def row_impulse(s: np.ndarray, target: np.ndarray, R: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """gamma of rows, eq. (a)."""
+    """Returns the impulses gamma of rows [N s], eq. (a)."""
     return np.asarray(np.minimum(np.maximum((target - s) / R, lower), upper))
 
 
 def row_potential(s: np.ndarray, target: np.ndarray, R: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """l of rows: R y gamma - R gamma^2/2 with y = (v^ - s)/R, that is R gamma^2/2 between the bounds."""
+    """Returns the potentials l of rows [J]: R y gamma - R gamma^2/2 with y = (v^ - s)/R; R gamma^2/2 within bounds."""
     gamma = row_impulse(s, target, R, lower, upper)
     return np.asarray((target - s) * gamma - 0.5 * R * gamma * gamma)
 
 
 def row_hessian(s: np.ndarray, target: np.ndarray, R: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """d^2 l/ds^2 of rows: 1/R between the bounds, else 0."""
+    """Returns d^2 l/ds^2 of rows [kg]: 1/R between the bounds, else 0."""
     y = (target - s) / R
     return np.where((y > lower) & (y < upper), 1.0 / R, 0.0)
 
 
 def checked_rows(constraint: Constraint, velocities: int, period: float) -> Rows:
-    """The rows of a constraint in a problem of that many velocities and that period [s].
+    """Returns the rows of a constraint in a problem with that number of velocities and that period [s].
 
     Raises:
         ValueError: the Jacobian's number of columns differs.

@@ -1,14 +1,14 @@
 """The convex approximations of contact (section V): potential, impulse and Hessian of one contact.
 
 With the velocity v_c = (v_t, v_n) of a contact its impulse is gamma = -dl/dv_c and its part of the Newton matrix
-G = d^2 l/dv_c^2, which is positive semidefinite because l is convex. `prepare` turns the parameters of a contact into a
-row of derived numbers, from which the other functions evaluate. Velocities and impulses are scalars t1, t2, n, so that
+G = d^2 l/dv_c^2, which is positive semidefinite because l is convex. `prepare` computes a row of derived numbers from
+the parameters of a contact; the other functions use this row. Velocities and impulses are scalars t1, t2, n, so that
 nothing is allocated. `approximations` maps these functions over arrays; `prepare` and `impulse` are `elementwise`.
 
 All approximations treat anisotropic friction by the change of variables of appendix B: with a friction tensor M
 the tangential velocity enters as x = M v_t and friction has the coefficient s = 1; isotropic friction is x = v_t
 with s = mu. A force M y then satisfies ||M^-1 (M y)|| <= gamma_n, the elliptic cone. m2 = ||M||_F^2/2 (1 for isotropic
-friction) carries the regularisation over, so that M = mu I has the tangential stiffness of the coefficient mu.
+friction) scales the regularisation, so that M = mu I has the tangential stiffness of the coefficient mu.
 
 **SAP** (section V-A; Castro, Permenter, Han 2022): linear spring and relaxation time, friction strongly coupled. With
 R_n = max(beta^2 w/(4 pi^2), 1/(dt k (dt + tau_d))), R_t = sigma w m2, v^_n = -phi0/(dt + tau_d) and
@@ -24,7 +24,7 @@ l = -N(z); gamma_n = n(z), gamma_x = -s n(z) t_s. The bracket of the paper's Hes
 
     G_xx = s n(z) (I - t_s t_s^T)/(||x||_s + eps) - s^2 n'(z) t_s t_s^T,  G_xn = s n'(z) t_s,  G_nn = -n'(z).
 
-**Elastoplastic**, beyond the paper: Lagged with tangential springs that hold, the implicit model C of Kikuuwe et al.
+**Elastoplastic**, beyond the paper: Lagged with tangential springs, the implicit model C of Kikuuwe et al.
 With the bound F = s gamma_n0/dt, kappa = b_t + dt k_t (over m2 for a tensor) and the trial force
 p(x) = k_t (e + dt x) + b_t x, also for x, the potential is Huber's function of an affine map,
 
@@ -32,7 +32,7 @@ p(x) = k_t (e + dt x) + b_t x, also for x, the potential is Huber's function of 
 
 convex and once continuously differentiable: gamma_x = -dt f with f = min(1, F/||p||) p, and
 G_xx = dt kappa [I, or F/||p|| (I - p p^T/||p||^2)]. Then e_new = (b_t e + dt f)/kappa, as in their (38c)
-(`elastoplastic`). A contact that sticks comes to rest where k_t e carries the load: there is no creep.
+(`elastoplastic`). A sticking contact comes to rest where k_t e balances the load: there is no creep.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ from convex_contact.problem.normal_law_kernels import FUNCTION as FUNCTION
 from convex_contact.problem.normal_law_kernels import HERTZ as HERTZ
 from convex_contact.problem.normal_law_kernels import LINEAR as LINEAR
 from convex_contact.problem.normal_law_kernels import normal_antiderivative, normal_force, normal_slope
+from haptic_files.moved_modules import renamed
 
 SAP, LAGGED, LAGGED_REGULARIZED, SIMILAR, SIMILAR_REGULARIZED, LAGGED_ELASTOPLASTIC = range(6)
 
@@ -84,12 +85,12 @@ ROW_BIAS, ROW_TARGET, ROW_COMPLIANCE, ROW_NEAR_RIGID, ROW_LOWER, ROW_UPPER, ROW_
 
 
 class ContactLaw(NamedTuple):
-    """What all contacts of a problem share.
+    """Approximation, normal law and period of all contacts of a problem.
 
     Attributes:
-        approximation: its code.
+        approximation: code of the approximation.
         normal_law: code of the normal law.
-        addresses: of a user's normal law, shape (4,).
+        addresses: addresses of the functions of a user's normal law, shape (4,).
         period: dt [s].
     """
 
@@ -100,7 +101,7 @@ class ContactLaw(NamedTuple):
 
 
 class Regularisation(NamedTuple):
-    """Numbers of a problem that enter the derived numbers of its contacts: v_s [m/s], sigma and beta of SAP."""
+    """Regularisation of a problem: v_s [m/s], sigma [-] and beta [-] of SAP."""
 
     stiction_tolerance: Any
     sigma: Any
@@ -121,13 +122,13 @@ class Response(NamedTuple):
     hnn: float
 
 
-#: parts of SAP's cone in which a projection ends
+#: regions of SAP's projection on the friction cone: inside it, on its surface, at its apex
 STICK, SLIDE, APART = range(3)
 
 
 @elementwise
 def prepare(law: ContactLaw, numbers: Regularisation, w: Any, p: np.ndarray, derived: np.ndarray, i: int) -> None:
-    """Derived numbers of contact i, from its row of `p` and w = ||J A^-1 J^T||_F / 3."""
+    """Computes the derived numbers of contact i, from its row of `p` and w = ||J A^-1 J^T||_F / 3 [1/kg]."""
     dt, approximation = law.period, law.approximation
     k, s = p[i, STIFFNESS], p[i, COEFFICIENT]
     a, b, c = p[i, M11], p[i, M12], p[i, M22]
@@ -158,22 +159,22 @@ def prepare(law: ContactLaw, numbers: Regularisation, w: Any, p: np.ndarray, der
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def needs_mobility(approximation: int) -> bool:
-    """The approximation depends on w."""
+def needs_delassus_norm(approximation: int) -> bool:
+    """Returns whether the approximation depends on w."""
     return approximation in (SAP, LAGGED_REGULARIZED, SIMILAR_REGULARIZED)
 
 
 @elementwise
-def _stretched(q: np.ndarray, i: int, v1: Any, v2: Any) -> Any:
-    """M v."""
+def _scale_velocity(q: np.ndarray, i: int, v1: Any, v2: Any) -> Any:
+    """Returns M v for a tangential vector v."""
     return q[i, M11] * v1 + q[i, M12] * v2, q[i, M12] * v1 + q[i, M22] * v2
 
 
 @elementwise
 def project_on_cone(q: np.ndarray, i: int, x1: Any, x2: Any, vn: Any) -> Any:
-    """SAP: y_1, y_2, the normal impulse, ||y_t|| and the part of the cone.
+    """Projects y of SAP on the friction cone; returns y_1, y_2, the normal impulse, ||y_t|| and the region.
 
-    The tangential impulse is y_t where it sticks, s gamma_n y_t/||y_t|| where it slides, and 0 apart.
+    The tangential impulse is y_t (STICK), s gamma_n y_t/||y_t|| (SLIDE) or 0 (APART).
     """
     s, Rt, Rn = q[i, COEFFICIENT], q[i, D_EPS], q[i, D_BOUND]
     y1, y2, yn = -x1 / Rt, -x2 / Rt, (q[i, D_FIRST] - vn) / Rn
@@ -188,51 +189,51 @@ def project_on_cone(q: np.ndarray, i: int, x1: Any, x2: Any, vn: Any) -> Any:
 
 @elementwise
 def trial_force(q: np.ndarray, i: int, x1: Any, x2: Any) -> Any:
-    """Elastoplastic: p and ||p||."""
+    """Returns the trial force p of the elastoplastic approximation [N], and ||p||."""
     p1, p2 = q[i, D_FIRST] + q[i, D_EPS] * x1, q[i, D_SECOND] + q[i, D_EPS] * x2
     return p1, p2, np.sqrt(p1 * p1 + p2 * p2)
 
 
 @elementwise
 def soft_root(x1: Any, x2: Any, eps: Any) -> Any:
-    """Appendix A: ||x||^2 and sqrt(||x||^2 + eps^2), of which ||x||_s = ||x||^2/(root + eps) and t_s = x/root."""
+    """Returns ||x||^2 and root = sqrt(||x||^2 + eps^2); ||x||_s = ||x||^2/(root + eps), t_s = x/root (appendix A)."""
     size = x1 * x1 + x2 * x2
     return size, np.sqrt(size + eps * eps)
 
 
 @elementwise
 def similar_velocity(q: np.ndarray, i: int, size: Any, root: Any, vn: Any) -> Any:
-    """Similar: z = v_n - s ||x||_s."""
+    """Returns z = v_n - s ||x||_s of Similar [m/s]."""
     return vn - q[i, COEFFICIENT] * size / (root + q[i, D_EPS])
 
 
 @elementwise
 def _normal_impulse(law: ContactLaw, q: np.ndarray, i: int, v: Any) -> Any:
-    """n(v) = dt f_n(phi0 + dt v, v)."""
+    """Returns the normal impulse n(v) = dt f_n(phi0 + dt v, v) [N s]."""
     dt = law.period
     return dt * normal_force(law.normal_law, law.addresses, q[i, PHI0] + dt * v, v, q[i, STIFFNESS], q[i, DISSIPATION])
 
 
 @elementwise
 def _normal_slope(law: ContactLaw, q: np.ndarray, i: int, v: float) -> float:
-    """-n'(v)."""
+    """Returns -n'(v) [kg]."""
     dt = law.period
     return normal_slope(law.normal_law, law.addresses, dt, q[i, PHI0] + dt * v, v, q[i, STIFFNESS], q[i, DISSIPATION])
 
 
 @elementwise
 def _normal_potential(law: ContactLaw, q: np.ndarray, i: int, v: float) -> float:
-    """-N(v)."""
+    """Returns the potential -N(v) [J]."""
     k, d = q[i, STIFFNESS], q[i, DISSIPATION]
     return -law.period * normal_antiderivative(law.normal_law, law.addresses, v, q[i, PHI0], law.period, k, d)
 
 
 @elementwise
 def impulse(law: ContactLaw, q: np.ndarray, i: int, v1: Any, v2: Any, vn: Any) -> Any:
-    """gamma of contact i, whose derived numbers are q[i]."""
+    """Returns the impulse gamma of contact i [N s] along t1, t2, n; q[i] are its derived numbers."""
     a, b, c = q[i, M11], q[i, M12], q[i, M22]
     dt, s, bound = law.period, q[i, COEFFICIENT], q[i, D_BOUND]
-    x1, x2 = _stretched(q, i, v1, v2)
+    x1, x2 = _scale_velocity(q, i, v1, v2)
     if law.approximation == SAP:
         y1, y2, yn, yr, part = project_on_cone(q, i, x1, x2, vn)
         if part == APART:
@@ -244,8 +245,8 @@ def impulse(law: ContactLaw, q: np.ndarray, i: int, v1: Any, v2: Any, vn: Any) -
     if law.approximation == LAGGED_ELASTOPLASTIC:
         gn = _normal_impulse(law, q, i, vn)
         x1, x2, size = trial_force(q, i, x1, x2)
-        holds = size.real <= bound.real and (bound.real > 0.0 or size == 0.0)
-        factor = -dt if holds else -dt * bound / size  # size > 0 where it exceeds the bound
+        sticking = size.real <= bound.real and (bound.real > 0.0 or size == 0.0)
+        factor = -dt if sticking else -dt * bound / size  # size > 0 where it exceeds the bound
     elif law.approximation in (LAGGED, LAGGED_REGULARIZED):
         gn = _normal_impulse(law, q, i, vn)
         factor = -bound / soft_root(x1, x2, q[i, D_EPS])[1]
@@ -258,7 +259,7 @@ def impulse(law: ContactLaw, q: np.ndarray, i: int, v1: Any, v2: Any, vn: Any) -
 
 @elementwise
 def _sap(q: np.ndarray, i: int, x1: float, x2: float, vn: float) -> Response:
-    """SAP: gamma and G of contact i in the stretched velocity x."""
+    """Returns gamma and G of SAP for contact i with respect to the scaled velocity (x, v_n), x = M v_t."""
     s, Rt, Rn = q[i, COEFFICIENT], q[i, D_EPS], q[i, D_BOUND]
     y1, y2, yn, yr, part = project_on_cone(q, i, x1, x2, vn)
     if part == STICK:
@@ -278,7 +279,7 @@ def _sap(q: np.ndarray, i: int, x1: float, x2: float, vn: float) -> Response:
 
 @elementwise
 def _elastoplastic(law: ContactLaw, q: np.ndarray, i: int, x1: float, x2: float, vn: float) -> Response:
-    """The elastoplastic approximation, likewise."""
+    """Returns gamma and G of the elastoplastic approximation with respect to the scaled velocity (x, v_n)."""
     dt, kappa, bound = law.period, q[i, D_EPS], q[i, D_BOUND]
     gn, hn = _normal_impulse(law, q, i, vn), _normal_slope(law, q, i, vn)
     p1, p2, size = trial_force(q, i, x1, x2)
@@ -294,11 +295,11 @@ def _elastoplastic(law: ContactLaw, q: np.ndarray, i: int, x1: float, x2: float,
 
 @elementwise
 def _soft(law: ContactLaw, q: np.ndarray, i: int, x1: float, x2: float, vn: float) -> Response:
-    """Lagged and Similar with the soft norm, likewise."""
+    """Returns gamma and G of Lagged or Similar with respect to the scaled velocity (x, v_n)."""
     s, eps, bound = q[i, COEFFICIENT], q[i, D_EPS], q[i, D_BOUND]
     size, root = soft_root(x1, x2, q[i, D_EPS])
     t1, t2 = x1 / root, x2 / root
-    # I - t t^T, without cancellation: (eps^2 I + x x^T turned by a right angle)/root^2
+    # I - t t^T, without cancellation: (eps^2 I + x x^T rotated by a right angle)/root^2
     e2 = (eps / root) * (eps / root)
     p11, p12, p22 = e2 + t2 * t2, -t1 * t2, e2 + t1 * t1
     if law.approximation in (LAGGED, LAGGED_REGULARIZED):
@@ -316,9 +317,9 @@ def _soft(law: ContactLaw, q: np.ndarray, i: int, x1: float, x2: float, vn: floa
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def impulse_and_hessian(law: ContactLaw, q: np.ndarray, i: int, v1: float, v2: float, vn: float) -> Response:
-    """gamma and G of contact i."""
+    """Returns the impulse gamma and the Hessian G of contact i."""
     a, b, c = q[i, M11], q[i, M12], q[i, M22]
-    x1, x2 = _stretched(q, i, v1, v2)
+    x1, x2 = _scale_velocity(q, i, v1, v2)
     if law.approximation == SAP:
         x = _sap(q, i, x1, x2, vn)
     elif law.approximation == LAGGED_ELASTOPLASTIC:
@@ -327,8 +328,8 @@ def impulse_and_hessian(law: ContactLaw, q: np.ndarray, i: int, v1: float, v2: f
         x = _soft(law, q, i, x1, x2, vn)
     if q[i, D_ISOTROPIC] == 1.0:
         return x
-    g1, g2 = _stretched(q, i, x.g1, x.g2)
-    h1n, h2n = _stretched(q, i, x.h1n, x.h2n)
+    g1, g2 = _scale_velocity(q, i, x.g1, x.g2)
+    h1n, h2n = _scale_velocity(q, i, x.h1n, x.h2n)
     u11, u12 = x.h11 * a + x.h12 * b, x.h11 * b + x.h12 * c
     u21, u22 = x.h12 * a + x.h22 * b, x.h12 * b + x.h22 * c
     h11, h12, h22 = a * u11 + b * u21, a * u12 + b * u22, b * u12 + c * u22
@@ -337,8 +338,8 @@ def impulse_and_hessian(law: ContactLaw, q: np.ndarray, i: int, v1: float, v2: f
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def potential(law: ContactLaw, q: np.ndarray, i: int, v1: float, v2: float, vn: float) -> float:
-    """l of contact i [J], up to a constant."""
-    x1, x2 = _stretched(q, i, v1, v2)
+    """Returns the potential l of contact i [J], up to a constant."""
+    x1, x2 = _scale_velocity(q, i, v1, v2)
     bound = q[i, D_BOUND]
     if law.approximation == SAP:
         x = _sap(q, i, x1, x2, vn)
@@ -355,8 +356,8 @@ def potential(law: ContactLaw, q: np.ndarray, i: int, v1: float, v2: float, vn: 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def sticks(law: ContactLaw, q: np.ndarray, i: int, v1: float, v2: float, vn: float) -> bool:
-    """Contact i bears a force and stays below its transition speed (Table I)."""
-    x1, x2 = _stretched(q, i, v1, v2)
+    """Returns whether contact i has a friction bound above 0 and is below its transition speed (Table I)."""
+    x1, x2 = _scale_velocity(q, i, v1, v2)
     bound = q[i, D_BOUND]
     if law.approximation == SAP:
         return project_on_cone(q, i, x1, x2, vn)[4] == STICK
@@ -369,10 +370,10 @@ def sticks(law: ContactLaw, q: np.ndarray, i: int, v1: float, v2: float, vn: flo
 
 @elementwise
 def certainly_idle(law: ContactLaw, phi0: float, tau: float, s: float, x1: float, x2: float, vn: float) -> bool:
-    """A contact has neither impulse nor Hessian, by its parameters and x alone, without w; False: not known.
+    """Returns whether a contact certainly has zero impulse and Hessian, by its parameters and x without w.
 
-    The lagged approximations have no friction where phi0 >= 0. Similar's z is at least v_n - s ||x||, and SAP's cone
-    is left where v_n - v^_n >= s ||x||, whatever R is.
+    The lagged approximations have no friction where phi0 >= 0. Similar's z is at least v_n - s ||x||. SAP's projection
+    is at the apex of the cone where v_n - v^_n >= s ||x||, for any R.
     """
     if law.normal_law == FUNCTION:
         return False
@@ -384,13 +385,16 @@ def certainly_idle(law: ContactLaw, phi0: float, tau: float, s: float, x1: float
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def idle_by_velocity(law: ContactLaw, p: np.ndarray, i: int, v1: float, v2: float, vn: float) -> bool:
-    """`certainly_idle` for contact i."""
-    x1, x2 = _stretched(p, i, v1, v2)
+    """Returns `certainly_idle` of contact i at a contact velocity."""
+    x1, x2 = _scale_velocity(p, i, v1, v2)
     return certainly_idle(law, p[i, PHI0], p[i, RELAXATION_TIME], p[i, COEFFICIENT], x1, x2, vn)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def is_idle(law: ContactLaw, q: np.ndarray, i: int, v1: float, v2: float, vn: float) -> bool:
-    """Contact i has neither impulse nor Hessian at this velocity."""
+    """Returns whether contact i has zero impulse and Hessian at this velocity."""
     x = impulse_and_hessian(law, q, i, v1, v2, vn)
     return x.gn == 0.0 and x.hnn == 0.0 and x.g1 == 0.0 and x.g2 == 0.0 and x.h11 == 0.0 and x.h22 == 0.0
+
+
+__getattr__ = renamed(__name__, {"needs_mobility": "needs_delassus_norm"})

@@ -1,8 +1,8 @@
-"""Laws of one contact, written once: functions of numbers that compiled code inlines and arrays are mapped over.
+"""Laws of one contact as functions of scalars, which compiled code inlines and `run` maps over arrays.
 
 A function with the decorator `elementwise` is compiled into each kernel that calls it. Called from Python it is a
 plain function of NumPy numbers of any precision: real, complex (derivatives by the complex step are exact to rounding)
-or extended. Conditions look at real parts, so that a complex step follows the branch of the real numbers.
+or extended. Conditions compare real parts, so that a complex step follows the branch of the real numbers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Errors with a meaning of their own; everything else that is wrong with an argument is a ValueError."""
+"""Errors of the package; a wrong argument is a ValueError."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 class ContactError(Exception):
-    """Base of the errors of this package that have a meaning of their own."""
+    """Base class of the errors of this package."""
 
 
 class ConvergenceError(ContactError, ArithmeticError):
@@ -19,7 +19,7 @@ class ConvergenceError(ContactError, ArithmeticError):
         velocity: the last iterate, shape (nv,).
         iterations: Newton steps made.
         residual: scaled momentum residual of the last iterate, divided by the scale of the momenta.
-        tolerance: largest allowed value of it.
+        tolerance: largest allowed residual.
         reason: cause of the end of the iteration, in words.
     """
 
@@ -34,6 +34,6 @@ class ConvergenceError(ContactError, ArithmeticError):
         self.residual, self.tolerance = residual, tolerance
 
     def __reduce__(self) -> tuple[Callable[[], ConvergenceError], tuple[()]]:
-        """How it is copied to another process: the arguments are keywords."""
+        """Returns a callable that builds the error again, for pickling; its arguments are keywords."""
         names = ("velocity", "iterations", "residual", "tolerance")
         return partial(ConvergenceError, self.reason, **{name: getattr(self, name) for name in names}), ()

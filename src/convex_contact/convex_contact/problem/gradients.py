@@ -4,12 +4,12 @@ At the minimum r(v; theta) = A (v - v*) - J^T gamma(J v + b; theta) = 0, hence
 
     H dv/dtheta = -dr/dtheta,    H = A + J^T G J,                                                         (29)
 
-with the same H that Newton's method factorises. All derivatives are total: what depends on theta inside the step
-(gamma_n0, the soft norm's width, w, R_t, R_n) is differentiated too. The partial derivatives of one contact's impulse
-at fixed v_c are taken by the complex step from the readable potentials, exact to rounding.
+with the same H that Newton's method factorises. All derivatives are total: quantities of the step that depend on theta
+(gamma_n0, the soft norm's width, w, R_t, R_n) are differentiated too. The partial derivatives of one contact's impulse
+at fixed v_c are computed by the complex step, exact to rounding.
 
-Where a contact is exactly at a kink of its law (phi = 0 at the end of the step, the boundary of SAP's cone or of the
-plastic region) the derivative is one-sided: that of the side on which the kernel finds itself.
+At a kink of a contact's law (phi = 0 at the end of the step, the boundary of SAP's cone or of the plastic region) the
+derivative is one-sided, for the branch that the kernel evaluates.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ class Sensitivity:
     """Derivatives of the velocity v of one solved step.
 
     Args:
-        problem: the step.
-        approximation: of its contacts.
-        velocity: the solution, shape (nv,).
-        solve: gives H^-1 B for B of shape (nv, m), H at the solution.
+        problem: contact problem of the step.
+        approximation: approximation of its contacts.
+        velocity: solution v, shape (nv,).
+        solve: function that returns H^-1 B for B of shape (nv, m), H at the solution.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Sensitivity:
         self._J = problem.J.reshape(problem.contacts, 3, problem.velocities)
 
     def gradient(self, name: str) -> np.ndarray:
-        """dv/dtheta; see `Solution.gradient`."""
+        """Returns dv/dtheta; see `Solution.gradient`."""
         p = self.problem
         if name == "v_star":
             return self._solve(p.A)
@@ -105,7 +105,7 @@ class Sensitivity:
             return self._solve(self._from_contacts(name).sum(axis=1, keepdims=True))[:, 0]
         if name == "mass_scale":
             side = -p.A @ (self.v - p.v_star) - self._from_contacts("delassus") @ p.delassus_estimate
-            side += p.rows.jacobian.T @ (-self._row_compliance_partial * self._row_compliance_by_mobility)
+            side += p.rows.jacobian.T @ (-self._row_compliance_partial * self._row_compliance_by_delassus)
             return self._solve(side[:, None])[:, 0]
         if name == "constraint_target":
             return self._solve(p.rows.jacobian.T * self._row_hessian)
@@ -114,56 +114,58 @@ class Sensitivity:
     def pullback(
         self, velocity: np.ndarray, impulse: np.ndarray, elastic_displacement: np.ndarray
     ) -> dict[str, np.ndarray]:
-        """Vector-Jacobian products of all parameters at once; see `Solution.pullback`."""
+        """Computes the vector-Jacobian products of all parameters at once; see `Solution.pullback`."""
         p, v, J = self.problem, self.v, self._J
         output = np.concatenate([impulse, elastic_displacement], axis=1)  # cotangents of each contact's outputs
         direct = np.einsum("nki,nk->ni", self._by_velocity, output)
         adjoint = self._solve((velocity + np.einsum("nia,ni->a", J, direct))[:, None])[:, 0]
-        # gamma acts through J^T gamma on the adjoint, and where it is an output itself
-        weight = output.copy()
-        weight[:, :3] += J @ adjoint
-        at_contact = np.einsum("nki,nk->ni", self._by_velocity, weight)
+        # gamma acts on v through J^T gamma, and is an output itself
+        cotangent = output.copy()
+        cotangent[:, :3] += J @ adjoint
+        at_contact = np.einsum("nki,nk->ni", self._by_velocity, cotangent)
         result: dict[str, np.ndarray] = {
             "v_star": p.A @ adjoint,
             "actuation": p.period * adjoint,
             "bias": at_contact,
         }
         for name in PER_CONTACT:
-            result[name] = np.einsum("nk,nk->n", weight, self._partial(name))
+            result[name] = np.einsum("nk,nk->n", cotangent, self._partial(name))
         result["v0"] = result["v_star"] + result["v_n0"] @ J[:, 2]
         result["elastic_displacement"] = np.stack(
-            [np.einsum("nk,nk->n", weight, self._displacement_partial(i)) for i in range(2)], axis=1
+            [np.einsum("nk,nk->n", cotangent, self._displacement_partial(i)) for i in range(2)], axis=1
         )
         if p.friction.ndim == 3:
-            parts = [np.einsum("nk,nk->n", weight, self._friction_partial(i, j)) for i, j in ((0, 0), (0, 1), (1, 1))]
+            parts = [
+                np.einsum("nk,nk->n", cotangent, self._friction_partial(i, j)) for i, j in ((0, 0), (0, 1), (1, 1))
+            ]
             result["friction"] = np.stack([parts[0], 0.5 * parts[1], 0.5 * parts[1], parts[2]], 1).reshape(-1, 2, 2)
         else:
-            result["friction"] = np.einsum("nk,nk->n", weight, self._partial("friction"))
+            result["friction"] = np.einsum("nk,nk->n", cotangent, self._partial("friction"))
         for name in ("stiction_tolerance", "sigma", "near_rigid"):
-            result[name] = np.asarray(np.einsum("nk,nk->", weight, self._partial(name)))
-        # w = ||J A^-1 J^T||_F / 3 passes on to A and J
+            result[name] = np.asarray(np.einsum("nk,nk->", cotangent, self._partial(name)))
+        # w = ||J A^-1 J^T||_F / 3 depends on A and J
         w, W = p.delassus_estimate, p.delassus
-        by_w = np.einsum("nk,nk->n", weight, self._partial("delassus"))
+        by_w = np.einsum("nk,nk->n", cotangent, self._partial("delassus"))
         X = p.mobility_rows.reshape(p.velocities, p.contacts, 3)
-        share = by_w / (9.0 * w)
-        A = -np.outer(adjoint, v - p.v_star) - np.einsum("n,ani,nij,bnj->ab", share, X, W, X, optimize=True)
+        factor = by_w / (9.0 * w)
+        A = -np.outer(adjoint, v - p.v_star) - np.einsum("n,ani,nij,bnj->ab", factor, X, W, X, optimize=True)
         gamma = self.approximation.impulse(p.parameters, self._vc)
         jacobian = gamma[:, :, None] * adjoint + at_contact[:, :, None] * v
-        jacobian += 2.0 * share[:, None, None] * np.einsum("nij,anj->nia", W, X)
+        jacobian += 2.0 * factor[:, None, None] * np.einsum("nij,anj->nia", W, X)
         r = p.rows
         on_rows = r.jacobian @ adjoint
         result["constraint_target"] = self._row_hessian * on_rows
-        by_row_w = self._row_compliance_partial * on_rows * self._row_compliance_by_mobility
+        by_row_w = self._row_compliance_partial * on_rows * self._row_compliance_by_delassus
         if len(on_rows):
             Y = np.linalg.solve(p.A, r.jacobian.T)
-            mobility = np.einsum("ia,ai->i", r.jacobian, Y)
-            A -= np.einsum("i,ai,bi->ab", by_row_w / mobility, Y, Y)
+            row_delassus = np.einsum("ia,ai->i", r.jacobian, Y)
+            A -= np.einsum("i,ai,bi->ab", by_row_w / row_delassus, Y, Y)
         result["A"] = 0.5 * (A + A.T)
         result["J"] = jacobian.reshape(-1, p.velocities)
         result["mass_scale"] = np.asarray(np.einsum("ab,ab->", result["A"], p.A))
         return result
 
-    # what one contact does at fixed v_c: rows gamma (3), e_new (2)
+    # outputs of one contact at fixed v_c: gamma (3), e_new (2)
 
     def _outputs(self, parameters: Any, vc: np.ndarray) -> np.ndarray:
         gamma = self.approximation.impulse(parameters, vc)
@@ -175,7 +177,7 @@ class Sensitivity:
         return np.imag(self._outputs(changed, self._vc)) / _STEP
 
     def _partial(self, name: str) -> np.ndarray:
-        """d(gamma, e_new)/dtheta, shape (nc, 5)."""
+        """Returns d(gamma, e_new)/dtheta, shape (nc, 5)."""
         return self._stepped(name, 1.0)
 
     def _friction_partial(self, i: int, j: int) -> np.ndarray:
@@ -196,7 +198,7 @@ class Sensitivity:
         return np.stack(columns, axis=2)
 
     def _spread(self, partial: np.ndarray) -> np.ndarray:
-        """J_i^T dgamma_i as columns, shape (nv, nc)."""
+        """Returns the columns J_i^T dgamma_i, shape (nv, nc)."""
         return np.einsum("nia,ni->an", self._J, partial)
 
     def _from_contacts(self, name: str) -> np.ndarray:
@@ -219,7 +221,7 @@ class Sensitivity:
         return -row_impulse(*self._row_arguments) * self._row_hessian
 
     @cached_property
-    def _row_compliance_by_mobility(self) -> np.ndarray:
+    def _row_compliance_by_delassus(self) -> np.ndarray:
         """w dR/dw: R where the near-rigid limit decides, else 0."""
         p = self.problem
         natural = [constraint.rows(p.velocities, p.period).compliance for constraint in p.constraints]

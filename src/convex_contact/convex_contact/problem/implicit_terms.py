@@ -27,16 +27,16 @@ def implicit_terms(
     deflection: ArrayLike | None = None,
     rotor_inertia: ArrayLike | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A and v* of a step.
+    """Computes A and v* of a step.
 
     Args:
         mass_matrix: M, shape (nv, nv).
         velocity: v0, shape (nv,).
         period: dt [s].
-        force: k_2, all generalised forces taken from the start of the step, gravity and gyroscopic terms among them,
+        force: k_2, all generalised forces evaluated at the start of the step, with gravity and gyroscopic terms,
             shape (nv,).
         damping: D, shape (nv,) for its diagonal or (nv, nv), positive semidefinite.
-        stiffness: K, likewise.
+        stiffness: K, shape (nv,) for its diagonal or (nv, nv), positive semidefinite.
         deflection: q0 - q_rest, shape (nv,).
         rotor_inertia: reflected inertia R [kg m^2], its diagonal, shape (nv,).
 

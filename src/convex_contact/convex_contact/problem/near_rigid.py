@@ -10,10 +10,10 @@ from convex_contact.problem.elementwise import elementwise
 
 @elementwise
 def near_rigid_compliance(beta: Any, w: Any) -> Any:
-    """Returns R = beta^2 w/(4 pi^2) [1/kg]: that of the spring whose natural period on the mass 1/w is beta dt.
+    """Returns R = beta^2 w/(4 pi^2) [1/kg], the compliance of a spring whose natural period on the mass 1/w is beta dt.
 
     Args:
-        beta: periods per step; 0: no limit. A number or an array.
+        beta: natural periods per step; 0: no limit. A number or an array.
         w: diagonal estimate of the Delassus operator [1/kg].
     """
     return beta * beta * w / (4.0 * math.pi * math.pi)

@@ -19,7 +19,7 @@ from numba.extending import intrinsic, overload
 from convex_contact.problem.elementwise import elementwise
 
 LINEAR, HERTZ, FUNCTION = range(3)
-#: what a user's function gives; which of the addresses it has
+#: indices of a user's functions in the addresses
 _FORCE, _BY_PHI, _BY_V, _ANTIDERIVATIVE = range(4)
 
 
@@ -37,7 +37,7 @@ def _call(context, address, numbers):  # type: ignore[no-untyped-def]
 
 
 def _user_force(addresses: np.ndarray, phi: Any, v: Any, k: Any, d: Any) -> Any:
-    """f_n of a user's law. Of complex numbers: its continuation to first order, which serves the complex step."""
+    """Returns f_n of a user's law [N]; for complex numbers its first-order continuation, for the complex step."""
     raise TypeError("normal_law: expected real or complex doubles, since a user's law is compiled")
 
 
@@ -57,7 +57,7 @@ def _compiled_user_force(addresses, phi, v, k, d):  # type: ignore[no-untyped-de
 
 @elementwise
 def normal_force(law: int, addresses: np.ndarray, phi: Any, v: Any, k: Any, d: Any) -> Any:
-    """f_n(phi, v) [N]."""
+    """Returns the normal force f_n(phi, v) [N]."""
     if law == FUNCTION:
         return _user_force(addresses, phi, v, k, d)
     part = 1.0 - d * v
@@ -70,7 +70,7 @@ def normal_force(law: int, addresses: np.ndarray, phi: Any, v: Any, k: Any, d: A
 
 @elementwise
 def normal_slope(law: int, addresses: np.ndarray, dt: float, phi: float, v: float, k: float, d: float) -> float:
-    """-n'(v) = -dt (dt df/dphi + df/dv) [kg]."""
+    """Returns -n'(v) = -dt (dt df/dphi + df/dv) [kg]."""
     if law == FUNCTION:
         return -dt * (dt * _call(addresses[_BY_PHI], (phi, v, k, d)) + _call(addresses[_BY_V], (phi, v, k, d)))
     part = 1.0 - d * v
@@ -86,7 +86,7 @@ def normal_slope(law: int, addresses: np.ndarray, dt: float, phi: float, v: floa
 def normal_derivatives(
     law: int, addresses: np.ndarray, phi: float, v: float, k: float, d: float
 ) -> tuple[float, float, float, float]:
-    """df_n/dphi [N/m], df_n/dv [N s/m], df_n/dk, df_n/dd; the last two of a user's law by central differences."""
+    """Returns df_n/dphi [N/m], df_n/dv [N s/m], df_n/dk, df_n/dd; for a user's law dk, dd by central differences."""
     if law == FUNCTION:
         hk, hd = 1e-5 * abs(k), 1e-5 * max(abs(d), 1e-3)
         by_k = _call(addresses[_FORCE], (phi, v, k + hk, d)) - _call(addresses[_FORCE], (phi, v, k - hk, d))
@@ -108,7 +108,7 @@ def normal_derivatives(
 
 @elementwise
 def breaking_velocity(phi0: float, dt: float, d: float) -> float:
-    """v^ = min(-phi0/dt, 1/d) [m/s], eq. (23): from there on the force is zero."""
+    """Returns v^ = min(-phi0/dt, 1/d) [m/s], eq. (23), the velocity from which on the force is zero."""
     return min(-phi0 / dt, 1.0 / d) if d > 0.0 else -phi0 / dt
 
 
@@ -116,7 +116,7 @@ def breaking_velocity(phi0: float, dt: float, d: float) -> float:
 def normal_antiderivative(
     law: int, addresses: np.ndarray, v: float, phi0: float, dt: float, k: float, d: float
 ) -> float:
-    """N/dt [N m/s]: the integral of f_n(phi0 + dt s, s) over s up to v.
+    """Returns N/dt [N m/s], the integral of f_n(phi0 + dt s, s) over s up to v.
 
     Hertz: with the overlap u = -(phi0 + dt v) and c = 1 + d phi0/dt is 1 - d v = c + d u/dt.
     """

@@ -1,19 +1,17 @@
 """Normal force laws f_n(phi, v_n), eqs. (6), (8) and section VI, and their antiderivatives.
 
-A law gives the force that two bodies press on each other with, from the signed distance phi (m, negative where
-they overlap) and the separation velocity v_n (m/s). The convex formulation takes any law whose force does not grow
-with either,
+A law gives the normal force between two bodies from the signed distance phi (m, negative where they overlap) and the
+separation velocity v_n (m/s). The convex formulation allows any law whose force does not grow with either,
 
     df_n/dphi <= 0,   df_n/dv_n <= 0,                                                                      (8)
 
 because the impulse n(v_n) = dt f_n(phi0 + dt v_n, v_n) then falls with v_n, and the potential -N(v_n), with
-N' = n, is convex. What the solver needs of a law is the force, its two derivatives and, for the cost alone, the
-antiderivative
+N' = n, is convex. The solver needs the force of a law, its two derivatives and, for the cost alone, the antiderivative
 
     N(v_n)/dt = integral of f_n(phi0 + dt s, s) over s up to v_n, from any fixed lower limit.
 
-`LinearLaw` and `HertzLaw` carry the dissipation of Hunt & Crossley; `FunctionLaw` is a law of one's own, and is
-refused where it violates (8). SAP (section V-A) has its linear law built in, with the relaxation time in place of d.
+`LinearLaw` and `HertzLaw` have the dissipation of Hunt & Crossley. `FunctionLaw` is a user's law; a law that violates
+(8) is refused. SAP (section V-A) has its own linear law, with the relaxation time instead of d.
 """
 
 from __future__ import annotations
@@ -39,16 +37,16 @@ from convex_contact.problem.normal_law_kernels import (
 )
 from convex_contact.problem.normal_law_kernels import breaking_velocity as breaking_velocity
 
-#: relative agreement asked of a user's derivatives with central differences, and of the antiderivative
+#: tolerance of a user's derivatives relative to central differences, and of the antiderivative to quadrature
 _TOLERANCE = 1e-5
 
 
 class NormalLaw:
-    """A normal force law; all methods take and give arrays of one shape, element by element.
+    """A normal force law; all methods act on arrays of one shape, element by element.
 
     Attributes:
-        code: Number of the form that `normal_law_kernels` evaluates.
-        addresses: of the compiled force, its two derivatives and antiderivative, zeros for a law that is built in,
+        code: code of the law in `normal_law_kernels`.
+        addresses: addresses of the compiled force, its two derivatives and antiderivative, zeros for a built-in law,
             shape (4,).
 
     Examples:
@@ -63,37 +61,37 @@ class NormalLaw:
     addresses = np.zeros(4, dtype=np.int64)
 
     def force(self, phi: ArrayLike, v: ArrayLike, stiffness: ArrayLike, dissipation: ArrayLike) -> np.ndarray:
-        """f_n [N] at a signed distance phi [m] and a separation velocity v [m/s]."""
-        return self._mapped(_forces, phi, v, stiffness, dissipation)[0]
+        """Returns the force f_n [N] at a signed distance phi [m] and a separation velocity v [m/s]."""
+        return self._map_elements(_forces, phi, v, stiffness, dissipation)[0]
 
     def derivatives(
         self, phi: ArrayLike, v: ArrayLike, stiffness: ArrayLike, dissipation: ArrayLike
     ) -> tuple[np.ndarray, np.ndarray]:
-        """df_n/dphi [N/m] and df_n/dv_n [N s/m]."""
-        by_phi, by_v, _, _ = self._mapped(_derivatives, phi, v, stiffness, dissipation, results=4)
+        """Returns df_n/dphi [N/m] and df_n/dv_n [N s/m]."""
+        by_phi, by_v, _, _ = self._map_elements(_derivatives, phi, v, stiffness, dissipation, results=4)
         return by_phi, by_v
 
     def parameter_derivatives(
         self, phi: ArrayLike, v: ArrayLike, stiffness: ArrayLike, dissipation: ArrayLike
     ) -> tuple[np.ndarray, np.ndarray]:
-        """df_n/dk and df_n/dd at fixed phi and v; of a `FunctionLaw` by central differences: about ten digits."""
-        _, _, by_k, by_d = self._mapped(_derivatives, phi, v, stiffness, dissipation, results=4)
+        """Returns df_n/dk and df_n/dd at fixed phi and v; for a `FunctionLaw` by central differences, ten digits."""
+        _, _, by_k, by_d = self._map_elements(_derivatives, phi, v, stiffness, dissipation, results=4)
         return by_k, by_d
 
     def antiderivative(
         self, v: ArrayLike, phi0: ArrayLike, period: float, stiffness: ArrayLike, dissipation: ArrayLike
     ) -> np.ndarray:
-        """N/dt [N m/s]: the integral of f_n(phi0 + dt s, s) over s up to v."""
-        return self._mapped(_antiderivatives, v, phi0, stiffness, dissipation, period)[0]
+        """Returns N/dt [N m/s], the integral of f_n(phi0 + dt s, s) over s up to v."""
+        return self._map_elements(_antiderivatives, v, phi0, stiffness, dissipation, period)[0]
 
     def slope(
         self, v: ArrayLike, phi0: ArrayLike, period: float, stiffness: ArrayLike, dissipation: ArrayLike
     ) -> np.ndarray:
-        """-n'(v) [kg], not negative: the law's share of the Hessian."""
-        return self._mapped(_slopes, v, phi0, stiffness, dissipation, period)[0]
+        """Returns -n'(v) [kg], the law's part of the Hessian, not negative."""
+        return self._map_elements(_slopes, v, phi0, stiffness, dissipation, period)[0]
 
-    def _mapped(self, loop: Callable[..., None], *arguments: ArrayLike, results: int = 1) -> list[np.ndarray]:
-        """Results of a loop over numbers, as arrays of the shape of its arguments together."""
+    def _map_elements(self, loop: Callable[..., None], *arguments: ArrayLike, results: int = 1) -> list[np.ndarray]:
+        """Runs a loop over the elements of the arguments; returns its results in their broadcast shape."""
         arrays = np.broadcast_arrays(*arguments)
         dtype = np.result_type(float, *arrays)
         flat = np.array([array.ravel() for array in arrays], dtype=dtype)
@@ -157,20 +155,22 @@ class HertzLaw(NormalLaw):
 
 
 class FunctionLaw(NormalLaw):
-    """A law of one's own, as functions of numbers that Numba can compile.
+    """A user's law, as functions of numbers that Numba can compile.
+
+    The law is checked at typical parameters on a grid of phi and v.
 
     Args:
         force: f(phi, v, stiffness, dissipation) [N]; continuous.
         derivatives: (df/dphi, df/dv) of the same arguments.
         antiderivative: N/dt as a function of (v, phi0, period, stiffness, dissipation).
-        stiffness: a typical value of what the law calls stiffness, with which it is inspected.
-        dissipation: likewise.
-        largest_overlap: it is inspected for phi from minus this to plus this [m].
-        largest_speed: and for v from minus this to plus this [m/s].
+        stiffness: typical stiffness for the check, in the law's unit.
+        dissipation: typical dissipation for the check, in the law's unit.
+        largest_overlap: bound of |phi| for the check [m].
+        largest_speed: bound of |v| for the check [m/s].
 
     Raises:
-        ValueError: (8) is violated somewhere in that range, a derivative does not fit the force, or the antiderivative
-            does not; the message says where.
+        ValueError: (8) is violated in that range, or a derivative or the antiderivative does not fit the force; the
+            message has the values of phi and v.
 
     Examples:
         >>> from convex_contact import FunctionLaw
@@ -247,9 +247,9 @@ class FunctionLaw(NormalLaw):
                     epsrel=1e-9,
                 )
                 start, end = (float(self.antiderivative(x, phi0, period, k, d)) for x in (low, high))
-                came = end - start
-                if not abs(came - expected) <= _TOLERANCE * max(abs(expected), 1e-6 * abs(start)):
+                integral = end - start
+                if not abs(integral - expected) <= _TOLERANCE * max(abs(expected), 1e-6 * abs(start)):
                     raise ValueError(
                         f"antiderivative: expected {expected:.9g} between v = {low:g} and {high:g} m/s with phi0 = "
-                        f"{phi0:g} m and period = {period:g} s (by quadrature of the force), got {came:.9g}"
+                        f"{phi0:g} m and period = {period:g} s (by quadrature of the force), got {integral:.9g}"
                     )

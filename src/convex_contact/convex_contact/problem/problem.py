@@ -24,10 +24,10 @@ from convex_contact.problem.normal_laws import LinearLaw, NormalLaw
 
 @dataclass(frozen=True, kw_only=True)
 class ContactProblem:
-    """One step of nv velocities with nc contacts. Numbers per contact may be given once for all of them.
+    """One step of nv velocities with nc contacts. A single number may stand for equal numbers of all contacts.
 
     Attributes:
-        A: linearised momentum matrix [kg, kg m^2], symmetric positive definite: the mass matrix plus what is implicit
+        A: linearised momentum matrix [kg, kg m^2], symmetric positive definite: the mass matrix plus implicit terms
             (`implicit_terms`), shape (nv, nv).
         v_star: v*, the velocity of free motion [m/s, rad/s], shape (nv,).
         J: contact Jacobian, rows t1, t2, n of each contact, v_n > 0 separates; shape (3 nc, nv).
@@ -35,22 +35,22 @@ class ContactProblem:
         v_n0: normal velocities at the start of the step [m/s], shape (nc,).
         period: dt [s].
         stiffness: k [N/m], above 0, shape (nc,). (Hertz: N/m^(3/2).)
-        dissipation: d of Hunt & Crossley [s/m], shape (nc,); SAP has none.
-        relaxation_time: tau_d [s], shape (nc,); only SAP has it.
+        dissipation: d of Hunt & Crossley [s/m], shape (nc,); not used by SAP.
+        relaxation_time: tau_d [s], shape (nc,); used by SAP only.
         friction: mu, shape (nc,), or a friction tensor, symmetric positive definite, shape (nc, 2, 2).
         stiction_tolerance: v_s [m/s].
         sigma: regularisation of SAP and of eq. (26).
-        near_rigid: beta of SAP; 0 without the near-rigid limit.
+        near_rigid: beta of SAP; 0: no near-rigid limit.
         bias: b of v_c = J v + b [m/s], shape (3 nc,) or (nc, 3); None for zeros.
         normal_law: None for the linear law with Hunt & Crossley dissipation; not for SAP.
-        constraints: see `constraints`.
+        constraints: constraints beside contact (module `constraints`).
         tangential_stiffness: k_t [N/m] of lagged_elastoplastic, above 0, shape (nc,); None for `stiffness`.
         tangential_damping: b_t [N s/m] of lagged_elastoplastic, shape (nc,); None for zeros.
         elastic_displacement: e of lagged_elastoplastic along t1, t2 [m], shape (nc, 2); None for zeros.
 
     Raises:
         ValueError: a field has a wrong shape, a number that is not finite or out of bounds, or a matrix is not
-            symmetric positive definite; the message names the field, what was expected and what came.
+            symmetric positive definite; the message names the field, the expected value and the given one.
 
     Examples:
         >>> import numpy as np
@@ -130,19 +130,19 @@ class ContactProblem:
         set_(self, "tangential_damping", checks.per_contact("tangential_damping", bt, nc, minimum=0.0))
         e = np.zeros((nc, 2)) if self.elastic_displacement is None else self.elastic_displacement
         set_(self, "elastic_displacement", checks.array("elastic_displacement", e, (nc, 2)))
-        stuck = ~self.J.any(axis=1).reshape(nc, 3).any(axis=1)
-        if stuck.any():
-            raise ValueError(f"J: expected contacts that can move, got only zeros for contact {int(np.argmax(stuck))}")
+        fixed = ~self.J.any(axis=1).reshape(nc, 3).any(axis=1)
+        if fixed.any():
+            raise ValueError(f"J: expected contacts that can move, got only zeros for contact {int(np.argmax(fixed))}")
         _ = self.rows  # checks the constraints' number of columns
 
     @property
     def contacts(self) -> int:
-        """nc."""
+        """Number of contacts nc."""
         return len(self.phi0)
 
     @property
     def velocities(self) -> int:
-        """nv."""
+        """Number of velocities nv."""
         return len(self.v_star)
 
     @property
@@ -175,7 +175,7 @@ class ContactProblem:
 
     @cached_property
     def rows(self) -> Rows:
-        """The rows of all constraints, in their order; `compliance` with the near-rigid limit."""
+        """Rows of all constraints, in their order; `compliance` includes the near-rigid limit."""
         each = [checked_rows(constraint, self.velocities, self.period) for constraint in self.constraints]
         empty, none = np.zeros((0, self.velocities)), np.zeros(0)
         together = Rows(
@@ -189,7 +189,7 @@ class ContactProblem:
 
     @cached_property
     def parameters(self) -> ContactParameters:
-        """What the contacts' potentials depend on."""
+        """Parameters of the contacts' potentials."""
         return ContactParameters(
             period=self.period,
             law=self.law,
@@ -209,5 +209,5 @@ class ContactProblem:
         )
 
     def contact_velocity(self, v: np.ndarray) -> np.ndarray:
-        """v_c = J v + b, shape (nc, 3)."""
+        """Returns v_c = J v + b [m/s], shape (nc, 3)."""
         return (self.J @ v).reshape(-1, 3) + np.asarray(self.bias)

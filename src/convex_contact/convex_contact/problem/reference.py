@@ -1,6 +1,6 @@
-"""The solver in its readable form: Newton's method with exact line search (section X) on dense matrices in NumPy.
+"""Reference solver: Newton's method with exact line search (section X) on dense matrices in NumPy.
 
-It is what the compiled kernels are tested against. Use `solve`.
+Tests compare the compiled kernels with it. Users call `solve`.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ class DenseProblem:
         return np.asarray(self.problem.rows.jacobian @ v + self.problem.rows.bias)
 
     def cost(self, v: np.ndarray) -> float:
-        """l(v), eq. (3)."""
+        """Returns the cost l(v) [J], eq. (3)."""
         p, d = self.problem, v - self.problem.v_star
         contacts = self.approximation.potential(p.parameters, p.contact_velocity(v)).sum()
         return float(0.5 * d @ p.A @ d + contacts + row_potential(self._row_velocity(v), *self._rows).sum())
 
     def impulses(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """gamma of the contacts (nc, 3) and of the rows (m,)."""
+        """Returns the impulses gamma [N s] of the contacts (nc, 3) and of the rows (m,)."""
         p = self.problem
         return (
             self.approximation.impulse(p.parameters, p.contact_velocity(v)),
@@ -42,16 +42,16 @@ class DenseProblem:
         )
 
     def generalised_impulse(self, v: np.ndarray) -> np.ndarray:
-        """j = J^T gamma, with the rows' share, shape (nv,)."""
+        """Returns j = J^T gamma of contacts and rows, shape (nv,)."""
         gamma, rows = self.impulses(v)
         return np.asarray(self.problem.J.T @ gamma.ravel() + self.problem.rows.jacobian.T @ rows)
 
     def gradient(self, v: np.ndarray) -> np.ndarray:
-        """r(v) = A (v - v*) - J^T gamma."""
+        """Returns the residual r(v) = A (v - v*) - J^T gamma, shape (nv,)."""
         return np.asarray(self.problem.A @ (v - self.problem.v_star) - self.generalised_impulse(v))
 
     def hessian(self, v: np.ndarray) -> np.ndarray:
-        """H(v) = A + J^T G J."""
+        """Returns the Hessian H(v) = A + J^T G J, shape (nv, nv)."""
         p = self.problem
         J = p.J.reshape(-1, 3, p.velocities)
         G = self.approximation.hessian(p.parameters, p.contact_velocity(v))
@@ -67,18 +67,18 @@ def solve_dense(
     relative_tolerance: float = 1e-13,
     max_iterations: int = 500,
 ) -> tuple[np.ndarray, int, float]:
-    """Newton's method with exact line search until the residual no longer falls.
+    """Solves a problem by Newton's method with exact line search, until the residual no longer falls.
 
     Args:
-        problem: nv velocities.
-        approximation: its name.
+        problem: contact problem of nv velocities.
+        approximation: name of the approximation.
         initial: first iterate, shape (nv,); None for v*.
-        relative_tolerance: on the residual relative to the larger of the momenta A v and J^T gamma, all scaled by
-            diag(A)^(-1/2); beyond 1e-5 the iteration also ends where rounding stops it.
-        max_iterations: Newton steps.
+        relative_tolerance: largest residual relative to the larger of the momenta A v and J^T gamma, all scaled by
+            diag(A)^(-1/2); below 1e-5 the iteration also ends where rounding stops it.
+        max_iterations: largest number of Newton steps.
 
     Returns:
-        The velocity, the number of Newton steps, the relative residual.
+        Velocity v, number of Newton steps, relative residual.
 
     Raises:
         ConvergenceError: max_iterations reached, or stopped by rounding above 1e-5.
@@ -108,10 +108,10 @@ def solve_dense(
 
 
 def exact_line_search(slope: Callable[[float], float], *, tolerance: float = 1e-12) -> float:
-    """The zero of l'(alpha) along a descent direction, by bracketing and bisection with regula falsi.
+    """Finds the zero of l'(alpha) along a descent direction, by bracketing and bisection with regula falsi.
 
     The slope rises with alpha because l is convex. Only the slope is used: differences of costs are lost in rounding
-    long before the slope is.
+    long before the slope.
     """
     first = slope(0.0)
     if not first < 0.0:
@@ -137,7 +137,7 @@ def exact_line_search(slope: Callable[[float], float], *, tolerance: float = 1e-
 
 
 def _solve(H: np.ndarray, r: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """H^-1 r, scaled by diag(A)^(-1/2) from both sides."""
+    """Returns H^-1 r, with H scaled by diag(A)^(-1/2) from both sides."""
     S = H * scale[:, None] * scale[None, :]
     try:
         return np.asarray(scale * scipy.linalg.cho_solve(scipy.linalg.cho_factor(S, lower=True), scale * r))

@@ -1,4 +1,4 @@
-"""Numbers b, v^, R, beta, lower, upper of rows whose formulas compiled code needs, too; see `constraints`."""
+"""Numbers b, v^, R, beta, lower, upper of constraint rows (`constraints`), for Python and compiled code."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numba import njit
 
-#: stiffness [N/m] at which the near-rigid limit decides for any mass of interest, as Drake chooses it
+#: stiffness [N/m] above the near-rigid limit of any mass of interest, as in Drake
 NEAR_RIGID_STIFFNESS = 1e12
-#: beta of constraints that are meant to be rigid
+#: beta of rigid constraints
 NEAR_RIGID = 0.1
 
 
@@ -17,13 +17,13 @@ NEAR_RIGID = 0.1
 def controller_row(
     period: float, q: float, kp: float, kd: float, q_d: float, v_d: float, u: float, limit: float
 ) -> tuple[float, float, float, float, float, float]:
-    """Of a PD controller with an effort limit."""
+    """Returns the numbers of the row of a PD controller with an effort limit."""
     gain = period * kp + kd
     return 0.0, (kp * (q_d - q) + kd * v_d + u) / gain, 1.0 / (period * gain), 0.0, -period * limit, period * limit
 
 
 def controller_slope(period: float, kp: float, kd: float) -> float:
-    """Derivative of v^ of :func:`controller_row` by q, 1/s."""
+    """Returns the derivative of v^ of :func:`controller_row` by q [1/s]."""
     return -kp / (period * kp + kd)
 
 
@@ -31,14 +31,14 @@ def controller_slope(period: float, kp: float, kd: float) -> float:
 def rigid_row(
     period: float, value: float, bias: float, lower: float
 ) -> tuple[float, float, float, float, float, float]:
-    """Of a spring that halves an error g in each step, as stiff as the near-rigid limit lets it be."""
+    """Returns the numbers of a row with the near-rigid limit that halves an error g = `value` in each step."""
     dt_plus_tau = period + period
     R = 1.0 / (period * NEAR_RIGID_STIFFNESS * dt_plus_tau)
     return bias, -value / dt_plus_tau, R, NEAR_RIGID, lower, math.inf
 
 
 def rigid_slope(period: float) -> float:
-    """Derivative of v^ of :func:`rigid_row` by its value, 1/s."""
+    """Returns the derivative of v^ of :func:`rigid_row` by its value [1/s]."""
     return -0.5 / period
 
 
@@ -47,18 +47,18 @@ def write_speed_row(period: float, limit: float, sign: float, motor: np.ndarray,
     """Writes one side of a motor's velocity limit, as a row of its own (6,), and the bound in the motor's row (6,).
 
     Between its velocity limits +-V the motor has the effort u(v) of its controller. Beyond V, u falls to -E, with the
-    effort limit E. That is the sum of two rows: the controller's with the impulse dt u(V) as its lower bound, and one
-    of target V whose impulse goes down from 0 to -dt (u(V) + E). Likewise beyond -V.
+    effort limit E. This is the sum of two rows: the controller's row with the lower bound dt u(V), and a row of target
+    V whose impulse falls from 0 to -dt (u(V) + E). The same holds beyond -V with opposite signs.
     """
     V = min(limit, 1e100)  # inf would make NaN
     target, R, lower, upper = motor[1], motor[2], motor[4], motor[5]
-    there = min(max((target - sign * V) / R, lower), upper)
+    bound = min(max((target - sign * V) / R, lower), upper)
     _, _, rigid, beta, _, _ = rigid_row(period, 0.0, 0.0, 0.0)
     numbers[0], numbers[1], numbers[2], numbers[3], numbers[4] = 0.0, -V, rigid, beta, 0.0
     if sign > 0.0:
-        numbers[5], motor[4] = there - lower, there
+        numbers[5], motor[4] = bound - lower, bound
     else:
-        numbers[5], motor[5] = upper - there, there
+        numbers[5], motor[5] = upper - bound, bound
 
 
 @njit(cache=True, error_model="numpy")
@@ -69,13 +69,13 @@ def write_joint_numbers(
     """Writes the numbers of the rows of motors, of their velocity limits and of joint limits, which are the last rows.
 
     Args:
-        q: Coordinates.
+        q: coordinates.
         period: dt [s].
-        motors: Index of the coordinate, kp, kd, q_d, v_d, u_0, effort and velocity limit of each motor, shape (m, 8).
-        motor_rows: Its row, shape (m,).
-        speeds: Row, motor and sign of each side of a velocity limit, whole numbers, shape (s, 3).
-        bounds: Index of the coordinate, sign of the row and bound of each joint limit, shape (l, 3).
-        numbers: Of all rows, shape (rows, 6).
+        motors: index of the coordinate, kp, kd, q_d, v_d, u_0, effort and velocity limit of each motor, shape (m, 8).
+        motor_rows: row of each motor, shape (m,).
+        speeds: row, motor and sign of each side of a velocity limit, whole numbers, shape (s, 3).
+        bounds: index of the coordinate, sign of the row and bound of each joint limit, shape (l, 3).
+        numbers: output, numbers of all rows, shape (rows, 6).
     """
     for k in range(len(motors)):
         x = motors[k]

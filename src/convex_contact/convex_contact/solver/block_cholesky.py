@@ -56,11 +56,11 @@ def eliminate(pattern: BlockPattern, first: int, end: int, H: np.ndarray, L: np.
     """Eliminates the positions first .. end - 1.
 
     Args:
-        pattern: of H.
-        first, end: positions.
-        H: overwritten.
-        L: receives the factors of the diagonal blocks.
-        floor: least pivot of each variable; smaller ones are replaced by it.
+        pattern: pattern of H.
+        first, end: first position, and one after the last.
+        H: blocks of H, overwritten by those of U.
+        L: output, inverse factors of the diagonal blocks.
+        floor: least pivot of each variable; smaller pivots are replaced by it.
     """
     order, start, factor_start = pattern.order, pattern.start, pattern.factor_start
     entry_start, entry_column, entry_block = pattern.entry_start, pattern.entry_column, pattern.entry_block
@@ -86,7 +86,7 @@ def eliminate(pattern: BlockPattern, first: int, end: int, H: np.ndarray, L: np.
 
 @njit(inline="always")
 def solve_forward(pattern: BlockPattern, first: int, end: int, H: np.ndarray, L: np.ndarray, x: np.ndarray) -> None:
-    """x <- U^-T x for the positions first .. end - 1; what later positions couple to is subtracted from these."""
+    """Solves x <- U^-T x for the positions first .. end - 1, and subtracts their part from the later positions."""
     order, start, factor_start = pattern.order, pattern.start, pattern.factor_start
     entry_start, entry_column, entry_block = pattern.entry_start, pattern.entry_column, pattern.entry_block
     for p in range(first, end):
@@ -100,7 +100,7 @@ def solve_forward(pattern: BlockPattern, first: int, end: int, H: np.ndarray, L:
 
 @njit(inline="always")
 def solve_backward(pattern: BlockPattern, first: int, end: int, H: np.ndarray, L: np.ndarray, x: np.ndarray) -> None:
-    """x <- U^-1 x for the positions first .. end - 1, from the solution at later positions."""
+    """Solves x <- U^-1 x for the positions first .. end - 1, from the solution at later positions."""
     order, start, factor_start = pattern.order, pattern.start, pattern.factor_start
     entry_start, entry_column, entry_block = pattern.entry_start, pattern.entry_column, pattern.entry_block
     for back in range(end - first):

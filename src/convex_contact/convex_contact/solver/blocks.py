@@ -1,4 +1,4 @@
-"""Small dense blocks inside one flat array: what the block Cholesky factorisation and the contact Jacobians need.
+"""Small dense blocks inside one flat array, for the block Cholesky factorisation and the contact Jacobians.
 
 Blocks are stored row by row at an offset of a flat float64 array; sizes are numbers of velocities of a clique. Blocks
 of 6 by 6 (free bodies) go to `vector_blocks`. Indices are unsigned, because Numba tests signed ones at each access.
@@ -20,7 +20,7 @@ _FOUR = _U(4)
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def subtract_product(D: np.ndarray, c: int, a: int, b: int, nk: int, nr: int, nc: int) -> None:
-    """C -= A^T B with C (nr, nc), A (nk, nr), B (nk, nc) at the offsets c, a, b of D."""
+    """Subtracts A^T B from C, for C (nr, nc), A (nk, nr), B (nk, nc) at the offsets c, a, b of D."""
     uc, ua, ub = _U(c), _U(a), _U(b)
     if nk == 6 and nr == 6 and nc == 6:
         vector_blocks.subtract_product6(D, c, a, b)
@@ -35,7 +35,7 @@ def subtract_product(D: np.ndarray, c: int, a: int, b: int, nk: int, nr: int, nc
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def lower_times(D: np.ndarray, h: int, L: np.ndarray, l: int, nk: int, nc: int) -> None:  # noqa: E741
-    """H <- L H in place, L (nk, nk) lower triangular at offset l of L, H (nk, nc) at h of D."""
+    """Replaces H by L H, for H (nk, nc) at offset h of D, L (nk, nk) lower triangular at l of L."""
     uh, ul = _U(h), _U(l)
     if nk == 6 and nc == 6:
         vector_blocks.lower_times6(D, h, L, l)
@@ -54,7 +54,7 @@ def lower_times(D: np.ndarray, h: int, L: np.ndarray, l: int, nk: int, nc: int) 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def inverse_factor(D: np.ndarray, h: int, L: np.ndarray, l: int, n: int, floor: np.ndarray, f: int) -> None:  # noqa: E741
-    """L = U^-T with H = U^T U, for H (n, n) symmetric at offset h of D, of which the upper half is read and lost.
+    """Computes L = U^-T with H = U^T U, for H (n, n) symmetric at offset h of D; overwrites the upper half of H.
 
     Pivots that rounding has made smaller than `floor`, from offset f on, are replaced by it.
     """
@@ -88,7 +88,7 @@ def inverse_factor(D: np.ndarray, h: int, L: np.ndarray, l: int, n: int, floor: 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _invert_upper(D: np.ndarray, h: int, L: np.ndarray, l: int, n: int) -> None:  # noqa: E741
-    """L = U^-T by forward substitution along its rows, U (n, n) at h of D with the inverse of its diagonal there."""
+    """Computes L = U^-T by forward substitution, for U (n, n) at h of D, which has the inverse of its diagonal."""
     for r in range(n):
         row, scale, j = l + r * n, D[h + r * n + r], _U(0)
         for k in range(n):
@@ -112,13 +112,13 @@ def _invert_upper(D: np.ndarray, h: int, L: np.ndarray, l: int, n: int) -> None:
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def lower_times_vector(L: np.ndarray, l: int, x: np.ndarray, s: int, n: int) -> None:  # noqa: E741
-    """x <- L x in place, L (n, n) lower triangular at l, x (n,) at s."""
+    """Replaces x by L x, for L (n, n) lower triangular at l, x (n,) at s."""
     if n == 6:
         vector_blocks.lower_times_vector6(L, l, x, s)
         return
     ul, us, un = _U(l), _U(s), _U(n)
     end = un
-    while end >= _FOUR:  # rows end - 4 .. end - 1, whose sums need not wait for each other; zeros end each row
+    while end >= _FOUR:  # rows end - 4 .. end - 1, whose sums are independent of each other; zeros end each row
         d = ul + (end - _U(1)) * un
         c, b, a = d - un, d - _U(2) * un, d - _U(3) * un
         ta = tb = tc = td = 0.0
@@ -138,7 +138,7 @@ def lower_times_vector(L: np.ndarray, l: int, x: np.ndarray, s: int, n: int) -> 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def transposed_lower_times_vector(L: np.ndarray, l: int, x: np.ndarray, s: int, n: int) -> None:  # noqa: E741
-    """x <- L^T x in place."""
+    """Replaces x by L^T x, for L (n, n) lower triangular at l, x (n,) at s."""
     if n == 6:
         vector_blocks.transposed_lower_times_vector6(L, l, x, s)
         return
@@ -152,7 +152,7 @@ def transposed_lower_times_vector(L: np.ndarray, l: int, x: np.ndarray, s: int, 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def subtract_transposed(D: np.ndarray, a: int, x: np.ndarray, s: int, y: np.ndarray, t: int, nr: int, nc: int) -> None:
-    """y -= A^T x, A (nr, nc) at offset a of D, x (nr,) at s, y (nc,) at t."""
+    """Subtracts A^T x from y, for A (nr, nc) at offset a of D, x (nr,) at s, y (nc,) at t."""
     ua, us, ut, uc = _U(a), _U(s), _U(t), _U(nc)
     if nr == 6 and nc == 6:
         vector_blocks.subtract_transposed6(D, a, x, s, y, t)
@@ -165,7 +165,7 @@ def subtract_transposed(D: np.ndarray, a: int, x: np.ndarray, s: int, y: np.ndar
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def subtract_times(D: np.ndarray, a: int, x: np.ndarray, s: int, y: np.ndarray, t: int, nr: int, nc: int) -> None:
-    """y -= A x, A (nr, nc) at offset a of D, x (nc,) at s, y (nr,) at t."""
+    """Subtracts A x from y, for A (nr, nc) at offset a of D, x (nc,) at s, y (nr,) at t."""
     ua, us, ut, uc = _U(a), _U(s), _U(t), _U(nc)
     if nr == 6 and nc == 6:
         vector_blocks.subtract_times6(D, a, x, s, y, t)
@@ -179,7 +179,7 @@ def subtract_times(D: np.ndarray, a: int, x: np.ndarray, s: int, y: np.ndarray, 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def negative_product(D: np.ndarray, a: int, x: np.ndarray, y: np.ndarray, s: int, n: int) -> None:
-    """y = -A x, A (n, n) symmetric at offset a of D, x and y (n,) at s; the sums are those of `subtract_times`."""
+    """Computes y = -A x, for A (n, n) symmetric at offset a of D, x, y (n,) at s; sums as in `subtract_times`."""
     ua, us, un = _U(a), _U(s), _U(n)
     for k in range(un):
         y[us + k] = 0.0
@@ -194,7 +194,7 @@ def negative_product(D: np.ndarray, a: int, x: np.ndarray, y: np.ndarray, s: int
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def row_times(J: np.ndarray, j: int, x: np.ndarray, s: int, n: int) -> float:
-    """J x of one row of n numbers at offset j, x at s."""
+    """Returns J x of one row J (n,) at offset j, x at s."""
     uj, us = _U(j), _U(s)
     total = 0.0
     for k in range(_U(n)):
@@ -204,7 +204,7 @@ def row_times(J: np.ndarray, j: int, x: np.ndarray, s: int, n: int) -> float:
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def three_rows_times(J: np.ndarray, j: int, x: np.ndarray, s: int, n: int) -> tuple[float, float, float]:
-    """J x, J (3, n) at offset j, x at s."""
+    """Returns the three components of J x, for J (3, n) at offset j, x at s."""
     us, un, a = _U(s), _U(n), _U(j)
     b, c = a + un, a + _U(2) * un
     t1 = t2 = t3 = 0.0
@@ -216,7 +216,7 @@ def three_rows_times(J: np.ndarray, j: int, x: np.ndarray, s: int, n: int) -> tu
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def add_row(J: np.ndarray, j: int, factor: float, x: np.ndarray, s: int, n: int) -> None:
-    """x += factor J of one row."""
+    """Adds factor J^T to x, for one row J (n,) at offset j, x at s."""
     uj, us = _U(j), _U(s)
     for k in range(_U(n)):
         x[us + k] += factor * J[uj + k]
@@ -224,7 +224,7 @@ def add_row(J: np.ndarray, j: int, factor: float, x: np.ndarray, s: int, n: int)
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def add_three_rows(J: np.ndarray, j: int, a: float, b: float, c: float, x: np.ndarray, s: int, n: int) -> None:
-    """x += J^T (a, b, c), J (3, n) at offset j."""
+    """Adds J^T (a, b, c) to x, for J (3, n) at offset j, x at s."""
     uj, us, un = _U(j), _U(s), _U(n)
     if n == 6:
         vector_blocks.add_three_rows6(J, j, a, b, c, x, s)
@@ -244,7 +244,7 @@ def add_congruence(
     nb: int,
     G: Response,
 ) -> None:
-    """H += Ja^T G Jb with Ja (3, na) at a, Jb (3, nb) at b of J, H (na, nb) at h of D; its upper half where a = b."""
+    """Adds Ja^T G Jb to H (na, nb) at h of D, for Ja (3, na), Jb (3, nb) at a, b of J; if a = b, to its upper half."""
     uh, ua, ub, un, um = _U(h), _U(a), _U(b), _U(na), _U(nb)
     if na == 6 and nb == 6:
         vector_blocks.add_congruence6(D, h, J, a, b, G.h11, G.h12, G.h22, G.h1n, G.h2n, G.hnn)
@@ -257,7 +257,7 @@ def add_congruence(
         end = k
     for r in range(un):
         x, y, z = J[ua + r], J[ua + un + r], J[ua + _U(2) * un + r]
-        if x == 0.0 and y == 0.0 and z == 0.0:  # most of a large clique's
+        if x == 0.0 and y == 0.0 and z == 0.0:  # true for most columns of a large clique
             continue
         u = G.h11 * x + G.h12 * y + G.h1n * z
         v = G.h12 * x + G.h22 * y + G.h2n * z
@@ -269,7 +269,7 @@ def add_congruence(
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def add_outer(D: np.ndarray, h: int, width: int, g: float, J: np.ndarray, a: int, na: int, b: int, nb: int) -> None:
-    """H += g Ja^T Jb of two rows, H with rows of `width` numbers; its upper half where a = b."""
+    """Adds g Ja^T Jb of two rows to H, whose rows have `width` numbers; if a = b, to its upper half."""
     uh, ua, ub, uw = _U(h), _U(a), _U(b), _U(width)
     for r in range(_U(na)):
         x = g * J[ua + r]

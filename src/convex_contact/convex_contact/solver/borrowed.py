@@ -1,9 +1,9 @@
 """The fields of a Numba structref for compiled inner functions, without counting references.
 
 Each array that a compiled function takes out of a structref costs two atomic operations, which is more than the
-arithmetic of a small world. A function compiled with ``_nrt=False`` counts nothing; it takes ``borrow(w)``, or from
-Python a :class:`Borrowed`, reads and writes fields as of the structref itself, and can neither allocate nor replace an
-array. Who borrows keeps the structref alive.
+arithmetic of a small world. A function compiled with ``_nrt=False`` counts no references. It takes ``borrow(w)``, or
+from Python a :class:`Borrowed`, reads and writes fields as of the structref itself, and can neither allocate nor
+replace an array. The caller keeps the structref alive.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ class Field(NamedTuple):
     """One array, or number, of a record.
 
     Attributes:
-        name, shape: with the letters below.
-        unit: of its numbers; "-": none, several where columns differ.
-        meaning: of a row.
+        name: name of the field.
+        shape: shape, with the letters of the record's description.
+        unit: unit of its numbers; "-": none; several units where columns differ.
+        meaning: meaning of a row.
     """
 
     name: str
@@ -44,13 +45,13 @@ class Field(NamedTuple):
 
 
 class Record(structref.StructRefProxy):
-    """A structref as compiled code takes it in one argument; Numba finds its type without a call of Python code."""
+    """A structref that compiled code takes as one argument; Numba finds its type without a call of Python code."""
 
     _numba_type_ = structref.StructRefProxy._type
 
 
 class BorrowedType(types.Type):
-    """Numba's type of what :func:`borrow` gives: the address of a structref's fields."""
+    """Numba's type of the result of :func:`borrow`: the address of a structref's fields."""
 
     def __init__(self, owner: Any) -> None:
         self.owner = owner
@@ -93,7 +94,7 @@ def _set(context: Any, builder: Any, signature: Any, arguments: Any, name: str) 
 
 @intrinsic
 def borrow(typing_context: Any, w: Any) -> Any:
-    """The fields of structref w for functions that do not count references."""
+    """Returns the fields of structref w for functions that do not count references."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _Utils(context, builder, signature.args[0]).get_data_pointer(arguments[0])
@@ -110,7 +111,7 @@ def _filled(target: np.ndarray, source: np.ndarray) -> np.ndarray:
 
 @intrinsic
 def _copy_fields(typing_context: Any, target: Any, source: Any) -> Any:
-    """Numbers and contents of the arrays of a structref, for another one of its type."""
+    """Copies the numbers and the contents of the arrays of a structref to another one of its type."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[0]
@@ -147,10 +148,10 @@ def _address_of(w: Any) -> int:
 
 
 class Borrowed:
-    """Stands for a structref in calls of compiled functions from Python, and keeps it alive.
+    """A borrowed structref for calls of compiled functions from Python; keeps the structref alive.
 
     Args:
-        owner: Proxy of the structref.
+        owner: proxy of the structref.
     """
 
     __slots__ = ("_numba_type_", "address", "owner")

@@ -1,12 +1,12 @@
-"""Matrices with the zeros of a tree's branches, compiled: factors, and Jacobians of what moves with one link.
+"""Branch-induced sparsity of articulated trees, compiled: factors, and Jacobians of points that move with one link.
 
-The velocities of an articulated tree are numbered from the root on. The *path* of a velocity is itself and those on the
-way to the root; a link moves with the velocities of one path, and masses couple two velocities only if one lies on the
-path of the other. So a matrix A + J^T G J of such Jacobians J keeps the zeros of the branches, and A = L^T D L has no
-others (Featherstone, Rigid Body Dynamics Algorithms, 2008, section 6.5).
+The velocities of an articulated tree are numbered from the root on. The *path* of a velocity is itself and its
+ancestors up to the root. A link moves with the velocities of one path, and masses couple two velocities only if one
+lies on the path of the other. So a matrix A + J^T G J of such Jacobians J keeps the zeros of the branches, and
+A = L^T D L has no fill-in (Featherstone, Rigid Body Dynamics Algorithms, 2008, section 6.5).
 
 A path is a few *runs* of successive velocities. A Jacobian on a path has its columns run by run, the last run first,
-and ascending within each; one on a whole clique, which is marked by -1 in place of the last velocity, is a single run.
+and ascending within each. A Jacobian on a whole clique, which has -1 as last velocity, is a single run.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _U = np.uintp
 
 
 class Branches(NamedTuple):
-    """How the velocities of trees follow each other.
+    """Order of the velocities of trees along their paths.
 
     Attributes:
-        parent: Velocity before each on its path, -1: none (nv,).
-        run: First velocity of the run of successive ones up to each on its path (nv,).
-        depth: Number of velocities on the path of each (nv,).
+        parent: velocity before each one on its path, -1: none (nv,).
+        run: first velocity of the run that leads to each one on its path (nv,).
+        depth: number of velocities on the path of each one (nv,).
     """
 
     parent: np.ndarray
@@ -37,18 +37,18 @@ class Branches(NamedTuple):
 
 @njit(inline="always")  # no compilation and linking of its own
 def branches_of(w: Any) -> Branches:
-    """Those of a workspace or of a world."""
+    """Returns the branches of a workspace or of a world."""
     return Branches(w.dof_parent, w.dof_run, w.dof_depth)
 
 
 class Side(NamedTuple):
-    """Where the columns of a Jacobian belong.
+    """Velocities of the columns of a contact's Jacobian for one of its two bodies.
 
     Attributes:
-        start: First velocity of the clique.
-        size: Its number of velocities.
-        last: Last velocity of the path; -1: the whole clique.
-        columns: Number of columns.
+        start: first velocity of the clique.
+        size: number of velocities of the clique.
+        last: last velocity of the path; -1: the whole clique.
+        columns: number of columns.
     """
 
     start: int
@@ -59,7 +59,7 @@ class Side(NamedTuple):
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def side_of(dof_start: np.ndarray, branches: Branches, clique: int, last: int) -> Side:
-    """The side of a clique, on the path up to a velocity or (-1) whole."""
+    """Returns the side of a clique on the path up to the velocity `last`, or with all velocities if it is -1."""
     start = dof_start[clique]
     size = dof_start[clique + 1] - start
     return Side(start, size, last, size if last < 0 else branches.depth[last])
@@ -67,19 +67,19 @@ def side_of(dof_start: np.ndarray, branches: Branches, clique: int, last: int) -
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def last_velocity(side: Side) -> int:
-    """Last velocity of the last run."""
+    """Returns the last velocity of the last run."""
     return side.start + side.size - 1 if side.last < 0 else side.last
 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def _first(side: Side, branches: Branches, k: int) -> int:
-    """First velocity of the run that ends with k."""
+    """Returns the first velocity of the run that ends with k."""
     return side.start if side.last < 0 else branches.run[k]
 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def _before(side: Side, branches: Branches, first: int) -> int:
-    """Last velocity of the run before the one that begins with `first`, -1: none."""
+    """Returns the last velocity of the run before the one that begins with `first`, -1: none."""
     return -1 if side.last < 0 else branches.parent[first]
 
 
@@ -87,7 +87,7 @@ def _before(side: Side, branches: Branches, first: int) -> int:
 def unpack_path(
     J: np.ndarray, j: int, side: Side, branches: Branches, y1: np.ndarray, y2: np.ndarray, y3: np.ndarray
 ) -> None:
-    """The three rows of J at offset j by the velocities of the side's clique (nv,), with zeros off its path."""
+    """Writes the three rows of J at offset j to the velocities of the side's clique (nv,), with zeros off its path."""
     n, a, k = side.columns, j, last_velocity(side)
     if side.last >= 0:
         for i in range(side.start, side.start + side.size):
@@ -101,7 +101,7 @@ def unpack_path(
 
 
 def side_columns(dof_start: np.ndarray, branches: Branches, clique: int, last: int) -> np.ndarray:
-    """The velocities of a side's columns, in their order."""
+    """Returns the velocities of a side's columns, in the order of the columns."""
     if last < 0:
         return np.arange(dof_start[clique], dof_start[clique + 1])
     columns: list[int] = []
@@ -113,7 +113,7 @@ def side_columns(dof_start: np.ndarray, branches: Branches, clique: int, last: i
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def path_times(J: np.ndarray, j: int, x: np.ndarray, side: Side, branches: Branches) -> tuple[float, float, float]:
-    """J x, J (3, columns) at offset j."""
+    """Returns the three components of J x, for J (3, columns) at offset j."""
     n, a = _U(side.columns), _U(j)
     b, c = a + n, a + _U(2) * n
     t1 = t2 = t3 = 0.0
@@ -132,7 +132,7 @@ def path_times(J: np.ndarray, j: int, x: np.ndarray, side: Side, branches: Branc
 def add_path(
     J: np.ndarray, j: int, u: float, v: float, w: float, x: np.ndarray, side: Side, branches: Branches
 ) -> None:
-    """x += J^T (u, v, w), J (3, columns) at offset j."""
+    """Adds J^T (u, v, w) to x, for J (3, columns) at offset j."""
     n, a = _U(side.columns), _U(j)
     k = last_velocity(side)
     while k >= 0:
@@ -147,7 +147,7 @@ def add_path(
 def add_path_sizes(
     J: np.ndarray, j: int, u: float, v: float, w: float, x: np.ndarray, side: Side, branches: Branches
 ) -> None:
-    """x += |J|^T (u, v, w)."""
+    """Adds |J|^T (u, v, w) to x, for J (3, columns) at offset j."""
     n, a, k = side.columns, j, last_velocity(side)
     while k >= 0:
         first = _first(side, branches, k)
@@ -161,7 +161,7 @@ def add_path_sizes(
 def path_times_sizes(
     J: np.ndarray, j: int, x: np.ndarray, side: Side, branches: Branches
 ) -> tuple[float, float, float]:
-    """|J| |x|."""
+    """Returns the three components of |J| |x|, for J (3, columns) at offset j."""
     n, a, k = side.columns, j, last_velocity(side)
     t1 = t2 = t3 = 0.0
     while k >= 0:
@@ -177,7 +177,7 @@ def path_times_sizes(
 def add_path_congruence(
     D: np.ndarray, h: int, J: np.ndarray, a: int, rows: Side, b: int, columns: Side, G: Response, branches: Branches
 ) -> None:
-    """H += Ja^T G Jb for H (rows.size, columns.size) at h of D; its upper half where a = b."""
+    """Adds Ja^T G Jb to H (rows.size, columns.size) at h of D; if a = b, to its upper half."""
     na, nb, width, ua = _U(rows.columns), _U(columns.columns), _U(columns.size), _U(a)
     k = last_velocity(rows)
     while k >= 0:
@@ -208,8 +208,8 @@ def copy_branches(
 ) -> None:  # fmt: skip
     """Copies the entries along the paths of the velocities base .. end - 1.
 
-    Entry (k, i), i on the path of k, lies at a + k A_steps[0] + i A_steps[1], both counted from base: with (n, 1) in
-    the lower half of rows of n numbers, with (1, n) in the upper half.
+    Entry (k, i), i on the path of k, lies at a + k A_steps[0] + i A_steps[1], with k and i counted from base. Steps
+    (n, 1) give the lower half of rows of n numbers, steps (1, n) the upper half.
     """
     parent, run = branches.parent, branches.run
     for k in range(base, end):
@@ -224,7 +224,7 @@ def copy_branches(
 def negative_branch_product(
     A: np.ndarray, a: int, branches: Branches, base: int, end: int, x: np.ndarray, y: np.ndarray
 ) -> None:
-    """y = -A x for the velocities base .. end - 1, A with its lower half along their paths at offset a."""
+    """Computes y = -A x for the velocities base .. end - 1, from the lower half of A along their paths at offset a."""
     parent, run, n, first = branches.parent, branches.run, end - base, _U(base)
     for k in range(base, end):
         row, j = _U(a + (k - base) * n), parent[k]
@@ -241,7 +241,7 @@ def negative_branch_product(
 def add_branch_sizes(
     A: np.ndarray, a: int, branches: Branches, base: int, end: int, u: np.ndarray, v: np.ndarray, y: np.ndarray
 ) -> None:
-    """y += |A| (|u| + |v|)."""
+    """Adds |A| (|u| + |v|) to y, for the velocities base .. end - 1 and A as in `negative_branch_product`."""
     parent, n = branches.parent, end - base
     for k in range(base, end):
         j = k
@@ -257,16 +257,16 @@ def add_branch_sizes(
 def factorise_branches(
     L: np.ndarray, o: int, width: int, branches: Branches, base: int, end: int, floor: np.ndarray | None
 ) -> None:
-    """A = L^T D L of the velocities base .. end - 1, in the lower half at offset o of L, with D on its diagonal.
+    """Factorises A = L^T D L of the velocities base .. end - 1 in place, with D on the diagonal.
 
     Args:
-        L: A, row by row with `width` numbers each; only entries along paths are read.
-        o: Offset.
-        width: Of rows.
-        branches: Of the tree.
-        base: First velocity.
-        end: One after the last.
-        floor: Least pivots (nv,), which replace smaller ones; None: there are no smaller ones.
+        L: lower half of A at offset o, overwritten by L and D; only entries along paths are read.
+        o: offset of the first entry.
+        width: entries per row.
+        branches: branches of the tree.
+        base: first velocity.
+        end: one after the last velocity.
+        floor: least pivots (nv,), which replace smaller ones; None: no pivot is replaced.
     """
     parent, run = branches.parent, branches.run
     for back in range(end - base):
@@ -290,7 +290,7 @@ def factorise_branches(
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def solve_branches(L: np.ndarray, o: int, width: int, branches: Branches, base: int, end: int, x: np.ndarray) -> None:
-    """x[base:end] <- A^-1 x[base:end] with the factors of :func:`factorise_branches`."""
+    """Solves x[base:end] <- A^-1 x[base:end] with the factors of :func:`factorise_branches`."""
     parent, run, first = branches.parent, branches.run, _U(base)
     for back in range(end - base):
         k = end - 1 - back

@@ -1,4 +1,4 @@
-"""Contacts as terms of the problem: the operations of `terms`, for impulses along t1, t2, n."""
+"""Contacts as terms of the problem: the functions of `terms`, for impulses along t1, t2, n."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from convex_contact.problem.contact_kernels import (
     impulse,
     impulse_and_hessian,
     is_idle,
-    needs_mobility,
+    needs_delassus_norm,
     normal_slope,
     prepare,
 )
@@ -66,13 +66,13 @@ def jacobians_of(w: Any) -> Jacobians:
 
 @njit(inline="always")
 def law_of(w: Any) -> ContactLaw:
-    """Returns what all contacts share."""
+    """Returns the approximation, normal law and period of all contacts."""
     return ContactLaw(w.approximation, w.law, w.addresses, w.period)
 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def jacobian_times(x: Jacobians, i: int, v: np.ndarray) -> tuple[float, float, float]:
-    """J v of contact i."""
+    """Returns J v of contact i [m/s], along t1, t2, n."""
     dof_start, J, j, a, b = x.dof_start, x.J, x.start[i], x.a[i], x.b[i]
     s = dof_start[a]
     if dof_start[a + 1] - s == 6 and x.last[i, 0] < 0:
@@ -86,7 +86,7 @@ def jacobian_times(x: Jacobians, i: int, v: np.ndarray) -> tuple[float, float, f
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def _sides(x: Jacobians, i: int) -> tuple[Side, Side, int]:
-    """Both sides of contact i, and where the second one's columns begin; of a contact with one side the first twice."""
+    """Returns both sides of contact i and the offset of the second side's columns; a single side is returned twice."""
     one = side_of(x.dof_start, x.branches, x.a[i], x.last[i, 0])
     if x.b[i] < 0:
         return one, one, x.start[i]
@@ -95,7 +95,7 @@ def _sides(x: Jacobians, i: int) -> tuple[Side, Side, int]:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _general_jacobian_times(x: Jacobians, i: int, v: np.ndarray) -> tuple[float, float, float]:
-    """J v of a contact between cliques of any sizes."""
+    """Returns J v of a contact between cliques of any sizes."""
     one, two, second = _sides(x, i)
     v1, v2, vn = path_times(x.J, x.start[i], v, one, x.branches)
     if x.b[i] >= 0:
@@ -108,7 +108,7 @@ def _general_jacobian_times(x: Jacobians, i: int, v: np.ndarray) -> tuple[float,
 def _find_velocity(
     x: Jacobians, i: int, v: np.ndarray, parameters: np.ndarray, vc: np.ndarray
 ) -> tuple[float, float, float]:
-    """Writes v_c = J v + b of contact i, and returns it."""
+    """Writes and returns v_c = J v + b of contact i [m/s]."""
     v1, v2, vn = jacobian_times(x, i, v)
     v1 += parameters[i, BIAS]
     v2 += parameters[i, BIAS + 1]
@@ -119,7 +119,7 @@ def _find_velocity(
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def prepare_terms(w: Any) -> None:
-    """Computes velocities and derived numbers, and finds which contacts may be left out; marks cliques in `touched`."""
+    """Computes velocities and derived numbers, finds idle contacts; marks the cliques of the others in `touched`."""
     jacobians, law, v, touched = jacobians_of(w), law_of(w), w.v, w.touched
     parameters, derived, vc, candidate, gamma = w.contact_parameters, w.derived, w.vc, w.candidate, w.gamma
     total = 0
@@ -141,7 +141,7 @@ def prepare_terms(w: Any) -> None:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def wake(w: Any) -> bool:
-    """Takes in the idle contacts that are not idle at the present v; True where there are any."""
+    """Activates the idle contacts that are not idle at the present v; returns whether there are any."""
     jacobians, law, v = jacobians_of(w), law_of(w), w.v
     parameters, derived, vc, candidate = w.contact_parameters, w.derived, w.vc, w.candidate
     woken = 0
@@ -160,15 +160,15 @@ def wake(w: Any) -> bool:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _derive(w: Any, i: int) -> None:
-    """Derived numbers of contact i."""
-    norm = delassus_norm(w, i) if needs_mobility(w.approximation) else 0.0
+    """Computes the derived numbers of contact i (`contact_kernels.prepare`)."""
+    norm = delassus_norm(w, i) if needs_delassus_norm(w.approximation) else 0.0
     numbers = Regularisation(w.stiction_tolerance, w.sigma, w.near_rigid)
     prepare(law_of(w), numbers, norm, w.contact_parameters, w.derived, i)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def soften(w: Any, island: int, level: float) -> int:
-    """Limits the stiffness of the contacts of an island to level/(w dt^2); returns how many were stiffer."""
+    """Limits the stiffness of the contacts of an island to level/(w dt^2); returns the number of stiffer contacts."""
     softened = 0
     for x in range(w.island_contacts[island], w.island_contacts[island + 1]):
         softened += _soften(w, w.contact_order[x], level)
@@ -177,9 +177,9 @@ def soften(w: Any, island: int, level: float) -> int:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _soften(w: Any, i: int, level: float) -> int:
-    """Derived numbers of contact i with its stiffness limited to level/(w dt^2); 1 where that is less than its own."""
+    """Computes derived numbers of contact i with a stiffness of at most level/(w dt^2); returns 1 if that lowers it."""
     p, q, dt = w.contact_parameters, w.derived, w.period
-    if not needs_mobility(w.approximation):
+    if not needs_delassus_norm(w.approximation):
         invert_masses(w, True)
     norm = delassus_norm(w, i)
     k, s = p[i, STIFFNESS], p[i, COEFFICIENT]
@@ -201,7 +201,7 @@ def _soften(w: Any, i: int, level: float) -> int:
 
 @njit(inline="always")
 def couplings_of(w: Any) -> Couplings:
-    """Returns the cliques that the candidates couple."""
+    """Returns the couplings of cliques by the candidates."""
     a, b, order = w.contact_a, w.contact_b, w.contact_order
     return Couplings(w.nc, a, b, w.candidate, False, w.contact_slot, order, w.island_contacts)
 
@@ -219,7 +219,7 @@ def update(w: Any, island: int) -> None:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def add_momentum(w: Any, island: int) -> None:
-    """Adds J^T gamma to j."""
+    """Adds J^T gamma of an island to j."""
     jacobians, j, gamma, island_contacts = jacobians_of(w), w.j, w.gamma, w.island_contacts
     contact_b, J_start, J, contact_order, branches = w.contact_b, w.J_start, w.J, w.contact_order, branches_of(w)
     for x in range(island_contacts[island], island_contacts[island + 1]):
@@ -235,7 +235,7 @@ def add_momentum(w: Any, island: int) -> None:
 def _add_impulse(
     J: np.ndarray, at: int, g1: float, g2: float, gn: float, j: np.ndarray, side: Side, branches: Branches
 ) -> None:
-    """j += J^T gamma of one side of a contact, whose Jacobian lies at `at`."""
+    """Adds J^T gamma of one side of a contact to j; its Jacobian lies at offset `at`."""
     if side.last < 0:
         add_three_rows(J, at, g1, g2, gn, j, side.start, side.size)
     else:
@@ -244,7 +244,7 @@ def _add_impulse(
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def add_rounding(w: Any, island: int) -> None:
-    """Adds to `dv` what rounding of v does to J^T gamma: |J|^T (|gamma| + |G| (|J| |v| + |b| + |phi0|/dt))."""
+    """Adds the effect of rounding of v on J^T gamma to `dv`: |J|^T (|gamma| + |G| (|J| |v| + |b| + |phi0|/dt))."""
     law, jacobians, branches = law_of(w), jacobians_of(w), branches_of(w)
     derived, vc, v, bound, J, J_start = w.derived, w.vc, w.v, w.dv, w.J, w.J_start
     contact_b, contact_order, gamma, parameters = w.contact_b, w.contact_order, w.gamma, w.contact_parameters
@@ -269,7 +269,7 @@ def add_rounding(w: Any, island: int) -> None:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def add_hessian(w: Any, island: int) -> None:
-    """Adds J^T G J to the blocks of H."""
+    """Adds J^T G J of an island to the blocks of H."""
     law, jacobians, branches = law_of(w), jacobians_of(w), branches_of(w)
     H, diagonal_block, entry_block, position = w.H, w.diagonal_block, w.entry_block, w.position
     contact_a, contact_b, J_start, J, contact_order = w.contact_a, w.contact_b, w.J_start, w.J, w.contact_order
@@ -295,7 +295,7 @@ def add_hessian(w: Any, island: int) -> None:
 def _add_block(
     H: np.ndarray, h: int, J: np.ndarray, a: int, rows: Side, b: int, columns: Side, G: Response, branches: Branches
 ) -> None:
-    """H += Ja^T G Jb for the block at h; its upper half where a = b."""
+    """Adds Ja^T G Jb to the block of H at h; if a = b, to its upper half."""
     if rows.last < 0 and columns.last < 0:
         add_congruence(H, h, J, a, rows.size, b, columns.size, G)
     else:
@@ -304,7 +304,7 @@ def _add_block(
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def keep_branches(w: Any, island: int) -> bool:
-    """Whether J^T G J of an island that is one tree with branches has their zeros: each contact is with one path."""
+    """Returns whether J^T G J of an island that is one branched tree keeps its zeros: each contact acts on one path."""
     contact_last, contact_order = w.contact_last, w.contact_order
     for x in range(w.island_contacts[island], w.island_contacts[island + 1]):
         if contact_last[contact_order[x], 0] < 0:
@@ -314,7 +314,7 @@ def keep_branches(w: Any, island: int) -> bool:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def project(w: Any, island: int) -> None:
-    """Computes J dv."""
+    """Computes J dv of an island."""
     jacobians, dv, dvc = jacobians_of(w), w.dv, w.dvc
     contact_order, island_contacts = w.contact_order, w.island_contacts
     for x in range(island_contacts[island], island_contacts[island + 1]):
@@ -324,7 +324,7 @@ def project(w: Any, island: int) -> None:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def subtract_slope(w: Any, island: int, alpha: float, curved: bool, f: float, h: float) -> tuple[float, float]:
-    """Computes gamma at v + alpha dv; returns f less its part of l'(alpha), and if curved h plus that of l''(alpha)."""
+    """Computes gamma at v + alpha dv; adds its part of l'(alpha) to f and, if curved, of l''(alpha) to h."""
     law, derived, vc, dvc, gamma = law_of(w), w.derived, w.vc, w.dvc, w.gamma
     contact_order, island_contacts = w.contact_order, w.island_contacts
     for x in range(island_contacts[island], island_contacts[island + 1]):
@@ -345,7 +345,7 @@ def subtract_slope(w: Any, island: int, alpha: float, curved: bool, f: float, h:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def advance(w: Any, island: int, alpha: float) -> None:
-    """Moves v_c by alpha J dv."""
+    """Adds alpha J dv to v_c of an island."""
     vc, dvc, contact_order, island_contacts = w.vc, w.dvc, w.contact_order, w.island_contacts
     for x in range(island_contacts[island], island_contacts[island + 1]):
         i = contact_order[x]

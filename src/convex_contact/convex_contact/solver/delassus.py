@@ -10,13 +10,16 @@ from numba import njit
 
 from convex_contact.solver.branches import Branches, Side, branches_of, last_velocity, side_of, unpack_path
 
-#: of a symmetric 3 x 3 matrix
+#: entries 11, 12, 13, 22, 23, 33 of a symmetric 3 x 3 matrix
 Entries = tuple[float, float, float, float, float, float]
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def delassus_norm(w: Any, i: int) -> float:
-    """w = ||J A^-1 J^T||_F / 3 of contact i, after `masses.invert_masses`; w.dv, A_dv and v_old are lost."""
+    """Returns w = ||J A^-1 J^T||_F / 3 of contact i [1/kg], after `masses.invert_masses`.
+
+    The arrays dv, A_dv and v_old of the workspace are overwritten.
+    """
     branches, j = branches_of(w), w.J_start[i]
     total = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for slot in range(2):
@@ -38,7 +41,7 @@ def delassus_norm(w: Any, i: int) -> float:
 def _on_block(
     L: np.ndarray, o: int, side: Side, y1: np.ndarray, y2: np.ndarray, y3: np.ndarray, total: Entries
 ) -> Entries:
-    """Adds J A^-1 J^T of a side with A^-1 = L^T L to its entries 11, 12, 13, 22, 23, 33."""
+    """Adds J A^-1 J^T of a side, A^-1 = L^T L, to the entries `total`."""
     w11, w12, w13, w22, w23, w33 = total
     s, m = side.start, side.size
     for r in range(m):
@@ -56,7 +59,7 @@ def _on_tree(
     L: np.ndarray, o: int, branches: Branches, side: Side, y1: np.ndarray, y2: np.ndarray, y3: np.ndarray,
     total: Entries,
 ) -> Entries:  # fmt: skip
-    """Likewise with A = L^T D L: J A^-1 J^T = Y^T D^-1 Y, where Y = L^-T J^T has no entries off the side's path."""
+    """Adds J A^-1 J^T = Y^T D^-1 Y of a side, A = L^T D L; Y = L^-T J^T has no entries off the side's path."""
     parent, run = branches.parent, branches.run
     w11, w12, w13, w22, w23, w33 = total
     k = last_velocity(side)
@@ -80,7 +83,7 @@ def _on_tree(
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def row_delassus(w: Any, i: int) -> float:
-    """J A^-1 J^T of row i."""
+    """Returns J A^-1 J^T of row i [1/kg]; overwrites dv of the workspace."""
     dof_start, A_start, A_factor, J, j, branches = (
         w.dof_start, w.A_start, w.A_factor, w.row_J, w.row_J_start[i], branches_of(w)
     )  # fmt: skip

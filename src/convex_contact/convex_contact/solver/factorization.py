@@ -1,4 +1,4 @@
-"""H = A + J^T G J by blocks, its Cholesky factor, and solutions with it."""
+"""H = A + J^T G J by blocks, its Cholesky factor, and solutions with the factor."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _U = np.uintp
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _is_branched(w: Any, island: int) -> bool:
-    """Whether H of an island is that of one tree, and has the zeros of its branches."""
+    """Returns whether an island is one branched tree whose H has the zeros of the branches."""
     first = w.island_start[island]
     if w.island_start[island + 1] - first != 1 or w.clique_branched[w.order[first]] == 0:
         return False
@@ -27,7 +27,7 @@ def _is_branched(w: Any, island: int) -> bool:
 
 @njit(inline="always")
 def _pattern(w: Any) -> BlockPattern:
-    """The cliques' blocks of H."""
+    """Returns the pattern of the cliques' blocks of H."""
     return BlockPattern(
         w.order, w.dof_start, w.A_start, w.entry_start, w.entry_column, w.entry_block, w.diagonal_block,
         w.update_start, w.update_block,
@@ -54,7 +54,7 @@ def factorise(w: Any) -> None:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _load_masses(w: Any, island: int) -> None:
-    """H <- A for the cliques of an island, without couplings."""
+    """Initialises H of an island with A: the cliques' diagonal blocks, and zeros for their couplings."""
     H, order, diagonal_block = w.H, w.order, w.diagonal_block
     first, end = w.island_start[island], w.island_start[island + 1]
     if w.island_branched[island] == 0:  # otherwise only entries along paths are read
@@ -66,7 +66,7 @@ def _load_masses(w: Any, island: int) -> None:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _set_floor(w: Any, island: int) -> None:
-    """Least pivots of an island: those below the rounding of H are replaced by those of A."""
+    """Computes the least pivots of an island: the rounding of H's diagonal, but at most A's diagonal."""
     dof_start, A_start, A, order = w.dof_start, w.A_start, w.A, w.order
     diagonal_block, H, floor = w.diagonal_block, w.H, w.floor
     for p in range(w.island_start[island], w.island_start[island + 1]):
@@ -78,14 +78,14 @@ def _set_floor(w: Any, island: int) -> None:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _eliminate(w: Any, island: int) -> None:
-    """H = U^T U for an island."""
+    """Factorises H = U^T U of an island."""
     _set_floor(w, island)
     eliminate(_pattern(w), w.island_start[island], w.island_start[island + 1], w.H, w.L, w.floor)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _eliminate_tree(w: Any, island: int) -> None:
-    """H = L^T D L for an island that is one tree."""
+    """Factorises H = L^T D L of an island that is one tree."""
     first = w.island_start[island]
     c = w.order[first]
     s, end, o = w.dof_start[c], w.dof_start[c + 1], w.A_start[c]
@@ -97,7 +97,7 @@ def _eliminate_tree(w: Any, island: int) -> None:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def solve_island(w: Any, island: int, x: np.ndarray) -> None:
-    """x <- H^-1 x for the velocities of one island, with its last factor."""
+    """Solves x <- H^-1 x for the velocities of one island, with its last factor."""
     first, end, pattern = w.island_start[island], w.island_start[island + 1], _pattern(w)
     if w.island_branched[island] != 0:
         c = w.order[first]
@@ -110,7 +110,7 @@ def solve_island(w: Any, island: int, x: np.ndarray) -> None:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def find_direction(w: Any) -> None:
-    """dv = -H^-1 r of the active islands."""
+    """Computes the Newton direction dv = -H^-1 r of the active islands."""
     dof_start, order, island_start, state, dv, r = w.dof_start, w.order, w.island_start, w.island_state, w.dv, w.r
     for island in range(w.islands):
         if state[island] != ACTIVE:

@@ -45,7 +45,7 @@ def _project_masses(w: Any, island: int) -> tuple[float, float, float]:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _find_zero(w: Any, island: int, f0: float, c0: float, c1: float) -> tuple[float, bool]:
-    """Returns the step length, and whether l' is small enough there (its impulses then are those of v + alpha dv)."""
+    """Returns the step length, and whether l' has converged there; the impulses then are those of v + alpha dv."""
     alpha, low, high, f_low, f_high = 1.0, 0.0, math.inf, f0, math.inf
     for trial in range(MAX_TRIALS if f0 < 0.0 else 0):
         f, curvature = terms.subtract_slope(w, island, alpha, trial > 0, c0 + alpha * c1, c1)
@@ -70,16 +70,16 @@ def _find_zero(w: Any, island: int, f0: float, c0: float, c1: float) -> tuple[fl
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _advance(w: Any, island: int, alpha: float, found: bool) -> None:
-    """Moves v, and where the impulses at its end are known, also A (v - v*) and the terms' velocities."""
+    """Updates v; if the impulses at the new v are known, also updates A (v - v*) and the velocities of the terms."""
     dof_start, order, island_start = w.dof_start, w.order, w.island_start
-    v, v_old, dv, A_dv, momentum, carried = w.v, w.v_old, w.dv, w.A_dv, w.r_momentum, w.island_carried
+    v, v_old, dv, A_dv, momentum, evaluated = w.v, w.v_old, w.dv, w.A_dv, w.r_momentum, w.island_evaluated
     for p in range(island_start[island], island_start[island + 1]):
         c = order[p]
         for k in range(dof_start[c], dof_start[c + 1]):
             v_old[k] = v[k]
             v[k] += alpha * dv[k]
-    carried[island] = 1 if found and w.island_stalls[island] == 0 and w.polish == 0 else 0
-    if carried[island] == 0:
+    evaluated[island] = 1 if found and w.island_stalls[island] == 0 and w.polish == 0 else 0
+    if evaluated[island] == 0:
         return
     for p in range(island_start[island], island_start[island + 1]):
         c = order[p]

@@ -1,4 +1,4 @@
-"""The cliques' blocks of A, compiled: dense, of trees with branches only the entries of the lower half along paths."""
+"""The cliques' blocks of A, compiled: dense, or for branched trees the entries of the lower half along paths."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _U = np.uintp
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def negative_mass_product(w: Any, c: int, x: np.ndarray, y: np.ndarray) -> None:
-    """y = -A x for the velocities of clique c."""
+    """Computes y = -A x for the velocities of clique c."""
     s, a = w.dof_start[c], w.A_start[c]
     n = w.dof_start[c + 1] - s
     if w.clique_branched[c] != 0:
@@ -32,7 +32,7 @@ def negative_mass_product(w: Any, c: int, x: np.ndarray, y: np.ndarray) -> None:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def add_mass_sizes(w: Any, c: int, y: np.ndarray) -> None:
-    """y += |A| (|v| + |v*|) for the velocities of clique c."""
+    """Adds |A| (|v| + |v*|) to y for the velocities of clique c."""
     s, a, A, v, v_star = w.dof_start[c], w.A_start[c], w.A, w.v, w.v_star
     n = w.dof_start[c + 1] - s
     if w.clique_branched[c] != 0:
@@ -47,7 +47,7 @@ def add_mass_sizes(w: Any, c: int, y: np.ndarray) -> None:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def load_mass(w: Any, c: int, h: int) -> None:
-    """The block at offset h of H <- A of clique c; of a tree with branches the upper half along paths alone."""
+    """Copies A of clique c to the block of H at h; of a branched tree only the upper half, along paths."""
     s, a, A, H = w.dof_start[c], _U(w.A_start[c]), w.A, w.H
     n, o = w.dof_start[c + 1] - s, _U(h)
     if w.clique_branched[c] != 0:
@@ -59,7 +59,7 @@ def load_mass(w: Any, c: int, h: int) -> None:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def invert_masses(w: Any, every: bool) -> None:
-    """Factors of A for each clique, or for each that is touched: L of A^-1 = L^T L; of trees A = L^T D L."""
+    """Factorises A of every clique, or of the touched ones: L of A^-1 = L^T L, or A = L^T D L of branched trees."""
     dof_start, A_start, A, A_factor, floor, scratch = w.dof_start, w.A_start, w.A, w.A_factor, w.floor, w.scratch
     touched, branched, branches = w.touched, w.clique_branched, branches_of(w)
     for c in range(w.n):

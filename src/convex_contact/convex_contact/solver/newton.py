@@ -6,21 +6,21 @@ then v <- v + alpha dv with alpha the zero of l'(alpha) = dv^T r(v + alpha dv), 
 and bisection where these leave it. A slope costs O(n): A dv and J dv are known. Differences of costs are never used,
 because rounding spoils them long before the slope.
 
-What the paper does not say, and what makes a step cheap:
+Beyond the paper, these make a step cheap:
 
-* **Islands.** Cliques that no contact couples are independent problems. All iterate in step with each other, each with
-  its own step length and its own stopping test; those that are done rest. (The paper's test on the whole system
-  follows from the islands' tests, up to a factor of sqrt(2), which is taken off.)
-* **Idle contacts** (gamma = 0 and G = 0 at the guess) are left out, and looked at again at the solution; the few that
-  have come alive enter, and the iteration goes on. Since a left-out potential is flat at the solution, that solution
-  is the minimum of the whole problem.
-* **Factors are kept.** The symbolic factorisation is kept as long as it has a block for every coupling. The numeric
-  factors of the last iteration or step are kept as long as they reduce the residual by `keep` (a tenth): any positive
+* **Islands.** Cliques that no contact couples are independent problems. All islands iterate together, each with its
+  own step length and its own stopping test, until it has converged. (The paper's test on the whole system follows from
+  the islands' tests, up to a factor of sqrt(2), by which their tolerance is reduced.)
+* **Idle contacts** (gamma = 0 and G = 0 at the guess) are left out, and checked again at the solution. Contacts that
+  are no longer idle are added, and the iteration goes on. Since the potential of an idle contact is flat at the
+  solution, that solution is the minimum of the whole problem.
+* **Factors are reused.** The symbolic factorisation is valid as long as it has a block for every coupling. The numeric
+  factors of the last iteration or step are reused as long as they reduce the residual by `keep` (a tenth): any positive
   definite matrix gives a direction of descent, the line search is exact, and the stopping test is the same.
 * **Rounding.** With phi0 + dt v_n the impulse of a contact of stiffness k changes by dt^2 k with the velocity, so that
-  a velocity in doubles determines it only to dt^2 k eps |v|. An iteration that ends above the tolerance, but below a
-  bound on this, has found the best velocity there is; it is accepted, anything else is a failure. Never a silent early
-  stop.
+  a velocity in doubles determines it only to dt^2 k eps |v|. An iteration that ends above the tolerance but below a
+  bound on this error has found the best velocity in doubles and is accepted. Any other end above the tolerance is a
+  failure.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from convex_contact.problem.contact_kernels import needs_mobility
+from convex_contact.problem.contact_kernels import needs_delassus_norm
 from convex_contact.solver import contact_terms, row_terms, terms
 from convex_contact.solver.borrowed import borrow
 from convex_contact.solver.factorization import factorise, find_direction, solve_island
@@ -50,18 +50,19 @@ from convex_contact.solver.line_search import search_lines
 from convex_contact.solver.masses import add_mass_sizes, invert_masses, negative_mass_product
 from convex_contact.solver.ordering import match_pattern, order_cliques
 
-#: Newton steps after which contacts are softened to come closer; problems of practice need 2 to 20
+#: Newton steps after which contacts are softened for a better guess; typical problems need 2 to 20
 PATIENCE = 50
-#: first stiffness of softened contacts [effective masses per dt^2]: the valley of the cost is wide
+#: first stiffness of softened contacts [effective masses per dt^2]
 FIRST_LEVEL = 10.0
-#: ratio of a level of stiffness to the one before and relative tolerance of each, in the first and the second attempt
+#: ratio of each stiffness level to the previous one, and relative tolerance of each level: first and second attempt
 LEVEL_RATIO, FINER_LEVEL_RATIO = 30.0, 3.0
 LEVEL_TOLERANCE, FINER_LEVEL_TOLERANCE = 1e-2, 1e-4
-#: polishing goes on while a step lowers the residual to this fraction
+#: polishing goes on while a step lowers the residual below this fraction
 POLISH_RATIO = 0.25
-#: a step that lowers the residual less than to this fraction stalls; so many in a row end at the bound of rounding
+#: a step that does not lower the residual below this fraction stalls; after `STALLS` stalls in a row the bound of
+#: rounding is accepted
 STALL_RATIO, STALLS = 0.5, 4
-#: a residual of so many unit roundings of the momenta is zero
+#: residuals up to this fraction of the momenta are zero
 ZERO = 4.0 * EPS
 
 
@@ -69,27 +70,27 @@ ZERO = 4.0 * EPS
 def solve_step(w: Any) -> int:
     """Solves the problem in the workspace; v is the guess and the solution. Returns the status.
 
-    Not CONVERGED: v is the last iterate, `failed_island` an island that failed.
+    If the status is not CONVERGED, v is the last iterate. NOT_FINITE: `failed_island` is the island that failed.
     """
     b = borrow(w)
     b.iterations = b.factorizations = b.failed_island = 0
     b.status = CONVERGED
     _prepare(b)
-    eased = 2 if b.max_iterations <= PATIENCE else 0
+    continuations = 2 if b.max_iterations <= PATIENCE else 0
     while True:
         while not match_pattern(b):
             order_cliques(w)
         terms.sort_by_island(b)
-        _iterate(b, PATIENCE if eased == 0 else b.max_iterations)
+        _iterate(b, PATIENCE if continuations == 0 else b.max_iterations)
         if b.active > 0:
-            if eased == 2:
+            if continuations == 2:
                 b.status = ITERATION_LIMIT
                 break
-            if eased == 0:
-                _ease(b, LEVEL_RATIO, LEVEL_TOLERANCE)
+            if continuations == 0:
+                _continue_in_stiffness(b, LEVEL_RATIO, LEVEL_TOLERANCE)
             else:
-                _ease(b, FINER_LEVEL_RATIO, FINER_LEVEL_TOLERANCE)
-            eased += 1
+                _continue_in_stiffness(b, FINER_LEVEL_RATIO, FINER_LEVEL_TOLERANCE)
+            continuations += 1
         elif b.status != CONVERGED or not contact_terms.wake(b):
             break
     _finish(b)
@@ -98,9 +99,9 @@ def solve_step(w: Any) -> int:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _iterate(w: Any, limit: int) -> None:
-    """Newton steps until no island is active, or so many of them."""
+    """Makes Newton steps until no island is active, at most `limit`."""
     _evaluate(w, True)
-    _judge(w, True)
+    _check_convergence(w, True)
     iteration = 0
     while w.active > 0 and iteration < limit:
         iteration += 1
@@ -108,13 +109,13 @@ def _iterate(w: Any, limit: int) -> None:
         find_direction(w)
         search_lines(w)
         _evaluate(w, False)
-        _judge(w, False)
+        _check_convergence(w, False)
     w.iterations += iteration
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def _ease(w: Any, ratio: float, tolerance: float) -> None:
-    """Brings the islands that are still active near their solution by softer contacts, stiffer from stage to stage.
+def _continue_in_stiffness(w: Any, ratio: float, tolerance: float) -> None:
+    """Solves the islands that are still active with softer contacts, at increasing levels of stiffness (continuation).
 
     A stiff contact far from its solution makes a narrow curved valley of the cost, along which Newton's steps are short
     (Similar above all). With the stiffness limited to `level` effective masses per dt^2 the valley is wide, and each
@@ -122,7 +123,7 @@ def _ease(w: Any, ratio: float, tolerance: float) -> None:
 
     Args:
         w: workspace.
-        ratio: of one level to the one before.
+        ratio: ratio of each level to the previous one.
         tolerance: relative tolerance of each level but the last, which is the problem itself.
     """
     relative, polish = w.relative_tolerance, w.polish
@@ -146,7 +147,7 @@ def _ease(w: Any, ratio: float, tolerance: float) -> None:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _prepare(w: Any) -> None:
-    """Computes the scaling and the numbers of the terms at the guess; cliques without a term get their free motion."""
+    """Computes the scaling and the derived numbers of the terms at the guess; cliques without a term move freely."""
     dof_start, A_start, A, scale = w.dof_start, w.A_start, w.A, w.scale
     v, v_star, A_v_star, touched = w.v, w.v_star, w.A_v_star, w.touched
     for c in range(w.n):
@@ -159,29 +160,29 @@ def _prepare(w: Any) -> None:
     for c in range(w.n):
         touched[c] = 0
     row_terms.mark_near_rigid(w)
-    invert_masses(w, needs_mobility(w.approximation))
+    invert_masses(w, needs_delassus_norm(w.approximation))
     for c in range(w.n):
         touched[c] = 0
     terms.prepare_terms(w)
     for c in range(w.n):
-        if touched[c] == 0:  # free motion
+        if touched[c] == 0:
             for k in range(dof_start[c], dof_start[c + 1]):
                 v[k] = v_star[k]
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _evaluate(w: Any, everything: bool) -> None:
-    """Computes impulses, r and the norms of the islands that are active, or of all.
+    """Computes impulses, r and the norms of the active islands, or of all islands.
 
-    What the line search has carried along with the step (A (v - v*), velocities, impulses) is not computed again.
+    A (v - v*), velocities and impulses that the line search has updated are not computed again.
     """
     dof_start, order, island_start = w.dof_start, w.order, w.island_start
     scale, r, momentum, j, A_v_star = w.scale, w.r, w.r_momentum, w.j, w.A_v_star
-    state, residual, size, carried = w.island_state, w.island_residual, w.island_size, w.island_carried
+    state, residual, size, evaluated = w.island_state, w.island_residual, w.island_size, w.island_evaluated
     for island in range(w.islands):
         if not everything and state[island] != ACTIVE:
             continue
-        if everything or carried[island] == 0:
+        if everything or evaluated[island] == 0:
             _update_momentum(w, island)
             terms.update(w, island)
         for p in range(island_start[island], island_start[island + 1]):
@@ -215,12 +216,12 @@ def _update_momentum(w: Any, island: int) -> None:
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def _judge(w: Any, first: bool) -> None:
-    """Which islands go on, and which of them need a new factor.
+def _check_convergence(w: Any, first: bool) -> None:
+    """Checks which islands have converged or failed, and which of the active ones need a new factor.
 
-    A guess that passes the test is improved once all the same: at small periods the velocity of the step before passes
-    it, and gravity and small forces, always below the tolerance, would never act. With `polish` an island goes on from
-    where it has converged for as long as a step quarters its residual; a last step that makes it worse is taken back.
+    A guess that passes the test still gets one step: at small periods the velocity of the previous step passes it, and
+    gravity and small forces, always below the tolerance, would never act. With `polish` a converged island goes on as
+    long as each step quarters its residual; a last step that raises the residual is undone.
     """
     state, residual, size, last = w.island_state, w.island_residual, w.island_size, w.island_last
     factor, stalls, polishing = w.island_factor, w.island_stalls, w.island_polishing
@@ -257,7 +258,7 @@ def _judge(w: Any, first: bool) -> None:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _restore(w: Any, island: int) -> None:
-    """Takes back the last step of an island."""
+    """Restores v of an island before its last step."""
     dof_start, order, v, v_old = w.dof_start, w.order, w.v, w.v_old
     for p in range(w.island_start[island], w.island_start[island + 1]):
         c = order[p]
@@ -267,7 +268,7 @@ def _restore(w: Any, island: int) -> None:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _rounding(w: Any, island: int) -> float:
-    """Bound on the scaled residual that rounding of v leaves in an island.
+    """Returns a bound on the scaled residual of an island [sqrt(J)] due to rounding of v.
 
     To first order |dr| <= eps (|A| (|v| + |v*|) + |J|^T (|gamma| + |G| (|J| |v| + |b| + |phi0|/dt))).
     """
@@ -288,9 +289,9 @@ def _rounding(w: Any, island: int) -> float:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _finish(w: Any) -> None:
-    """Relative residual of the whole system."""
+    """Computes the relative residual of the whole system."""
     if w.polish != 0:
-        _evaluate(w, True)  # a step may have been taken back
+        _evaluate(w, True)  # the last step may have been undone
     scale, r, momentum, j, A_v_star = w.scale, w.r, w.r_momentum, w.j, w.A_v_star
     rr = pp = jj = 0.0
     for k in range(w.dofs):
@@ -304,7 +305,7 @@ def _finish(w: Any) -> None:
 
 @njit(error_model="numpy", cache=True)
 def factorise_at_solution(w: Any) -> None:
-    """New factors of H at the present v for all islands: what the implicit function theorem needs, eq. (29)."""
+    """Factorises H at the present v for all islands, for derivatives by the implicit function theorem, eq. (29)."""
     b = borrow(w)
     _evaluate(b, True)
     state, factor = b.island_state, b.island_factor
@@ -317,7 +318,7 @@ def factorise_at_solution(w: Any) -> None:
 
 @njit(error_model="numpy", cache=True)
 def apply_inverse(w: Any, B: np.ndarray) -> None:
-    """Rows of B <- (H^-1 row^T)^T with the last factors; B (m, nv), C-ordered."""
+    """Replaces each row of B by (H^-1 row^T)^T with the last factors; B (m, nv), C-ordered."""
     b = borrow(w)
     for k in range(len(B)):
         for island in range(b.islands):

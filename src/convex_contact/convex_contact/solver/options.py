@@ -9,18 +9,19 @@ from convex_contact.problem import checks
 
 @dataclass(frozen=True)
 class SolverOptions:
-    """When the iteration ends.
+    """Criteria that end the iteration.
 
     Attributes:
-        relative_tolerance: the iteration has converged when the residual ||A (v - v*) - J^T gamma||, scaled by
-            diag(A)^(-1/2), is at most absolute_tolerance + relative_tolerance max(||A v||, ||J^T gamma||), likewise
-            scaled (section X). 1e-5 is the paper's; forces then have about five digits. Below 1e-12 rounding decides.
-        absolute_tolerance: [sqrt(J)]. Matters only where all momenta vanish; 1e-14 is below the rounding of a gram
+        relative_tolerance: largest residual relative to the momenta. The iteration has converged when
+            ||A (v - v*) - J^T gamma|| <= absolute_tolerance + relative_tolerance max(||A v||, ||J^T gamma||), with all
+            vectors scaled by diag(A)^(-1/2) (section X). The paper uses 1e-5; forces then have about five digits.
+            Below 1e-12 rounding decides.
+        absolute_tolerance: largest residual where all momenta vanish [sqrt(J)]; 1e-14 is below the rounding of a gram
             at 1 um/s.
-        max_iterations: Newton steps, after which the step has failed. Problems of practice need 2 to 20; the first 50
-            are without, the rest with softened contacts (`newton`).
-        polish: go on from the converged solution while steps still quarter the residual, one or two steps more:
-            solutions, and so derivatives, are exact to rounding.
+        max_iterations: largest number of Newton steps; if they do not suffice, the step fails. Typical problems need 2
+            to 20. Steps beyond 50 use softened contacts (`newton`).
+        polish: True: the iteration goes on after convergence while each step quarters the residual, one or two steps
+            more. Solutions, and so derivatives, are exact to rounding.
     """
 
     relative_tolerance: float = 1e-5

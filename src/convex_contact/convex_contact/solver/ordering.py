@@ -14,7 +14,7 @@ from convex_contact.solver.structure import find, minimum_degree, trailing_zeros
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def match_pattern(w: Any) -> bool:
-    """Finds the block of each coupling; False where one is missing, or where the pattern has become too large."""
+    """Finds the block of each coupling; returns False if one is missing, or if the pattern has become too large."""
     if w.pattern == 0:
         return False
     pairs = terms.match_entries(w)
@@ -48,7 +48,7 @@ def order_cliques(w: Any) -> None:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _join_islands(w: Any) -> int:
-    """Lists the edges and joins the cliques that they connect; returns how many edges there are."""
+    """Lists the edges and joins the cliques that they connect to islands; returns the number of edges."""
     edge_a, edge_b, parent = w.edge_a, w.edge_b, w.parent
     for c in range(w.n):
         parent[c] = c
@@ -66,7 +66,7 @@ def _sort_cliques(w: Any, lists: np.ndarray) -> int:
 
     Args:
         w: workspace.
-        lists: of `minimum_degree`; row 4 is the elimination order.
+        lists: lists of `minimum_degree`; row 4 is the elimination order.
     """
     n, parent = w.n, w.parent
     clique_island, island_start, order, position = w.clique_island, w.island_start, w.order, w.position

@@ -1,4 +1,4 @@
-"""Blocks of the sparse factor: where the block of two cliques lies."""
+"""Blocks of the sparse factor, and the couplings of cliques that need them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numba import njit
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def find_entry(position: np.ndarray, entry_start: np.ndarray, entry_column: np.ndarray, a: int, b: int) -> int:
-    """2 e + swapped for the block of cliques a and b, -2 where the pattern has none."""
+    """Returns 2 e + swapped for entry e, the block of cliques a and b; -2 if the pattern has none."""
     p, q, swapped = position[a], position[b], 0
     if p > q:
         p, q, swapped = q, p, 1
@@ -26,10 +26,11 @@ class Couplings(NamedTuple):
     Attributes:
         entries: number of entries.
         a, b: cliques (entries,).
-        taken: 1: takes part, where not all do (entries,).
-        all_taken: all do.
-        slot: blocks of H, output of `match_couplings` (entries,).
-        order, island_start: entries island by island, and where an island's begin; output of `list_by_island`.
+        taken: 1: the entry takes part; not used with all_taken (entries,).
+        all_taken: whether all entries take part.
+        slot: block of H of each entry as in `find_entry`, output of `match_couplings` (entries,).
+        order: entries island by island, output of `list_by_island`.
+        island_start: first position of each island in `order`, output of `list_by_island`.
     """
 
     entries: int
@@ -44,7 +45,7 @@ class Couplings(NamedTuple):
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def match_couplings(w: Any, x: Couplings) -> int:
-    """Finds the block of each coupling of two cliques; returns how many there are, -1 if a block is missing."""
+    """Finds the block of each coupling of two cliques; returns the number of couplings, -1 if a block is missing."""
     pairs = 0
     position, entry_start, entry_column = w.position, w.entry_start, w.entry_column
     for i in range(x.entries):

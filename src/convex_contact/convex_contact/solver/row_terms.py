@@ -1,4 +1,4 @@
-"""Scalar rows of constraints as terms of the problem: the operations of `terms`.
+"""Scalar rows of constraints as terms of the problem: the functions of `terms`.
 
 A row of velocity s = J v + b has the impulse gamma = clamp((v^ - s)/R, lower, upper).
 """
@@ -26,7 +26,7 @@ from convex_contact.solver.pattern import Couplings
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def _find_span(w: Any, i: int, side: int, clique: int, start: int) -> None:
-    """Finds the entries of a side of row i that are not all zero; start: where the side's entries begin."""
+    """Finds the range of nonzero entries of a side of row i; the side's entries begin at offset `start`."""
     J, first, end = w.row_J, 0, 0
     if clique >= 0:
         end = w.dof_start[clique + 1] - w.dof_start[clique]
@@ -40,7 +40,7 @@ def _find_span(w: Any, i: int, side: int, clique: int, start: int) -> None:
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def _jacobian_times(w: Any, i: int, v: np.ndarray) -> float:
-    """J v of row i."""
+    """Returns J v of row i [m/s]."""
     J, first, velocity, count = w.row_J, w.row_first, w.row_velocity, w.row_count
     total = row_times(J, first[i, 0], v, velocity[i, 0], count[i, 0])
     if count[i, 1] != 0:
@@ -61,7 +61,7 @@ def mark_near_rigid(w: Any) -> None:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def prepare_terms(w: Any) -> None:
-    """Computes the compliances with their near-rigid limits and where entries are not zero; marks cliques."""
+    """Computes compliances with their near-rigid limits and the ranges of nonzero entries; marks the rows' cliques."""
     touched, dof_start, row_J_start = w.touched, w.dof_start, w.row_J_start
     row_parameters, row_compliance, row_a, row_b = w.row_parameters, w.row_compliance, w.row_a, w.row_b
     for i in range(w.nr):
@@ -79,7 +79,7 @@ def prepare_terms(w: Any) -> None:
 
 @njit(inline="always")  # no compilation and linking of its own
 def couplings_of(w: Any) -> Couplings:
-    """Returns the cliques that the rows couple."""
+    """Returns the couplings of cliques by the rows."""
     return Couplings(w.nr, w.row_a, w.row_b, w.row_order, True, w.row_slot, w.row_order, w.island_rows)
 
 
@@ -96,7 +96,7 @@ def update(w: Any, island: int) -> None:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def add_momentum(w: Any, island: int) -> None:
-    """Adds J^T gamma to j."""
+    """Adds J^T gamma of an island to j."""
     j, row_gamma, island_rows, row_J, row_order = w.j, w.row_gamma, w.island_rows, w.row_J, w.row_order
     first, velocity, count = w.row_first, w.row_velocity, w.row_count
     for x in range(island_rows[island], island_rows[island + 1]):
@@ -107,7 +107,7 @@ def add_momentum(w: Any, island: int) -> None:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def add_rounding(w: Any, island: int) -> None:
-    """Adds to `dv` what rounding of v does to J^T gamma: |J|^T (|gamma| + (|J| |v| + |b| + |v^|)/R)."""
+    """Adds the effect of rounding of v on J^T gamma to `dv`: |J|^T (|gamma| + (|J| |v| + |b| + |v^|)/R)."""
     v, bound, row_order, row_J = w.v, w.dv, w.row_order, w.row_J
     first, velocity, count = w.row_first, w.row_velocity, w.row_count
     for x in range(w.island_rows[island], w.island_rows[island + 1]):
@@ -124,7 +124,7 @@ def add_rounding(w: Any, island: int) -> None:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def add_hessian(w: Any, island: int) -> None:
-    """Adds J^T G J to the blocks of H."""
+    """Adds J^T G J of an island to the blocks of H."""
     diagonal_block, entry_block, position = w.diagonal_block, w.entry_block, w.position
     row_a, row_b, row_order, island_rows = w.row_a, w.row_b, w.row_order, w.island_rows
     row_s, row_parameters, row_compliance, row_slot = w.row_s, w.row_parameters, w.row_compliance, w.row_slot
@@ -144,7 +144,7 @@ def add_hessian(w: Any, island: int) -> None:
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def _add_block(w: Any, h: int, g: float, i: int, rows: int, columns: int) -> None:
-    """H += g J^T J of two sides of row i for the block at h; its upper half where they are one."""
+    """Adds g J^T J of two sides of row i to the block of H at h; if the sides are the same, to its upper half."""
     dof_start, first, velocity, count = w.dof_start, w.row_first, w.row_velocity, w.row_count
     a = w.row_a[i] if rows == 0 else w.row_b[i]
     b = w.row_a[i] if columns == 0 else w.row_b[i]
@@ -155,14 +155,14 @@ def _add_block(w: Any, h: int, g: float, i: int, rows: int, columns: int) -> Non
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def keep_branches(w: Any, island: int) -> bool:
-    """Whether J^T G J of an island that is one tree with branches has their zeros: each row acts along one path."""
+    """Returns whether J^T G J of an island that is one branched tree keeps its zeros: each row acts along one path."""
     dof_start, row_order, row_a, row_J, row_J_start, parent = (
         w.dof_start, w.row_order, w.row_a, w.row_J, w.row_J_start, w.dof_parent
     )  # fmt: skip
     for x in range(w.island_rows[island], w.island_rows[island + 1]):
         i = row_order[x]
         s, o = dof_start[row_a[i]], row_J_start[i]
-        begun, following = False, -1  # the next velocity on the way to the root
+        begun, following = False, -1  # following: next velocity on the path to the root
         for back in range(dof_start[row_a[i] + 1] - s):
             k = dof_start[row_a[i] + 1] - 1 - back
             if k == following:
@@ -176,7 +176,7 @@ def keep_branches(w: Any, island: int) -> bool:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def project(w: Any, island: int) -> None:
-    """Computes J dv."""
+    """Computes J dv of an island."""
     dv, row_ds, row_order, island_rows = w.dv, w.row_ds, w.row_order, w.island_rows
     for x in range(island_rows[island], island_rows[island + 1]):
         i = row_order[x]
@@ -185,7 +185,7 @@ def project(w: Any, island: int) -> None:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def subtract_slope(w: Any, island: int, alpha: float, curved: bool, f: float, h: float) -> tuple[float, float]:
-    """Computes gamma at v + alpha dv; returns f less its part of l'(alpha), and h plus that of l''(alpha)."""
+    """Computes gamma at v + alpha dv; adds its parts of l'(alpha) to f and of l''(alpha) to h."""
     row_s, row_ds, row_gamma, row_order, island_rows = w.row_s, w.row_ds, w.row_gamma, w.row_order, w.island_rows
     row_parameters, row_compliance = w.row_parameters, w.row_compliance
     for x in range(island_rows[island], island_rows[island + 1]):
@@ -200,7 +200,7 @@ def subtract_slope(w: Any, island: int, alpha: float, curved: bool, f: float, h:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def advance(w: Any, island: int, alpha: float) -> None:
-    """Moves s by alpha J dv."""
+    """Adds alpha J dv to s of an island."""
     row_s, row_ds, row_order, island_rows = w.row_s, w.row_ds, w.row_order, w.island_rows
     for x in range(island_rows[island], island_rows[island + 1]):
         row_s[row_order[x]] += alpha * row_ds[row_order[x]]

@@ -1,4 +1,4 @@
-"""What `solve` returns."""
+"""The result of `solve`: velocity, impulses, and derivatives on request."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ class Solution:
 
     @cached_property
     def elastic_displacement(self) -> np.ndarray:
-        """e at the end of the step [m], in its contact frames, shape (nc, 2); zero but for lagged_elastoplastic."""
+        """e at the end of the step [m] along t1, t2, shape (nc, 2); zero unless lagged_elastoplastic."""
         return self._approximation.displacement(self.problem.parameters, self.impulse)
 
     @cached_property
     def sticking(self) -> np.ndarray:
-        """Contacts that bear a tangential force below their transition speed (Table I) or yield force, shape (nc,)."""
+        """Mask of sticking contacts, shape (nc,): friction bound above 0, below transition speed (Table I) or yield."""
         return self._approximation.sticking(self.problem.parameters, self._vc)
 
     @cached_property
@@ -88,22 +88,22 @@ class Solution:
 
     @cached_property
     def condition_number(self) -> float:
-        """Condition number of the Hessian H = A + J^T G J at the solution, in the 2-norm; computed when asked for."""
+        """Condition number of the Hessian H = A + J^T G J at the solution, in the 2-norm; computed on first access."""
         return float(np.linalg.cond(self._dense.hessian(self.velocity)))
 
     def gradient(self, name: str) -> np.ndarray:
-        """Total derivative dv/dtheta of the velocity, eq. (29).
+        """Returns the total derivative dv/dtheta of the velocity, eq. (29).
 
         Args:
             name: theta, and the shape of the result:
 
                 - "v_star" (nv, nv); "v0" (nv, nv): v* follows v0 one to one and v_n0 = J_n v0;
-                  "actuation" (nv, nv): a generalised force held over the step, per N or N m;
+                  "actuation" (nv, nv): a generalised force, constant over the step, per N or N m;
                 - "phi0", "v_n0", "stiffness", "dissipation", "relaxation_time", "friction", "tangential_stiffness",
                   "tangential_damping" (nv, nc); "friction" of a tensor (nv, nc, 2, 2), symmetric, so that
                   dv = sum_ij g_ij dM_ij for symmetric dM;
                 - "elastic_displacement" (nv, nc, 2); "bias" (nv, nc, 3);
-                - "mass_scale" (nv,): A grows, v* stays; "stiction_tolerance", "sigma", "near_rigid" (nv,);
+                - "mass_scale" (nv,): scale of A with v* fixed; "stiction_tolerance", "sigma", "near_rigid" (nv,);
                 - "constraint_target" (nv, m): v^ of the constraints' rows.
 
         Raises:
@@ -118,16 +118,16 @@ class Solution:
         impulse: ArrayLike | None = None,
         elastic_displacement: ArrayLike | None = None,
     ) -> dict[str, np.ndarray]:
-        """Vector-Jacobian products: the gradient of a scalar with respect to all parameters, by one solve with H.
+        """Computes vector-Jacobian products: the gradient of a scalar by all parameters, with a single solve with H.
 
         Args:
             velocity: derivative of the scalar with respect to v, shape (nv,).
-            impulse: with respect to gamma, shape (nc, 3).
-            elastic_displacement: with respect to the new e, shape (nc, 2).
+            impulse: derivative with respect to gamma, shape (nc, 3); None for zeros.
+            elastic_displacement: derivative with respect to the new e, shape (nc, 2); None for zeros.
 
         Returns:
-            The scalar's total derivative by name, with the shape of the parameter: those of `gradient`, and "A" (for
-            symmetric changes; v* stays) and "J" (v_n0 and phi0 stay).
+            Total derivatives of the scalar by name of the parameter, each of the parameter's shape: the parameters of
+            `gradient`, "A" (for symmetric changes, with v* fixed) and "J" (with v_n0 and phi0 fixed).
         """
         p = self.problem
         return self._sensitivity.pullback(

@@ -1,4 +1,4 @@
-"""`solve`: from matrices to the compiled kernels and back."""
+"""`solve`: copies the matrices of a problem to the compiled kernels and returns their solution."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from convex_contact.solver.options import SolverOptions
 from convex_contact.solver.solution import Solution
 from convex_contact.solver.workspace import configure, inputs, new_workspace, reserve, statistics
 
-#: what a status of the kernels means
+#: message by status of the kernels
 REASONS = {
     newton.ITERATION_LIMIT: "the limit of iterations is reached",
     newton.NOT_FINITE: "a number is not finite any more",
 }
 
 
-# Longer than others by its docstring.
+# Longer than others because of its docstring.
 def solve(
     problem: ContactProblem,
     approximation: str = "lagged",
@@ -37,24 +37,25 @@ def solve(
     max_iterations: int = 1000,
     polish: bool = True,
 ) -> Solution:
-    """The velocity at the end of a step: the minimum of (3).
+    """Computes the velocity at the end of a step: the minimum of (3).
 
-    The kernels work on blocks: cliques of velocities that A or a contact couples inseparably. They are found here from
-    the zeros of A and J.
+    The kernels work on blocks, which are found from the zeros of A and J. A block belongs to a clique: velocities that
+    A or a contact couples inseparably.
 
     Args:
-        problem: the step.
+        problem: the contact problem of the step.
         approximation: "sap", "lagged", "lagged_regularized", "similar", "similar_regularized" or
             "lagged_elastoplastic".
         initial: first iterate, shape (nv,); None for v*. The solution does not depend on it.
-        relative_tolerance: of the residual to the momenta, where the iteration ends (`options.SolverOptions`).
-        absolute_tolerance: likewise [sqrt(J)]; matters only where all momenta vanish.
-        max_iterations: Newton steps, after which the step has failed.
-        polish: go on while steps still quarter the residual: exact to rounding.
+        relative_tolerance: largest residual relative to the momenta (`options.SolverOptions`).
+        absolute_tolerance: largest residual where all momenta vanish [sqrt(J)].
+        max_iterations: largest number of Newton steps.
+        polish: True: the iteration goes on after convergence while each step quarters the residual, so that the result
+            is exact to rounding.
 
     Raises:
-        TypeError: the problem is none.
-        ValueError: an unknown approximation, or one that does not fit the problem.
+        TypeError: the problem is not a `ContactProblem`.
+        ValueError: the approximation is unknown, or does not fit the problem.
         ConvergenceError: the criterion is not reached; there is no result in that case.
 
     Examples:
@@ -90,7 +91,7 @@ def solve(
         raise convergence_error(w, status, velocity)
 
     def solve_hessian(B: np.ndarray) -> np.ndarray:
-        """H^-1 B with the block factors at the solution."""
+        """Returns H^-1 B with the block factors at the solution."""
         newton.factorise_at_solution(w)
         rows = np.ascontiguousarray(B.T[:, permutation])
         newton.apply_inverse(w, rows)
@@ -109,7 +110,7 @@ def solve(
 
 
 def convergence_error(w: Any, status: int, velocity: np.ndarray, where: str = "") -> ConvergenceError:
-    """The error that a workspace's last step has failed with a status."""
+    """Returns the error for a workspace whose last step has failed with a status."""
     found = statistics(w)
     return ConvergenceError(
         f"{REASONS[status]}{where}",
@@ -121,10 +122,9 @@ def convergence_error(w: Any, status: int, velocity: np.ndarray, where: str = ""
 
 
 def cliques(problem: ContactProblem) -> np.ndarray:
-    """Number of the clique of each velocity, shape (nv,).
+    """Returns the number of the clique of each velocity, shape (nv,).
 
-    Velocities that A couples share a clique, and where a contact or a row touches more than two cliques, these are
-    made one.
+    Velocities that A couples share a clique. If a contact or a row involves more than two cliques, they are merged.
     """
     nv = problem.velocities
     first, second = np.nonzero(problem.A)
@@ -151,7 +151,7 @@ def load(w: Any, problem: ContactProblem) -> np.ndarray:
     """Writes a problem's matrices into a workspace.
 
     Returns:
-        The velocities' places: velocity k of the workspace is velocity permutation[k] of the problem.
+        The permutation of the velocities: velocity k of the workspace is velocity permutation[k] of the problem.
     """
     labels = cliques(problem)
     n, nv, nc = int(labels.max()) + 1, problem.velocities, problem.contacts
@@ -165,7 +165,7 @@ def load(w: Any, problem: ContactProblem) -> np.ndarray:
     ordered = labels[permutation]
 
     def couplings(blocks: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Cliques a and b, offsets and entries of Jacobian blocks (m, nv)."""
+        """Returns cliques a and b, offsets and entries of Jacobian blocks (m, nv)."""
         a, b, offsets, entries = [], [], [0], []
         for block in blocks:
             own = np.unique(ordered[(block != 0.0).any(axis=0)])

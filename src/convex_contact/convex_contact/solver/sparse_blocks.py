@@ -1,13 +1,15 @@
-"""Sparse symmetric positive definite matrices of a pattern that stays: block Cholesky that stops before a kept part.
+"""Partial block Cholesky factorisation of sparse symmetric positive definite matrices with a fixed pattern.
 
     H = [[H_ii, H_ik], [H_ki, H_kk]],   H_ii = U^T U,   S = H_kk - H_ki H_ii^-1 H_ik
 
-The inner variables are eliminated, the kept ones stay as the Schur complement S, a by-product of the factorisation: it
-takes no solves with many right-hand sides, which a library's factor of H_ii would need. Variables come in groups that
-are eliminated as one dense block (`blocks`). Order and symbolic factorisation, by `structure`, are made once.
+The inner variables are eliminated, and the kept ones remain in the Schur complement S, a by-product of the
+factorisation. A library's factor of H_ii would need solves with many right-hand sides for it. Variables come in groups
+that are eliminated as one dense block (`blocks`). Order and symbolic factorisation, by `structure`, are computed once.
 """
 
 from __future__ import annotations
+
+import warnings
 
 import numpy as np
 from numba import njit
@@ -24,19 +26,19 @@ def _factorise(pattern: BlockPattern, groups: int, H: np.ndarray, L: np.ndarray,
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _forward(pattern: BlockPattern, groups: int, H: np.ndarray, L: np.ndarray, x: np.ndarray) -> None:
-    """x_i <- U^-T x_i, x_k <- x_k - H_ki H_ii^-1 x_i."""
+    """Solves x_i <- U^-T x_i and subtracts H_ki H_ii^-1 x_i from x_k, in place."""
     solve_forward(pattern, 0, groups, H, L, x)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _backward(pattern: BlockPattern, groups: int, H: np.ndarray, L: np.ndarray, x: np.ndarray) -> None:
-    """x_i of the solution from x_i of `_forward` and x_k of the solution."""
+    """Replaces x_i of `_forward` by x_i of the solution, from x_k of the solution."""
     solve_backward(pattern, 0, groups, H, L, x)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _gather(H: np.ndarray, start: np.ndarray, first: int, block: np.ndarray, S: np.ndarray) -> None:
-    """S from the blocks of the kept groups, which are there for p <= q."""
+    """Copies the blocks of the kept groups, stored for p <= q, to the dense symmetric S."""
     for p in range(len(block)):
         i, m = start[first + p] - start[first], start[first + p + 1] - start[first + p]
         for q in range(p, len(block)):
@@ -50,7 +52,7 @@ def _gather(H: np.ndarray, start: np.ndarray, first: int, block: np.ndarray, S: 
 
 @njit(error_model="numpy", cache=True)
 def solve_dense(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """A^-1 b of a symmetric positive definite A (n, n); at some hundred rows a library's threads cost more."""
+    """Returns A^-1 b for a symmetric positive definite A (n, n); a library is slower up to some hundred rows."""
     n = len(b)
     U, x = A.copy(), b.copy()
     for j in range(n):
@@ -75,15 +77,15 @@ class BlockCholesky:
     """Values, factor and Schur complement of matrices of one pattern.
 
     Args:
-        sizes: Number of variables of each group (n,).
-        edges: Pairs of groups with a block off the diagonal (m, 2); either order, repetitions are allowed.
-        kept: Groups that are not eliminated, in the order in which S has them.
+        sizes: number of variables of each group (n,).
+        edges: pairs of groups with a block off the diagonal (m, 2); either order, repetitions are allowed.
+        kept: groups that are not eliminated, in the order of S.
 
     Attributes:
-        values: The matrix, to be written before :meth:`factorise` at the places that :meth:`place` gives; flat.
-        order: Groups in the order of elimination, the kept ones last (n,).
-        start: Where the variables of the groups in this order begin (n + 1,); vectors are in this order.
-        inner: Number of variables that are eliminated.
+        values: entries of the matrix, flat, to be written before :meth:`factorise` at offsets by :meth:`find_block`.
+        order: groups in the order of elimination, the kept ones last (n,).
+        start: first variable of each group in this order (n + 1,); vectors are in this order.
+        inner: number of variables that are eliminated.
     """
 
     def __init__(self, sizes: np.ndarray, edges: np.ndarray, kept: np.ndarray) -> None:
@@ -101,38 +103,38 @@ class BlockCholesky:
         self.order = back[elimination]
         self._position = np.empty(n, dtype=np.int64)
         self._position[self.order] = np.arange(n)
-        place = np.empty(n, dtype=np.int64)
-        place[elimination] = np.arange(n)
+        position = np.empty(n, dtype=np.int64)  # of a rank
+        position[elimination] = np.arange(n)
         size = np.asarray(sizes, dtype=np.int64)[self.order]
         self.start = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
         self.inner, self._inner_groups = int(self.start[n - k]), n - k
         columns: list[np.ndarray] = []
         for p in range(n - k):
             bits = np.unpackbits(adjacency[elimination[p]].view(np.uint8), bitorder="little")[:n]
-            columns.append(np.sort(place[np.flatnonzero(bits)]))
+            columns.append(np.sort(position[np.flatnonzero(bits)]))
         columns += [np.arange(p + 1, n) for p in range(n - k, n)]  # S is dense
         ends = np.cumsum([0, *(len(c) for c in columns)])
         entry_column = np.concatenate([*columns, np.zeros(0)]).astype(np.int64)
         blocks, diagonal = np.zeros(len(entry_column), dtype=np.int64), np.zeros(n, dtype=np.int64)
         at = 0
-        self._where: dict[tuple[int, int], int] = {}
+        self._block_start: dict[tuple[int, int], int] = {}
         for p in range(n):
-            diagonal[p], self._where[p, p] = at, at
+            diagonal[p], self._block_start[p, p] = at, at
             at += size[p] ** 2
             for e in range(ends[p], ends[p + 1]):
                 q = int(entry_column[e])
-                blocks[e], self._where[p, q] = at, at
+                blocks[e], self._block_start[p, q] = at, at
                 at += size[p] * size[q]
         self.values = np.zeros(at)
-        kept_places = range(n - k, n)
+        kept_positions = range(n - k, n)
         self._kept_block = np.array(
-            [[self._where.get((p, q), -1) for q in kept_places] for p in kept_places], dtype=np.int64
+            [[self._block_start.get((p, q), -1) for q in kept_positions] for p in kept_positions], dtype=np.int64
         ).reshape(k, k)
         updates: list[int] = []
         update_start = [0]
         for p in range(n - k):
             c = columns[p].tolist()
-            updates += [self._where[q, r] for i, q in enumerate(c) for r in c[i:]]
+            updates += [self._block_start[q, r] for i, q in enumerate(c) for r in c[i:]]
             update_start.append(len(updates))
         factor_start = np.concatenate([[0], np.cumsum(size**2)]).astype(np.int64)
         self._pattern = BlockPattern(
@@ -149,32 +151,37 @@ class BlockCholesky:
         self._L = np.zeros(int(factor_start[n - k]))
         self._floor = np.full(self.inner, 1e-300)
 
-    def place(self, a: int, b: int) -> tuple[int, int] | None:
-        """Offset and row length in `values` of the block of groups a and b; None: that of b and a is kept instead."""
+    def find_block(self, a: int, b: int) -> tuple[int, int] | None:
+        """Returns offset and row length in `values` of the block of groups a and b; None: that of b and a is stored."""
         p, q = int(self._position[a]), int(self._position[b])
         if p > q:
             return None
-        return self._where[p, q], int(self.start[q + 1] - self.start[q])
+        return self._block_start[p, q], int(self.start[q + 1] - self.start[q])
+
+    def place(self, a: int, b: int) -> tuple[int, int] | None:
+        """Returns `find_block(a, b)`; deprecated."""
+        warnings.warn("BlockCholesky.place is now called find_block", DeprecationWarning, stacklevel=2)
+        return self.find_block(a, b)
 
     @property
     def variables(self) -> np.ndarray:
-        """Where each group's variables begin in a vector (n,)."""
+        """First variable of each group in a vector (n,)."""
         return self.start[self._position]
 
     def factorise(self) -> None:
-        """Eliminates the inner groups; `values` is lost."""
+        """Eliminates the inner groups; `values` is overwritten."""
         _factorise(self._pattern, self._inner_groups, self.values, self._L, self._floor)
 
     def schur_complement(self) -> np.ndarray:
-        """S (k, k), after :meth:`factorise`."""
+        """Returns the Schur complement S (k, k), after :meth:`factorise`."""
         S = np.empty((int(self.start[-1]) - self.inner,) * 2)
         _gather(self.values, self.start, self._inner_groups, self._kept_block, S)
         return S
 
     def forward(self, x: np.ndarray) -> None:
-        """Eliminates in a right-hand side, in place: what is left in its kept part belongs to S."""
+        """Eliminates the inner variables of a right-hand side in place; its kept part becomes that of S."""
         _forward(self._pattern, self._inner_groups, self.values, self._L, x)
 
     def backward(self, x: np.ndarray) -> None:
-        """The inner variables from those of :meth:`forward` and the solution's kept ones, in place."""
+        """Computes the inner variables of the solution in place, from those of :meth:`forward` and the kept ones."""
         _backward(self._pattern, self._inner_groups, self.values, self._L, x)

@@ -20,7 +20,7 @@ _ONE = np.uint64(1)
 
 @intrinsic
 def trailing_zeros(context, word):  # type: ignore[no-untyped-def]
-    """Number of zero bits below the lowest one bit of a uint64 that is not zero."""
+    """Returns the number of zero bits below the lowest one bit of a uint64 that is not zero."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.IntType(1)(1))
@@ -30,7 +30,7 @@ def trailing_zeros(context, word):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def _count_ones(context, word):  # type: ignore[no-untyped-def]
-    """Number of one bits of a uint64."""
+    """Returns the number of one bits of a uint64."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -40,14 +40,14 @@ def _count_ones(context, word):  # type: ignore[no-untyped-def]
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def find(parent: np.ndarray, i: int) -> int:
-    """Root of i in a union-find forest, with path halving."""
+    """Returns the root of i in a union-find forest, with path halving."""
     while parent[i] != i:
         parent[i] = parent[parent[i]]
         i = parent[i]
     return i
 
 
-# Longer than others: the lists by degree are kept up in every loop, and passing them on costs more lines than it saves.
+# Longer than others: every loop updates the lists by degree; passing them to functions takes more lines than it saves.
 @njit(error_model="numpy", _nrt=False, cache=True)
 def minimum_degree(
     n: int,
@@ -59,18 +59,18 @@ def minimum_degree(
     lists: np.ndarray,
     kept: int = 0,
 ) -> int:
-    """Order of elimination; the structure of each eliminated row stays in its row of `adjacency`.
+    """Computes a minimum-degree order of elimination and the structure of each eliminated row.
 
     Args:
         n: number of nodes.
-        first: node of each edge, at least `edges` long; repeated edges and edges to oneself are allowed.
-        second: the other node.
+        first: node of each edge, at least `edges` long; repeated edges and edges from a node to itself are allowed.
+        second: other node of each edge.
         edges: number of edges.
         adjacency: bit sets, shape (>= n, words) with 64 words >= n; overwritten. On return row i has the neighbours of
             i that are eliminated after it.
-        degree: shape (>= n,), overwritten.
+        degree: work array, shape (>= n,), overwritten.
         lists: integers, shape (5, >= n + 1); on return lists[4, :n - kept] is the order.
-        kept: the last nodes that are not eliminated.
+        kept: number of nodes at the end that are not eliminated.
 
     Returns:
         Number of blocks off the diagonal, with fill.

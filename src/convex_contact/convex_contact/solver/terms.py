@@ -1,14 +1,15 @@
 """Terms of the cost beside the momentum: potentials of velocities J v + b, by families.
 
-A family is a module with the functions below for its own entries of the workspace, each for one island where it takes
-one. `contact_terms` and `row_terms` are the families; a new one is a new module, and a line in each function here.
+A family is a module with the functions below for its own entries of the workspace. A function with the argument
+`island` acts on one island. `contact_terms` and `row_terms` are the families; a new family is a new module and a line
+in each function here.
 
 ==================  ==================================================================================================
-prepare_terms       derived numbers at the guess; marks the cliques that it touches
-couplings_of        its entries and the cliques that they couple, for `pattern`
+prepare_terms       derived numbers at the guess; marks the cliques of the family's entries
+couplings_of        entries of the family and the cliques that they couple, for `pattern`
 update              velocities and impulses from v
 add_momentum        j += J^T gamma
-add_rounding        bound += what rounding of v does to J^T gamma
+add_rounding        bound += effect of rounding of v on J^T gamma
 add_hessian         H += J^T G J
 keep_branches       whether J^T G J of an island that is one tree has the zeros of its branches
 project             J dv
@@ -29,7 +30,7 @@ from convex_contact.solver.pattern import list_by_island, list_couplings, match_
 
 @njit(inline="always")  # no compilation and linking of its own
 def prepare_terms(w: Any) -> None:
-    """Prepares all families; see the module."""
+    """Prepares the terms of all families."""
     contact_terms.prepare_terms(w)
     row_terms.prepare_terms(w)
 
@@ -44,7 +45,7 @@ def match_entries(w: Any) -> int:
 
 @njit(inline="always")  # no compilation and linking of its own
 def list_edges(w: Any) -> int:
-    """Lists the couplings of two cliques; returns how many there are."""
+    """Lists the couplings of two cliques; returns their number."""
     return list_couplings(w, row_terms.couplings_of(w), list_couplings(w, contact_terms.couplings_of(w), 0))
 
 
@@ -71,7 +72,7 @@ def add_momentum(w: Any, island: int) -> None:
 
 @njit(inline="always")  # no compilation and linking of its own
 def add_rounding(w: Any, island: int) -> None:
-    """Adds to `dv` what rounding of v does to J^T gamma of an island."""
+    """Adds the effect of rounding of v on J^T gamma of an island to `dv`."""
     contact_terms.add_rounding(w, island)
     row_terms.add_rounding(w, island)
 
@@ -85,7 +86,7 @@ def add_hessian(w: Any, island: int) -> None:
 
 @njit(inline="always")  # no compilation and linking of its own
 def keep_branches(w: Any, island: int) -> bool:
-    """Whether J^T G J of an island that is one tree with branches has their zeros."""
+    """Returns whether J^T G J of an island that is one branched tree has the zeros of its branches."""
     return contact_terms.keep_branches(w, island) and row_terms.keep_branches(w, island)  # type: ignore[no-any-return]
 
 
@@ -98,13 +99,13 @@ def project(w: Any, island: int) -> None:
 
 @njit(inline="always")  # no compilation and linking of its own
 def advance(w: Any, island: int, alpha: float) -> None:
-    """Moves the velocities of an island by alpha J dv."""
+    """Adds alpha J dv to the velocities of an island."""
     contact_terms.advance(w, island, alpha)
     row_terms.advance(w, island, alpha)
 
 
 @njit(inline="always")  # no compilation and linking of its own
 def subtract_slope(w: Any, island: int, alpha: float, curved: bool, f: float, h: float) -> tuple[float, float]:
-    """Subtracts the impulses' part from the slope f at v + alpha dv and adds that to the curvature h."""
+    """Computes impulses at v + alpha dv; adds their parts to the slope f and, if curved, to the curvature h."""
     f, h = contact_terms.subtract_slope(w, island, alpha, curved, f, h)
     return row_terms.subtract_slope(w, island, alpha, curved, f, h)  # type: ignore[no-any-return]

@@ -1,11 +1,11 @@
 """Operations on blocks of 6 velocities (free bodies) as straight-line vector code.
 
 Numba's loops over six columns become scalar code with tests between; these intrinsics emit LLVM's vectors of six
-doubles, which the compiler maps to whatever the processor has: an update C -= A^T B takes about a quarter of the time.
-The general loops, with the same meaning, are in `blocks`. Products are added with one rounding where it says so, and
-nothing is left to the compiler's choice: the same numbers come out in whatever function the code stands.
+doubles, which the compiler maps to the instructions of the processor: an update C -= A^T B takes about a quarter of the
+time. The general loops, with the same meaning, are in `blocks`. `add_product` rounds once, and nothing is left to the
+compiler's choice: the results are the same bits in every function that contains the code.
 
-Offsets are those of blocks in flat float64 arrays, rows of a block are consecutive.
+Offsets are those of blocks in flat float64 arrays; rows of a block are consecutive.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SIX = ir.VectorType(_DOUBLE, 6)
 
 
 class _Code:
-    """Emits the arithmetic of one intrinsic; arguments by their number."""
+    """Emitter of the arithmetic of one intrinsic, whose arguments are referred to by number."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any) -> None:
         self.context, self.builder, self.signature, self.arguments = context, builder, signature, arguments
@@ -66,21 +66,21 @@ class _Code:
         return self.builder.fneg(x)
 
     def add_product(self, x: Any, y: Any, z: Any) -> Any:
-        """x + y z, rounded once."""
+        """Emits x + y z, rounded once."""
         name = "llvm.fma.v6f64" if x.type == _SIX else "llvm.fma.f64"
         kind = ir.FunctionType(x.type, [x.type] * 3)
         fused = cgutils.get_or_insert_function(self.builder.module, kind, name)
         return self.builder.call(fused, [y, z, x])
 
     def combination(self, factors: Sequence[Any], vectors: Sequence[Any], start: Any = None) -> Any:
-        """Sum of scalars times vectors, and of where it starts."""
+        """Emits the sum of scalars times vectors, plus `start`."""
         total = start
         for x, v in zip(factors, vectors, strict=True):
             total = self.times(self.spread(x), v) if total is None else self.add_product(total, self.spread(x), v)
         return total
 
     def total(self, vector: Any) -> Any:
-        """Sum of the elements."""
+        """Emits the sum of the elements."""
         parts = [self.element(vector, i) for i in range(6)]
         sums = [self.add(parts[i], parts[i + 3]) for i in range(3)]
         return self.add(self.add(sums[0], sums[1]), sums[2])
@@ -91,7 +91,7 @@ _N = types.intp
 
 @intrinsic
 def subtract_product6(context, D, c, a, b):  # type: ignore[no-untyped-def]
-    """C -= A^T B."""
+    """Subtracts A^T B from C, for blocks (6, 6) at the offsets c, a, b of D."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         code = _Code(context, builder, signature, arguments)
@@ -109,7 +109,7 @@ def subtract_product6(context, D, c, a, b):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def lower_times6(context, D, h, L, l):  # type: ignore[no-untyped-def]  # noqa: E741
-    """H <- L H, L lower triangular."""
+    """Replaces H by L H, for H (6, 6) at offset h of D, L (6, 6) lower triangular at l."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         code = _Code(context, builder, signature, arguments)
@@ -124,7 +124,7 @@ def lower_times6(context, D, h, L, l):  # type: ignore[no-untyped-def]  # noqa: 
 
 @intrinsic
 def subtract_transposed6(context, D, a, x, s, y, t):  # type: ignore[no-untyped-def]
-    """y -= A^T x."""
+    """Subtracts A^T x from y, for A (6, 6) at offset a of D, x (6,) at s, y (6,) at t."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         code = _Code(context, builder, signature, arguments)
@@ -138,7 +138,7 @@ def subtract_transposed6(context, D, a, x, s, y, t):  # type: ignore[no-untyped-
 
 @intrinsic
 def subtract_times6(context, D, a, x, s, y, t):  # type: ignore[no-untyped-def]
-    """y -= A x."""
+    """Subtracts A x from y, for A (6, 6) at offset a of D, x (6,) at s, y (6,) at t."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         code = _Code(context, builder, signature, arguments)
@@ -153,7 +153,7 @@ def subtract_times6(context, D, a, x, s, y, t):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def lower_times_vector6(context, L, l, x, s):  # type: ignore[no-untyped-def]  # noqa: E741
-    """x <- L x, L lower triangular with zeros above."""
+    """Replaces x by L x, for L (6, 6) lower triangular with zeros above at offset l, x (6,) at s."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         code = _Code(context, builder, signature, arguments)
@@ -167,7 +167,7 @@ def lower_times_vector6(context, L, l, x, s):  # type: ignore[no-untyped-def]  #
 
 @intrinsic
 def transposed_lower_times_vector6(context, L, l, x, s):  # type: ignore[no-untyped-def]  # noqa: E741
-    """x <- L^T x."""
+    """Replaces x by L^T x, for L (6, 6) lower triangular with zeros above at offset l, x (6,) at s."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         code = _Code(context, builder, signature, arguments)
@@ -180,7 +180,7 @@ def transposed_lower_times_vector6(context, L, l, x, s):  # type: ignore[no-unty
 
 @intrinsic
 def add_three_rows6(context, J, j, a, b, c, x, s):  # type: ignore[no-untyped-def]
-    """x += J^T (a, b, c), J (3, 6)."""
+    """Adds J^T (a, b, c) to x (6,) at offset s, for J (3, 6) at offset j."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         code = _Code(context, builder, signature, arguments)
@@ -194,7 +194,7 @@ def add_three_rows6(context, J, j, a, b, c, x, s):  # type: ignore[no-untyped-de
 
 @intrinsic
 def three_rows_times6(context, J, j, v, s):  # type: ignore[no-untyped-def]
-    """J v as three numbers, J (3, 6)."""
+    """Returns the three components of J v, for J (3, 6) at offset j, v (6,) at s."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         code = _Code(context, builder, signature, arguments)
@@ -207,7 +207,7 @@ def three_rows_times6(context, J, j, v, s):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def three_rows_times66(context, J, j, v, s, t):  # type: ignore[no-untyped-def]
-    """Ja v_a + Jb v_b as three numbers, Ja (3, 6) followed by Jb (3, 6), v_a at s and v_b at t."""
+    """Returns the three components of Ja v_a + Jb v_b, for Ja (3, 6) followed by Jb (3, 6), v_a at s and v_b at t."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         code = _Code(context, builder, signature, arguments)
@@ -223,7 +223,7 @@ def three_rows_times66(context, J, j, v, s, t):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def add_congruence6(context, D, h, J, a, b, g11, g12, g22, g13, g23, g33):  # type: ignore[no-untyped-def]
-    """H += Ja^T G Jb."""
+    """Adds Ja^T G Jb to H (6, 6) at offset h of D, for Ja (3, 6) at a and Jb (3, 6) at b of J."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         code = _Code(context, builder, signature, arguments)
@@ -244,7 +244,7 @@ def add_congruence6(context, D, h, J, a, b, g11, g12, g22, g13, g23, g33):  # ty
 
 @intrinsic
 def inverse_factor6(context, D, h, L, l, floor, f):  # type: ignore[no-untyped-def]  # noqa: E741
-    """L = U^-T with H = U^T U, the upper half of H read; pivots not above `floor` are replaced by it."""
+    """Computes L = U^-T with H = U^T U from the upper half of H (6, 6); pivots not above `floor` are replaced by it."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         code = _Code(context, builder, signature, arguments)

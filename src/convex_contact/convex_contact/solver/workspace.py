@@ -1,16 +1,17 @@
-"""The memory of the compiled solver: one object that compiled code takes, keeps and grows.
+"""Workspace of the compiled solver: one object with all its arrays, which compiled code reads, writes and grows.
 
 A `Workspace` is a Numba structref: passing it to a compiled function costs one pointer, and compiled code reads and
-replaces its arrays. Its life in a simulator's compiled loop:
+replaces its arrays. A simulator's compiled loop uses it in three steps:
 
-1. `reserve(w, cliques, velocities, ...)` makes room (nothing happens where there is room);
+1. `reserve(w, cliques, velocities, ...)` makes room (nothing happens if there is room already);
 2. the loop writes the problem into the input arrays below, in place;
 3. `newton.solve_step(w)` solves; v, gamma and the statistics are in the output arrays.
 
-Its fields are listed below; capacities may exceed the counts. Those without a mark are inside the solver.
+Its fields are listed below; capacities may exceed the counts. Fields that are marked neither input nor output are
+internal to the solver.
 
-The elimination order, the symbolic factorisation and the last numeric factors stay from step to step; they are made
-anew only when a contact couples two cliques that the pattern does not (`newton`).
+The elimination order, the symbolic factorisation and the last numeric factors stay from step to step. They are
+computed again only when a contact couples two cliques that the pattern does not couple (`newton`).
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ INTEGERS = (
     Field("nr", "", "-", "rows of constraints"),
     Field("approximation", "", "-", "code of `contact_kernels`"),
     Field("law", "", "-", "code of the normal law"),
-    Field("max_iterations", "", "-", "of Newton's method"),
-    Field("polish", "", "-", "1: go on to rounding"),
+    Field("max_iterations", "", "-", "largest number of Newton steps"),
+    Field("polish", "", "-", "1: iterate to rounding"),
     Field("iterations", "", "-", "output: Newton steps"),
-    Field("factorizations", "", "-", "output: of islands"),
-    Field("orderings", "", "-", "output: elimination orders made since the start"),
+    Field("factorizations", "", "-", "output: factorisations of islands"),
+    Field("orderings", "", "-", "output: elimination orders computed since the start"),
     Field("status", "", "-", "output: CONVERGED, ITERATION_LIMIT or NOT_FINITE"),
     Field("failed_island", "", "-", "output: island with a number that is not finite"),
-    Field("pattern", "", "-", "1: order and symbolic factorisation are there"),
-    Field("pattern_edges", "", "-", "couplings for which they were made"),
+    Field("pattern", "", "-", "1: order and symbolic factorisation are valid"),
+    Field("pattern_edges", "", "-", "number of couplings when they were computed"),
     Field("islands", "", "-", "number of islands"),
     Field("candidates", "", "-", "contacts that are not idle"),
     Field("active", "", "-", "islands that have not converged"),
@@ -50,8 +51,8 @@ NUMBERS = (
     Field("stiction_tolerance", "", "m/s", "v_s"),
     Field("sigma", "", "-", "regularisation of friction"),
     Field("near_rigid", "", "-", "beta of SAP"),
-    Field("relative_tolerance", "", "-", "of the convergence test"),
-    Field("absolute_tolerance", "", "sqrt(J)", "likewise"),
+    Field("relative_tolerance", "", "-", "relative tolerance of the convergence test"),
+    Field("absolute_tolerance", "", "sqrt(J)", "absolute tolerance of the convergence test"),
     Field("keep", "", "-", "a factor is kept while a step lowers the residual to this fraction"),
     Field("slope", "", "-", "the line search ends where l' is below this fraction of l'(0)"),
     Field("residual", "", "-", "output: scaled as in the convergence test"),
@@ -126,24 +127,24 @@ INTEGER_VECTORS = (
     Field("island_contacts", "(islands + 1,)", "-", "where the island's part of contact_order begins"),
     Field("island_rows", "(islands + 1,)", "-", "where the island's part of row_order begins"),
     Field("island_state", "(islands,)", "-", "DONE, ACTIVE or FAILED"),
-    Field("island_factor", "(islands,)", "-", "1: the factor is there"),
+    Field("island_factor", "(islands,)", "-", "1: the factor is valid"),
     Field("island_branched", "(islands,)", "-", "1: the factor in L is L^T D L with the zeros of a tree's branches"),
     Field("island_stalls", "(islands,)", "-", "steps in a row that hardly lowered the residual"),
     Field("island_polishing", "(islands,)", "-", "1: has converged before"),
-    Field("island_carried", "(islands,)", "-", "1: velocities and impulses are those of the line search"),
-    Field("edge_a", "(edges,)", "-", "cliques that candidates and rows couple"),
-    Field("edge_b", "(edges,)", "-", "likewise"),
+    Field("island_evaluated", "(islands,)", "-", "1: velocities and impulses are those of the line search"),
+    Field("edge_a", "(edges,)", "-", "a clique of each coupling by candidates and rows"),
+    Field("edge_b", "(edges,)", "-", "other clique of each coupling"),
     Field("parent", "(n,)", "-", "union-find forest of the islands"),
     Field("degree", "(n,)", "-", "of `structure.minimum_degree`"),
-    Field("touched", "(n,)", "-", "1: some term is on the clique; 1: an island to be softened"),
+    Field("touched", "(n,)", "-", "1: a term acts on the clique; in continuation, 1: the island is softened"),
 )
 INTEGER_TABLES = (
     Field(
         "contact_last", "(nc, 2)", "-", "input: last velocity of the path that moves each side; -1: all of its clique"
     ),
-    Field("row_first", "(nr, 2)", "-", "of each side's entries that are not all zero the first in row_J"),
-    Field("row_velocity", "(nr, 2)", "-", "its velocity"),
-    Field("row_count", "(nr, 2)", "-", "their number"),
+    Field("row_first", "(nr, 2)", "-", "first entry in row_J of each side's range of nonzero entries"),
+    Field("row_velocity", "(nr, 2)", "-", "velocity of that entry"),
+    Field("row_count", "(nr, 2)", "-", "length of that range"),
     Field("lists", "(5, n)", "-", "of `structure.minimum_degree`"),
 )
 BIT_TABLES = (Field("adjacency", "(n, n / 64)", "-", "bit sets of `structure.minimum_degree`"),)
@@ -165,7 +166,7 @@ class WorkspaceType(types.StructRef):
 
 
 class Workspace(Record):
-    """Proxy of a workspace on Python's side; `new_workspace` makes one."""
+    """Proxy of a workspace in Python; `new_workspace` makes one."""
 
 
 structref.define_boxing(WorkspaceType, Workspace)
@@ -175,7 +176,7 @@ WORKSPACE = WorkspaceType(_FIELDS)
 
 @njit(cache=True)
 def new_workspace() -> Any:
-    """An empty workspace with default tolerances."""
+    """Returns an empty workspace with default tolerances."""
     w = structref.new(WORKSPACE)
     w.max_iterations = 1000
     w.period, w.stiction_tolerance, w.sigma, w.near_rigid = 1e-3, 1e-4, 1e-3, 0.0
@@ -209,16 +210,16 @@ def _pairs(x: np.ndarray, size: int) -> np.ndarray:
 def reserve(
     w: Any, cliques: int, dofs: int, blocks: int, contacts: int, entries: int, rows: int, row_entries: int
 ) -> None:
-    """Makes room and sets the counts. Arrays that grow lose their contents; the pattern is made anew if cliques change.
+    """Makes room and sets the counts; arrays that grow lose their contents, and new counts invalidate the pattern.
 
     Args:
         w: workspace.
-        cliques: n.
-        dofs: nv.
+        cliques: number of cliques n.
+        dofs: number of velocities nv.
         blocks: length of A.
-        contacts: nc.
+        contacts: number of contacts nc.
         entries: length of J.
-        rows: nr.
+        rows: number of rows nr.
         row_entries: length of row_J.
     """
     if cliques != w.n or dofs != w.dofs:
@@ -234,7 +235,7 @@ def reserve(
         w.island_contacts, w.island_rows = _integers(w.island_contacts, n1), _integers(w.island_rows, n1)
         w.island_state, w.island_factor = _integers(w.island_state, n1), _integers(w.island_factor, n1)
         w.island_stalls, w.island_polishing = _integers(w.island_stalls, n1), _integers(w.island_polishing, n1)
-        w.parent, w.island_carried = _integers(w.parent, n1), _integers(w.island_carried, n1)
+        w.parent, w.island_evaluated = _integers(w.parent, n1), _integers(w.island_evaluated, n1)
         w.degree, w.touched = _integers(w.degree, n1), _integers(w.touched, n1)
         w.island_residual, w.island_size = _floats(w.island_residual, n1), _floats(w.island_size, n1)
         w.island_last, w.island_branched = _floats(w.island_last, n1), _integers(w.island_branched, n1)
@@ -283,7 +284,7 @@ def reserve(
 
 @njit(cache=True)
 def forget(w: Any) -> None:
-    """Drops pattern and factors: needed where the cliques' sizes change but not their number and sum."""
+    """Invalidates pattern and factors, for cliques whose sizes change but not their number and sum."""
     w.pattern = 0
 
 
@@ -298,7 +299,7 @@ class Structure(NamedTuple):
 
 
 class TermInputs(NamedTuple):
-    """What one family of terms is given: cliques a and b, and of each entry the start in J and the parameters."""
+    """Inputs of one family of terms: cliques a and b, start in J and parameters of each entry, and J."""
 
     a: np.ndarray
     b: np.ndarray
@@ -327,7 +328,7 @@ class Outputs(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """How the last step was solved; `orderings` counts since the start."""
+    """Statistics of the last step; `orderings` counts since the start."""
 
     status: int
     iterations: int
@@ -340,7 +341,7 @@ class Statistics(NamedTuple):
 
 @njit(cache=True)
 def inputs(w: Any) -> Inputs:
-    """Views of the input arrays, after `reserve`."""
+    """Returns views of the input arrays, after `reserve`."""
     return Inputs(
         Structure(w.dof_start, w.A_start, w.A, w.v_star, w.v),
         TermInputs(w.contact_a, w.contact_b, w.J_start, w.J, w.contact_parameters),
@@ -351,7 +352,7 @@ def inputs(w: Any) -> Inputs:
 
 @njit(cache=True)
 def outputs(w: Any) -> Outputs:
-    """Views of the output arrays, after a solve."""
+    """Returns views of the output arrays, after a solve."""
     return Outputs(w.gamma, w.vc, w.derived, w.candidate, w.row_gamma)
 
 
@@ -369,7 +370,7 @@ def configure(
     max_iterations: int,
     polish: bool,
 ) -> None:
-    """Sets the numbers of a problem."""
+    """Sets the scalar parameters of a problem."""
     w.approximation, w.law, w.period, w.stiction_tolerance = approximation, law, period, stiction_tolerance
     w.sigma, w.near_rigid = sigma, near_rigid
     w.relative_tolerance, w.absolute_tolerance = relative_tolerance, absolute_tolerance
@@ -378,7 +379,7 @@ def configure(
 
 @njit(cache=True)
 def statistics(w: Any) -> Statistics:
-    """Statistics of the last step."""
+    """Returns statistics of the last step."""
     return Statistics(
         w.status, w.iterations, w.factorizations, w.orderings, w.residual, w.islands, w.relative_tolerance
     )
@@ -386,5 +387,5 @@ def statistics(w: Any) -> Statistics:
 
 @njit(cache=True)
 def load_of(w: Any) -> int:
-    """Contacts that took part in the last step: all but the idle ones."""
+    """Returns the number of contacts that took part in the last step: all but the idle ones."""
     return w.candidates
