@@ -249,7 +249,7 @@ def _joint_row_record(arrays: tuple[np.ndarray, ...]) -> JointRowRecord:
 
 
 class _Arrays:
-    """Arrays by name, and the record of them for kernels, made anew after an array was replaced."""
+    """Arrays by name, and the record of them for kernels, which is made again after an array was replaced."""
 
     _fields: tuple[str, ...]
     _new: Any
@@ -261,16 +261,16 @@ class _Arrays:
         self._record: Any = None
 
     def replace(self, **arrays: np.ndarray) -> None:
-        """Puts other arrays of the same kind in the place of some."""
+        """Replaces some arrays by others of the same kind."""
         self.__dict__.update(arrays)
         self._record = None
 
     def copies(self) -> dict[str, np.ndarray]:
-        """Copies of all arrays by name."""
+        """Copies all arrays; returns them by name."""
         return {name: self.__dict__[name].copy() for name in self._fields}
 
     def restore(self, copies: dict[str, np.ndarray]) -> None:
-        """Takes back what :meth:`copies` gave; arrays that have grown since are replaced."""
+        """Restores the values that :meth:`copies` returned; arrays that have grown since are replaced."""
         for name, values in copies.items():
             if self.__dict__[name].shape == values.shape:
                 self.__dict__[name][:] = values

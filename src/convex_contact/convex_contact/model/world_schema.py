@@ -46,7 +46,7 @@ class MaterialEntry(StrictModel):
 
 
 class HydroelasticEntry(StrictModel):
-    """How a mesh is made, or the mesh itself; see `pressure_fields`."""
+    """Parameters of a mesh, or the mesh itself; see `pressure_fields`."""
 
     modulus: float | None = None
     resolution: float | None = None
@@ -73,7 +73,7 @@ HYDROELASTIC_FIELDS: dict[Any, tuple[str, ...]] = {
 
 
 class ShapeEntry(StrictModel):
-    """What all shapes have."""
+    """Fields of all shapes."""
 
     material: str | MaterialEntry | None = None
     hydroelastic: HydroelasticEntry | None = None
