@@ -137,7 +137,7 @@ class ContactRendering:
                 rotational_stiffness=turning[0],
                 rotational_damping=turning[1],
             )
-            made.turn(pin.Quaternion(self._orientation).coeffs(), np.zeros(3))
+            made.set_orientation(pin.Quaternion(self._orientation).coeffs(), np.zeros(3))
             self.simulator.couplings[:] = [made]
             self.coupling = made
         self.numbers = numbers
@@ -319,7 +319,7 @@ class ContactRendering:
             coupling.lead(start, goal, i, n, self.period)
             if spin is not None:
                 at = rotation if i == n else pin.exp3(i / n * spin) @ begin
-                coupling.turn(pin.Quaternion(at).coeffs(), spin / self.period)
+                coupling.set_orientation(pin.Quaternion(at).coeffs(), spin / self.period)
             self.simulator.step()
             self.force += coupling.force
             self.torque += coupling.torque
