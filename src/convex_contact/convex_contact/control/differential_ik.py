@@ -24,7 +24,7 @@ class DifferentialIK:
     Attributes:
         horizon: time in which the frame would reach its target [s].
         damping: of the least squares [m/rad] (rotations count as metres at 1 m).
-        posture: weight of the displacement to the rest posture [m/rad]; acts in the null space of the task.
+        posture: weight of the displacement to the rest posture [m/rad]; determines motion that the task leaves free.
         largest_velocity: of each joint [rad/s or m/s].
         rotation_weight: metres that a radian of rotation error counts as [m/rad].
     """
@@ -76,8 +76,8 @@ class DifferentialIK:
 
 def pose_error(frame: pin.SE3, target: pin.SE3) -> np.ndarray:
     """Returns displacement and rotation vector from a frame to a target, in world axes (6,) [m, rad]."""
-    turn = pin.log3(target.rotation @ frame.rotation.T)
-    return np.concatenate([target.translation - frame.translation, turn])
+    rotation = pin.log3(target.rotation @ frame.rotation.T)
+    return np.concatenate([target.translation - frame.translation, rotation])
 
 
 def reach(

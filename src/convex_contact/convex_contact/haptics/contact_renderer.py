@@ -1,9 +1,9 @@
-"""`ContactRenderer`: what a contact node computes in a tick, with NumPy arrays in and out.
+"""`ContactRenderer`: the computation of a contact node in a tick, with NumPy arrays in and out.
 
     renderer = ContactRenderer.from_parameters(values)         # the parameters of contact_node.yaml
     answer = renderer.step(pose, twist)
     answer.wrench                                              # on the tool
-    answer.bodies.position, answer.contacts.signed_distance    # what the node publishes
+    answer.bodies.position, answer.contacts.signed_distance    # published by the node
 
 At the start of a tick the other nodes' forces of the last tick act on the bodies (`friction`, `walls`). The world then
 moves by one period with the tool in it (:class:`~convex_contact.haptics.rendering.ContactRendering`). At the end the
@@ -40,7 +40,7 @@ class WallPush(NamedTuple):
     Attributes:
         name: of the renderer, for messages.
         tick: in which the planes were found.
-        push: of each plane on the tool along its normal (w,) [N].
+        push: normal force of each plane on the tool (w,) [N].
     """
 
     name: str
@@ -166,7 +166,7 @@ class ContactRenderer:
         rendering: the world in the loop.
         settings: values that can change between ticks.
         friction_ends: number of the body and sign of the friction force on it, for both ends of the elements of
-            friction renderers, by their name; the force of one that is not here acts on the body that is touched.
+            friction renderers, by their name; the force of another renderer acts on the touched body.
 
     Attributes:
         rendering, settings: as given.
@@ -207,7 +207,7 @@ class ContactRenderer:
             compiled: the code is compiled and the first step tried; False: parameters are only checked.
 
         Raises:
-            ValueError: a value is refused, or the world's first step cannot be solved; the message names the parameter.
+            ValueError: a parameter is refused, or the world's first step cannot be solved; the message names it.
         """
         try:
             entries = parse_entries(values["world_parameters"])

@@ -61,7 +61,7 @@ class Pose:
         norm = np.linalg.norm(q)
         if not norm > 1e-9:
             raise WorldError(f"{where}: orientation: expected a quaternion (x, y, z, w) that is not zero, got {q}")
-        return Pose(p, q if abs(norm - 1) < 1e-15 else q / norm)  # reading what was written changes nothing
+        return Pose(p, q if abs(norm - 1) < 1e-15 else q / norm)  # a written pose is read without change
 
     @property
     def rotation(self) -> np.ndarray:

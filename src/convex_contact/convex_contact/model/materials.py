@@ -85,9 +85,9 @@ class Material:
             soft = b if math.isinf(a.stiffness) else a
             stiffness, dissipation = soft.stiffness, soft.dissipation
         else:
-            share = a.stiffness / (a.stiffness + b.stiffness)
-            stiffness = share * b.stiffness
-            dissipation = (1 - share) * a.dissipation + share * b.dissipation
+            fraction = a.stiffness / (a.stiffness + b.stiffness)
+            stiffness = fraction * b.stiffness
+            dissipation = (1 - fraction) * a.dissipation + fraction * b.dissipation
         falling = [m.stribeck_velocity for m in (a, b) if m.rest_friction > m.friction]
         return Material(
             stiffness=stiffness,

@@ -1,4 +1,4 @@
-"""Welds: springs that hold a body, or a point of it, at a pose of another."""
+"""Welds: springs that keep a body, or a point of it, at a pose relative to another body."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Weld:
             Q, q, K = frame_of(d, self.b)
             there, here = R @ position, Q @ lever
             error = np.concatenate([q + here - p - there, pin.log3(Q @ (R @ orientation).T)])
-            J[:3] -= pin.skew(there) @ J[3:]  # of the point of a at which that of b is to be
+            J[:3] -= pin.skew(there) @ J[3:]  # at the target of b's point, fixed to a
             K[:3] -= pin.skew(here) @ K[3:]
             difference = (K - J)[:rows]
             gain = np.repeat([self.stiffness, self.rotational_stiffness], 3)[:rows]

@@ -212,12 +212,12 @@ class World:
         n = vector(normal, 3, f"{name}: normal")
         if not np.linalg.norm(n) > 0:
             raise WorldError(f"{name}: normal: expected a vector that is not zero")
-        turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), n / np.linalg.norm(n)).coeffs()
+        rotation = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), n / np.linalg.norm(n)).coeffs()
         return self.add_body(
             name,
             geometries=[Geometry(HalfSpace(), Pose(), material or Material())],
             position=point,
-            orientation=turn,
+            orientation=rotation,
             fixed=not (prescribed or motion is not None),
             prescribed=prescribed,
             motion=motion,

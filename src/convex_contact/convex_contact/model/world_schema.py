@@ -129,8 +129,8 @@ class _HalfSpace(ShapeEntry):
             if "orientation" in self.model_fields_set or not any(self.normal):
                 raise ValueError("normal: expected a vector that is not zero, and no orientation beside it")
             n = np.array(self.normal) / np.linalg.norm(self.normal)
-            turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), n).coeffs()
-            self.orientation = tuple(float(x) for x in turn)  # type: ignore[assignment]
+            rotation = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), n).coeffs()
+            self.orientation = tuple(float(x) for x in rotation)  # type: ignore[assignment]
         return self
 
     def made(self, folder: Path) -> Shape:

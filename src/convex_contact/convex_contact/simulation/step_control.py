@@ -129,7 +129,7 @@ class StepControl:
             period = min(proposed, SAFETY * period)
         self.statistics.accepted += 1
         self.statistics.shortest = min(self.statistics.shortest, period)
-        if period == self._next or proposed < self._next:  # one that was cut short says nothing about longer ones
+        if period == self._next or proposed < self._next:  # `longest` did not shorten it
             self._next = proposed
         return period
 
